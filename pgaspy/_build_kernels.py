@@ -1,0 +1,88 @@
+"""Builds the extension module ``pgaspy._kernels`` from ``_omp_ufuncs.c``, with cffi.
+
+Used by setuptools (``cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"]``), or run directly to
+build in place. Environment:
+
+``PGASPY_MARCH``
+    the machine to compile for instead of the one at hand, e.g. ``x86-64-v2`` for any x86-64.
+``CFLAGS``
+    further flags; they come last and so win.
+"""
+
+import os
+import platform
+import shlex
+from pathlib import Path
+
+from cffi import FFI
+
+HERE = Path(__file__).resolve().parent
+
+DECLARATIONS = """
+void pg_set_threads(int n);
+int pg_get_threads(void);
+const char *pg_missing_cpu_features(void);
+int64_t pg_address(int64_t ndarray);
+
+const char *pg_elementwise_row(int row);
+void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses,
+                    const int64_t *strides);
+
+const char *pg_reduce_row(int row);
+int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64_t *in_kept_strides,
+              const int64_t *out_strides, int n_reduced, const int64_t *reduced_shape,
+              const int64_t *in_reduced_strides, int64_t in_address, int64_t out_address);
+
+void pg_copy_section(int64_t itemsize, int ndim, const int64_t *n_runs,
+                     const int64_t *const *runs, int64_t dst_address, const int64_t *dst_strides,
+                     int dst_side, int64_t src_address, const int64_t *src_strides, int src_side);
+
+void pg_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t block[4]);
+int pg_random(int kind, char type, uint64_t key, uint64_t stream, double a, double b, int64_t low,
+              uint64_t span, int ndim, const int64_t *n_runs, const int64_t *const *runs,
+              int64_t dst_address, const int64_t *dst_strides, int dst_side,
+              const int64_t *index_strides, int index_side);
+"""
+
+
+def libraries() -> list[str]:
+    """libm, and glibc's vector libm where it has all the functions used."""
+    name, version = platform.libc_ver()
+    has_vector_maths = (
+        platform.machine() == "x86_64"
+        and name == "glibc"
+        and tuple(map(int, version.split(".")[:2])) >= (2, 35)
+    )
+    return ["mvec", "m"] if has_vector_maths else ["m"]
+
+
+ffibuilder = FFI()
+ffibuilder.cdef(DECLARATIONS)
+ffibuilder.set_source(
+    "pgaspy._kernels",
+    '#include "_omp_ufuncs.c"',
+    include_dirs=[str(HERE)],
+    depends=[str(HERE / name) for name in ("_omp_ufuncs.c", "_omp_math.h", "_omp_table.h")],
+    libraries=libraries(),
+    extra_compile_args=[
+        "-O3",
+        "-march=" + os.environ.get("PGASPY_MARCH", "native"),
+        "-mprefer-vector-width=512",
+        "-fopenmp",
+        # Not -ffast-math: NaNs, signed zeros and the order of sums are NumPy's. Errors are not
+        # reported through errno or traps, and integers wrap around.
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-ffp-contract=off",
+        "-fwrapv",
+        *shlex.split(os.environ.get("CFLAGS", "")),
+    ],
+    extra_link_args=["-fopenmp"],
+)
+
+if __name__ == "__main__":
+    import shutil
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as directory:
+        shutil.copy(ffibuilder.compile(tmpdir=directory, verbose=True), HERE)

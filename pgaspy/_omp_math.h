@@ -1,0 +1,130 @@
+/*
+ * The element types, and the arithmetic C and libm lack.
+ *
+ * A type is named by its NumPy dtype.char; `t` ("truth") stands for '?', which is no identifier.
+ */
+#include <math.h>
+#include <stdint.h>
+
+#include <complex.h>
+
+typedef _Bool T_t;          /* converting to _Bool is `!= 0`, exactly as NumPy casts to bool */
+typedef uint8_t T_B;
+typedef int32_t T_i;
+typedef int64_t T_l;
+typedef float T_f;
+typedef double T_d;
+typedef float complex T_F;
+typedef double complex T_D;
+
+#define CHAR_t "?"
+#define CHAR_B "B"
+#define CHAR_i "i"
+#define CHAR_l "l"
+#define CHAR_f "f"
+#define CHAR_d "d"
+#define CHAR_F "F"
+#define CHAR_D "D"
+
+/* Type classes: each applies the macro X to its types, passing the other arguments on. */
+#define BOOL(X, ...)      X(t, __VA_ARGS__)
+#define INTEGERS(X, ...)  X(B, __VA_ARGS__) X(i, __VA_ARGS__) X(l, __VA_ARGS__)
+#define FLOATS(X, ...)    X(f, __VA_ARGS__) X(d, __VA_ARGS__)
+#define COMPLEXES(X, ...) X(F, __VA_ARGS__) X(D, __VA_ARGS__)
+#define BITS(X, ...)      BOOL(X, __VA_ARGS__) INTEGERS(X, __VA_ARGS__)
+#define REALS(X, ...)     INTEGERS(X, __VA_ARGS__) FLOATS(X, __VA_ARGS__)
+#define ORDERED(X, ...)   BOOL(X, __VA_ARGS__) REALS(X, __VA_ARGS__)
+#define INEXACT(X, ...)   FLOATS(X, __VA_ARGS__) COMPLEXES(X, __VA_ARGS__)
+#define NUMBERS(X, ...)   REALS(X, __VA_ARGS__) COMPLEXES(X, __VA_ARGS__)
+#define ALL(X, ...)       BOOL(X, __VA_ARGS__) NUMBERS(X, __VA_ARGS__)
+
+/*
+ * glibc's vector maths library. <math.h> announces it under -ffast-math alone, which would also
+ * give up NaNs and signed zeros, so it is announced here. A function missing from this list runs
+ * through libm one element at a time.
+ */
+#if defined(__x86_64__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
+#define VECTOR1(name) \
+    __attribute__((simd("notinbranch"))) double name(double); \
+    __attribute__((simd("notinbranch"))) float name##f(float);
+#define VECTOR2(name) \
+    __attribute__((simd("notinbranch"))) double name(double, double); \
+    __attribute__((simd("notinbranch"))) float name##f(float, float);
+VECTOR1(exp) VECTOR1(exp2) VECTOR1(expm1) VECTOR1(log) VECTOR1(log2) VECTOR1(log10) VECTOR1(log1p)
+VECTOR1(sin) VECTOR1(cos) VECTOR1(tan) VECTOR1(asin) VECTOR1(acos) VECTOR1(atan)
+VECTOR1(sinh) VECTOR1(cosh) VECTOR1(tanh) VECTOR1(asinh) VECTOR1(acosh) VECTOR1(atanh)
+VECTOR1(cbrt) VECTOR2(pow) VECTOR2(atan2) VECTOR2(hypot)
+#undef VECTOR1
+#undef VECTOR2
+#endif
+
+/* From here on sin(a) is sinf, sin, csinf or csin, as the type of a asks. */
+#include <tgmath.h>
+
+/*
+ * Complex arithmetic is spelled out: C's own treats infinities with a library call (Annex G),
+ * NumPy's does not, and ours equals NumPy's to the bit.
+ */
+#ifdef __FMA__
+#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
+#else
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#endif
+
+#define COMPLEX_ARITHMETIC(C, R, MAKE) \
+static inline T_##C multiply_##C(T_##C a, T_##C b) \
+{ \
+    const T_##R ar = creal(a), ai = cimag(a), br = creal(b), bi = cimag(b); \
+    return MAKE(MULTIPLY_ADD(ar, br, -(ai * bi)), MULTIPLY_ADD(ar, bi, ai * br)); \
+} \
+/* Smith's algorithm: scaled by the larger part of the divisor, it does not overflow early. */ \
+static inline T_##C divide_##C(T_##C a, T_##C b) \
+{ \
+    const T_##R ar = creal(a), ai = cimag(a), br = creal(b), bi = cimag(b); \
+    if (fabs(br) >= fabs(bi)) { \
+        if (br == 0 && bi == 0) \
+            return MAKE(ar / fabs(br), ai / fabs(br)); \
+        const T_##R ratio = bi / br, scale = 1 / (br + bi * ratio); \
+        return MAKE((ar + ai * ratio) * scale, (ai - ar * ratio) * scale); \
+    } \
+    const T_##R ratio = br / bi, scale = 1 / (bi + br * ratio); \
+    return MAKE((ar * ratio + ai) * scale, (ai * ratio - ar) * scale); \
+}
+COMPLEX_ARITHMETIC(F, f, CMPLXF)
+COMPLEX_ARITHMETIC(D, d, CMPLX)
+
+#define complex_multiply(a, b) _Generic((a), T_F: multiply_F, T_D: multiply_D)(a, b)
+#define complex_divide(a, b)   _Generic((a), T_F: divide_F, T_D: divide_D)(a, b)
+
+/*
+ * Python's // and % of floats (CPython's float_divmod): the remainder takes the divisor's sign, and
+ * the quotient is corrected to be the integer that belongs to that remainder.
+ */
+#define FLOAT_DIVMOD(R) \
+static inline T_##R modulo_##R(T_##R a, T_##R b) \
+{ \
+    const T_##R mod = fmod(a, b); \
+    if (b == 0) \
+        return mod; \
+    if (mod == 0) \
+        return copysign((T_##R)0, b); \
+    return (b < 0) != (mod < 0) ? mod + b : mod; \
+} \
+static inline T_##R floor_divide_##R(T_##R a, T_##R b) \
+{ \
+    if (b == 0) \
+        return a / b; \
+    const T_##R mod = fmod(a, b); \
+    T_##R quotient = (a - mod) / b; \
+    if (mod != 0 && (b < 0) != (mod < 0)) \
+        quotient -= 1; \
+    if (quotient == 0) \
+        return copysign((T_##R)0, a / b); \
+    const T_##R whole = floor(quotient); \
+    return quotient - whole > (T_##R)0.5 ? whole + 1 : whole; \
+}
+FLOAT_DIVMOD(f)
+FLOAT_DIVMOD(d)
+
+#define float_modulo(a, b)       _Generic((a), T_f: modulo_f, T_d: modulo_d)(a, b)
+#define float_floor_divide(a, b) _Generic((a), T_f: floor_divide_f, T_d: floor_divide_d)(a, b)

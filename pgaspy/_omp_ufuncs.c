@@ -1,0 +1,1123 @@
+/*
+ * The C kernels: elementwise operations, reductions, copies of sections and random numbers, with
+ * OpenMP over the cores of a process. They see addresses, shapes and byte strides, nothing else.
+ *
+ * Everything strided runs through one driver. A loop (`loop_fn`) treats n elements, one stride per
+ * operand; the driver (`for_each`) brings any geometry to the fewest and longest such loops and
+ * deals them out to the threads.
+ */
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "_omp_math.h"
+
+#define MAX_DIMS 33         /* NumPy's 32 of old, and one that tiling adds */
+#define MAX_OPERANDS 3
+#define GRAIN 32768         /* the least work, in additions, that is worth a parallel region */
+#define BLOCK 16            /* elements that maths functions and random numbers take at a time */
+
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+typedef void loop_fn(int64_t n, char *const p[], const int64_t s[]);
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+static int n_threads;       /* 0: as OpenMP's environment says */
+
+static void pg_set_threads(int n)
+{
+    n_threads = n;
+}
+
+static int pg_get_threads(void)
+{
+    return n_threads > 0 ? n_threads : omp_get_max_threads();
+}
+
+static int team_for(int64_t work)
+{
+    return work < GRAIN ? 1 : pg_get_threads();
+}
+
+/*
+ * Where part t of `parts` of n elements begins. Every driver cuts with this, so that the thread
+ * which first touches a page of an array is the one that works on it ever after.
+ */
+static int64_t cut(int64_t n, int t, int parts)
+{
+    return t == parts ? n : n / parts * t / 1024 * 1024;
+}
+
+/* ---- geometries ---------------------------------------------------------------------------- */
+
+/* The operands of a loop nest. The last operand is the output. */
+typedef struct {
+    int n_operands, ndim;
+    int64_t shape[MAX_DIMS];
+    char *base[MAX_OPERANDS];
+    int64_t stride[MAX_OPERANDS][MAX_DIMS];
+} geometry;
+
+static int64_t magnitude(int64_t x)
+{
+    return x < 0 ? -x : x;
+}
+
+static void describe(geometry *g, int ndim, const int64_t *shape, int n_operands,
+                     const int64_t *addresses, const int64_t *const *strides)
+{
+    g->n_operands = n_operands;
+    g->ndim = ndim;
+    for (int d = 0; d < ndim; d++)
+        g->shape[d] = shape[d];
+    for (int o = 0; o < n_operands; o++) {
+        g->base[o] = (char *)addresses[o];
+        for (int d = 0; d < ndim; d++)
+            g->stride[o][d] = strides[o][d];
+    }
+}
+
+static void move_dim(geometry *g, int to, const geometry *from, int dim)
+{
+    g->shape[to] = from->shape[dim];
+    for (int o = 0; o < g->n_operands; o++)
+        g->stride[o][to] = from->stride[o][dim];
+}
+
+/* Take dimension `dim` out and put it back as dimension `to`, before it. */
+static void insert_dim(geometry *g, int to, int dim)
+{
+    for (; dim > to; dim--) {
+        int64_t swap = g->shape[dim];
+        g->shape[dim] = g->shape[dim - 1];
+        g->shape[dim - 1] = swap;
+        for (int o = 0; o < g->n_operands; o++) {
+            swap = g->stride[o][dim];
+            g->stride[o][dim] = g->stride[o][dim - 1];
+            g->stride[o][dim - 1] = swap;
+        }
+    }
+}
+
+/*
+ * The same elements in the fewest dimensions, in the order in which operand `key` has them in
+ * memory: extents of 1 dropped, negative strides of the key turned, neighbours fused.
+ */
+static void normalise(geometry *g, int key)
+{
+    int ndim = 0;
+    for (int d = 0; d < g->ndim; d++) {
+        if (g->shape[d] == 1)
+            continue;
+        if (g->stride[key][d] < 0)
+            for (int o = 0; o < g->n_operands; o++) {
+                g->base[o] += (g->shape[d] - 1) * g->stride[o][d];
+                g->stride[o][d] = -g->stride[o][d];
+            }
+        move_dim(g, ndim, g, d);
+        int to = ndim++;
+        while (to > 0 && g->stride[key][to - 1] < g->stride[key][ndim - 1])
+            to--;
+        insert_dim(g, to, ndim - 1);
+    }
+    g->ndim = MIN(ndim, 1);
+    for (int d = 1; d < ndim; d++) {
+        const int outer = g->ndim - 1;
+        int fuse = 1;
+        for (int o = 0; o < g->n_operands; o++)
+            fuse &= g->stride[o][outer] == g->shape[d] * g->stride[o][d];
+        const int64_t extent = g->shape[outer];
+        move_dim(g, fuse ? outer : g->ndim++, g, d);
+        if (fuse)
+            g->shape[outer] *= extent;
+    }
+}
+
+static int64_t count(const geometry *g, int ndim)
+{
+    int64_t n = 1;
+    for (int d = 0; d < ndim; d++)
+        n *= g->shape[d];
+    return n;
+}
+
+/* The operands' addresses at a flat index into the first `ndim` dimensions. */
+static void locate(const geometry *g, int ndim, int64_t index, char *p[])
+{
+    for (int o = 0; o < g->n_operands; o++)
+        p[o] = g->base[o];
+    for (int d = ndim; d-- > 0;) {
+        const int64_t outer = d > 0 ? index / g->shape[d] : 0;
+        for (int o = 0; o < g->n_operands; o++)
+            p[o] += (index - outer * g->shape[d]) * g->stride[o][d];
+        index = outer;
+    }
+}
+
+/* Run the loop over elements [begin, end) of the geometry. */
+static void run_range(loop_fn *loop, const geometry *g, int64_t begin, int64_t end)
+{
+    const int inner = g->ndim - 1;
+    const int64_t extent = g->shape[inner];
+    int64_t s[MAX_OPERANDS];
+    for (int o = 0; o < g->n_operands; o++)
+        s[o] = g->stride[o][inner];
+    int64_t row = begin / extent, column = begin % extent;
+    while (begin < end) {
+        const int64_t n = MIN(extent - column, end - begin);
+        char *p[MAX_OPERANDS];
+        locate(g, inner, row++, p);
+        for (int o = 0; o < g->n_operands; o++)
+            p[o] += column * s[o];
+        loop(n, p, s);
+        begin += n;
+        column = 0;
+    }
+}
+
+/*
+ * The same over rows [begin, end) of a few elements each: not a loop per row, but a loop per column
+ * of as many rows as stay in the L1 cache meanwhile.
+ */
+#define THIN 8
+static void run_thin(loop_fn *loop, const geometry *g, int64_t begin, int64_t end)
+{
+    const int inner = g->ndim - 1, outer = inner - 1;
+    int64_t s[MAX_OPERANDS];
+    for (int o = 0; o < g->n_operands; o++)
+        s[o] = g->stride[o][outer];
+    while (begin < end) {
+        const int64_t n = MIN(MIN(g->shape[outer] - begin % g->shape[outer], end - begin), 256);
+        char *p[MAX_OPERANDS];
+        locate(g, inner, begin, p);
+        for (int64_t column = 0; column < g->shape[inner]; column++) {
+            loop(n, p, s);
+            for (int o = 0; o < g->n_operands; o++)
+                p[o] += g->stride[o][inner];
+        }
+        begin += n;
+    }
+}
+
+/* Run the loop over part t of the geometry. */
+static void run_part(loop_fn *loop, const geometry *g, int64_t n, int t, int parts)
+{
+    const int64_t begin = cut(n, t, parts), end = cut(n, t + 1, parts);
+    const int64_t extent = g->shape[g->ndim - 1];
+    if (g->ndim > 1 && extent < THIN)
+        run_thin(loop, g, begin / extent, end / extent);
+    else
+        run_range(loop, g, begin, end);
+}
+
+static void run(loop_fn *loop, const geometry *g, int cost)
+{
+    const int64_t n = count(g, g->ndim);
+    const int team = team_for(n * cost);
+    if (team == 1)
+        run_part(loop, g, n, 0, 1);
+    else {
+        #pragma omp parallel num_threads(team)
+        run_part(loop, g, n, omp_get_thread_num(), omp_get_num_threads());
+    }
+}
+
+/*
+ * The dimension along which an input is contiguous while the output is not (a transposed input),
+ * or -1. A loop along the output then visits a cache line of the input per element.
+ */
+static int transposed_dim(const geometry *g)
+{
+    const int inner = g->ndim - 1;
+    for (int o = 0; o < g->n_operands - 1; o++)
+        if (magnitude(g->stride[o][inner]) >= 64)
+            for (int d = 0; d < inner; d++)
+                if (g->stride[o][d] != 0 && magnitude(g->stride[o][d]) < 64 && g->shape[d] >= 8)
+                    return d;
+    return -1;
+}
+
+/*
+ * Apply the loop to a whole geometry. A transposed input is taken in strips TILE elements wide: the
+ * loops sweep along the input with TILE of its cache lines in use, so that each is loaded once.
+ */
+#define TILE 64
+static void for_each(loop_fn *loop, geometry *g, int cost)
+{
+    normalise(g, g->n_operands - 1);
+    if (g->ndim == 0) {
+        const int64_t s[MAX_OPERANDS] = {0};
+        loop(1, g->base, s);
+        return;
+    }
+    const int dim = g->ndim > 1 ? transposed_dim(g) : -1;
+    if (dim < 0 || g->shape[g->ndim - 1] < 2 * TILE) {
+        run(loop, g, cost);
+        return;
+    }
+    const int inner = g->ndim - 1;
+    const int64_t strips = g->shape[inner] / TILE, rest = g->shape[inner] % TILE;
+    geometry strip = *g;
+    for (int d = dim; d < inner - 1; d++)
+        move_dim(&strip, d, g, d + 1);
+    strip.ndim = g->ndim + 1;
+    move_dim(&strip, inner, g, dim);
+    move_dim(&strip, inner + 1, g, inner);
+    move_dim(&strip, inner - 1, g, inner);
+    strip.shape[inner + 1] = TILE;
+    strip.shape[inner - 1] = strips;
+    for (int o = 0; o < g->n_operands; o++)
+        strip.stride[o][inner - 1] *= TILE;
+    run(loop, &strip, cost);
+    if (rest) {
+        for (int o = 0; o < g->n_operands; o++)
+            g->base[o] += strips * TILE * g->stride[o][inner];
+        g->shape[inner] = rest;
+        run(loop, g, cost);
+    }
+}
+
+/* ---- elementwise operations ---------------------------------------------------------------- */
+
+#define UNARY(class, name, ...)  class(UNARY_ROW, name, __VA_ARGS__)
+#define BINARY(class, name, ...) class(BINARY_ROW, name, __VA_ARGS__)
+#define TEST1(class, name, ...)  class(TEST1_ROW, name, __VA_ARGS__)
+#define TEST2(class, name, ...)  class(TEST2_ROW, name, __VA_ARGS__)
+#define MATHS1(class, name, ...) class(MATHS1_ROW, name, __VA_ARGS__)
+#define MATHS2(class, name, ...) class(MATHS2_ROW, name, __VA_ARGS__)
+
+#define UNARY_ROW(A, name, ...)  LOOP1(A, A, name, __VA_ARGS__)
+#define BINARY_ROW(A, name, ...) LOOP2(A, A, name, __VA_ARGS__)
+#define TEST1_ROW(A, name, ...)  LOOP1(A, t, name, __VA_ARGS__)
+#define TEST2_ROW(A, name, ...)  LOOP2(A, t, name, __VA_ARGS__)
+#define MATHS1_ROW(A, name, ...) BLOCKS1(A, A, name, __VA_ARGS__)
+#define MATHS2_ROW(A, name, ...) BLOCKS2(A, A, name, __VA_ARGS__)
+#define CAST(A, R, name, ...)    LOOP1(A, R, name, __VA_ARGS__)
+#define MATHS_CAST(A, R, name, ...) BLOCKS1(A, R, name, __VA_ARGS__)
+
+/*
+ * A loop exists once for contiguous operands, once for each input being a scalar and once for any
+ * strides. `omp simd` holds although the output may be an input: it is then so element by element.
+ */
+#define SIMD_FOR(i, n) _Pragma("omp simd") for (int64_t i = 0; i < (n); i++)
+
+#define FOR1(A, R, xs, rs, ...) \
+    SIMD_FOR(i, n) { \
+        const T_##A a = *(const T_##A *)(x + i * (xs)); \
+        *(T_##R *)(r + i * (rs)) = (T_##R)(__VA_ARGS__); \
+    }
+
+#define LOOP1(A, R, name, ...) \
+static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
+{ \
+    const char *x = p[0]; \
+    char *r = p[1]; \
+    const int64_t xs = s[0], rs = s[1]; \
+    const int64_t xc = sizeof(T_##A), rc = sizeof(T_##R); \
+    if (xs == xc && rs == rc) \
+        FOR1(A, R, xc, rc, __VA_ARGS__) \
+    else if (xs == 0 && rs == rc) { \
+        const T_##A a = *(const T_##A *)x; \
+        const T_##R value = (T_##R)(__VA_ARGS__); \
+        SIMD_FOR(i, n) \
+            ((T_##R *)r)[i] = value; \
+    } else \
+        FOR1(A, R, xs, rs, __VA_ARGS__) \
+}
+
+#define FOR2(A, R, a_address, b_address, rs, ...) \
+    SIMD_FOR(i, n) { \
+        const T_##A a = *(const T_##A *)(a_address), b = *(const T_##A *)(b_address); \
+        *(T_##R *)(r + i * (rs)) = (T_##R)(__VA_ARGS__); \
+    }
+
+#define LOOP2(A, R, name, ...) \
+static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
+{ \
+    const char *x = p[0], *y = p[1]; \
+    char *r = p[2]; \
+    const int64_t xs = s[0], ys = s[1], rs = s[2]; \
+    const int64_t c = sizeof(T_##A), rc = sizeof(T_##R); \
+    const T_##A x0 = *(const T_##A *)x, y0 = *(const T_##A *)y; \
+    if (xs == c && ys == c && rs == rc) \
+        FOR2(A, R, x + i * c, y + i * c, rc, __VA_ARGS__) \
+    else if (xs == c && ys == 0 && rs == rc) \
+        FOR2(A, R, x + i * c, &y0, rc, __VA_ARGS__) \
+    else if (xs == 0 && ys == c && rs == rc) \
+        FOR2(A, R, &x0, y + i * c, rc, __VA_ARGS__) \
+    else \
+        FOR2(A, R, x + i * xs, y + i * ys, rs, __VA_ARGS__) \
+}
+
+/*
+ * Maths functions see full blocks only: strided elements are gathered, a tail is filled up with
+ * copies of its first element. Every element thus goes through the same vector code, and its result
+ * does not depend on where it lies, how it is strided or which thread computes it.
+ */
+#define GATHER(A, buffer, x, xs) \
+    (m == BLOCK && (xs) == sizeof(T_##A) ? (const T_##A *)(x) : ({ \
+        for (int k = 0; k < BLOCK; k++) \
+            (buffer)[k] = *(const T_##A *)((x) + (k < m ? k * (xs) : 0)); \
+        (const T_##A *)(buffer); \
+    }))
+
+#define BLOCKS(A, R, name, n_inputs, inputs, elements, ...) \
+static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
+{ \
+    char *r = p[n_inputs]; \
+    const int64_t rs = s[n_inputs]; \
+    for (int64_t i = 0; i < n; i += BLOCK) { \
+        const int64_t m = MIN(n - i, BLOCK); \
+        T_##R results[BLOCK]; \
+        inputs \
+        T_##R *const to = m == BLOCK && rs == sizeof(T_##R) ? (T_##R *)(r + i * rs) : results; \
+        SIMD_FOR(k, BLOCK) { \
+            elements \
+            to[k] = (__VA_ARGS__); \
+        } \
+        if (to == results) \
+            for (int64_t k = 0; k < m; k++) \
+                *(T_##R *)(r + (i + k) * rs) = results[k]; \
+    } \
+}
+
+#define BLOCKS1(A, R, name, ...) \
+    BLOCKS(A, R, name, 1, \
+        T_##A x[BLOCK]; const T_##A *const xb = GATHER(A, x, p[0] + i * s[0], s[0]);, \
+        const T_##A a = xb[k];, __VA_ARGS__)
+
+#define BLOCKS2(A, R, name, ...) \
+    BLOCKS(A, R, name, 2, \
+        T_##A x[BLOCK] COMMA y[BLOCK]; \
+        const T_##A *const xb = GATHER(A, x, p[0] + i * s[0], s[0]); \
+        const T_##A *const yb = GATHER(A, y, p[1] + i * s[1], s[1]);, \
+        const T_##A a = xb[k] COMMA b = yb[k];, __VA_ARGS__)
+#define COMMA ,
+
+#include "_omp_table.h"
+
+#undef LOOP1
+#undef LOOP2
+#undef BLOCKS1
+#undef BLOCKS2
+#define CHEAP 1
+#define MATHS 16            /* the cost of a maths function, in additions */
+#define LOOP1(A, R, name, ...)   {#name " " CHAR_##A "->" CHAR_##R, name##_##A##R, 1, CHEAP},
+#define LOOP2(A, R, name, ...)   {#name " " CHAR_##A CHAR_##A "->" CHAR_##R, name##_##A##R, 2, CHEAP},
+#define BLOCKS1(A, R, name, ...) {#name " " CHAR_##A "->" CHAR_##R, name##_##A##R, 1, MATHS},
+#define BLOCKS2(A, R, name, ...) {#name " " CHAR_##A CHAR_##A "->" CHAR_##R, name##_##A##R, 2, MATHS},
+
+static const struct {
+    const char *name;       /* as in "add dd->d" */
+    loop_fn *loop;
+    int n_inputs, cost;
+} elementwise_rows[] = {
+#include "_omp_table.h"
+};
+#undef CAST
+
+/* The name of a row of the elementwise table, NULL past its end. */
+static const char *pg_elementwise_row(int row)
+{
+    const int n = sizeof elementwise_rows / sizeof *elementwise_rows;
+    return row < n ? elementwise_rows[row].name : NULL;
+}
+
+static void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses,
+                           const int64_t *strides)
+{
+    geometry g;
+    describe(&g, ndim, shape, elementwise_rows[row].n_inputs + 1, addresses,
+             (const int64_t *const[]){strides, strides + ndim, strides + 2 * ndim});
+    if (count(&g, ndim) > 0)
+        for_each(elementwise_rows[row].loop, &g, elementwise_rows[row].cost);
+}
+
+/* ---- reductions ---------------------------------------------------------------------------- */
+
+/*
+ * A reduction is a tree over leaves: LEAF elements when it runs along memory, LEAF_ROWS rows of
+ * elements that reduce to a row when it runs across. Leaves i and i+1, i even, are merged, then
+ * pairs of leaves, and so on. The tree belongs to the shape. Chunks of 2**k leaves are whole
+ * subtrees of it, so chunks, and the threads they go to, do not show in the result.
+ *
+ * A leaf along memory prefetches the next: folding its lanes would else interrupt the stream.
+ */
+#define LEAF 512
+#define LEAF_ROWS 16
+#define LANES 32            /* accumulators of a leaf: enough to hide the latency of an addition */
+#define MAX_WIDTH 2048       /* results reduced side by side when reducing across memory */
+
+#define REDUCE(A, R, name, if_empty, ...) \
+static void leaf_##name##_##A##R(int64_t n, const void *from, void *to) \
+{ \
+    const T_##A *x = from; \
+    if (n < LANES) { \
+        T_##R a = (T_##R)x[0]; \
+        for (int64_t i = 1; i < n; i++) { \
+            const T_##A b = x[i]; \
+            a = (__VA_ARGS__); \
+        } \
+        *(T_##R *)to = a; \
+        return; \
+    } \
+    T_##R lanes[LANES]; \
+    SIMD_FOR(k, LANES) \
+        lanes[k] = (T_##R)x[k]; \
+    int64_t i = LANES; \
+    for (; i + LANES <= n; i += LANES) { \
+        for (int k = 0; k < LANES; k += 64 / sizeof(T_##A)) \
+            __builtin_prefetch(x + i + k + LEAF); \
+        SIMD_FOR(k, LANES) { \
+            const T_##R a = lanes[k]; \
+            const T_##A b = x[i + k]; \
+            lanes[k] = (__VA_ARGS__); \
+        } \
+    } \
+    for (int64_t k = 0; i + k < n; k++) { \
+        const T_##R a = lanes[k]; \
+        const T_##A b = x[i + k]; \
+        lanes[k] = (__VA_ARGS__); \
+    } \
+    for (int half = LANES / 2; half > 0; half /= 2) \
+        SIMD_FOR(k, half) { \
+            const T_##R a = lanes[k], b = lanes[k + half]; \
+            lanes[k] = (__VA_ARGS__); \
+        } \
+    *(T_##R *)to = lanes[0]; \
+} \
+static void fold_##name##_##A##R(int64_t n, const void *from, int64_t stride, void *to) \
+{ \
+    const char *x = from; \
+    T_##R *r = to; \
+    if (stride == sizeof(T_##A)) \
+        SIMD_FOR(k, n) { \
+            const T_##R a = r[k]; \
+            const T_##A b = ((const T_##A *)x)[k]; \
+            r[k] = (__VA_ARGS__); \
+        } \
+    else \
+        SIMD_FOR(k, n) { \
+            const T_##R a = r[k]; \
+            const T_##A b = *(const T_##A *)(x + k * stride); \
+            r[k] = (__VA_ARGS__); \
+        } \
+} \
+static void merge_##name##_##A##R(int64_t n, void *to, const void *from) \
+{ \
+    T_##R *r = to; \
+    SIMD_FOR(k, n) { \
+        const T_##R a = r[k], b = ((const T_##R *)from)[k]; \
+        r[k] = (__VA_ARGS__); \
+    } \
+} \
+static const T_##R empty_##name##_##A##R = if_empty;
+#include "_omp_table.h"
+#undef REDUCE
+
+typedef struct {
+    const char *name;
+    int64_t in_size, out_size;
+    loop_fn *copy_in, *convert, *copy_out;
+    void (*leaf)(int64_t n, const void *from, void *to);
+    void (*fold)(int64_t n, const void *from, int64_t stride, void *to);
+    void (*merge)(int64_t n, void *to, const void *from);
+    const void *empty;
+} reduce_row;
+
+#define REDUCE(A, R, name, ...) { \
+    #name " " CHAR_##A "->" CHAR_##R, sizeof(T_##A), sizeof(T_##R), \
+    copy_##A##A, copy_##A##R, copy_##R##R, \
+    leaf_##name##_##A##R, fold_##name##_##A##R, merge_##name##_##A##R, &empty_##name##_##A##R},
+static const reduce_row reduce_rows[] = {
+#include "_omp_table.h"
+};
+#undef REDUCE
+
+static const char *pg_reduce_row(int row)
+{
+    const int n = sizeof reduce_rows / sizeof *reduce_rows;
+    return row < n ? reduce_rows[row].name : NULL;
+}
+
+typedef struct {
+    const reduce_row *row;
+    geometry kept, reduced;
+    int across;             /* whether rows of results are accumulated, or single results */
+    int64_t width;          /* results per tile */
+    int64_t n_reduced, n_leaves;
+} reduction;
+
+/* A tile is `width` results next to each other; the last one of a row of results may be less. */
+static int64_t locate_tile(const reduction *r, int64_t tile, char *p[])
+{
+    const geometry *g = &r->kept;
+    if (!r->across) {
+        locate(g, g->ndim, tile, p);
+        return 1;
+    }
+    const int inner = g->ndim - 1;
+    const int64_t per_row = (g->shape[inner] + r->width - 1) / r->width;
+    const int64_t first = tile % per_row * r->width;
+    locate(g, inner, tile / per_row, p);
+    for (int o = 0; o < 2; o++)
+        p[o] += first * g->stride[o][inner];
+    return MIN(r->width, g->shape[inner] - first);
+}
+
+static void leaf_along(const reduction *r, const char *tile, int64_t leaf, char *to)
+{
+    const reduce_row *row = r->row;
+    const geometry *g = &r->reduced;
+    int64_t begin = leaf * LEAF;
+    const int64_t end = MIN(begin + LEAF, r->n_reduced), n = end - begin;
+    const int inner = MAX(g->ndim - 1, 0);
+    const int64_t extent = g->ndim ? g->shape[inner] : 1;
+    const int64_t stride = g->ndim ? g->stride[0][inner] : row->in_size;
+    int64_t line = g->ndim > 1 ? begin / extent : 0, column = begin - line * extent;
+    char *p[2];
+    if (stride == row->in_size && column + n <= extent) {
+        locate(g, inner, line, p);
+        row->leaf(n, tile + (p[0] - g->base[0]) + column * stride, to);
+        return;
+    }
+    char buffer[LEAF * sizeof(T_D)] __attribute__((aligned(64)));
+    for (char *b = buffer; begin < end; column = 0) {
+        const int64_t m = MIN(extent - column, end - begin);
+        locate(g, inner, line++, p);
+        row->copy_in(m, (char *[]){(char *)tile + (p[0] - g->base[0]) + column * stride, b},
+                     (int64_t[]){stride, row->in_size});
+        begin += m;
+        b += m * row->in_size;
+    }
+    row->leaf(n, buffer, to);
+}
+
+static void leaf_across(const reduction *r, const char *tile, int64_t width, int64_t leaf, char *to)
+{
+    const reduce_row *row = r->row;
+    const geometry *g = &r->reduced;
+    const int64_t stride = r->kept.stride[0][r->kept.ndim - 1];
+    const int64_t end = MIN((leaf + 1) * LEAF_ROWS, r->n_reduced);
+    for (int64_t i = leaf * LEAF_ROWS; i < end; i++) {
+        char *p[2];
+        locate(g, g->ndim, i, p);
+        char *x = (char *)tile + (p[0] - g->base[0]);
+        if (i == leaf * LEAF_ROWS)
+            row->convert(width, (char *[]){x, to}, (int64_t[]){stride, row->out_size});
+        else
+            row->fold(width, x, stride, to);
+    }
+}
+
+/*
+ * The tree over n leaves, or over n results of chunks if `partials` is given. The stack holds the
+ * finished subtrees, as a binary counter holds its digits; the result is left at its bottom.
+ */
+static void tree(const reduction *r, const char *tile, int64_t width, int64_t first, int64_t n,
+                 const char *partials, char *stack)
+{
+    const int64_t size = r->width * r->row->out_size;
+    char *top = stack;
+    for (int64_t i = 0; i < n; i++, top += size) {
+        if (partials)
+            memcpy(top, partials + i * size, width * r->row->out_size);
+        else if (r->across)
+            leaf_across(r, tile, width, first + i, top);
+        else
+            leaf_along(r, tile, first + i, top);
+        for (int64_t digits = i; digits & 1; digits >>= 1, top -= size)
+            r->row->merge(width, top - size, top);
+    }
+    for (top -= size; top > stack; top -= size)
+        r->row->merge(width, top - size, top);
+}
+
+static void store_tile(const reduction *r, int64_t width, char *result, char *to)
+{
+    const geometry *g = &r->kept;
+    const int64_t stride = g->ndim ? g->stride[1][g->ndim - 1] : 0;
+    r->row->copy_out(width, (char *[]){result, to}, (int64_t[]){r->row->out_size, stride});
+}
+
+static int levels(int64_t n)
+{
+    return 65 - __builtin_clzll(n);
+}
+
+/* Returns -1 when memory is exhausted. */
+static int reduce_tiles(const reduction *r, int64_t n_tiles, int64_t work)
+{
+    enum { SMALL = 64 * sizeof(T_D) + 128 };
+    const int team = team_for(work);
+    int64_t chunk = r->n_leaves;            /* leaves per chunk */
+    if (team > 1 && n_tiles < 16 * team)
+        for (chunk = 8; chunk * 16 * team < r->n_leaves * n_tiles && chunk < r->n_leaves;)
+            chunk *= 2;
+    const int64_t n_chunks = (r->n_leaves + chunk - 1) / chunk;
+    const int64_t size = r->width * r->row->out_size;
+    /* Whole cache lines, lest threads share one. */
+    const int64_t stack_size = (MAX(levels(chunk), levels(n_chunks)) * size + 127) / 64 * 64;
+    const int64_t partials_size = n_chunks > 1 ? n_chunks * n_tiles * size : 0;
+
+    char small[SMALL] __attribute__((aligned(16)));
+    char *memory = small;
+    if (team * stack_size + partials_size > SMALL)
+        memory = malloc(team * stack_size + partials_size);
+    if (!memory)
+        return -1;
+    char *partials = memory + team * stack_size;
+
+    #pragma omp parallel num_threads(team) if (team > 1)
+    {
+        char *stack = memory + omp_get_thread_num() * stack_size;
+        char *p[2];
+        #pragma omp for schedule(static)
+        for (int64_t task = 0; task < n_tiles * n_chunks; task++) {
+            const int64_t tile = n_chunks == 1 ? task : task / n_chunks;
+            const int64_t first = (task - tile * n_chunks) * chunk;
+            const int64_t width = locate_tile(r, tile, p);
+            tree(r, p[0], width, first, MIN(chunk, r->n_leaves - first), NULL, stack);
+            if (n_chunks == 1)
+                store_tile(r, width, stack, p[1]);
+            else
+                memcpy(partials + task * size, stack, width * r->row->out_size);
+        }
+        if (n_chunks > 1) {
+            #pragma omp for schedule(static)
+            for (int64_t tile = 0; tile < n_tiles; tile++) {
+                const int64_t width = locate_tile(r, tile, p);
+                tree(r, NULL, width, 0, n_chunks, partials + tile * n_chunks * size, stack);
+                store_tile(r, width, stack, p[1]);
+            }
+        }
+    }
+    if (memory != small)
+        free(memory);
+    return 0;
+}
+
+static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64_t *in_kept_strides,
+                     const int64_t *out_strides, int n_reduced, const int64_t *reduced_shape,
+                     const int64_t *in_reduced_strides, int64_t in_address, int64_t out_address)
+{
+    reduction r;
+    r.row = &reduce_rows[row];
+    describe(&r.kept, n_kept, kept_shape, 2, (int64_t[]){in_address, out_address},
+             (const int64_t *const[]){in_kept_strides, out_strides});
+    describe(&r.reduced, n_reduced, reduced_shape, 1, &in_address, &in_reduced_strides);
+    const int64_t results = count(&r.kept, n_kept);
+    r.n_reduced = count(&r.reduced, n_reduced);
+    if (results == 0)
+        return 0;
+    if (r.n_reduced == 0) {
+        for (int d = 0; d < n_kept; d++)
+            r.kept.stride[0][d] = 0;
+        r.kept.base[0] = (char *)r.row->empty;
+        for_each(r.row->copy_out, &r.kept, 1);
+        return 0;
+    }
+    normalise(&r.kept, 0);
+    normalise(&r.reduced, 0);
+    /* Turning a reduced dimension moves its base; the kept side alone carries the address. */
+    r.kept.base[0] += r.reduced.base[0] - (char *)in_address;
+
+    const int inner = r.kept.ndim - 1;
+    r.across = r.kept.ndim > 0
+        && (r.reduced.ndim == 0
+            || (r.kept.shape[inner] >= 16
+                && r.kept.stride[0][inner] < r.reduced.stride[0][r.reduced.ndim - 1]));
+    r.width = r.across ? MIN(r.kept.shape[inner], MAX_WIDTH) : 1;
+    const int64_t leaf = r.across ? LEAF_ROWS : LEAF;
+    r.n_leaves = (r.n_reduced + leaf - 1) / leaf;
+    int64_t n_tiles = results;
+    if (r.across)
+        n_tiles = results / r.kept.shape[inner] * ((r.kept.shape[inner] + r.width - 1) / r.width);
+    return reduce_tiles(&r, n_tiles, results * r.n_reduced);
+}
+
+/* ---- sections ------------------------------------------------------------------------------ */
+
+/*
+ * A section is a product of dimensions, each a list of runs. Two sides describe where its elements
+ * lie: by the runs' own or other start and step, or packed, at the running position. A side is
+ * (base, strides); it need not be memory: for random numbers one side is the elements' flat index.
+ */
+enum { OWN, OTHER, PACKED };
+enum { LENGTH = 4, COLUMNS = 5 };
+
+typedef struct {
+    int64_t m;
+    const int64_t *runs;
+    int64_t length;         /* of all runs */
+    int64_t stride[2];
+} section_dim;
+
+typedef struct {
+    int ndim;
+    int which[2];
+    char *base[2];
+    section_dim dim[MAX_DIMS];
+} section;
+
+/* A position in one dimension: element k of run r, and how many elements came before the run. */
+typedef struct {
+    int64_t r, k, before;
+} position;
+
+static int64_t run_start(const section *s, const section_dim *d, int side, int64_t r, int64_t before)
+{
+    return s->which[side] == PACKED ? before : d->runs[r * COLUMNS + 2 * s->which[side]];
+}
+
+static int64_t run_step(const section *s, const section_dim *d, int side, int64_t r)
+{
+    return s->which[side] == PACKED ? 1 : d->runs[r * COLUMNS + 2 * s->which[side] + 1];
+}
+
+static int64_t offset(const section *s, const section_dim *d, int side, const position *at)
+{
+    return d->stride[side]
+        * (run_start(s, d, side, at->r, at->before) + at->k * run_step(s, d, side, at->r));
+}
+
+/* Move n elements on, n at most to the end of the run; false when that is the dimension's end. */
+static int forward(const section_dim *d, position *at, int64_t n)
+{
+    at->k += n;
+    while (at->r < d->m && at->k >= d->runs[at->r * COLUMNS + LENGTH]) {
+        at->before += d->runs[at->r * COLUMNS + LENGTH];
+        at->k -= d->runs[at->r++ * COLUMNS + LENGTH];
+    }
+    return at->r < d->m;
+}
+
+/* Run the loop over elements [begin, end) of the section, one run or part of a run at a time. */
+static void for_each_row(const section *s, loop_fn *loop, char *context, int64_t begin, int64_t end)
+{
+    const int inner = s->ndim - 1;
+    const section_dim *last = &s->dim[inner];
+    position at[MAX_DIMS];
+    char *row[2][MAX_DIMS + 1];     /* the address that dimensions 0..d-1 determine */
+    char *p[3] = {NULL, context, NULL};
+    int64_t strides[3] = {0};
+    int64_t index = begin;
+    for (int d = inner; d >= 0; d--) {
+        at[d] = (position){0};
+        forward(&s->dim[d], &at[d], index % s->dim[d].length);
+        index /= s->dim[d].length;
+    }
+    row[0][0] = s->base[0];
+    row[1][0] = s->base[1];
+    for (int changed = 0; begin < end;) {
+        for (int d = changed; d < inner; d++)
+            for (int side = 0; side < 2; side++)
+                row[side][d + 1] = row[side][d] + offset(s, &s->dim[d], side, &at[d]);
+        position *const a = &at[inner];
+        int more = 1;
+        while (more && begin < end) {
+            const int64_t n = MIN(last->runs[a->r * COLUMNS + LENGTH] - a->k, end - begin);
+            for (int side = 0; side < 2; side++) {
+                p[2 * side] = row[side][inner] + offset(s, last, side, a);
+                strides[2 * side] = run_step(s, last, side, a->r) * last->stride[side];
+            }
+            loop(n, p, strides);
+            begin += n;
+            more = forward(last, a, n);
+        }
+        for (changed = inner; !more && changed > 0;) {
+            at[changed] = (position){0};
+            forward(&s->dim[changed], &at[changed], 0);
+            changed--;
+            more = forward(&s->dim[changed], &at[changed], 1);
+        }
+    }
+}
+
+/*
+ * Apply a loop of the operands (side 0, context, side 1) to a section. Of single runs, that is a
+ * geometry like any other.
+ */
+static void for_each_in_section(section *s, loop_fn *loop, void *context, int cost)
+{
+    int plain = 1;
+    int64_t n = 1;
+    for (int d = 0; d < s->ndim; d++) {
+        plain &= s->dim[d].m == 1;
+        n *= s->dim[d].length;
+    }
+    if (n == 0)
+        return;
+    if (plain) {
+        geometry g = {.n_operands = 3, .ndim = s->ndim};
+        g.base[1] = context;
+        for (int side = 0; side < 2; side++) {
+            g.base[2 * side] = s->base[side];
+            for (int d = 0; d < s->ndim; d++) {
+                const section_dim *dim = &s->dim[d];
+                g.base[2 * side] += run_start(s, dim, side, 0, 0) * dim->stride[side];
+                g.stride[2 * side][d] = run_step(s, dim, side, 0) * dim->stride[side];
+            }
+        }
+        for (int d = 0; d < s->ndim; d++)
+            g.shape[d] = s->dim[d].length;
+        for_each(loop, &g, cost);
+        return;
+    }
+    const int team = team_for(n * cost);
+    #pragma omp parallel num_threads(team) if (team > 1)
+    {
+        const int t = omp_get_thread_num(), parts = omp_get_num_threads();
+        for_each_row(s, loop, context, cut(n, t, parts), cut(n, t + 1, parts));
+    }
+}
+
+static void describe_section(section *s, int ndim, const int64_t *n_runs,
+                             const int64_t *const *runs, int64_t address0, const int64_t *strides0,
+                             int which0, int64_t address1, const int64_t *strides1, int which1)
+{
+    s->ndim = ndim;
+    s->base[0] = (char *)address0;
+    s->base[1] = (char *)address1;
+    s->which[0] = which0;
+    s->which[1] = which1;
+    for (int d = 0; d < ndim; d++) {
+        section_dim *dim = &s->dim[d];
+        *dim = (section_dim){n_runs[d], runs[d], 0, {strides0[d], strides1[d]}};
+        for (int64_t r = 0; r < dim->m; r++)
+            dim->length += dim->runs[r * COLUMNS + LENGTH];
+    }
+}
+
+/* Elements as they lie in memory: of a size, of no type and no alignment. */
+#define MOVE(size, type) \
+typedef type item_##size __attribute__((aligned(1), may_alias)); \
+static void move_##size(int64_t n, char *const p[], const int64_t s[]) \
+{ \
+    const char *x = p[0]; \
+    char *r = p[2]; \
+    const int64_t xs = s[0], rs = s[2]; \
+    if (n == 1) \
+        *(item_##size *)r = *(const item_##size *)x; \
+    else if (xs == size && rs == size) \
+        memcpy(r, x, n * size); \
+    else \
+        for (int64_t i = 0; i < n; i++) \
+            *(item_##size *)(r + i * rs) = *(const item_##size *)(x + i * xs); \
+}
+MOVE(1, uint8_t)
+MOVE(2, uint16_t)
+MOVE(4, uint32_t)
+MOVE(8, uint64_t)
+MOVE(16, unsigned __int128)
+
+/* Of any size: the context is the size. */
+static void move_any(int64_t n, char *const p[], const int64_t s[])
+{
+    const int64_t size = *(const int64_t *)p[1];
+    if (s[0] == size && s[2] == size)
+        memcpy(p[2], p[0], n * size);
+    else
+        for (int64_t i = 0; i < n; i++)
+            memcpy(p[2] + i * s[2], p[0] + i * s[0], size);
+}
+
+static void pg_copy_section(int64_t itemsize, int ndim, const int64_t *n_runs,
+                            const int64_t *const *runs, int64_t dst_address,
+                            const int64_t *dst_strides, int dst_side, int64_t src_address,
+                            const int64_t *src_strides, int src_side)
+{
+    section s;
+    describe_section(&s, ndim, n_runs, runs, src_address, src_strides, src_side, dst_address,
+                     dst_strides, dst_side);
+    /* A contiguous innermost dimension below others is but a larger item. */
+    while (s.ndim > 1) {
+        const section_dim *d = &s.dim[s.ndim - 1];
+        if (d->m != 1 || d->length == 0 || run_step(&s, d, 0, 0) * d->stride[0] != itemsize
+            || run_step(&s, d, 1, 0) * d->stride[1] != itemsize)
+            break;
+        for (int side = 0; side < 2; side++)
+            s.base[side] += run_start(&s, d, side, 0, 0) * d->stride[side];
+        itemsize *= d->length;
+        s.ndim--;
+    }
+    loop_fn *const loop = itemsize == 1 ? move_1 : itemsize == 2 ? move_2 : itemsize == 4 ? move_4
+                        : itemsize == 8 ? move_8 : itemsize == 16 ? move_16 : move_any;
+    for_each_in_section(&s, loop, &itemsize, 1 + itemsize / 64);
+}
+
+/* ---- random numbers ------------------------------------------------------------------------ */
+
+/*
+ * Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11). A number is
+ * a function of key, stream and the element's global index, whoever computes it and in what order.
+ */
+typedef struct {
+    uint64_t low, high;
+} random_bits;
+
+static inline random_bits philox(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3,
+                                 uint32_t k0, uint32_t k1)
+{
+    for (int round = 0; round < 10; round++) {
+        const uint64_t p0 = 0xD2511F53ull * c0, p1 = 0xCD9E8D57ull * c2;
+        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c1 = (uint32_t)p1;
+        c3 = (uint32_t)p0;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    return (random_bits){(uint64_t)c1 << 32 | c0, (uint64_t)c3 << 32 | c2};
+}
+
+static void pg_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t block[4])
+{
+    const random_bits bits = philox(counter[0], counter[1], counter[2], counter[3], key[0], key[1]);
+    memcpy(block, &bits, sizeof bits);
+}
+
+typedef struct {
+    uint64_t key, stream;
+    double a, b;
+    int64_t low;
+    uint64_t span;
+} random_context;
+
+/* Attempts are counted above the 48 bits of the stream. */
+static inline random_bits draw(const random_context *c, int64_t e, uint32_t attempt)
+{
+    const uint64_t stream = (c->stream & 0xFFFFFFFFFFFFull) | (uint64_t)attempt << 48;
+    return philox((uint32_t)e, (uint32_t)((uint64_t)e >> 32), (uint32_t)stream,
+                  (uint32_t)(stream >> 32), (uint32_t)c->key, (uint32_t)(c->key >> 32));
+}
+
+/* Lemire's unbiased multiplication: x * span / 2**64, x drawn again if in the uneven remainder. */
+static inline uint64_t below(const random_context *c, int64_t e, uint64_t x)
+{
+    if (c->span == 0)
+        return x;
+    unsigned __int128 product = (unsigned __int128)x * c->span;
+    if ((uint64_t)product < c->span) {
+        const uint64_t uneven = -c->span % c->span;
+        for (uint32_t attempt = 1; (uint64_t)product < uneven; attempt++)
+            product = (unsigned __int128)draw(c, e, attempt).low * c->span;
+    }
+    return product >> 64;
+}
+
+#define UNIT_f(x) ((T_f)((x) >> 40) * 0x1p-24f)
+#define UNIT_d(x) ((T_d)((x) >> 11) * 0x1p-53)
+/* Box-Muller; 1 - u is in (0, 1], so its logarithm is finite. */
+#define NORMAL(x, y) (sqrt(-2 * log(1 - UNIT_d(x))) * cos(6.283185307179586 * UNIT_d(y)))
+
+enum { RANDOM, UNIFORM, NORMAL_KIND, INTEGERS_KIND };
+
+#define RANDOM_ROWS(X) \
+    X(RANDOM, f, random, UNIT_f(x)) \
+    X(RANDOM, d, random, UNIT_d(x)) \
+    X(UNIFORM, f, uniform, c.a + (c.b - c.a) * UNIT_f(x)) \
+    X(UNIFORM, d, uniform, c.a + (c.b - c.a) * UNIT_d(x)) \
+    X(NORMAL_KIND, f, normal, NORMAL(x, y)) \
+    X(NORMAL_KIND, d, normal, NORMAL(x, y)) \
+    X(INTEGERS_KIND, t, integers, (c.low + below(&c, e, x)) != 0) \
+    X(INTEGERS_KIND, B, integers, c.low + below(&c, e, x)) \
+    X(INTEGERS_KIND, i, integers, c.low + below(&c, e, x)) \
+    X(INTEGERS_KIND, l, integers, c.low + below(&c, e, x))
+
+/* Full blocks as in maths functions; side 0 is the index, in elements. */
+#define RANDOM_LOOP(kind, R, name, ...) \
+static void random_##name##_##R(int64_t n, char *const p[], const int64_t s[]) \
+{ \
+    const random_context c = *(const random_context *)p[1]; \
+    const int64_t index = (int64_t)p[0], step = s[0], rs = s[2]; \
+    char *r = p[2]; \
+    for (int64_t i = 0; i < n; i += BLOCK) { \
+        uint64_t low[BLOCK], high[BLOCK]; \
+        T_##R results[BLOCK]; \
+        SIMD_FOR(k, BLOCK) { \
+            const random_bits bits = draw(&c, index + (i + k) * step, 0); \
+            low[k] = bits.low; \
+            high[k] = bits.high; \
+        } \
+        SIMD_FOR(k, BLOCK) { \
+            const int64_t e __attribute__((unused)) = index + (i + k) * step; \
+            const uint64_t x = low[k], y __attribute__((unused)) = high[k]; \
+            results[k] = (T_##R)(__VA_ARGS__); \
+        } \
+        const int64_t m = MIN(n - i, BLOCK); \
+        if (m == BLOCK && rs == sizeof(T_##R)) \
+            memcpy(r + i * rs, results, sizeof results); \
+        else \
+            for (int64_t k = 0; k < m; k++) \
+                *(T_##R *)(r + (i + k) * rs) = results[k]; \
+    } \
+}
+RANDOM_ROWS(RANDOM_LOOP)
+
+/* Returns -1 if there are no such numbers of that type. */
+static int pg_random(int kind, char type, uint64_t key, uint64_t stream, double a, double b,
+                     int64_t low, uint64_t span, int ndim, const int64_t *n_runs,
+                     const int64_t *const *runs, int64_t dst_address, const int64_t *dst_strides,
+                     int dst_side, const int64_t *index_strides, int index_side)
+{
+    random_context context = {key, stream, a, b, low, span};
+    loop_fn *loop = NULL;
+#define FIND(row_kind, R, name, ...) \
+    if (kind == row_kind && type == *CHAR_##R) \
+        loop = random_##name##_##R;
+    RANDOM_ROWS(FIND)
+#undef FIND
+    if (!loop)
+        return -1;
+    section s;
+    describe_section(&s, ndim, n_runs, runs, 0, index_strides, index_side, dst_address, dst_strides,
+                     dst_side);
+    for_each_in_section(&s, loop, &context, MATHS);
+    return 0;
+}
+
+/* ---- the machine --------------------------------------------------------------------------- */
+
+/* The first instruction set that this file was compiled for and this CPU lacks, or NULL. */
+static const char *pg_missing_cpu_features(void)
+{
+#define NEED(feature) if (!__builtin_cpu_supports(feature)) return feature;
+#ifdef __SSE4_2__
+    NEED("sse4.2")
+#endif
+#ifdef __AVX__
+    NEED("avx")
+#endif
+#ifdef __AVX2__
+    NEED("avx2")
+#endif
+#ifdef __FMA__
+    NEED("fma")
+#endif
+#ifdef __BMI2__
+    NEED("bmi2")
+#endif
+#ifdef __AVX512F__
+    NEED("avx512f")
+#endif
+#ifdef __AVX512DQ__
+    NEED("avx512dq")
+#endif
+#ifdef __AVX512BW__
+    NEED("avx512bw")
+#endif
+#ifdef __AVX512VL__
+    NEED("avx512vl")
+#endif
+#undef NEED
+    return NULL;
+}
+
+/* The address of an ndarray's data: the first field after the object's head. */
+static int64_t pg_address(int64_t ndarray)
+{
+    return ((const int64_t *)(ndarray + (int64_t)sizeof(PyObject)))[0];
+}

@@ -1,0 +1,423 @@
+"""The global array: thin, it delegates."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.typing import DTypeLike, NDArray
+
+from pgaspy import functions, global_assign, local_access, reductions, reshaping, ufuncs
+from pgaspy.base import Base
+from pgaspy.dispatch import HANDLED
+from pgaspy.layout import Distribution, Layout
+from pgaspy.matmul import matmul
+from pgaspy.procgrid import ProcGrid, world
+from pgaspy.view import View
+
+__all__ = ["GlobalArray"]
+
+
+def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
+    def method(self: GlobalArray, other: Any) -> Any:
+        if _defers(other):
+            return NotImplemented
+        return ufuncs.apply(ufunc, (self, other), make=GlobalArray)
+    return method
+
+
+def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
+    def method(self: GlobalArray, other: Any) -> Any:
+        if _defers(other):
+            return NotImplemented
+        return ufuncs.apply(ufunc, (other, self), make=GlobalArray)
+    return method
+
+
+def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
+    def method(self: GlobalArray, other: Any) -> GlobalArray:
+        return ufuncs.apply(ufunc, (self, other), out=(self,))
+    return method
+
+
+def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], Any]:
+    def method(self: GlobalArray) -> Any:
+        return ufuncs.apply(ufunc, (self,), make=GlobalArray)
+    return method
+
+
+def _reduction(name: str) -> Callable[..., Any]:
+    function = getattr(reductions, name)
+
+    def method(self: GlobalArray, axis: Any = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
+               keepdims: bool = False, **options: Any) -> Any:
+        if dtype is not None:
+            options["dtype"] = np.dtype(dtype)
+        result = GlobalArray(*function(self._base, self._view, axis, keepdims=keepdims, **options))
+        if out is None:
+            return result
+        out[...] = result
+        return out
+    method.__name__ = name
+    method.__doc__ = function.__doc__
+    return method
+
+
+def _defers(other: Any) -> bool:
+    """Whether an operator leaves the operation to the other operand, as NumPy does."""
+    return getattr(other, "__array_ufunc__", False) is None
+
+
+class GlobalArray:
+    """An array that is distributed over the processes of the job; made by the creation functions.
+
+    It reads like a NumPy array. What touches whole arrays (operators, ufuncs, reductions, assignments, creation) is
+    collective: every process calls it, in the same order. `local`, `blocks` and `global_indices` give what this
+    process owns and are not.
+    """
+
+    __slots__ = ("__weakref__", "_base", "_view")
+    __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 1000
+
+    def __init__(self, base: Base, view: View) -> None:
+        self._base = base
+        self._view = view
+
+    # Metadata --------------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._view.shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self._view.shape)
+
+    @property
+    def size(self) -> int:
+        return self._view.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._base.dtype
+
+    @property
+    def itemsize(self) -> int:
+        return self._base.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements, over all processes, each counted once."""
+        return self.size * self.itemsize
+
+    @property
+    def layout(self) -> Layout:
+        """Where the elements lie.
+
+        Raises
+        ------
+        ValueError
+            For a view that has no layout of its own: reversed, repeating elements, or with a step that does not
+            divide the block size of a cyclic dimension.
+        """
+        layout = self._view.own_layout
+        if layout is None:
+            raise ValueError("this view has no layout of its own (a step that its blocks do not divide by, reversed, "
+                             "or with repeated elements): copy() it first")
+        return layout
+
+    def pgrid(self) -> ProcGrid:
+        """The process grid that the array is dealt out over: its shape, and this process's coordinates."""
+        return world().grid(self._view.layout.grid)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        layout = self._view.own_layout
+        where = f"view of {self._view.layout}" if layout is None else f"{layout}"
+        return f"GlobalArray(shape={self.shape}, dtype={self.dtype}, {where})"
+
+    def __str__(self) -> str:
+        return str(self.item()) if self._is_scalar_result() else repr(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if self._is_scalar_result() else format(repr(self), spec)
+
+    def _is_scalar_result(self) -> bool:
+        """Whether every process holds this one value, so that showing it costs nothing."""
+        return self.ndim == 0 and self._view.layout.is_replicated
+
+    # Local access ----------------------------------------------------------------------------------------------------
+
+    def local(self) -> NDArray[Any]:
+        """The NumPy view of the part that this process owns; empty where it owns nothing. Not collective.
+
+        Writing to it writes to the global array; it is read-only for a replicated array. Owned blocks lie in the
+        order of their global indices.
+
+        Raises
+        ------
+        ValueError
+            If no NumPy view has these elements (some steps over cyclic dimensions): use `blocks()`, or `copy()`.
+        """
+        return local_access.local(self._base, self._view)
+
+    def blocks(self, ranges: Sequence[tuple[int, int]] | None = None, index: bool = False) -> Iterator[Any]:
+        """The blocks that this process owns, as NumPy views in row-major order of their block indices. Not collective.
+
+        Parameters
+        ----------
+        ranges
+            Per dimension, the (start, stop) of global block indices to visit; all by default. Block 0 holds the
+            first element of the array, or of the view.
+        index
+            Yield (block index, view) pairs.
+        """
+        return local_access.blocks(self._base, self._view, ranges, index)
+
+    def global_indices(self, dim: int) -> NDArray[np.int64]:
+        """The global indices along `dim` of the local part, in its order. Not collective."""
+        return local_access.global_indices(self._view, dim)
+
+    # Views -----------------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> GlobalArray:
+        return GlobalArray(self._base, self._view.index(key))
+
+    @property
+    def T(self) -> GlobalArray:  # noqa: N802  (NumPy's name)
+        """The view with the dimensions reversed."""
+        return self.transpose()
+
+    def transpose(self, *axes: Any) -> GlobalArray:
+        """The view with the dimensions permuted; reversed by default."""
+        if len(axes) == 1 and not isinstance(axes[0], int | np.integer):
+            axes = axes[0]
+        order = tuple(reversed(range(self.ndim))) if not axes else normalize_axis_tuple(axes, self.ndim, "axes")
+        if len(order) != self.ndim:
+            raise ValueError(f"axes {order} don't match array of {self.ndim} dimensions")
+        return GlobalArray(self._base, self._view.transpose(order))
+
+    def swapaxes(self, axis1: int, axis2: int) -> GlobalArray:
+        """The view with two dimensions exchanged."""
+        order = list(range(self.ndim))
+        a, b = normalize_axis_index(axis1, self.ndim), normalize_axis_index(axis2, self.ndim)
+        order[a], order[b] = b, a
+        return GlobalArray(self._base, self._view.transpose(order))
+
+    def squeeze(self, axis: Any = None) -> GlobalArray:
+        """The view without dimensions of extent 1 (all of them, or those named)."""
+        ones = [d for d, n in enumerate(self.shape) if n == 1]
+        dropped = ones if axis is None else normalize_axis_tuple(axis, self.ndim)
+        if not set(dropped) <= set(ones):
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+        return self[tuple(0 if d in dropped else slice(None) for d in range(self.ndim))]
+
+    def reshape(self, *shape: Any) -> GlobalArray:
+        """The elements, in row-major order, in another shape. Collective.
+
+        A view where only dimensions of extent 1 come or go; else a copy, also where NumPy makes a view.
+        """
+        if len(shape) == 1 and not isinstance(shape[0], int | np.integer):
+            shape = tuple(shape[0])
+        return GlobalArray(*reshaping.reshaped(self._base, self._view, shape))
+
+    def ravel(self) -> GlobalArray:
+        """The elements, in row-major order, in one dimension; a copy, unless it has one already. Collective."""
+        return self.reshape(-1)
+
+    def flatten(self) -> GlobalArray:
+        """A copy of the elements, in row-major order, in one dimension. Collective."""
+        return self.copy() if self.ndim == 1 else self.reshape(-1)
+
+    def __iter__(self) -> Iterator[GlobalArray]:
+        return (self[i] for i in range(len(self)))
+
+    # Movement --------------------------------------------------------------------------------------------------------
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        global_assign.assign(self._base, self._view.index(key), value)
+
+    def copy(self) -> GlobalArray:
+        """A new array with these elements, in the layout that a result of them takes. Collective."""
+        return GlobalArray(*global_assign.copied(self._base, self._view))
+
+    def astype(self, dtype: DTypeLike, copy: bool = True) -> GlobalArray:
+        """A copy, cast to a dtype. Collective."""
+        dtype = np.dtype(dtype)
+        if dtype == self.dtype and not copy:
+            return self
+        ufuncs.check_dtype(dtype)
+        return GlobalArray(*global_assign.copied(self._base, self._view, dtype=dtype))
+
+    def redistribute(self, layout: Distribution | Layout | None = None) -> GlobalArray:
+        """A copy in another layout; in the job's default by default. Collective."""
+        return GlobalArray(*global_assign.redistributed(self._base, self._view, layout))
+
+    def gather(self, root: int | None = None) -> NDArray[Any] | None:
+        """The whole array as a new NumPy array: on every process, or on `root` (None on the others). Collective."""
+        return global_assign.gathered(self._base, self._view, root)
+
+    def item(self, *index: Any) -> Any:
+        """The one element (or that at an index) as a Python scalar. Collective, unless every process holds it."""
+        one = self[index[0] if len(index) == 1 and isinstance(index[0], tuple) else index] if index else self
+        return global_assign.item(one._base, one._view)
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self.ndim or self.dtype.kind not in "iu":
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        return operator.index(self.item())
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError("The truth value of an array with more than one element is ambiguous. "
+                             "Use a.any() or a.all()")
+        return bool(self.item())
+
+    # NumPy's protocols -----------------------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
+                        where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
+        if method == "reduce" and not isinstance(where, np.ndarray | GlobalArray):
+            return _ufunc_reduce(ufunc, *inputs, out=out, dtype=dtype, **options)
+        if options.pop("order", "K") is None or options.pop("subok", True) is None or options:
+            raise TypeError(f"{ufunc.__name__}: {', '.join(options)} is not supported for global arrays")
+        if ufunc is np.matmul and method == "__call__":
+            return _into(matmul_arrays(*inputs), out)
+        if ufunc.signature is not None:
+            raise TypeError(f"{ufunc.__name__} works along whole dimensions and is not supported for global arrays: "
+                            "call it on local() parts that hold these dimensions whole (see replicate)")
+        if method == "outer":
+            first, second = (x if isinstance(x, GlobalArray) else np.asarray(x) for x in inputs)
+            inputs = (first[(..., *(None,) * second.ndim)], second)
+        elif method != "__call__":
+            raise TypeError(f"{ufunc.__name__}.{method} is not supported for global arrays: use reduce, or "
+                            "local() parts")
+        return ufuncs.apply(ufunc, inputs, out, where, dtype, casting, GlobalArray)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        handler = HANDLED.get(func)
+        if handler is None:
+            raise TypeError(f"numpy.{func.__name__} is not supported for global arrays: call it on A.local() for the "
+                            "part of this process, or on A.gather() for the whole array")
+        return handler(*args, **kwargs)
+
+    def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
+        raise TypeError("a global array does not become a NumPy array by itself, which would gather it: "
+                        "use A.gather() for the whole array, or A.local() for the part of this process")
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a global array cannot be pickled: use pgaspy.save(), or A.gather() for the whole array")
+
+    # Operators -------------------------------------------------------------------------------------------------------
+
+    __add__, __radd__, __iadd__ = _binary(np.add), _reflected(np.add), _in_place(np.add)
+    __sub__, __rsub__, __isub__ = _binary(np.subtract), _reflected(np.subtract), _in_place(np.subtract)
+    __mul__, __rmul__, __imul__ = _binary(np.multiply), _reflected(np.multiply), _in_place(np.multiply)
+    __truediv__, __rtruediv__ = _binary(np.divide), _reflected(np.divide)
+    __itruediv__ = _in_place(np.divide)
+    __floordiv__, __rfloordiv__ = _binary(np.floor_divide), _reflected(np.floor_divide)
+    __ifloordiv__ = _in_place(np.floor_divide)
+    __mod__, __rmod__, __imod__ = _binary(np.remainder), _reflected(np.remainder), _in_place(np.remainder)
+    __divmod__, __rdivmod__ = _binary(np.divmod), _reflected(np.divmod)
+    __rpow__, __ipow__ = _reflected(np.power), _in_place(np.power)
+    __lshift__, __rlshift__ = _binary(np.left_shift), _reflected(np.left_shift)
+    __ilshift__ = _in_place(np.left_shift)
+    __rshift__, __rrshift__ = _binary(np.right_shift), _reflected(np.right_shift)
+    __irshift__ = _in_place(np.right_shift)
+    __and__, __rand__, __iand__ = _binary(np.bitwise_and), _reflected(np.bitwise_and), _in_place(np.bitwise_and)
+    __or__, __ror__, __ior__ = _binary(np.bitwise_or), _reflected(np.bitwise_or), _in_place(np.bitwise_or)
+    __xor__, __rxor__, __ixor__ = _binary(np.bitwise_xor), _reflected(np.bitwise_xor), _in_place(np.bitwise_xor)
+    __lt__, __le__, __gt__, __ge__ = _binary(np.less), _binary(np.less_equal), _binary(np.greater), _binary(
+        np.greater_equal)
+    __eq__ = _binary(np.equal)  # type: ignore[assignment]
+    __ne__ = _binary(np.not_equal)  # type: ignore[assignment]
+    __neg__, __pos__, __abs__, __invert__ = _unary(np.negative), _unary(np.positive), _unary(np.absolute), _unary(
+        np.invert)
+
+    def __pow__(self, exponent: Any) -> Any:
+        shortcut = _POWERS.get(exponent) if type(exponent) in (int, float) and self.dtype.kind in "fc" else None
+        if shortcut is not None:
+            return ufuncs.apply(shortcut, (self,), make=GlobalArray)
+        return _power(self, exponent)
+
+    def __matmul__(self, other: Any) -> Any:
+        return NotImplemented if _defers(other) else matmul_arrays(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return NotImplemented if _defers(other) else matmul_arrays(other, self)
+
+    # Elementwise functions and reductions ------------------------------------------------------------------------------
+
+    conj = conjugate = _unary(np.conjugate)
+
+    @property
+    def real(self) -> GlobalArray:
+        """The real part, as a new array (this array itself, where it is real). Collective."""
+        return self if self.dtype.kind != "c" else ufuncs.apply(functions.REAL, (self,), make=GlobalArray)
+
+    @property
+    def imag(self) -> GlobalArray:
+        """The imaginary part, as a new array. Collective."""
+        return ufuncs.apply(functions.IMAG, (self,), make=GlobalArray)
+
+    def clip(self, min: Any = None, max: Any = None, out: GlobalArray | None = None) -> GlobalArray:
+        """The elements, limited to [min, max]. Collective."""
+        if min is None and max is None:
+            raise ValueError("One of max or min must be given")
+        target = () if out is None else (out,)
+        result: Any = self
+        if min is not None:
+            result = ufuncs.apply(np.maximum, (result, min), target, make=GlobalArray)
+        if max is not None:
+            result = ufuncs.apply(np.minimum, (result, max), target, make=GlobalArray)
+        return result
+
+    def fill(self, value: Any) -> None:
+        """Set every element to a scalar. Collective."""
+        self[...] = value
+
+    sum, prod, min, max = _reduction("sum"), _reduction("prod"), _reduction("min"), _reduction("max")
+    mean, std, var = _reduction("mean"), _reduction("std"), _reduction("var")
+    any, all = _reduction("any"), _reduction("all")
+    argmin, argmax = _reduction("argmin"), _reduction("argmax")
+
+
+_power = _binary(np.power)
+_POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}
+"""Exponents for which NumPy, too, takes a function that is faster and more accurate than `power`."""
+
+
+def matmul_arrays(a: Any, b: Any) -> GlobalArray:
+    """The matrix product, where either operand may be a NumPy array that is the same on every process."""
+    return GlobalArray(*matmul(*(ufuncs.as_access(x) for x in (a, b))))
+
+
+def _ufunc_reduce(ufunc: np.ufunc, array: GlobalArray, axis: Any = 0, dtype: DTypeLike | None = None,
+                  out: tuple[Any, ...] | GlobalArray = (), keepdims: bool = False) -> GlobalArray:
+    result = GlobalArray(*reductions.ufunc_reduce(ufunc, array._base, array._view, axis,
+                                                  None if dtype is None else np.dtype(dtype), keepdims))
+    return _into(result, out if isinstance(out, tuple) else (out,))
+
+
+def _into(result: GlobalArray, out: tuple[Any, ...]) -> GlobalArray:
+    if not out or out[0] is None:
+        return result
+    out[0][...] = result
+    return out[0]

@@ -1,0 +1,40 @@
+"""Integer maths on one dimension: nothing here knows arrays, processes or communicators."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["ceil_div", "near_square_grid", "solve_congruence"]
+
+
+def ceil_div(a, b):
+    """The smallest integer that is at least a / b, for integers or integer arrays, b of any sign."""
+    return -(-a // b)
+
+
+def near_square_grid(n_procs: int, n_axes: int) -> tuple[int, ...]:
+    """A grid of `n_axes` axes for exactly `n_procs` processes, as square as the divisors allow.
+
+    The extents do not increase, so that more processes lie on the first axis.
+
+    >>> near_square_grid(6, 2), near_square_grid(8, 3), near_square_grid(7, 2)
+    ((3, 2), (2, 2, 2), (7, 1))
+    """
+    if n_axes == 0:
+        return ()
+    if n_axes == 1:
+        return (n_procs,)
+    root = round(n_procs ** (1 / n_axes))
+    lower = root if root**n_axes >= n_procs else root + 1
+    first = next(d for d in range(lower, n_procs + 1) if n_procs % d == 0)
+    return (first, *near_square_grid(n_procs // first, n_axes - 1))
+
+
+def solve_congruence(a: int, modulus: int) -> tuple[int, int, int]:
+    """(g, inverse, period) such that `a*i = c (mod modulus)` is solvable iff g divides c.
+
+    The solutions are then `i = (c // g) * inverse (mod period)`.
+    """
+    g = math.gcd(a, modulus)
+    period = modulus // g
+    return g, pow(a // g, -1, period) if period > 1 else 0, period

@@ -1,0 +1,224 @@
+"""Creation: new global arrays, with NumPy's names and arguments, and `layout=` and `onenode=` besides.
+
+All are collective. `layout` is a `Distribution`, or a `Layout` of the same shape; `onenode=rank` puts the whole array
+on one process; by default the job's default layout is taken (`datalayout`).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from pgaspy.array import GlobalArray
+from pgaspy.base import Base
+from pgaspy.defaults import layout_for
+from pgaspy.dispatch import implements
+from pgaspy.global_assign import redistributed
+from pgaspy.layout import Distribution, Layout
+from pgaspy.operations import Access, Generate
+from pgaspy.pieces import local_indices
+from pgaspy.procgrid import world
+from pgaspy.runtime import record
+from pgaspy.ufuncs import check_dtype
+from pgaspy.view import whole
+
+__all__ = [
+    "arange", "array", "asarray", "empty", "empty_like", "eye", "fromfunction", "full", "full_like", "identity",
+    "linspace", "ones", "ones_like", "zeros", "zeros_like",
+]
+
+Shape = int | Sequence[int]
+AnyLayout = Distribution | Layout | None
+
+
+def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
+          onenode: int | None = None) -> GlobalArray:
+    """A new array of a shape and dtype, with arbitrary elements. Collective.
+
+    Raises
+    ------
+    ValueError
+        For a negative extent, or a layout that does not fit the shape or the job.
+    TypeError
+        For an object or structured dtype.
+    """
+    dtype = np.dtype(dtype)
+    check_dtype(dtype)
+    bound = layout_for(_checked_shape(shape), layout, onenode)
+    return GlobalArray(Base(bound, dtype), whole(bound))
+
+
+def zeros(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
+          onenode: int | None = None) -> GlobalArray:
+    """A new array of zeros. Collective; see `empty` for the arguments."""
+    return full(shape, 0, dtype, layout=layout, onenode=onenode)
+
+
+def ones(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
+         onenode: int | None = None) -> GlobalArray:
+    """A new array of ones. Collective; see `empty` for the arguments."""
+    return full(shape, 1, dtype, layout=layout, onenode=onenode)
+
+
+def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
+         onenode: int | None = None) -> GlobalArray:
+    """A new array with every element set to a value (or to values that broadcast to it). Collective; see `empty`."""
+    if dtype is None:
+        dtype = fill_value.dtype if isinstance(fill_value, GlobalArray) else np.asarray(fill_value).dtype
+    result = empty(shape, dtype, layout=layout, onenode=onenode)
+    result[...] = fill_value
+    return result
+
+
+def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: AnyLayout,
+          onenode: int | None) -> GlobalArray:
+    dtype = prototype.dtype if dtype is None else dtype
+    shape = prototype.shape if shape is None else _checked_shape(shape)
+    if layout is None and onenode is None and isinstance(prototype, GlobalArray) and shape == prototype.shape:
+        layout = prototype._view.own_layout
+    return empty(shape, dtype, layout=layout, onenode=onenode)
+
+
+@implements(np.empty_like)
+def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None,
+               layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
+    """A new array of the shape, dtype and layout of another. Collective."""
+    return _like(prototype, dtype, shape, layout, onenode)
+
+
+@implements(np.zeros_like)
+def zeros_like(a: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None, layout: AnyLayout = None,
+               onenode: int | None = None) -> GlobalArray:
+    """A new array of zeros, of the shape, dtype and layout of another. Collective."""
+    return full_like(a, 0, dtype, shape=shape, layout=layout, onenode=onenode)
+
+
+@implements(np.ones_like)
+def ones_like(a: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None, layout: AnyLayout = None,
+              onenode: int | None = None) -> GlobalArray:
+    """A new array of ones, of the shape, dtype and layout of another. Collective."""
+    return full_like(a, 1, dtype, shape=shape, layout=layout, onenode=onenode)
+
+
+@implements(np.full_like)
+def full_like(a: Any, fill_value: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None,
+              layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
+    """A new array of one value, of the shape, dtype and layout of another. Collective."""
+    result = _like(a, dtype, shape, layout, onenode)
+    result[...] = fill_value
+    return result
+
+
+def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
+          onenode: int | None = None) -> GlobalArray:
+    """A new array with the elements of an array-like that is the same on every process. Collective.
+
+    Each process keeps its own part. A global array is copied, into the layout asked for.
+    """
+    if isinstance(object, GlobalArray):
+        copy = object.copy() if dtype is None else object.astype(dtype)
+        if layout is None and onenode is None:
+            return copy
+        return GlobalArray(*redistributed(copy._base, copy._view, layout_for(copy.shape, layout, onenode)))
+    source = np.asarray(object, dtype)
+    result = empty(source.shape, source.dtype, layout=layout, onenode=onenode)
+    result[...] = source
+    return result
+
+
+def asarray(a: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
+            onenode: int | None = None) -> GlobalArray:
+    """`a` itself, where it is a global array of that dtype and no layout is asked for; else as `array`. Collective."""
+    if isinstance(a, GlobalArray) and (dtype is None or a.dtype == np.dtype(dtype)) and layout is onenode is None:
+        return a
+    return array(a, dtype, layout=layout, onenode=onenode)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
+           onenode: int | None = None) -> GlobalArray:
+    """Evenly spaced values in [start, stop), as NumPy's arange computes them. Collective."""
+    if stop is None:
+        start, stop = 0, start
+    dtype = np.dtype(dtype) if dtype is not None else np.arange(start, start, step).dtype
+    if step == 0:
+        raise ZeroDivisionError("arange: the step is zero")
+    n = max(math.ceil((stop - start) / step), 0)
+    result = empty(n, dtype, layout=layout, onenode=onenode)
+    first, second = np.array([start, start + step]).astype(dtype)
+    delta = second - first if dtype.kind != "b" else True
+    return _generated(result, lambda i: (first + i.astype(dtype) * delta).astype(dtype, copy=False))
+
+
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None, *,
+             layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
+    """`num` evenly spaced values over [start, stop], as NumPy's linspace computes them. Collective."""
+    num = operator.index(num)
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    computed = np.result_type(start, stop, float(num))
+    dtype = computed if dtype is None else np.dtype(dtype)
+    n_steps = num - 1 if endpoint else num
+    delta = np.subtract(stop, start, dtype=computed)
+
+    def values(i: NDArray[np.int64]) -> NDArray[Any]:
+        y = i.astype(computed)
+        step = delta / n_steps if n_steps > 0 else delta
+        y = y * step if step != 0 or n_steps <= 0 else y / n_steps * delta
+        y = y + start
+        if endpoint and num > 1:
+            y[i == num - 1] = stop
+        if dtype.kind in "iu":
+            np.floor(y, out=y)
+        return y.astype(dtype, copy=False)
+
+    return _generated(empty(num, dtype, layout=layout, onenode=onenode), values)
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,  # noqa: N803  (NumPy's names)
+        layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
+    """Ones on the k-th diagonal and zeros elsewhere. Collective."""
+    result = empty((N, N if M is None else M), dtype, layout=layout, onenode=onenode)
+    return _generated(result, lambda i, j: i[:, None] + k == j)
+
+
+def identity(n: int, dtype: DTypeLike = float, *, layout: AnyLayout = None,
+             onenode: int | None = None) -> GlobalArray:
+    """The identity matrix. Collective."""
+    return eye(n, dtype=dtype, layout=layout, onenode=onenode)
+
+
+def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, layout: AnyLayout = None,
+                 onenode: int | None = None, **options: Any) -> Any:
+    """`function` called once with global arrays of the indices along each dimension. Collective."""
+    extents = _checked_shape(shape)
+    indices = []
+    for d in range(len(extents)):
+        index = empty(extents, dtype, layout=layout, onenode=onenode)
+        indices.append(_generated(index, lambda *i, d=d: i[d].reshape([-1 if e == d else 1 for e in range(len(i))])))
+    return function(*indices, **options)
+
+
+def _generated(array: GlobalArray, values: Callable[..., Any]) -> GlobalArray:
+    """Fill an array: `values` maps the global indices per dimension of a local part to its elements."""
+    view = array._view
+
+    def fill(base: Base) -> None:
+        rank = world().rank
+        if view.layout.holds(view.layout.coords_from_rank(rank)):
+            base.local[...] = values(*[local_indices(view, d, rank) for d in range(view.ndim)])
+
+    record(Generate(Access(array._base, view), fill))
+    return array
+
+
+def _checked_shape(shape: Shape) -> tuple[int, ...]:
+    extents = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    extents = tuple(operator.index(n) for n in extents)
+    if any(n < 0 for n in extents):
+        raise ValueError(f"negative dimensions are not allowed: shape {extents}")
+    return extents

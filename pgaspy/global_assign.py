@@ -1,0 +1,152 @@
+"""Global assignment: all data movement is written `A[key] = x`, and turned into recorded operations here.
+
+The functions take and return bases and views; `GlobalArray` and the public names wrap them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.alignment import result_layout
+from pgaspy.base import Base
+from pgaspy.defaults import default_for, layout_for
+from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_dim
+from pgaspy.operations import Access, Assign
+from pgaspy.procgrid import world
+from pgaspy.runtime import record, sync
+from pgaspy.ufuncs import check_writable, computed, elementwise_copy
+from pgaspy.view import View, whole
+
+__all__ = ["aligned", "assign", "copied", "gathered", "item", "redistributed", "replicate"]
+
+
+def assign(base: Base, view: View, value: Any) -> None:
+    """`view[...] = value`: a global array, a scalar, or a NumPy array that is the same on every process.
+
+    Raises
+    ------
+    ValueError
+        If the value does not broadcast to the view, or the view repeats elements.
+    """
+    check_writable(view)
+    source = getattr(value, "_view", None)
+    if source is None:
+        value = value if type(value) in (int, float, complex) else np.asarray(value)
+        elementwise_copy(base, view, _without_leading_ones(value, view.ndim))
+        return
+    source = _drop_leading_ones(source, view.ndim).broadcast_to(view.shape)
+    if view.size == 0 or (value._base is base and source == view):
+        return
+    _warn_of_discarded_imaginary_part(value._base.dtype, base.dtype)
+    if source.stretched_dims:
+        computed(None, [value._base], [(source, value._base.dtype)], base, view, (value._base.dtype, base.dtype))
+    else:
+        record(Assign(Access(base, view), Access(value._base, source)))
+
+
+def _drop_leading_ones(view: View, ndim: int) -> View:
+    """As NumPy's assignment does: leading dimensions of extent 1 beyond the target's are ignored."""
+    while view.ndim > ndim and view.shape[0] == 1:
+        view = view.index(0)
+    return view
+
+
+def _without_leading_ones(value: Any, ndim: int) -> Any:
+    while isinstance(value, np.ndarray) and value.ndim > ndim and value.shape[0] == 1:
+        value = value[0]
+    return value
+
+
+def _warn_of_discarded_imaginary_part(source: np.dtype[Any], target: np.dtype[Any]) -> None:
+    if source.kind == "c" and target.kind not in "cb":
+        warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning,
+                      stacklevel=4)
+
+
+def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype[Any] | None = None) -> Access:
+    """A new array with the elements of a view; in the layout that a result of it takes, or in a given one."""
+    if layout is None:
+        layout = view.layout if view.is_whole else result_layout(view.shape, [view], default_for(view.shape))
+    target = Access(Base(layout, base.dtype if dtype is None else dtype), whole(layout))
+    if view.size:
+        _warn_of_discarded_imaginary_part(base.dtype, target.base.dtype)
+        if view.stretched_dims:
+            computed(None, [base], [(view, base.dtype)], target.base, target.view, (base.dtype, target.base.dtype))
+        else:
+            record(Assign(target, Access(base, view)))
+    return target
+
+
+def redistributed(base: Base, view: View, layout: Distribution | Layout | None) -> Access:
+    """A new array with the elements of a view, in a layout that is asked for, or else in the job's default."""
+    return copied(base, view, layout_for(view.shape, layout, None))
+
+
+def gathered(base: Base, view: View, root: int | None) -> NDArray[Any] | None:
+    """The whole view as a new NumPy array, on every process or on one (None on the others)."""
+    size = world().size
+    target = copied(base, view, replicated(view.shape, size) if root is None else one_process(view.shape, size, root))
+    if root is not None and world().rank != root:
+        return None
+    sync()
+    return target.base.local
+
+
+def item(base: Base, view: View) -> Any:
+    """The one element of a view as a Python scalar, on every process."""
+    if view.size != 1:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")
+    if view.ndim:
+        view = view.index((0,) * view.ndim)
+    if not view.layout.is_replicated:
+        base, view = copied(base, view, replicated((), world().size))
+    sync()
+    local = base.local
+    return local.item() if not local.ndim else local[view.origin].item()
+
+
+def replicate(base: Base, view: View, axis: int) -> Access:
+    """A copy in which the dimension dealt out along grid axis `axis` is whole, on every process along that axis."""
+    layout = view.own_layout
+    grid = view.layout.grid
+    if not -len(grid) <= axis < len(grid):
+        raise ValueError(f"axis {axis} is not an axis of the grid {grid}")
+    axis %= len(grid)
+    if layout is None:
+        return _replicate_reversed(base, view, axis)
+    dims = [whole_dim(dim.extent) if dim.axis == axis else dim for dim in layout.dims]
+    pins = [None if a == axis else pin for a, pin in enumerate(layout.pins)]
+    return copied(base, view, Layout(grid, dims, pins))
+
+
+def _replicate_reversed(base: Base, view: View, axis: int) -> Access:
+    """The same of a view with reversed dimensions: as that of the view in order, reversed."""
+    flip = tuple(slice(None, None, -1 if step < 0 else 1) for step in view.steps)
+    forward = view.index(flip)
+    if forward.own_layout is None:
+        raise ValueError("this view has no layout of its own (a step that its blocks do not divide by, or repeated "
+                         "elements): copy() it first")
+    target = replicate(base, forward, axis)
+    return Access(target.base, target.view.index(flip))
+
+
+def aligned(base: Base, view: View, other: View, dim: int) -> Access:
+    """A copy of a 1-D view whose dimension lies as dimension `dim` of another view does.
+
+    It is replicated along the grid's other axes, so that every process that owns a part of the other view along
+    `dim` holds the elements that go with it.
+    """
+    if not -other.ndim <= dim < other.ndim:
+        raise np.exceptions.AxisError(dim, other.ndim)
+    dim %= other.ndim
+    layout = other.own_layout
+    if view.ndim != 1 or view.shape[0] != other.shape[dim]:
+        raise ValueError(f"align takes a one-dimensional array of {other.shape[dim]} elements (the extent of dimension "
+                         f"{dim} of an array of shape {other.shape}), not one of shape {view.shape}")
+    if layout is None:
+        raise ValueError("the array to align with has no layout of its own: copy() it first")
+    return copied(base, view, Layout(layout.grid, [layout.dims[dim]], layout.pins))

@@ -1,0 +1,139 @@
+"""The matrix product, by SUMMA.
+
+The processes of a grid hold a block of C each; for each panel of b columns of A and b rows of B, the panel of A is
+replicated along the rows of the grid and that of B along the columns, and each process adds their local product to
+its block (van de Geijn & Watts, *SUMMA: Scalable Universal Matrix Multiplication Algorithm*, Concurrency: Practice
+and Experience 9, 1997).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import get_blas_funcs
+
+from pgaspy import ufuncs
+from pgaspy.base import Base
+from pgaspy.defaults import default_for
+from pgaspy.global_assign import copied
+from pgaspy.layout import BlockDim, Layout, replicated, whole_dim
+from pgaspy.operations import Access, Reduce
+from pgaspy.procgrid import world
+from pgaspy.runtime import local_view, record, sync
+from pgaspy.view import View, whole
+
+__all__ = ["PANEL_WIDTH", "matmul"]
+
+PANEL_WIDTH = 512
+"""Columns of A and rows of B that are replicated at a time: enough for BLAS to run at its full speed."""
+
+
+def matmul(a: Access, b: Access) -> Access:
+    """The product of two matrices, or of a matrix and a vector. Collective.
+
+    Raises
+    ------
+    ValueError
+        If the inner extents differ, or an operand has no dimension or more than two.
+    """
+    (_, a_view), (_, b_view) = a, b
+    if not (1 <= a_view.ndim <= 2 and 1 <= b_view.ndim <= 2):
+        raise ValueError(f"matmul takes arrays of one or two dimensions, not of {a_view.ndim} and {b_view.ndim}: "
+                         "loop over the others")
+    n = b_view.shape[0]
+    if a_view.shape[-1] != n:
+        raise ValueError(f"matmul: the inner extents of shapes {a_view.shape} and {b_view.shape} differ, "
+                         f"{a_view.shape[-1]} and {n}")
+    dtype = np.matmul.resolve_dtypes((a.base.dtype, b.base.dtype, None))[-1]
+    ufuncs.check_dtype(dtype)
+    if a_view.ndim == b_view.ndim == 2:
+        return _summa(a, b, dtype)
+    if a_view.ndim == 1:
+        a, b = Access(b.base, b_view.transpose(tuple(reversed(range(b_view.ndim))))), a
+    return _matrix_vector(a, b, dtype)
+
+
+def _summa(a: Access, b: Access, dtype: np.dtype[Any]) -> Access:
+    layout = product_layout(a.view, b.view)
+    c = Access(Base(layout, dtype), whole(layout))
+    c_local = local_view(*c)
+    c_local[...] = 0
+    add_product = _local_product(dtype)
+    n = b.view.shape[0]
+    for k in range(0, n, PANEL_WIDTH):
+        panel = slice(k, min(k + PANEL_WIDTH, n))
+        a1 = copied(a.base, a.view.index((slice(None), panel)), _panel_layout(layout, 0, panel), dtype)
+        b1 = copied(b.base, b.view.index(panel), _panel_layout(layout, 1, panel), dtype)
+        sync()
+        if c_local.size:
+            add_product(c_local, a1.base.local, b1.base.local)
+    return c
+
+
+def product_layout(a: View, b: View) -> Layout:
+    """The layout of A @ B: rows as A's and columns as B's, where these lie on two axes of one grid."""
+    shape = a.shape[0], b.shape[1]
+    grid = a.layout.grid
+    if a.own_layout is not None and b.own_layout is not None and grid == b.layout.grid and len(grid) == 2:
+        dims = a.own_layout.dims[0], b.own_layout.dims[1]
+        if (dims[0].axis, dims[1].axis) in ((0, 1), (1, 0)):
+            return Layout(grid, [dim.fresh(dim.extent) if isinstance(dim, BlockDim) else dim for dim in dims])
+    return default_for(shape)
+
+
+def _panel_layout(layout: Layout, dim: int, panel: slice) -> Layout:
+    """The layout of a panel that goes with dimension `dim` of C: replicated along the axis of the other one."""
+    width = whole_dim(panel.stop - panel.start)
+    return Layout(layout.grid, [layout.dims[0], width] if dim == 0 else [width, layout.dims[1]], layout.pins)
+
+
+def _local_product(dtype: np.dtype[Any]) -> Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]:
+    """`c += a @ b` on local arrays, in place, by BLAS where it has the dtype."""
+    if dtype.char not in "fdFD":
+        def add_by_numpy(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> None:
+            c += a @ b
+        return add_by_numpy
+    gemm = get_blas_funcs("gemm", dtype=dtype)
+
+    def add_by_blas(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> None:
+        # BLAS is column-major: C^T += B^T A^T needs no copy of these row-major arrays
+        gemm(1, b.T, a.T, beta=1, c=c.T, overwrite_c=True)
+    return add_by_blas
+
+
+def _matrix_vector(a: Access, x: Access, dtype: np.dtype[Any]) -> Access:
+    """`A @ x` where A lies: x is aligned with A's columns, and the partial products are summed along the rows."""
+    if a.view.own_layout is None:
+        a = copied(*a)
+    layout = a.view.own_layout
+    assert layout is not None
+    last = a.view.ndim - 1
+    x = copied(x.base, x.view, Layout(layout.grid, [layout.dims[last]], layout.pins))
+    target_layout = Layout(layout.grid, layout.dims[:last], layout.pins)
+    target = Access(Base(target_layout, dtype), whole(target_layout))
+    record(Reduce(target, a, (last,), _Product(dtype), (x,)))
+    if last == 0 and not target_layout.is_replicated:
+        return copied(*target, replicated((), world().size))
+    return target
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """The reduction of a matrix (or vector) with a vector along the last dimension."""
+
+    dtype: np.dtype[Any]
+
+    def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Sequence[NDArray[np.int64]],
+                operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        with np.errstate(all="ignore"):
+            return np.asarray(np.matmul(local, operands[0], dtype=self.dtype))
+
+    def combine(self, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+        return np.add(lower, higher)
+
+    def result(self, combined: NDArray[Any]) -> NDArray[Any]:
+        return combined

@@ -1,0 +1,66 @@
+"""Memory that is used again: fresh pages cost more than what is computed in them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import OrderedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["allocate", "give_back"]
+
+Bytes = NDArray[np.uint8]
+
+REUSED_FROM_BYTES = 1 << 16
+"""Smaller blocks come from the C library's allocator, which does well there."""
+
+KEPT_BYTES = min(1 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 16)
+"""Free memory that is kept at most; the block that was given back first is dropped first."""
+
+_free: OrderedDict[int, list[Bytes]] = OrderedDict()
+_kept_bytes = 0
+
+
+def allocate(nbytes: int) -> Bytes:
+    """At least `nbytes` bytes of uninitialised memory; large blocks are taken from those given back."""
+    global _kept_bytes
+    if nbytes < REUSED_FROM_BYTES:
+        return np.empty(nbytes, np.uint8)
+    nbytes = _size_class(nbytes)
+    blocks = _free.get(nbytes)
+    if not blocks:
+        return np.empty(nbytes, np.uint8)
+    _kept_bytes -= nbytes
+    block = blocks.pop()
+    if not blocks:
+        del _free[nbytes]
+    return block
+
+
+def give_back(block: Bytes, n_own_references: int) -> None:
+    """Keep a block for the next allocation, unless anybody else still refers to it (a local view that lives on).
+
+    `n_own_references` is the number of references to the block that the caller holds.
+    """
+    global _kept_bytes
+    nbytes = block.nbytes
+    # getrefcount's argument and this function's own are two more
+    if nbytes < REUSED_FROM_BYTES or nbytes > KEPT_BYTES or sys.getrefcount(block) > n_own_references + 2:
+        return
+    _free.setdefault(nbytes, []).append(block)
+    _free.move_to_end(nbytes)
+    _kept_bytes += nbytes
+    while _kept_bytes > KEPT_BYTES:
+        oldest, blocks = next(iter(_free.items()))
+        blocks.pop(0)
+        _kept_bytes -= oldest
+        if not blocks:
+            del _free[oldest]
+
+
+def _size_class(nbytes: int) -> int:
+    """Round up to an eighth of a power of two, so that nearly equal sizes share their blocks."""
+    step = 1 << max(nbytes.bit_length() - 4, 12)
+    return -(-nbytes // step) * step

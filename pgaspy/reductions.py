@@ -1,0 +1,294 @@
+"""Reductions: the local part first, then the partial results of the processes in the order of their ranks.
+
+The order in which elements are joined depends on the layout alone: the kernels use fixed chunks, whatever the number
+of threads. The result keeps the layout of the remaining dimensions and is replicated along the axes of the grid that
+were reduced; a full reduction gives a 0-d array that every process holds.
+
+The functions take and return bases and views; `GlobalArray` and the public names wrap them.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.typing import NDArray
+
+from pgaspy import kernels, ufuncs
+from pgaspy.base import Base
+from pgaspy.functions import REAL
+from pgaspy.global_assign import copied
+from pgaspy.layout import Layout, replicated
+from pgaspy.operations import Access, Reduce, Reduction
+from pgaspy.procgrid import world
+from pgaspy.runtime import record
+from pgaspy.view import View, whole
+
+__all__ = ["all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "ufunc_reduce", "var"]
+
+
+# The public reductions -------------------------------------------------------------------------------------------------
+
+
+def sum(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Access:
+    """The sum of the elements over `axis` (an integer, several, or None for all). Collective."""
+    return ufunc_reduce(np.add, base, view, axis, dtype, keepdims)
+
+
+def prod(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Access:
+    """The product of the elements over `axis` (an integer, several, or None for all). Collective."""
+    return ufunc_reduce(np.multiply, base, view, axis, dtype, keepdims)
+
+
+def min(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> Access:
+    """The least element over `axis`; NaN where one is. Collective.
+
+    Raises ValueError for an array without elements, as NumPy does.
+    """
+    return ufunc_reduce(np.minimum, base, view, axis, None, keepdims)
+
+
+def max(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> Access:
+    """The greatest element over `axis`; NaN where one is. Collective.
+
+    Raises ValueError for an array without elements, as NumPy does.
+    """
+    return ufunc_reduce(np.maximum, base, view, axis, None, keepdims)
+
+
+def any(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> Access:
+    """Whether any element over `axis` is true. Collective."""
+    return ufunc_reduce(np.logical_or, base, view, axis, None, keepdims)
+
+
+def all(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> Access:
+    """Whether all elements over `axis` are true. Collective."""
+    return ufunc_reduce(np.logical_and, base, view, axis, None, keepdims)
+
+
+def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Access:
+    """The arithmetic mean over `axis`; of integers in float64, of float16 by way of float32. Collective."""
+    axes = _axes(view, axis)
+    count = math.prod(view.shape[d] for d in axes)
+    result_dtype = dtype
+    if dtype is None and base.dtype.kind in "iub":
+        dtype = result_dtype = np.dtype(float)
+    elif dtype is None and base.dtype == np.float16:
+        dtype, result_dtype = np.dtype(np.float32), base.dtype
+    total = ufunc_reduce(np.add, base, view, axis, dtype, keepdims)
+    quotient = _apply(np.divide, total, count)
+    return quotient if result_dtype in (None, quotient.base.dtype) else copied(*quotient, dtype=result_dtype)
+
+
+def var(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: float = 0,
+        keepdims: bool = False) -> Access:
+    """The mean squared distance from the mean over `axis`, with divisor `n - ddof`. Collective."""
+    axes = _axes(view, axis)
+    count = math.prod(view.shape[d] for d in axes)
+    distance = _apply(np.subtract, Access(base, view), mean(base, view, axis, dtype=dtype, keepdims=True))
+    if distance.base.dtype.kind == "c":
+        squares = _apply(REAL, _apply(np.multiply, distance, _apply(np.conjugate, distance)))
+    else:
+        squares = _apply(np.square, distance)
+    total = ufunc_reduce(np.add, squares.base, squares.view, axis, None, keepdims)
+    return _apply(np.divide, total, count - ddof if count > ddof else 0)
+
+
+def std(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: float = 0,
+        keepdims: bool = False) -> Access:
+    """The square root of the variance over `axis`, with divisor `n - ddof`. Collective."""
+    return _apply(np.sqrt, var(base, view, axis, dtype=dtype, ddof=ddof, keepdims=keepdims))
+
+
+def argmin(base: Base, view: View, axis: int | None = None, *, keepdims: bool = False) -> Access:
+    """The index of the first least element along `axis`, or in row-major order. Collective."""
+    return _arg_reduce("argmin", base, view, axis, keepdims)
+
+
+def argmax(base: Base, view: View, axis: int | None = None, *, keepdims: bool = False) -> Access:
+    """The index of the first greatest element along `axis`, or in row-major order. Collective."""
+    return _arg_reduce("argmax", base, view, axis, keepdims)
+
+
+def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: np.dtype[Any] | None,
+                 keepdims: bool) -> Access:
+    """`ufunc.reduce` for an associative ufunc.
+
+    Raises
+    ------
+    TypeError
+        For a ufunc that is not associative, or that has no loop for the dtype.
+    ValueError
+        If there is nothing to reduce and no identity.
+    """
+    if ufunc.nin != 2 or ufunc.nout != 1:
+        raise ValueError("reduce only supported for binary functions")
+    if ufunc in _NOT_ASSOCIATIVE:
+        raise TypeError(f"{ufunc.__name__}.reduce is not supported for global arrays: it is not associative, so that "
+                        "its result would depend on the layout")
+    axes = _axes(view, axis)
+    result_dtype = ufunc.reduce(np.ones(1, base.dtype), dtype=dtype).dtype
+    empty = math.prod(view.shape[d] for d in axes) == 0
+    if empty and ufunc.identity is None and math.prod(n for d, n in enumerate(view.shape) if d not in axes):
+        raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+    flip = tuple(slice(None, None, -1 if step < 0 else 1) for step in view.steps)
+    reduction = _UfuncReduction(ufunc, result_dtype, _identity(ufunc, result_dtype))
+    result = _reduced(base, view.index(flip), axes, reduction, result_dtype)
+    kept = tuple(s for d, s in enumerate(flip) if d not in axes)
+    return _shaped(Access(result.base, result.view.index(kept)), view.ndim, axes, keepdims)
+
+
+_NOT_ASSOCIATIVE = {np.subtract, np.divide, np.floor_divide, np.remainder, np.fmod, np.power, np.float_power,
+                    np.arctan2, np.left_shift, np.right_shift, np.copysign, np.nextafter, np.heaviside, np.ldexp,
+                    np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
+
+
+# How they are recorded -------------------------------------------------------------------------------------------------
+
+
+def _apply(function: Any, *operands: Any) -> Access:
+    return ufuncs.apply(function, [_Operand(*x) if isinstance(x, Access) else x for x in operands], make=Access)
+
+
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """A base and view, as `ufuncs.apply` takes them."""
+
+    _base: Base
+    _view: View
+
+
+def _axes(view: View, axis: Any) -> tuple[int, ...]:
+    return tuple(range(view.ndim)) if axis is None else tuple(sorted(normalize_axis_tuple(axis, view.ndim)))
+
+
+def _reduced(base: Base, view: View, axes: tuple[int, ...], reduction: Reduction, dtype: np.dtype[Any]) -> Access:
+    """Record the reduction; the result has the remaining dimensions."""
+    if view.own_layout is None:
+        base, view = copied(base, view)
+    layout = view.own_layout
+    assert layout is not None
+    kept = [dim for d, dim in enumerate(layout.dims) if d not in axes]
+    target_layout = Layout(layout.grid, kept, layout.pins)
+    target = Access(Base(target_layout, dtype), whole(target_layout))
+    record(Reduce(target, Access(base, view), axes, reduction))
+    if not kept and not target_layout.is_replicated:
+        return copied(*target, replicated((), world().size))
+    return target
+
+
+def _shaped(result: Access, ndim: int, axes: tuple[int, ...], keepdims: bool) -> Access:
+    if not keepdims:
+        return result
+    return Access(result.base, result.view.index(tuple(None if d in axes else slice(None) for d in range(ndim))))
+
+
+def _identity(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
+    """What a process without elements contributes; None if there is no such value."""
+    if ufunc.identity is not None:
+        return ufunc.identity
+    lowest = ufunc in (np.maximum, np.fmax)
+    if ufunc in (np.fmax, np.fmin) and dtype.kind in "fc":
+        return np.nan
+    if lowest or ufunc in (np.minimum, np.fmin):
+        if dtype.kind == "c":
+            infinite = -math.inf if lowest else math.inf
+            return complex(infinite, infinite)
+        if dtype.kind == "f":
+            return -math.inf if lowest else math.inf
+        if dtype.kind in "iu":
+            return np.iinfo(dtype).min if lowest else np.iinfo(dtype).max
+        if dtype.kind == "b":
+            return not lowest
+    raise TypeError(f"{ufunc.__name__}.reduce is not supported for global arrays of dtype {dtype}: it has no identity")
+
+
+@dataclass(frozen=True, slots=True)
+class _UfuncReduction:
+    """Reduction by an associative binary ufunc."""
+
+    ufunc: np.ufunc
+    dtype: np.dtype[Any]
+    identity: Any
+
+    def partial(self, local: NDArray[Any], axes: tuple[int, ...],
+                indices: Sequence[NDArray[np.int64]], operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        row = kernels.reduce_lookup(self.ufunc.__name__, f"{local.dtype.char}->{self.dtype.char}")
+        shape = tuple(n for d, n in enumerate(local.shape) if d not in axes)
+        if local.size == 0:
+            return np.full(shape, self.identity, self.dtype)
+        if row is None:
+            with np.errstate(all="ignore"):
+                return np.asarray(self.ufunc.reduce(local, axis=axes, dtype=self.dtype))
+        partial = np.empty(shape, self.dtype)
+        call = _prepared_reduce(row, local.shape, local.strides, partial.strides, axes)
+        call.call(kernels.address(local), kernels.address(partial))
+        return partial
+
+    def combine(self, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+        with np.errstate(all="ignore"):
+            return self.ufunc(lower, higher)
+
+    def result(self, combined: NDArray[Any]) -> NDArray[Any]:
+        return combined
+
+
+@functools.lru_cache(maxsize=1024)
+def _prepared_reduce(row: int, shape: tuple[int, ...], strides: tuple[int, ...], out_strides: tuple[int, ...],
+                     axes: tuple[int, ...]) -> kernels.ReduceCall:
+    kept = [d for d in range(len(shape)) if d not in axes]
+    return kernels.ReduceCall(row, [shape[d] for d in kept], [strides[d] for d in kept], out_strides,
+                              [shape[d] for d in axes], [strides[d] for d in axes])
+
+
+def _arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: bool) -> Access:
+    axes = _axes(view, axis)
+    if math.prod(view.shape[d] for d in axes) == 0:
+        raise ValueError(f"attempt to get {name} of an empty sequence")
+    reduction = _ArgReduction(name, tuple(view.shape[d] for d in axes), base.dtype)
+    return _shaped(_reduced(base, view, axes, reduction, np.dtype(np.intp)), view.ndim, axes, keepdims)
+
+
+@dataclass(frozen=True, slots=True)
+class _ArgReduction:
+    """The first least or greatest element, as pairs of its value and its row-major index in the reduced dimensions."""
+
+    name: str
+    extents: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def partial(self, local: NDArray[Any], axes: tuple[int, ...],
+                indices: Sequence[NDArray[np.int64]], operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        kept = [d for d in range(local.ndim) if d not in axes]
+        shape = tuple(local.shape[d] for d in kept)
+        pairs = np.zeros(shape, [("value", self.dtype), ("index", np.int64)])
+        if local.size == 0:
+            pairs["index"] = -1  # no element: any other comes first
+            return pairs
+        rows = local.transpose(*kept, *axes).reshape(*shape, -1)
+        position = getattr(rows, self.name)(axis=-1)
+        pairs["value"] = np.take_along_axis(rows, position[..., None], -1)[..., 0]
+        places = np.unravel_index(position, [local.shape[d] for d in axes])
+        index = np.zeros(shape, np.int64)
+        for d, extent, place in zip(axes, self.extents, places, strict=True):
+            index = index * extent + indices[d][place]
+        pairs["index"] = index
+        return pairs
+
+    def combine(self, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+        a, b = lower["value"], higher["value"]
+        a_nan, b_nan = a != a, b != b
+        better = b > a if self.name == "argmax" else b < a
+        same = (a == b) | (a_nan & b_nan)
+        first = higher["index"] < lower["index"]
+        take = (higher["index"] >= 0) & (
+            (lower["index"] < 0) | (~a_nan & (better | b_nan)) | (same & first))
+        return np.where(take, higher, lower)
+
+    def result(self, combined: NDArray[Any]) -> NDArray[Any]:
+        return combined["index"]

@@ -1,0 +1,114 @@
+"""The runtime: takes recorded operations and executes them, at once and in order.
+
+This executor is the readable reference: one operation after the other, each complete before the next is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from pgaspy.base import Base
+from pgaspy.compute import prepare_computation
+from pgaspy.operations import Assign, Elementwise, Generate, Operation, Reduce
+from pgaspy.pieces import local_indices, local_view_shape, storage_geometry
+from pgaspy.procgrid import world
+from pgaspy.transport import prepare_transfer, reduce_partials
+from pgaspy.view import View
+
+__all__ = ["Executor", "local_view", "overlaps", "record", "replaced_executor", "sync"]
+
+Executor = Callable[[Operation], None]
+
+
+def execute(operation: Operation) -> None:
+    """Execute one operation, here and now."""
+    _EXECUTE[type(operation)](operation)
+
+
+_executor: Executor = execute
+
+
+def record(operation: Operation) -> None:
+    """Hand an operation to the executor. Collective: every process records the same operations in the same order."""
+    _executor(operation)
+
+
+def sync() -> None:
+    """Execute all that is recorded on this process. Not a barrier, and not collective.
+
+    Operations are executed when they are recorded, so that nothing is left to do.
+    """
+
+
+@contextmanager
+def replaced_executor(executor: Executor) -> Iterator[None]:
+    """Hand operations to another executor meanwhile."""
+    global _executor
+    before, _executor = _executor, executor
+    try:
+        yield
+    finally:
+        _executor = before
+
+
+def overlaps(a: Base, a_view: View, b: Base, b_view: View) -> bool:
+    """Whether two sections may share elements."""
+    return a is b and not a_view.disjoint(b_view)
+
+
+def local_view(base: Base, view: View) -> np.ndarray[Any, Any]:
+    """The NumPy view of the part of a view that this process owns; empty where it owns nothing.
+
+    Raises
+    ------
+    ValueError
+        If no NumPy view has these elements; the same on every process.
+    """
+    rank = world().rank
+    itemsize = base.dtype.itemsize
+    offset, strides = storage_geometry(view, rank)
+    shape = local_view_shape(view, rank)
+    if 0 in shape:
+        return np.empty(shape, base.dtype)
+    local = base.local
+    return np.ndarray(shape, base.dtype, local, offset * itemsize, tuple(s * itemsize for s in strides))
+
+
+def _assign(operation: Assign) -> None:
+    (dst, dst_view), (src, src_view) = operation.target, operation.source
+    prepare_transfer(dst_view, src_view, dst.dtype, src.dtype, overlaps(dst, dst_view, src, src_view),
+                     world().rank).run(dst, src)
+
+
+def _elementwise(operation: Elementwise) -> None:
+    prepare_computation(operation.statement, world().rank).run(operation)
+
+
+def _generate(operation: Generate) -> None:
+    operation.fill(operation.target.base)
+
+
+def _reduce(operation: Reduce) -> None:
+    target, (source, view), reduction = operation.target.base, operation.source, operation.reduction
+    layout = view.own_layout
+    assert layout is not None
+    job = world()
+    coords = layout.coords_from_rank(job.rank)
+    if not layout.holds(coords):
+        return
+    local = local_view(source, view)
+    indices = [local_indices(view, d, job.rank) for d in range(view.ndim)]
+    operands = [local_view(*operand) for operand in operation.operands]
+    partial = reduction.partial(local, operation.axes, indices, operands)
+    axes = tuple(sorted(axis for d in operation.axes if (axis := layout.dims[d].axis) is not None))
+    if axes:
+        partial = reduce_partials(partial, reduction.combine, layout.grid, axes)
+    target.local[...] = reduction.result(partial).reshape(target.local.shape)
+
+
+_EXECUTE: dict[type, Callable[[Any], None]] = {
+    Assign: _assign, Elementwise: _elementwise, Generate: _generate, Reduce: _reduce}

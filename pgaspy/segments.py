@@ -1,0 +1,224 @@
+"""One dimension of two sides: which of my indices live where on the other side.
+
+Both sides are `Section`s over one index space `0 <= i < extent`. A **segment** is an arithmetic progression of
+indices with one owner on either side. `segments` walks the part of one process on its own side and finds the peers by
+division, splitting where the other side's part ends: no loop over peers, and a cost that follows this process's own
+segments, never the number of blocks or processes.
+
+Where a step is longer than a cyclic block, each owned index solves a linear congruence (Chatterjee et al., PPoPP 1993;
+Kennedy, Nedeljkovic & Sethi, ICS 1995; Gupta et al., JPDC 32, 1996).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.blockmath import ceil_div, solve_congruence
+from pgaspy.layout import BlockDim, whole_dim
+from pgaspy.view import Section
+
+__all__ = ["LENGTH", "OWN_START", "OWN_STEP", "Indices", "Segments", "local_slice", "part_segments", "runs_by_coord",
+           "segments"]
+
+Indices = NDArray[np.int64]
+
+# Columns of a table of runs: local indices on both sides, and the length.
+OWN_START, OWN_STEP, OTHER_START, OTHER_STEP, LENGTH = range(5)
+
+
+class Segments(NamedTuple):
+    """The segments of one process in the order of the index, as arrays of one entry per segment.
+
+    `start`, `length`: the indices i (of step 1); `own`, `other`: the local index of the first one on either side, from
+    which local indices go on by `own_step` and `other_step`; `coord`: the owner on the other side.
+    """
+
+    start: Indices
+    length: Indices
+    own: Indices
+    own_step: int
+    other: Indices
+    other_step: int
+    coord: Indices
+
+
+@functools.lru_cache(maxsize=8192)
+def segments(own: Section, coord: int, other: Section) -> Segments:
+    """Cut the indices that `coord` owns on side `own` by their owners on side `other`."""
+    start, stop = _owned_intervals(own, coord)
+    if other.dim.n_procs == 1:
+        owners = np.zeros_like(start)
+    else:
+        start, stop, parts = _split_by_parts(start, stop, other)
+        owners = other.dim.owner_from_part(parts)
+    own_local, own_step = _local_index(own, start)
+    other_local, other_step = _local_index(other, start)
+    return Segments(start, stop - start, own_local, own_step, other_local, other_step, owners)
+
+
+@functools.lru_cache(maxsize=8192)
+def runs_by_coord(own: Section, coord: int, other: Section) -> dict[int, Indices]:
+    """The segments as tables of runs, (n, 5) in the order of the index, per owner on the other side.
+
+    A run joins segments that continue one another in local indices on both sides, or are single elements at constant
+    distances; so the table of an aligned, a blocked or a cyclic(1) section is one run, whatever its length.
+    """
+    seg = segments(own, coord, other)
+    table = np.empty((len(seg.start), 5), np.int64)
+    table[:, OWN_START], table[:, OWN_STEP] = seg.own, seg.own_step
+    table[:, OTHER_START], table[:, OTHER_STEP] = seg.other, seg.other_step
+    table[:, LENGTH] = seg.length
+    if len(table) == 1:
+        return {int(seg.coord[0]): table}
+    return {int(c): _joined(table[seg.coord == c]) for c in np.unique(seg.coord)}
+
+
+def local_slice(section: Section, coord: int) -> slice | None:
+    """The local indices of the part of `section` that `coord` owns, as a slice; None if no slice has them."""
+    dim, _, _, extent = section
+    if extent == 0:
+        return slice(0, 0)
+    if extent > 1 and not dim.holds_whole_step(section.step):
+        return None
+    itself = Section(whole_dim(extent), 0, 1, extent)
+    runs = runs_by_coord(section, coord, itself)
+    if not runs:
+        return slice(0, 0)
+    own_side_only = _joined(runs[0] * [1, 1, 0, 0, 1])
+    first, step, _, _, length = own_side_only[0].tolist()
+    stop = first + step * length
+    return slice(first, stop if stop >= 0 else None, step or 1)
+
+
+def part_segments(section: Section, coord: int) -> list[tuple[int, int, int]]:
+    """The parts that `coord` owns of a section: (number, local index of the first element, length), in view order.
+
+    Parts are numbered in the order of the view, from the one that holds its first element.
+    """
+    dim, start, step, extent = section
+    if extent == 0:
+        return []
+    first, stop, parts = _split_by_parts(*_owned_intervals(section, coord), section)
+    local, _ = _local_index(section, first)
+    numbers = np.abs(parts - dim.part_from_index(start))
+    return list(zip(numbers.tolist(), local.tolist(), (stop - first).tolist(), strict=True))
+
+
+def _joined(table: Indices) -> Indices:
+    """The runs of a table, with those that continue one another joined."""
+    if len(table) < 2:
+        return table
+    step = table[:-1, [OWN_STEP, OTHER_STEP]]
+    distance = np.diff(table[:, [OWN_START, OTHER_START]], axis=0)
+    continues = (distance == step * table[:-1, LENGTH:]).all(axis=1)
+    first = np.flatnonzero(np.concatenate(([True], ~continues)))
+    lengths = np.add.reduceat(table[:, LENGTH], first)
+    table = table[first]
+    table[:, LENGTH] = lengths
+    if len(table) > 1 and (lengths == 1).all():
+        distance = np.diff(table[:, [OWN_START, OTHER_START]], axis=0)
+        if (distance == distance[0]).all():
+            (own, _, other, _, _), n = table[0], len(table)
+            table = np.array([[own, distance[0, 0], other, distance[0, 1], n]])
+    return table
+
+
+def _owned_intervals(section: Section, coord: int) -> tuple[Indices, Indices]:
+    """The indices i that `coord` owns, as half-open intervals, each inside one part."""
+    dim, start, step, extent = section
+    if extent == 0:
+        return _EMPTY, _EMPTY
+    if dim.n_procs == 1:
+        return np.zeros(1, np.int64), np.full(1, extent, np.int64)
+    if not _parts_are_intervals(section):
+        i = _isolated_indices(section, coord)
+        return i, i + 1
+    ends = dim.part_from_index(start), dim.part_from_index(start + step * (extent - 1))
+    owned = dim.parts_from_owner(coord, min(ends), max(ends))
+    parts = np.arange(owned.start, owned.stop, owned.step)
+    first, stop = _interval_from_part(section, parts[::-1] if step < 0 else parts)
+    return _without_empty(first, stop)
+
+
+def _parts_are_intervals(section: Section) -> bool:
+    """Whether the indices i inside one part are consecutive, and no part between the first and the last is skipped."""
+    return isinstance(section.dim, BlockDim) or abs(section.step) <= section.dim.block or section.extent <= 1
+
+
+def _interval_from_part(section: Section, part: Indices) -> tuple[Indices, Indices]:
+    """The indices i, within the section, whose base index lies in `part`."""
+    dim, start, step, extent = section
+    low, high = dim.part_start(part), dim.part_start(part + 1)
+    if step > 0:
+        first, stop = ceil_div(low - start, step), ceil_div(high - start, step)
+    else:
+        first, stop = (start - high) // -step + 1, (start - low) // -step + 1
+    return np.clip(first, 0, extent), np.clip(stop, 0, extent)
+
+
+def _isolated_indices(section: Section, coord: int) -> Indices:
+    """The indices i that `coord` owns of a cyclic dimension, for a step longer than a block.
+
+    With j the base index counted from the (virtual) start of the first block, i is owned iff
+    `j = offset + step*i` lies, modulo one round of all processes, in the block of this process.
+    """
+    dim, start, step, extent = section
+    assert not isinstance(dim, BlockDim)
+    offset = start + dim.block - dim.first_length
+    g, inverse, period = solve_congruence(step, dim.block * dim.n_procs)
+    own_block = (coord - dim.first_owner) % dim.n_procs * dim.block
+    first = own_block + (offset - own_block) % g
+    multiples = (np.arange(first, own_block + dim.block, g) - offset) // g
+    residues = np.sort(multiples % period * inverse % period)
+    i = (np.arange(0, extent, period)[:, None] + residues).ravel()
+    return i[: np.searchsorted(i, extent)]
+
+
+def _split_by_parts(start: Indices, stop: Indices, other: Section) -> tuple[Indices, Indices, Indices]:
+    """Cut the intervals where a part of `other` ends; also the part that each of the results lies in."""
+    dim = other.dim
+    if len(start) == 0:
+        return start, stop, start
+    if not _parts_are_intervals(other):
+        i = _expanded(start, stop - start)
+        return i, i + 1, dim.part_from_index(other.start + other.step * i)
+    first = dim.part_from_index(other.start + other.step * start)
+    last = dim.part_from_index(other.start + other.step * (stop - 1))
+    n_parts = np.abs(last - first) + 1
+    if (n_parts == 1).all():
+        return start, stop, first
+    sign = 1 if other.step > 0 else -1
+    parts = sign * _expanded(sign * first, n_parts)
+    low, high = _interval_from_part(other, parts)
+    start = np.maximum(np.repeat(start, n_parts), low)
+    stop = np.minimum(np.repeat(stop, n_parts), high)
+    kept = stop > start
+    return start[kept], stop[kept], parts[kept]
+
+
+def _local_index(section: Section, i: Indices) -> tuple[Indices, int]:
+    """The local indices of the view indices i on their owners, and the local step from one i to the next."""
+    dim, start, step, extent = section
+    index = start + step * i
+    if dim.n_procs > 1 and len(i):
+        part = dim.part_from_index(index)
+        index = index - dim.part_start(part) + dim.local_start(part)
+    return index, step
+
+
+def _expanded(start: Indices, length: Indices) -> Indices:
+    """start[0], start[0]+1, ... (length[0] of them), start[1], ..."""
+    before = np.cumsum(length) - length
+    return np.arange(int(length.sum())) + np.repeat(start - before, length)
+
+
+def _without_empty(start: Indices, stop: Indices) -> tuple[Indices, Indices]:
+    kept = stop > start
+    return (start, stop) if kept.all() else (start[kept], stop[kept])
+
+
+_EMPTY = np.empty(0, np.int64)

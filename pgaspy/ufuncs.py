@@ -1,0 +1,256 @@
+"""Ufuncs: turn the call of a NumPy ufunc on global arrays into a recorded elementwise operation.
+
+What a call means (shapes, dtypes, the result's layout) is worked out once for its operands' views and dtypes, and
+found again as a `Statement`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.alignment import result_layout
+from pgaspy.base import Base, wrap
+from pgaspy.defaults import default_for
+from pgaspy.layout import replicated
+from pgaspy.operations import Assign, Elementwise, Access, Statement
+from pgaspy.procgrid import world
+from pgaspy.runtime import overlaps, record
+from pgaspy.view import View, whole
+
+__all__ = ["apply", "as_access", "check_dtype", "computed", "elementwise_copy", "operand_from_numpy"]
+
+_WEAK = (int, float, complex)
+MAX_STATEMENTS = 8192
+
+_statements: dict[Any, Statement] = {}
+
+
+def apply(ufunc: np.ufunc, inputs: Sequence[Any], out: tuple[Any, ...] = (), where: Any = True, dtype: Any = None,
+          casting: str = "same_kind", make: Any = None) -> Any:
+    """`ufunc(*inputs)` by the owner of the output; returns what `make` makes of the output's base and view.
+
+    Raises
+    ------
+    TypeError
+        As NumPy does: if the ufunc has no loop for the dtypes, or a result cannot be cast to `out`; and for results
+        of object dtype.
+    ValueError
+        If the operands do not broadcast, or not to the shape of `out`.
+    """
+    bases, descriptions = [], []
+    for x in inputs if where is True else (*inputs, where):
+        base, description = _operand(x)
+        bases.append(base)
+        descriptions.append(description)
+    if any(x is not None for x in out):
+        return _apply_into(ufunc, bases, descriptions, out, where is not True, dtype, casting, make)
+    key = (ufunc, dtype, where is True, *descriptions)
+    statement = _statements.get(key)
+    if statement is None:
+        statement = _new_statement(ufunc, descriptions, where is not True, dtype, casting)
+        _keep(key, statement)
+    outputs = tuple([Base(view.layout, d) for view, d in zip(statement.outputs, statement.output_dtypes, strict=True)])
+    record(Elementwise(statement, outputs, _values(bases, statement)))
+    if len(outputs) == 1:
+        return make(outputs[0], statement.outputs[0])
+    return tuple([make(base, view) for base, view in zip(outputs, statement.outputs, strict=True)])
+
+
+def _operand(x: Any) -> tuple[Any, Any]:
+    """What is operated on (a base, or a scalar's value), and what its statement depends on."""
+    view = getattr(x, "_view", None)
+    if view is not None:
+        return x._base, (view, x._base.dtype)
+    if type(x) in _WEAK:
+        return x, type(x)
+    x = np.asanyarray(x)
+    check_dtype(x.dtype)
+    if x.ndim == 0:
+        return x, x.dtype
+    base = operand_from_numpy(x)
+    return base, (whole(base.layout), x.dtype)
+
+
+def operand_from_numpy(x: NDArray[Any]) -> Base:
+    """A NumPy array that is the same on every process, as a replicated base."""
+    default_for(())
+    return wrap(replicated(x.shape, world().size), np.ascontiguousarray(x))
+
+
+def as_access(x: Any) -> Access:
+    """A global array's base and view; a NumPy array that is the same on every process as a replicated base."""
+    if getattr(x, "_view", None) is not None:
+        return Access(x._base, x._view)
+    x = np.asarray(x)
+    check_dtype(x.dtype)
+    base = operand_from_numpy(x)
+    return Access(base, whole(base.layout))
+
+
+def check_dtype(dtype: np.dtype[Any]) -> None:
+    """Refuse dtypes whose elements cannot be moved as bytes, or have no arithmetic.
+
+    Raises
+    ------
+    TypeError
+        For object and structured dtypes.
+    """
+    if dtype.hasobject:
+        raise TypeError("object dtype is not supported: its elements live in one process; use a numeric dtype, or "
+                        "keep such data in local() NumPy arrays")
+    if dtype.names is not None or dtype.subdtype is not None:
+        raise TypeError(f"structured dtype {dtype} is not supported: use one array per field")
+
+
+def _new_statement(ufunc: np.ufunc, descriptions: Sequence[Any], has_mask: bool, dtype: Any,
+                   casting: str) -> Statement:
+    views, shape = _broadcast(descriptions)
+    loop = _loop_dtypes(ufunc, descriptions, (None,) * ufunc.nout, has_mask, dtype, casting)
+    layout = result_layout(shape, [v for v in views if v is not None], default_for(shape))
+    output_dtypes = loop[len(descriptions):]
+    for result in output_dtypes:
+        check_dtype(result)
+    return Statement(ufunc, (whole(layout),) * ufunc.nout, views, _dtypes(descriptions), loop, output_dtypes,
+                     (False,) * sum(v is not None for v in views), has_mask)
+
+
+def _broadcast(descriptions: Sequence[Any], shape: tuple[int, ...] | None = None) -> tuple[
+        tuple[View | None, ...], tuple[int, ...]]:
+    views = [d[0] if isinstance(d, tuple) else None for d in descriptions]
+    shapes = [view.shape for view in views if view is not None]
+    try:
+        joint = np.broadcast_shapes(*shapes, *([] if shape is None else [shape]))
+    except ValueError:
+        raise ValueError(f"operands could not be broadcast together with shapes {' '.join(map(str, shapes))}"
+                         + ("" if shape is None else f" into shape {shape}")) from None
+    if shape is not None and joint != shape:
+        raise ValueError(f"non-broadcastable output operand with shape {shape} doesn't match the broadcast "
+                         f"shape {joint}")
+    return tuple(None if v is None else v.broadcast_to(joint) for v in views), joint
+
+
+def _dtypes(descriptions: Sequence[Any]) -> tuple[np.dtype[Any] | None, ...]:
+    return tuple(d[1] if isinstance(d, tuple) else None for d in descriptions)
+
+
+def _loop_dtypes(ufunc: np.ufunc, descriptions: Sequence[Any], outputs: Sequence[np.dtype[Any] | None],
+                 has_mask: bool, dtype: Any, casting: str) -> tuple[np.dtype[Any], ...]:
+    """The dtypes that NumPy would compute with, inputs (and the mask) first."""
+    inputs = [d[1] if isinstance(d, tuple) else d for d in descriptions]
+    mask = []
+    if has_mask:
+        found = inputs.pop()
+        if found not in (bool, np.dtype(bool)):
+            raise TypeError(f"where= takes a boolean array, not one of dtype {found}")
+        mask = [np.dtype(bool)]
+    options = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
+    if len(inputs) != ufunc.nin:
+        raise TypeError(f"{ufunc.__name__}() takes {ufunc.nin} inputs, {len(inputs)} were given")
+    resolved = ufunc.resolve_dtypes((*inputs, *outputs), casting=casting, **options)
+    return (*resolved[: ufunc.nin], *mask, *resolved[ufunc.nin:])
+
+
+def _values(bases: Sequence[Any], statement: Statement) -> tuple[Base | NDArray[Any], ...]:
+    """The operands, with each scalar as a 0-d array of the loop's dtype (too large a one raises, as in NumPy)."""
+    return tuple([base if view is not None else np.array(base, dtype)
+                  for base, view, dtype in zip(bases, statement.operands, statement.loop_dtypes, strict=False)])
+
+
+def _apply_into(ufunc: np.ufunc, bases: list[Any], descriptions: list[Any], out: tuple[Any, ...], has_mask: bool,
+                dtype: Any, casting: str, make: Any) -> Any:
+    """The call with `out=`: straight into it where there is one output, else by way of new arrays."""
+    for target in out:
+        if target is not None and not hasattr(target, "_view"):
+            raise TypeError(f"out= takes global arrays, not {type(target).__name__}: the result of an operation on "
+                            "global arrays is distributed")
+    given = [t for t in out if t is not None]
+    loop = _loop_dtypes(ufunc, descriptions, [None if t is None else t.dtype for t in out], has_mask, dtype, casting)
+    if ufunc.nout == 1:
+        computed(ufunc, bases, descriptions, out[0]._base, out[0]._view, loop, has_mask)
+        return out[0]
+    for target in given:
+        _broadcast(descriptions, target.shape)
+    statement = _new_statement(ufunc, descriptions, has_mask, dtype, casting)
+    outputs = tuple(Base(view.layout, d) for view, d in zip(statement.outputs, statement.output_dtypes, strict=True))
+    record(Elementwise(statement, outputs, _values(bases, statement)))
+    results = []
+    for target, base, view in zip(out, outputs, statement.outputs, strict=True):
+        if target is not None:
+            record(Assign(Access(target._base, target._view), Access(base, view)))
+        results.append(make(base, view) if target is None else target)
+    return tuple(results)
+
+
+def computed(function: np.ufunc | None, bases: list[Any], descriptions: list[Any], out: Base, view: View,
+             loop: tuple[np.dtype[Any], ...], has_mask: bool = False) -> None:
+    """Compute into a view: of an existing array, which the operands may overlap."""
+    views, _ = _broadcast(descriptions, view.shape)
+    check_writable(view)
+    flipped = tuple(slice(None, None, -1 if step < 0 else 1) for step in view.steps)
+    if any(step < 0 for step in view.steps):
+        view = view.index(flipped)
+        views = tuple(None if v is None else v.index(flipped) for v in views)
+    copied = tuple(overlaps(out, view, base, v) and v != view
+                   for base, v in zip(bases, views, strict=True) if v is not None)
+    if view.own_layout is None:
+        _computed_aside(function, bases, descriptions, views, out, view, loop, has_mask)
+        return
+    key = (function, view, out.dtype, views, _scalar_types(descriptions), _dtypes(descriptions), copied, has_mask, loop)
+    statement = _statements.get(key)
+    if statement is None:
+        statement = Statement(function, (view,), views, _dtypes(descriptions), loop, (out.dtype,), copied, has_mask)
+        _keep(key, statement)
+    record(Elementwise(statement, (out,), _values(bases, statement)))
+
+
+def _scalar_types(descriptions: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(None if isinstance(d, tuple) else d for d in descriptions)
+
+
+def _computed_aside(function: np.ufunc | None, bases: list[Any], descriptions: list[Any],
+                    views: tuple[View | None, ...], out: Base, view: View, loop: tuple[np.dtype[Any], ...],
+                    has_mask: bool) -> None:
+    """Compute into a view that has no layout of its own: in a new array, which is then assigned."""
+    layout = result_layout(view.shape, [view], default_for(view.shape))
+    aside, aside_view = Base(layout, out.dtype), whole(layout)
+    if has_mask:
+        record(Assign(Access(aside, aside_view), Access(out, view)))
+    statement = Statement(function, (aside_view,), views, _dtypes(descriptions), loop, (out.dtype,),
+                          (False,) * sum(v is not None for v in views), has_mask)
+    record(Elementwise(statement, (aside,), _values(bases, statement)))
+    record(Assign(Access(out, view), Access(aside, aside_view)))
+
+
+def elementwise_copy(out: Base, view: View, x: Any) -> None:
+    """`view[...] = x` for a scalar or a NumPy array that is the same on every process, with casting."""
+    base, description = _operand(x)
+    if isinstance(description, tuple):
+        loop = (description[1], out.dtype)
+    else:
+        base = np.asarray(x).astype(out.dtype) if isinstance(x, np.ndarray | np.generic) else np.array(x, out.dtype)
+        description = out.dtype
+        loop = (out.dtype, out.dtype)
+    computed(None, [base], [description], out, view, loop)
+
+
+def check_writable(view: View) -> None:
+    """Refuse to write through a view that repeats elements.
+
+    Raises
+    ------
+    ValueError
+        As NumPy does.
+    """
+    if view.stretched_dims:
+        raise ValueError(f"assignment destination is read-only: a view broadcast to shape {view.shape} repeats "
+                         "elements; copy() it first")
+
+
+def _keep(key: Any, statement: Statement) -> None:
+    if len(_statements) >= MAX_STATEMENTS:
+        _statements.clear()
+    _statements[key] = statement

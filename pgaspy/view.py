@@ -1,0 +1,256 @@
+"""Views: slice arithmetic that keeps every view one level above its base.
+
+A `View` is an affine map from its own index space into that of the base: along view dimension d, the index i stands
+for base index `origin[p] + steps[d] * i` of the base dimension `p = base_dims[d]`. A view dimension with no base
+dimension (newaxis, broadcasting) repeats one element; a base dimension that no view dimension names is fixed at its
+origin (an integer index). Views are frozen, pure, and cached on the view that they were derived from.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pgaspy.layout import Dim, Layout, whole_dim
+
+__all__ = ["Section", "View"]
+
+MAX_CHILDREN = 1024
+
+
+class Section(NamedTuple):
+    """One dimension of a view on one dimension of a base: index i stands for `start + step*i`, i < extent."""
+
+    dim: Dim
+    start: int
+    step: int
+    extent: int
+
+
+class View:
+    """An affine view of a base with the given layout; see the module's docstring for the fields."""
+
+    __slots__ = ("__dict__", "_children", "_hash", "base_dims", "layout", "origin", "shape", "steps")
+
+    def __init__(self, layout: Layout, shape: tuple[int, ...], base_dims: tuple[int | None, ...],
+                 steps: tuple[int, ...], origin: tuple[int, ...]) -> None:
+        self.layout = layout
+        self.shape = shape
+        self.base_dims = base_dims
+        self.steps = steps
+        self.origin = origin
+        self._hash = hash((layout, shape, base_dims, steps, origin))
+        self._children: dict[Any, View] = {}
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, View) and self._hash == other._hash
+            and self.shape == other.shape and self.origin == other.origin and self.steps == other.steps
+            and self.base_dims == other.base_dims and self.layout == other.layout)
+
+    def __repr__(self) -> str:
+        return f"View(shape={self.shape}, origin={self.origin}, steps={self.steps}, of {self.layout})"
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @functools.cached_property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @functools.cached_property
+    def is_whole(self) -> bool:
+        """Whether this is the base itself, dimension by dimension."""
+        return self == whole(self.layout)
+
+    @functools.cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """Per view dimension, its section of a base dimension (of an undistributed one where it has none)."""
+        return tuple(
+            Section(whole_dim(n), 0, 1, n) if p is None else Section(self.layout.dims[p], self.origin[p], step, n)
+            for n, p, step in zip(self.shape, self.base_dims, self.steps, strict=True))
+
+    @functools.cached_property
+    def stretched_dims(self) -> tuple[int, ...]:
+        """The view dimensions that repeat an element."""
+        return tuple(d for d, p in enumerate(self.base_dims) if p is None and self.shape[d] != 1)
+
+    @functools.cached_property
+    def fixed_coords(self) -> tuple[int | None, ...]:
+        """Per axis of the grid, the one coordinate that holds this view's elements, where there is just one.
+
+        That is the array's pin, or the owner of the index at which a base dimension is fixed; None on the axes of
+        the view's own dimensions, and on those that hold replicas.
+        """
+        coords = list(self.layout.pins)
+        for p in set(range(self.layout.ndim)).difference(self.base_dims):
+            dim = self.layout.dims[p]
+            if dim.axis is not None and dim.extent:
+                coords[dim.axis] = int(dim.owner_from_part(dim.part_from_index(self.origin[p])))
+        return tuple(coords)
+
+    @functools.cached_property
+    def own_layout(self) -> Layout | None:
+        """The layout with exactly this view's owners, where there is one.
+
+        There is none for a stretched dimension, nor for a reversed one, nor for a step that does not divide the
+        block size of a cyclic dimension.
+        """
+        dims: list[Dim] = []
+        for (dim, start, step, extent), p in zip(self.sections, self.base_dims, strict=True):
+            window = dim.window(start, step, extent)
+            if window is None or (p is None and extent != 1):
+                return None
+            dims.append(window)
+        return Layout(self.layout.grid, dims, self.fixed_coords)
+
+    def holds(self, coords: Sequence[int]) -> bool:
+        """Whether the process at these coordinates can own elements of this view."""
+        return all(fixed is None or fixed == c for fixed, c in zip(self.fixed_coords, coords, strict=True))
+
+    def disjoint(self, other: View) -> bool:
+        """Whether two views of one base certainly share no element (their index ranges are apart in a dimension)."""
+        for p in range(self.layout.ndim):
+            first, last = self._base_range(p)
+            other_first, other_last = other._base_range(p)
+            if last < other_first or other_last < first:
+                return True
+        return self.size == 0 or other.size == 0
+
+    def _base_range(self, p: int) -> tuple[int, int]:
+        """The smallest and the largest index used of base dimension p."""
+        first = last = self.origin[p]
+        if p in self.base_dims:
+            d = self.base_dims.index(p)
+            last = first + self.steps[d] * (self.shape[d] - 1)
+        return min(first, last), max(first, last)
+
+    # Derived views ---------------------------------------------------------------------------------------------------
+
+    def _child(self, key: Any, shape: Sequence[int], base_dims: Sequence[int | None], steps: Sequence[int],
+               origin: Sequence[int]) -> View:
+        if len(self._children) >= MAX_CHILDREN:
+            self._children.clear()
+        child = self._children[key] = View(self.layout, tuple(shape), tuple(base_dims), tuple(steps), tuple(origin))
+        return child
+
+    def index(self, key: Any) -> View:
+        """The view `self[key]` for NumPy's basic indices: integers, slices, newaxis, Ellipsis.
+
+        Raises
+        ------
+        IndexError
+            For an index out of bounds, too many indices, a second Ellipsis, and indices by arrays.
+        """
+        frozen = frozen_key(key)
+        child = self._children.get(frozen)
+        return child if child is not None else self._index(frozen)
+
+    def _index(self, key: tuple[Any, ...]) -> View:
+        n_indices = sum(k is not None and k is not Ellipsis for k in key)
+        n_ellipses = sum(k is Ellipsis for k in key)
+        if n_ellipses > 1:
+            raise IndexError("an index can only have a single ellipsis ('...')")
+        if n_indices > self.ndim:
+            raise IndexError(f"too many indices for array: array is {self.ndim}-dimensional, "
+                             f"but {n_indices} were indexed")
+        rest = ((None, None, None),) * (self.ndim - n_indices)
+        at = key.index(Ellipsis) if n_ellipses else len(key)
+        shape: list[int] = []
+        base_dims: list[int | None] = []
+        steps: list[int] = []
+        origin = list(self.origin)
+        d = 0
+        for k in (*key[:at], *rest, *key[at + n_ellipses:]):
+            if k is None:
+                shape.append(1)
+                base_dims.append(None)
+                steps.append(0)
+                continue
+            n, p, step = self.shape[d], self.base_dims[d], self.steps[d]
+            if isinstance(k, tuple):
+                start, stop, stride = slice(*k).indices(n)
+                extent = len(range(start, stop, stride))
+                shape.append(extent)
+                base_dims.append(p)
+                steps.append(step * stride)
+                start = start if extent else 0
+            else:
+                if not -n <= k < n:
+                    raise IndexError(f"index {k} is out of bounds for axis {d} with size {n}")
+                start = k % n
+            if p is not None:
+                origin[p] += step * start
+            d += 1
+        return self._child(key, shape, base_dims, steps, origin)
+
+    def transpose(self, axes: Sequence[int]) -> View:
+        """The view whose dimension d is dimension `axes[d]` of this one (axes as checked by the caller)."""
+        key = ("transpose", *axes)
+        return self._children.get(key) or self._child(
+            key, [self.shape[a] for a in axes], [self.base_dims[a] for a in axes], [self.steps[a] for a in axes],
+            self.origin)
+
+    def broadcast_to(self, shape: tuple[int, ...]) -> View:
+        """This view with dimensions added in front and those of extent 1 stretched, by NumPy's rules.
+
+        Raises
+        ------
+        ValueError
+            If the shapes do not broadcast; the message names both.
+        """
+        if shape == self.shape:
+            return self
+        key = ("broadcast_to", *shape)
+        child = self._children.get(key)
+        if child is not None:
+            return child
+        n_new = len(shape) - self.ndim
+        if n_new < 0 or any(n not in (m, 1) for n, m in zip(self.shape, shape[n_new:], strict=True)):
+            raise ValueError(f"could not broadcast input array from shape {self.shape} into shape {shape}")
+        base_dims: list[int | None] = [None] * n_new
+        steps = [0] * n_new
+        for n, m, p, step in zip(self.shape, shape[n_new:], self.base_dims, self.steps, strict=True):
+            base_dims.append(p if n == m else None)
+            steps.append(step if n == m else 0)
+        return self._child(key, shape, base_dims, steps, self.origin)
+
+    @functools.cached_property
+    def unstretched(self) -> View:
+        """This view without its stretched dimensions."""
+        return self.index(tuple(0 if d in self.stretched_dims else slice(None) for d in range(self.ndim)))
+
+
+def frozen_key(key: Any) -> tuple[Any, ...]:
+    """An index as a hashable tuple, with each slice as (start, stop, step); raises IndexError for arrays."""
+    if not isinstance(key, tuple):
+        key = (key,)
+    return tuple([k if k.__class__ is int or k is None or k is Ellipsis
+                  else (k.start, k.stop, k.step) if k.__class__ is slice else _frozen_index(k) for k in key])
+
+
+def _frozen_index(k: Any) -> int:
+    if isinstance(k, bool | np.bool_) or getattr(k, "shape", ()) != () or isinstance(k, list):
+        raise IndexError("indexing by integer or boolean arrays is not supported: use where(condition, x, y) for "
+                         "masks, and slices or integers for positions")
+    try:
+        return operator.index(k)
+    except TypeError:
+        raise IndexError("only integers, slices (`:`), ellipsis (`...`) and numpy.newaxis (`None`) are valid "
+                         f"indices, not {k!r}") from None
+
+
+@functools.lru_cache(maxsize=4096)
+def whole(layout: Layout) -> View:
+    """The view that is the base itself."""
+    n = layout.ndim
+    return View(layout, layout.shape, tuple(range(n)), (1,) * n, (0,) * n)
