@@ -10,7 +10,6 @@ PYTHON ?= python3
 VENV := .venv-$(MPI)
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-EXTRAS := test,bench,plot$(if $(filter-out system,$(MPI)),$(comma)$(MPI))
 comma := ,
 EXTRAS := test,bench,plot$(if $(filter-out system,$(MPI)),$(comma)$(MPI))
 SOURCES := pyproject.toml setup.py $(wildcard pgaspy/_*.py pgaspy/_omp_*)

@@ -18,7 +18,7 @@ REPEATS = 9
 def ratio(ours: Callable[[], object], numpys: Callable[[], object]) -> tuple[float, float]:
     """Return (NumPy's time / our time, our time in seconds)."""
     times: tuple[list[float], list[float]] = [], []
-    ours(), numpys()  # noqa: B018
+    ours(), numpys()
     for _ in range(REPEATS):
         for function, record in zip((ours, numpys), times, strict=True):
             start = perf_counter()
@@ -28,12 +28,14 @@ def ratio(ours: Callable[[], object], numpys: Callable[[], object]) -> tuple[flo
 
 
 def elementwise(name: str, types: str, *operands: np.ndarray) -> Callable[[], None]:
+    """Return a call of a kernel on these operands."""
     call = k.ElementwiseCall(k.lookup(name, types), operands[0].shape, [x.strides for x in operands])
     addresses = [k.address(x) for x in operands]
     return lambda: call.call(*addresses)
 
 
 def main() -> None:
+    """Print the ratios."""
     rng = np.random.default_rng(1)
     x, y, z = rng.random(N) * 4 + 0.01, rng.random(N), np.empty(N)
     s = np.empty(())

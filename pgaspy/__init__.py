@@ -1,3 +1,60 @@
+"""pgaspy: global arrays for Python programs that run on many processes.
+
+One program text runs in every process. Global NumPy expressions and assignments act on whole distributed arrays;
+`A.local()` and `A.blocks()` give the part that a process owns. See the README, and `docs/design.md`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as _np
+
+from pgaspy import random
 from pgaspy.array import GlobalArray
-from pgaspy.creation import *
+from pgaspy.creation import *  # noqa: F403
+from pgaspy.defaults import blocksize as _blocksize
+from pgaspy.defaults import datalayout
+from pgaspy.explaining import Explanation, explain
+from pgaspy.files import load, save
 from pgaspy.layout import Distribution, Layout
+from pgaspy.manipulation import *  # noqa: F403
+from pgaspy.movement import align, replicate
+from pgaspy.procgrid import init
+from pgaspy.procgrid import world as _world
+from pgaspy.runtime import sync
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    RANK: int
+    SIZE: int
+    COMM: MPI.Intracomm
+    BLOCKSIZE: int | None
+
+__version__ = "0.1.0"
+
+# NumPy's ufuncs take global arrays as they are; its constants and dtypes are the same here.
+_SAME_AS_NUMPY = [name for name in dir(_np) if isinstance(getattr(_np, name), _np.ufunc | float) or (
+    isinstance(getattr(_np, name), type) and issubclass(getattr(_np, name), _np.generic))]
+_SAME_AS_NUMPY += ["dtype", "errstate", "finfo", "iinfo", "newaxis", "promote_types", "result_type"]
+globals().update({name: getattr(_np, name) for name in _SAME_AS_NUMPY if name not in globals()})
+
+
+def __getattr__(name: str) -> Any:
+    """The names that depend on the job, which starts when the first of them is read."""
+    if name == "RANK":
+        return _world().rank
+    if name == "SIZE":
+        return _world().size
+    if name == "COMM":
+        sync()
+        job = _world()
+        return job.communicator if job.user_comm is None else job.user_comm
+    if name == "BLOCKSIZE":
+        return _blocksize()
+    raise AttributeError(f"module 'pgaspy' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "BLOCKSIZE", "COMM", "RANK", "SIZE"})

@@ -11,7 +11,7 @@ from itertools import count, takewhile
 
 import numpy as np
 
-from pgaspy._kernels import ffi, lib  # type: ignore[import-untyped]
+from pgaspy._kernels import ffi, lib  # type: ignore[import-not-found]
 
 __all__ = [
     "OTHER", "OWN", "PACKED", "ElementwiseCall", "ReduceCall", "SectionCopy", "address",
@@ -57,7 +57,7 @@ def reduce_lookup(name: str, types: str) -> int | None:
 
 def address(array: np.ndarray) -> int:
     """Return the address of the array's first element."""
-    return lib.pg_address(id(array))
+    return int(lib.pg_address(id(array)))
 
 
 def _int64s(values: Sequence[int]) -> object:
@@ -124,7 +124,7 @@ class _Runs:
 class SectionCopy:
     """A copy of a section, of items of any size, between two sides."""
 
-    __slots__ = ("_dst", "_itemsize", "_runs", "_src", "_keep")
+    __slots__ = ("_dst", "_itemsize", "_keep", "_runs", "_src")
 
     def __init__(
         self,

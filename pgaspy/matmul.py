@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import get_blas_funcs
 
-from pgaspy import ufuncs
 from pgaspy.base import Base
 from pgaspy.defaults import default_for
 from pgaspy.global_assign import copied
 from pgaspy.layout import BlockDim, Layout, replicated, whole_dim
-from pgaspy.operations import Access, Reduce
+from pgaspy.operations import Access, LocalCall, Reduce
 from pgaspy.procgrid import world
-from pgaspy.runtime import local_view, record, sync
+from pgaspy.runtime import record
+from pgaspy.ufuncs import check_dtype, elementwise_copy
 from pgaspy.view import View, whole
 
 __all__ = ["PANEL_WIDTH", "matmul"]
@@ -49,7 +49,7 @@ def matmul(a: Access, b: Access) -> Access:
         raise ValueError(f"matmul: the inner extents of shapes {a_view.shape} and {b_view.shape} differ, "
                          f"{a_view.shape[-1]} and {n}")
     dtype = np.matmul.resolve_dtypes((a.base.dtype, b.base.dtype, None))[-1]
-    ufuncs.check_dtype(dtype)
+    check_dtype(dtype)
     if a_view.ndim == b_view.ndim == 2:
         return _summa(a, b, dtype)
     if a_view.ndim == 1:
@@ -60,17 +60,14 @@ def matmul(a: Access, b: Access) -> Access:
 def _summa(a: Access, b: Access, dtype: np.dtype[Any]) -> Access:
     layout = product_layout(a.view, b.view)
     c = Access(Base(layout, dtype), whole(layout))
-    c_local = local_view(*c)
-    c_local[...] = 0
+    elementwise_copy(*c, 0)
     add_product = _local_product(dtype)
     n = b.view.shape[0]
     for k in range(0, n, PANEL_WIDTH):
         panel = slice(k, min(k + PANEL_WIDTH, n))
         a1 = copied(a.base, a.view.index((slice(None), panel)), _panel_layout(layout, 0, panel), dtype)
         b1 = copied(b.base, b.view.index(panel), _panel_layout(layout, 1, panel), dtype)
-        sync()
-        if c_local.size:
-            add_product(c_local, a1.base.local, b1.base.local)
+        record(LocalCall(add_product, c, (a1, b1)))
     return c
 
 
@@ -101,7 +98,8 @@ def _local_product(dtype: np.dtype[Any]) -> Callable[[NDArray[Any], NDArray[Any]
 
     def add_by_blas(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> None:
         # BLAS is column-major: C^T += B^T A^T needs no copy of these row-major arrays
-        gemm(1, b.T, a.T, beta=1, c=c.T, overwrite_c=True)
+        if c.size:
+            gemm(1, b.T, a.T, beta=1, c=c.T, overwrite_c=True)
     return add_by_blas
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pgaspy.base import Base
 from pgaspy.view import View
 
-__all__ = ["Access", "Assign", "Elementwise", "Generate", "Operand", "Operation", "Reduce", "Reduction",
+__all__ = ["Access", "Assign", "Elementwise", "Generate", "LocalCall", "Operand", "Operation", "Reduce", "Reduction",
            "Statement"]
 
 
@@ -146,4 +146,17 @@ class Generate:
         return (self.target,)
 
 
-Operation = Assign | Elementwise | Reduce | Generate
+@dataclass(frozen=True, slots=True)
+class LocalCall:
+    """`function` called on the local views of `update`, which it changes, and of `reads`; no communication."""
+
+    function: Callable[..., None]
+    update: Access
+    reads: tuple[Access, ...]
+
+    @property
+    def writes(self) -> tuple[Access, ...]:
+        return (self.update,)
+
+
+Operation = Assign | Elementwise | Reduce | Generate | LocalCall

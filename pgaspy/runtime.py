@@ -13,13 +13,13 @@ import numpy as np
 
 from pgaspy.base import Base
 from pgaspy.compute import prepare_computation
-from pgaspy.operations import Assign, Elementwise, Generate, Operation, Reduce
+from pgaspy.operations import Assign, Elementwise, Generate, LocalCall, Operation, Reduce
 from pgaspy.pieces import local_indices, local_view_shape, storage_geometry
 from pgaspy.procgrid import world
 from pgaspy.transport import prepare_transfer, reduce_partials
 from pgaspy.view import View
 
-__all__ = ["Executor", "local_view", "overlaps", "record", "replaced_executor", "sync"]
+__all__ = ["Executor", "dry_run", "local_view", "overlaps", "record", "sync"]
 
 Executor = Callable[[Operation], None]
 
@@ -42,11 +42,13 @@ def sync() -> None:
 
     Operations are executed when they are recorded, so that nothing is left to do.
     """
+    if _executor is not execute:
+        raise RuntimeError("explain() plans a statement and does not execute it: it cannot read values, nor local parts")
 
 
 @contextmanager
-def replaced_executor(executor: Executor) -> Iterator[None]:
-    """Hand operations to another executor meanwhile."""
+def dry_run(executor: Executor) -> Iterator[None]:
+    """Hand operations to an executor that does not execute them, meanwhile."""
     global _executor
     before, _executor = _executor, executor
     try:
@@ -92,6 +94,12 @@ def _generate(operation: Generate) -> None:
     operation.fill(operation.target.base)
 
 
+def _local_call(operation: LocalCall) -> None:
+    layout = operation.update.view.layout
+    if layout.holds(layout.coords_from_rank(world().rank)):
+        operation.function(local_view(*operation.update), *(local_view(*read) for read in operation.reads))
+
+
 def _reduce(operation: Reduce) -> None:
     target, (source, view), reduction = operation.target.base, operation.source, operation.reduction
     layout = view.own_layout
@@ -111,4 +119,5 @@ def _reduce(operation: Reduce) -> None:
 
 
 _EXECUTE: dict[type, Callable[[Any], None]] = {
-    Assign: _assign, Elementwise: _elementwise, Generate: _generate, Reduce: _reduce}
+    Assign: _assign, Elementwise: _elementwise, Generate: _generate, LocalCall: _local_call,
+    Reduce: _reduce}

@@ -1,0 +1,197 @@
+"""Explain: what a statement would move, without doing it, in this job or in one of any size."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from pgaspy.layout import Layout
+from pgaspy.operations import Assign, Elementwise, Operation, Reduce
+from pgaspy.pieces import plan_pieces
+from pgaspy.plan import TransferPlan, plan_transfer
+from pgaspy.procgrid import simulated, world
+from pgaspy.runtime import dry_run
+
+__all__ = ["Explanation", "OperationPlan", "explain"]
+
+
+@dataclass(frozen=True, slots=True)
+class OperationPlan:
+    """One process's share of one operation.
+
+    Attributes
+    ----------
+    operation
+        What it is.
+    n_sends, n_receives
+        Messages to and from other processes.
+    nbytes_sent, nbytes_received
+        Their bytes.
+    nbytes_broadcast
+        Bytes that this process hands out or receives in broadcasts and reductions along axes of the grid.
+    n_pieces
+        Pieces that the local part is cut into.
+    nbytes_temporary
+        Bytes of receive buffers and assembled temporaries.
+    imbalance
+        Elements of the output on the process that owns most, over the mean of all processes.
+    cached
+        Whether the plan was made before.
+    """
+
+    operation: str
+    n_sends: int = 0
+    n_receives: int = 0
+    nbytes_sent: int = 0
+    nbytes_received: int = 0
+    nbytes_broadcast: int = 0
+    n_pieces: int = 1
+    nbytes_temporary: int = 0
+    imbalance: float = 1.0
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The plans of a statement's operations, in their order; printed as a table."""
+
+    rank: int
+    size: int
+    operations: tuple[OperationPlan, ...]
+
+    @property
+    def n_messages(self) -> int:
+        """Messages that this process sends, in all operations."""
+        return sum(o.n_sends for o in self.operations)
+
+    @property
+    def nbytes_received(self) -> int:
+        """Bytes that come to this process, by messages and broadcasts, in all operations."""
+        return sum(o.nbytes_received + o.nbytes_broadcast for o in self.operations)
+
+    @property
+    def imbalance(self) -> float:
+        """The largest imbalance of all operations."""
+        return max((o.imbalance for o in self.operations), default=1.0)
+
+    def __str__(self) -> str:
+        names = [f.name for f in fields(OperationPlan)]
+        rows = [names] + [[_shown(getattr(o, name)) for name in names] for o in self.operations]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(names))]
+        lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([f"rank {self.rank} of {self.size}", *lines])
+
+
+def explain(statement: Callable[[], Any], *, size: int | None = None, rank: int | None = None) -> Explanation:
+    """The plan of what a statement does, for one process, without doing it. Not collective.
+
+    Parameters
+    ----------
+    statement
+        A function without arguments, such as `lambda: work.__setitem__(..., 0.25 * (up + down + left + right))`.
+        What it assigns is not changed, and it cannot read values.
+    size
+        Plan for a job of this many processes, instead of this one; the statement then makes its arrays itself.
+    rank
+        The process to plan for; this one by default, or the middle one of a simulated job.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> def shift():
+    ...     A = pg.empty((1000, 1000))
+    ...     A[1:] = A[:-1]
+    >>> pg.explain(shift, size=4096).nbytes_received
+    136
+    """
+    n_procs = world().size if size is None else size
+    if rank is None:
+        rank = world().rank if size is None else n_procs // 2
+    if not 0 <= rank < n_procs:
+        raise ValueError(f"rank {rank} is not one of a job of {n_procs} processes")
+    plans: list[OperationPlan] = []
+    job = simulated(n_procs, rank) if size is not None or rank != world().rank else contextlib.nullcontext()
+    with job, dry_run(lambda operation: plans.append(_planned(operation, rank, n_procs))):
+        statement()
+    return Explanation(rank, n_procs, tuple(plans))
+
+
+def _planned(operation: Operation, rank: int, size: int) -> OperationPlan:
+    for access in (*operation.reads, *operation.writes):
+        if access.base.layout.n_procs != size:
+            raise ValueError(f"an array of a job of {access.base.layout.n_procs} processes in a statement that is "
+                             f"explained for {size}: make the arrays inside the statement")
+    known = _plans_made()
+    plan = _PLANNERS.get(type(operation), _plan_local)(operation, rank)
+    layout = operation.writes[0].view.own_layout
+    imbalance = 1.0 if layout is None else _imbalance(layout)
+    return OperationPlan(**plan, imbalance=imbalance, cached=_plans_made() == known)
+
+
+def _plans_made() -> int:
+    return plan_transfer.cache_info().misses + plan_pieces.cache_info().misses
+
+
+def _plan_local(operation: Operation, rank: int) -> dict[str, Any]:
+    return {"operation": type(operation).__name__.lower()}
+
+
+def _plan_assign(operation: Assign, rank: int) -> dict[str, Any]:
+    plan = plan_transfer(operation.target.view, operation.source.view, rank)
+    itemsize = min(operation.source.base.dtype.itemsize, operation.target.base.dtype.itemsize)
+    moved = _moved([(plan, itemsize)])
+    return {"operation": f"assign {operation.target.view.shape}", **moved,
+            "nbytes_temporary": moved["nbytes_received"] + moved["nbytes_broadcast"]}
+
+
+def _plan_elementwise(operation: Elementwise, rank: int) -> dict[str, Any]:
+    statement = operation.statement
+    views = tuple(view for view in statement.operands if view is not None)
+    plan = plan_pieces(statement.outputs[0], views, statement.copied, rank)
+    itemsizes = [dtype.itemsize for dtype in statement.dtypes if dtype is not None]
+    moved = _moved([(o.transfer, n) for o, n in zip(plan.operands, itemsizes, strict=True)])
+    assembled = sum(math.prod(o.temporary) * n for o, n in zip(plan.operands, itemsizes, strict=True)
+                    if o.temporary is not None)
+    name = "copy" if statement.function is None else statement.function.__name__
+    return {"operation": f"{name} {statement.outputs[0].shape}", **moved, "n_pieces": len(plan.pieces),
+            "nbytes_temporary": moved["nbytes_received"] + assembled}
+
+
+def _plan_reduce(operation: Reduce, rank: int) -> dict[str, Any]:
+    layout = operation.source.view.own_layout
+    assert layout is not None
+    reduced = any(layout.dims[d].n_procs > 1 for d in operation.axes)
+    nbytes = math.prod(operation.target.base.layout.local_shape(rank)) * operation.target.base.dtype.itemsize
+    return {"operation": f"reduce {layout.shape} over {operation.axes}", "nbytes_broadcast": nbytes if reduced else 0}
+
+
+_PLANNERS: dict[type, Callable[[Any, int], dict[str, Any]]] = {
+    Assign: _plan_assign, Elementwise: _plan_elementwise, Reduce: _plan_reduce}
+
+
+def _moved(transfers: Sequence[tuple[TransferPlan, int]]) -> dict[str, int]:
+    return {
+        "n_sends": sum(len(plan.sends) for plan, _ in transfers),
+        "n_receives": sum(len(plan.receives) for plan, _ in transfers),
+        "nbytes_sent": sum(m.size * n for plan, n in transfers for m in plan.sends),
+        "nbytes_received": sum(m.size * n for plan, n in transfers for m in plan.receives),
+        "nbytes_broadcast": sum(b.size * n for plan, n in transfers for b in plan.broadcasts),
+    }
+
+
+@functools.lru_cache(maxsize=1024)
+def _imbalance(layout: Layout) -> float:
+    """The largest part over the mean part."""
+    holders = [1 if pin is not None else n if axis in layout.replica_axes else 1
+               for axis, (n, pin) in enumerate(zip(layout.grid, layout.pins, strict=True))]
+    held = math.prod(layout.shape) * math.prod(holders)
+    return layout.max_local_size * layout.n_procs / held if held else 1.0
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+

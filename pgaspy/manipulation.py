@@ -1,0 +1,263 @@
+"""NumPy's functions on whole arrays, as public names: views, rearrangements, reductions, products.
+
+What these do is a method of `GlobalArray`, or written as global assignment. Each is registered for NumPy's function of
+the same name, so that `numpy.sum(A)` works as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.typing import DTypeLike
+
+from pgaspy import ufuncs
+from pgaspy.array import GlobalArray, matmul_arrays
+from pgaspy.creation import asarray, empty
+from pgaspy.dispatch import implements
+from pgaspy.functions import WHERE
+from pgaspy.layout import Layout
+
+__all__ = [
+    "all", "any", "argmax", "argmin", "broadcast_to", "clip", "concatenate", "copy", "dot", "expand_dims", "flip",
+    "imag", "matmul", "max", "mean", "min", "ndim", "outer", "prod", "ravel", "real", "repeat", "reshape", "roll",
+    "shape", "size", "squeeze", "stack", "std", "sum", "swapaxes", "tile", "transpose", "var", "where",
+]
+
+
+def _method(name: str, *numpy_functions: Any) -> Callable[..., Any]:
+    """The public function that calls a method."""
+    method = getattr(GlobalArray, name)
+
+    def function(a: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(asarray(a), *args, **kwargs)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = method.__doc__
+    return implements(getattr(np, name), *numpy_functions)(function)
+
+
+all, any = _method("all"), _method("any")
+argmax, argmin = _method("argmax"), _method("argmin")
+max, min = _method("max", np.amax), _method("min", np.amin)
+mean, std, var = _method("mean"), _method("std"), _method("var")
+prod, sum = _method("prod"), _method("sum")
+copy = _method("copy")
+clip = _method("clip")
+ravel = _method("ravel")
+squeeze, swapaxes = _method("squeeze"), _method("swapaxes")
+
+
+# Metadata --------------------------------------------------------------------------------------------------------------
+
+
+@implements(np.shape)
+def shape(a: Any) -> tuple[int, ...]:
+    """The extents of an array. Not collective."""
+    return a.shape if isinstance(a, GlobalArray) else np.shape(a)
+
+
+@implements(np.ndim)
+def ndim(a: Any) -> int:
+    """The number of dimensions of an array. Not collective."""
+    return a.ndim if isinstance(a, GlobalArray) else np.ndim(a)
+
+
+@implements(np.size)
+def size(a: Any, axis: int | None = None) -> int:
+    """The number of elements of an array, or its extent along an axis. Not collective."""
+    return a.size if axis is None else shape(a)[axis]
+
+
+# Views -----------------------------------------------------------------------------------------------------------------
+
+
+@implements(np.transpose)
+def transpose(a: Any, axes: Sequence[int] | None = None) -> GlobalArray:
+    """The view with the dimensions permuted; reversed by default."""
+    return asarray(a).transpose(*(() if axes is None else (axes,)))
+
+
+@implements(np.reshape)
+def reshape(a: Any, shape: int | Sequence[int]) -> GlobalArray:
+    """The elements, in row-major order, in another shape; see `GlobalArray.reshape`. Collective."""
+    return asarray(a).reshape(shape)
+
+
+@implements(np.expand_dims)
+def expand_dims(a: Any, axis: int | Sequence[int]) -> GlobalArray:
+    """The view with dimensions of extent 1 at the positions `axis` of the result."""
+    a = asarray(a)
+    positions = (axis,) if isinstance(axis, int | np.integer) else tuple(axis)
+    n = a.ndim + len(positions)
+    added = normalize_axis_tuple(positions, n)
+    return a[tuple(None if d in added else slice(None) for d in range(n))]
+
+
+@implements(np.broadcast_to)
+def broadcast_to(array: Any, shape: int | Sequence[int]) -> GlobalArray:
+    """The view with dimensions stretched to a shape; it cannot be assigned to."""
+    array = asarray(array)
+    extents = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    return GlobalArray(array._base, array._view.broadcast_to(extents))
+
+
+@implements(np.flip)
+def flip(m: Any, axis: int | Sequence[int] | None = None) -> GlobalArray:
+    """The view with the order of the elements reversed along dimensions (all by default)."""
+    m = asarray(m)
+    reversed_dims = range(m.ndim) if axis is None else normalize_axis_tuple(axis, m.ndim)
+    return m[tuple(slice(None, None, -1) if d in reversed_dims else slice(None) for d in range(m.ndim))]
+
+
+# Rearrangements, by global assignment ----------------------------------------------------------------------------------
+
+
+@implements(np.roll)
+def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> GlobalArray:
+    """The elements moved along dimensions, those that leave at one end coming in at the other. Collective."""
+    a = asarray(a)
+    if axis is None:
+        return roll(a.ravel(), shift, 0).reshape(a.shape)
+    shifts, axes = np.broadcast_arrays(shift, normalize_axis_tuple(axis, a.ndim, allow_duplicate=True))
+    total = [0] * a.ndim
+    for s, d in zip(shifts.tolist(), axes.tolist(), strict=True):
+        total[d] += s
+    result = _empty_like_result(a, a.shape, a.dtype)
+    for target, source in _rolled_parts(a.shape, total):
+        result[target] = a[source]
+    return result
+
+
+def _rolled_parts(extents: Sequence[int], shifts: Sequence[int]) -> list[tuple[tuple[slice, ...], tuple[slice, ...]]]:
+    """Pairs of (target, source) sections: up to two per dimension."""
+    parts: list[tuple[tuple[slice, ...], tuple[slice, ...]]] = [((), ())]
+    for n, shift in zip(extents, shifts, strict=True):
+        s = shift % n if n else 0
+        pieces = [(slice(s, n), slice(0, n - s))] + ([(slice(0, s), slice(n - s, n))] if s else [])
+        parts = [((*t, target), (*f, source)) for t, f in parts for target, source in pieces]
+    return parts
+
+
+@implements(np.concatenate)
+def concatenate(arrays: Sequence[Any], axis: int | None = 0, *, dtype: DTypeLike | None = None) -> GlobalArray:
+    """Arrays joined along a dimension that exists. Collective."""
+    arrays = [asarray(a) for a in arrays]
+    if not arrays:
+        raise ValueError("need at least one array to concatenate")
+    if axis is None:
+        arrays, axis = [a.ravel() for a in arrays], 0
+    first = arrays[0]
+    if not first.ndim:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    axis = normalize_axis_index(axis, first.ndim)
+    for n, a in enumerate(arrays):
+        if a.shape[:axis] + a.shape[axis + 1:] != first.shape[:axis] + first.shape[axis + 1:] or a.ndim != first.ndim:
+            raise ValueError("all the input array dimensions except for the concatenation axis must match exactly, "
+                             f"but array 0 has shape {first.shape} and array {n} has shape {a.shape}")
+    extents = [a.shape[axis] for a in arrays]
+    total = (*first.shape[:axis], int(np.sum(extents)), *first.shape[axis + 1:])
+    result = _empty_like_result(first, total, np.result_type(*(a.dtype for a in arrays)) if dtype is None else dtype)
+    start = 0
+    for a, extent in zip(arrays, extents, strict=True):
+        result[(slice(None),) * axis + (slice(start, start + extent),)] = a
+        start += extent
+    return result
+
+
+@implements(np.stack)
+def stack(arrays: Sequence[Any], axis: int = 0, *, dtype: DTypeLike | None = None) -> GlobalArray:
+    """Arrays of one shape joined along a new dimension. Collective."""
+    arrays = [asarray(a) for a in arrays]
+    if not arrays:
+        raise ValueError("need at least one array to stack")
+    if len({a.shape for a in arrays}) > 1:
+        raise ValueError(f"all input arrays must have the same shape, not {[a.shape for a in arrays]}")
+    axis = normalize_axis_index(axis, arrays[0].ndim + 1)
+    return concatenate([expand_dims(a, axis) for a in arrays], axis, dtype=dtype)
+
+
+@implements(np.tile)
+def tile(A: Any, reps: int | Sequence[int]) -> GlobalArray:  # noqa: N803  (NumPy's name)
+    """The array repeated as a whole, `reps` times along each dimension. Collective."""
+    a = asarray(A)
+    counts = (reps,) if isinstance(reps, int | np.integer) else tuple(reps)
+    a = a[(None,) * (len(counts) - a.ndim)] if len(counts) > a.ndim else a
+    counts = (1,) * (a.ndim - len(counts)) + counts
+    result = a.copy() if not a.ndim else a
+    for d, count in enumerate(counts):
+        result = concatenate([result] * count, d) if count else result[(slice(None),) * d + (slice(0, 0),)]
+    return result.copy() if result is a or not result.size else result
+
+
+@implements(np.repeat)
+def repeat(a: Any, repeats: int, axis: int | None = None) -> GlobalArray:
+    """Each element repeated along a dimension; `repeats` is one integer for all. Collective."""
+    a = asarray(a)
+    if axis is None:
+        a, axis = a.ravel(), 0
+    if np.ndim(repeats):
+        raise TypeError("repeats must be one integer for global arrays: the result of several has no regular layout")
+    axis = normalize_axis_index(axis, a.ndim)
+    if repeats < 0:
+        raise ValueError("repeats may not contain negative values.")
+    n = a.shape[axis] * repeats
+    result = _empty_like_result(a, (*a.shape[:axis], n, *a.shape[axis + 1:]), a.dtype)
+    for r in range(repeats):
+        result[(slice(None),) * axis + (slice(r, None, repeats),)] = a
+    return result
+
+
+def _empty_like_result(a: GlobalArray, extents: tuple[int, ...], dtype: DTypeLike) -> GlobalArray:
+    """A new array, dealt out over the grid as `a` is, for other extents; else in the default layout."""
+    layout = a._view.own_layout
+    if layout is not None and not layout.replica_axes and len(extents) == a.ndim and all(p is None for p in layout.pins):
+        return empty(extents, dtype, layout=Layout(
+            layout.grid, [dim.fresh(n) for dim, n in zip(layout.dims, extents, strict=True)]))
+    return empty(extents, dtype)
+
+
+# Elementwise functions that are not ufuncs, products -------------------------------------------------------------------
+
+
+@implements(np.where)
+def where(condition: Any, x: Any, y: Any) -> GlobalArray:
+    """The elements of `x` where the condition is true, and of `y` elsewhere. Collective."""
+    operands = [condition, x, y]
+    if not [a for a in operands if isinstance(a, GlobalArray)]:
+        operands[0] = asarray(condition)
+    result: GlobalArray = ufuncs.apply(WHERE, operands, make=GlobalArray)  # type: ignore[arg-type]
+    return result
+
+
+@implements(np.real)
+def real(val: Any) -> GlobalArray:
+    """The real part. Collective."""
+    return asarray(val).real
+
+
+@implements(np.imag)
+def imag(val: Any) -> GlobalArray:
+    """The imaginary part. Collective."""
+    return asarray(val).imag
+
+
+def matmul(x1: Any, x2: Any) -> GlobalArray:
+    """The product of two matrices, or of a matrix and a vector; `x1 @ x2`. Collective."""
+    return matmul_arrays(asarray(x1), asarray(x2))
+
+
+@implements(np.dot)
+def dot(a: Any, b: Any) -> GlobalArray:
+    """The product of matrices or vectors; of anything and a scalar elementwise. Collective."""
+    a, b = asarray(a), asarray(b)
+    return a * b if not a.ndim or not b.ndim else matmul_arrays(a, b)
+
+
+@implements(np.outer)
+def outer(a: Any, b: Any) -> GlobalArray:
+    """The products of all pairs of elements of two vectors. Collective."""
+    a, b = asarray(a).ravel(), asarray(b).ravel()
+    result: GlobalArray = a[:, None] * b[None, :]
+    return result
