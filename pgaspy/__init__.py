@@ -17,6 +17,7 @@ from pgaspy.defaults import blocksize as _blocksize
 from pgaspy.defaults import datalayout
 from pgaspy.explaining import Explanation, explain
 from pgaspy.files import load, save
+from pgaspy.kernels import get_threads as _get_threads
 from pgaspy.layout import Distribution, Layout
 from pgaspy.manipulation import *  # noqa: F403
 from pgaspy.movement import align, replicate
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     RANK: int
     SIZE: int
+    THREADS: int
     COMM: MPI.Intracomm
     BLOCKSIZE: int | None
 
@@ -47,6 +49,9 @@ def __getattr__(name: str) -> Any:
         return _world().rank
     if name == "SIZE":
         return _world().size
+    if name == "THREADS":
+        _world()  # which shares out the cores
+        return _get_threads()
     if name == "COMM":
         sync()
         job = _world()
@@ -57,4 +62,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), "BLOCKSIZE", "COMM", "RANK", "SIZE"})
+    return sorted({*globals(), "BLOCKSIZE", "COMM", "RANK", "SIZE", "THREADS"})

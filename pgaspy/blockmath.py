@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["ceil_div", "near_square_grid", "solve_congruence"]
+import numpy as np
+
+__all__ = ["ceil_div", "clipped", "near_square_grid", "solve_congruence"]
 
 
 def ceil_div(a, b):
     """The smallest integer that is at least a / b, for integers or integer arrays, b of any sign."""
     return -(-a // b)
+
+
+def clipped(a, low, high):
+    """The integer, or each of an array of them, limited to low <= a <= high."""
+    if isinstance(a, np.ndarray):
+        return np.minimum(np.maximum(a, low), high)
+    return min(max(a, low), high)
 
 
 def near_square_grid(n_procs: int, n_axes: int) -> tuple[int, ...]:

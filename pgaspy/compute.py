@@ -132,6 +132,12 @@ class _KernelPiece:
         return tuple(buffer_strides)
 
     def run(self, memories: Sequence[Memory], received: Any) -> None:
+        if self._casts:
+            self._run_with_casts(memories, received)
+        else:
+            self._call(*[place.address(memories, received) for _, place in self._order])
+
+    def _run_with_casts(self, memories: Sequence[Memory], received: Any) -> None:
         addresses = []
         casts = []
         for k, place in self._order:

@@ -81,35 +81,44 @@ class _Failure:
 
         exit.__doc__ = sys.exit.__doc__
         sys.exit = exit
-        builtins.exit = builtins.quit = exit  # type: ignore[assignment]  (site's instances of a private class)
+        vars(builtins).update(exit=exit, quit=exit)
 
     def end(self, code: Any, stack: traceback.StackSummary | None) -> None:
         """Abort the job, unless the code says that all is well; called where `sys.exit` ends the program."""
-        if code is None or code == 0 or not self._is_own_process():
+        status = _status_from_code(code)
+        if status == 0 or not self._is_own_process():
             return
         trace = "".join(stack.format()) if stack is not None else ""
+        message = "" if isinstance(code, int) else f"{code}\n"
         try:
-            self._print(f"sys.exit({code!r})\nTraceback (most recent call last):\n{trace}")
-            if not isinstance(code, int):
-                self._print(f"{code}\n", header="")
+            self._print(f"sys.exit({code!r})\nTraceback (most recent call last):\n{trace}{message}")
         finally:
-            self._abort(code & 0xFF or 1 if isinstance(code, int) else 1)
+            self._abort(status)
 
     def _is_own_process(self) -> bool:
         """Whether this is no fork of the process that is part of the job."""
         return os.getpid() == self._pid
 
-    def _print(self, text: str, header: str | None = None) -> None:
+    def _print(self, text: str) -> None:
         if sys.stderr is not None:
-            sys.stderr.write((self._header if header is None else header) + text)
+            sys.stderr.write(self._header + text)
 
-    def _abort(self, code: int) -> None:
+    def _abort(self, status: int) -> None:
         try:
             for stream in sys.stdout, sys.stderr:
                 if stream is not None:
                     stream.flush()
         finally:
-            self._comm.Abort(code)
+            self._comm.Abort(status)
+
+
+def _status_from_code(code: Any) -> int:
+    """The exit status of `sys.exit(code)`: the lowest byte of an integer (as the system has it, but never 0 for
+    another number), and 1 for any other object than None.
+    """
+    if isinstance(code, int):
+        return code & 0xFF or int(code != 0)
+    return int(code is not None)
 
 
 class _ProgramExit(SystemExit):
@@ -123,7 +132,7 @@ class _ProgramExit(SystemExit):
     stack: traceback.StackSummary | None = None
 
     @property
-    def code(self) -> Any:  # type: ignore[override]
+    def code(self) -> Any:
         code = _plain_code.__get__(self)
         if self.failure is not None and _is_read_by_interpreter():
             self.failure.end(code, self.stack)
@@ -134,7 +143,7 @@ class _ProgramExit(SystemExit):
         _plain_code.__set__(self, value)
 
 
-_plain_code: Any = SystemExit.code  # type: ignore[misc]  (the descriptor)
+_plain_code: Any = vars(SystemExit)["code"]
 
 
 def _is_read_by_interpreter() -> bool:

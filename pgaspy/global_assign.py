@@ -18,7 +18,7 @@ from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_d
 from pgaspy.operations import Access, Assign
 from pgaspy.procgrid import world
 from pgaspy.runtime import record, sync
-from pgaspy.ufuncs import check_writable, computed, elementwise_copy
+from pgaspy.ufuncs import check_writable, elementwise_copy, record_into
 from pgaspy.view import View, whole
 
 __all__ = ["aligned", "assign", "copied", "gathered", "item", "redistributed", "replicate"]
@@ -43,7 +43,7 @@ def assign(base: Base, view: View, value: Any) -> None:
         return
     _warn_of_discarded_imaginary_part(value._base.dtype, base.dtype)
     if source.stretched_dims:
-        computed(None, [value._base], [(source, value._base.dtype)], base, view, (value._base.dtype, base.dtype))
+        record_into(None, [value._base], [(source, value._base.dtype)], base, view)
     else:
         record(Assign(Access(base, view), Access(value._base, source)))
 
@@ -75,7 +75,7 @@ def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype
     if view.size:
         _warn_of_discarded_imaginary_part(base.dtype, target.base.dtype)
         if view.stretched_dims:
-            computed(None, [base], [(view, base.dtype)], target.base, target.view, (base.dtype, target.base.dtype))
+            record_into(None, [base], [(view, base.dtype)], *target)
         else:
             record(Assign(target, Access(base, view)))
     return target

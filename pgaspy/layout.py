@@ -18,9 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from pgaspy.blockmath import ceil_div, near_square_grid
+from pgaspy.blockmath import ceil_div, clipped, near_square_grid
 
 __all__ = ["BlockDim", "CyclicDim", "Dim", "Distribution", "Layout", "default_layout", "one_process", "replicated"]
 
@@ -53,10 +51,7 @@ class BlockDim:
         return ((self.start + self.step * i + 1) * self.n_procs - 1) // self.parent_extent
 
     def part_start(self, part: Any) -> Any:
-        start = ceil_div(part * self.parent_extent // self.n_procs - self.start, self.step)
-        if isinstance(start, np.ndarray):
-            return np.clip(start, 0, self.extent)
-        return min(max(start, 0), self.extent)
+        return clipped(ceil_div(part * self.parent_extent // self.n_procs - self.start, self.step), 0, self.extent)
 
     def owner_from_part(self, part: Any) -> Any:
         return part
@@ -65,12 +60,12 @@ class BlockDim:
         """The parts of `coord` among the parts first..last (both included)."""
         return range(coord, coord + 1) if first <= coord <= last else range(0)
 
-    def local_start(self, part: Any) -> Any:
-        """The local index at which `part` begins on its owner."""
-        return part * 0
+    def local_from_index(self, i: Any, part: Any) -> Any:
+        """The local index, on its owner, of index i, which lies in `part`."""
+        return i - self.part_start(part)
 
     def local_extent(self, coord: int) -> int:
-        return self.part_start(coord + 1) - self.part_start(coord)
+        return int(self.part_start(coord + 1) - self.part_start(coord))
 
     def holds_whole_step(self, step: int) -> bool:
         """Whether the part of a view of this step has, on every owner, one step in local indices."""
@@ -119,10 +114,7 @@ class CyclicDim:
         return (i + (self.block - self.first_length)) // self.block
 
     def part_start(self, part: Any) -> Any:
-        start = part * self.block - (self.block - self.first_length)
-        if isinstance(start, np.ndarray):
-            return np.clip(start, 0, self.extent)
-        return min(max(start, 0), self.extent)
+        return clipped(part * self.block - (self.block - self.first_length), 0, self.extent)
 
     def owner_from_part(self, part: Any) -> Any:
         return (part + self.first_owner) % self.n_procs
@@ -131,10 +123,10 @@ class CyclicDim:
         """The parts of `coord` among the parts first..last (both included)."""
         return range(first + (coord - self.first_owner - first) % self.n_procs, last + 1, self.n_procs)
 
-    def local_start(self, part: Any) -> Any:
-        """The local index at which `part` begins on its owner: only the first part can be shorter than a block."""
-        missing = (part >= self.n_procs) * (part % self.n_procs == 0) * (self.block - self.first_length)
-        return part // self.n_procs * self.block - missing
+    def local_from_index(self, i: Any, part: Any) -> Any:
+        """The local index, on its owner, of index i, which lies in `part`: only the first part can be short."""
+        missing = self.block - self.first_length
+        return i + missing + (part // self.n_procs - part) * self.block - (part % self.n_procs == 0) * missing
 
     def local_extent(self, coord: int) -> int:
         if self.extent == 0:
@@ -142,8 +134,8 @@ class CyclicDim:
         parts = self.parts_from_owner(coord, 0, self.n_blocks - 1)
         if not parts:
             return 0
-        last = parts[-1]
-        return int(self.local_start(last)) + self.part_start(last + 1) - self.part_start(last)
+        last = min((parts[-1] + 1) * self.block - (self.block - self.first_length), self.extent) - 1
+        return int(self.local_from_index(last, parts[-1])) + 1
 
     def holds_whole_step(self, step: int) -> bool:
         """Whether the part of a view of this step has, on every owner, one step in local indices."""
@@ -197,13 +189,14 @@ class Layout:
         dimension nor a pin holds replicas.
     """
 
-    __slots__ = ("__dict__", "_hash", "dims", "grid", "pins")
+    __slots__ = ("__dict__", "_hash", "_last_local_shape", "dims", "grid", "pins")
 
     def __init__(self, grid: Sequence[int], dims: Sequence[Dim], pins: Sequence[int | None] | None = None) -> None:
         self.grid = tuple(grid)
         self.dims = tuple(dims)
         self.pins = tuple(pins) if pins is not None else (None,) * len(self.grid)
         self._hash = hash((self.grid, self.dims, self.pins))
+        self._last_local_shape: tuple[int, tuple[int, ...]] = (-1, ())
 
     def __hash__(self) -> int:
         return self._hash
@@ -283,10 +276,14 @@ class Layout:
 
     def local_shape(self, rank: int) -> tuple[int, ...]:
         """The shape of the part that `rank` holds; all zero on a process that the array is not pinned to."""
-        coords = self.coords_from_rank(rank)
-        if not self.holds(coords):
-            return (0,) * self.ndim
-        return tuple(dim.local_extent(self.dim_coord(d, coords)) for d, dim in enumerate(self.dims))
+        last_rank, shape = self._last_local_shape
+        if rank != last_rank:
+            coords = self.coords_from_rank(rank)
+            shape = (0,) * self.ndim
+            if self.holds(coords):
+                shape = tuple(dim.local_extent(self.dim_coord(d, coords)) for d, dim in enumerate(self.dims))
+            self._last_local_shape = rank, shape
+        return shape
 
     def owner_from_global_index(self, index: Sequence[int]) -> int:
         """The lowest rank that holds the element."""
@@ -299,8 +296,7 @@ class Layout:
     def local_from_global_index(self, index: Sequence[int]) -> tuple[int, ...]:
         """The local index of the element on its owners."""
         parts = [int(dim.part_from_index(i)) for dim, i in zip(self.dims, index, strict=True)]
-        return tuple(int(dim.local_start(k)) + i - int(dim.part_start(k))
-                     for dim, k, i in zip(self.dims, parts, index, strict=True))
+        return tuple(int(dim.local_from_index(i, k)) for dim, k, i in zip(self.dims, parts, index, strict=True))
 
     @functools.cached_property
     def max_local_size(self) -> int:

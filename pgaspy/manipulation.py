@@ -212,7 +212,7 @@ def repeat(a: Any, repeats: int, axis: int | None = None) -> GlobalArray:
 def _empty_like_result(a: GlobalArray, extents: tuple[int, ...], dtype: DTypeLike) -> GlobalArray:
     """A new array, dealt out over the grid as `a` is, for other extents; else in the default layout."""
     layout = a._view.own_layout
-    if layout is not None and not layout.replica_axes and len(extents) == a.ndim and all(p is None for p in layout.pins):
+    if layout is not None and not layout.replica_axes and len(extents) == a.ndim and set(layout.pins) <= {None}:
         return empty(extents, dtype, layout=Layout(
             layout.grid, [dim.fresh(n) for dim, n in zip(layout.dims, extents, strict=True)]))
     return empty(extents, dtype)

@@ -125,7 +125,7 @@ class _Product:
 
     dtype: np.dtype[Any]
 
-    def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Sequence[NDArray[np.int64]],
+    def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Callable[[int], NDArray[np.int64]],
                 operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
         with np.errstate(all="ignore"):
             return np.asarray(np.matmul(local, operands[0], dtype=self.dtype))

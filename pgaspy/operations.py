@@ -93,11 +93,11 @@ class Elementwise:
 class Reduction(Protocol):
     """How values are reduced: locally, then between processes."""
 
-    def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Sequence[NDArray[np.int64]],
+    def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Callable[[int], NDArray[np.int64]],
                 operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """The partial result of a local part, reduced over `axes` (none of them left).
 
-        `indices` are the global indices of the local part, per dimension; `operands` the local parts of the others.
+        `indices(d)` are the global indices of the local part along d; `operands` the local parts of the others.
         """
 
     def combine(self, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:

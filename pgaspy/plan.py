@@ -181,7 +181,7 @@ def _dim_coord(view: View, d: int, coords: Sequence[int]) -> int:
 
 
 def _message(peer: int, runs: tuple[Indices, ...], own: View, storage: tuple[int, ...]) -> Message:
-    shape = tuple(int(table[:, LENGTH].sum()) for table in runs)
+    shape = tuple([int(table[0, LENGTH] if len(table) == 1 else table[:, LENGTH].sum()) for table in runs])
     return Message(peer, runs, shape, _contiguous_offset(own, runs, shape, storage))
 
 
@@ -219,6 +219,5 @@ def fixed_offset(view: View, strides: Sequence[int]) -> int:
     for p in set(range(layout.ndim)).difference(view.base_dims):
         dim, i = layout.dims[p], view.origin[p]
         if dim.extent:
-            part = dim.part_from_index(i)
-            offset += int(dim.local_start(part) + i - dim.part_start(part)) * strides[p]
+            offset += int(dim.local_from_index(i, dim.part_from_index(i))) * strides[p]
     return offset

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,7 +132,7 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: np.d
         raise TypeError(f"{ufunc.__name__}.reduce is not supported for global arrays: it is not associative, so that "
                         "its result would depend on the layout")
     axes = _axes(view, axis)
-    result_dtype = ufunc.reduce(np.ones(1, base.dtype), dtype=dtype).dtype
+    result_dtype = _result_dtype(ufunc, base.dtype, dtype)
     empty = math.prod(view.shape[d] for d in axes) == 0
     if empty and ufunc.identity is None and math.prod(n for d, n in enumerate(view.shape) if d not in axes):
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
@@ -141,6 +141,13 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: np.d
     result = _reduced(base, view.index(flip), axes, reduction, result_dtype)
     kept = tuple(s for d, s in enumerate(flip) if d not in axes)
     return _shaped(Access(result.base, result.view.index(kept)), view.ndim, axes, keepdims)
+
+
+@functools.lru_cache(maxsize=1024)
+def _result_dtype(ufunc: np.ufunc, source: np.dtype[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any]:
+    """The dtype that NumPy reduces to: it sums small integers in larger ones."""
+    result: np.dtype[Any] = ufunc.reduce(np.ones(1, source), dtype=wanted).dtype
+    return result
 
 
 _NOT_ASSOCIATIVE = {np.subtract, np.divide, np.floor_divide, np.remainder, np.fmod, np.power, np.float_power,
@@ -217,7 +224,7 @@ class _UfuncReduction:
     identity: Any
 
     def partial(self, local: NDArray[Any], axes: tuple[int, ...],
-                indices: Sequence[NDArray[np.int64]], operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
+                indices: Callable[[int], NDArray[np.int64]], operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
         row = kernels.reduce_lookup(self.ufunc.__name__, f"{local.dtype.char}->{self.dtype.char}")
         shape = tuple(n for d, n in enumerate(local.shape) if d not in axes)
         if local.size == 0:
@@ -263,7 +270,7 @@ class _ArgReduction:
     dtype: np.dtype[Any]
 
     def partial(self, local: NDArray[Any], axes: tuple[int, ...],
-                indices: Sequence[NDArray[np.int64]], operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
+                indices: Callable[[int], NDArray[np.int64]], operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
         kept = [d for d in range(local.ndim) if d not in axes]
         shape = tuple(local.shape[d] for d in kept)
         pairs = np.zeros(shape, [("value", self.dtype), ("index", np.int64)])
@@ -276,7 +283,7 @@ class _ArgReduction:
         places = np.unravel_index(position, [local.shape[d] for d in axes])
         index = np.zeros(shape, np.int64)
         for d, extent, place in zip(axes, self.extents, places, strict=True):
-            index = index * extent + indices[d][place]
+            index = index * extent + indices(d)[place]
         pairs["index"] = index
         return pairs
 

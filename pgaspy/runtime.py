@@ -5,6 +5,7 @@ This executor is the readable reference: one operation after the other, each com
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -70,14 +71,17 @@ def local_view(base: Base, view: View) -> np.ndarray[Any, Any]:
     ValueError
         If no NumPy view has these elements; the same on every process.
     """
-    rank = world().rank
-    itemsize = base.dtype.itemsize
-    offset, strides = storage_geometry(view, rank)
-    shape = local_view_shape(view, rank)
+    shape, offset, strides = _local_geometry(view, base.dtype.itemsize, world().rank)
     if 0 in shape:
         return np.empty(shape, base.dtype)
-    local = base.local
-    return np.ndarray(shape, base.dtype, local, offset * itemsize, tuple(s * itemsize for s in strides))
+    return np.ndarray(shape, base.dtype, base.local, offset, strides)
+
+
+@functools.lru_cache(maxsize=8192)
+def _local_geometry(view: View, itemsize: int, rank: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
+    """Shape, offset in bytes and strides in bytes of the part of a view that a process owns, in its storage."""
+    offset, strides = storage_geometry(view, rank)
+    return local_view_shape(view, rank), offset * itemsize, tuple(s * itemsize for s in strides)
 
 
 def _assign(operation: Assign) -> None:
@@ -109,7 +113,7 @@ def _reduce(operation: Reduce) -> None:
     if not layout.holds(coords):
         return
     local = local_view(source, view)
-    indices = [local_indices(view, d, job.rank) for d in range(view.ndim)]
+    indices = functools.partial(local_indices, view, rank=job.rank)
     operands = [local_view(*operand) for operand in operation.operands]
     partial = reduction.partial(local, operation.axes, indices, operands)
     axes = tuple(sorted(axis for d in operation.axes if (axis := layout.dims[d].axis) is not None))

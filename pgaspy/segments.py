@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.blockmath import ceil_div, solve_congruence
+from pgaspy.blockmath import ceil_div, clipped, solve_congruence
 from pgaspy.layout import BlockDim, whole_dim
 from pgaspy.view import Section
 
@@ -51,13 +51,13 @@ def segments(own: Section, coord: int, other: Section) -> Segments:
     """Cut the indices that `coord` owns on side `own` by their owners on side `other`."""
     start, stop = _owned_intervals(own, coord)
     if other.dim.n_procs == 1:
+        other_local = other.start + other.step * start
         owners = np.zeros_like(start)
     else:
         start, stop, parts = _split_by_parts(start, stop, other)
+        other_local = other.dim.local_from_index(other.start + other.step * start, parts)
         owners = other.dim.owner_from_part(parts)
-    own_local, own_step = _local_index(own, start)
-    other_local, other_step = _local_index(other, start)
-    return Segments(start, stop - start, own_local, own_step, other_local, other_step, owners)
+    return Segments(start, stop - start, _own_local_index(own, start), own.step, other_local, other.step, owners)
 
 
 @functools.lru_cache(maxsize=8192)
@@ -99,12 +99,11 @@ def part_segments(section: Section, coord: int) -> list[tuple[int, int, int]]:
 
     Parts are numbered in the order of the view, from the one that holds its first element.
     """
-    dim, start, step, extent = section
-    if extent == 0:
+    if section.extent == 0:
         return []
     first, stop, parts = _split_by_parts(*_owned_intervals(section, coord), section)
-    local, _ = _local_index(section, first)
-    numbers = np.abs(parts - dim.part_from_index(start))
+    local = _own_local_index(section, first)
+    numbers = np.abs(parts - section.dim.part_from_index(section.start))
     return list(zip(numbers.tolist(), local.tolist(), (stop - first).tolist(), strict=True))
 
 
@@ -112,18 +111,18 @@ def _joined(table: Indices) -> Indices:
     """The runs of a table, with those that continue one another joined."""
     if len(table) < 2:
         return table
-    step = table[:-1, [OWN_STEP, OTHER_STEP]]
-    distance = np.diff(table[:, [OWN_START, OTHER_START]], axis=0)
-    continues = (distance == step * table[:-1, LENGTH:]).all(axis=1)
-    first = np.flatnonzero(np.concatenate(([True], ~continues)))
-    lengths = np.add.reduceat(table[:, LENGTH], first)
-    table = table[first]
-    table[:, LENGTH] = lengths
-    if len(table) > 1 and (lengths == 1).all():
-        distance = np.diff(table[:, [OWN_START, OTHER_START]], axis=0)
-        if (distance == distance[0]).all():
-            (own, _, other, _, _), n = table[0], len(table)
-            table = np.array([[own, distance[0, 0], other, distance[0, 1], n]])
+    own, own_step, other, other_step, length = table.T
+    apart = (own[1:] - own[:-1] != own_step[:-1] * length[:-1]) | (other[1:] - other[:-1] != other_step[:-1] * length[:-1])
+    if not apart.all():
+        first = np.concatenate(([0], np.flatnonzero(apart) + 1))
+        lengths = np.add.reduceat(length, first)
+        table = table[first]
+        table[:, LENGTH] = lengths
+    if len(table) > 1 and (table[:, LENGTH] == 1).all():
+        own, _, other, _, length = table.T
+        own_step, other_step = own[1] - own[0], other[1] - other[0]
+        if (own[1:] - own[:-1] == own_step).all() and (other[1:] - other[:-1] == other_step).all():
+            table = np.array([[own[0], own_step, other[0], other_step, len(table)]])
     return table
 
 
@@ -157,7 +156,7 @@ def _interval_from_part(section: Section, part: Indices) -> tuple[Indices, Indic
         first, stop = ceil_div(low - start, step), ceil_div(high - start, step)
     else:
         first, stop = (start - high) // -step + 1, (start - low) // -step + 1
-    return np.clip(first, 0, extent), np.clip(stop, 0, extent)
+    return clipped(first, 0, extent), clipped(stop, 0, extent)
 
 
 def _isolated_indices(section: Section, coord: int) -> Indices:
@@ -200,14 +199,11 @@ def _split_by_parts(start: Indices, stop: Indices, other: Section) -> tuple[Indi
     return start[kept], stop[kept], parts[kept]
 
 
-def _local_index(section: Section, i: Indices) -> tuple[Indices, int]:
-    """The local indices of the view indices i on their owners, and the local step from one i to the next."""
-    dim, start, step, extent = section
-    index = start + step * i
-    if dim.n_procs > 1 and len(i):
-        part = dim.part_from_index(index)
-        index = index - dim.part_start(part) + dim.local_start(part)
-    return index, step
+def _own_local_index(section: Section, i: Indices) -> Indices:
+    """The local indices of the view indices i on their owners."""
+    dim = section.dim
+    index = section.start + section.step * i
+    return dim.local_from_index(index, dim.part_from_index(index)) if dim.n_procs > 1 and len(i) else index
 
 
 def _expanded(start: Indices, length: Indices) -> Indices:

@@ -7,6 +7,7 @@ found again as a `Statement`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ from pgaspy.defaults import default_for
 from pgaspy.layout import replicated
 from pgaspy.operations import Assign, Elementwise, Access, Statement
 from pgaspy.procgrid import world
-from pgaspy.runtime import overlaps, record
+from pgaspy.runtime import record
 from pgaspy.view import View, whole
 
-__all__ = ["apply", "as_access", "check_dtype", "computed", "elementwise_copy", "operand_from_numpy"]
+__all__ = ["apply", "as_access", "check_dtype", "check_writable", "elementwise_copy",
+           "operand_from_numpy", "record_into"]
 
 _WEAK = (int, float, complex)
 MAX_STATEMENTS = 8192
@@ -167,11 +169,12 @@ def _apply_into(ufunc: np.ufunc, bases: list[Any], descriptions: list[Any], out:
         if target is not None and not hasattr(target, "_view"):
             raise TypeError(f"out= takes global arrays, not {type(target).__name__}: the result of an operation on "
                             "global arrays is distributed")
-    given = [t for t in out if t is not None]
-    loop = _loop_dtypes(ufunc, descriptions, [None if t is None else t.dtype for t in out], has_mask, dtype, casting)
     if ufunc.nout == 1:
-        computed(ufunc, bases, descriptions, out[0]._base, out[0]._view, loop, has_mask)
-        return out[0]
+        target = out[0]
+        record_into((ufunc, dtype, casting), bases, descriptions, target._base, target._view, has_mask)
+        return target
+    given = [t for t in out if t is not None]
+    _loop_dtypes(ufunc, descriptions, [None if t is None else t.dtype for t in out], has_mask, dtype, casting)
     for target in given:
         _broadcast(descriptions, target.shape)
     statement = _new_statement(ufunc, descriptions, has_mask, dtype, casting)
@@ -185,42 +188,48 @@ def _apply_into(ufunc: np.ufunc, bases: list[Any], descriptions: list[Any], out:
     return tuple(results)
 
 
-def computed(function: np.ufunc | None, bases: list[Any], descriptions: list[Any], out: Base, view: View,
-             loop: tuple[np.dtype[Any], ...], has_mask: bool = False) -> None:
-    """Compute into a view: of an existing array, which the operands may overlap."""
-    views, _ = _broadcast(descriptions, view.shape)
-    check_writable(view)
-    flipped = tuple(slice(None, None, -1 if step < 0 else 1) for step in view.steps)
-    if any(step < 0 for step in view.steps):
-        view = view.index(flipped)
-        views = tuple(None if v is None else v.index(flipped) for v in views)
-    copied = tuple(overlaps(out, view, base, v) and v != view
-                   for base, v in zip(bases, views, strict=True) if v is not None)
-    if view.own_layout is None:
-        _computed_aside(function, bases, descriptions, views, out, view, loop, has_mask)
-        return
-    key = (function, view, out.dtype, views, _scalar_types(descriptions), _dtypes(descriptions), copied, has_mask, loop)
+def record_into(call: tuple[Any, Any, str] | None, bases: list[Any], descriptions: list[Any], out: Base, view: View,
+                has_mask: bool = False) -> None:
+    """Record a call, (ufunc, dtype, casting) or None for a copy, into a view that the operands may overlap."""
+    same = tuple([base is out for base in bases])
+    key = (call, view, out.dtype, same, has_mask, *descriptions)
     statement = _statements.get(key)
     if statement is None:
-        statement = Statement(function, (view,), views, _dtypes(descriptions), loop, (out.dtype,), copied, has_mask)
+        statement = _new_statement_into(call, same, descriptions, out, view, has_mask)
         _keep(key, statement)
-    record(Elementwise(statement, (out,), _values(bases, statement)))
+    if statement.outputs[0].own_layout is None:
+        _record_aside(statement, bases, out)
+    else:
+        record(Elementwise(statement, (out,), _values(bases, statement)))
 
 
-def _scalar_types(descriptions: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(None if isinstance(d, tuple) else d for d in descriptions)
+def _new_statement_into(call: tuple[Any, Any, str] | None, same: Sequence[bool], descriptions: Sequence[Any],
+                        out: Base, view: View, has_mask: bool) -> Statement:
+    views, _ = _broadcast(descriptions, view.shape)
+    check_writable(view)
+    function, dtype, casting = call or (None, None, "unsafe")
+    if function is None:
+        found = descriptions[0][1] if isinstance(descriptions[0], tuple) else out.dtype
+        loop: tuple[np.dtype[Any], ...] = (found, out.dtype)
+    else:
+        loop = _loop_dtypes(function, descriptions, (out.dtype,), has_mask, dtype, casting)
+    if any(step < 0 for step in view.steps):
+        flipped = tuple(slice(None, None, -1 if step < 0 else 1) for step in view.steps)
+        view = view.index(flipped)
+        views = tuple(None if v is None else v.index(flipped) for v in views)
+    copied = tuple(is_out and v != view and not v.disjoint(view)
+                   for is_out, v in zip(same, views, strict=True) if v is not None)
+    return Statement(function, (view,), views, _dtypes(descriptions), loop, (out.dtype,), copied, has_mask)
 
 
-def _computed_aside(function: np.ufunc | None, bases: list[Any], descriptions: list[Any],
-                    views: tuple[View | None, ...], out: Base, view: View, loop: tuple[np.dtype[Any], ...],
-                    has_mask: bool) -> None:
+def _record_aside(statement: Statement, bases: list[Any], out: Base) -> None:
     """Compute into a view that has no layout of its own: in a new array, which is then assigned."""
+    view = statement.outputs[0]
     layout = result_layout(view.shape, [view], default_for(view.shape))
     aside, aside_view = Base(layout, out.dtype), whole(layout)
-    if has_mask:
+    if statement.has_mask:
         record(Assign(Access(aside, aside_view), Access(out, view)))
-    statement = Statement(function, (aside_view,), views, _dtypes(descriptions), loop, (out.dtype,),
-                          (False,) * sum(v is not None for v in views), has_mask)
+    statement = replace(statement, outputs=(aside_view,), copied=(False,) * len(statement.copied))
     record(Elementwise(statement, (aside,), _values(bases, statement)))
     record(Assign(Access(out, view), Access(aside, aside_view)))
 
@@ -228,13 +237,10 @@ def _computed_aside(function: np.ufunc | None, bases: list[Any], descriptions: l
 def elementwise_copy(out: Base, view: View, x: Any) -> None:
     """`view[...] = x` for a scalar or a NumPy array that is the same on every process, with casting."""
     base, description = _operand(x)
-    if isinstance(description, tuple):
-        loop = (description[1], out.dtype)
-    else:
+    if not isinstance(description, tuple):
         base = np.asarray(x).astype(out.dtype) if isinstance(x, np.ndarray | np.generic) else np.array(x, out.dtype)
         description = out.dtype
-        loop = (out.dtype, out.dtype)
-    computed(None, [base], [description], out, view, loop)
+    record_into(None, [base], [description], out, view)
 
 
 def check_writable(view: View) -> None:

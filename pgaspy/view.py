@@ -227,7 +227,9 @@ class View:
     @functools.cached_property
     def unstretched(self) -> View:
         """This view without its stretched dimensions."""
-        return self.index(tuple(0 if d in self.stretched_dims else slice(None) for d in range(self.ndim)))
+        kept = [d for d in range(self.ndim) if d not in self.stretched_dims]
+        return self._child(("unstretched",), [self.shape[d] for d in kept], [self.base_dims[d] for d in kept],
+                           [self.steps[d] for d in kept], self.origin)
 
 
 def frozen_key(key: Any) -> tuple[Any, ...]:
