@@ -1,58 +1,46 @@
-"""The kernels' speed as ratios to NumPy's: interleaved runs, medians. ``python bench/kernels.py``."""
+"""Elementwise operations and reductions on 20 M elements, 2 threads: against NumPy, and against plain C (STREAM)."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from statistics import median
-from time import perf_counter
 
 import numpy as np
 
-from pgaspy import kernels as k
+import pgaspy as pg
+from bench.reference import stream_add
+from bench.timing import Result, in_turns, ratio, report
 
 N = 20_000_000
-REPEATS = 9
-
-
-def ratio(ours: Callable[[], object], numpys: Callable[[], object]) -> tuple[float, float]:
-    """Return (NumPy's time / our time, our time in seconds)."""
-    times: tuple[list[float], list[float]] = [], []
-    ours(), numpys()
-    for _ in range(REPEATS):
-        for function, record in zip((ours, numpys), times, strict=True):
-            start = perf_counter()
-            function()
-            record.append(perf_counter() - start)
-    return median(times[1]) / median(times[0]), median(times[0])
-
-
-def elementwise(name: str, types: str, *operands: np.ndarray) -> Callable[[], None]:
-    """Return a call of a kernel on these operands."""
-    call = k.ElementwiseCall(k.lookup(name, types), operands[0].shape, [x.strides for x in operands])
-    addresses = [k.address(x) for x in operands]
-    return lambda: call.call(*addresses)
+GOALS = {"sin": 1.7, "tanh": 1.7, "exp": 1.3, "log": 1.3, "sqrt": None}
 
 
 def main() -> None:
-    """Print the ratios."""
+    """Measure."""
     rng = np.random.default_rng(1)
     x, y, z = rng.random(N) * 4 + 0.01, rng.random(N), np.empty(N)
-    s = np.empty(())
-    reduce = k.ReduceCall(k.reduce_lookup("add", "d->d"), [], [], [], [N], [8])
-    cases = {
-        "copy": (elementwise("copy", "d->d", x, z), lambda: np.copyto(z, x)),
-        "add": (elementwise("add", "dd->d", x, y, z), lambda: np.add(x, y, out=z)),
-        "sum": (lambda: reduce.call(k.address(x), k.address(s)), lambda: x.sum()),
-    }
-    for name in sys.argv[1:] or ["sqrt", "sin", "tanh", "exp", "log"]:
+    X, Y, Z = pg.array(x), pg.array(y), pg.empty(N)
+    results = []
+
+    ours, numpys, c = in_turns(lambda: np.add(X, Y, out=Z), lambda: np.add(x, y, out=z), stream_add(x, y, z))
+    gbytes = 3 * x.nbytes / 1e9
+    results += [
+        Result("add(x, y, out=z)", gbytes / median(ours), "GB/s", "NumPy", gbytes / median(numpys),
+               ratio(ours, numpys), 0.95),
+        Result("add(x, y, out=z)", gbytes / median(ours), "GB/s", "C + OpenMP", gbytes / median(c), ratio(ours, c)),
+    ]
+    for name, goal in GOALS.items():
         ufunc = getattr(np, name)
-        cases[name] = elementwise(name, "d->d", x, z), lambda ufunc=ufunc: ufunc(x, out=z)
-    for name, functions in cases.items():
-        for threads in 1, 2:
-            k.set_threads(threads)
-            speedup, seconds = ratio(*functions)
-            print(f"{name:8} {threads} threads: {speedup:5.2f} x NumPy, {N / seconds / 1e9:6.2f} G/s")
+        ours, numpys = in_turns(lambda ufunc=ufunc: ufunc(X, out=Z), lambda ufunc=ufunc: ufunc(x, out=z), repeats=7)
+        results.append(Result(f"{name}(x, out=z)", N / median(ours) / 1e9, "G elements/s", "NumPy",
+                              N / median(numpys) / 1e9, ratio(ours, numpys), goal))
+    ours, numpys = in_turns(lambda: float(X.sum()), x.sum)
+    results.append(Result("x.sum()", x.nbytes / median(ours) / 1e9, "GB/s", "NumPy", x.nbytes / median(numpys) / 1e9,
+                          ratio(ours, numpys)))
+    rng_ours, rng_numpy = pg.random.default_rng(1), np.random.Generator(np.random.Philox(1))
+    ours, numpys = in_turns(lambda: rng_ours.standard_normal(N), lambda: rng_numpy.standard_normal(N), repeats=3)
+    results.append(Result("standard_normal", N / median(ours) / 1e9, "G elements/s", "NumPy's Philox",
+                          N / median(numpys) / 1e9, ratio(ours, numpys)))
+    report(results)
 
 
 if __name__ == "__main__":

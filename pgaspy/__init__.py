@@ -12,14 +12,14 @@ import numpy as _np
 
 from pgaspy import random
 from pgaspy.array import GlobalArray
-from pgaspy.creation import *  # noqa: F403
+from pgaspy.creation import *
 from pgaspy.defaults import blocksize as _blocksize
 from pgaspy.defaults import datalayout
 from pgaspy.explaining import Explanation, explain
 from pgaspy.files import load, save
 from pgaspy.kernels import get_threads as _get_threads
 from pgaspy.layout import Distribution, Layout
-from pgaspy.manipulation import *  # noqa: F403
+from pgaspy.manipulation import *
 from pgaspy.movement import align, replicate
 from pgaspy.procgrid import init
 from pgaspy.procgrid import world as _world

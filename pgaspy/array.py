@@ -91,22 +91,27 @@ class GlobalArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The global extents."""
         return self._view.shape
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self._view.shape)
 
     @property
     def size(self) -> int:
+        """The number of elements, over all processes."""
         return self._view.size
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """The dtype of the elements."""
         return self._base.dtype
 
     @property
     def itemsize(self) -> int:
+        """Bytes of one element."""
         return self._base.dtype.itemsize
 
     @property
@@ -294,10 +299,14 @@ class GlobalArray:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
                         where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
-        if method == "reduce" and not isinstance(where, np.ndarray | GlobalArray):
-            return _ufunc_reduce(ufunc, *inputs, out=out, dtype=dtype, **options)
-        if options.pop("order", "K") is None or options.pop("subok", True) is None or options:
-            raise TypeError(f"{ufunc.__name__}: {', '.join(options)} is not supported for global arrays")
+        unknown = options.keys() - {"order", "subok", *(("axis", "keepdims") if method == "reduce" else ())}
+        if unknown:
+            raise TypeError(f"{ufunc.__name__}: {', '.join(sorted(unknown))} is not supported for global arrays")
+        if method == "reduce":
+            if where is not True:
+                raise TypeError(f"{ufunc.__name__}.reduce: where is not supported for global arrays: reduce "
+                                "where(condition, x, identity)")
+            return _ufunc_reduce(ufunc, inputs, out, dtype, **options)
         if ufunc is np.matmul and method == "__call__":
             return _into(matmul_arrays(*inputs), out)
         if ufunc.signature is not None:
@@ -346,8 +355,7 @@ class GlobalArray:
     __xor__, __rxor__, __ixor__ = _binary(np.bitwise_xor), _reflected(np.bitwise_xor), _in_place(np.bitwise_xor)
     __lt__, __le__, __gt__, __ge__ = _binary(np.less), _binary(np.less_equal), _binary(np.greater), _binary(
         np.greater_equal)
-    __eq__ = _binary(np.equal)  # type: ignore[assignment]
-    __ne__ = _binary(np.not_equal)  # type: ignore[assignment]
+    __eq__, __ne__ = _binary(np.equal), _binary(np.not_equal)
     __neg__, __pos__, __abs__, __invert__ = _unary(np.negative), _unary(np.positive), _unary(np.absolute), _unary(
         np.invert)
 
@@ -363,7 +371,7 @@ class GlobalArray:
     def __rmatmul__(self, other: Any) -> Any:
         return NotImplemented if _defers(other) else matmul_arrays(other, self)
 
-    # Elementwise functions and reductions ------------------------------------------------------------------------------
+    # Elementwise functions and reductions ----------------------------------------------------------------------------
 
     conj = conjugate = _unary(np.conjugate)
 
@@ -409,11 +417,12 @@ def matmul_arrays(a: Any, b: Any) -> GlobalArray:
     return GlobalArray(*matmul(*(ufuncs.as_access(x) for x in (a, b))))
 
 
-def _ufunc_reduce(ufunc: np.ufunc, array: GlobalArray, axis: Any = 0, dtype: DTypeLike | None = None,
-                  out: tuple[Any, ...] | GlobalArray = (), keepdims: bool = False) -> GlobalArray:
-    result = GlobalArray(*reductions.ufunc_reduce(ufunc, array._base, array._view, axis,
+def _ufunc_reduce(ufunc: np.ufunc, inputs: Sequence[Any], out: tuple[Any, ...], dtype: DTypeLike | None,
+                  axis: Any = 0, keepdims: bool = False) -> GlobalArray:
+    array, *more = inputs  # the axis can come by position
+    result = GlobalArray(*reductions.ufunc_reduce(ufunc, array._base, array._view, more[0] if more else axis,
                                                   None if dtype is None else np.dtype(dtype), keepdims))
-    return _into(result, out if isinstance(out, tuple) else (out,))
+    return _into(result, out)
 
 
 def _into(result: GlobalArray, out: tuple[Any, ...]) -> GlobalArray:

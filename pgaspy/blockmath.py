@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 __all__ = ["ceil_div", "clipped", "near_square_grid", "solve_congruence"]
 
 
-def ceil_div(a, b):
+def ceil_div(a: Any, b: Any) -> Any:
     """The smallest integer that is at least a / b, for integers or integer arrays, b of any sign."""
     return -(-a // b)
 
 
-def clipped(a, low, high):
+def clipped(a: Any, low: int, high: int) -> Any:
     """The integer, or each of an array of them, limited to low <= a <= high."""
     if isinstance(a, np.ndarray):
         return np.minimum(np.maximum(a, low), high)

@@ -134,7 +134,7 @@ def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = No
 def asarray(a: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
             onenode: int | None = None) -> GlobalArray:
     """`a` itself, where it is a global array of that dtype and no layout is asked for; else as `array`. Collective."""
-    if isinstance(a, GlobalArray) and (dtype is None or a.dtype == np.dtype(dtype)) and layout is onenode is None:
+    if isinstance(a, GlobalArray) and layout is None and onenode is None and dtype in (None, a.dtype):
         return a
     return array(a, dtype, layout=layout, onenode=onenode)
 
@@ -179,7 +179,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
     return _generated(empty(num, dtype, layout=layout, onenode=onenode), values)
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,  # noqa: N803  (NumPy's names)
+def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,
         layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
     """Ones on the k-th diagonal and zeros elsewhere. Collective."""
     result = empty((N, N if M is None else M), dtype, layout=layout, onenode=onenode)

@@ -126,7 +126,8 @@ def _planned(operation: Operation, rank: int, size: int) -> OperationPlan:
             raise ValueError(f"an array of a job of {access.base.layout.n_procs} processes in a statement that is "
                              f"explained for {size}: make the arrays inside the statement")
     known = _plans_made()
-    plan = _PLANNERS.get(type(operation), _plan_local)(operation, rank)
+    planner: Callable[[Any, int], dict[str, Any]] = _PLANNERS.get(type(operation), _plan_local)
+    plan = planner(operation, rank)
     layout = operation.writes[0].view.own_layout
     imbalance = 1.0 if layout is None else _imbalance(layout)
     return OperationPlan(**plan, imbalance=imbalance, cached=_plans_made() == known)

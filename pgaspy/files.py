@@ -1,2 +1,428 @@
-def load(file): raise NotImplementedError
-def save(file, array): raise NotImplementedError
+"""Files: global arrays in NumPy's `.npy` format, read and written by all processes together.
+
+Each process reads and writes its own part only, through MPI-IO: what it holds of each dimension, as runs of global
+indices, becomes a datatype that says where its elements lie in the file. A part longer than `MAX_CALL_BYTES` goes in
+several slabs. One process reads and writes the header, and tells the others, also when it fails.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import math
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from mpi4py import MPI
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from pgaspy.array import GlobalArray
+from pgaspy.base import Base
+from pgaspy.creation import AnyLayout, asarray
+from pgaspy.defaults import layout_for
+from pgaspy.layout import Layout, whole_dim
+from pgaspy.plan import strides_from_shape
+from pgaspy.procgrid import world
+from pgaspy.segments import LENGTH, OTHER_START, OTHER_STEP, OWN_START, Indices, runs_by_coord
+from pgaspy.ufuncs import check_dtype
+from pgaspy.view import Section, whole
+
+__all__ = ["load", "save"]
+
+MAX_CALL_BYTES = 1 << 30
+"""What one process reads or writes in one call at most: below MPI's limit of 2**31 elements, and so of bytes."""
+
+Slab = tuple[slice, ...]
+"""A section of a local part that is contiguous in it, and read or written in one call."""
+
+T = TypeVar("T")
+
+
+def load(file: str | os.PathLike[str], *, layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
+    """The array in an `.npy` file, each process reading its own part. Collective.
+
+    Parameters
+    ----------
+    file
+        The path of the file, the same on every process, in a file system that they share.
+    layout, onenode
+        As for `empty`; the job's default layout by default.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened or read; its subclasses are those of `open`.
+    ValueError
+        If the file is no `.npy` file, is shorter than its header says, or holds pickled objects.
+    TypeError
+        If its dtype is structured.
+
+    Notes
+    -----
+    The file may be in either order of elements and of bytes; the array is in C order and in this machine's byte
+    order. Bytes after the last element are ignored, as NumPy does.
+    """
+    path = os.fsdecode(file)
+    header = _on_first_rank(lambda: _read_header(path))
+    base = Base(layout_for(header.shape, layout, onenode), header.dtype.newbyteorder("="))
+    is_swapped = base.dtype != header.dtype
+    in_file = base.local.T if header.fortran_order else base.local  # dimensions in the order of the file
+
+    def read(together: MPI.File, slab: Slab | None) -> None:
+        target = _NOTHING if slab is None else _section(in_file, slab)
+        data = target if target.flags.c_contiguous else np.empty(target.shape, target.dtype)
+        _check_count(together.Read_all, data)
+        if data is not target:
+            target[...] = data
+        if is_swapped:
+            target.byteswap(inplace=True)
+
+    part = _Part(base.layout, world().rank, base.dtype.itemsize, header.fortran_order)
+    _exchange(path, path, MPI.MODE_RDONLY, header.nbytes, part, read)
+    return GlobalArray(base, whole(base.layout))
+
+
+def save(file: str | os.PathLike[str], array: Any) -> None:
+    """Write an array to an `.npy` file, each process its own part; the file is that of NumPy's `save`. Collective.
+
+    The array is written to a new file, which takes the place of an existing one at the end: if anything fails, that is
+    as it was.
+
+    Parameters
+    ----------
+    file
+        The path of the file, the same on every process, in a file system that they share; `.npy` is appended to a
+        name that does not end so.
+    array
+        A global array, or an array-like that is the same on every process.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be created or written on some process; the same on every process.
+    """
+    path = os.fsdecode(file)
+    path = path if path.endswith(".npy") else path + ".npy"
+    array = asarray(array)
+    if array._view.own_layout is None:
+        array = array.copy()
+    new = _on_first_rank(lambda: _create(path, array.shape, array.dtype, array.nbytes))
+    try:
+        _write_elements(new, array)
+    except BaseException:
+        if world().rank == 0:
+            Path(new.path).unlink(missing_ok=True)
+        raise
+    _on_first_rank(lambda: _finish(new, array.nbytes))
+
+
+def _write_elements(new: _NewFile, array: GlobalArray) -> None:
+    local, layout = array.local(), array.layout
+
+    def write(together: MPI.File, slab: Slab | None) -> None:
+        _check_count(together.Write_all, _NOTHING if slab is None else np.ascontiguousarray(_section(local, slab)))
+
+    part = _Part(layout, world().rank, array.itemsize, is_writer=_writes(layout, world().rank))
+    _exchange(new.path, new.destination, MPI.MODE_WRONLY, new.nbytes_header, part, write)
+
+
+def _writes(layout: Layout, rank: int) -> bool:
+    """Whether this process writes its part: of the replicas, the first one does."""
+    coords = layout.coords_from_rank(rank)
+    return all(coords[axis] == 0 for axis in layout.replica_axes)
+
+
+# The header, on one process -------------------------------------------------------------------------------------------
+
+
+class _Header(NamedTuple):
+    shape: tuple[int, ...]
+    fortran_order: bool
+    dtype: np.dtype[Any]
+    nbytes: int
+
+
+class _NewFile(NamedTuple):
+    """A file that is being written, and the one whose place it takes."""
+
+    path: str
+    destination: str
+    nbytes_header: int
+
+
+def _on_first_rank(function: Callable[[], T]) -> T:
+    """The result of a function that rank 0 calls, or the exception that it raises, on every process. Collective."""
+    job = world()
+    result, failure = None, None
+    if job.rank == 0:
+        try:
+            result = function()
+        except Exception as error:
+            failure = error
+    result, failure = job.communicator.bcast((result, failure))
+    if failure is not None:
+        raise failure
+    return result  # type: ignore[return-value]
+
+
+def _read_header(path: str) -> _Header:
+    with Path(path).open("rb") as file:
+        start = file.read(npy.MAGIC_LEN)
+        if not start.startswith(npy.MAGIC_PREFIX):
+            is_zip = start.startswith(b"PK")
+            remedy = ": it is an .npz archive; numpy.load it, and pass its arrays to array()" if is_zip else ""
+            raise ValueError(f"{path} is not an .npy file, it begins with {start!r}{remedy}")
+        file.seek(0)
+        version = npy.read_magic(file)
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise ValueError(f"{path} is in version {version} of the .npy format: 1.0, 2.0 and 3.0 can be read")
+        # 3.0 is 2.0 in UTF-8, which only the names of a structured dtype's fields need
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran_order, dtype = read(file)
+        header = _Header(shape, fortran_order, dtype, file.tell())
+        nbytes_file = os.fstat(file.fileno()).st_size
+    if dtype.hasobject:
+        raise ValueError(f"{path} holds pickled objects ({dtype}), which are not loaded: numpy.load it with "
+                         "allow_pickle=True, if you trust it, and save it with a numeric dtype")
+    check_dtype(dtype)
+    if any(n < 0 for n in shape):
+        raise ValueError(f"{path} has a negative extent in its header: shape {shape}")
+    nbytes = header.nbytes + math.prod(shape) * dtype.itemsize
+    if nbytes_file < nbytes:
+        raise ValueError(f"{path} is cut short: its header (shape {shape}, dtype {dtype}) says {nbytes} bytes, "
+                         f"the file has {nbytes_file}")
+    return header
+
+
+def _create(path: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> _NewFile:
+    """A new file beside `path`, with the header alone."""
+    destination = Path(os.path.realpath(path))  # a symbolic link is followed, not replaced
+    _check_replaceable(destination)
+    _check_space(destination, nbytes)
+    new = destination.with_name(f".{destination.name}.{secrets.token_hex(4)}.part")
+    with new.open("xb") as file:
+        try:
+            npy.write_array_header_1_0(file, {"descr": npy.dtype_to_descr(dtype), "fortran_order": False,
+                                              "shape": shape})
+            return _NewFile(os.fspath(new), os.fspath(destination), file.tell())
+        except BaseException:
+            new.unlink()
+            raise
+
+
+def _check_replaceable(destination: Path) -> None:
+    """Refuse what NumPy's `save` could not open for writing, and what is no file to be replaced."""
+    try:
+        mode = destination.stat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(destination))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not a regular file", os.fspath(destination))
+    if not os.access(destination, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(destination))
+
+
+def _check_space(destination: Path, nbytes: int) -> None:
+    """Refuse at once what does not fit: Open MPI's collective calls report no error when the device is full."""
+    system = os.statvfs(destination.parent)
+    free = system.f_bavail * system.f_frsize
+    if nbytes > free and system.f_blocks > 0:  # some network file systems do not tell
+        raise OSError(errno.ENOSPC, f"the array has {nbytes} bytes, the file system {free} free",
+                      os.fspath(destination))
+
+
+def _finish(new: _NewFile, nbytes: int) -> None:
+    """Let the new file take its place."""
+    path, destination = Path(new.path), Path(new.destination)
+    try:
+        found, expected = path.stat().st_size, new.nbytes_header + nbytes
+        if found != expected:
+            raise OSError(errno.EIO, f"{found} of {expected} bytes were written", new.destination)
+        if destination.exists():
+            shutil.copymode(destination, path)
+        path.replace(destination)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+# The elements, on all processes ---------------------------------------------------------------------------------------
+
+
+class _Part:
+    """What one process holds of an array in a file: per dimension of the file, runs of global indices.
+
+    `shape` is that of the local part, with dimensions in the order of the file; all zero for a process that neither
+    reads nor writes.
+    """
+
+    def __init__(self, layout: Layout, rank: int, itemsize: int, is_reversed: bool = False,
+                 is_writer: bool = True) -> None:
+        order = range(layout.ndim)[::-1] if is_reversed else range(layout.ndim)
+        coords = layout.coords_from_rank(rank)
+        local = layout.local_shape(rank)
+        self.itemsize = itemsize
+        self.nbytes_file = math.prod(layout.shape) * itemsize
+        self._n_elements = math.prod(local) if is_writer and layout.holds(coords) else 0
+        self.shape = tuple(local[d] for d in order)
+        self._strides = strides_from_shape([layout.shape[d] for d in order], itemsize)
+        self._runs = [_global_runs(layout, d, coords) for d in order] if self._n_elements else []
+
+    def slabs(self, max_elements: int) -> list[Slab]:
+        """The local part, cut into sections that are contiguous in it, in its order."""
+        return list(_slabs(self.shape, max(max_elements, 1))) if self._n_elements else []
+
+    def file_type(self, element: MPI.Datatype, slab: Slab) -> MPI.Datatype:
+        """Where the elements of a slab lie in the file, after the header."""
+        kind = element.Dup()
+        for runs, stride, cut in reversed(list(zip(self._runs, self._strides, slab, strict=True))):
+            kind = _placed(kind, _cut(runs, cut.start, cut.stop), stride)
+        return kind.Commit()
+
+
+def _global_runs(layout: Layout, d: int, coords: Sequence[int]) -> Indices:
+    """The global indices of the local part along a dimension, in its order, as a table of runs."""
+    dim = layout.dims[d]
+    own = Section(dim, 0, 1, dim.extent)
+    return runs_by_coord(own, layout.dim_coord(d, coords), Section(whole_dim(dim.extent), 0, 1, dim.extent))[0]
+
+
+def _slabs(shape: Sequence[int], max_elements: int) -> Iterator[Slab]:
+    """A C-ordered array, cut into contiguous sections of at most `max_elements` elements (at least one each)."""
+    if not shape:
+        yield ()
+        return
+    n, row = shape[0], math.prod(shape[1:])
+    if row <= max_elements:
+        thickness = max_elements // row
+        whole_rows = tuple(slice(0, m) for m in shape[1:])
+        for start in range(0, n, thickness):
+            yield (slice(start, min(start + thickness, n)), *whole_rows)
+        return
+    for i in range(n):
+        for rest in _slabs(shape[1:], max_elements):
+            yield (slice(i, i + 1), *rest)
+
+
+def _section(local: NDArray[Any], slab: Slab) -> NDArray[Any]:
+    index: Any = (*slab, ...)  # with an Ellipsis, a view also of a 0-d array
+    return local[index]
+
+
+def _cut(runs: Indices, start: int, stop: int) -> Indices:
+    """The runs of the local indices start, ..., stop - 1."""
+    first = np.clip(start - runs[:, OWN_START], 0, runs[:, LENGTH])
+    last = np.clip(stop - runs[:, OWN_START], 0, runs[:, LENGTH])
+    cut = runs.copy()
+    cut[:, OWN_START] += first
+    cut[:, OTHER_START] += first * runs[:, OTHER_STEP]
+    cut[:, LENGTH] = last - first
+    return cut[last > first]
+
+
+def _placed(inner: MPI.Datatype, runs: Indices, stride: int) -> MPI.Datatype:
+    """One dimension more: `inner` at each global index of the runs; the inner datatype is freed."""
+    element = inner.Create_resized(0, stride)
+    starts = (runs[:, OTHER_START] * stride).tolist()
+    if len(runs) == 1:
+        distance, length = runs[0, OTHER_STEP : LENGTH + 1].tolist()
+        run = element.Create_hvector(length, 1, distance * stride)
+        placed = run.Create_hindexed([1], starts)
+        run.Free()
+    else:  # only a single run has a step
+        placed = element.Create_hindexed(runs[:, LENGTH].tolist(), starts)
+    element.Free()
+    inner.Free()
+    return placed
+
+
+def _exchange(path: str, name: str, mode: int, nbytes_header: int, part: _Part,
+              move: Callable[[MPI.File, Slab | None], None]) -> None:
+    """Read or write the local parts: `move` is called for each slab, with the file set to its elements. Collective.
+
+    Errors call the file `name`. Processes with fewer slabs than others, and those that failed, take part in the
+    remaining calls with nothing.
+    """
+    if part.nbytes_file == 0:
+        return
+    comm = world().communicator
+    element = MPI.BYTE.Create_contiguous(part.itemsize).Commit()
+    slabs = part.slabs(MAX_CALL_BYTES // part.itemsize)
+    n_calls = comm.allreduce(len(slabs), MPI.MAX)
+    failures = _Failures()
+    with failures:
+        file = MPI.File.Open(comm, path, mode)
+    failures.raise_together(comm, name)  # a process that did open it cannot close it alone
+    for slab in itertools.islice(itertools.chain(slabs, itertools.repeat(None)), n_calls):
+        slab = None if failures.first is not None else slab
+        kind = element.Dup().Commit() if slab is None else part.file_type(element, slab)
+        with failures:
+            file.Set_view(nbytes_header, element, kind)
+        with failures:
+            move(file, slab)
+        kind.Free()
+    element.Free()
+    with failures:
+        file.Close()
+    failures.raise_together(comm, name)
+
+
+_NOTHING: NDArray[Any] = np.empty(0, np.uint8)
+
+
+def _check_count(call: Callable[..., None], data: NDArray[Any]) -> None:
+    """Read or write a contiguous array, and raise OSError if the file took or gave less."""
+    raw = np.ndarray((data.nbytes,), np.uint8, data)
+    status = MPI.Status()
+    call([raw, MPI.BYTE], status)
+    moved = status.Get_elements(MPI.BYTE)
+    if moved != data.nbytes:
+        raise OSError(errno.EIO, f"{moved} of {data.nbytes} bytes were moved")
+
+
+class _Failures:
+    """Keeps the first failure of this process, so that it can go on to the next collective call."""
+
+    def __init__(self) -> None:
+        self.first: Exception | None = None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self.first = self.first or error
+        return True
+
+    def raise_together(self, comm: MPI.Intracomm, name: str) -> None:
+        """Raise the failure of the lowest rank that has one, as an OSError, on every process. Collective."""
+        failed = comm.allreduce(comm.size if self.first is None else comm.rank, MPI.MIN)
+        if failed == comm.size:
+            return
+        code, text = comm.bcast(_described(self.first), failed)
+        raise OSError(code, f"{text} (on rank {failed})", name) from self.first
+
+
+_ERRNO_FROM_MPI = {MPI.ERR_ACCESS: errno.EACCES, MPI.ERR_NO_SPACE: errno.ENOSPC, MPI.ERR_QUOTA: errno.EDQUOT,
+                   MPI.ERR_NO_SUCH_FILE: errno.ENOENT, MPI.ERR_READ_ONLY: errno.EROFS}
+
+
+def _described(error: Exception | None) -> tuple[int, str]:
+    """The errno and the words for a failure."""
+    if isinstance(error, MPI.Exception):
+        return _ERRNO_FROM_MPI.get(error.Get_error_class(), errno.EIO), error.Get_error_string()
+    if isinstance(error, OSError):
+        return error.errno or errno.EIO, error.strerror or str(error)
+    return errno.EIO, f"{type(error).__name__}: {error}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["IMAG", "REAL", "WHERE", "Function"]
+__all__ = ["IMAG", "REAL", "WHERE", "AnyFunction", "Function"]
 
 
 class Function:
@@ -16,18 +16,22 @@ class Function:
 
     nout = 1
 
-    def __init__(self, name: str, nin: int, resolve: Callable[..., tuple[Any, ...]], compute: Callable[..., Any]) -> None:
+    def __init__(self, name: str, nin: int, resolve: Callable[..., tuple[Any, ...]],
+                 compute: Callable[..., Any]) -> None:
         self.__name__ = name
         self.nin = nin
         self._resolve = resolve
         self._compute = compute
 
-    def resolve_dtypes(self, dtypes: Sequence[Any], *, signature: Any = None, casting: Any = None) -> tuple[Any, ...]:
+    def resolve_dtypes(self, dtypes: Sequence[Any], **_: Any) -> tuple[Any, ...]:
         """The dtypes of the inputs and of the output that the function computes with."""
         return tuple(np.dtype(d) for d in self._resolve(*dtypes[: self.nin]))
 
-    def __call__(self, *inputs: NDArray[Any], out: tuple[NDArray[Any]], **_: Any) -> None:
+    def __call__(self, *inputs: NDArray[Any], out: tuple[NDArray[Any], ...], **_: Any) -> None:
         self._compute(*inputs, out[0])
+
+
+AnyFunction = np.ufunc | Function
 
 
 def _weak_to_value(dtype: Any) -> Any:

@@ -45,15 +45,23 @@ class BlockDim:
 
     @property
     def n_blocks(self) -> int:
+        """The number of parts."""
         return self.n_procs
 
     def part_from_index(self, i: Any) -> Any:
+        """The part that index i lies in."""
         return ((self.start + self.step * i + 1) * self.n_procs - 1) // self.parent_extent
 
+    def part_edge(self, part: Any) -> Any:
+        """The index at which `part` begins; outside 0 <= i <= extent for what a window leaves out."""
+        return ceil_div(part * self.parent_extent // self.n_procs - self.start, self.step)
+
     def part_start(self, part: Any) -> Any:
-        return clipped(ceil_div(part * self.parent_extent // self.n_procs - self.start, self.step), 0, self.extent)
+        """The first index of `part`, or the extent."""
+        return clipped(self.part_edge(part), 0, self.extent)
 
     def owner_from_part(self, part: Any) -> Any:
+        """The coordinate, along the axis of the grid, of the process that owns `part`."""
         return part
 
     def parts_from_owner(self, coord: int, first: int, last: int) -> range:
@@ -65,6 +73,7 @@ class BlockDim:
         return i - self.part_start(part)
 
     def local_extent(self, coord: int) -> int:
+        """The number of elements that `coord` owns."""
         return int(self.part_start(coord + 1) - self.part_start(coord))
 
     def holds_whole_step(self, step: int) -> bool:
@@ -108,15 +117,23 @@ class CyclicDim:
 
     @property
     def n_blocks(self) -> int:
+        """The number of parts."""
         return self.part_from_index(self.extent - 1) + 1 if self.extent else 0
 
     def part_from_index(self, i: Any) -> Any:
+        """The part that index i lies in."""
         return (i + (self.block - self.first_length)) // self.block
 
+    def part_edge(self, part: Any) -> Any:
+        """The index at which `part` would begin, were all blocks full: below 0 for a short first one."""
+        return part * self.block - (self.block - self.first_length)
+
     def part_start(self, part: Any) -> Any:
-        return clipped(part * self.block - (self.block - self.first_length), 0, self.extent)
+        """The first index of `part`, or the extent."""
+        return clipped(self.part_edge(part), 0, self.extent)
 
     def owner_from_part(self, part: Any) -> Any:
+        """The coordinate, along the axis of the grid, of the process that owns `part`."""
         return (part + self.first_owner) % self.n_procs
 
     def parts_from_owner(self, coord: int, first: int, last: int) -> range:
@@ -129,6 +146,7 @@ class CyclicDim:
         return i + missing + (part // self.n_procs - part) * self.block - (part % self.n_procs == 0) * missing
 
     def local_extent(self, coord: int) -> int:
+        """The number of elements that `coord` owns."""
         if self.extent == 0:
             return 0
         parts = self.parts_from_owner(coord, 0, self.n_blocks - 1)
@@ -208,14 +226,17 @@ class Layout:
 
     @functools.cached_property
     def shape(self) -> tuple[int, ...]:
+        """The global extents."""
         return tuple(dim.extent for dim in self.dims)
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.dims)
 
     @functools.cached_property
     def n_procs(self) -> int:
+        """The number of processes of the grid."""
         return math.prod(self.grid)
 
     @functools.cached_property

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.base import Base
-from pgaspy.pieces import fixed_offset, local_indices, strides_from_shape
+from pgaspy.pieces import local_indices
+from pgaspy.plan import fixed_offset, strides_from_shape
 from pgaspy.procgrid import world
 from pgaspy.runtime import local_view, sync
 from pgaspy.segments import part_segments

@@ -49,7 +49,7 @@ ravel = _method("ravel")
 squeeze, swapaxes = _method("squeeze"), _method("swapaxes")
 
 
-# Metadata --------------------------------------------------------------------------------------------------------------
+# Metadata ------------------------------------------------------------------------------------------------------------
 
 
 @implements(np.shape)
@@ -70,7 +70,7 @@ def size(a: Any, axis: int | None = None) -> int:
     return a.size if axis is None else shape(a)[axis]
 
 
-# Views -----------------------------------------------------------------------------------------------------------------
+# Views ---------------------------------------------------------------------------------------------------------------
 
 
 @implements(np.transpose)
@@ -111,7 +111,7 @@ def flip(m: Any, axis: int | Sequence[int] | None = None) -> GlobalArray:
     return m[tuple(slice(None, None, -1) if d in reversed_dims else slice(None) for d in range(m.ndim))]
 
 
-# Rearrangements, by global assignment ----------------------------------------------------------------------------------
+# Rearrangements, by global assignment --------------------------------------------------------------------------------
 
 
 @implements(np.roll)
@@ -179,7 +179,7 @@ def stack(arrays: Sequence[Any], axis: int = 0, *, dtype: DTypeLike | None = Non
 
 
 @implements(np.tile)
-def tile(A: Any, reps: int | Sequence[int]) -> GlobalArray:  # noqa: N803  (NumPy's name)
+def tile(A: Any, reps: int | Sequence[int]) -> GlobalArray:
     """The array repeated as a whole, `reps` times along each dimension. Collective."""
     a = asarray(A)
     counts = (reps,) if isinstance(reps, int | np.integer) else tuple(reps)
@@ -218,7 +218,7 @@ def _empty_like_result(a: GlobalArray, extents: tuple[int, ...], dtype: DTypeLik
     return empty(extents, dtype)
 
 
-# Elementwise functions that are not ufuncs, products -------------------------------------------------------------------
+# Elementwise functions that are not ufuncs, products -----------------------------------------------------------------
 
 
 @implements(np.where)
@@ -227,7 +227,7 @@ def where(condition: Any, x: Any, y: Any) -> GlobalArray:
     operands = [condition, x, y]
     if not [a for a in operands if isinstance(a, GlobalArray)]:
         operands[0] = asarray(condition)
-    result: GlobalArray = ufuncs.apply(WHERE, operands, make=GlobalArray)  # type: ignore[arg-type]
+    result: GlobalArray = ufuncs.apply(WHERE, operands, make=GlobalArray)
     return result
 
 

@@ -11,7 +11,7 @@ from pgaspy.creation import asarray
 __all__ = ["align", "replicate"]
 
 
-def replicate(A: GlobalArray, axis: int) -> GlobalArray:  # noqa: N803  (the field's name for a matrix)
+def replicate(A: GlobalArray, axis: int) -> GlobalArray:
     """A copy of a view in which the dimension dealt out along an axis of the grid is whole. Collective.
 
     Every process along that axis holds it; the other dimensions keep exactly the view's owners. So the panel
@@ -32,7 +32,7 @@ def replicate(A: GlobalArray, axis: int) -> GlobalArray:  # noqa: N803  (the fie
     return GlobalArray(*global_assign.replicate(A._base, A._view, axis))
 
 
-def align(x: Any, A: GlobalArray, dim: int) -> GlobalArray:  # noqa: N803
+def align(x: Any, A: GlobalArray, dim: int) -> GlobalArray:
     """A copy of a vector that lies as dimension `dim` of an array does. Collective.
 
     Each process holds the elements that go with its local part of `A` along that dimension: it is replicated along the

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.base import Base
+from pgaspy.functions import AnyFunction
 from pgaspy.view import View
 
 __all__ = ["Access", "Assign", "Elementwise", "Generate", "LocalCall", "Operand", "Operation", "Reduce", "Reduction",
@@ -56,7 +57,7 @@ class Statement:
     operand is a mask, where the function is to be computed.
     """
 
-    function: np.ufunc | None
+    function: AnyFunction | None
     outputs: tuple[View, ...]
     operands: tuple[View | None, ...]
     dtypes: tuple[np.dtype[Any] | None, ...]

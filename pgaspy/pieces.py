@@ -70,11 +70,14 @@ class OperandPlan:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PiecePlan:
+    """One rank's share of an elementwise operation."""
+
     operands: tuple[OperandPlan, ...]
     pieces: tuple[Piece, ...]
 
     @property
     def is_local(self) -> bool:
+        """Whether this rank exchanges nothing."""
         return all(operand.transfer.is_local for operand in self.operands)
 
 

@@ -23,7 +23,7 @@ from pgaspy.layout import Layout, coords_from_rank
 from pgaspy.segments import LENGTH, OWN_START, OWN_STEP, Indices, runs_by_coord
 from pgaspy.view import View
 
-__all__ = ["Broadcast", "Message", "TransferPlan", "plan_transfer"]
+__all__ = ["Broadcast", "Message", "TransferPlan", "fixed_offset", "group_rank", "plan_transfer", "strides_from_shape"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,6 +41,7 @@ class Message:
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         return math.prod(self.shape)
 
 
@@ -53,6 +54,7 @@ class Broadcast:
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         return sum(piece.size for piece in self.pieces)
 
 
@@ -73,6 +75,7 @@ class TransferPlan:
 
     @property
     def is_local(self) -> bool:
+        """Whether this rank exchanges nothing."""
         return not (self.sends or self.receives or self.broadcasts)
 
 

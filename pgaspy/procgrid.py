@@ -90,7 +90,7 @@ class ProcGrid:
                 key = key * n + coord
             else:
                 color = color * n + coord
-        return self._world.communicator.Split(color, key)
+        return self._world.communicator.Split(color, key)  # type: ignore[return-value]  # an Intracomm's is one
 
     def __repr__(self) -> str:
         return f"ProcGrid(shape={self.shape}, coords={self.coords})"

@@ -32,7 +32,7 @@ from pgaspy.view import View, whole
 __all__ = ["all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "ufunc_reduce", "var"]
 
 
-# The public reductions -------------------------------------------------------------------------------------------------
+# The public reductions -----------------------------------------------------------------------------------------------
 
 
 def sum(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Access:
@@ -133,8 +133,8 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: np.d
                         "its result would depend on the layout")
     axes = _axes(view, axis)
     result_dtype = _result_dtype(ufunc, base.dtype, dtype)
-    empty = math.prod(view.shape[d] for d in axes) == 0
-    if empty and ufunc.identity is None and math.prod(n for d, n in enumerate(view.shape) if d not in axes):
+    empty = 0 in [view.shape[d] for d in axes]
+    if empty and ufunc.identity is None and 0 not in [n for d, n in enumerate(view.shape) if d not in axes]:
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
     flip = tuple(slice(None, None, -1 if step < 0 else 1) for step in view.steps)
     reduction = _UfuncReduction(ufunc, result_dtype, _identity(ufunc, result_dtype))
@@ -155,7 +155,7 @@ _NOT_ASSOCIATIVE = {np.subtract, np.divide, np.floor_divide, np.remainder, np.fm
                     np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 
 
-# How they are recorded -------------------------------------------------------------------------------------------------
+# How they are recorded -----------------------------------------------------------------------------------------------
 
 
 def _apply(function: Any, *operands: Any) -> Access:
@@ -255,7 +255,7 @@ def _prepared_reduce(row: int, shape: tuple[int, ...], strides: tuple[int, ...],
 
 def _arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: bool) -> Access:
     axes = _axes(view, axis)
-    if math.prod(view.shape[d] for d in axes) == 0:
+    if 0 in [view.shape[d] for d in axes]:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     reduction = _ArgReduction(name, tuple(view.shape[d] for d in axes), base.dtype)
     return _shaped(_reduced(base, view, axes, reduction, np.dtype(np.intp)), view.ndim, axes, keepdims)

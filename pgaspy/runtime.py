@@ -44,7 +44,8 @@ def sync() -> None:
     Operations are executed when they are recorded, so that nothing is left to do.
     """
     if _executor is not execute:
-        raise RuntimeError("explain() plans a statement and does not execute it: it cannot read values, nor local parts")
+        raise RuntimeError("explain() plans a statement and does not execute it: the statement cannot read values, "
+                           "nor local parts")
 
 
 @contextmanager

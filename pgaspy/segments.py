@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.blockmath import ceil_div, clipped, solve_congruence
-from pgaspy.layout import BlockDim, whole_dim
+from pgaspy.blockmath import ceil_div, solve_congruence
+from pgaspy.layout import BlockDim, Dim, whole_dim
 from pgaspy.view import Section
 
 __all__ = ["LENGTH", "OWN_START", "OWN_STEP", "Indices", "Segments", "local_slice", "part_segments", "runs_by_coord",
@@ -74,7 +74,7 @@ def runs_by_coord(own: Section, coord: int, other: Section) -> dict[int, Indices
     table[:, LENGTH] = seg.length
     if len(table) == 1:
         return {int(seg.coord[0]): table}
-    return {int(c): _joined(table[seg.coord == c]) for c in np.unique(seg.coord)}
+    return {c: _joined(table[seg.coord == c]) for c in set(seg.coord.tolist())}
 
 
 def local_slice(section: Section, coord: int) -> slice | None:
@@ -88,7 +88,7 @@ def local_slice(section: Section, coord: int) -> slice | None:
     runs = runs_by_coord(section, coord, itself)
     if not runs:
         return slice(0, 0)
-    own_side_only = _joined(runs[0] * [1, 1, 0, 0, 1])
+    own_side_only = _joined(runs[0] * np.array([1, 1, 0, 0, 1]))
     first, step, _, _, length = own_side_only[0].tolist()
     stop = first + step * length
     return slice(first, stop if stop >= 0 else None, step or 1)
@@ -112,7 +112,8 @@ def _joined(table: Indices) -> Indices:
     if len(table) < 2:
         return table
     own, own_step, other, other_step, length = table.T
-    apart = (own[1:] - own[:-1] != own_step[:-1] * length[:-1]) | (other[1:] - other[:-1] != other_step[:-1] * length[:-1])
+    extent = length[:-1]
+    apart = (own[1:] - own[:-1] != own_step[:-1] * extent) | (other[1:] - other[:-1] != other_step[:-1] * extent)
     if not apart.all():
         first = np.concatenate(([0], np.flatnonzero(apart) + 1))
         lengths = np.add.reduceat(length, first)
@@ -139,8 +140,10 @@ def _owned_intervals(section: Section, coord: int) -> tuple[Indices, Indices]:
     ends = dim.part_from_index(start), dim.part_from_index(start + step * (extent - 1))
     owned = dim.parts_from_owner(coord, min(ends), max(ends))
     parts = np.arange(owned.start, owned.stop, owned.step)
-    first, stop = _interval_from_part(section, parts[::-1] if step < 0 else parts)
-    return _without_empty(first, stop)
+    parts = parts[::-1] if step < 0 else parts
+    first, stop = _interval_from_part(section, parts)
+    first, stop, _ = _without_empty(dim, np.maximum(first, 0), np.minimum(stop, extent), parts)
+    return first, stop
 
 
 def _parts_are_intervals(section: Section) -> bool:
@@ -149,14 +152,16 @@ def _parts_are_intervals(section: Section) -> bool:
 
 
 def _interval_from_part(section: Section, part: Indices) -> tuple[Indices, Indices]:
-    """The indices i, within the section, whose base index lies in `part`."""
-    dim, start, step, extent = section
-    low, high = dim.part_start(part), dim.part_start(part + 1)
-    if step > 0:
+    """The indices i whose base index lies in `part`, as if the section went on at both ends."""
+    dim, start, step, _ = section
+    low, high = dim.part_edge(part), dim.part_edge(part + 1)
+    if step == 1:
+        first, stop = low - start, high - start
+    elif step > 0:
         first, stop = ceil_div(low - start, step), ceil_div(high - start, step)
     else:
         first, stop = (start - high) // -step + 1, (start - low) // -step + 1
-    return clipped(first, 0, extent), clipped(stop, 0, extent)
+    return first, stop
 
 
 def _isolated_indices(section: Section, coord: int) -> Indices:
@@ -195,15 +200,16 @@ def _split_by_parts(start: Indices, stop: Indices, other: Section) -> tuple[Indi
     low, high = _interval_from_part(other, parts)
     start = np.maximum(np.repeat(start, n_parts), low)
     stop = np.minimum(np.repeat(stop, n_parts), high)
-    kept = stop > start
-    return start[kept], stop[kept], parts[kept]
+    return _without_empty(dim, start, stop, parts)
 
 
 def _own_local_index(section: Section, i: Indices) -> Indices:
     """The local indices of the view indices i on their owners."""
     dim = section.dim
     index = section.start + section.step * i
-    return dim.local_from_index(index, dim.part_from_index(index)) if dim.n_procs > 1 and len(i) else index
+    if dim.n_procs > 1 and len(i):
+        index = dim.local_from_index(index, dim.part_from_index(index))
+    return index
 
 
 def _expanded(start: Indices, length: Indices) -> Indices:
@@ -212,9 +218,12 @@ def _expanded(start: Indices, length: Indices) -> Indices:
     return np.arange(int(length.sum())) + np.repeat(start - before, length)
 
 
-def _without_empty(start: Indices, stop: Indices) -> tuple[Indices, Indices]:
+def _without_empty(dim: Dim, start: Indices, stop: Indices, part: Indices) -> tuple[Indices, Indices, Indices]:
+    """Only those intervals that have elements; of a cyclic dimension, all do."""
+    if not isinstance(dim, BlockDim):
+        return start, stop, part
     kept = stop > start
-    return (start, stop) if kept.all() else (start[kept], stop[kept])
+    return start[kept], stop[kept], part[kept]
 
 
 _EMPTY = np.empty(0, np.int64)

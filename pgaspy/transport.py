@@ -224,7 +224,7 @@ class _Broadcasts:
         return None
 
     def run(self, dst: Base, src: Base, fetch: Fetch, job: World, tag: int) -> None:
-        src_dtype, wire, dst_dtype = self._dtypes
+        _, wire, _ = self._dtypes
         comm = job.communicator
         total = sum(self._nbytes)
         at = self._in_place_at
@@ -364,7 +364,7 @@ def reduce_partials(partial: NDArray[Any], combine: Callable[[NDArray[Any], NDAr
         return partial
     dtype = partial.dtype
 
-    def join(lower: MPI.buffer, higher: MPI.buffer, _: MPI.Datatype) -> None:
+    def join(lower: Any, higher: Any, _: MPI.Datatype) -> None:
         target = np.frombuffer(higher, dtype)
         target[...] = combine(np.frombuffer(lower, dtype), target)
 

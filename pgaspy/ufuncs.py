@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from pgaspy.alignment import result_layout
 from pgaspy.base import Base, wrap
 from pgaspy.defaults import default_for
+from pgaspy.functions import AnyFunction
 from pgaspy.layout import replicated
-from pgaspy.operations import Assign, Elementwise, Access, Statement
+from pgaspy.operations import Access, Assign, Elementwise, Statement
 from pgaspy.procgrid import world
 from pgaspy.runtime import record
 from pgaspy.view import View, whole
@@ -31,7 +32,7 @@ MAX_STATEMENTS = 8192
 _statements: dict[Any, Statement] = {}
 
 
-def apply(ufunc: np.ufunc, inputs: Sequence[Any], out: tuple[Any, ...] = (), where: Any = True, dtype: Any = None,
+def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), where: Any = True, dtype: Any = None,
           casting: str = "same_kind", make: Any = None) -> Any:
     """`ufunc(*inputs)` by the owner of the output; returns what `make` makes of the output's base and view.
 
@@ -108,7 +109,7 @@ def check_dtype(dtype: np.dtype[Any]) -> None:
         raise TypeError(f"structured dtype {dtype} is not supported: use one array per field")
 
 
-def _new_statement(ufunc: np.ufunc, descriptions: Sequence[Any], has_mask: bool, dtype: Any,
+def _new_statement(ufunc: AnyFunction, descriptions: Sequence[Any], has_mask: bool, dtype: Any,
                    casting: str) -> Statement:
     views, shape = _broadcast(descriptions)
     loop = _loop_dtypes(ufunc, descriptions, (None,) * ufunc.nout, has_mask, dtype, casting)
@@ -139,7 +140,7 @@ def _dtypes(descriptions: Sequence[Any]) -> tuple[np.dtype[Any] | None, ...]:
     return tuple(d[1] if isinstance(d, tuple) else None for d in descriptions)
 
 
-def _loop_dtypes(ufunc: np.ufunc, descriptions: Sequence[Any], outputs: Sequence[np.dtype[Any] | None],
+def _loop_dtypes(ufunc: AnyFunction, descriptions: Sequence[Any], outputs: Sequence[np.dtype[Any] | None],
                  has_mask: bool, dtype: Any, casting: str) -> tuple[np.dtype[Any], ...]:
     """The dtypes that NumPy would compute with, inputs (and the mask) first."""
     inputs = [d[1] if isinstance(d, tuple) else d for d in descriptions]
@@ -149,10 +150,12 @@ def _loop_dtypes(ufunc: np.ufunc, descriptions: Sequence[Any], outputs: Sequence
         if found not in (bool, np.dtype(bool)):
             raise TypeError(f"where= takes a boolean array, not one of dtype {found}")
         mask = [np.dtype(bool)]
-    options = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
+    options: dict[str, Any] = {}
+    if dtype is not None:
+        options["signature"] = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
     if len(inputs) != ufunc.nin:
         raise TypeError(f"{ufunc.__name__}() takes {ufunc.nin} inputs, {len(inputs)} were given")
-    resolved = ufunc.resolve_dtypes((*inputs, *outputs), casting=casting, **options)
+    resolved = ufunc.resolve_dtypes((*inputs, *outputs), casting=casting, **options)  # type: ignore[arg-type]
     return (*resolved[: ufunc.nin], *mask, *resolved[ufunc.nin:])
 
 
@@ -162,7 +165,7 @@ def _values(bases: Sequence[Any], statement: Statement) -> tuple[Base | NDArray[
                   for base, view, dtype in zip(bases, statement.operands, statement.loop_dtypes, strict=False)])
 
 
-def _apply_into(ufunc: np.ufunc, bases: list[Any], descriptions: list[Any], out: tuple[Any, ...], has_mask: bool,
+def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], out: tuple[Any, ...], has_mask: bool,
                 dtype: Any, casting: str, make: Any) -> Any:
     """The call with `out=`: straight into it where there is one output, else by way of new arrays."""
     for target in out:
@@ -251,7 +254,7 @@ def check_writable(view: View) -> None:
     ValueError
         As NumPy does.
     """
-    if view.stretched_dims:
+    if any(view.shape[d] > 1 for d in view.stretched_dims):
         raise ValueError(f"assignment destination is read-only: a view broadcast to shape {view.shape} repeats "
                          "elements; copy() it first")
 

@@ -61,10 +61,12 @@ class View:
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.shape)
 
     @functools.cached_property
     def size(self) -> int:
+        """The number of elements."""
         return math.prod(self.shape)
 
     @functools.cached_property

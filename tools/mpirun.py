@@ -1,6 +1,6 @@
 """Start a command on N processes with the MPI that mpi4py uses here, also as root and on too few cores.
 
-Usage: python tools/mpirun.py -n N COMMAND [ARGUMENT ...]
+Usage: python tools/mpirun.py -n N [--unbound] COMMAND [ARGUMENT ...]
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 
-def launcher(n: int) -> tuple[list[str], dict[str, str]]:
+def launcher(n: int, unbound: bool = False) -> tuple[list[str], dict[str, str]]:
     """The launcher's command line and environment for n processes: from this environment's `bin`, or the PATH."""
     beside = Path(sys.executable).parent / "mpiexec"
     program = str(beside) if beside.exists() else shutil.which("mpiexec") or shutil.which("mpirun")
@@ -27,6 +27,8 @@ def launcher(n: int) -> tuple[list[str], dict[str, str]]:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if n > cores:
             command += ["--map-by", ":OVERSUBSCRIBE"]
+        elif unbound:
+            command += ["--bind-to", "none"]
         elif n > 1:
             command += ["--map-by", f"slot:pe={cores // n}", "--bind-to", "core"]
     return command, environment
@@ -36,9 +38,10 @@ def main() -> None:
     """Replace this process by the launcher."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-n", type=int, required=True, help="number of processes")
+    parser.add_argument("--unbound", action="store_true", help="let every process run on all cores")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
-    command, environment = launcher(arguments.n)
+    command, environment = launcher(arguments.n, arguments.unbound)
     os.execvpe(command[0], [*command, *arguments.command], environment)
 
 

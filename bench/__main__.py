@@ -1,0 +1,93 @@
+"""Run all benchmarks: a table on the screen, a CSV with the machine described in `bench/results/`.
+
+Usage: python -m bench [NAME ...]
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import astuple, fields
+from pathlib import Path
+
+import numpy as np
+from tabulate import tabulate
+
+from bench.timing import Result
+
+ROOT = Path(__file__).parent.parent
+MPIRUN = ROOT / "tools" / "mpirun.py"
+
+BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
+    "kernels": [(1, [])],
+    "overhead": [(1, [])],
+    "plans": [(1, [])],
+    "movement": [(2, [])],
+    "products": [(2, ["--unbound"])],
+    "heat": [(1, []), (2, [])],
+}
+"""Per module, the runs: the number of processes of each, and options for the launcher.
+
+Unbound, so that NumPy, on one of two processes, can use the cores of both.
+"""
+
+TIMEOUT_SECONDS = 240
+
+
+def run(module: str, n_processes: int, options: list[str]) -> list[Result]:
+    """Run one benchmark in processes of its own."""
+    command = [sys.executable, "-m", f"bench.{module}"]
+    if n_processes > 1:
+        command = [sys.executable, str(MPIRUN), "-n", str(n_processes), *options, *command]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+    if done.returncode:
+        sys.exit(f"bench.{module} on {n_processes} process(es) failed:\n{done.stdout}{done.stderr}")
+    prefix = "RESULT "
+    return [Result(**json.loads(line[len(prefix):])) for line in done.stdout.splitlines() if line.startswith(prefix)]
+
+
+def machine() -> str:
+    """The processor, its cores, and the versions that matter."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        models = [line.split(":")[1].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
+        model = models[0] if models else model
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    return (f"{model}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}, "
+            f"NumPy {np.__version__}, {blas['name']} {blas['version']}, "
+            f"OPENBLAS_CORETYPE={os.environ.get('OPENBLAS_CORETYPE', 'by itself')}")
+
+
+def main() -> None:
+    """Run, print and store."""
+    names = sys.argv[1:] or list(BENCHMARKS)
+    results = []
+    for name in names:
+        for n_processes, options in BENCHMARKS[name]:
+            results += run(name, n_processes, options)
+    header = ["benchmark", "pgaspy", "unit", "rival", "rival's", "times faster", "goal", "reached"]
+    shown = {None: "", True: "yes", False: "NO"}
+    rows = [[r.name, f"{r.value:.4g}", r.unit, r.rival, "" if r.rival_value is None else f"{r.rival_value:.4g}",
+             "" if r.ratio is None else f"{r.ratio:.2f}", "" if r.goal is None else f"{r.goal:g}", shown[r.reached]]
+            for r in results]
+    print(machine())
+    print(tabulate(rows, header, disable_numparse=True))
+    folder = ROOT / "bench" / "results"
+    folder.mkdir(exist_ok=True)
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    path = folder / f"{now}.csv"
+    with path.open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["machine", *(f.name for f in fields(Result)), "reached"])
+        writer.writerows([machine(), *astuple(r), r.reached] for r in results)
+    print(f"stored in {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""The matrix product on 2 processes with 1 thread each, against NumPy's with 2 threads, in turns."""
+
+from __future__ import annotations
+
+from statistics import median
+from time import sleep
+
+import numpy as np
+import threadpoolctl
+from pgaspy.algorithms.summa import summa
+
+import pgaspy as pg
+from bench.timing import Result, in_turns, ratio, report
+
+N = 4000
+
+
+def alone(function: object) -> object:
+    """Call a function on rank 0; the others sleep until it is done, and leave their cores alone."""
+    def call() -> None:
+        if pg.RANK == 0:
+            function()  # type: ignore[operator]
+        done = pg.COMM.Ibarrier()
+        while not done.Test():
+            sleep(0.001)
+    return call
+
+
+def main() -> None:
+    """Measure."""
+    rng = pg.random.default_rng(1)
+    A, B, C = rng.random((N, N)), rng.random((N, N)), pg.zeros((N, N))
+    a, b = (X.gather(root=0) for X in (A, B))
+
+    def numpys() -> None:
+        with threadpoolctl.threadpool_limits(pg.SIZE):
+            np.matmul(a, b)
+
+    barrier = pg.COMM.Barrier
+    ours, by_summa, numpy_times = in_turns(lambda: A @ B, lambda: summa(A, B, C), alone(numpys),  # type: ignore[arg-type]
+                                           repeats=7, before=barrier)
+    gflop = 2 * N**3 / 1e9
+    results = [
+        Result(f"A @ B, n = {N}, 2 processes x 1 thread", gflop / median(ours), "GFLOP/s", "NumPy, 2 threads",
+               gflop / median(numpy_times), ratio(ours, numpy_times), 0.85),
+        Result(f"algorithms.summa, n = {N}, 2 processes x 1 thread", gflop / median(by_summa), "GFLOP/s",
+               "NumPy, 2 threads", gflop / median(numpy_times), ratio(by_summa, numpy_times), 0.85),
+    ]
+    if pg.RANK == 0:
+        report(results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Measuring side by side: on a noisy machine only the ratio of neighbours means something."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+__all__ = ["Result", "in_turns", "ratio", "report", "seconds_per_call"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One line of the table: what was measured, of us and of the rival, and the ratio that is asked for.
+
+    `ratio` is the rival's time over ours (above 1: we are faster), where there is a rival. `goal` is the least
+    ratio or, where there is none, the largest value that is wanted; None where the figure stands for itself.
+    """
+
+    name: str
+    value: float
+    unit: str
+    rival: str = ""
+    rival_value: float | None = None
+    ratio: float | None = None
+    goal: float | None = None
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the goal is reached; None without one."""
+        if self.goal is None:
+            return None
+        return self.ratio >= self.goal if self.ratio is not None else self.value <= self.goal
+
+
+def in_turns(*functions: Callable[[], Any], repeats: int = 9, before: Callable[[], Any] | None = None) -> list[
+        list[float]]:
+    """The seconds that each function takes, called in turns, after one call of each that is not counted.
+
+    `before` is called before each of them, unmeasured: a barrier, for instance.
+    """
+    times: list[list[float]] = [[] for _ in functions]
+    for round_ in range(repeats + 1):
+        for function, record in zip(functions, times, strict=True):
+            if before is not None:
+                before()
+            start = perf_counter()
+            function()
+            if round_:
+                record.append(perf_counter() - start)
+    return times
+
+
+def ratio(ours: list[float], rivals: list[float]) -> float:
+    """The median over the turns of the rival's time over ours."""
+    return median(r / o for o, r in zip(ours, rivals, strict=True))
+
+
+def seconds_per_call(function: Callable[[], Any], n: int = 2000, repeats: int = 7) -> float:
+    """The median over the repeats of the mean time of n calls."""
+    function()
+    means = []
+    for _ in range(repeats):
+        start = perf_counter()
+        for _ in range(n):
+            function()
+        means.append((perf_counter() - start) / n)
+    return median(means)
+
+
+def report(results: list[Result]) -> None:
+    """Hand results to the program that makes the table, as lines of JSON."""
+    for result in results:
+        print("RESULT " + json.dumps(asdict(result)), flush=True)
