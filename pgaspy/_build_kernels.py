@@ -79,10 +79,3 @@ ffibuilder.set_source(
     ],
     extra_link_args=["-fopenmp"],
 )
-
-if __name__ == "__main__":
-    import shutil
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as directory:
-        shutil.copy(ffibuilder.compile(tmpdir=directory, verbose=True), HERE)

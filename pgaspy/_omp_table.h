@@ -6,6 +6,7 @@
  *
  *   UNARY  (class, name, expression)   x -> x for each type x of the class
  *   BINARY (class, name, expression)   xx -> x
+ *   SELECT (class, name, expression)   ?xx -> x, the bool being `condition`
  *   TEST1  (class, name, expression)   x -> ?
  *   TEST2  (class, name, expression)   xx -> ?
  *   MATHS1, MATHS2                     as UNARY and BINARY, for expressions that call libm
@@ -51,6 +52,7 @@ UNARY(FLOATS, rint, rint(a))
 UNARY(FLOATS, conjugate, a)
 UNARY(COMPLEXES, conjugate, conj(a))
 
+SELECT(ALL, where, condition ? a : b)
 BINARY(BITS, maximum, a >= b ? a : b)
 BINARY(BITS, minimum, a <= b ? a : b)
 BINARY(FLOATS, maximum, a >= b || a != a ? a : b)

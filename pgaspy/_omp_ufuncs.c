@@ -13,7 +13,7 @@
 #include "_omp_math.h"
 
 #define MAX_DIMS 33         /* NumPy's 32 of old, and one that tiling adds */
-#define MAX_OPERANDS 3
+#define MAX_OPERANDS 4
 #define GRAIN 32768         /* the least work, in additions, that is worth a parallel region */
 #define BLOCK 16            /* elements that maths functions and random numbers take at a time */
 
@@ -283,6 +283,7 @@ static void for_each(loop_fn *loop, geometry *g, int cost)
 
 #define UNARY(class, name, ...)  class(UNARY_ROW, name, __VA_ARGS__)
 #define BINARY(class, name, ...) class(BINARY_ROW, name, __VA_ARGS__)
+#define SELECT(class, name, ...) class(SELECT_ROW, name, __VA_ARGS__)
 #define TEST1(class, name, ...)  class(TEST1_ROW, name, __VA_ARGS__)
 #define TEST2(class, name, ...)  class(TEST2_ROW, name, __VA_ARGS__)
 #define MATHS1(class, name, ...) class(MATHS1_ROW, name, __VA_ARGS__)
@@ -290,6 +291,7 @@ static void for_each(loop_fn *loop, geometry *g, int cost)
 
 #define UNARY_ROW(A, name, ...)  LOOP1(A, A, name, __VA_ARGS__)
 #define BINARY_ROW(A, name, ...) LOOP2(A, A, name, __VA_ARGS__)
+#define SELECT_ROW(A, name, ...) LOOP3(A, name, __VA_ARGS__)
 #define TEST1_ROW(A, name, ...)  LOOP1(A, t, name, __VA_ARGS__)
 #define TEST2_ROW(A, name, ...)  LOOP2(A, t, name, __VA_ARGS__)
 #define MATHS1_ROW(A, name, ...) BLOCKS1(A, A, name, __VA_ARGS__)
@@ -351,6 +353,23 @@ static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
         FOR2(A, R, x + i * xs, y + i * ys, rs, __VA_ARGS__) \
 }
 
+#define FOR3(A, cs, as, bs, rs, ...) \
+    SIMD_FOR(i, n) { \
+        const T_t condition = *(const T_t *)(p[0] + i * (cs)); \
+        const T_##A a = *(const T_##A *)(p[1] + i * (as)), b = *(const T_##A *)(p[2] + i * (bs)); \
+        *(T_##A *)(p[3] + i * (rs)) = (__VA_ARGS__); \
+    }
+
+#define LOOP3(A, name, ...) \
+static void name##_##A(int64_t n, char *const p[], const int64_t s[]) \
+{ \
+    const int64_t c = sizeof(T_##A); \
+    if (s[0] == sizeof(T_t) && s[1] == c && s[2] == c && s[3] == c) \
+        FOR3(A, sizeof(T_t), c, c, c, __VA_ARGS__) \
+    else \
+        FOR3(A, s[0], s[1], s[2], s[3], __VA_ARGS__) \
+}
+
 /*
  * Maths functions see full blocks only: strided elements are gathered, a tail is filled up with
  * copies of its first element. Every element thus goes through the same vector code, and its result
@@ -400,12 +419,14 @@ static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
 
 #undef LOOP1
 #undef LOOP2
+#undef LOOP3
 #undef BLOCKS1
 #undef BLOCKS2
 #define CHEAP 1
 #define MATHS 16            /* the cost of a maths function, in additions */
 #define LOOP1(A, R, name, ...)   {#name " " CHAR_##A "->" CHAR_##R, name##_##A##R, 1, CHEAP},
 #define LOOP2(A, R, name, ...)   {#name " " CHAR_##A CHAR_##A "->" CHAR_##R, name##_##A##R, 2, CHEAP},
+#define LOOP3(A, name, ...)      {#name " ?" CHAR_##A CHAR_##A "->" CHAR_##A, name##_##A, 3, CHEAP},
 #define BLOCKS1(A, R, name, ...) {#name " " CHAR_##A "->" CHAR_##R, name##_##A##R, 1, MATHS},
 #define BLOCKS2(A, R, name, ...) {#name " " CHAR_##A CHAR_##A "->" CHAR_##R, name##_##A##R, 2, MATHS},
 
@@ -430,7 +451,7 @@ static void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_
 {
     geometry g;
     describe(&g, ndim, shape, elementwise_rows[row].n_inputs + 1, addresses,
-             (const int64_t *const[]){strides, strides + ndim, strides + 2 * ndim});
+             (const int64_t *const[]){strides, strides + ndim, strides + 2 * ndim, strides + 3 * ndim});
     if (count(&g, ndim) > 0)
         for_each(elementwise_rows[row].loop, &g, elementwise_rows[row].cost);
 }

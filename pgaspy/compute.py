@@ -237,8 +237,8 @@ def _kernel_row(statement: Statement) -> int | None:
             return None
     types = "".join(d.char for d in loop[:n_inputs])
     name = "copy" if statement.function is None else getattr(statement.function, "__name__", "")
-    if statement.function is not None and getattr(np, name, None) is not statement.function:
-        return None
+    if isinstance(statement.function, np.ufunc) and getattr(np, name, None) is not statement.function:
+        return None  # another library's, of the same name
     return kernels.lookup(name, f"{types}->{loop[n_inputs].char}")
 
 

@@ -17,7 +17,7 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 from mpi4py import MPI
@@ -170,7 +170,7 @@ def _on_first_rank(function: Callable[[], T]) -> T:
     result, failure = job.communicator.bcast((result, failure))
     if failure is not None:
         raise failure
-    return result  # type: ignore[return-value]
+    return result
 
 
 def _read_header(path: str) -> _Header:
@@ -181,12 +181,10 @@ def _read_header(path: str) -> _Header:
             remedy = ": it is an .npz archive; numpy.load it, and pass its arrays to array()" if is_zip else ""
             raise ValueError(f"{path} is not an .npy file, it begins with {start!r}{remedy}")
         file.seek(0)
-        version = npy.read_magic(file)
-        if version not in ((1, 0), (2, 0), (3, 0)):
-            raise ValueError(f"{path} is in version {version} of the .npy format: 1.0, 2.0 and 3.0 can be read")
-        # 3.0 is 2.0 in UTF-8, which only the names of a structured dtype's fields need
-        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, fortran_order, dtype = read(file)
+        try:
+            shape, fortran_order, dtype = _read_fields(file)
+        except ValueError as error:
+            raise ValueError(f"{path} has no valid .npy header: {error}") from None
         header = _Header(shape, fortran_order, dtype, file.tell())
         nbytes_file = os.fstat(file.fileno()).st_size
     if dtype.hasobject:
@@ -200,6 +198,16 @@ def _read_header(path: str) -> _Header:
         raise ValueError(f"{path} is cut short: its header (shape {shape}, dtype {dtype}) says {nbytes} bytes, "
                          f"the file has {nbytes_file}")
     return header
+
+
+def _read_fields(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """The shape, whether the order is Fortran's, and the dtype, from a header."""
+    version = npy.read_magic(file)
+    if version == (1, 0):
+        return npy.read_array_header_1_0(file)
+    if version in ((2, 0), (3, 0)):  # 3.0 is 2.0 in UTF-8, which only the names of a structured dtype's fields need
+        return npy.read_array_header_2_0(file)
+    raise ValueError(f"it is in version {version} of the format; 1.0, 2.0 and 3.0 can be read")
 
 
 def _create(path: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> _NewFile:

@@ -28,6 +28,7 @@ class Function:
         return tuple(np.dtype(d) for d in self._resolve(*dtypes[: self.nin]))
 
     def __call__(self, *inputs: NDArray[Any], out: tuple[NDArray[Any], ...], **_: Any) -> None:
+        """Compute into `out`."""
         self._compute(*inputs, out[0])
 
 
