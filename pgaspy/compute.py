@@ -90,7 +90,7 @@ class _RemoteOperand:
             return [storage_bytes(temporary)]
         fetch, job = self._fetch, world()
         buffers = [memory.allocate(nbytes)[:nbytes] for nbytes in fetch.receive_nbytes]
-        receives, sends, packed = fetch.start(base, job.communicator, job.next_tag(), buffers)
+        receives, sends, packed = fetch.start(base, job.communicator, job.tag, buffers)
         for _ in completed(receives, fetch.receive_owners):
             pass
         MPI.Request.Waitall(sends)

@@ -20,7 +20,8 @@ from typing import Any
 
 from pgaspy.blockmath import ceil_div, clipped, near_square_grid
 
-__all__ = ["BlockDim", "CyclicDim", "Dim", "Distribution", "Layout", "default_layout", "one_process", "replicated"]
+__all__ = ["BlockDim", "CyclicDim", "Dim", "Distribution", "Layout", "default_layout", "one_process", "replicated",
+           "without_dims"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,10 +282,7 @@ class Layout:
 
     def rank_from_coords(self, coords: Sequence[int]) -> int:
         """The rank at a place in the grid."""
-        rank = 0
-        for n, coord in zip(self.grid, coords, strict=True):
-            rank = rank * n + coord
-        return rank
+        return rank_from_coords(self.grid, coords)
 
     def dim_coord(self, d: int, coords: Sequence[int]) -> int:
         """The coordinate that decides what a process holds of dimension `d`."""
@@ -337,6 +335,22 @@ def coords_from_rank(grid: Sequence[int], rank: int) -> tuple[int, ...]:
         rank, coord = divmod(rank, n)
         coords.append(coord)
     return tuple(reversed(coords))
+
+
+def rank_from_coords(grid: Sequence[int], coords: Sequence[int]) -> int:
+    """The rank at a place in a row-major grid."""
+    rank = 0
+    for n, coord in zip(grid, coords, strict=True):
+        rank = rank * n + coord
+    return rank
+
+
+@functools.lru_cache(maxsize=4096)
+def without_dims(layout: Layout, dims: tuple[int, ...]) -> Layout:
+    """The layout of the other dimensions, replicated along the axes of these."""
+    if not dims:
+        return layout
+    return Layout(layout.grid, [dim for d, dim in enumerate(layout.dims) if d not in dims], layout.pins)
 
 
 def replicated(shape: Sequence[int], n_procs: int) -> Layout:

@@ -19,7 +19,7 @@ from scipy.linalg import get_blas_funcs
 from pgaspy.base import Base
 from pgaspy.defaults import default_for
 from pgaspy.global_assign import copied
-from pgaspy.layout import BlockDim, Layout, replicated, whole_dim
+from pgaspy.layout import BlockDim, Layout, replicated, whole_dim, without_dims
 from pgaspy.operations import Access, LocalCall, Reduce
 from pgaspy.procgrid import world
 from pgaspy.runtime import record
@@ -111,7 +111,7 @@ def _matrix_vector(a: Access, x: Access, dtype: np.dtype[Any]) -> Access:
     assert layout is not None
     last = a.view.ndim - 1
     x = copied(x.base, x.view, Layout(layout.grid, [layout.dims[last]], layout.pins))
-    target_layout = Layout(layout.grid, layout.dims[:last], layout.pins)
+    target_layout = without_dims(layout, (last,))
     target = Access(Base(target_layout, dtype), whole(target_layout))
     record(Reduce(target, a, (last,), _Product(dtype), (x,)))
     if last == 0 and not target_layout.is_replicated:

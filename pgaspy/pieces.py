@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.layout import Dim, Layout, whole_dim
+from pgaspy.layout import Dim, Layout, whole_dim, without_dims
 from pgaspy.plan import TransferPlan, fixed_offset, plan_transfer, strides_from_shape
 from pgaspy.segments import Segments, local_slice, segments
 from pgaspy.view import Section, View, whole
@@ -96,7 +96,7 @@ def plan_pieces(out: View, operands: tuple[View, ...], copied: tuple[bool, ...],
     plans = []
     cut_dims: list[list[_Cuts]] = []
     for view, copy in zip(operands, copied, strict=True):
-        target = whole(_without_dims(layout, view.stretched_dims))
+        target = whole(without_dims(layout, view.stretched_dims))
         source = view.unstretched if view.stretched_dims else view
         transfer = plan_transfer(target, source, rank)
         cuts = None
@@ -109,12 +109,6 @@ def plan_pieces(out: View, operands: tuple[View, ...], copied: tuple[bool, ...],
     if not size:
         return PiecePlan(tuple(plans), ())
     return PiecePlan(tuple(plans), tuple(_pieces(out, operands, plans, cut_dims, rank)))
-
-
-def _without_dims(layout: Layout, dims: Sequence[int]) -> Layout:
-    """The layout of the other dimensions, replicated along the axes of these."""
-    return layout if not dims else Layout(
-        layout.grid, [dim for d, dim in enumerate(layout.dims) if d not in dims], layout.pins)
 
 
 class _Cuts(NamedTuple):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pgaspy import endings, threads
-from pgaspy.layout import coords_from_rank
+from pgaspy.layout import coords_from_rank, rank_from_coords
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -57,9 +58,9 @@ class World:
             raise RuntimeError("this job is simulated: it plans operations, but cannot communicate")
         return self.comm
 
-    def next_tag(self) -> int:
-        """The tag of the next operation; every process numbers the collective operations alike."""
-        self.n_operations += 1
+    @property
+    def tag(self) -> int:
+        """The tag of the current operation's messages: every process executes the same operations in the same order."""
         return self.n_operations % 32768  # MPI guarantees tags up to 32767
 
 
@@ -81,16 +82,20 @@ class ProcGrid:
 
     @functools.cache  # noqa: B019  (a grid lives as long as its world)
     def comm(self, axes: tuple[int, ...]) -> MPI.Intracomm:
-        """The communicator of the processes along `axes` through this place, in row-major order. Collective, once."""
+        """The communicator of the processes along `axes` through this place, in row-major order.
+
+        Made when it is first asked for, which is collective over these processes alone: an array may lie on one row
+        of the grid only.
+        """
+        everybody = self._world.communicator
         if len(axes) == len(self.shape):
-            return self._world.communicator
-        color = key = 0
-        for axis, (n, coord) in enumerate(zip(self.shape, self.coords, strict=True)):
-            if axis in axes:
-                key = key * n + coord
-            else:
-                color = color * n + coord
-        return self._world.communicator.Split(color, key)  # type: ignore[return-value]  # an Intracomm's is one
+            return everybody
+        along = [range(n) if axis in axes else (coord,)
+                 for axis, (n, coord) in enumerate(zip(self.shape, self.coords, strict=True))]
+        group = everybody.group.Incl([rank_from_coords(self.shape, place) for place in itertools.product(*along)])
+        comm = everybody.Create_group(group)
+        group.Free()
+        return comm
 
     def __repr__(self) -> str:
         return f"ProcGrid(shape={self.shape}, coords={self.coords})"

@@ -23,7 +23,7 @@ from pgaspy import kernels, ufuncs
 from pgaspy.base import Base
 from pgaspy.functions import REAL
 from pgaspy.global_assign import copied
-from pgaspy.layout import Layout, replicated
+from pgaspy.layout import replicated, without_dims
 from pgaspy.operations import Access, Reduce, Reduction
 from pgaspy.procgrid import world
 from pgaspy.runtime import record
@@ -180,11 +180,10 @@ def _reduced(base: Base, view: View, axes: tuple[int, ...], reduction: Reduction
         base, view = copied(base, view)
     layout = view.own_layout
     assert layout is not None
-    kept = [dim for d, dim in enumerate(layout.dims) if d not in axes]
-    target_layout = Layout(layout.grid, kept, layout.pins)
+    target_layout = without_dims(layout, axes)
     target = Access(Base(target_layout, dtype), whole(target_layout))
     record(Reduce(target, Access(base, view), axes, reduction))
-    if not kept and not target_layout.is_replicated:
+    if not target_layout.dims and not target_layout.is_replicated:
         return copied(*target, replicated((), world().size))
     return target
 

@@ -27,6 +27,7 @@ Executor = Callable[[Operation], None]
 
 def execute(operation: Operation) -> None:
     """Execute one operation, here and now."""
+    world().n_operations += 1
     _EXECUTE[type(operation)](operation)
 
 
@@ -110,16 +111,16 @@ def _reduce(operation: Reduce) -> None:
     layout = view.own_layout
     assert layout is not None
     job = world()
-    coords = layout.coords_from_rank(job.rank)
-    if not layout.holds(coords):
+    axes = tuple(sorted(axis for d in operation.axes if (axis := layout.dims[d].axis) is not None))
+    group = job.grid(layout.grid).comm(axes) if axes else None  # made by all processes, also those that hold nothing
+    if not layout.holds(layout.coords_from_rank(job.rank)):
         return
     local = local_view(source, view)
     indices = functools.partial(local_indices, view, rank=job.rank)
     operands = [local_view(*operand) for operand in operation.operands]
     partial = reduction.partial(local, operation.axes, indices, operands)
-    axes = tuple(sorted(axis for d in operation.axes if (axis := layout.dims[d].axis) is not None))
-    if axes:
-        partial = reduce_partials(partial, reduction.combine, layout.grid, axes)
+    if group is not None and group.size > 1:
+        partial = reduce_partials(partial, reduction.combine, group)
     target.local[...] = reduction.result(partial).reshape(target.local.shape)
 
 

@@ -28,6 +28,9 @@ __all__ = ["Fetch", "Transfer", "completed", "prepare_transfer", "reduce_partial
 MAX_MESSAGE_BYTES = 1 << 30
 """Below MPI's limit of 2**31 elements, and so of bytes."""
 
+MAX_GATHERED_PARTIALS = 32
+"""Up to so many processes, small partial results are gathered by all and combined by each: one latency, not two."""
+
 Bytes = memory.Bytes
 
 
@@ -135,7 +138,7 @@ class Transfer:
     def run(self, dst: Base, src: Base) -> None:
         """Collective, in so far as the plans of the processes are."""
         job = world()
-        tag = job.next_tag()
+        tag = job.tag
         if self._broadcast is not None:
             self._broadcast.run(dst, src, self._fetch, job, tag)
             return
@@ -226,6 +229,7 @@ class _Broadcasts:
     def run(self, dst: Base, src: Base, fetch: Fetch, job: World, tag: int) -> None:
         _, wire, _ = self._dtypes
         comm = job.communicator
+        group = job.grid(self._grid).comm(self._axes)  # made by all processes, also those outside the target
         total = sum(self._nbytes)
         at = self._in_place_at
         stage = storage_bytes(dst)[at : at + total] if at is not None else memory.allocate(total)[:total]
@@ -235,7 +239,6 @@ class _Broadcasts:
             self._pack_own(src, own_slot)
         MPI.Request.Waitall(receives)
         if self._broadcasts:
-            group = job.grid(self._grid).comm(self._axes)
             self._hand_out(group, stage)
             if at is None:
                 self._unpack_all(dst, stage)
@@ -353,15 +356,21 @@ def _parts(buffer: Bytes) -> list[Bytes]:
 
 
 def reduce_partials(partial: NDArray[Any], combine: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]],
-                    grid: tuple[int, ...], axes: tuple[int, ...]) -> NDArray[Any]:
-    """The partial results of the processes along `axes` of a grid, combined in the order of their ranks.
+                    group: MPI.Intracomm) -> NDArray[Any]:
+    """The partial results of the processes of a group, combined in the order of their ranks. Collective over it.
 
-    `combine(lower, higher)` joins two flat arrays of partial results. Every process gets the same bits. Collective
-    over the group.
+    `combine(lower, higher)` joins two flat arrays of partial results. Every process gets the same bits.
     """
-    comm = world().grid(grid).comm(axes)
-    if comm.size == 1:
-        return partial
+    if group.size <= MAX_GATHERED_PARTIALS and partial.nbytes * group.size <= memory.REUSED_FROM_BYTES:
+        gathered = np.empty((group.size, partial.size), partial.dtype)
+        group.Allgather(np.ascontiguousarray(partial).reshape(-1).view(np.uint8), gathered.view(np.uint8))
+        return functools.reduce(combine, gathered).reshape(partial.shape)
+    return _reduce_by_tree(partial, combine, group)
+
+
+def _reduce_by_tree(partial: NDArray[Any], combine: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]],
+                    group: MPI.Intracomm) -> NDArray[Any]:
+    """Combine by MPI's own tree, which keeps the order of an operation that does not commute."""
     dtype = partial.dtype
 
     def join(lower: Any, higher: Any, _: MPI.Datatype) -> None:
@@ -376,9 +385,9 @@ def reduce_partials(partial: NDArray[Any], combine: Callable[[NDArray[Any], NDAr
     try:
         for start in range(0, flat.size, n_elements):
             part = flat[start : start + n_elements].view(np.uint8)
-            comm.Reduce(MPI.IN_PLACE if comm.rank == 0 else [part, part.size // dtype.itemsize, element],
-                        [part, part.size // dtype.itemsize, element] if comm.rank == 0 else None, operation)
-            comm.Bcast(part, 0)
+            group.Reduce(MPI.IN_PLACE if group.rank == 0 else [part, part.size // dtype.itemsize, element],
+                        [part, part.size // dtype.itemsize, element] if group.rank == 0 else None, operation)
+            group.Bcast(part, 0)
     finally:
         operation.Free()
         element.Free()

@@ -29,7 +29,7 @@ def launcher(n: int, unbound: bool = False) -> tuple[list[str], dict[str, str]]:
             command += ["--map-by", ":OVERSUBSCRIBE"]
         elif unbound:
             command += ["--bind-to", "none"]
-        elif n > 1:
+        else:  # by itself, Open MPI binds one or two processes to one core each
             command += ["--map-by", f"slot:pe={cores // n}", "--bind-to", "core"]
     return command, environment
 
