@@ -20,7 +20,9 @@ RUN := $(BIN)/python tools/mpirun.py
 demo: $(READY)
 	@mkdir -p demo
 	$(RUN) -n $(N) $(BIN)/python -m pgaspy.algorithms.summa 2000
-	$(RUN) -n $(N) $(BIN)/python -m pgaspy.algorithms.heat --terrain topobathy --picture demo/heat.png -o demo/heat.npy
+	$(RUN) -n $(N) $(BIN)/python -m pgaspy.algorithms.lu 2000
+	$(RUN) -n $(N) $(BIN)/python -m pgaspy.algorithms.heat --terrain jacksboro --refine 2 --max-sweeps 300 \
+		--picture demo/heat.png -o demo/heat.npy
 
 test: $(READY)
 	$(BIN)/python tools/test.py

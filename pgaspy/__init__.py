@@ -10,20 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as _np
 
-from pgaspy import random
-from pgaspy.array import GlobalArray
+# `x as x` makes a name public to type checkers
+from pgaspy import random as random
+from pgaspy.array import GlobalArray as GlobalArray
 from pgaspy.creation import *
 from pgaspy.defaults import blocksize as _blocksize
-from pgaspy.defaults import datalayout
-from pgaspy.explaining import Explanation, explain
-from pgaspy.files import load, save
+from pgaspy.defaults import datalayout as datalayout
+from pgaspy.explaining import Explanation as Explanation
+from pgaspy.explaining import explain as explain
+from pgaspy.files import load as load
+from pgaspy.files import save as save
 from pgaspy.kernels import get_threads as _get_threads
-from pgaspy.layout import Distribution, Layout
+from pgaspy.layout import Distribution as Distribution
+from pgaspy.layout import Layout as Layout
 from pgaspy.manipulation import *
-from pgaspy.movement import align, replicate
-from pgaspy.procgrid import init
+from pgaspy.movement import align as align
+from pgaspy.movement import replicate as replicate
+from pgaspy.procgrid import init as init
 from pgaspy.procgrid import world as _world
-from pgaspy.runtime import sync
+from pgaspy.runtime import sync as sync
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -276,13 +276,18 @@ class GlobalArray:
         return global_assign.item(one._base, one._view)
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._scalar())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._scalar())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._scalar())
+
+    def _scalar(self) -> Any:
+        if self.ndim:
+            raise TypeError(f"only 0-dimensional arrays can be converted to Python scalars, not one of shape {self.shape}")
+        return self.item()
 
     def __index__(self) -> int:
         if self.ndim or self.dtype.kind not in "iu":
@@ -387,9 +392,9 @@ class GlobalArray:
 
     def clip(self, min: Any = None, max: Any = None, out: GlobalArray | None = None) -> GlobalArray:
         """The elements, limited to [min, max]. Collective."""
-        if min is None and max is None:
-            raise ValueError("One of max or min must be given")
         target = () if out is None else (out,)
+        if min is None and max is None:
+            return ufuncs.apply(np.positive, (self,), target, make=GlobalArray)
         result: Any = self
         if min is not None:
             result = ufuncs.apply(np.maximum, (result, min), target, make=GlobalArray)

@@ -36,8 +36,9 @@ def near_square_grid(n_procs: int, n_axes: int) -> tuple[int, ...]:
         return (n_procs,)
     root = round(n_procs ** (1 / n_axes))
     lower = root if root**n_axes >= n_procs else root + 1
-    first = next(d for d in range(lower, n_procs + 1) if n_procs % d == 0)
-    return (first, *near_square_grid(n_procs // first, n_axes - 1))
+    candidates = ((d, *near_square_grid(n_procs // d, n_axes - 1)) for d in range(lower, n_procs + 1)
+                  if n_procs % d == 0)
+    return next(grid for grid in candidates if grid[1] <= grid[0])
 
 
 def solve_congruence(a: int, modulus: int) -> tuple[int, int, int]:

@@ -144,7 +144,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     """Evenly spaced values in [start, stop), as NumPy's arange computes them. Collective."""
     if stop is None:
         start, stop = 0, start
-    dtype = np.dtype(dtype) if dtype is not None else np.arange(start, start, step).dtype
+    dtype = np.dtype(dtype) if dtype is not None else np.arange(start * 0, stop * 0, step).dtype
     if step == 0:
         raise ZeroDivisionError("arange: the step is zero")
     n = max(math.ceil((stop - start) / step), 0)

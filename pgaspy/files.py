@@ -73,20 +73,10 @@ def load(file: str | os.PathLike[str], *, layout: AnyLayout = None, onenode: int
     path = os.fsdecode(file)
     header = _on_first_rank(lambda: _read_header(path))
     base = Base(layout_for(header.shape, layout, onenode), header.dtype.newbyteorder("="))
-    is_swapped = base.dtype != header.dtype
-    in_file = base.local.T if header.fortran_order else base.local  # dimensions in the order of the file
-
-    def read(together: MPI.File, slab: Slab | None) -> None:
-        target = _NOTHING if slab is None else _section(in_file, slab)
-        data = target if target.flags.c_contiguous else np.empty(target.shape, target.dtype)
-        _check_count(together.Read_all, data)
-        if data is not target:
-            target[...] = data
-        if is_swapped:
-            target.byteswap(inplace=True)
-
-    part = _Part(base.layout, world().rank, base.dtype.itemsize, header.fortran_order)
-    _exchange(path, path, MPI.MODE_RDONLY, header.nbytes, part, read)
+    part = _Part(base.layout, base.local, header.fortran_order)
+    _exchange(MPI.MODE_RDONLY, path, path, header.nbytes, part)
+    if base.dtype != header.dtype:
+        base.local.byteswap(inplace=True)
     return GlobalArray(base, whole(base.layout))
 
 
@@ -115,8 +105,9 @@ def save(file: str | os.PathLike[str], array: Any) -> None:
     if array._view.own_layout is None:
         array = array.copy()
     new = _on_first_rank(lambda: _create(path, array.shape, array.dtype, array.nbytes))
+    part = _Part(array.layout, array.local(), is_writer=_is_writer(array.layout))
     try:
-        _write_elements(new, array)
+        _exchange(MPI.MODE_WRONLY, new.path, new.destination, new.nbytes_header, part)
     except BaseException:
         if world().rank == 0:
             Path(new.path).unlink(missing_ok=True)
@@ -124,19 +115,9 @@ def save(file: str | os.PathLike[str], array: Any) -> None:
     _on_first_rank(lambda: _finish(new, array.nbytes))
 
 
-def _write_elements(new: _NewFile, array: GlobalArray) -> None:
-    local, layout = array.local(), array.layout
-
-    def write(together: MPI.File, slab: Slab | None) -> None:
-        _check_count(together.Write_all, _NOTHING if slab is None else np.ascontiguousarray(_section(local, slab)))
-
-    part = _Part(layout, world().rank, array.itemsize, is_writer=_writes(layout, world().rank))
-    _exchange(new.path, new.destination, MPI.MODE_WRONLY, new.nbytes_header, part, write)
-
-
-def _writes(layout: Layout, rank: int) -> bool:
+def _is_writer(layout: Layout) -> bool:
     """Whether this process writes its part: of the replicas, the first one does."""
-    coords = layout.coords_from_rank(rank)
+    coords = layout.coords_from_rank(world().rank)
     return all(coords[axis] == 0 for axis in layout.replica_axes)
 
 
@@ -270,25 +251,23 @@ def _finish(new: _NewFile, nbytes: int) -> None:
 class _Part:
     """What one process holds of an array in a file: per dimension of the file, runs of global indices.
 
-    `shape` is that of the local part, with dimensions in the order of the file; all zero for a process that neither
-    reads nor writes.
+    `local` is the local part, here with its dimensions in the order of the file, which is the reverse of the array's
+    for a file in Fortran order.
     """
 
-    def __init__(self, layout: Layout, rank: int, itemsize: int, is_reversed: bool = False,
-                 is_writer: bool = True) -> None:
+    def __init__(self, layout: Layout, local: NDArray[Any], is_reversed: bool = False, is_writer: bool = True) -> None:
         order = range(layout.ndim)[::-1] if is_reversed else range(layout.ndim)
-        coords = layout.coords_from_rank(rank)
-        local = layout.local_shape(rank)
-        self.itemsize = itemsize
-        self.nbytes_file = math.prod(layout.shape) * itemsize
-        self._n_elements = math.prod(local) if is_writer and layout.holds(coords) else 0
-        self.shape = tuple(local[d] for d in order)
-        self._strides = strides_from_shape([layout.shape[d] for d in order], itemsize)
-        self._runs = [_global_runs(layout, d, coords) for d in order] if self._n_elements else []
+        coords = layout.coords_from_rank(world().rank)
+        self._is_empty = local.size == 0 or not is_writer or not layout.holds(coords)
+        self.local = local if self._is_empty else local.transpose(order)
+        self.itemsize = local.dtype.itemsize
+        self.nbytes_file = math.prod(layout.shape) * self.itemsize
+        self._strides = strides_from_shape([layout.shape[d] for d in order], self.itemsize)
+        self._runs = [] if self._is_empty else [_global_runs(layout, d, coords) for d in order]
 
     def slabs(self, max_elements: int) -> list[Slab]:
         """The local part, cut into sections that are contiguous in it, in its order."""
-        return list(_slabs(self.shape, max(max_elements, 1))) if self._n_elements else []
+        return [] if self._is_empty else list(_slabs(self.local.shape, max(max_elements, 1)))
 
     def file_type(self, element: MPI.Datatype, slab: Slab) -> MPI.Datatype:
         """Where the elements of a slab lie in the file, after the header."""
@@ -322,11 +301,6 @@ def _slabs(shape: Sequence[int], max_elements: int) -> Iterator[Slab]:
             yield (slice(i, i + 1), *rest)
 
 
-def _section(local: NDArray[Any], slab: Slab) -> NDArray[Any]:
-    index: Any = (*slab, ...)  # with an Ellipsis, a view also of a 0-d array
-    return local[index]
-
-
 def _cut(runs: Indices, start: int, stop: int) -> Indices:
     """The runs of the local indices start, ..., stop - 1."""
     first = np.clip(start - runs[:, OWN_START], 0, runs[:, LENGTH])
@@ -354,9 +328,8 @@ def _placed(inner: MPI.Datatype, runs: Indices, stride: int) -> MPI.Datatype:
     return placed
 
 
-def _exchange(path: str, name: str, mode: int, nbytes_header: int, part: _Part,
-              move: Callable[[MPI.File, Slab | None], None]) -> None:
-    """Read or write the local parts: `move` is called for each slab, with the file set to its elements. Collective.
+def _exchange(mode: int, path: str, name: str, nbytes_header: int, part: _Part) -> None:
+    """Read (`MODE_RDONLY`) or write the local parts. Collective.
 
     Errors call the file `name`. Processes with fewer slabs than others, and those that failed, take part in the
     remaining calls with nothing.
@@ -372,13 +345,20 @@ def _exchange(path: str, name: str, mode: int, nbytes_header: int, part: _Part,
         file = MPI.File.Open(comm, path, mode)
     failures.raise_together(comm, name)  # a process that did open it cannot close it alone
     for slab in itertools.islice(itertools.chain(slabs, itertools.repeat(None)), n_calls):
-        slab = None if failures.first is not None else slab
-        kind = element.Dup().Commit() if slab is None else part.file_type(element, slab)
+        section, data, kind = _NOTHING, _NOTHING, element
+        if slab is not None and failures.first is None:
+            with failures:
+                section = _section(part.local, slab)
+                data = section if section.flags.c_contiguous else section.copy(order="C")
+                kind = part.file_type(element, slab)
         with failures:
             file.Set_view(nbytes_header, element, kind)
         with failures:
-            move(file, slab)
-        kind.Free()
+            _move(file.Read_all if mode == MPI.MODE_RDONLY else file.Write_all, data)
+        if mode == MPI.MODE_RDONLY and data is not section:
+            section[...] = data
+        if kind is not element:
+            kind.Free()
     element.Free()
     with failures:
         file.Close()
@@ -388,11 +368,15 @@ def _exchange(path: str, name: str, mode: int, nbytes_header: int, part: _Part,
 _NOTHING: NDArray[Any] = np.empty(0, np.uint8)
 
 
-def _check_count(call: Callable[..., None], data: NDArray[Any]) -> None:
-    """Read or write a contiguous array, and raise OSError if the file took or gave less."""
-    raw = np.ndarray((data.nbytes,), np.uint8, data)
+def _section(local: NDArray[Any], slab: Slab) -> NDArray[Any]:
+    index: Any = (*slab, ...)  # with an Ellipsis, a view also of a 0-d array
+    return local[index]
+
+
+def _move(call: Callable[..., None], data: NDArray[Any]) -> None:
+    """Read or write a contiguous array, and raise OSError if the file gave or took less."""
     status = MPI.Status()
-    call([raw, MPI.BYTE], status)
+    call([np.ndarray((data.nbytes,), np.uint8, data), MPI.BYTE], status)
     moved = status.Get_elements(MPI.BYTE)
     if moved != data.nbytes:
         raise OSError(errno.EIO, f"{moved} of {data.nbytes} bytes were moved")

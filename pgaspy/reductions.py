@@ -133,8 +133,7 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: np.d
                         "its result would depend on the layout")
     axes = _axes(view, axis)
     result_dtype = _result_dtype(ufunc, base.dtype, dtype)
-    empty = 0 in [view.shape[d] for d in axes]
-    if empty and ufunc.identity is None and 0 not in [n for d, n in enumerate(view.shape) if d not in axes]:
+    if ufunc.identity is None and 0 in [view.shape[d] for d in axes]:
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
     flip = tuple(slice(None, None, -1 if step < 0 else 1) for step in view.steps)
     reduction = _UfuncReduction(ufunc, result_dtype, _identity(ufunc, result_dtype))

@@ -6,6 +6,7 @@ found again as a `Statement`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -44,6 +45,8 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
     ValueError
         If the operands do not broadcast, or not to the shape of `out`.
     """
+    if ufunc in _COMPARISONS:
+        inputs = _within_range(inputs)
     bases, descriptions = [], []
     for x in inputs if where is True else (*inputs, where):
         base, description = _operand(x)
@@ -61,6 +64,19 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
     if len(outputs) == 1:
         return make(outputs[0], statement.outputs[0])
     return tuple([make(base, view) for base, view in zip(outputs, statement.outputs, strict=True)])
+
+
+_COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
+
+
+def _within_range(inputs: Sequence[Any]) -> Sequence[Any]:
+    """The operands of a comparison, where a Python integer beyond the other's dtype compares as an infinity does."""
+    integers = [x.dtype for x in inputs if hasattr(x, "dtype") and x.dtype.kind in "iu"]
+    if len(inputs) != 2 or len(integers) != 1:
+        return inputs
+    info = np.iinfo(integers[0])
+    return [(math.inf if x > 0 else -math.inf) if type(x) is int and not info.min <= x <= info.max else x
+            for x in inputs]
 
 
 def _operand(x: Any) -> tuple[Any, Any]:

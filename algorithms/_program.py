@@ -1,0 +1,86 @@
+"""What the command lines share: arguments, operands, the clock, and the verdict.
+
+A wrong argument is the same on every process: rank 0 prints one message, and all end with code 2. A result that
+fails its check ends all with code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+import pgaspy as pg
+
+__all__ = ["Parser", "matrices", "norm", "report", "timed"]
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that speaks on rank 0 only, and ends all processes alike."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if pg.RANK == 0:
+            super()._print_message(message, file)
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """Not by `sys.exit`, after which pgaspy aborts the job: every process comes here."""
+        if message:
+            self._print_message(message, sys.stderr)
+        raise SystemExit(status)
+
+
+def matrices(words: list[str], n_files: int) -> list[pg.GlobalArray]:
+    """The matrices of a command line: `n_files` files in NumPy's format, or random ones of size n.
+
+    Raises
+    ------
+    ValueError
+        If the words are neither, or a file holds no matrix.
+    """
+    if len(words) == 1 and words[0].isdigit() and int(words[0]) > 0:
+        rng = pg.random.default_rng(seed=2012)
+        return [rng.random((int(words[0]), int(words[0]))) for _ in range(n_files)]
+    if len(words) != n_files:
+        raise ValueError(f"give a size, or {n_files} .npy file(s), not: {' '.join(words)}")
+    loaded = [pg.load(word) for word in words]
+    for word, array in zip(words, loaded, strict=True):
+        if array.ndim != 2 or not array.size:
+            raise ValueError(f"{word} holds an array of shape {array.shape}, not a matrix")
+    dtype = np.result_type(*(array.dtype for array in loaded), np.float32)
+    return [array.astype(dtype, copy=False) for array in loaded]
+
+
+def norm(x: pg.GlobalArray) -> float:
+    """The Euclidean norm of a vector, or the Frobenius norm of a matrix. Collective."""
+    return float(np.sqrt(np.square(np.abs(x)).sum()))
+
+
+def timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    """What a function returns, and the seconds until every process has done its part. Collective."""
+    pg.COMM.Barrier()
+    start = time.perf_counter()
+    result = function(*arguments)
+    pg.COMM.Barrier()  # pg.COMM executes what is recorded
+    return result, time.perf_counter() - start
+
+
+def report(title: str, seconds: float, speed: str, checks: dict[str, tuple[float, float]]) -> None:
+    """Print a run on rank 0, and end all processes with code 1 if a check fails. Collective.
+
+    Parameters
+    ----------
+    checks
+        For each, the value found and the largest that is right; the same on every process.
+    """
+    wrong = [name for name, (found, limit) in checks.items() if not found <= limit]  # so that NaN is wrong
+    if pg.RANK == 0:
+        print(f"{title}; processes: {pg.SIZE}, threads of each: {pg.THREADS}")
+        print(f"  {seconds:.3f} s, {speed}")
+        for name, (found, limit) in checks.items():
+            print(f"  {name}: {found:.2g} (at most {limit:g}){'  WRONG' if name in wrong else ''}", flush=True)
+    if wrong:
+        raise SystemExit(1)

@@ -1,0 +1,204 @@
+"""The algorithms, as functions on several layouts and as programs; on any number of processes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.algorithms import cannon as cannon_program
+from pgaspy.algorithms import heat as heat_program
+from pgaspy.algorithms import lu as lu_program
+from pgaspy.algorithms import summa as summa_program
+from pgaspy.algorithms.cannon import cannon
+from pgaspy.algorithms.heat import error_of_known_solution, heat
+from pgaspy.algorithms.lu import lu
+from pgaspy.algorithms.summa import summa
+from tests.together import assert_equal, collectively, raises_everywhere
+
+pytestmark = pytest.mark.mpi
+
+Q = math.isqrt(pg.SIZE)
+IS_SQUARE = Q * Q == pg.SIZE
+LAYOUTS = [
+    None,
+    pg.Distribution("cyclic(5)", "cyclic(5)"),
+    pg.Distribution("cyclic(3)", "block", grid=(1, pg.SIZE)),
+    pg.Distribution("block", "cyclic(2)", grid=(pg.SIZE, 1)),
+]
+
+
+def operands(rng: np.random.Generator, m: int, n: int, k: int, dtype: Any = float) -> list[np.ndarray[Any, Any]]:
+    return [rng.integers(-9, 10, shape).astype(dtype) for shape in ((m, n), (n, k), (m, k))]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that all processes share."""
+    return Path(pg.COMM.bcast(str(tmp_path)))
+
+
+def exit_code(main: Callable[[list[str]], None], *arguments: Any) -> int:
+    """The code that a program ends with on every process."""
+    code: Any = 0
+    try:
+        main([str(a) for a in arguments])
+    except SystemExit as end:
+        code = end.code
+    codes = set(pg.COMM.allgather(code))
+    collectively(len(codes) == 1, f"ended with {code}, others otherwise")
+    return int(code)
+
+
+class TestSumma:
+    @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+    @pytest.mark.parametrize(("m", "n", "k"), [(1, 1, 1), (17, 23, 9), (2, 40, 3), (31, 4, 31), (5, 0, 4)])
+    @pytest.mark.parametrize("panel", [4, 512])
+    def test_is_the_product(self, layout: Any, m: int, n: int, k: int, panel: int) -> None:
+        a, b, c = operands(np.random.default_rng(m + n), m, n, k)
+        A, B, C = (pg.array(x, layout=layout) for x in (a, b, c))
+        summa(A, B, C, panel)
+        assert_equal(C, c + a @ b)
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.complex128, np.int64])
+    def test_dtypes(self, dtype: Any) -> None:
+        a, b, c = operands(np.random.default_rng(3), 12, 13, 14, dtype)
+        A, B, C = (pg.array(x) for x in (a, b, c))
+        summa(A, B, C)
+        assert_equal(C, c + a @ b)
+
+    def test_views_that_lie_alike(self) -> None:
+        a, b, c = operands(np.random.default_rng(4), 20, 22, 24)
+        A, B, C = (pg.array(x, layout=LAYOUTS[1]) for x in (a, b, c))
+        summa(A[3:, 1:12], B[2:13, 4:], C[3:, 4:], panel=4)
+        c[3:, 4:] += a[3:, 1:12] @ b[2:13, 4:]
+        assert_equal(C, c)
+
+    def test_refuses_other_shapes_and_layouts(self) -> None:
+        A, B = pg.ones((6, 5)), pg.ones((5, 4))
+        raises_everywhere(ValueError, "do not conform", lambda: summa(A, B, pg.zeros((5, 4))))
+        C = pg.zeros((6, 4), layout=pg.Distribution("cyclic(1)", "*"))
+        raises_everywhere(ValueError, "redistribute", lambda: summa(A, B, C))
+
+    def test_program(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        a, b, _ = operands(np.random.default_rng(5), 7, 8, 9, int)
+        pg.save(folder / "a.npy", a)
+        pg.save(folder / "b.npy", b)
+        assert exit_code(summa_program.main, folder / "a.npy", folder / "b.npy", "-o", folder / "c.npy") == 0
+        assert_equal(pg.load(folder / "c.npy"), (a @ b).astype(float))
+        out = capsys.readouterr().out
+        collectively(("GFLOP/s" in out) == (pg.RANK == 0), out)
+        assert exit_code(summa_program.main, 33, "--panel", 7) == 0
+
+    @pytest.mark.parametrize("arguments", [[], ["missing.npy"], ["missing.npy", "missing.npy"], [0], [5, "--panel", 0]])
+    def test_wrong_arguments_are_told_once(self, arguments: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+        assert exit_code(summa_program.main, *arguments) == 2
+        printed = capsys.readouterr()
+        collectively(("error:" in printed.err) == (pg.RANK == 0) and not printed.out, printed.err)
+
+    def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(summa_program, "add_product", lambda c, a, b: None)
+        assert exit_code(summa_program.main, 10) == 1
+
+
+class TestCannon:
+    @pytest.mark.skipif(not IS_SQUARE, reason="needs a square number of processes")
+    @pytest.mark.parametrize("block", [1, 5])
+    @pytest.mark.parametrize("kind", ["block", "cyclic"])
+    def test_is_the_product(self, block: int, kind: str) -> None:
+        n = block * Q
+        dim = kind if kind == "block" else f"cyclic({block})"
+        a, b, c = operands(np.random.default_rng(n), n, n, n)
+        A, B, C = (pg.array(x, layout=pg.Distribution(dim, dim)) for x in (a, b, c))
+        cannon(A, B, C)
+        assert_equal(C, c + a @ b)
+        assert_equal(A, a)
+        assert_equal(B, b)
+
+    def test_program_and_what_it_refuses(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert exit_code(cannon_program.main, 6 * Q) == (0 if IS_SQUARE else 2)
+        said = capsys.readouterr().err
+        collectively(("square grid" in said) == (pg.RANK == 0 and not IS_SQUARE), said)
+        if Q > 1 and IS_SQUARE:
+            assert exit_code(cannon_program.main, 6 * Q + 1) == 2
+
+    def test_refuses_other_layouts(self) -> None:
+        grid = (pg.SIZE, 1)
+        A = pg.ones((2 * pg.SIZE, 2 * pg.SIZE), layout=pg.Distribution("cyclic(1)", "cyclic(1)", grid=grid))
+        raises_everywhere(ValueError, "square grid" if pg.SIZE > 1 else "one block", lambda: cannon(A, A, A.copy()))
+
+
+class TestLU:
+    @pytest.mark.parametrize("n", [1, 4, 5, 23, 40])
+    @pytest.mark.parametrize("grid", [None, (1, pg.SIZE), (pg.SIZE, 1)])
+    def test_factors_multiply_to_the_matrix(self, n: int, grid: Any) -> None:
+        a = np.random.default_rng(n).random((n, n)) + n * np.eye(n)
+        A = pg.array(a, layout=pg.Distribution("cyclic(4)", "cyclic(4)", grid=grid))
+        lu(A)
+        found = A.gather()
+        assert found is not None
+        product = (np.tril(found, -1) + np.eye(n)) @ np.triu(found)
+        collectively(np.abs(product - a).max() <= 4 * n * n * np.finfo(float).eps, f"LU - A: {product - a}")
+
+    def test_refuses_other_layouts(self) -> None:
+        raises_everywhere(ValueError, "square matrix", lambda: lu(pg.ones((4, 5))))
+        A = pg.ones((12, 12), layout=pg.Distribution("cyclic(2)", "cyclic(3)"))
+        raises_everywhere(ValueError, "square blocks", lambda: lu(A))
+
+    def test_program(self, folder: Path) -> None:
+        a = np.random.default_rng(6).random((30, 30)) + 30 * np.eye(30)
+        pg.save(folder / "a.npy", a)
+        assert exit_code(lu_program.main, folder / "a.npy", "-o", folder / "lu.npy", "--block", 7) == 0
+        F = pg.load(folder / "lu.npy").gather()
+        assert_equal((np.tril(F, -1) + np.eye(30)) @ np.triu(F), a, exact=False)
+        assert exit_code(lu_program.main, 50, "--block", 8) == 0
+        assert exit_code(lu_program.main, 50, "--block", 0) == 2
+
+    def test_a_matrix_that_needs_pivots_fails(self, folder: Path) -> None:
+        pg.save(folder / "a.npy", np.array([[0.0, 1.0], [1.0, 0.0]]))
+        assert exit_code(lu_program.main, folder / "a.npy") == 1
+
+
+class TestHeat:
+    @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+    def test_is_the_numpy_program(self, layout: Any) -> None:
+        u = np.random.default_rng(7).random((19, 14))
+        full = pg.array(u, layout=layout)
+        n_sweeps = heat(full, 0.5)
+        for _ in range(n_sweeps):
+            work = 0.2 * (u[1:-1, 1:-1] + u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+            delta = np.abs(u[1:-1, 1:-1] - work).sum()
+            u[1:-1, 1:-1] = work
+        assert_equal(full, u)
+        collectively(n_sweeps > 1 and delta <= 0.5, f"{n_sweeps} sweeps, the last changed by {delta}")
+
+    @pytest.mark.parametrize("shape", [(3, 3), (4, 50), (21, 20)])
+    def test_known_solution(self, shape: tuple[int, int]) -> None:
+        assert error_of_known_solution(shape) < 10
+
+    def test_program(self, folder: Path) -> None:
+        u = np.random.default_rng(8).random((12, 10))
+        pg.save(folder / "u.npy", u)
+        assert exit_code(heat_program.main, folder / "u.npy", "--max-sweeps", 3, "--refine", 2,
+                         "-o", folder / "v.npy") == 0
+        v = pg.load(folder / "v.npy")
+        assert v.shape == (24, 20)
+        assert_equal(v[0], np.repeat(u[0], 2))
+        assert exit_code(heat_program.main, folder / "u.npy", "--max-sweeps", 0) == 0
+
+    def test_terrain_and_picture(self, folder: Path) -> None:
+        pytest.importorskip("matplotlib")
+        assert exit_code(heat_program.main, "--terrain", "topobathy", "--max-sweeps", 5,
+                         "--picture", folder / "heat.png") == 0
+        collectively(pg.RANK > 0 or (folder / "heat.png").stat().st_size > 0)
+
+    def test_wrong_fields(self, folder: Path) -> None:
+        pg.save(folder / "line.npy", np.ones(5))
+        assert exit_code(heat_program.main, folder / "line.npy") == 2
+        assert exit_code(heat_program.main, "missing.npy") == 2
+        assert exit_code(heat_program.main, "--refine", 0) == 2

@@ -1,0 +1,227 @@
+"""Wrong arguments raise on every process alike, before anything is sent; nothing changes, and the job goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.procgrid import world
+from tests.together import assert_equal, collectively, raises_everywhere
+
+pytestmark = pytest.mark.mpi
+
+A = np.arange(35.0).reshape(7, 5)
+B = np.arange(7) + 10
+
+
+class Arrays(NamedTuple):
+    a: Any
+    b: Any
+    i: Any
+
+
+def made() -> Arrays:
+    return Arrays(pg.array(A), pg.array(A[0] + 100), pg.array(B))
+
+
+def wrong(names: str) -> Callable[[Arrays], Any]:
+    """The statement in `names`, as a function of the arrays a (7, 5), b (5,), and i (7,) of integers."""
+    code = compile(names, "<statement>", "exec")
+    return lambda arrays: exec(code, {"np": np, "pg": pg, **arrays._asdict()})
+
+
+# What NumPy raises, too: with the exception's type
+LIKE_NUMPY = [
+    ("a[0, 0, 0]", "too many indices.*2-dimensional.*3 were indexed"),
+    ("a[7]", "index 7 is out of bounds for axis 0 with size 7"),
+    ("a[0, -6]", "index -6 is out of bounds for axis 1 with size 5"),
+    ("a[7, 0] = 1", "index 7 is out of bounds for axis 0 with size 7"),
+    ("a[..., ...]", "single ellipsis"),
+    ("a[1.5]", "only integers, slices"),
+    ("a['x']", "only integers, slices"),
+    ("a[::0]", "slice step cannot be zero"),
+    ("a + i", r"could not be broadcast together with shapes.*\(7, 5\).*\(7,\)"),
+    ("np.add(a, i)", r"could not be broadcast together with shapes.*\(7, 5\).*\(7,\)"),
+    ("a + np.ones((2, 5))", r"could not be broadcast together.*\(7, 5\).*\(2, 5\)"),
+    ("a += i", r"\(7,\)"),
+    ("b += a", r"\(5,\).*\(7, 5\)"),
+    ("np.add(a, a, out=b)", r"\(5,\).*\(7, 5\)"),
+    ("a[...] = i", r"could not broadcast.*\(7,\).*\(7, 5\)"),
+    ("a[:3] = a", r"could not broadcast.*\(7, 5\).*\(3, 5\)"),
+    ("a[:2] = np.ones((3, 5))", r"could not be? ?broadcast.*\(3, 5\).*\(2, 5\)"),
+    ("i += 1.5", "Cannot cast ufunc 'add' output from dtype.*float64.*int64"),
+    ("np.add(i, 1.5, out=i)", "Cannot cast ufunc 'add' output"),
+    ("np.sqrt(i, out=i)", "Cannot cast ufunc 'sqrt' output"),
+    ("np.bitwise_and(a, a)", "not supported for the input types"),
+    ("a & 1", "not supported for the input types"),
+    ("~a", "not supported for the input types"),
+    ("np.add(a)", "inputs|arguments"),
+    ("np.broadcast_to(b, (2, 5))[...] = 1", "read-only"),
+    ("np.broadcast_to(b, (7, 5))[...] = a", "read-only"),
+    ("np.add(a, 1, out=np.broadcast_to(b, (7, 5)))", "read-only|broadcast"),
+    ("np.broadcast_to(a, (7, 4))", r"\(7, 5\).*\(7, 4\)"),
+    ("a.sum(axis=2)", "axis 2 is out of bounds for array of dimension 2"),
+    ("a.sum(axis=(0, 0))", "duplicate|repeated"),
+    ("a[:0].min()", "zero-size array to reduction operation"),
+    ("a[:0].argmax()", "empty sequence"),
+    ("a[:, :0].max(axis=1)", "zero-size array to reduction operation"),
+    ("float(a)", r"0-dimensional.*\(7, 5\)"),
+    ("int(a[0])", r"0-dimensional.*\(5,\)"),
+    ("complex(b[:1])", r"0-dimensional.*\(1,\)"),
+    ("bool(a)", "ambiguous"),
+    ("if a: pass", "ambiguous"),
+    ("range(10)[a[0, 0]]", "integer"),
+    ("len(a[0, 0])", "unsized"),
+    ("a.transpose(0)", "axes"),
+    ("a.transpose(0, 0)", "repeated|axes"),
+    ("a.swapaxes(0, 2)", "axis2?: ?.*out of bounds|axis 2 is out of bounds"),
+    ("a.squeeze(0)", "size not equal to one"),
+    ("a.item()", "size 1"),
+    ("a.reshape(4, 4)", "cannot reshape|35"),
+    ("np.expand_dims(b, 3)", "out of bounds"),
+    ("np.concatenate([a, b])", "dimension"),
+    ("np.concatenate([a, a[:, :3]])", "must match exactly.*5.*3"),
+    ("np.concatenate([a, a], axis=2)", "axis 2 is out of bounds"),
+    ("np.stack([a, a[:3]])", "same shape"),
+    ("np.repeat(b, -1)", "negative"),
+    ("np.flip(b, 1)", "out of bounds"),
+    ("np.roll(b, 1, 1)", "out of bounds"),
+    ("a @ i", "7.*5|5.*7|mismatch"),
+    ("a @ a", "5.*7|7.*5|mismatch"),
+    ("np.matmul(a, 2)", "dimension"),
+    ("hash(a)", "unhashable"),
+]
+
+# What NumPy does and global arrays do not, or what it does not have
+OF_OUR_OWN = [
+    ("a[[0, 1]]", IndexError, r"where\("),
+    ("a[np.array([0, 1])]", IndexError, r"where\("),
+    ("a[i]", IndexError, r"where\("),
+    ("a[a > 1]", IndexError, r"where\("),
+    ("a[a > 1] = 0", IndexError, r"where\("),
+    ("a[np.ones((7, 5), bool)]", IndexError, r"where\("),
+    ("a[True]", IndexError, r"where\("),
+    ("a + np.array(['x', None], object)", TypeError, "object dtype is not supported"),
+    ("a + 'x'", TypeError, "."),
+    ("pg.empty(3, dtype=object)", TypeError, "object dtype is not supported.*numeric"),
+    ("pg.zeros(3, dtype='i4,f8')", TypeError, "structured dtype.*one array per field"),
+    ("pg.array([(1, 2.0)], dtype='i4,f8')", TypeError, "structured dtype.*one array per field"),
+    ("a.astype(object)", TypeError, "object dtype is not supported"),
+    ("pg.array([None, 1])", TypeError, "object dtype is not supported"),
+    ("pg.empty((2, -1))", ValueError, r"negative dimensions.*\(2, -1\)"),
+    ("pg.empty(2.5)", TypeError, "."),
+    ("pg.zeros(3, onenode=pg.SIZE)", ValueError, r"onenode=\d+ is not a rank.*0 to \d+"),
+    ("pg.zeros(3, onenode=-1)", ValueError, r"onenode=-1 is not a rank.*0 to \d+"),
+    ("pg.zeros(3, onenode=0, layout=pg.Distribution('block'))", ValueError, "exclude each other"),
+    ("pg.zeros((3, 4), layout=a.layout)", ValueError, r"shape \(7, 5\).*shape \(3, 4\).*Distribution"),
+    ("pg.zeros(3, layout=pg.Distribution('block', 'block'))", ValueError, "1 dimensions.*2"),
+    ("pg.zeros((3, 4), layout=pg.Distribution('block', '*', grid=(pg.SIZE + 1,)))", ValueError,
+     r"grid \(\d+,\) needs \d+ processes, this job has \d+: use grid="),
+    ("pg.zeros((3, 4), layout=pg.Distribution('block', 'block', grid=(pg.SIZE, 2)))", ValueError,
+     r"grid \(\d+, 2\) needs \d+ processes, this job has \d+: use grid="),
+    ("pg.zeros((3, 4), layout=pg.Distribution('block', 'block', grid=(-pg.SIZE, -1)))", ValueError, "grid"),
+    ("pg.Distribution('cyclic(0)')", ValueError, r"block size 0 in 'cyclic\(0\)' is below 1"),
+    ("pg.Distribution('cyclic(-3)')", ValueError, "block size -3.*below 1"),
+    ("pg.Distribution('blocks')", ValueError, "unknown distribution 'blocks': use 'block'"),
+    ("pg.Distribution('block(3)')", ValueError, "unknown distribution"),
+    ("pg.Distribution('block', 'block', axes=(0, 0))", ValueError, "distinct"),
+    ("pg.Distribution('block', axes=(0, 1))", ValueError, "names 2 dimensions.*has 1"),
+    ("pg.Distribution('*', axes=(0,))", ValueError, "takes None"),
+    ("pg.zeros(3, layout=pg.Distribution('block', grid=(pg.SIZE,), axes=(1,)))", ValueError, "grid of 2 axes.*has 1"),
+    ("pg.datalayout(block=4)", RuntimeError, "once, before the first array"),
+    ("pg.datalayout(grid=(1, pg.SIZE))", RuntimeError, "once, before the first array"),
+    ("pg.init()", RuntimeError, "runs already.*before the first array"),
+    ("pg.replicate(a, 5)", ValueError, "axis 5 is not an axis of the grid"),
+    ("pg.replicate(np.broadcast_to(b, (7, 5)), 0)", ValueError, "layout"),
+    ("pg.align(b, a, 2)", ValueError, "axis 2 is out of bounds"),
+    ("pg.align(b, a, 0)", ValueError, "7 elements.*dimension 0.*shape \\(7, 5\\).*not one of shape \\(5,\\)"),
+    ("pg.align(a, a, 0)", ValueError, "one-dimensional"),
+    ("pg.align(b, np.broadcast_to(b, (7, 5)), 1)", ValueError, "copy"),
+    ("a.gather(root=pg.SIZE)", ValueError, r"is not a rank of this job.*0 to \d+"),
+    ("a[::-1].layout", ValueError, "copy"),
+    ("a.blocks([(0, 1)])", ValueError, "1 pairs.*2 dimensions"),
+    ("a.global_indices(2)", ValueError, "axis 2 is out of bounds"),
+    ("np.asarray(a)", TypeError, "gather"),
+    ("np.array(a)", TypeError, "gather"),
+    ("[*map(len, [np.array([a])])]", TypeError, "gather"),
+    ("__import__('pickle').dumps(a)", TypeError, r"save\(\).*gather"),
+    ("__import__('copy').deepcopy(a)", TypeError, "gather"),
+    ("np.add(a, a, out=np.empty((7, 5)))", TypeError, "out= takes global arrays, not ndarray"),
+    ("np.sort(a)", TypeError, "numpy.sort is not supported.*local.*gather"),
+    ("np.linalg.solve(a, b)", TypeError, "not supported.*local.*gather"),
+    ("np.add.accumulate(a)", TypeError, "add.accumulate is not supported"),
+    ("np.add.at(a, 0, 1)", TypeError, "add.at is not supported"),
+    ("np.subtract.reduce(a)", TypeError, "not associative"),
+    ("np.add(a, a, where=a)", TypeError, "boolean"),
+    ("np.vecdot(a, a)", TypeError, "whole dimensions.*local"),
+    ("np.repeat(b, [1, 2, 3, 4, 5])", TypeError, "one integer"),
+    ("pg.random.default_rng(1).integers(3, 3, 4)", ValueError, "low >= high"),
+    ("pg.random.default_rng(1).integers(0, 300, 4, dtype='u1')", ValueError, "range of uint8"),
+    ("pg.random.default_rng(1).random(4, dtype='i4')", TypeError, "dtype"),
+    ("pg.explain(lambda: None, size=4, rank=4)", ValueError, "rank 4.*4 processes"),
+    ("pg.explain(lambda: a.gather(), size=None)", RuntimeError, "does not execute"),
+    ("pg.arange(0, 3, 0)", ZeroDivisionError, "."),
+    ("pg.linspace(0, 1, -1)", ValueError, "non-negative"),
+    ("pg.concatenate([])", ValueError, "at least one"),
+    ("pg.undefined", AttributeError, "has no attribute 'undefined'"),
+]
+
+
+def numpys_error(names: str) -> type[BaseException]:
+    arrays = Arrays(A.copy(), A[0] + 100, B.copy())
+    with np.errstate(all="ignore"):
+        try:
+            wrong(names)(arrays)
+        except Exception as error:
+            return next(t for t in type(error).__mro__ if t.__module__ == "builtins")
+    raise AssertionError(f"NumPy does not raise: {names}")
+
+
+@pytest.mark.parametrize(("names", "match"), LIKE_NUMPY, ids=[names for names, _ in LIKE_NUMPY])
+def test_as_numpy(names: str, match: str) -> None:
+    check(names, numpys_error(names), match)
+
+
+@pytest.mark.parametrize(("names", "error", "match"), OF_OUR_OWN, ids=[names for names, *_ in OF_OUR_OWN])
+def test_of_our_own(names: str, error: type[BaseException], match: str) -> None:
+    check(names, error, match)
+
+
+def check(names: str, error: type[BaseException], match: str) -> None:
+    arrays = made()
+    n_operations = world().n_operations
+    raises_everywhere(error, f"(?s){match}", lambda: wrong(names)(arrays))
+    collectively(world().n_operations == n_operations + ("a > 1" in names), "something was executed")
+    assert_equal(arrays.a, A)
+    assert_equal(arrays.b, A[0] + 100)
+    assert_equal(arrays.i, B)
+    assert_equal(arrays.a[::2, 1:] + arrays.b[1:], A[::2, 1:] + A[0, 1:] + 100)
+
+
+@pytest.mark.parametrize(("statement", "match"), [
+    ("pg.datalayout(grid=(pg.SIZE + 1,))", r"grid \(\d,\) needs \d processes, this job has \d: use grid=\(\d,\)"),
+    ("pg.datalayout(grid={2: (pg.SIZE, 3)})", r"grid \(\d, 3\) needs \d+ processes, this job has \d: use grid="),
+    ("pg.datalayout(grid={2: (pg.SIZE,)})", r"has 1 axes.*2 dimensions"),
+    ("pg.datalayout(block=0)", "block size 0 is below 1"),
+    ("pg.datalayout(block=-64)", "block size -64 is below 1"),
+])
+def test_datalayout_before_the_first_array(statement: str, match: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pgaspy import defaults
+
+    monkeypatch.setattr(defaults, "_fixed", False)
+    raises_everywhere(ValueError, match, lambda: wrong(statement)(Arrays(None, None, None)))
+    collectively(not defaults._fixed, "a call that raised fixed the default")
+
+
+def test_explained_arrays_of_another_job() -> None:
+    a = pg.array(A)
+
+    def statement() -> None:
+        a[...] = 1
+
+    raises_everywhere(ValueError, "make the arrays inside", lambda: pg.explain(statement, size=pg.SIZE + 1))
+    assert_equal(a, A)

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import io
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy import files
+from pgaspy.layout import Layout, default_layout, whole_dim
+from tests.together import assert_equal, collectively, raises_everywhere
+
+pytestmark = pytest.mark.mpi
+
+D = pg.Distribution
+
+LAYOUTS = {
+    0: [None],
+    1: [None, D("block"), D("cyclic"), D("cyclic(3)"), D("*")],
+    2: [None, D("cyclic", "block"), D("cyclic(3)", "cyclic(2)"), D("*", "cyclic(3)"), D("block", "*"),
+        D("block", "*", grid=(1, pg.SIZE), axes=(0, None))],
+    3: [None, D("*", "cyclic", "block"), D("cyclic(2)", "*", "*")],
+}
+CASES = [(shape, layout) for shape in [(), (1,), (23,), (0,), (7, 9), (1, 5), (4, 0), (3, 5, 4)]
+         for layout in LAYOUTS[len(shape)]]
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest) -> Path:
+    """One folder for all processes, made by the first one: pytest clears old ones away, which only one may do."""
+    return pg.COMM.bcast(request.getfixturevalue("tmp_path") if pg.RANK == 0 else None)
+
+
+def numbers(shape: tuple[int, ...], dtype: Any = float) -> np.ndarray:
+    return np.arange(1, 1 + int(np.prod(shape))).reshape(shape).astype(dtype)
+
+
+def npy_bytes(array: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def write(path: Path, content: bytes) -> Path:
+    """Let rank 0 make a file."""
+    if pg.RANK == 0:
+        path.write_bytes(content)
+    pg.COMM.Barrier()
+    return path
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def assert_saved(path: Path, expected: np.ndarray) -> None:
+    """The file is NumPy's, byte by byte, and the only one in its folder."""
+    pg.COMM.Barrier()
+    collectively(path.read_bytes() == npy_bytes(expected), f"{path} differs")
+    collectively(names(path.parent) == [path.name], f"left behind: {names(path.parent)}")
+    pg.COMM.Barrier()
+
+
+@contextmanager
+def limited_file_size(nbytes: int) -> Iterator[None]:
+    """Let writes beyond a size fail, on this process, meanwhile."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+# Round trips ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("shape", "layout"), CASES, ids=str)
+def test_save_and_load(folder: Path, shape: tuple[int, ...], layout: pg.Distribution | None) -> None:
+    expected = numbers(shape)
+    pg.save(folder / "a.npy", pg.array(expected, layout=layout))
+    assert_saved(folder / "a.npy", expected)
+    loaded = pg.load(folder / "a.npy", layout=layout)
+    assert_equal(loaded, expected)
+    collectively(loaded.layout == pg.empty(shape, layout=layout).layout, f"{loaded.layout}")
+
+
+@pytest.mark.parametrize(("shape", "layout"), CASES, ids=str)
+def test_load_from_fortran_order_and_foreign_byte_order(folder: Path, shape: tuple[int, ...],
+                                                       layout: pg.Distribution | None) -> None:
+    expected = numbers(shape)
+    path = write(folder / "a.npy", npy_bytes(np.array(expected, expected.dtype.newbyteorder("S"), order="F")))
+    assert_equal(pg.load(path, layout=layout), expected)
+
+
+@pytest.mark.parametrize("nbytes", [1, 8, 24, 40, 100])
+@pytest.mark.parametrize(("shape", "layout"), [((23,), D("cyclic(3)")), ((7, 9), None), ((3, 5, 4), None)], ids=str)
+def test_long_parts_go_in_several_calls(folder: Path, monkeypatch: pytest.MonkeyPatch, nbytes: int,
+                                        shape: tuple[int, ...], layout: pg.Distribution | None) -> None:
+    monkeypatch.setattr(files, "MAX_CALL_BYTES", nbytes)
+    expected = numbers(shape)
+    pg.save(folder / "a.npy", pg.array(expected, layout=layout))
+    assert_saved(folder / "a.npy", expected)
+    assert_equal(pg.load(folder / "a.npy", layout=layout), expected)
+    path = write(folder / "f.npy", npy_bytes(np.asfortranarray(expected)))
+    assert_equal(pg.load(path, layout=layout), expected)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "<u2", "<i8", "<f4", "<c16", "S3", "<U4", "<M8[s]", "<f2"])
+def test_dtypes(folder: Path, dtype: str) -> None:
+    expected = numbers((5, 4), "i8").astype(dtype)
+    pg.save(folder / "a.npy", pg.array(expected))
+    assert_saved(folder / "a.npy", expected)
+    assert_equal(pg.load(folder / "a.npy"), expected)
+    swapped = expected.dtype.newbyteorder(">")
+    path = write(folder / "b.npy", npy_bytes(expected.astype(swapped)))
+    assert_equal(pg.load(path), expected)
+
+
+def test_one_process(folder: Path) -> None:
+    expected = numbers((5, 4))
+    last = pg.SIZE - 1
+    pg.save(folder / "a.npy", pg.array(expected, onenode=last))
+    assert_saved(folder / "a.npy", expected)
+    loaded = pg.load(folder / "a.npy", onenode=last)
+    assert_equal(loaded, expected)
+    collectively(loaded.local().size == (20 if last == pg.RANK else 0), "")
+
+
+def test_replicas(folder: Path) -> None:
+    expected = numbers((6, 5))
+    array = pg.array(expected)
+    for axis in 0, 1:
+        pg.save(folder / "a.npy", pg.replicate(array, axis))
+        assert_saved(folder / "a.npy", expected)
+    dims = default_layout((6, 5), pg.SIZE).dims
+    layout = Layout(default_layout((6, 5), pg.SIZE).grid, [dims[0], whole_dim(5)])
+    assert_equal(pg.load(folder / "a.npy", layout=layout), expected)
+
+
+@pytest.mark.parametrize("layout", [None, D("cyclic(4)", "cyclic")], ids=str)
+@pytest.mark.parametrize("key", [
+    np.s_[2:9, 1:], np.s_[::2, 3], np.s_[::-1, :], np.s_[::3, ::2], np.s_[None, 4, :], np.s_[3, 4], np.s_[5:5],
+], ids=str)
+def test_views(folder: Path, layout: pg.Distribution | None, key: Any) -> None:
+    expected = numbers((11, 8))
+    array = pg.array(expected, layout=layout)
+    pg.save(folder / "a.npy", array[key])
+    assert_saved(folder / "a.npy", np.ascontiguousarray(expected[key]).reshape(expected[key].shape))
+    pg.save(folder / "a.npy", array[key].T)
+    assert_saved(folder / "a.npy", expected[key].T.copy(order="C"))
+
+
+def test_stretched_view_and_array_like(folder: Path) -> None:
+    pg.save(folder / "a.npy", pg.broadcast_to(pg.array([1, 2, 3]), (4, 3)))
+    assert_saved(folder / "a.npy", np.array([[1, 2, 3]] * 4))
+    pg.save(folder / "a.npy", [[1.5, 2.5]])
+    assert_saved(folder / "a.npy", np.array([[1.5, 2.5]]))
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+def test_versions_and_bytes_after_the_end(folder: Path, version: tuple[int, int]) -> None:
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, numbers((6,)), version=version)
+    path = write(folder / "a.npy", stream.getvalue() + b"more")
+    assert_equal(pg.load(path), numbers((6,)))
+
+
+def test_name_gets_its_ending(folder: Path) -> None:
+    pg.save(str(folder / "a"), pg.ones(4))
+    assert_saved(folder / "a.npy", np.ones(4))
+
+
+def test_mode_and_link_of_an_existing_file_stay(folder: Path) -> None:
+    (kept := folder / "data").mkdir(exist_ok=True)
+    target = write(kept / "a.npy", b"")
+    if pg.RANK == 0:
+        target.chmod(0o640)
+        (folder / "link.npy").symlink_to(target)
+    pg.COMM.Barrier()
+    pg.save(folder / "link.npy", pg.ones(4))
+    assert_saved(target, np.ones(4))
+    collectively((folder / "link.npy").is_symlink() and target.stat().st_mode & 0o777 == 0o640, "")
+
+
+# Errors ---------------------------------------------------------------------------------------------------------------
+
+
+def test_load_refuses_what_is_not_there(folder: Path) -> None:
+    raises_everywhere(FileNotFoundError, "missing.npy", lambda: pg.load(folder / "missing.npy"))
+    raises_everywhere(IsADirectoryError, "directory", lambda: pg.load(folder))
+    raises_everywhere(TypeError, "PathLike", lambda: pg.load(3))  # type: ignore[arg-type]
+    assert_equal(pg.ones(3) + 1, np.full(3, 2.0))
+
+
+@pytest.mark.parametrize(("content", "error", "match"), [
+    (b"", ValueError, r"not an \.npy file, it begins with b''"),
+    (b"hello world", ValueError, r"not an \.npy file, it begins with b'hello wo'"),
+    (b"PK\x03\x04rest", ValueError, r"\.npz archive"),
+    (b"\x93NUMPY\x09\x00rest of it", ValueError, r"version \(9, 0\)"),
+    (npy_bytes(np.ones(6))[:40], ValueError, r"bad\.npy has no valid \.npy header: EOF"),
+    (npy_bytes(np.ones(6)).replace(b"(6,), } ", b"(-6,), }"), ValueError, "negative extent"),
+    (npy_bytes(np.ones((2, 6)))[:-1], ValueError, r"cut short.*\(2, 6\).*224 bytes, the file has 223"),
+    (npy_bytes(np.ones(6)).replace(b"(6,), }      ", b"(10000000,), }"), ValueError, "cut short.*80000128 bytes"),
+    (npy_bytes(np.array([1, None])), ValueError, "pickled objects.*allow_pickle"),
+    (npy_bytes(np.zeros(3, [("x", "f8"), ("y", "i4")])), TypeError, "structured"),
+], ids=lambda value: repr(value)[:20])
+def test_load_refuses_bad_files(folder: Path, content: bytes, error: type[Exception], match: str) -> None:
+    path = write(folder / "bad.npy", content)
+    raises_everywhere(error, match, lambda: pg.load(path))
+    assert_equal(pg.ones(3) + 1, np.full(3, 2.0))
+
+
+def test_load_refuses_a_layout_that_does_not_fit(folder: Path) -> None:
+    path = write(folder / "a.npy", npy_bytes(np.ones((4, 4))))
+    raises_everywhere(ValueError, "dimensions", lambda: pg.load(path, layout=D("block")))
+    raises_everywhere(ValueError, "exclude", lambda: pg.load(path, layout=D("block", "*"), onenode=0))
+
+
+def test_load_refuses_a_file_without_permission(folder: Path) -> None:
+    path = write(folder / "a.npy", npy_bytes(np.ones(4)))
+    if pg.RANK == 0:
+        path.chmod(0)
+    pg.COMM.Barrier()
+    if os.geteuid() == 0:
+        pytest.skip("the superuser may read everything")
+    raises_everywhere(PermissionError, "a.npy", lambda: pg.load(path))
+
+
+def test_save_refuses_places_that_are_no_files(folder: Path) -> None:
+    if pg.RANK == 0:
+        (folder / "d.npy").mkdir()
+        os.mkfifo(folder / "pipe.npy")
+    pg.COMM.Barrier()
+    raises_everywhere(FileNotFoundError, "nowhere", lambda: pg.save(folder / "nowhere" / "a.npy", pg.ones(4)))
+    raises_everywhere(IsADirectoryError, "d.npy", lambda: pg.save(folder / "d", pg.ones(4)))
+    raises_everywhere(OSError, "not a regular file", lambda: pg.save(folder / "pipe", pg.ones(4)))
+    raises_everywhere(TypeError, "object", lambda: pg.save(folder / "a", np.array([None, 1])))
+    collectively(names(folder) == ["d.npy", "pipe.npy"], f"{names(folder)}")
+
+
+def test_failed_write_leaves_the_file_as_it_was(folder: Path) -> None:
+    expected = numbers((300, 200))
+    array = pg.array(expected, layout=D("block", "cyclic(7)"))
+    pg.save(folder / "a.npy", array)
+    with limited_file_size(100_000):
+        raises_everywhere(OSError, "a.npy", lambda: pg.save(folder / "a.npy", array + 1))
+    assert_saved(folder / "a.npy", expected)
+    pg.save(folder / "a.npy", array + 1)
+    assert_saved(folder / "a.npy", expected + 1)
+
+
+def test_failure_of_one_process_is_one_of_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    array = pg.array(numbers((20, 20)))
+    pg.save(folder / "a.npy", array)
+    section = files._section
+
+    def failing(local: np.ndarray, slab: Any) -> np.ndarray:
+        if pg.RANK == pg.SIZE - 1:
+            raise MemoryError("no memory for a buffer")
+        return section(local, slab)
+
+    monkeypatch.setattr(files, "_section", failing)
+    words = f"MemoryError: no memory for a buffer .on rank {pg.SIZE - 1}.*a.npy"
+    raises_everywhere(OSError, words, lambda: pg.save(folder / "a.npy", array))
+    raises_everywhere(OSError, words, lambda: pg.load(folder / "a.npy"))
+    monkeypatch.undo()
+    assert_saved(folder / "a.npy", numbers((20, 20)))
+    assert_equal(pg.load(folder / "a.npy"), numbers((20, 20)))
