@@ -19,7 +19,7 @@ from pgaspy.base import Base
 from pgaspy.operations import Elementwise, Statement
 from pgaspy.pieces import BUFFER, LOCAL, OperandPlan, Piece, Source, plan_pieces
 from pgaspy.procgrid import world
-from pgaspy.transport import Fetch, completed, prepare_transfer, release, storage_bytes
+from pgaspy.transport import Fetch, completed, prepare_transfer, release, storage_bytes, view_side
 
 __all__ = ["Computation", "prepare_computation"]
 
@@ -77,7 +77,7 @@ class _RemoteOperand:
         self._dtype = dtype
         self._fetch = self._transfer = None
         if plan.temporary is None and not plan.transfer.broadcasts:
-            self._fetch = Fetch(plan.transfer, plan.view, dtype, dtype, rank, in_place=True)
+            self._fetch = Fetch(plan.transfer, view_side(plan.view, dtype.itemsize, rank), dtype, dtype, in_place=True)
         else:
             self._transfer = prepare_transfer(plan.target, plan.view, dtype, dtype, False, rank)
 

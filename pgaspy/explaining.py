@@ -10,9 +10,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from pgaspy.layout import Layout
-from pgaspy.operations import Assign, Elementwise, Operation, Reduce
+from pgaspy.operations import Assign, Elementwise, Operation, Reduce, Reshape
 from pgaspy.pieces import plan_pieces
 from pgaspy.plan import TransferPlan, plan_transfer
+from pgaspy.plan_reshape import plan_reshape
 from pgaspy.procgrid import simulated, world
 from pgaspy.runtime import dry_run
 
@@ -134,7 +135,8 @@ def _planned(operation: Operation, rank: int, size: int) -> OperationPlan:
 
 
 def _plans_made() -> int:
-    return plan_transfer.cache_info().misses + plan_pieces.cache_info().misses
+    planners = plan_transfer, plan_pieces, plan_reshape
+    return sum(planner.cache_info().misses for planner in planners)
 
 
 def _plan_local(operation: Operation, rank: int) -> dict[str, Any]:
@@ -170,8 +172,16 @@ def _plan_reduce(operation: Reduce, rank: int) -> dict[str, Any]:
     return {"operation": f"reduce {layout.shape} over {operation.axes}", "nbytes_broadcast": nbytes if reduced else 0}
 
 
+def _plan_reshape(operation: Reshape, rank: int) -> dict[str, Any]:
+    target, source = operation.target.base, operation.source.base
+    plan = plan_reshape(target.layout, source.layout, rank)
+    moved = _moved([(plan, source.dtype.itemsize)])
+    return {"operation": f"reshape {source.layout.shape} to {target.layout.shape}", **moved,
+            "nbytes_temporary": moved["nbytes_received"]}
+
+
 _PLANNERS: dict[type, Callable[[Any, int], dict[str, Any]]] = {
-    Assign: _plan_assign, Elementwise: _plan_elementwise, Reduce: _plan_reduce}
+    Assign: _plan_assign, Elementwise: _plan_elementwise, Reduce: _plan_reduce, Reshape: _plan_reshape}
 
 
 def _moved(transfers: Sequence[tuple[TransferPlan, int]]) -> dict[str, int]:

@@ -18,7 +18,7 @@ from pgaspy.functions import AnyFunction
 from pgaspy.view import View
 
 __all__ = ["Access", "Assign", "Elementwise", "Generate", "LocalCall", "Operand", "Operation", "Reduce", "Reduction",
-           "Statement"]
+           "Reshape", "Statement"]
 
 
 class Access(NamedTuple):
@@ -35,6 +35,22 @@ Operand = Access | NDArray[Any]
 @dataclass(frozen=True, slots=True)
 class Assign:
     """`target[...] = source`, element by element, with casting; the views have one shape and may overlap."""
+
+    target: Access
+    source: Access
+
+    @property
+    def reads(self) -> tuple[Access, ...]:
+        return (self.source,)
+
+    @property
+    def writes(self) -> tuple[Access, ...]:
+        return (self.target,)
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape:
+    """The elements of a whole base, in row-major order, as those of another whole base of the same size."""
 
     target: Access
     source: Access
@@ -160,4 +176,4 @@ class LocalCall:
         return (self.update,)
 
 
-Operation = Assign | Elementwise | Reduce | Generate | LocalCall
+Operation = Assign | Elementwise | Generate | LocalCall | Reduce | Reshape

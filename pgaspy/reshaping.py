@@ -1,5 +1,50 @@
-from typing import Any
+"""Reshape: the elements, in row-major order, in another shape.
+
+Where only extents of 1 come or go it is a view; else a copy, as a distributed array is not contiguous memory.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+
+from pgaspy.base import Base
+from pgaspy.defaults import default_for
+from pgaspy.global_assign import copied
+from pgaspy.layout import Layout, whole_dim
+from pgaspy.operations import Access, Reshape
+from pgaspy.runtime import record
+from pgaspy.view import View, whole
+
+__all__ = ["reshaped"]
 
 
-def reshaped(base: Any, view: Any, shape: Any) -> Any:
-    raise NotImplementedError
+def reshaped(base: Base, view: View, shape: Sequence[int]) -> Access:
+    """See `GlobalArray.reshape`."""
+    extents = _resolved(view, shape)
+    if [n for n in extents if n != 1] == [n for n in view.shape if n != 1]:
+        dense = view.index(tuple([0 if n == 1 else slice(None) for n in view.shape]))
+        return Access(base, dense.index(tuple([None if n == 1 else slice(None) for n in extents])))
+    if not view.is_whole:
+        base, view = copied(base, view)
+    layout = default_for(extents)
+    if not view.layout.is_distributed:
+        layout = Layout(view.layout.grid, [whole_dim(n) for n in extents], view.layout.pins)
+    target = Access(Base(layout, base.dtype), whole(layout))
+    if view.size:
+        record(Reshape(target, Access(base, view)))
+    return target
+
+
+def _resolved(view: View, shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape with its -1, if there is one, replaced by the extent that is missing."""
+    extents = [operator.index(n) for n in shape]
+    if extents.count(-1) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    known = math.prod(n for n in extents if n != -1)
+    if -1 in extents and known > 0 and view.size % known == 0:
+        extents[extents.index(-1)] = view.size // known
+    if any(n < 0 for n in extents) or math.prod(extents) != view.size:
+        raise ValueError(f"cannot reshape array of size {view.size} into shape {tuple(shape)}")
+    return tuple(extents)

@@ -14,10 +14,10 @@ import numpy as np
 
 from pgaspy.base import Base
 from pgaspy.compute import prepare_computation
-from pgaspy.operations import Assign, Elementwise, Generate, LocalCall, Operation, Reduce
+from pgaspy.operations import Assign, Elementwise, Generate, LocalCall, Operation, Reduce, Reshape
 from pgaspy.pieces import local_indices, local_view_shape, storage_geometry
 from pgaspy.procgrid import world
-from pgaspy.transport import prepare_transfer, reduce_partials
+from pgaspy.transport import prepare_reshape, prepare_transfer, reduce_partials
 from pgaspy.view import View
 
 __all__ = ["Executor", "dry_run", "local_view", "overlaps", "record", "sync"]
@@ -96,6 +96,11 @@ def _elementwise(operation: Elementwise) -> None:
     prepare_computation(operation.statement, world().rank).run(operation)
 
 
+def _reshape(operation: Reshape) -> None:
+    target, source = operation.target.base, operation.source.base
+    prepare_reshape(target.layout, source.layout, source.dtype, world().rank).run(target, source)
+
+
 def _generate(operation: Generate) -> None:
     operation.fill(operation.target.base)
 
@@ -126,4 +131,4 @@ def _reduce(operation: Reduce) -> None:
 
 _EXECUTE: dict[type, Callable[[Any], None]] = {
     Assign: _assign, Elementwise: _elementwise, Generate: _generate, LocalCall: _local_call,
-    Reduce: _reduce}
+    Reduce: _reduce, Reshape: _reshape}

@@ -21,8 +21,8 @@ from pgaspy.blockmath import ceil_div, solve_congruence
 from pgaspy.layout import BlockDim, Dim, whole_dim
 from pgaspy.view import Section
 
-__all__ = ["LENGTH", "OWN_START", "OWN_STEP", "Indices", "Segments", "local_slice", "part_segments", "runs_by_coord",
-           "segments"]
+__all__ = ["LENGTH", "OTHER_START", "OWN_START", "OWN_STEP", "Indices", "Segments", "continued", "expanded", "joined",
+           "local_slice", "part_segments", "runs_by_coord", "segments"]
 
 Indices = NDArray[np.int64]
 
@@ -74,7 +74,7 @@ def runs_by_coord(own: Section, coord: int, other: Section) -> dict[int, Indices
     table[:, LENGTH] = seg.length
     if len(table) == 1:
         return {int(seg.coord[0]): table}
-    return {c: _joined(table[seg.coord == c]) for c in set(seg.coord.tolist())}
+    return {c: joined(table[seg.coord == c]) for c in set(seg.coord.tolist())}
 
 
 def local_slice(section: Section, coord: int) -> slice | None:
@@ -88,7 +88,7 @@ def local_slice(section: Section, coord: int) -> slice | None:
     runs = runs_by_coord(section, coord, itself)
     if not runs:
         return slice(0, 0)
-    own_side_only = _joined(runs[0] * np.array([1, 1, 0, 0, 1]))
+    own_side_only = joined(runs[0] * np.array([1, 1, 0, 0, 1]))
     first, step, _, _, length = own_side_only[0].tolist()
     stop = first + step * length
     return slice(first, stop if stop >= 0 else None, step or 1)
@@ -107,23 +107,32 @@ def part_segments(section: Section, coord: int) -> list[tuple[int, int, int]]:
     return list(zip(numbers.tolist(), local.tolist(), (stop - first).tolist(), strict=True))
 
 
-def _joined(table: Indices) -> Indices:
+def joined(table: Indices) -> Indices:
+    """The runs of a table, with those that continue one another joined, or all of them, if they are single elements
+    at constant distances.
+    """
+    table = continued(table)
+    if len(table) > 1 and (table[:, LENGTH] == 1).all():
+        own, _, other, _, _ = table.T
+        own_step, other_step = own[1] - own[0], other[1] - other[0]
+        if (own[1:] - own[:-1] == own_step).all() and (other[1:] - other[:-1] == other_step).all():
+            table = np.array([[own[0], own_step, other[0], other_step, len(table)]])
+    return table
+
+
+def continued(table: Indices) -> Indices:
     """The runs of a table, with those that continue one another joined."""
     if len(table) < 2:
         return table
     own, own_step, other, other_step, length = table.T
     extent = length[:-1]
     apart = (own[1:] - own[:-1] != own_step[:-1] * extent) | (other[1:] - other[:-1] != other_step[:-1] * extent)
-    if not apart.all():
-        first = np.concatenate(([0], np.flatnonzero(apart) + 1))
-        lengths = np.add.reduceat(length, first)
-        table = table[first]
-        table[:, LENGTH] = lengths
-    if len(table) > 1 and (table[:, LENGTH] == 1).all():
-        own, _, other, _, length = table.T
-        own_step, other_step = own[1] - own[0], other[1] - other[0]
-        if (own[1:] - own[:-1] == own_step).all() and (other[1:] - other[:-1] == other_step).all():
-            table = np.array([[own[0], own_step, other[0], other_step, len(table)]])
+    if apart.all():
+        return table
+    first = np.concatenate(([0], np.flatnonzero(apart) + 1))
+    lengths = np.add.reduceat(length, first)
+    table = table[first]
+    table[:, LENGTH] = lengths
     return table
 
 
@@ -188,7 +197,7 @@ def _split_by_parts(start: Indices, stop: Indices, other: Section) -> tuple[Indi
     if len(start) == 0:
         return start, stop, start
     if not _parts_are_intervals(other):
-        i = _expanded(start, stop - start)
+        i = expanded(start, stop - start)
         return i, i + 1, dim.part_from_index(other.start + other.step * i)
     first = dim.part_from_index(other.start + other.step * start)
     last = dim.part_from_index(other.start + other.step * (stop - 1))
@@ -196,7 +205,7 @@ def _split_by_parts(start: Indices, stop: Indices, other: Section) -> tuple[Indi
     if (n_parts == 1).all():
         return start, stop, first
     sign = 1 if other.step > 0 else -1
-    parts = sign * _expanded(sign * first, n_parts)
+    parts = sign * expanded(sign * first, n_parts)
     low, high = _interval_from_part(other, parts)
     start = np.maximum(np.repeat(start, n_parts), low)
     stop = np.minimum(np.repeat(stop, n_parts), high)
@@ -212,7 +221,7 @@ def _own_local_index(section: Section, i: Indices) -> Indices:
     return index
 
 
-def _expanded(start: Indices, length: Indices) -> Indices:
+def expanded(start: Indices, length: Indices) -> Indices:
     """start[0], start[0]+1, ... (length[0] of them), start[1], ..."""
     before = np.cumsum(length) - length
     return np.arange(int(length.sum())) + np.repeat(start - before, length)

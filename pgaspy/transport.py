@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from mpi4py import MPI
@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from pgaspy import kernels, memory
 from pgaspy.base import Base
 from pgaspy.kernels import OTHER, OWN, PACKED, SectionCopy
+from pgaspy.layout import Layout
 from pgaspy.plan import Broadcast, Message, TransferPlan, fixed_offset, plan_transfer, strides_from_shape
+from pgaspy.plan_reshape import plan_reshape
 from pgaspy.procgrid import World, world
 from pgaspy.view import View
 
-__all__ = ["Fetch", "Transfer", "completed", "prepare_transfer", "reduce_partials", "release", "storage_bytes"]
+__all__ = ["Fetch", "Transfer", "completed", "prepare_reshape", "prepare_transfer", "reduce_partials", "release", "storage_bytes"]
 
 MAX_MESSAGE_BYTES = 1 << 30
 """Below MPI's limit of 2**31 elements, and so of bytes."""
@@ -34,14 +36,18 @@ MAX_GATHERED_PARTIALS = 32
 Bytes = memory.Bytes
 
 
-class _Side:
-    """One view in one process's storage: where its sections begin, and their strides in bytes."""
+class Side(NamedTuple):
+    """One side of a transfer in a process's storage: where its sections begin, and their strides, in bytes."""
 
-    def __init__(self, view: View, itemsize: int, rank: int) -> None:
-        storage = strides_from_shape(view.layout.local_shape(rank), itemsize)
-        self.itemsize = itemsize
-        self.offset = fixed_offset(view, storage)
-        self.strides = tuple(0 if p is None else storage[p] for p in view.base_dims)
+    itemsize: int
+    offset: int
+    strides: tuple[int, ...]
+
+
+def view_side(view: View, itemsize: int, rank: int) -> Side:
+    """The side of a view."""
+    storage = strides_from_shape(view.layout.local_shape(rank), itemsize)
+    return Side(itemsize, fixed_offset(view, storage), tuple(0 if p is None else storage[p] for p in view.base_dims))
 
 
 class _Packing:
@@ -49,7 +55,7 @@ class _Packing:
 
     __slots__ = ("_copy", "_offset", "nbytes")
 
-    def __init__(self, message: Message, side: _Side, which: int, to_buffer: bool) -> None:
+    def __init__(self, message: Message, side: Side, which: int, to_buffer: bool) -> None:
         packed = strides_from_shape(message.shape, side.itemsize)
         self.nbytes = message.size * side.itemsize
         self._offset = side.offset
@@ -69,10 +75,9 @@ class Fetch:
     `wire` is the dtype in which elements travel: the source's, or the destination's where that is smaller.
     """
 
-    def __init__(self, plan: TransferPlan, src: View, src_dtype: np.dtype[Any], wire: np.dtype[Any], rank: int,
+    def __init__(self, plan: TransferPlan, side: Side, src_dtype: np.dtype[Any], wire: np.dtype[Any],
                  in_place: bool) -> None:
         self.plan = plan
-        side = _Side(src, src_dtype.itemsize, rank)
         self._cast = None if wire == src_dtype else (src_dtype, wire)
         self._wire_itemsize = wire.itemsize
         self.receive_nbytes = [m.size * wire.itemsize for m in plan.receives]
@@ -117,23 +122,25 @@ class Fetch:
 
 
 class Transfer:
-    """`dst[...] = src` for one pair of views and dtypes on this process, with all that can be prepared."""
+    """A plan with its two sides and dtypes on this process, with all that can be prepared.
 
-    def __init__(self, dst: View, src: View, dst_dtype: np.dtype[Any], src_dtype: np.dtype[Any], overlaps: bool,
-                 rank: int) -> None:
-        plan = self.plan = plan_transfer(dst, src, rank)
+    `grid` is that of the destination, for a plan with broadcasts.
+    """
+
+    def __init__(self, plan: TransferPlan, side: Side, src_side: Side, dst_dtype: np.dtype[Any],
+                 src_dtype: np.dtype[Any], overlaps: bool, rank: int, grid: tuple[int, ...] = ()) -> None:
+        self.plan = plan
         wire = dst_dtype if dst_dtype.itemsize < src_dtype.itemsize else src_dtype
         self._wire, self._dst_dtype = wire, dst_dtype
-        self._fetch = Fetch(plan, src, src_dtype, wire, rank, in_place=not overlaps)
+        self._fetch = Fetch(plan, src_side, src_dtype, wire, in_place=not overlaps)
         self._cast_received = wire != dst_dtype
-        side, src_side = _Side(dst, dst_dtype.itemsize, rank), _Side(src, src_dtype.itemsize, rank)
         self._unpack = [_Packing(m, side, OWN, to_buffer=False) for m in plan.receives if not plan.axes]
         self._receive_at = [None if m.offset is None or overlaps or self._cast_received or plan.axes
                             else m.offset * dst_dtype.itemsize for m in plan.receives]
         self._local = _LocalCopy(plan.local, side, src_side, dst_dtype, src_dtype, overlaps) if plan.local else None
         self._broadcast = None
         if plan.axes:
-            self._broadcast = _Broadcasts(dst, plan, side, src_side, dst_dtype, src_dtype, wire, rank)
+            self._broadcast = _Broadcasts(grid, plan, side, src_side, dst_dtype, src_dtype, wire, rank)
 
     def run(self, dst: Base, src: Base) -> None:
         """Collective, in so far as the plans of the processes are."""
@@ -177,7 +184,7 @@ class Transfer:
 class _LocalCopy:
     """The part of a transfer that stays on this process; through a buffer where it overlaps itself, or is cast."""
 
-    def __init__(self, message: Message, dst: _Side, src: _Side, dst_dtype: np.dtype[Any], src_dtype: np.dtype[Any],
+    def __init__(self, message: Message, dst: Side, src: Side, dst_dtype: np.dtype[Any], src_dtype: np.dtype[Any],
                  overlaps: bool) -> None:
         self._cast = None if dst_dtype == src_dtype else (src_dtype, dst_dtype)
         self._offsets = dst.offset, src.offset
@@ -206,10 +213,10 @@ class _LocalCopy:
 class _Broadcasts:
     """The second half of a transfer to replicas: the roots gather their pieces and hand them to their group."""
 
-    def __init__(self, dst: View, plan: TransferPlan, side: _Side, src_side: _Side, dst_dtype: np.dtype[Any],
+    def __init__(self, grid: tuple[int, ...], plan: TransferPlan, side: Side, src_side: Side, dst_dtype: np.dtype[Any],
                  src_dtype: np.dtype[Any], wire: np.dtype[Any], rank: int) -> None:
         self._dtypes = src_dtype, wire, dst_dtype
-        self._grid, self._axes = dst.layout.grid, plan.axes
+        self._grid, self._axes = grid, plan.axes
         self._broadcasts = plan.broadcasts
         self._nbytes = [b.size * wire.itemsize for b in plan.broadcasts]
         self._unpack = [_Packing(piece, side, OWN, to_buffer=False) for b in plan.broadcasts for piece in b.pieces]
@@ -307,7 +314,15 @@ class _Broadcasts:
 def prepare_transfer(dst: View, src: View, dst_dtype: np.dtype[Any], src_dtype: np.dtype[Any], overlaps: bool,
                      rank: int) -> Transfer:
     """The prepared transfer of a pair of views, made once and found again."""
-    return Transfer(dst, src, dst_dtype, src_dtype, overlaps, rank)
+    return Transfer(plan_transfer(dst, src, rank), view_side(dst, dst_dtype.itemsize, rank),
+                    view_side(src, src_dtype.itemsize, rank), dst_dtype, src_dtype, overlaps, rank, dst.layout.grid)
+
+
+@functools.lru_cache(maxsize=1024)
+def prepare_reshape(dst: Layout, src: Layout, dtype: np.dtype[Any], rank: int) -> Transfer:
+    """The prepared transfer of all elements in row-major order, made once and found again."""
+    flat = Side(dtype.itemsize, 0, (dtype.itemsize,))
+    return Transfer(plan_reshape(dst, src, rank), flat, flat, dtype, dtype, False, rank)
 
 
 def completed(receives: list[MPI.Request], owners: Sequence[int]) -> Iterator[int]:
