@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from statistics import median
-from time import sleep
 from typing import Any
 
 import numpy as np
 
 import pgaspy as pg
-from bench.timing import Result, in_turns, ratio, report
+from bench.timing import Result, alone, in_turns, ratio, report
 
 N = 4000
 
@@ -29,15 +28,8 @@ def main() -> None:
     full, work = pg.random.default_rng(1).random((N, N)), pg.empty((N - 2, N - 2))
     numpy_full = full.gather(root=0)
     numpy_work = np.empty((N - 2, N - 2))
-
-    def numpys() -> None:
-        if pg.RANK == 0:
-            sweep(np, numpy_full, numpy_work)
-        done = pg.COMM.Ibarrier()
-        while not done.Test():
-            sleep(0.001)
-
-    ours, numpy_times = in_turns(lambda: sweep(pg, full, work), numpys, repeats=7, before=pg.COMM.Barrier)
+    ours, numpy_times = in_turns(lambda: sweep(pg, full, work), alone(lambda: sweep(np, numpy_full, numpy_work)),
+                                 repeats=7, before=pg.COMM.Barrier)
     points = (N - 2) ** 2 / 1e6
     if pg.RANK == 0:
         report([Result(f"heat sweep, n = {N}, {pg.SIZE} process(es) x {pg.THREADS} thread(s)", points / median(ours),

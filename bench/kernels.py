@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +20,9 @@ def main() -> None:
     """Measure."""
     rng = np.random.default_rng(1)
     x, y, z = rng.random(N) * 4 + 0.01, rng.random(N), np.empty(N)
-    X, Y, Z = pg.array(x), pg.array(y), pg.empty(N)
+    X: Any = pg.array(x)
+    Y: Any = pg.array(y)
+    Z: Any = pg.empty(N)
     results = []
 
     ours, numpys, c = in_turns(lambda: np.add(X, Y, out=Z), lambda: np.add(x, y, out=z), stream_add(x, y, z))
@@ -30,7 +34,7 @@ def main() -> None:
     ]
     for name, goal in GOALS.items():
         ufunc = getattr(np, name)
-        ours, numpys = in_turns(lambda ufunc=ufunc: ufunc(X, out=Z), lambda ufunc=ufunc: ufunc(x, out=z), repeats=7)
+        ours, numpys = in_turns(partial(ufunc, X, out=Z), partial(ufunc, x, out=z), repeats=7)
         results.append(Result(f"{name}(x, out=z)", N / median(ours) / 1e9, "G elements/s", "NumPy",
                               N / median(numpys) / 1e9, ratio(ours, numpys), goal))
     ours, numpys = in_turns(lambda: float(X.sum()), x.sum)

@@ -13,7 +13,8 @@ from bench.timing import Result, report, seconds_per_call
 
 def main() -> None:
     """Measure."""
-    a, b = pg.ones(16), pg.ones(16)
+    a: Any = pg.ones(16)
+    b = pg.ones(16)
     x, y = np.ones(16), np.ones(16)
     A, B = pg.ones((8, 8)), pg.ones((8, 8))
     X, Y = np.ones((8, 8)), np.ones((8, 8))

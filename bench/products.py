@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 from statistics import median
-from time import sleep
 
 import numpy as np
 import threadpoolctl
-from pgaspy.algorithms.summa import summa
 
 import pgaspy as pg
-from bench.timing import Result, in_turns, ratio, report
+from bench.timing import Result, alone, in_turns, ratio, report
+from pgaspy.algorithms.summa import summa
 
 N = 4000
-
-
-def alone(function: object) -> object:
-    """Call a function on rank 0; the others sleep until it is done, and leave their cores alone."""
-    def call() -> None:
-        if pg.RANK == 0:
-            function()  # type: ignore[operator]
-        done = pg.COMM.Ibarrier()
-        while not done.Test():
-            sleep(0.001)
-    return call
 
 
 def main() -> None:
     """Measure."""
     rng = pg.random.default_rng(1)
     A, B, C = rng.random((N, N)), rng.random((N, N)), pg.zeros((N, N))
-    a, b = (X.gather(root=0) for X in (A, B))
+    a, b = A.gather(root=0), B.gather(root=0)
 
     def numpys() -> None:
+        assert a is not None
+        assert b is not None
         with threadpoolctl.threadpool_limits(pg.SIZE):
             np.matmul(a, b)
 
     barrier = pg.COMM.Barrier
-    ours, by_summa, numpy_times = in_turns(lambda: A @ B, lambda: summa(A, B, C), alone(numpys),  # type: ignore[arg-type]
+    ours, by_summa, numpy_times = in_turns(lambda: A @ B, lambda: summa(A, B, C), alone(numpys),
                                            repeats=7, before=barrier)
     gflop = 2 * N**3 / 1e9
     results = [

@@ -6,10 +6,12 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from statistics import median
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
-__all__ = ["Result", "in_turns", "ratio", "report", "seconds_per_call"]
+import pgaspy as pg
+
+__all__ = ["Result", "alone", "in_turns", "ratio", "report", "seconds_per_call"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,17 @@ def in_turns(*functions: Callable[[], Any], repeats: int = 9, before: Callable[[
             if round_:
                 record.append(perf_counter() - start)
     return times
+
+
+def alone(function: Callable[[], Any]) -> Callable[[], None]:
+    """A call of a function on rank 0, collective; the others sleep until it is done, and leave their cores alone."""
+    def call() -> None:
+        if pg.RANK == 0:
+            function()
+        done = pg.COMM.Ibarrier()
+        while not done.Test():
+            sleep(0.001)
+    return call
 
 
 def ratio(ours: list[float], rivals: list[float]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -266,6 +266,10 @@ class GlobalArray:
         """A copy in another layout; in the job's default by default. Collective."""
         return GlobalArray(*global_assign.redistributed(self._base, self._view, layout))
 
+    @overload
+    def gather(self, root: None = None) -> NDArray[Any]: ...
+    @overload
+    def gather(self, root: int) -> NDArray[Any] | None: ...
     def gather(self, root: int | None = None) -> NDArray[Any] | None:
         """The whole array as a new NumPy array: on every process, or on `root` (None on the others). Collective."""
         return global_assign.gathered(self._base, self._view, root)
@@ -286,7 +290,8 @@ class GlobalArray:
 
     def _scalar(self) -> Any:
         if self.ndim:
-            raise TypeError(f"only 0-dimensional arrays can be converted to Python scalars, not one of shape {self.shape}")
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars, not one of shape "
+                            f"{self.shape}")
         return self.item()
 
     def __index__(self) -> int:
@@ -328,8 +333,8 @@ class GlobalArray:
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         handler = HANDLED.get(func)
         if handler is None:
-            raise TypeError(f"numpy.{func.__name__} is not supported for global arrays: call it on A.local() for the "
-                            "part of this process, or on A.gather() for the whole array")
+            raise TypeError(f"{func.__module__}.{func.__name__} is not supported for global arrays: call it on "
+                            "A.local() for the part of this process, or on A.gather() for the whole array")
         return handler(*args, **kwargs)
 
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:

@@ -25,7 +25,8 @@ from pgaspy.plan_reshape import plan_reshape
 from pgaspy.procgrid import World, world
 from pgaspy.view import View
 
-__all__ = ["Fetch", "Transfer", "completed", "prepare_reshape", "prepare_transfer", "reduce_partials", "release", "storage_bytes"]
+__all__ = ["Fetch", "Side", "Transfer", "completed", "prepare_reshape", "prepare_transfer", "reduce_partials",
+           "release", "storage_bytes", "view_side"]
 
 MAX_MESSAGE_BYTES = 1 << 30
 """Below MPI's limit of 2**31 elements, and so of bytes."""

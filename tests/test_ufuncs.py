@@ -1,0 +1,225 @@
+"""Every ufunc of NumPy, and some of SciPy's, on every dtype that it has a loop for, against NumPy."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+import pgaspy as pg
+from tests.layouts import NAMES, layout_of
+from tests.together import assert_equal, collectively, raises_everywhere
+
+pytestmark = pytest.mark.mpi
+
+DTYPES = [np.dtype(c) for c in "dfDlibB?eghHF"]
+MAIN = [np.dtype(c) for c in "dfDliB?"]
+UFUNCS = sorted({f.__name__: f for f in vars(np).values() if isinstance(f, np.ufunc)}.items())
+ELEMENTWISE = [f for _, f in UFUNCS if f.signature is None and f.nin <= 2 and f is not np.isnat]
+# Within 4 ULP of NumPy's; all others have NumPy's bits.
+MATHS = {
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
+    "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "power", "arctan2", "hypot",
+}  # fmt: skip
+COMPLEX_MATHS = MATHS | {"absolute", "multiply", "square", "divide", "reciprocal", "sqrt"}
+SHAPE = (6, 7)
+RNG = np.random.default_rng(3)
+
+
+def values(dtype: np.dtype[Any], shape: tuple[int, ...] = SHAPE) -> Any:
+    """Values of a dtype in a range in which most functions are interesting, with zeros, infinities and NaN."""
+    if dtype.kind == "b":
+        return RNG.integers(0, 2, shape).astype(bool)
+    if dtype.kind in "iu":
+        return RNG.integers(0 if dtype.kind == "u" else -9, 10, shape).astype(dtype)
+    x = RNG.normal(scale=2, size=shape)
+    x[RNG.random(shape) < 0.1] = 0
+    if dtype.kind == "c":
+        return (x + 1j * RNG.normal(size=shape)).astype(dtype)
+    for special in np.inf, -np.inf, np.nan:
+        x[RNG.random(shape) < 0.05] = special
+    return x.astype(dtype)
+
+
+def computed(function: Callable[..., Any], *operands: Any) -> tuple[Any, ...]:
+    """The results as a tuple; or the exception's type, where there is none."""
+    with np.errstate(all="ignore"):
+        try:
+            results = function(*operands)
+        except TypeError:
+            return (TypeError,)
+    return results if isinstance(results, tuple) else (results,)
+
+
+def is_close(found: Any, expected: Any, exact: bool) -> bool:
+    if found.dtype != expected.dtype or found.shape != expected.shape:
+        return False
+    if exact or found.dtype.kind not in "fc":
+        return np.array_equal(found, expected, equal_nan=found.dtype.kind in "fc")
+    with np.errstate(all="ignore"):
+        eps = float(np.finfo(found.dtype).eps)
+        return bool(np.allclose(found, expected, rtol=16 * eps, atol=16 * eps, equal_nan=True))
+
+
+def problems_of(function: np.ufunc, *operands: Any, layouts: tuple[str, ...]) -> list[str]:
+    expected = computed(function, *operands)
+    arrays = [pg.array(x, layout=layout_of(name, x.shape)) for x, name in zip(operands, layouts, strict=False)]
+    found = computed(function, *arrays)
+    kinds = {x.dtype.kind for x in operands}
+    exact = function.__name__ not in (COMPLEX_MATHS if "c" in kinds else MATHS)
+    problems = []
+    for f, e in zip(found, expected, strict=True):
+        if e is TypeError or f is TypeError:
+            same = f is e
+        else:
+            f = f.gather()
+            same = is_close(f, np.asarray(e), exact)
+        if not same:
+            problems.append(f"{function.__name__}({', '.join(x.dtype.name for x in operands)}): {f!r}, expected {e!r}")
+    return problems
+
+
+@pytest.mark.parametrize("function", ELEMENTWISE, ids=lambda f: f.__name__)
+def test_every_ufunc(function: np.ufunc) -> None:
+    problems = []
+    for k, dtype in enumerate(DTYPES):
+        operands = [values(dtype) for _ in range(function.nin)]
+        if function in (np.power, np.left_shift, np.right_shift, np.ldexp) and dtype.kind in "iu":
+            operands[1] %= 4  # no negative integer powers
+        layouts = (NAMES[k % len(NAMES)], NAMES[(k // 2) % len(NAMES)])
+        problems += problems_of(function, *operands, layouts=layouts)
+    collectively(not problems, "\n".join(problems))
+
+
+@pytest.mark.parametrize("function", [np.add, np.multiply, np.divide, np.maximum, np.less, np.arctan2, np.bitwise_or,
+                                      np.copysign, np.floor_divide, np.ldexp, np.divmod], ids=lambda f: f.__name__)
+def test_mixed_dtypes(function: np.ufunc) -> None:
+    problems = []
+    for a in MAIN:
+        for b in MAIN:
+            problems += problems_of(function, values(a), values(b, SHAPE[1:]), layouts=("block", "cyclic(2)"))
+    collectively(not problems, "\n".join(problems))
+
+
+@pytest.mark.parametrize("function", [scipy.special.erf, scipy.special.expit, scipy.special.gamma, scipy.special.xlogy],
+                         ids=lambda f: f.__name__)
+def test_ufuncs_of_scipy(function: np.ufunc) -> None:
+    problems = []
+    for dtype in (np.dtype(float), np.dtype(np.float32)):
+        operands = [np.abs(values(dtype)) for _ in range(function.nin)]
+        problems += problems_of(function, *operands, layouts=("block", "first dimension"))
+    collectively(not problems, "\n".join(problems))
+
+
+@pytest.mark.parametrize("first", NAMES)
+@pytest.mark.parametrize("second", NAMES)
+def test_pairs_of_layouts(first: str, second: str) -> None:
+    x, y = values(np.dtype(float)), values(np.dtype(float))
+    a, b = pg.array(x, layout=layout_of(first, SHAPE)), pg.array(y, layout=layout_of(second, SHAPE))
+    with np.errstate(all="ignore"):
+        assert_equal(a + b, x + y)
+        assert_equal(a[1:, ::2] * b[:-1, 3:4], x[1:, ::2] * y[:-1, 3:4])
+        assert_equal(a[:, 2] - b[3], (x[:, 2:3] - y[3])[:6, 0] if SHAPE[0] == SHAPE[1] else None) if (
+            SHAPE[0] == SHAPE[1]) else None
+        a[1:] -= b[0]
+        x[1:] -= y[0]
+        assert_equal(a, x)
+        b[::-1, ::2] *= a[:, 1:5]
+        y[::-1, ::2] *= x[:, 1:5]
+        assert_equal(b, y)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_outputs(name: str) -> None:
+    x, y = np.arange(-6.0, 7.0), np.array(2.5)
+    a = pg.array(x, layout=layout_of(name, x.shape))
+    for found, expected in zip((*np.divmod(a, y), *np.modf(a), *np.frexp(a), *divmod(a, 3)),
+                               (*np.divmod(x, y), *np.modf(x), *np.frexp(x), *divmod(x, 3)), strict=True):
+        assert_equal(found, expected)
+    whole = pg.zeros(13)
+    fraction, given = np.modf(a, out=(None, whole))
+    assert given is whole
+    assert_equal(fraction, np.modf(x)[0])
+    assert_equal(whole, np.modf(x)[1])
+
+
+def test_out_and_where() -> None:
+    x, y = np.arange(12.0).reshape(3, 4), np.arange(4) % 2 == 0
+    a, mask = pg.array(x), pg.array(y)
+    out = pg.full((3, 4), -1.0)
+    assert np.add(a, 1, out=out, where=mask) is out
+    assert_equal(out, np.where(y, x + 1, -1.0))
+    assert_equal(np.sqrt(a, out=out[::-1], where=y), np.where(y, np.sqrt(x), np.where(y, x + 1, -1.0)[::-1]))
+    result = np.add(a, a, where=mask)
+    assert_equal(result[:, ::2], 2 * x[:, ::2])
+    assert_equal(np.add(a, 1, dtype=np.float32), np.add(x, 1, dtype=np.float32))
+    single = pg.zeros((3, 4), np.float32)
+    assert_equal(np.add(a, 1, out=single), (x + 1).astype(np.float32))
+
+
+def test_where_takes_true_and_false() -> None:
+    a, out = pg.arange(4.0), pg.full(4, 9.0)
+    assert_equal(np.negative(a, out=out, where=False), np.full(4, 9.0))
+    assert_equal(np.negative(a, out=out, where=True), -np.arange(4.0))
+
+
+@pytest.mark.parametrize("dtype", ["B", "i", "l", "f", "d", "D", "?"])
+@pytest.mark.parametrize("scalar", [2, 2.5, True, 1j, np.float32(2.5), np.int64(3), np.uint8(4)], ids=repr)
+def test_scalars_promote_as_in_numpy(dtype: str, scalar: Any) -> None:
+    x = np.arange(5).astype(dtype)
+    a = pg.array(x)
+    for function in (operator.add, operator.mul, operator.truediv):
+        with np.errstate(all="ignore"):
+            assert_equal(function(a, scalar), function(x, scalar), exact=False)
+            assert_equal(function(scalar, a), function(scalar, x), exact=False)
+
+
+def test_integers_beyond_the_dtype() -> None:
+    x = np.array([0, 5, 255], np.uint8)
+    a = pg.array(x)
+    for scalar in (-1, 256, 300, 2**70):
+        for function in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal):
+            assert_equal(function(a, scalar), function(x, scalar))
+            assert_equal(function(scalar, a), function(scalar, x))
+    raises_everywhere(OverflowError, "Python integer 300 out of bounds for uint8", lambda: a + 300)
+
+
+def test_numpy_operands() -> None:
+    x, y = np.arange(12.0).reshape(3, 4), np.arange(4)
+    a = pg.array(x)
+    assert_equal(a + y, x + y)
+    assert_equal(y + a, x + y)
+    assert_equal(x.T @ np.ones(3) + a[0], x.T @ np.ones(3) + x[0])
+    assert_equal(a - [1, 2, 3, 4], x - [1, 2, 3, 4])
+    a += x[::-1]
+    assert_equal(a, x + x[::-1])
+
+
+def test_numpy_operands_are_read_when_the_statement_is_executed() -> None:
+    y = np.ones(5)
+    a = pg.zeros(5)
+    b = a + y
+    a[...] = y
+    y[:] = 7
+    assert_equal(b, np.ones(5))
+    assert_equal(a, np.ones(5))
+
+
+def test_kernels_raise_no_warnings() -> None:
+    a = pg.array([0.0, -1.0, 1e308])
+    assert_equal(1 / a[:1], np.array([np.inf]))
+    assert_equal(np.sqrt(a[1:2]), np.array([np.nan]))
+    assert_equal(a[2:] * 10, np.array([np.inf]))
+
+
+def test_byte_order() -> None:
+    x = np.arange(5, dtype=">f8")
+    a = pg.array(x)
+    collectively(a.dtype == x.dtype)
+    assert_equal(a + 1, x + 1)
+    a += 1
+    assert_equal(a, x + 1)
