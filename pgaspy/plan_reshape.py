@@ -23,6 +23,7 @@ from pgaspy.segments import (
     Indices,
     continued,
     expanded,
+    grouped,
     joined,
     segments,
 )
@@ -73,12 +74,11 @@ def _shared(own: Layout, other: Layout, rank: int, chosen: tuple[int, ...]) -> d
     for dim, i, k, stride in zip(other.dims, index, parts, strides_from_shape(other.local_shape(rank)), strict=True):
         other_local += dim.local_from_index(i, k) * stride  # means something for this process's own elements only
     messages = {}
-    for peer in np.unique(peers).tolist():
-        chosen_pieces = peers == peer
-        length = pieces.length[chosen_pieces]
-        at = other_local[chosen_pieces] if peer == rank else np.cumsum(length) - length
+    for peer, places in grouped(peers):
+        length = pieces.length[places]
+        at = other_local[places] if peer == rank else np.cumsum(length) - length
         ones = np.ones_like(length)
-        table = joined(np.stack([pieces.local[chosen_pieces], ones, at, ones, length], axis=1))
+        table = joined(np.stack([pieces.local[places], ones, at, ones, length], axis=1))
         is_contiguous = len(table) == 1 and (table[0, OWN_STEP] == 1 or table[0, LENGTH] == 1)
         offset = int(table[0, OWN_START]) if is_contiguous else None
         messages[peer] = Message(peer, (table,), (int(length.sum()),), offset)

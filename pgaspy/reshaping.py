@@ -46,5 +46,6 @@ def _resolved(view: View, shape: Sequence[int]) -> tuple[int, ...]:
     if -1 in extents and known > 0 and view.size % known == 0:
         extents[extents.index(-1)] = view.size // known
     if any(n < 0 for n in extents) or math.prod(extents) != view.size:
-        raise ValueError(f"cannot reshape array of size {view.size} into shape {tuple(shape)}")
+        wanted = str(tuple(shape)).replace(" ", "")
+        raise ValueError(f"cannot reshape array of size {view.size} into shape {wanted}")
     return tuple(extents)

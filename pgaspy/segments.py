@@ -12,6 +12,7 @@ Kennedy, Nedeljkovic & Sethi, ICS 1995; Gupta et al., JPDC 32, 1996).
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +22,8 @@ from pgaspy.blockmath import ceil_div, solve_congruence
 from pgaspy.layout import BlockDim, Dim, whole_dim
 from pgaspy.view import Section
 
-__all__ = ["LENGTH", "OTHER_START", "OWN_START", "OWN_STEP", "Indices", "Segments", "continued", "expanded", "joined",
-           "local_slice", "part_segments", "runs_by_coord", "segments"]
+__all__ = ["LENGTH", "OTHER_START", "OWN_START", "OWN_STEP", "Indices", "Segments", "continued", "expanded", "grouped",
+           "joined", "local_slice", "part_segments", "runs_by_coord", "segments"]
 
 Indices = NDArray[np.int64]
 
@@ -74,7 +75,7 @@ def runs_by_coord(own: Section, coord: int, other: Section) -> dict[int, Indices
     table[:, LENGTH] = seg.length
     if len(table) == 1:
         return {int(seg.coord[0]): table}
-    return {c: joined(table[seg.coord == c]) for c in set(seg.coord.tolist())}
+    return {c: joined(table[places]) for c, places in grouped(seg.coord)}
 
 
 def local_slice(section: Section, coord: int) -> slice | None:
@@ -105,6 +106,18 @@ def part_segments(section: Section, coord: int) -> list[tuple[int, int, int]]:
     local = _own_local_index(section, first)
     numbers = np.abs(parts - section.dim.part_from_index(section.start))
     return list(zip(numbers.tolist(), local.tolist(), (stop - first).tolist(), strict=True))
+
+
+def grouped(keys: Indices) -> Iterator[tuple[int, Indices]]:
+    """Each different key, in order, and the places at which it stands."""
+    places = np.argsort(keys, kind="stable")
+    in_order = keys[places]
+    ends = np.flatnonzero(in_order[1:] != in_order[:-1]) + 1
+    start = 0
+    for end in [*ends.tolist(), len(keys)]:
+        if end > start:
+            yield int(in_order[start]), places[start:end]
+        start = end
 
 
 def joined(table: Indices) -> Indices:
