@@ -355,7 +355,7 @@ class GlobalArray:
     __ifloordiv__ = _in_place(np.floor_divide)
     __mod__, __rmod__, __imod__ = _binary(np.remainder), _reflected(np.remainder), _in_place(np.remainder)
     __divmod__, __rdivmod__ = _binary(np.divmod), _reflected(np.divmod)
-    __rpow__, __ipow__ = _reflected(np.power), _in_place(np.power)
+    __rpow__ = _reflected(np.power)
     __lshift__, __rlshift__ = _binary(np.left_shift), _reflected(np.left_shift)
     __ilshift__ = _in_place(np.left_shift)
     __rshift__, __rrshift__ = _binary(np.right_shift), _reflected(np.right_shift)
@@ -370,10 +370,17 @@ class GlobalArray:
         np.invert)
 
     def __pow__(self, exponent: Any) -> Any:
-        shortcut = _POWERS.get(exponent) if type(exponent) in (int, float) and self.dtype.kind in "fc" else None
-        if shortcut is not None:
-            return ufuncs.apply(shortcut, (self,), make=GlobalArray)
-        return _power(self, exponent)
+        shortcut = self._power_shortcut(exponent)
+        return _power(self, exponent) if shortcut is None else ufuncs.apply(shortcut, (self,), make=GlobalArray)
+
+    def __ipow__(self, exponent: Any) -> GlobalArray:
+        shortcut = self._power_shortcut(exponent)
+        if shortcut is None:
+            return ufuncs.apply(np.power, (self, exponent), out=(self,))
+        return ufuncs.apply(shortcut, (self,), out=(self,))
+
+    def _power_shortcut(self, exponent: Any) -> np.ufunc | None:
+        return _POWERS.get(exponent) if type(exponent) in (int, float) and self.dtype.kind in "fc" else None
 
     def __matmul__(self, other: Any) -> Any:
         return NotImplemented if _defers(other) else matmul_arrays(self, other)

@@ -57,6 +57,10 @@ class BlockDim:
         """The index at which `part` begins; outside 0 <= i <= extent for what a window leaves out."""
         return ceil_div(part * self.parent_extent // self.n_procs - self.start, self.step)
 
+    def part_edges(self, part: Any) -> tuple[Any, Any]:
+        """The indices at which `part` begins and ends."""
+        return self.part_edge(part), self.part_edge(part + 1)
+
     def part_start(self, part: Any) -> Any:
         """The first index of `part`, or the extent."""
         return clipped(self.part_edge(part), 0, self.extent)
@@ -129,6 +133,11 @@ class CyclicDim:
         """The index at which `part` would begin, were all blocks full: below 0 for a short first one."""
         return part * self.block - (self.block - self.first_length)
 
+    def part_edges(self, part: Any) -> tuple[Any, Any]:
+        """The indices at which `part` would begin and end, were all blocks full."""
+        edge = self.part_edge(part)
+        return edge, edge + self.block
+
     def part_start(self, part: Any) -> Any:
         """The first index of `part`, or the extent."""
         return clipped(self.part_edge(part), 0, self.extent)
@@ -144,7 +153,8 @@ class CyclicDim:
     def local_from_index(self, i: Any, part: Any) -> Any:
         """The local index, on its owner, of index i, which lies in `part`: only the first part can be short."""
         missing = self.block - self.first_length
-        return i + missing + (part // self.n_procs - part) * self.block - (part % self.n_procs == 0) * missing
+        local = i + (part // self.n_procs - part) * self.block
+        return local if missing == 0 else local + (part % self.n_procs != 0) * missing
 
     def local_extent(self, coord: int) -> int:
         """The number of elements that `coord` owns."""

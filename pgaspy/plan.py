@@ -19,6 +19,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from pgaspy.layout import Layout, coords_from_rank
 from pgaspy.segments import LENGTH, OWN_START, OWN_STEP, Indices, runs_by_coord
 from pgaspy.view import View
@@ -184,7 +186,7 @@ def _dim_coord(view: View, d: int, coords: Sequence[int]) -> int:
 
 
 def _message(peer: int, runs: tuple[Indices, ...], own: View, storage: tuple[int, ...]) -> Message:
-    shape = tuple([int(table[0, LENGTH] if len(table) == 1 else table[:, LENGTH].sum()) for table in runs])
+    shape = tuple([int(table[0, LENGTH] if len(table) == 1 else np.add.reduce(table[:, LENGTH])) for table in runs])
     return Message(peer, runs, shape, _contiguous_offset(own, runs, shape, storage))
 
 

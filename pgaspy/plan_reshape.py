@@ -23,8 +23,7 @@ from pgaspy.segments import (
     Indices,
     continued,
     expanded,
-    grouped,
-    joined,
+    joined_by_key,
     segments,
 )
 from pgaspy.view import Section
@@ -70,19 +69,20 @@ def _shared(own: Layout, other: Layout, rank: int, chosen: tuple[int, ...]) -> d
     index = (*np.unravel_index(rows, other.shape[:-1]), columns) if other.ndim > 1 else (columns,)
     parts = [dim.part_from_index(i) for dim, i in zip(other.dims[:-1], index[:-1], strict=True)] + [last_parts]
     peers = _ranks(other, parts, chosen)
+    # where the elements lie on the other side is known, and asked for, of those that stay here; the others are packed
     other_local = np.zeros_like(rows)
     for dim, i, k, stride in zip(other.dims, index, parts, strides_from_shape(other.local_shape(rank)), strict=True):
-        other_local += dim.local_from_index(i, k) * stride  # means something for this process's own elements only
-    messages = {}
-    for peer, places in grouped(peers):
-        length = pieces.length[places]
-        at = other_local[places] if peer == rank else np.cumsum(length) - length
-        ones = np.ones_like(length)
-        table = joined(np.stack([pieces.local[places], ones, at, ones, length], axis=1))
-        is_contiguous = len(table) == 1 and (table[0, OWN_STEP] == 1 or table[0, LENGTH] == 1)
-        offset = int(table[0, OWN_START]) if is_contiguous else None
-        messages[peer] = Message(peer, (table,), (int(length.sum()),), offset)
-    return messages
+        other_local += dim.local_from_index(i, k) * stride
+    other_local = np.where(peers == rank, other_local, pieces.local)
+    ones = np.ones_like(rows)
+    tables = joined_by_key(np.stack([pieces.local, ones, other_local, ones, pieces.length], axis=1), peers)
+    return {peer: _message(peer, table) for peer, table in tables.items()}
+
+
+def _message(peer: int, table: Indices) -> Message:
+    is_contiguous = len(table) == 1 and (table[0, OWN_STEP] == 1 or table[0, LENGTH] == 1)
+    offset = int(table[0, OWN_START]) if is_contiguous else None
+    return Message(peer, (table,), (int(table[:, LENGTH].sum()),), offset)
 
 
 def _own_intervals(layout: Layout, rank: int) -> _Intervals:
@@ -107,7 +107,7 @@ def _joined_intervals(part: _Intervals) -> _Intervals:
     if not len(part.start):
         return part
     ones = np.ones_like(part.start)
-    table = continued(np.stack([part.start, ones, part.local, ones, part.length], axis=1))
+    table, _ = continued(np.stack([part.start, ones, part.local, ones, part.length], axis=1), ones)
     return _Intervals(table[:, OWN_START], table[:, LENGTH], table[:, OTHER_START])
 
 

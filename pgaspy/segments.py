@@ -12,18 +12,17 @@ Kennedy, Nedeljkovic & Sethi, ICS 1995; Gupta et al., JPDC 32, 1996).
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.blockmath import ceil_div, solve_congruence
-from pgaspy.layout import BlockDim, Dim, whole_dim
+from pgaspy.layout import BlockDim, whole_dim
 from pgaspy.view import Section
 
-__all__ = ["LENGTH", "OTHER_START", "OWN_START", "OWN_STEP", "Indices", "Segments", "continued", "expanded", "grouped",
-           "joined", "local_slice", "part_segments", "runs_by_coord", "segments"]
+__all__ = ["LENGTH", "OTHER_START", "OWN_START", "OWN_STEP", "Indices", "Segments", "continued", "expanded",
+           "joined_by_key", "local_slice", "part_segments", "runs_by_coord", "segments"]
 
 Indices = NDArray[np.int64]
 
@@ -50,15 +49,17 @@ class Segments(NamedTuple):
 @functools.lru_cache(maxsize=8192)
 def segments(own: Section, coord: int, other: Section) -> Segments:
     """Cut the indices that `coord` owns on side `own` by their owners on side `other`."""
-    start, stop = _owned_intervals(own, coord)
+    start, stop, parts = _owned_intervals(own, coord)
+    origin = _own_origin(own, start, parts)
     if other.dim.n_procs == 1:
-        other_local = other.start + other.step * start
+        other_local = _base_index(other, start)
         owners = np.zeros_like(start)
     else:
-        start, stop, parts = _split_by_parts(start, stop, other)
-        other_local = other.dim.local_from_index(other.start + other.step * start, parts)
+        start, stop, origin, parts = _split_by_parts(start, stop, origin, other)
+        other_local = other.dim.local_from_index(_base_index(other, start), parts)
         owners = other.dim.owner_from_part(parts)
-    return Segments(start, stop - start, _own_local_index(own, start), own.step, other_local, other.step, owners)
+    own_local = origin + own.step * start
+    return Segments(start, stop - start, own_local, own.step, other_local, other.step, owners)
 
 
 @functools.lru_cache(maxsize=8192)
@@ -73,9 +74,7 @@ def runs_by_coord(own: Section, coord: int, other: Section) -> dict[int, Indices
     table[:, OWN_START], table[:, OWN_STEP] = seg.own, seg.own_step
     table[:, OTHER_START], table[:, OTHER_STEP] = seg.other, seg.other_step
     table[:, LENGTH] = seg.length
-    if len(table) == 1:
-        return {int(seg.coord[0]): table}
-    return {c: joined(table[places]) for c, places in grouped(seg.coord)}
+    return joined_by_key(table, seg.coord)
 
 
 def local_slice(section: Section, coord: int) -> slice | None:
@@ -89,8 +88,8 @@ def local_slice(section: Section, coord: int) -> slice | None:
     runs = runs_by_coord(section, coord, itself)
     if not runs:
         return slice(0, 0)
-    own_side_only = joined(runs[0] * np.array([1, 1, 0, 0, 1]))
-    first, step, _, _, length = own_side_only[0].tolist()
+    own_side_only = runs[0] * np.array([1, 1, 0, 0, 1])
+    (first, step, _, _, length), = joined_by_key(own_side_only, own_side_only[:, OTHER_START])[0].tolist()
     stop = first + step * length
     return slice(first, stop if stop >= 0 else None, step or 1)
 
@@ -102,70 +101,82 @@ def part_segments(section: Section, coord: int) -> list[tuple[int, int, int]]:
     """
     if section.extent == 0:
         return []
-    first, stop, parts = _split_by_parts(*_owned_intervals(section, coord), section)
-    local = _own_local_index(section, first)
+    first, stop, parts = _owned_intervals(section, coord)
+    first, stop, origin, parts = _split_by_parts(first, stop, _own_origin(section, first, parts), section)
+    local = origin + section.step * first
     numbers = np.abs(parts - section.dim.part_from_index(section.start))
     return list(zip(numbers.tolist(), local.tolist(), (stop - first).tolist(), strict=True))
 
 
-def grouped(keys: Indices) -> Iterator[tuple[int, Indices]]:
-    """Each different key, in order, and the places at which it stands."""
-    places = np.argsort(keys, kind="stable")
-    in_order = keys[places]
-    ends = np.flatnonzero(in_order[1:] != in_order[:-1]) + 1
-    start = 0
-    for end in [*ends.tolist(), len(keys)]:
-        if end > start:
-            yield int(in_order[start]), places[start:end]
-        start = end
+def joined_by_key(table: Indices, keys: Indices) -> dict[int, Indices]:
+    """The runs of each key, in their order, joined where they continue one another.
 
-
-def joined(table: Indices) -> Indices:
-    """The runs of a table, with those that continue one another joined, or all of them, if they are single elements
-    at constant distances.
+    Single elements at constant distances become one run, too.
     """
-    table = continued(table)
-    if len(table) > 1 and (table[:, LENGTH] == 1).all():
-        own, _, other, _, _ = table.T
-        own_step, other_step = own[1] - own[0], other[1] - other[0]
-        if (own[1:] - own[:-1] == own_step).all() and (other[1:] - other[:-1] == other_step).all():
-            table = np.array([[own[0], own_step, other[0], other_step, len(table)]])
-    return table
+    if len(table) == 1:
+        return {int(keys[0]): table}
+    places = keys.argsort(kind="stable")
+    table, keys = continued(table[places], keys[places])
+    ends = ((keys[1:] != keys[:-1]).nonzero()[0] + 1).tolist()
+    bounds = zip([0, *ends], [*ends, len(keys)], strict=True)
+    return {int(keys[start]): _with_singles_joined(table[start:end]) for start, end in bounds if end > start}
 
 
-def continued(table: Indices) -> Indices:
-    """The runs of a table, with those that continue one another joined."""
-    if len(table) < 2:
-        return table
+def continued(table: Indices, keys: Indices) -> tuple[Indices, Indices]:
+    """The runs of a table, with those joined that have one key and continue one another on both sides."""
     own, own_step, other, other_step, length = table.T
     extent = length[:-1]
-    apart = (own[1:] - own[:-1] != own_step[:-1] * extent) | (other[1:] - other[:-1] != other_step[:-1] * extent)
-    if apart.all():
+    apart = own[1:] - own[:-1] != own_step[:-1] * extent
+    apart |= other[1:] - other[:-1] != other_step[:-1] * extent
+    apart |= keys[1:] != keys[:-1]
+    if np.count_nonzero(apart) == len(apart):
+        return table, keys
+    first = np.concatenate(([0], apart.nonzero()[0] + 1))
+    joined = table[first]
+    joined[:, LENGTH] = np.add.reduceat(length, first)
+    return joined, keys[first]
+
+
+def _with_singles_joined(table: Indices) -> Indices:
+    """The table; as one run, if all its runs are single elements, at constant distances on both sides."""
+    if len(table) < 2 or np.count_nonzero(table[:, LENGTH] > 1):
         return table
-    first = np.concatenate(([0], np.flatnonzero(apart) + 1))
-    lengths = np.add.reduceat(length, first)
-    table = table[first]
-    table[:, LENGTH] = lengths
-    return table
+    own, _, other, _, _ = table.T
+    own_step, other_step = own[1] - own[0], other[1] - other[0]
+    if (own[1:] - own[:-1] != own_step).any() or (other[1:] - other[:-1] != other_step).any():
+        return table
+    return np.array([[own[0], own_step, other[0], other_step, len(table)]])
 
 
-def _owned_intervals(section: Section, coord: int) -> tuple[Indices, Indices]:
-    """The indices i that `coord` owns, as half-open intervals, each inside one part."""
+def _owned_intervals(section: Section, coord: int) -> tuple[Indices, Indices, Indices]:
+    """The indices i that `coord` owns, as half-open intervals, each inside one part, and these parts."""
     dim, start, step, extent = section
     if extent == 0:
-        return _EMPTY, _EMPTY
-    if dim.n_procs == 1:
-        return np.zeros(1, np.int64), np.full(1, extent, np.int64)
+        return _EMPTY, _EMPTY, _EMPTY
+    if dim.n_procs == 1:  # one interval, whatever the parts, for their local indices continue one another
+        return np.zeros(1, np.int64), np.full(1, extent, np.int64), np.full(1, dim.part_from_index(start), np.int64)
     if not _parts_are_intervals(section):
         i = _isolated_indices(section, coord)
-        return i, i + 1
+        return i, i + 1, dim.part_from_index(_base_index(section, i))
     ends = dim.part_from_index(start), dim.part_from_index(start + step * (extent - 1))
     owned = dim.parts_from_owner(coord, min(ends), max(ends))
     parts = np.arange(owned.start, owned.stop, owned.step)
     parts = parts[::-1] if step < 0 else parts
     first, stop = _interval_from_part(section, parts)
-    first, stop, _ = _without_empty(dim, np.maximum(first, 0), np.minimum(stop, extent), parts)
-    return first, stop
+    first, stop = np.maximum(first, 0), np.minimum(stop, extent)
+    if isinstance(dim, BlockDim):  # of a cyclic dimension, no part in between is empty
+        kept = stop > first
+        first, stop, parts = first[kept], stop[kept], parts[kept]
+    return first, stop, parts
+
+
+def _own_origin(section: Section, i: Indices, part: Indices) -> Indices:
+    """What the local index is ahead of `step*i`, which is the same for all i of a part."""
+    return section.dim.local_from_index(_base_index(section, i), part) - section.step * i
+
+
+def _base_index(section: Section, i: Indices) -> Indices:
+    return section.start + (i if section.step == 1 else section.step * i)
 
 
 def _parts_are_intervals(section: Section) -> bool:
@@ -176,7 +187,7 @@ def _parts_are_intervals(section: Section) -> bool:
 def _interval_from_part(section: Section, part: Indices) -> tuple[Indices, Indices]:
     """The indices i whose base index lies in `part`, as if the section went on at both ends."""
     dim, start, step, _ = section
-    low, high = dim.part_edge(part), dim.part_edge(part + 1)
+    low, high = dim.part_edges(part)
     if step == 1:
         first, stop = low - start, high - start
     elif step > 0:
@@ -204,48 +215,36 @@ def _isolated_indices(section: Section, coord: int) -> Indices:
     return i[: np.searchsorted(i, extent)]
 
 
-def _split_by_parts(start: Indices, stop: Indices, other: Section) -> tuple[Indices, Indices, Indices]:
-    """Cut the intervals where a part of `other` ends; also the part that each of the results lies in."""
+def _split_by_parts(start: Indices, stop: Indices, origin: Indices,
+                    other: Section) -> tuple[Indices, Indices, Indices, Indices]:
+    """Cut the intervals, which keep their origins, where a part of `other` ends; also the parts that they lie in."""
     dim = other.dim
     if len(start) == 0:
-        return start, stop, start
+        return start, stop, origin, start
     if not _parts_are_intervals(other):
-        i = expanded(start, stop - start)
-        return i, i + 1, dim.part_from_index(other.start + other.step * i)
-    first = dim.part_from_index(other.start + other.step * start)
-    last = dim.part_from_index(other.start + other.step * (stop - 1))
-    n_parts = np.abs(last - first) + 1
-    if (n_parts == 1).all():
-        return start, stop, first
-    sign = 1 if other.step > 0 else -1
-    parts = sign * expanded(sign * first, n_parts)
+        length = stop - start
+        i = expanded(start, length)
+        return i, i + 1, origin.repeat(length), dim.part_from_index(_base_index(other, i))
+    first = dim.part_from_index(_base_index(other, start))
+    last = dim.part_from_index(_base_index(other, stop - 1))
+    n_cuts = last - first if other.step > 0 else first - last
+    if not np.count_nonzero(n_cuts):
+        return start, stop, origin, first
+    n_parts = n_cuts + 1
+    parts = expanded(first, n_parts) if other.step > 0 else -expanded(-first, n_parts)
     low, high = _interval_from_part(other, parts)
-    start = np.maximum(np.repeat(start, n_parts), low)
-    stop = np.minimum(np.repeat(stop, n_parts), high)
-    return _without_empty(dim, start, stop, parts)
-
-
-def _own_local_index(section: Section, i: Indices) -> Indices:
-    """The local indices of the view indices i on their owners."""
-    dim = section.dim
-    index = section.start + section.step * i
-    if dim.n_procs > 1 and len(i):
-        index = dim.local_from_index(index, dim.part_from_index(index))
-    return index
+    start, stop = np.maximum(start.repeat(n_parts), low), np.minimum(stop.repeat(n_parts), high)
+    origin = origin.repeat(n_parts)
+    if isinstance(dim, BlockDim):
+        kept = stop > start
+        start, stop, origin, parts = start[kept], stop[kept], origin[kept], parts[kept]
+    return start, stop, origin, parts
 
 
 def expanded(start: Indices, length: Indices) -> Indices:
     """start[0], start[0]+1, ... (length[0] of them), start[1], ..."""
-    before = np.cumsum(length) - length
-    return np.arange(int(length.sum())) + np.repeat(start - before, length)
-
-
-def _without_empty(dim: Dim, start: Indices, stop: Indices, part: Indices) -> tuple[Indices, Indices, Indices]:
-    """Only those intervals that have elements; of a cyclic dimension, all do."""
-    if not isinstance(dim, BlockDim):
-        return start, stop, part
-    kept = stop > start
-    return start[kept], stop[kept], part[kept]
+    end = length.cumsum()
+    return (start + length - end).repeat(length) + np.arange(end[-1] if len(end) else 0)
 
 
 _EMPTY = np.empty(0, np.int64)
