@@ -9,8 +9,6 @@ from statistics import median
 from time import perf_counter, sleep
 from typing import Any
 
-import pgaspy as pg
-
 __all__ = ["Result", "alone", "in_turns", "ratio", "report", "seconds_per_call"]
 
 
@@ -58,6 +56,8 @@ def in_turns(*functions: Callable[[], Any], repeats: int = 9, before: Callable[[
 
 def alone(function: Callable[[], Any]) -> Callable[[], None]:
     """A call of a function on rank 0, collective; the others sleep until it is done, and leave their cores alone."""
+    import pgaspy as pg  # here, as the program that makes the table is no part of a job
+
     def call() -> None:
         if pg.RANK == 0:
             function()

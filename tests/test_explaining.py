@@ -74,7 +74,7 @@ def test_elimination_moves_the_column_and_the_row(extent: int) -> None:
             plan = pg.explain(eliminate(k), size=extent**2, rank=rank)
             largest = (-(-n // (64 * extent)) + 1) * 64
             assert plan.nbytes_received <= 2 * largest * ITEMSIZE
-            product, difference = plan.operations
+            _, difference = plan.operations
             assert (difference.nbytes_received, difference.nbytes_broadcast, difference.n_pieces) in (
                 (0, 0, 1), (0, 0, 0))
 

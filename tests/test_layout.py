@@ -76,7 +76,8 @@ def test_dimension(dim: Dim) -> None:
 
 
 @given(BLOCKS | CYCLICS, WINDOWS, WINDOWS)
-def test_window_has_exactly_the_owners_of_the_view(dim: Dim, first: tuple[int, int, int], second: tuple[int, int, int]) -> None:
+def test_window_has_exactly_the_owners_of_the_view(dim: Dim, first: tuple[int, int, int],
+                                                   second: tuple[int, int, int]) -> None:
     expected = owners(dim)
     for start, step, extent in first, second:
         if not dim.extent:

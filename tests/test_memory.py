@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from pgaspy import memory
@@ -12,10 +10,9 @@ LARGE = 1 << 20
 
 
 @pytest.fixture(autouse=True)
-def _own_pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _own_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_free", type(memory._free)())
     monkeypatch.setattr(memory, "_kept_bytes", 0)
-    yield
 
 
 def test_a_block_is_used_again() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,8 @@ def flat(source: Source, shape: tuple[int, ...]) -> NDArray[np.int64]:
 def check_operation(out: View, out_model: NDArray[Any], operands: list[tuple[View, NDArray[Any], NDArray[Any]]],
                     copied: tuple[bool, ...] | None = None) -> SimulatedOperation:
     """Check `out = sum(operands)`: `out_model` holds flat base indices, the operands their base and their model."""
-    operation = SimulatedOperation(out, [(view, data) for view, data, _ in operands], copied or (False,) * len(operands))
+    copied = copied or (False,) * len(operands)
+    operation = SimulatedOperation(out, [(view, data) for view, data, _ in operands], copied)
     operation.run()
     expected = np.zeros(out.layout.shape, np.int64)
     expected.ravel()[out_model] = sum(model for *_, model in operands)
@@ -208,7 +210,8 @@ def test_local_parts_of_views(seed: int) -> None:
     rng = random.Random(seed)
     n_procs = rng.choice(SIZES)
     shape = random_shape(rng, 3)
-    layout: Layout = random_distributed_layout(rng, shape, n_procs) if rng.random() < 0.9 else replicated(shape, n_procs)
+    make: Callable[..., Layout] = rng.choice([lambda _, *where: replicated(*where)] + [random_distributed_layout] * 9)
+    layout = make(rng, shape, n_procs)
     view, model = random_view(rng, whole(layout), indices(shape))
     parts = storages(layout, indices(shape))
     n_held = 0

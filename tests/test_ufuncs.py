@@ -215,6 +215,19 @@ def test_kernels_raise_no_warnings() -> None:
     assert_equal(a[2:] * 10, np.array([np.inf]))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_operands_stretched_to_no_element(name: str) -> None:
+    x = np.arange(35.0).reshape(7, 5)
+    a = pg.array(x, layout=layout_of(name, x.shape))
+    assert_equal(a[:0, :1] + a[3], x[:0, :1] + x[3])
+    assert_equal(np.add(a[:0, :1], a[3, :2], out=a[:0, :2]), x[:0, :2])
+    a[:0] = a[3]
+    kept = a.sum(axis=0, keepdims=True)[:, None][:, :0]
+    kept += 1
+    assert_equal(kept, np.zeros((1, 0, 5)))
+    assert_equal(a, x)
+
+
 def test_byte_order() -> None:
     x = np.arange(5, dtype=">f8")
     a = pg.array(x)

@@ -77,7 +77,8 @@ def test_integers_of_numpy(key: Any) -> None:
     np.testing.assert_array_equal(flat_indices(whole(default_layout((9, 8), 4)).index(key)), model[key])
 
 
-@pytest.mark.parametrize("key", [[0, 1], np.array([0, 1]), np.ones((9, 8), bool), True, np.True_, (0, [1]), (..., False)])
+@pytest.mark.parametrize("key", [[0, 1], np.array([0, 1]), np.ones((9, 8), bool), True, np.True_, (0, [1]),
+                                 (..., False)], ids=repr)
 def test_masks_and_index_arrays_are_refused(key: Any) -> None:
     with pytest.raises(IndexError, match=r"where\(condition, x, y\) for masks, and slices"):
         whole(default_layout((9, 8), 4)).index(key)
