@@ -1,0 +1,120 @@
+"""Creation of arrays: values, dtypes and layouts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from tests.layouts import NAMES, layout_of
+from tests.together import assert_equal, collectively
+
+pytestmark = pytest.mark.mpi
+
+SHAPES: list[Any] = [(), 5, (5,), (0,), (3, 4), [2, 3, 4], (1, 0, 2), np.int64(3)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", [float, "f", int, "?", complex, np.uint8, "e", "g"], ids=str)
+def test_constants(shape: Any, dtype: Any) -> None:
+    assert_equal(pg.zeros(shape, dtype), np.zeros(shape, dtype))
+    assert_equal(pg.ones(shape, dtype), np.ones(shape, dtype))
+    assert_equal(pg.full(shape, 3, dtype), np.full(shape, 3, dtype))
+    empty = pg.empty(shape, dtype)
+    collectively((empty.shape, empty.dtype) == (np.empty(shape, dtype).shape, np.dtype(dtype)))
+
+
+@pytest.mark.parametrize("value", [3, 2.5, True, 1j, np.float32(2), [1, 2, 3], np.arange(12).reshape(4, 3)], ids=str)
+def test_full(value: Any) -> None:
+    assert_equal(pg.full((4, 3), value), np.full((4, 3), value))
+    collectively(float(pg.full((), pg.array(2.0))) == 2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_layouts(name: str) -> None:
+    layout = layout_of(name, (7, 6))
+    x = np.arange(42).reshape(7, 6)
+    for a in (pg.array(x, layout=layout), pg.zeros((7, 6), layout=layout), pg.empty_like(x, layout=layout),
+              pg.array(pg.array(x), layout=layout), pg.asarray(pg.array(x), layout=layout),
+              pg.eye(7, 6, layout=layout)):
+        collectively(a.layout == layout)
+    a = pg.array(x, layout=layout)
+    assert_equal(a, x)
+    for like in (pg.zeros_like(a), pg.ones_like(a), pg.empty_like(a), pg.full_like(a, 3), pg.array(a)):
+        collectively(like.layout == layout and like.dtype == a.dtype)
+    collectively(pg.zeros_like(a, shape=(3,)).layout == pg.zeros(3).layout)
+    assert_equal(pg.full_like(a, 2.7, dtype=float), np.full_like(x, 2.7, dtype=float))
+    assert_equal(pg.full_like(a, 2.7), np.full_like(x, 2.7))
+    assert_equal(pg.zeros_like(a[::-1]), np.zeros_like(x))
+
+
+def test_onenode() -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    for rank in range(pg.SIZE):
+        for a in (pg.array(x, onenode=rank), pg.arange(12.0, onenode=rank).reshape(3, 4)):
+            assert_equal(a, x)
+        a = pg.array(x, onenode=rank)
+        collectively(a.local().shape == ((3, 4) if rank == pg.RANK else (0, 0)))
+        collectively(np.array_equal(a.local(), x) or rank != pg.RANK)
+
+
+def test_array_copies_and_asarray_does_not() -> None:
+    a = pg.arange(5)
+    collectively(pg.asarray(a) is a)
+    collectively(pg.asarray(a, dtype=int) is a)
+    collectively(pg.array(a) is not a)
+    b = pg.array(a, dtype=float)
+    b[...] = 0
+    assert_equal(a, np.arange(5))
+    assert_equal(pg.asarray(a, dtype="f"), np.arange(5, dtype="f"))
+    assert_equal(pg.array([[1, 2], [3, 4.5]]), np.array([[1, 2], [3, 4.5]]))
+    assert_equal(pg.array(3), np.array(3))
+    assert_equal(pg.array(range(4)), np.arange(4))
+
+
+@pytest.mark.parametrize("arguments", [
+    (5,), (0,), (-3,), (2, 9), (9, 2), (2, 9, 3), (9, 2, -3), (0, 1, 0.1), (0.5, 7), (1.0, 2.0, 0.3), (3, 3), (10.5,),
+    (0, -1, -0.25), (1, 10, 2.5), (2**40, 2**40 + 5),
+], ids=str)
+@pytest.mark.parametrize("dtype", [None, "f", "l", "d"])
+def test_arange(arguments: tuple[Any, ...], dtype: str | None) -> None:
+    assert_equal(pg.arange(*arguments, dtype=dtype), np.arange(*arguments, dtype=dtype))
+
+
+@pytest.mark.parametrize("arguments", [
+    (0, 1), (0, 1, 7), (1, 0, 5), (2, 2, 3), (0, 1, 1), (0, 1, 0), (-1.5, 2.5, 9), (0, 1j, 4), (0, 10, 11), (3, 4, 2),
+], ids=str)
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize("dtype", [None, "f", "l"])
+def test_linspace(arguments: tuple[Any, ...], endpoint: bool, dtype: str | None) -> None:
+    if dtype is not None and 1j in arguments:
+        return
+    assert_equal(pg.linspace(*arguments, endpoint=endpoint, dtype=dtype),
+                 np.linspace(*arguments, endpoint=endpoint, dtype=dtype))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_positions_in_any_layout(name: str) -> None:
+    assert_equal(pg.arange(3, 40, 2, layout=layout_of(name, (19,))), np.arange(3, 40, 2))
+    assert_equal(pg.linspace(0, 1, 19, layout=layout_of(name, (19,))), np.linspace(0, 1, 19))
+    for n, m, k in ((6, None, 0), (5, 7, 1), (7, 5, -2), (3, 3, 9), (0, 3, 0)):
+        shape = (n, n if m is None else m)
+        assert_equal(pg.eye(n, m, k, layout=layout_of(name, shape)), np.eye(n, m, k))
+    assert_equal(pg.identity(4, int), np.identity(4, int))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_fromfunction(name: str) -> None:
+    layout = layout_of(name, (6, 5))
+    assert_equal(pg.fromfunction(lambda i, j: i * 10 + j, (6, 5), layout=layout),
+                 np.fromfunction(lambda i, j: i * 10 + j, (6, 5)))
+    assert_equal(pg.fromfunction(lambda i, j, c: i == j + c, (6, 5), dtype=int, layout=layout, c=1),
+                 np.fromfunction(lambda i, j, c: i == j + c, (6, 5), dtype=int, c=1))
+
+
+def test_functions_of_numpy_keep_layouts() -> None:
+    a = pg.arange(12, layout=pg.Distribution("cyclic(2)"))
+    for like in (np.zeros_like(a), np.ones_like(a), np.empty_like(a), np.full_like(a, 1)):
+        collectively(isinstance(like, pg.GlobalArray) and like.layout == a.layout)

@@ -1,0 +1,152 @@
+"""NumPy's functions on whole arrays, against NumPy, on all layouts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from tests.layouts import NAMES, layout_of
+from tests.together import assert_equal, collectively, raises_everywhere
+
+pytestmark = pytest.mark.mpi
+
+X = np.arange(30.0).reshape(6, 5)
+Z = np.arange(24).reshape(2, 3, 4)
+
+
+def arrays(name: str) -> tuple[Any, Any]:
+    return pg.array(X, layout=layout_of(name, X.shape)), pg.array(Z, layout=layout_of(name, Z.shape))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("shift", [0, 1, -1, 4, 17, -100])
+def test_roll(name: str, shift: int) -> None:
+    a, c = arrays(name)
+    for axis in (0, 1, -1, None):
+        assert_equal(pg.roll(a, shift, axis), np.roll(X, shift, axis))
+    assert_equal(pg.roll(a, (shift, 2), (0, 1)), np.roll(X, (shift, 2), (0, 1)))
+    assert_equal(pg.roll(a, shift, (0, 1)), np.roll(X, shift, (0, 1)))
+    assert_equal(pg.roll(a, (shift, 2, 1), (0, 0, 1)), np.roll(X, (shift, 2, 1), (0, 0, 1)))
+    assert_equal(np.roll(c[:, ::-1], shift, 2), np.roll(Z[:, ::-1], shift, 2))
+    assert_equal(pg.roll(a[:0], shift, 0), np.roll(X[:0], shift, 0))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_flip(name: str) -> None:
+    _, c = arrays(name)
+    for axis in (None, 0, 1, -1, (0, 2), (1,)):
+        assert_equal(pg.flip(c, axis), np.flip(Z, axis))
+    collectively(pg.flip(c)._base is c._base)
+
+
+@pytest.mark.parametrize("first", NAMES)
+@pytest.mark.parametrize("second", NAMES)
+def test_concatenate_and_stack(first: str, second: str) -> None:
+    a, _ = arrays(first)
+    b, _ = arrays(second)
+    for axis in (0, 1, -1, None):
+        assert_equal(pg.concatenate([a, b, a[:, ::-1]], axis), np.concatenate([X, X, X[:, ::-1]], axis))
+    assert_equal(pg.concatenate([a[:0], b[1:3]]), np.concatenate([X[:0], X[1:3]]))
+    assert_equal(pg.concatenate([a, b[:, :2].astype(int)], 1), np.concatenate([X, X[:, :2].astype(int)], 1))
+    for axis in (0, 1, 2, -1, -3):
+        assert_equal(pg.stack([a, b], axis), np.stack([X, X], axis))
+    assert_equal(np.stack([a[0], X[1]]), np.stack([X[0], X[1]])) if first == second else None
+
+
+def test_dtypes_of_joins() -> None:
+    a = pg.array(X)
+    assert_equal(pg.concatenate([a, a], dtype="f"), np.concatenate([X, X], dtype="f"))
+    assert_equal(pg.stack([a.astype("B"), a.astype("i")]), np.stack([X.astype("B"), X.astype("i")]))
+    assert_equal(pg.concatenate([X, a]), np.concatenate([X, X]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("reps", [0, 1, 2, 3, (2, 1), (1, 3), (2, 2, 2), (2, 0), ()], ids=str)
+def test_tile(name: str, reps: Any) -> None:
+    a, c = arrays(name)
+    assert_equal(pg.tile(a, reps), np.tile(X, reps))
+    assert_equal(np.tile(c[0, ::2], reps), np.tile(Z[0, ::2], reps))
+    collectively(pg.tile(a, reps)._base is not a._base)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("repeats", [0, 1, 2, 5])
+def test_repeat(name: str, repeats: int) -> None:
+    a, c = arrays(name)
+    for axis in (0, 1, -1, None):
+        assert_equal(pg.repeat(a, repeats, axis), np.repeat(X, repeats, axis))
+    assert_equal(pg.repeat(c[:, 1:, ::-1], repeats, 1), np.repeat(Z[:, 1:, ::-1], repeats, 1))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_where(name: str) -> None:
+    a, _ = arrays(name)
+    for x, y, mx, my in ((a, -a, X, -X), (a, 0, X, 0), (1, a, 1, X), (a[0], a[:, :1], X[0], X[:, :1]), (1, 2.5, 1, 2.5),
+                         (True, False, True, False), (a, 1j, X, 1j), (X, a, X, X)):
+        assert_equal(pg.where(a > 7, x, y), np.where(X > 7, mx, my))
+        assert_equal(pg.where(X > 7, x, y), np.where(X > 7, mx, my))
+    assert_equal(pg.where(a, a, -1), np.where(X, X, -1))
+    assert_equal(pg.where(a[0] > 2, a, -a), np.where(X[0] > 2, X, -X))
+    assert_equal(pg.where(X > 3, 1, 2), np.where(X > 3, 1, 2))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_views(name: str) -> None:
+    a, c = arrays(name)
+    assert_equal(pg.transpose(c), Z.T)
+    assert_equal(pg.transpose(c, (1, 2, 0)), np.transpose(Z, (1, 2, 0)))
+    assert_equal(pg.swapaxes(c, 0, 2), np.swapaxes(Z, 0, 2))
+    for axis in (0, 1, -1, (0, 2), (0, -1)):
+        assert_equal(pg.expand_dims(a, axis), np.expand_dims(X, axis))
+    assert_equal(pg.squeeze(c[:1, :, 2:3]), np.squeeze(Z[:1, :, 2:3]))
+    assert_equal(pg.broadcast_to(a[1], (3, 5)), np.broadcast_to(X[1], (3, 5)))
+    assert_equal(pg.broadcast_to(a[:, None], (6, 2, 5)), np.broadcast_to(X[:, None], (6, 2, 5)))
+    assert_equal(pg.broadcast_to(a[1], (3, 5)) + a[:3], X[1] + X[:3])
+    assert_equal(pg.broadcast_to(a[1], (3, 5)).copy(), np.broadcast_to(X[1], (3, 5)))
+    assert_equal(pg.broadcast_to(a[1], (3, 5)).sum(axis=0), 3 * X[1])
+    assert_equal(pg.reshape(a, (5, 6)), X.reshape(5, 6))
+    assert_equal(pg.ravel(c), Z.ravel())
+    assert_equal(a.flatten(), X.flatten())
+
+
+def test_products() -> None:
+    a = pg.array(X)
+    assert_equal(pg.outer(a[0], a[:, 1]), np.outer(X[0], X[:, 1]))
+    assert_equal(np.outer(a[:2], [1, 2]), np.outer(X[:2], [1, 2]))
+    assert_equal(pg.dot(a[0], a[1]), np.asarray(X[0] @ X[1]), exact=False)
+    assert_equal(pg.dot(3, a), 3 * X)
+
+
+def test_parts_of_complex_numbers() -> None:
+    z = X + 1j * X[::-1]
+    assert_equal(pg.real(pg.array(z)), z.real)
+    assert_equal(pg.imag(pg.array(z)), z.imag)
+    assert_equal(np.imag(pg.array(X)), X.imag)
+
+
+def test_functions_take_numpy_arrays() -> None:
+    for function, expected in ((pg.sum, X.sum()), (pg.mean, X.mean()), (pg.argmax, X.argmax())):
+        assert_equal(function(X), np.asarray(expected), exact=False)
+    assert_equal(pg.roll(X, 2, 0), np.roll(X, 2, 0))
+    assert_equal(pg.clip(X, 3, 9), X.clip(3, 9))
+    assert_equal(pg.copy(X), X)
+    collectively((pg.shape(X), pg.ndim(X), pg.size(X), pg.size(X, 0)) == ((6, 5), 2, 30, 6))
+
+
+def test_results_keep_the_distribution() -> None:
+    a = pg.array(X, layout=pg.Distribution("cyclic(2)", "*"))
+    for result in (pg.roll(a, 1, 0), pg.concatenate([a, a]), pg.repeat(a, 2, 0), pg.roll(a, 1, 1)):
+        collectively(str(result.layout.dims[0]) == "cyclic(2)" and str(result.layout.dims[1]) == "*", repr(result))
+
+
+def test_wrong_arguments() -> None:
+    a = pg.array(X)
+    raises_everywhere(ValueError, "must match exactly", lambda: pg.concatenate([a, a[:, 1:]]))
+    raises_everywhere(ValueError, "zero-dimensional", lambda: pg.concatenate([a[0, 0], a[0, 0]]))
+    raises_everywhere(ValueError, "out of bounds", lambda: pg.roll(a, 1, 2))
+    raises_everywhere(ValueError, "out of bounds", lambda: pg.stack([a, a], 4))
+    raises_everywhere(ValueError, "broadcast|mismatch", lambda: pg.roll(a, (1, 2, 3), (0, 1)))
+    assert_equal(a, X)

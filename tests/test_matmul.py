@@ -1,0 +1,103 @@
+"""Matrix products, by residuals scaled with n * eps."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.matmul import product_layout
+from tests.layouts import NAMES, layout_of
+from tests.together import assert_equal, collectively
+
+pytestmark = pytest.mark.mpi
+
+RNG = np.random.default_rng(11)
+
+
+def check(found: Any, x: Any, y: Any) -> None:
+    expected = x @ y
+    collectively(found.shape == expected.shape and found.dtype == expected.dtype, f"{found!r}, not {expected.dtype}")
+    if expected.dtype.kind in "iub":
+        assert_equal(found, expected)
+        return
+    residual = np.abs(found.gather() - expected)
+    bound = np.abs(x) @ np.abs(y) * x.shape[-1] * np.finfo(expected.dtype).eps
+    collectively(bool((residual <= bound).all()))
+
+
+@pytest.mark.parametrize("first", NAMES)
+@pytest.mark.parametrize("second", NAMES)
+def test_pairs_of_layouts(first: str, second: str) -> None:
+    x, y = RNG.normal(size=(13, 9)), RNG.normal(size=(9, 11))
+    a, b = pg.array(x, layout=layout_of(first, x.shape)), pg.array(y, layout=layout_of(second, y.shape))
+    check(a @ b, x, y)
+    check(b.T @ a.T, y.T, x.T)
+    check(a @ b[:, 3], x, y[:, 3])
+    check(a[2] @ b, x[2], y)
+    check(a[1:, ::2] @ b[::2, ::-1], x[1:, ::2], y[::2, ::-1])
+    assert_equal(a[2] @ b[:, 5], np.asarray(x[2] @ y[:, 5]), exact=False)
+
+
+@pytest.mark.parametrize("m", [0, 1, 5])
+@pytest.mark.parametrize("k", [0, 1, 7])
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_sizes(m: int, k: int, n: int) -> None:
+    x, y = RNG.normal(size=(m, k)), RNG.normal(size=(k, n))
+    check(pg.array(x) @ pg.array(y), x, y)
+    check(pg.array(x) @ pg.array(y[:, 0] if n else np.ones(k)), x, y[:, 0] if n else np.ones(k))
+
+
+@pytest.mark.parametrize("first", list("dfDFlB?e"))
+@pytest.mark.parametrize("second", list("dfDli?"))
+def test_dtypes(first: str, second: str) -> None:
+    x, y = RNG.integers(0, 5, (6, 7)).astype(first), RNG.integers(0, 5, (7, 5)).astype(second)
+    check(pg.array(x) @ pg.array(y), x, y)
+    check(pg.array(x) @ pg.array(y[:, 2]), x, y[:, 2])
+
+
+def test_panels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than one panel, the last one narrower."""
+    monkeypatch.setattr(sys.modules["pgaspy.matmul"], "PANEL_WIDTH", 4)
+    x, y = RNG.normal(size=(9, 11)), RNG.normal(size=(11, 10))
+    for name in NAMES:
+        check(pg.array(x, layout=layout_of(name, x.shape)) @ pg.array(y), x, y)
+
+
+def test_layouts_of_products() -> None:
+    layout = pg.Distribution("cyclic(2)", "cyclic(3)")
+    a, b = pg.array(RNG.normal(size=(12, 8)), layout=layout), pg.array(RNG.normal(size=(8, 15)), layout=layout)
+    c = a @ b
+    collectively(c.layout.dims == (a.layout.dims[0], b.layout.dims[1]))
+    collectively(product_layout(a._view, b._view) == c.layout)
+    collectively((a @ b[:, 0]).layout.dims == (a.layout.dims[0],))
+    collectively((a[0] @ b).layout.dims == (b.layout.dims[1],))
+
+
+def test_operands_of_numpy() -> None:
+    x, y = RNG.normal(size=(6, 7)), RNG.normal(size=(7, 5))
+    check(pg.array(x) @ y, x, y)
+    check(x @ pg.array(y), x, y)
+    check(np.matmul(pg.array(x), pg.array(y)), x, y)
+    check(pg.dot(x, pg.array(y)), x, y)
+    assert_equal(pg.dot(pg.array(x), 2.0), x * 2)
+    out = pg.empty((6, 5))
+    collectively(np.matmul(pg.array(x), pg.array(y), out=out) is out)
+    check(out, x, y)
+
+
+def test_in_place() -> None:
+    x, y = RNG.normal(size=(6, 6)), RNG.normal(size=(6, 6))
+    a = pg.array(x)
+    a @= pg.array(y)
+    check(a, x, y)
+
+
+def test_special_values() -> None:
+    x, y = np.eye(5), RNG.normal(size=(5, 5))
+    y[2, 3], y[1, 1] = np.nan, np.inf
+    with np.errstate(all="ignore"):
+        assert_equal(pg.array(x) @ pg.array(y), x @ y)

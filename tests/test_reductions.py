@@ -1,0 +1,210 @@
+"""Reductions: values, dtypes, special values, empty arrays, and bits that can be reproduced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy import kernels
+from tests.layouts import NAMES, layout_of
+from tests.together import assert_equal, collectively, raises_everywhere
+
+pytestmark = pytest.mark.mpi
+
+REDUCTIONS = ("sum", "prod", "min", "max", "mean", "std", "var", "any", "all", "argmin", "argmax")
+AXES: tuple[Any, ...] = (None, 0, 1, -1, (0, 2), (2, 1), (0, 1, 2), ())
+RNG = np.random.default_rng(5)
+SHAPE = (5, 4, 6)
+
+
+def values(dtype: str, shape: tuple[int, ...] = SHAPE) -> Any:
+    x = RNG.integers(0 if dtype in "B?" else -3, 4, shape)
+    return (x + (1j * x[::-1] if dtype in "DF" else 0)).astype(dtype) if dtype in "DF" else x.astype(dtype)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_axes(reduction: str, name: str) -> None:
+    x = RNG.normal(size=SHAPE)
+    a = pg.array(x, layout=layout_of(name, SHAPE))
+    exact = reduction in ("min", "max", "any", "all", "argmin", "argmax")
+    for axis in AXES:
+        if reduction.startswith("arg") and isinstance(axis, tuple):
+            continue
+        for keepdims in (False, True):
+            expected = np.asarray(getattr(x, reduction)(axis=axis, keepdims=keepdims))
+            assert_equal(getattr(a, reduction)(axis=axis, keepdims=keepdims), expected, exact)
+    view, model = a[::-2, 1:, 3].T, x[::-2, 1:, 3].T
+    for axis in (None, 0, 1):
+        assert_equal(getattr(view, reduction)(axis), np.asarray(getattr(model, reduction)(axis)), exact)
+
+
+@pytest.mark.parametrize("dtype", list("dflihBH?eDFg"))
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_dtypes(reduction: str, dtype: str) -> None:
+    x = values(dtype)
+    a = pg.array(x)
+    exact = reduction in ("min", "max", "any", "all", "argmin", "argmax") or (
+        dtype in "lihBH?" and reduction in ("sum", "prod"))
+    rtol = {"e": 1e-2, "f": 1e-5, "F": 1e-5}.get(dtype, 1e-12)
+    for axis in (None, 1):
+        with np.errstate(all="ignore"):
+            expected = np.asarray(getattr(x, reduction)(axis))
+        assert_equal(getattr(a, reduction)(axis), expected, exact, rtol=rtol)
+        if reduction in ("sum", "prod", "mean"):
+            wide = "D" if dtype in "DF" else "d"
+            assert_equal(getattr(a, reduction)(axis, dtype=wide), np.asarray(getattr(x, reduction)(axis, dtype=wide)),
+                         exact=False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_special_values(name: str) -> None:
+    x = np.arange(24.0).reshape(4, 6)
+    x[1, 2], x[2, 2], x[3, 0], x[0, 5] = np.nan, np.nan, np.inf, -np.inf
+    a = pg.array(x, layout=layout_of(name, x.shape))
+    for axis in (None, 0, 1):
+        for reduction in ("sum", "min", "max", "argmin", "argmax", "any", "all"):
+            with np.errstate(all="ignore"):
+                expected = np.asarray(getattr(x, reduction)(axis))
+            assert_equal(getattr(a, reduction)(axis), expected)
+        assert_equal(np.fmax.reduce(a, axis=axis), np.asarray(np.fmax.reduce(x, axis=axis)))
+        assert_equal(np.fmin.reduce(a, axis=axis), np.asarray(np.fmin.reduce(x, axis=axis)))
+    zeros = pg.array([0.0, -0.0, 0.0], layout=pg.Distribution("cyclic"))
+    collectively(not np.signbit(float(zeros.sum())))
+    collectively(float((-zeros[:1]).prod()) == 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_of_equal_elements(name: str) -> None:
+    x = np.array([[3, 1, 1, 3], [1, 3, 0, 0], [3, 0, 3, 1]])
+    a = pg.array(x, layout=layout_of(name, x.shape))
+    for array, model in ((a, x), (a[::-1], x[::-1]), (a.T, x.T), (a[:, ::-1], x[:, ::-1])):
+        for axis in (None, 0, 1):
+            assert_equal(array.argmin(axis), np.asarray(model.argmin(axis)))
+            assert_equal(array.argmax(axis), np.asarray(model.argmax(axis)))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 4), (3, 0), (0, 0)])
+def test_empty_arrays(shape: tuple[int, ...]) -> None:
+    x = np.zeros(shape)
+    a = pg.zeros(shape)
+    for axis in (None, *range(len(shape))):
+        for reduction in ("sum", "prod", "any", "all"):
+            assert_equal(getattr(a, reduction)(axis), np.asarray(getattr(x, reduction)(axis)))
+        for reduction in ("min", "max", "argmin", "argmax"):
+            try:
+                expected = getattr(x, reduction)(axis)
+            except ValueError:
+                raises_everywhere(ValueError, "zero-size array|empty sequence",
+                                  lambda reduction=reduction, axis=axis: getattr(a, reduction)(axis))
+            else:
+                assert_equal(getattr(a, reduction)(axis), expected)
+
+
+def test_fewer_elements_than_processes() -> None:
+    x = np.array([[5.0, -7.0]])
+    for name in NAMES:
+        a = pg.array(x, layout=layout_of(name, x.shape))
+        for reduction in REDUCTIONS:
+            for axis in (None, 0, 1):
+                assert_equal(getattr(a, reduction)(axis), np.asarray(getattr(x, reduction)(axis)))
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.logical_or,
+                                   np.logical_and, np.logical_xor, np.bitwise_or, np.bitwise_and, np.bitwise_xor,
+                                   np.gcd, np.hypot, np.logaddexp], ids=lambda f: f.__name__)
+def test_other_ufuncs(ufunc: np.ufunc) -> None:
+    floats = ufunc in (np.hypot, np.logaddexp)
+    x = RNG.normal(size=(7, 5)) if floats else RNG.integers(1, 9, (7, 5))
+    a = pg.array(x)
+    for axis in (None, 0, 1):
+        assert_equal(ufunc.reduce(a, axis=axis), np.asarray(ufunc.reduce(x, axis=axis)), exact=not floats)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_layouts_of_results(name: str) -> None:
+    a = pg.array(values("d"), layout=layout_of(name, SHAPE))
+    collectively(a.sum()._view.layout.is_replicated)
+    rows = a.sum(axis=1)
+    kept = [a.layout.dims[0], a.layout.dims[2]]
+    collectively(list(rows.layout.dims) == kept and rows.layout.grid == a.layout.grid)
+    collectively(a.argmax()._view.layout.is_replicated)
+    collectively(a[2, :, 1].max()._view.layout.is_replicated)
+
+
+def test_all_processes_have_the_same_bits() -> None:
+    x = RNG.normal(size=(317, 41))
+    for name in NAMES:
+        a = pg.array(x, layout=layout_of(name, x.shape))
+        for result in (a.sum(), a.mean(), a.std(), a.sum(axis=0), np.add.reduce(a, axis=1), np.hypot.reduce(a)):
+            bits = pg.COMM.allgather(result.gather().tobytes())  # type: ignore[union-attr]
+            collectively(len(set(bits)) == 1)
+        if a.sum(axis=0)._view.layout.is_replicated:
+            bits = pg.COMM.allgather(a.sum(axis=0).local().tobytes())
+            collectively(len(set(bits)) == 1)
+
+
+@pytest.mark.parametrize("dtype", ["d", "f", "D"])
+def test_threads_do_not_change_the_bits(dtype: str) -> None:
+    x = RNG.normal(size=(400, 301)).astype(dtype)
+    a = pg.array(x)
+    before = kernels.get_threads()
+    bits = []
+    try:
+        for n_threads in (1, 2, 3):
+            kernels.set_threads(n_threads)
+            results = [a.sum(), a.sum(axis=0), a.sum(axis=1), a.mean(), a.std(axis=0), (a * a).prod(axis=1)]
+            bits.append(b"".join(r.gather().tobytes() for r in results))  # type: ignore[union-attr]
+    finally:
+        kernels.set_threads(before)
+    collectively(len(set(bits)) == 1)
+
+
+def test_repetition_does_not_change_the_bits() -> None:
+    a = pg.array(RNG.normal(size=100000), layout=pg.Distribution("cyclic(7)"))
+    collectively(len({float(a.sum()).hex() for _ in range(5)}) == 1)
+
+
+def test_accuracy_of_single_precision() -> None:
+    """As accurate as NumPy's pairwise sums."""
+    x = RNG.random(2**20).astype(np.float32)
+    a = pg.array(x)
+    exact = x.astype(float).sum()
+    collectively(abs(float(a.sum()) - exact) / exact < 4 * np.finfo(np.float32).eps)
+    collectively(abs(float(a.reshape(1024, 1024).sum(axis=0).sum()) - exact) / exact < 8 * np.finfo(np.float32).eps)
+
+
+def test_var_and_std_options() -> None:
+    x = RNG.normal(size=(6, 5)) + 1e6
+    a = pg.array(x)
+    for ddof in (0, 1, 2.5):
+        assert_equal(a.var(ddof=ddof), np.asarray(x.var(ddof=ddof)), exact=False, rtol=1e-9)
+        assert_equal(a.std(axis=1, ddof=ddof), x.std(axis=1, ddof=ddof), exact=False, rtol=1e-9)
+    z = x + 1j * x[::-1]
+    assert_equal(pg.array(z).var(axis=0), z.var(axis=0), exact=False, rtol=1e-9)
+    assert_equal(pg.array(np.arange(6)).std(), np.asarray(np.arange(6).std()), exact=False)
+
+
+def test_out() -> None:
+    x = values("d")
+    a, out = pg.array(x), pg.empty((5, 6))
+    collectively(a.sum(axis=1, out=out) is out)
+    assert_equal(out, x.sum(axis=1))
+    np.add.reduce(a, axis=1, out=out[::-1])
+    assert_equal(out, x.sum(axis=1)[::-1])
+
+
+def test_a_result_is_an_array() -> None:
+    """It can be computed with, like NumPy's, and without asking for its value."""
+    x = values("d")
+    a = pg.array(x)
+    assert_equal(a - a.mean(axis=0), x - x.mean(axis=0), exact=False)
+    assert_equal(a / abs(a).max(), x / abs(x).max())
+    total = a.sum()
+    total += 1
+    assert_equal(total, np.asarray(x.sum() + 1))
+    a *= a.sum(axis=2, keepdims=True)
+    assert_equal(a, x * x.sum(axis=2, keepdims=True))
