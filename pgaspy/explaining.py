@@ -107,7 +107,7 @@ def explain(statement: Callable[[], Any], *, size: int | None = None, rank: int 
     ...     A = pg.empty((1000, 1000))
     ...     A[1:] = A[:-1]
     >>> pg.explain(shift, size=4096).nbytes_received
-    136
+    120
     """
     n_procs = world().size if size is None else size
     if rank is None:

@@ -1,0 +1,71 @@
+"""The job: started on a communicator of the user's own, refused where the launcher and MPI do not fit together."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pgaspy as pg
+from pgaspy.procgrid import ProcGrid, simulated, world
+from tests.test_endings import clean_environment
+from tests.together import collectively
+
+MPIRUN = Path(__file__).parent.parent / "tools" / "mpirun.py"
+
+ON_HALF_OF_THE_PROCESSES = """
+from mpi4py import MPI
+import numpy as np
+import pgaspy as pg
+
+half = MPI.COMM_WORLD.Split(MPI.COMM_WORLD.rank % 2)
+pg.init(half)
+assert pg.SIZE == half.size and pg.RANK == half.rank and pg.COMM is half
+A = pg.arange(10) * (MPI.COMM_WORLD.rank % 2 + 1)
+assert (A[::-1].gather() == np.arange(10)[::-1] * (MPI.COMM_WORLD.rank % 2 + 1)).all()
+try:
+    pg.init(half)
+except RuntimeError as error:
+    print("refused:", error)
+"""
+
+
+def run_script(script: str, n: int, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", script]
+    if n > 1:
+        command = [sys.executable, str(MPIRUN), "-n", str(n), *command]
+    return subprocess.run(command, env=clean_environment() | environment, capture_output=True, text=True, timeout=60)
+
+
+def test_init_runs_on_a_communicator_of_the_users() -> None:
+    done = run_script(ON_HALF_OF_THE_PROCESSES, 3)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("refused: pgaspy runs already") == 3
+
+
+@pytest.mark.parametrize("variable", ["SLURM_STEP_NUM_TASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"])
+def test_many_jobs_of_one_process_are_refused(variable: str) -> None:
+    done = run_script("import pgaspy as pg; pg.SIZE", 1, **{variable: "2"})
+    assert done.returncode
+    assert f"{variable}=2" in done.stderr
+    assert "--mpi=pmix" in done.stderr
+
+
+@pytest.mark.mpi
+def test_grid_communicators_join_the_processes_along_the_axes() -> None:
+    for shape in ((pg.SIZE,), (pg.SIZE, 1), (1, pg.SIZE)):
+        grid = world().grid(shape)
+        for axis, n in enumerate(shape):
+            comm = grid.comm((axis,))
+            collectively(comm.size == n and comm.rank == grid.coords[axis], f"{shape}, axis {axis}: {comm.size}")
+
+
+def test_a_simulated_job_cannot_communicate() -> None:
+    with simulated(6, 4) as job:
+        assert (job.rank, job.size) == (4, 6)
+        assert ProcGrid(job, (3, 2)).coords == (2, 0)
+        with pytest.raises(RuntimeError, match="simulated"):
+            _ = job.communicator
+    assert world().size == pg.SIZE
