@@ -15,7 +15,7 @@ TIMEOUT_SECONDS = 600
 
 def main() -> int:
     """Exit with 1 if any of the runs failed, after all of them."""
-    pytest = [sys.executable, "-m", "pytest", *sys.argv[1:]]
+    pytest = [sys.executable, "-m", "pytest", "--color=no", *sys.argv[1:]]
     failed = []
     print("without a launcher", flush=True)
     if subprocess.run(pytest).returncode:
