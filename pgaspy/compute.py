@@ -11,15 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from mpi4py import MPI
 from numpy.typing import NDArray
 
 from pgaspy import kernels, memory
 from pgaspy.base import Base
 from pgaspy.operations import Elementwise, Statement
 from pgaspy.pieces import BUFFER, LOCAL, OperandPlan, Piece, Source, plan_pieces
-from pgaspy.procgrid import world
-from pgaspy.transport import Fetch, completed, prepare_transfer, release, storage_bytes, view_side
+from pgaspy.transport import Fetch, prepare_transfer, release, storage_bytes, view_side
 
 __all__ = ["Computation", "prepare_computation"]
 
@@ -88,14 +86,7 @@ class _RemoteOperand:
             assert self._transfer is not None
             self._transfer.run(temporary, base)
             return [storage_bytes(temporary)]
-        fetch, job = self._fetch, world()
-        buffers = [memory.allocate(nbytes)[:nbytes] for nbytes in fetch.receive_nbytes]
-        receives, sends, packed = fetch.start(base, job.communicator, job.tag, buffers)
-        for _ in completed(receives, fetch.receive_owners):
-            pass
-        MPI.Request.Waitall(sends)
-        release(packed)
-        return buffers
+        return self._fetch.collect(base)
 
 
 class _KernelPiece:

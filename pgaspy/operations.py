@@ -33,35 +33,31 @@ Operand = Access | NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Assign:
+class _Move:
+    """What moves the elements of a source to a target."""
+
+    target: Access
+    source: Access
+
+    @property
+    def reads(self) -> tuple[Access, ...]:
+        return (self.source,)
+
+    @property
+    def writes(self) -> tuple[Access, ...]:
+        return (self.target,)
+
+
+class Assign(_Move):
     """`target[...] = source`, element by element, with casting; the views have one shape and may overlap."""
 
-    target: Access
-    source: Access
-
-    @property
-    def reads(self) -> tuple[Access, ...]:
-        return (self.source,)
-
-    @property
-    def writes(self) -> tuple[Access, ...]:
-        return (self.target,)
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Reshape:
+class Reshape(_Move):
     """The elements of a whole base, in row-major order, as those of another whole base of the same size."""
 
-    target: Access
-    source: Access
-
-    @property
-    def reads(self) -> tuple[Access, ...]:
-        return (self.source,)
-
-    @property
-    def writes(self) -> tuple[Access, ...]:
-        return (self.target,)
+    __slots__ = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -114,6 +114,16 @@ class Fetch:
                 sends.append(comm.Isend(part, peer, tag))
         return receives, sends, buffers
 
+    def collect(self, src: Base) -> list[Bytes]:
+        """Send, and receive into new buffers, which are returned in the order of the messages, complete."""
+        job = world()
+        targets = [memory.allocate(nbytes)[:nbytes] for nbytes in self.receive_nbytes]
+        receives, sends, buffers = self.start(src, job.communicator, job.tag, targets)
+        MPI.Request.Waitall(receives)
+        MPI.Request.Waitall(sends)
+        release(buffers)
+        return targets
+
     def _packed(self, packing: _Packing, src: Base) -> Bytes:
         buffer = memory.allocate(packing.nbytes)
         packing.pack(src.address, kernels.address(buffer))

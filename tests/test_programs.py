@@ -95,9 +95,10 @@ class Program:
             tolerance = 64 * float(eps)
             wide = found.astype(np.result_type(found, float))
             same = np.allclose(wide, model, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
-            model[...] = found
         if not same:
             self.differ(f"found\n{found!r}\nexpected\n{model!r}")
+        elif not exact:
+            model[...] = found
 
     def differ(self, text: str) -> None:
         self.problem = self.problem or f"seed {self.seed}: {'; '.join(self.log)}: {text}"
@@ -133,7 +134,7 @@ class Program:
         if not errors:
             return Pair(*results)
         kinds = [next(k for k in ERRORS if isinstance(e, k)) for e in errors]
-        if len(kinds) != 2 or kinds[0] is not kinds[1]:
+        if len(kinds) != 2 or (kinds[0] is not kinds[1] and OverflowError not in kinds):
             self.differ(f"raised on one side only, or otherwise: {errors!r}")
         return None
 
@@ -372,6 +373,8 @@ class Program:
         rng = self.rng
         pair = self.pick()
         name = rng.choice(REDUCTIONS)
+        if name == "prod" and pair.model.dtype.kind in "fc" and (pair.model.itemsize < 8 or pair.model.size > 64):
+            return  # overflows or not by the order of the factors
         ndim = pair.model.ndim
         axis: Any = None
         if ndim and rng.random() < 0.7:
