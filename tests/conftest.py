@@ -7,8 +7,11 @@ ends the job: the other processes may be waiting for this one.
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -16,10 +19,12 @@ import pytest
 import pgaspy as pg
 from tests.together import NotTogether
 
-PROCESS_TESTS_MARK = "mpi"
 
-
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    if pg.SIZE > 1 and config.option.basetemp is None:  # pytest's own folder is cleaned by all processes at once
+        config.option.basetemp = tempfile.mkdtemp(prefix="pgaspy-tests-")
+        config.add_cleanup(functools.partial(shutil.rmtree, config.option.basetemp, ignore_errors=True))
     config.addinivalue_line("markers", "mpi: runs on any number of processes, also under a launcher")
     if pg.RANK > 0:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123  (for the life of the process)
