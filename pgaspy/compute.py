@@ -35,17 +35,16 @@ class Computation:
     """One process's share of a statement, with all that can be prepared."""
 
     def __init__(self, statement: Statement, rank: int) -> None:
-        self.statement = statement
         arrays = [n for n, view in enumerate(statement.operands) if view is not None]
         views = tuple(view for view in statement.operands if view is not None)
-        self.plan = plan_pieces(statement.outputs[0], views, statement.copied, rank)
+        plan = plan_pieces(statement.outputs[0], views, statement.copied, rank)
         self._remote = [
             _RemoteOperand(n, operand, _dtype(statement, n), rank)
-            for n, operand in zip(arrays, self.plan.operands, strict=True)
+            for n, operand in zip(arrays, plan.operands, strict=True)
             if not operand.transfer.is_local or operand.temporary is not None]
         row = None if len(statement.outputs) > 1 or statement.has_mask else _kernel_row(statement)
         make = _NumpyPiece if row is None else functools.partial(_KernelPiece, row)
-        self._pieces = [make(statement, piece, arrays) for piece in self.plan.pieces]
+        self._pieces = [make(statement, piece, arrays) for piece in plan.pieces]
 
     def run(self, operation: Elementwise) -> None:
         """Collective, in so far as operands are remote."""
@@ -176,6 +175,7 @@ class _Place:
         self.source = source
         self.dtype = dtype
         self.offset = source.offset * dtype.itemsize if source else 0
+        # the number of the buffer among the operand's; a temporary is alone
         self.buffer = None if source is None or source.where == LOCAL else max(source.where - BUFFER, 0)
 
     def address(self, memories: Sequence[Memory], received: Any) -> int:

@@ -78,9 +78,7 @@ class Fetch:
 
     def __init__(self, plan: TransferPlan, side: Side, src_dtype: np.dtype[Any], wire: np.dtype[Any],
                  in_place: bool) -> None:
-        self.plan = plan
         self._cast = None if wire == src_dtype else (src_dtype, wire)
-        self._wire_itemsize = wire.itemsize
         self.receive_nbytes = [m.size * wire.itemsize for m in plan.receives]
         self.receive_owners = [n for n, nbytes in enumerate(self.receive_nbytes)
                                for _ in range(max(-(-nbytes // MAX_MESSAGE_BYTES), 1))]
@@ -251,7 +249,7 @@ class _Broadcasts:
         total = sum(self._nbytes)
         at = self._in_place_at
         stage = storage_bytes(dst)[at : at + total] if at is not None else memory.allocate(total)[:total]
-        targets, own_slot = self._slots(stage, wire.itemsize)
+        targets, own_slot = self._slots(stage, wire.itemsize, group.rank)
         receives, sends, buffers = fetch.start(src, comm, tag, targets)
         if own_slot is not None:
             self._pack_own(src, own_slot)
@@ -266,9 +264,8 @@ class _Broadcasts:
         if at is None:
             release([stage])
 
-    def _slots(self, stage: Bytes, itemsize: int) -> tuple[list[Bytes], Bytes | None]:
+    def _slots(self, stage: Bytes, itemsize: int, own_root: int) -> tuple[list[Bytes], Bytes | None]:
         """The places in the stage for what this process receives as a root, and for its own piece."""
-        own_root = self._own_root()
         targets, own, start = [], None, 0
         for broadcast in self._broadcasts:
             for piece in broadcast.pieces:
@@ -280,13 +277,6 @@ class _Broadcasts:
                     else:
                         targets.append(slot)
         return targets, own
-
-    def _own_root(self) -> int:
-        coords = world().grid(self._grid).coords
-        rank = 0
-        for axis in self._axes:
-            rank = rank * self._grid[axis] + coords[axis]
-        return rank
 
     def _pack_own(self, src: Base, slot: Bytes) -> None:
         packing = self._own_piece[self._rank]
