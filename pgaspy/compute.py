@@ -141,7 +141,8 @@ class _KernelPiece:
             addresses.append(at)
         self._call(*addresses)
         while casts:
-            memory.give_back(casts.pop(), 0)
+            block = casts.pop()
+            memory.give_back(block, 1)
 
 
 class _NumpyPiece:

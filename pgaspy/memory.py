@@ -42,12 +42,12 @@ def allocate(nbytes: int) -> Bytes:
 def give_back(block: Bytes, n_own_references: int) -> None:
     """Keep a block for the next allocation, unless anybody else still refers to it (a local view that lives on).
 
-    `n_own_references` is the number of references to the block that the caller holds.
+    `n_own_references` is the number of references to the block that the caller holds, one of them a local name that
+    it passes here.
     """
     global _kept_bytes
     nbytes = block.nbytes
-    # getrefcount's argument and this function's own are two more
-    if nbytes < REUSED_FROM_BYTES or nbytes > KEPT_BYTES or sys.getrefcount(block) > n_own_references + 2:
+    if not REUSED_FROM_BYTES <= nbytes <= KEPT_BYTES or sys.getrefcount(block) > n_own_references + _OF_THE_CALL:
         return
     _free.setdefault(nbytes, []).append(block)
     _free.move_to_end(nbytes)
@@ -58,6 +58,18 @@ def give_back(block: Bytes, n_own_references: int) -> None:
         _kept_bytes -= oldest
         if not blocks:
             del _free[oldest]
+
+
+def _references_of_a_call() -> int:
+    """How many references a call adds to an argument, as the function called counts them: it differs by version."""
+    def count(block: Bytes) -> int:
+        return sys.getrefcount(block)
+
+    block = np.empty(1, np.uint8)
+    return count(block) - 1
+
+
+_OF_THE_CALL = _references_of_a_call()
 
 
 def _size_class(nbytes: int) -> int:

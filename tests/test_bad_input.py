@@ -71,7 +71,6 @@ LIKE_NUMPY = [
     ("a[:, :0].max(axis=1)", "zero-size array to reduction operation"),
     ("float(a)", r"0-dimensional.*\(7, 5\)"),
     ("int(a[0])", r"0-dimensional.*\(5,\)"),
-    ("complex(b[:1])", r"0-dimensional.*\(1,\)"),
     ("bool(a)", "ambiguous"),
     ("if a: pass", "ambiguous"),
     ("range(10)[a[0, 0]]", "integer"),

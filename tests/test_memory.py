@@ -47,7 +47,8 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "KEPT_BYTES", 3 * LARGE)
     blocks = [memory.allocate(LARGE + k * (LARGE // 4)) for k in range(4)]
     while blocks:
-        memory.give_back(blocks.pop(), 0)
+        block = blocks.pop()
+        memory.give_back(block, 1)
     assert 0 < memory._kept_bytes <= 3 * LARGE
     assert memory._kept_bytes == sum(b.nbytes for found in memory._free.values() for b in found)
     huge = memory.allocate(4 * LARGE)
