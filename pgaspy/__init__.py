@@ -63,6 +63,9 @@ def __getattr__(name: str) -> Any:
         return job.communicator if job.user_comm is None else job.user_comm
     if name == "BLOCKSIZE":
         return _blocksize()
+    if hasattr(_np, name) and not name.startswith("_"):
+        raise AttributeError(f"pgaspy has no {name!r}: call NumPy's on A.local() for the part of this process, or on "
+                             "A.gather() for the whole array")
     raise AttributeError(f"module 'pgaspy' has no attribute {name!r}")
 
 

@@ -153,7 +153,15 @@ class GlobalArray:
         return str(self.item()) if self._is_scalar_result() else repr(self)
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self._is_scalar_result() else format(repr(self), spec)
+        if self._is_scalar_result():
+            return format(self.item(), spec)
+        if spec:
+            raise TypeError("unsupported format string passed to GlobalArray.__format__: of a single element, format "
+                            "float(A[i, j])")
+        return repr(self)
+
+    def __round__(self, n_digits: int | None = None) -> Any:
+        return round(self._scalar(), n_digits)
 
     def _is_scalar_result(self) -> bool:
         """Whether every process holds this one value, so that showing it costs nothing."""

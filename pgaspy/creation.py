@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -217,8 +217,7 @@ def _generated(array: GlobalArray, values: Callable[..., Any]) -> GlobalArray:
 
 
 def _checked_shape(shape: Shape) -> tuple[int, ...]:
-    extents = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    extents = tuple(operator.index(n) for n in extents)
+    extents = tuple(operator.index(n) for n in (shape if isinstance(shape, Iterable) else (shape,)))
     if any(n < 0 for n in extents):
         raise ValueError(f"negative dimensions are not allowed: shape {extents}")
     return extents

@@ -43,7 +43,9 @@ def datalayout(grid: Sequence[int] | Mapping[int, Sequence[int]] | None = None, 
         raise ValueError(f"block size {block} is below 1: use a positive one, or None for one block per process")
     grids: dict[int, Sequence[int]] = {}
     if grid is not None:
-        grids = dict(grid) if isinstance(grid, Mapping) else {len(tuple(grid)): grid}
+        if not isinstance(grid, Mapping | Sequence) or isinstance(grid, str):
+            raise TypeError(f"grid= takes the processes along each axis, such as (2, 1), not {grid!r}")
+        grids = dict(grid) if isinstance(grid, Mapping) else {len(grid): grid}
     checked = {ndim: check_grid(shape, world().size) for ndim, shape in grids.items()}
     for ndim, shape in checked.items():
         if len(shape) != ndim:
@@ -91,6 +93,9 @@ def layout_for(shape: tuple[int, ...], layout: Distribution | Layout | None, one
     default_for(())
     if isinstance(layout, Distribution):
         return layout.bind(shape, world().size)
+    if not isinstance(layout, Layout):
+        raise TypeError("layout= takes a Distribution or a Layout, such as Distribution('cyclic(64)', '*'), "
+                        f"not {layout!r}")
     if layout.shape != shape:
         raise ValueError(f"layout= is for shape {layout.shape}, the array has shape {shape}: pass its Distribution")
     if layout.n_procs != world().size:

@@ -64,8 +64,12 @@ class _Failure:
                 previous(kind, error, trace)
                 return
             try:
-                self._print(f"uncaught {kind.__name__}\n")
-                previous(kind, error, trace)
+                header = f"uncaught {kind.__name__}\n"
+                if previous is sys.__excepthook__:  # in one piece, as other processes may print theirs, too
+                    self._print(header + "".join(traceback.format_exception(kind, error, trace)))
+                else:
+                    self._print(header)
+                    previous(kind, error, trace)
             finally:
                 self._abort(INTERRUPTED if issubclass(kind, KeyboardInterrupt) else 1)
 

@@ -109,6 +109,9 @@ def explain(statement: Callable[[], Any], *, size: int | None = None, rank: int 
     >>> pg.explain(shift, size=4096).nbytes_received
     120
     """
+    if not callable(statement):
+        raise TypeError("explain takes a function without arguments, such as `lambda: A + B`, "
+                        f"not {statement!r}: that was executed before")
     n_procs = world().size if size is None else size
     if rank is None:
         rank = world().rank if size is None else n_procs // 2

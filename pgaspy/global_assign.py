@@ -89,6 +89,8 @@ def redistributed(base: Base, view: View, layout: Distribution | Layout | None) 
 def gathered(base: Base, view: View, root: int | None) -> NDArray[Any] | None:
     """The whole view as a new NumPy array, on every process or on one (None on the others)."""
     size = world().size
+    if root is not None and not 0 <= root < size:
+        raise ValueError(f"root={root} is not a rank of this job: its ranks are 0 to {size - 1}")
     target = copied(base, view, replicated(view.shape, size) if root is None else one_process(view.shape, size, root))
     if root is not None and world().rank != root:
         return None

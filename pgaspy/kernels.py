@@ -11,7 +11,13 @@ from itertools import count, takewhile
 
 import numpy as np
 
-from pgaspy._kernels import ffi, lib  # type: ignore[import-not-found]
+try:
+    from pgaspy._kernels import ffi, lib  # type: ignore[import-not-found]
+except ModuleNotFoundError as error:
+    raise ImportError(
+        "pgaspy's kernels are not built in its source folder, which comes before an installed pgaspy "
+        "when Python is started there: build them with `pip install -e .`, or start elsewhere"
+    ) from error
 
 __all__ = [
     "OTHER", "OWN", "PACKED", "ElementwiseCall", "ReduceCall", "SectionCopy", "address",

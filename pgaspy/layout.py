@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -377,9 +378,11 @@ def one_process(shape: Sequence[int], n_procs: int, rank: int) -> Layout:
 
 def check_grid(grid: Sequence[int], n_procs: int) -> tuple[int, ...]:
     """The grid as a tuple of positive integers whose product is the number of processes."""
-    grid = tuple(int(n) for n in grid)
+    grid = tuple(operator.index(n) for n in grid)
     needed = math.prod(grid)
-    if any(n < 1 for n in grid) or needed != n_procs:
+    if any(n < 1 for n in grid):
+        raise ValueError(f"grid {grid} has an axis with less than one process")
+    if needed != n_procs:
         raise ValueError(f"grid {grid} needs {needed} processes, this job has {n_procs}: "
                          f"use grid={near_square_grid(n_procs, len(grid)) or (n_procs,)}")
     return grid
