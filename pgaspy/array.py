@@ -49,18 +49,18 @@ def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], Any]:
     return method
 
 
-def _reduction(name: str) -> Callable[..., Any]:
+def _reduction(name: str, *positional: str) -> Callable[..., Any]:
+    """The method of a reduction, whose arguments after the axis have the names `positional`, in NumPy's order."""
     function = getattr(reductions, name)
 
-    def method(self: GlobalArray, axis: Any = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
-               keepdims: bool = False, **options: Any) -> Any:
-        if dtype is not None:
-            options["dtype"] = np.dtype(dtype)
-        result = GlobalArray(*function(self._base, self._view, axis, keepdims=keepdims, **options))
-        if out is None:
-            return result
-        out[...] = result
-        return out
+    def method(self: GlobalArray, axis: Any = None, *arguments: Any, **options: Any) -> Any:
+        if len(arguments) > len(positional):
+            raise TypeError(f"{name} takes at most {len(positional) + 1} positional arguments")
+        options |= dict(zip(positional, arguments, strict=False))
+        out = options.pop("out", None)
+        if options.get("dtype") is not None:
+            options["dtype"] = np.dtype(options["dtype"])
+        return _into(GlobalArray(*function(self._base, self._view, axis, **options)), (out,))
     method.__name__ = name
     method.__doc__ = function.__doc__
     return method
@@ -248,7 +248,8 @@ class GlobalArray:
 
     def flatten(self) -> GlobalArray:
         """A copy of the elements, in row-major order, in one dimension. Collective."""
-        return self.copy() if self.ndim == 1 else self.reshape(-1)
+        flat = self.reshape(-1)
+        return flat.copy() if flat._base is self._base else flat
 
     def __iter__(self) -> Iterator[GlobalArray]:
         return (self[i] for i in range(len(self)))
@@ -264,7 +265,7 @@ class GlobalArray:
 
     def astype(self, dtype: DTypeLike, copy: bool = True) -> GlobalArray:
         """A copy, cast to a dtype. Collective."""
-        dtype = np.dtype(dtype)
+        dtype = np.dtype(dtype).newbyteorder("=")
         if dtype == self.dtype and not copy:
             return self
         ufuncs.check_dtype(dtype)
@@ -416,8 +417,8 @@ class GlobalArray:
         if min is None and max is None:
             return ufuncs.apply(np.positive, (self,), target, make=GlobalArray)
         result: Any = self
-        if min is not None:
-            result = ufuncs.apply(np.maximum, (result, min), target, make=GlobalArray)
+        if min is not None:  # into `out` at the end only, as `max` may overlap it
+            result = ufuncs.apply(np.maximum, (result, min), () if max is not None else target, make=GlobalArray)
         if max is not None:
             result = ufuncs.apply(np.minimum, (result, max), target, make=GlobalArray)
         return result
@@ -426,10 +427,10 @@ class GlobalArray:
         """Set every element to a scalar. Collective."""
         self[...] = value
 
-    sum, prod, min, max = _reduction("sum"), _reduction("prod"), _reduction("min"), _reduction("max")
-    mean, std, var = _reduction("mean"), _reduction("std"), _reduction("var")
-    any, all = _reduction("any"), _reduction("all")
-    argmin, argmax = _reduction("argmin"), _reduction("argmax")
+    sum, prod, mean = (_reduction(name, "dtype", "out", "keepdims") for name in ("sum", "prod", "mean"))
+    std, var = (_reduction(name, "dtype", "out", "ddof", "keepdims") for name in ("std", "var"))
+    min, max, any, all, argmin, argmax = (
+        _reduction(name, "out", "keepdims") for name in ("min", "max", "any", "all", "argmin", "argmax"))
 
 
 _power = _binary(np.power)
@@ -451,7 +452,16 @@ def _ufunc_reduce(ufunc: np.ufunc, inputs: Sequence[Any], out: tuple[Any, ...], 
 
 
 def _into(result: GlobalArray, out: tuple[Any, ...]) -> GlobalArray:
-    if not out or out[0] is None:
+    """The result, assigned to `out` where there is one; of the same shape, by casts within a kind, as in NumPy."""
+    target = out[0] if out else None
+    if target is None:
         return result
-    out[0][...] = result
-    return out[0]
+    if not isinstance(target, GlobalArray):
+        raise TypeError(f"out= takes a global array, not {type(target).__name__}")
+    if target.shape != result.shape:
+        raise ValueError(f"out= has shape {target.shape}, the result has shape {result.shape}")
+    if not np.can_cast(result.dtype, target.dtype, "same_kind"):
+        raise TypeError(f"the result of dtype {result.dtype} cannot be cast to that of out=, {target.dtype}, within a "
+                        "kind: use astype")
+    target[...] = result
+    return target

@@ -17,11 +17,12 @@ __all__ = ["Base", "wrap"]
 class Base:
     """The storage of an array on this process; allocated when it is first used, so that planning needs none."""
 
-    __slots__ = ("_address", "_block", "_local", "dtype", "layout")
+    __slots__ = ("_address", "_block", "_local", "dtype", "is_wrapped", "layout")
 
     def __init__(self, layout: Layout, dtype: np.dtype[Any]) -> None:
         self.layout = layout
         self.dtype = dtype
+        self.is_wrapped = False  # whether the storage is an array of the user's
         self._local: NDArray[Any] | None = None
         self._block: memory.Bytes | None = None
 
@@ -61,6 +62,7 @@ class Base:
 def wrap(layout: Layout, local: NDArray[Any]) -> Base:
     """A base on a C-ordered array that exists: a NumPy operand, of which every process holds its copy."""
     base = Base(layout, local.dtype)
+    base.is_wrapped = True
     base._local = local
     base._address = kernels.address(local)
     return base

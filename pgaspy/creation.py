@@ -40,6 +40,8 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
           onenode: int | None = None) -> GlobalArray:
     """A new array of a shape and dtype, with arbitrary elements. Collective.
 
+    Elements are in this machine's byte order, whatever the dtype says.
+
     Raises
     ------
     ValueError
@@ -47,7 +49,7 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
     TypeError
         For an object or structured dtype.
     """
-    dtype = np.dtype(dtype)
+    dtype = np.dtype(dtype).newbyteorder("=")
     check_dtype(dtype)
     bound = layout_for(_checked_shape(shape), layout, onenode)
     return GlobalArray(Base(bound, dtype), whole(bound))

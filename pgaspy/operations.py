@@ -79,10 +79,10 @@ class Statement:
     has_mask: bool = False
 
     @property
-    def signature(self) -> tuple[np.dtype[Any], ...]:
-        """The loop's dtypes without the mask's, as a ufunc takes them."""
+    def signature(self) -> tuple[type[np.dtype[Any]], ...]:
+        """The classes of the loop's dtypes without the mask's, as a ufunc takes them."""
         n_inputs = len(self.operands) - self.has_mask
-        return (*self.loop_dtypes[:n_inputs], *self.loop_dtypes[len(self.operands):])
+        return tuple(type(d) for d in (*self.loop_dtypes[:n_inputs], *self.loop_dtypes[len(self.operands):]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,11 +75,6 @@ class PiecePlan:
     operands: tuple[OperandPlan, ...]
     pieces: tuple[Piece, ...]
 
-    @property
-    def is_local(self) -> bool:
-        """Whether this rank exchanges nothing."""
-        return all(operand.transfer.is_local for operand in self.operands)
-
 
 @functools.lru_cache(maxsize=8192)
 def plan_pieces(out: View, operands: tuple[View, ...], copied: tuple[bool, ...], rank: int) -> PiecePlan:

@@ -196,7 +196,7 @@ def _shaped(result: Access, ndim: int, axes: tuple[int, ...], keepdims: bool) ->
 def _identity(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
     """What a process without elements contributes; None if there is no such value."""
     if ufunc.identity is not None:
-        return ufunc.identity
+        return np.array(ufunc.identity).astype(dtype)  # -1, all bits set, has to become an unsigned integer, too
     lowest = ufunc in (np.maximum, np.fmax)
     if ufunc in (np.fmax, np.fmin) and dtype.kind in "fc":
         return np.nan

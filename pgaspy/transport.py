@@ -123,11 +123,9 @@ class Fetch:
         return targets
 
     def _packed(self, packing: _Packing, src: Base) -> Bytes:
-        buffer = memory.allocate(packing.nbytes)
+        buffer = memory.allocate(packing.nbytes)[: packing.nbytes]
         packing.pack(src.address, kernels.address(buffer))
-        if self._cast is None:
-            return buffer[: packing.nbytes]
-        return cast_bytes(buffer[: packing.nbytes], *self._cast)
+        return buffer if self._cast is None else recast(buffer, *self._cast)
 
 
 class Transfer:
@@ -185,9 +183,12 @@ class Transfer:
         return targets
 
     def _unpack_message(self, n: int, received: Bytes, dst: Base) -> None:
-        if self._cast_received:
-            received = cast_bytes(received, self._wire, self._dst_dtype)
-        self._unpack[n].unpack(kernels.address(received), dst.address)
+        if not self._cast_received:
+            self._unpack[n].unpack(kernels.address(received), dst.address)
+            return
+        converted = cast_bytes(received, self._wire, self._dst_dtype)
+        self._unpack[n].unpack(kernels.address(converted), dst.address)
+        release([converted])
 
 
 class _LocalCopy:
@@ -211,7 +212,7 @@ class _LocalCopy:
             return None
         buffer = memory.allocate(self._pack.nbytes)[: self._pack.nbytes]
         self._pack.pack(src.address, kernels.address(buffer))
-        return buffer if self._cast is None else cast_bytes(buffer, *self._cast)
+        return buffer if self._cast is None else recast(buffer, *self._cast)
 
     def finish(self, dst: Base, held: Bytes | None) -> None:
         if held is not None:
@@ -286,7 +287,9 @@ class _Broadcasts:
             return
         buffer = memory.allocate(packing.nbytes)[: packing.nbytes]
         packing.pack(src.address, kernels.address(buffer))
-        slot[:] = cast_bytes(buffer, src_dtype, wire)
+        converted = recast(buffer, src_dtype, wire)
+        slot[:] = converted
+        release([converted])
 
     def _hand_out(self, group: MPI.Intracomm, stage: Bytes) -> None:
         if len(self._broadcasts) > 1 and len(stage) <= MAX_MESSAGE_BYTES:
@@ -333,11 +336,12 @@ def completed(receives: list[MPI.Request], owners: Sequence[int]) -> Iterator[in
         yield 0
         return
     missing = Counter(owners)
-    for _ in range(len(receives)):
-        n = owners[MPI.Request.Waitany(receives)]
-        missing[n] -= 1
-        if not missing[n]:
-            yield n
+    while done := MPI.Request.Waitsome(receives):
+        for k in done:
+            n = owners[k]
+            missing[n] -= 1
+            if not missing[n]:
+                yield n
 
 
 def storage_bytes(base: Base) -> Bytes:
@@ -357,6 +361,13 @@ def cast_bytes(data: Bytes, dtype: np.dtype[Any], wanted: np.dtype[Any]) -> Byte
         kernels.ElementwiseCall(row, [source.size], [[dtype.itemsize], [wanted.itemsize]]).call(
             kernels.address(data), kernels.address(target))
     return target
+
+
+def recast(buffer: Bytes, dtype: np.dtype[Any], wanted: np.dtype[Any]) -> Bytes:
+    """As `cast_bytes`, of a buffer that is then given back: the caller's name for it is the last."""
+    converted = cast_bytes(buffer, dtype, wanted)
+    release([buffer])
+    return converted
 
 
 def release(buffers: Sequence[Bytes]) -> None:

@@ -47,6 +47,8 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
     """
     if ufunc in _COMPARISONS:
         inputs = _within_range(inputs)
+    elif ufunc is np.power:
+        _check_integer_power(*inputs)
     bases, descriptions = [], []
     for x in inputs if where is True else (*inputs, where):
         base, description = _operand(x)
@@ -54,7 +56,7 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
         descriptions.append(description)
     if any(x is not None for x in out):
         return _apply_into(ufunc, bases, descriptions, out, where is not True, dtype, casting, make)
-    key = (ufunc, dtype, where is True, *descriptions)
+    key = (ufunc, dtype, casting, where is True, *descriptions)
     statement = _statements.get(key)
     if statement is None:
         statement = _new_statement(ufunc, descriptions, where is not True, dtype, casting)
@@ -79,6 +81,13 @@ def _within_range(inputs: Sequence[Any]) -> Sequence[Any]:
             for x in inputs]
 
 
+def _check_integer_power(base: Any, exponent: Any) -> None:
+    """Refuse a negative exponent of integers here, as NumPy's loop would on those processes only that have elements."""
+    kind = np.dtype(getattr(base, "dtype", type(base))).kind
+    if kind in "iub" and isinstance(exponent, int | np.integer) and exponent < 0:
+        raise ValueError("Integers to negative integer powers are not allowed.")
+
+
 def _operand(x: Any) -> tuple[Any, Any]:
     """What is operated on (a base, or a scalar's value), and what its statement depends on."""
     view = getattr(x, "_view", None)
@@ -86,18 +95,20 @@ def _operand(x: Any) -> tuple[Any, Any]:
         return x._base, (view, x._base.dtype)
     if type(x) in _WEAK:
         return x, type(x)
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError("masked arrays are not supported, as their masks would be lost: use where(mask, x, y)")
     x = np.asanyarray(x)
     check_dtype(x.dtype)
     if x.ndim == 0:
-        return x, x.dtype
+        return x, x.dtype.newbyteorder("=")
     base = operand_from_numpy(x)
-    return base, (whole(base.layout), x.dtype)
+    return base, (whole(base.layout), base.dtype)
 
 
 def operand_from_numpy(x: NDArray[Any]) -> Base:
     """A NumPy array that is the same on every process, as a replicated base."""
     default_for(())
-    return wrap(replicated(x.shape, world().size), np.ascontiguousarray(x))
+    return wrap(replicated(x.shape, world().size), np.ascontiguousarray(x, x.dtype.newbyteorder("=")))
 
 
 def as_access(x: Any) -> Access:
@@ -210,6 +221,7 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
 def record_into(call: tuple[Any, Any, str] | None, bases: list[Any], descriptions: list[Any], out: Base, view: View,
                 has_mask: bool = False) -> None:
     """Record a call, (ufunc, dtype, casting) or None for a copy, into a view that the operands may overlap."""
+    bases = [_apart(base, out) for base in bases]
     same = tuple([base is out for base in bases])
     key = (call, view, out.dtype, same, has_mask, *descriptions)
     statement = _statements.get(key)
@@ -220,6 +232,12 @@ def record_into(call: tuple[Any, Any, str] | None, bases: list[Any], description
         _record_aside(statement, bases, out)
     else:
         record(Elementwise(statement, (out,), _values(bases, statement)))
+
+
+def _apart(base: Any, out: Base) -> Any:
+    """An operand; a copy of it, if it is a NumPy array that shares memory with the output (one of its local views)."""
+    is_numpys = isinstance(base, Base) and base is not out and base.layout.is_replicated and base.is_wrapped
+    return wrap(base.layout, base.local.copy()) if is_numpys and np.may_share_memory(base.local, out.local) else base
 
 
 def _new_statement_into(call: tuple[Any, Any, str] | None, same: Sequence[bool], descriptions: Sequence[Any],

@@ -239,7 +239,17 @@ def frozen_key(key: Any) -> tuple[Any, ...]:
     if not isinstance(key, tuple):
         key = (key,)
     return tuple([k if k.__class__ is int or k is None or k is Ellipsis
-                  else (k.start, k.stop, k.step) if k.__class__ is slice else _frozen_index(k) for k in key])
+                  else _frozen_slice(k) if k.__class__ is slice else _frozen_index(k) for k in key])
+
+
+def _frozen_slice(k: slice) -> tuple[Any, ...]:
+    start, stop, step = k.start, k.stop, k.step
+    if start.__class__ in _PLAIN and stop.__class__ in _PLAIN and step.__class__ in _PLAIN:
+        return start, stop, step
+    return tuple(None if i is None else operator.index(i) for i in (start, stop, step))
+
+
+_PLAIN = frozenset((int, type(None)))
 
 
 def _frozen_index(k: Any) -> int:

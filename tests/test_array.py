@@ -258,3 +258,17 @@ def test_astype() -> None:
             assert_equal(abs(a).astype(dtype), np.abs(X).astype(dtype))
     collectively(a.astype(float, copy=False) is a)
     collectively(a.astype(float) is not a)
+
+
+def test_flatten_copies_and_clip_reads_before_it_writes() -> None:
+    A = pg.ones((1, 12))
+    A.flatten()[...] = 0
+    assert_equal(A, np.ones((1, 12)))
+    x, B = np.arange(6.0), pg.arange(6.0)
+    assert_equal(pg.clip(B, 2, B[::-1], out=B), np.clip(x, 2, x[::-1]))
+
+
+def test_slices_take_integers_only() -> None:
+    A = pg.arange(6)
+    assert_equal(A[1:4], np.arange(1, 4))
+    raises_everywhere(TypeError, "float", lambda: A[1.0:4])

@@ -168,3 +168,15 @@ def test_views_of_all_kinds(seed: int) -> None:
     if not refused and part.size:
         held = np.ix_(*[array.global_indices(d) for d in range(array.ndim)])
         assert np.array_equal(part, model[held])
+
+
+def test_local_views_as_operands_are_read_before_anything_is_written() -> None:
+    n = 100
+    for key, source in ((np.s_[1:], np.s_[:-1]), (np.s_[::-1], np.s_[:])):
+        x, A = np.arange(n), pg.replicate(pg.arange(n), 0)
+        A[key] = A.local()[source]
+        x[key] = x[source].copy()
+        assert_equal(A, x)
+        A[key] += A.local()[source]
+        x[key] += x[source].copy()
+        assert_equal(A, x)

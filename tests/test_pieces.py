@@ -186,7 +186,7 @@ def test_aligned_operands_are_one_piece() -> None:
     view, data = whole(layout).index((slice(5, None), slice(3, 30))), indices((40, 37))[5:, 3:30]
     base = indices((40, 37))
     operation = check_operation(whole(view.own_layout), indices((35, 27)), [(view, base, data)] * 2)  # type: ignore[arg-type]
-    assert all(plan.is_local and len(plan.pieces) == 1 for plan in operation.plans)
+    assert all(all(o.transfer.is_local for o in plan.operands) and len(plan.pieces) == 1 for plan in operation.plans)
 
 
 def test_operands_that_would_be_cut_too_finely_are_assembled() -> None:

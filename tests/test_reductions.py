@@ -208,3 +208,23 @@ def test_a_result_is_an_array() -> None:
     assert_equal(total, np.asarray(x.sum() + 1))
     a *= a.sum(axis=2, keepdims=True)
     assert_equal(a, x * x.sum(axis=2, keepdims=True))
+
+
+def test_an_identity_fits_the_dtype_where_parts_are_empty() -> None:
+    assert_equal(np.bitwise_and.reduce(pg.array(np.full(1, 7, np.uint8))), np.uint8(7))
+    assert_equal(pg.ones(3).sum(), 3.0)
+
+
+def test_positional_arguments_are_numpys() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    A, out = pg.array(x), pg.zeros(3)
+    assert_equal(np.std(A, 0, None, None, 1), np.std(x, 0, None, None, 1), exact=False)
+    assert np.max(A, 0, out) is out
+    assert_equal(out, x.max(0))
+    raises_everywhere(TypeError, "positional", lambda: A.max(0, None, False, 3))
+
+
+def test_out_has_to_fit() -> None:
+    A = pg.array(np.arange(6.0).reshape(2, 3))
+    raises_everywhere(ValueError, r"\(4, 3\).*\(3,\)", lambda: A.sum(0, out=pg.zeros((4, 3))))
+    raises_everywhere(TypeError, "float64.*int64", lambda: A.sum(0, out=pg.zeros(3, int)))
