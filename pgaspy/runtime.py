@@ -117,7 +117,7 @@ def _reduce(operation: Reduce) -> None:
     assert layout is not None
     job = world()
     axes = tuple(sorted(axis for d in operation.axes if (axis := layout.dims[d].axis) is not None))
-    group = job.grid(layout.grid).comm(axes) if axes else None  # made by all processes, also those that hold nothing
+    group = job.grid(layout.grid).comm(axes) if axes else None
     if not layout.holds(layout.coords_from_rank(job.rank)):
         return
     local = local_view(source, view)

@@ -246,7 +246,7 @@ class _Broadcasts:
     def run(self, dst: Base, src: Base, fetch: Fetch, job: World, tag: int) -> None:
         _, wire, _ = self._dtypes
         comm = job.communicator
-        group = job.grid(self._grid).comm(self._axes)  # made by all processes, also those outside the target
+        group = job.grid(self._grid).comm(self._axes)
         total = sum(self._nbytes)
         at = self._in_place_at
         stage = storage_bytes(dst)[at : at + total] if at is not None else memory.allocate(total)[:total]
