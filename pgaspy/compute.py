@@ -93,7 +93,6 @@ class _KernelPiece:
 
     def __init__(self, row: int, statement: Statement, piece: Piece, arrays: Sequence[int]) -> None:
         self._places = _places(statement, piece, arrays)
-        self._size = piece.shape
         strides = []
         self._casts: dict[int, tuple[kernels.ElementwiseCall, int]] = {}
         n_outputs = len(statement.outputs)
