@@ -28,12 +28,12 @@ from pgaspy.array import GlobalArray
 from pgaspy.base import Base
 from pgaspy.creation import AnyLayout, asarray
 from pgaspy.defaults import layout_for
-from pgaspy.layout import Layout, whole_dim
+from pgaspy.layout import Layout
 from pgaspy.plan import strides_from_shape
 from pgaspy.procgrid import world
-from pgaspy.segments import LENGTH, OTHER_START, OTHER_STEP, OWN_START, Indices, runs_by_coord
+from pgaspy.segments import LENGTH, OTHER_START, OTHER_STEP, OWN_START, Indices, global_runs
 from pgaspy.ufuncs import check_dtype
-from pgaspy.view import Section, whole
+from pgaspy.view import whole
 
 __all__ = ["load", "save"]
 
@@ -263,7 +263,7 @@ class _Part:
         self.itemsize = local.dtype.itemsize
         self.nbytes_file = math.prod(layout.shape) * self.itemsize
         self._strides = strides_from_shape([layout.shape[d] for d in order], self.itemsize)
-        self._runs = [] if self._is_empty else [_global_runs(layout, d, coords) for d in order]
+        self._runs = [] if self._is_empty else [global_runs(layout.dims[d], layout.dim_coord(d, coords)) for d in order]
 
     def slabs(self, max_elements: int) -> list[Slab]:
         """The local part, cut into sections that are contiguous in it, in its order."""
@@ -275,13 +275,6 @@ class _Part:
         for runs, stride, cut in reversed(list(zip(self._runs, self._strides, slab, strict=True))):
             kind = _placed(kind, _cut(runs, cut.start, cut.stop), stride)
         return kind.Commit()
-
-
-def _global_runs(layout: Layout, d: int, coords: Sequence[int]) -> Indices:
-    """The global indices of the local part along a dimension, in its order, as a table of runs."""
-    dim = layout.dims[d]
-    own = Section(dim, 0, 1, dim.extent)
-    return runs_by_coord(own, layout.dim_coord(d, coords), Section(whole_dim(dim.extent), 0, 1, dim.extent))[0]
 
 
 def _slabs(shape: Sequence[int], max_elements: int) -> Iterator[Slab]:

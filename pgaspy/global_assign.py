@@ -127,13 +127,12 @@ def replicate(base: Base, view: View, axis: int) -> Access:
 
 def _replicate_reversed(base: Base, view: View, axis: int) -> Access:
     """The same of a view with reversed dimensions: as that of the view in order, reversed."""
-    flip = tuple(slice(None, None, -1 if step < 0 else 1) for step in view.steps)
-    forward = view.index(flip)
+    forward = view.index(view.turning_key)
     if forward.own_layout is None:
         raise ValueError("this view has no layout of its own (a step that its blocks do not divide by, or repeated "
                          "elements): copy() it first")
     target = replicate(base, forward, axis)
-    return Access(target.base, target.view.index(flip))
+    return Access(target.base, target.view.index(view.turning_key))
 
 
 def aligned(base: Base, view: View, other: View, dim: int) -> Access:

@@ -17,13 +17,11 @@ from pgaspy import kernels
 from pgaspy.array import GlobalArray
 from pgaspy.base import Base
 from pgaspy.creation import AnyLayout, Shape, empty
-from pgaspy.layout import whole_dim
 from pgaspy.operations import Access, Generate
 from pgaspy.plan import strides_from_shape
 from pgaspy.procgrid import world
 from pgaspy.runtime import record
-from pgaspy.segments import runs_by_coord
-from pgaspy.view import Section
+from pgaspy.segments import global_runs
 
 __all__ = ["Generator", "default_rng"]
 
@@ -115,10 +113,7 @@ def _fill(base: Base, kind: str, key: int, stream: int, low: Any, high: Any) -> 
     coords = layout.coords_from_rank(world().rank)
     if not layout.holds(coords) or not base.local.size:
         return
-    runs = []
-    for d, dim in enumerate(layout.dims):
-        itself = Section(whole_dim(dim.extent), 0, 1, dim.extent)
-        runs.append(runs_by_coord(Section(dim, 0, 1, dim.extent), layout.dim_coord(d, coords), itself)[0])
+    runs = [global_runs(dim, layout.dim_coord(d, coords)) for d, dim in enumerate(layout.dims)]
     kernels.fill_random(kind, base.dtype.char, base.address, base.local.strides, kernels.OWN,
                         strides_from_shape(layout.shape), kernels.OTHER, runs,
                         key=key, stream=stream, low=low, high=high)

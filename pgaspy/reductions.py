@@ -135,10 +135,9 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: np.d
     result_dtype = _result_dtype(ufunc, base.dtype, dtype)
     if ufunc.identity is None and 0 in [view.shape[d] for d in axes]:
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
-    flip = tuple(slice(None, None, -1 if step < 0 else 1) for step in view.steps)
     reduction = _UfuncReduction(ufunc, result_dtype, _identity(ufunc, result_dtype))
-    result = _reduced(base, view.index(flip), axes, reduction, result_dtype)
-    kept = tuple(s for d, s in enumerate(flip) if d not in axes)
+    result = _reduced(base, view.index(view.turning_key), axes, reduction, result_dtype)
+    kept = tuple(s for d, s in enumerate(view.turning_key) if d not in axes)
     return _shaped(Access(result.base, result.view.index(kept)), view.ndim, axes, keepdims)
 
 

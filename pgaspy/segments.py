@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.blockmath import ceil_div, solve_congruence
-from pgaspy.layout import BlockDim, whole_dim
+from pgaspy.layout import BlockDim, Dim, whole_dim
 from pgaspy.view import Section
 
 __all__ = ["LENGTH", "OTHER_START", "OWN_START", "OWN_STEP", "Indices", "Segments", "continued", "expanded",
-           "joined_by_key", "local_slice", "part_segments", "runs_by_coord", "segments"]
+           "global_runs", "joined_by_key", "local_slice", "part_segments", "runs_by_coord", "segments"]
 
 Indices = NDArray[np.int64]
 
@@ -75,6 +75,12 @@ def runs_by_coord(own: Section, coord: int, other: Section) -> dict[int, Indices
     table[:, OTHER_START], table[:, OTHER_STEP] = seg.other, seg.other_step
     table[:, LENGTH] = seg.length
     return joined_by_key(table, seg.coord)
+
+
+def global_runs(dim: Dim, coord: int) -> Indices:
+    """The runs of what `coord` owns of a whole dimension, the other side being the global index."""
+    own = Section(dim, 0, 1, dim.extent)
+    return runs_by_coord(own, coord, Section(whole_dim(dim.extent), 0, 1, dim.extent))[0]
 
 
 def local_slice(section: Section, coord: int) -> slice | None:

@@ -251,9 +251,9 @@ def _new_statement_into(call: tuple[Any, Any, str] | None, same: Sequence[bool],
     else:
         loop = _loop_dtypes(function, descriptions, (out.dtype,), has_mask, dtype, casting)
     if any(step < 0 for step in view.steps):
-        flipped = tuple(slice(None, None, -1 if step < 0 else 1) for step in view.steps)
-        view = view.index(flipped)
-        views = tuple(None if v is None else v.index(flipped) for v in views)
+        key = view.turning_key
+        view = view.index(key)
+        views = tuple(None if v is None else v.index(key) for v in views)
     copied = tuple(is_out and v != view and not v.disjoint(view)
                    for is_out, v in zip(same, views, strict=True) if v is not None)
     return Statement(function, (view,), views, _dtypes(descriptions), loop, (out.dtype,), copied, has_mask)

@@ -227,6 +227,11 @@ class View:
         return self._child(key, shape, base_dims, steps, self.origin)
 
     @functools.cached_property
+    def turning_key(self) -> tuple[slice, ...]:
+        """The index that turns the reversed dimensions round, and leaves the others as they are."""
+        return tuple(slice(None, None, -1 if step < 0 else 1) for step in self.steps)
+
+    @functools.cached_property
     def unstretched(self) -> View:
         """This view without its stretched dimensions."""
         kept = [d for d in range(self.ndim) if d not in self.stretched_dims]
