@@ -33,6 +33,22 @@ int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64_t *in_
               const int64_t *out_strides, int n_reduced, const int64_t *reduced_shape,
               const int64_t *in_reduced_strides, int64_t in_address, int64_t out_address);
 
+#define MAX_PROGRAM_OPERANDS ...
+#define MAX_STEPS ...
+#define LEAF ...
+typedef struct { ...; } pg_program;
+void pg_program_init(pg_program *program, int n_inputs, int n_outputs, int n_registers,
+                     const int64_t *register_sizes, int n_steps, const int *steps, int ndim,
+                     const int64_t *shape, const int64_t *strides);
+void pg_run_program(const pg_program *program, const int64_t *addresses, int64_t start,
+                    int64_t stop, int64_t loop_address);
+void pg_reduce_program(const pg_program *program, int n_reduced, const int *reductions,
+                       int64_t first, int64_t total, const int64_t *addresses,
+                       const int64_t *leaves, const int64_t *head, const int64_t *tail,
+                       int64_t begin, int64_t end, int64_t loop_address);
+void pg_finish_leaves(int reduction, int64_t total, int64_t leaves_address, int n_slots,
+                      const int64_t *slot_leaves, const int64_t *slots, int64_t out_address);
+
 void pg_copy_section(int64_t itemsize, int ndim, const int64_t *n_runs,
                      const int64_t *const *runs, int64_t dst_address, const int64_t *dst_strides,
                      int dst_side, int64_t src_address, const int64_t *src_strides, int src_side);
@@ -62,7 +78,7 @@ ffibuilder.set_source(
     "pgaspy._kernels",
     '#include "_omp_ufuncs.c"',
     include_dirs=[str(HERE)],
-    depends=[str(HERE / name) for name in ("_omp_ufuncs.c", "_omp_math.h", "_omp_table.h")],
+    depends=[str(path) for path in sorted(HERE.glob("_omp_*"))],
     libraries=libraries(),
     extra_compile_args=[
         "-O3",

@@ -71,6 +71,19 @@ VECTOR1(cbrt) VECTOR2(pow) VECTOR2(atan2) VECTOR2(hypot)
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 
+/*
+ * A product that is rounded before it is added to: of products that are added in one part and
+ * subtracted in the other, gcc's vectoriser makes fused operations whatever -ffp-contract says.
+ */
+#ifdef __has_builtin
+#if __has_builtin(__builtin_assoc_barrier)
+#define ROUNDED(x) __builtin_assoc_barrier(x)
+#endif
+#endif
+#ifndef ROUNDED
+#define ROUNDED(x) (x)
+#endif
+
 #define COMPLEX_ARITHMETIC(C, R, MAKE) \
 static inline T_##C multiply_##C(T_##C a, T_##C b) \
 { \
@@ -85,10 +98,10 @@ static inline T_##C divide_##C(T_##C a, T_##C b) \
         if (br == 0 && bi == 0) \
             return MAKE(ar / fabs(br), ai / fabs(br)); \
         const T_##R ratio = bi / br, scale = 1 / (br + bi * ratio); \
-        return MAKE((ar + ai * ratio) * scale, (ai - ar * ratio) * scale); \
+        return MAKE((ar + ROUNDED(ai * ratio)) * scale, (ai - ROUNDED(ar * ratio)) * scale); \
     } \
     const T_##R ratio = br / bi, scale = 1 / (bi + br * ratio); \
-    return MAKE((ar * ratio + ai) * scale, (ai * ratio - ar) * scale); \
+    return MAKE((ROUNDED(ar * ratio) + ai) * scale, (ROUNDED(ai * ratio) - ar) * scale); \
 }
 COMPLEX_ARITHMETIC(F, f, CMPLXF)
 COMPLEX_ARITHMETIC(D, d, CMPLX)

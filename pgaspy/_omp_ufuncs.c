@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "_omp_math.h"
+#include "_omp_functions.h"
 
 #define MAX_DIMS 33         /* NumPy's 32 of old, and one that tiling adds */
-#define MAX_OPERANDS 4
+#define MAX_OPERANDS 32
 #define GRAIN 32768         /* the least work, in additions, that is worth a parallel region */
 #define BLOCK 16            /* elements that maths functions and random numbers take at a time */
 
@@ -52,12 +52,12 @@ static int64_t cut(int64_t n, int t, int parts)
 
 /* ---- geometries ---------------------------------------------------------------------------- */
 
-/* The operands of a loop nest. The last operand is the output. */
+/* The operands of a loop nest. The last operand is an output. */
 typedef struct {
     int n_operands, ndim;
     int64_t shape[MAX_DIMS];
     char *base[MAX_OPERANDS];
-    int64_t stride[MAX_OPERANDS][MAX_DIMS];
+    int64_t stride[MAX_DIMS][MAX_OPERANDS];     /* those of a dimension are what a loop is called with */
 } geometry;
 
 static int64_t magnitude(int64_t x)
@@ -75,7 +75,7 @@ static void describe(geometry *g, int ndim, const int64_t *shape, int n_operands
     for (int o = 0; o < n_operands; o++) {
         g->base[o] = (char *)addresses[o];
         for (int d = 0; d < ndim; d++)
-            g->stride[o][d] = strides[o][d];
+            g->stride[d][o] = strides[o][d];
     }
 }
 
@@ -83,7 +83,7 @@ static void move_dim(geometry *g, int to, const geometry *from, int dim)
 {
     g->shape[to] = from->shape[dim];
     for (int o = 0; o < g->n_operands; o++)
-        g->stride[o][to] = from->stride[o][dim];
+        g->stride[to][o] = from->stride[dim][o];
 }
 
 /* Take dimension `dim` out and put it back as dimension `to`, before it. */
@@ -94,9 +94,9 @@ static void insert_dim(geometry *g, int to, int dim)
         g->shape[dim] = g->shape[dim - 1];
         g->shape[dim - 1] = swap;
         for (int o = 0; o < g->n_operands; o++) {
-            swap = g->stride[o][dim];
-            g->stride[o][dim] = g->stride[o][dim - 1];
-            g->stride[o][dim - 1] = swap;
+            swap = g->stride[dim][o];
+            g->stride[dim][o] = g->stride[dim - 1][o];
+            g->stride[dim - 1][o] = swap;
         }
     }
 }
@@ -111,14 +111,14 @@ static void normalise(geometry *g, int key)
     for (int d = 0; d < g->ndim; d++) {
         if (g->shape[d] == 1)
             continue;
-        if (g->stride[key][d] < 0)
+        if (g->stride[d][key] < 0)
             for (int o = 0; o < g->n_operands; o++) {
-                g->base[o] += (g->shape[d] - 1) * g->stride[o][d];
-                g->stride[o][d] = -g->stride[o][d];
+                g->base[o] += (g->shape[d] - 1) * g->stride[d][o];
+                g->stride[d][o] = -g->stride[d][o];
             }
         move_dim(g, ndim, g, d);
         int to = ndim++;
-        while (to > 0 && g->stride[key][to - 1] < g->stride[key][ndim - 1])
+        while (to > 0 && g->stride[to - 1][key] < g->stride[ndim - 1][key])
             to--;
         insert_dim(g, to, ndim - 1);
     }
@@ -127,7 +127,7 @@ static void normalise(geometry *g, int key)
         const int outer = g->ndim - 1;
         int fuse = 1;
         for (int o = 0; o < g->n_operands; o++)
-            fuse &= g->stride[o][outer] == g->shape[d] * g->stride[o][d];
+            fuse &= g->stride[outer][o] == g->shape[d] * g->stride[d][o];
         const int64_t extent = g->shape[outer];
         move_dim(g, fuse ? outer : g->ndim++, g, d);
         if (fuse)
@@ -151,26 +151,47 @@ static void locate(const geometry *g, int ndim, int64_t index, char *p[])
     for (int d = ndim; d-- > 0;) {
         const int64_t outer = d > 0 ? index / g->shape[d] : 0;
         for (int o = 0; o < g->n_operands; o++)
-            p[o] += (index - outer * g->shape[d]) * g->stride[o][d];
+            p[o] += (index - outer * g->shape[d]) * g->stride[d][o];
         index = outer;
+    }
+}
+
+/* A row: an index into every dimension but the innermost, and the operands' addresses there. */
+typedef struct {
+    int64_t index[MAX_DIMS];
+    char *p[MAX_OPERANDS];
+} row;
+
+static void find_row(const geometry *g, int64_t flat, row *r)
+{
+    locate(g, g->ndim - 1, flat, r->p);
+    for (int d = g->ndim - 1; d-- > 0; flat /= g->shape[d])
+        r->index[d] = flat % g->shape[d];
+}
+
+static void next_row(const geometry *g, row *r)
+{
+    for (int d = g->ndim - 1; d-- > 0;) {
+        const int64_t back = ++r->index[d] < g->shape[d] ? 0 : g->shape[d];
+        for (int o = 0; o < g->n_operands; o++)
+            r->p[o] += (1 - back) * g->stride[d][o];
+        if (!back)
+            return;
+        r->index[d] = 0;
     }
 }
 
 /* Run the loop over elements [begin, end) of the geometry. */
 static void run_range(loop_fn *loop, const geometry *g, int64_t begin, int64_t end)
 {
-    const int inner = g->ndim - 1;
-    const int64_t extent = g->shape[inner];
-    int64_t s[MAX_OPERANDS];
-    for (int o = 0; o < g->n_operands; o++)
-        s[o] = g->stride[o][inner];
-    int64_t row = begin / extent, column = begin % extent;
-    while (begin < end) {
+    const int64_t extent = g->shape[g->ndim - 1], *s = g->stride[g->ndim - 1];
+    int64_t column = begin % extent;
+    row r;
+    for (find_row(g, begin / extent, &r); begin < end; next_row(g, &r)) {
         const int64_t n = MIN(extent - column, end - begin);
         char *p[MAX_OPERANDS];
-        locate(g, inner, row++, p);
         for (int o = 0; o < g->n_operands; o++)
-            p[o] += column * s[o];
+            p[o] = r.p[o] + column * s[o];
         loop(n, p, s);
         begin += n;
         column = 0;
@@ -185,17 +206,14 @@ static void run_range(loop_fn *loop, const geometry *g, int64_t begin, int64_t e
 static void run_thin(loop_fn *loop, const geometry *g, int64_t begin, int64_t end)
 {
     const int inner = g->ndim - 1, outer = inner - 1;
-    int64_t s[MAX_OPERANDS];
-    for (int o = 0; o < g->n_operands; o++)
-        s[o] = g->stride[o][outer];
     while (begin < end) {
         const int64_t n = MIN(MIN(g->shape[outer] - begin % g->shape[outer], end - begin), 256);
         char *p[MAX_OPERANDS];
         locate(g, inner, begin, p);
         for (int64_t column = 0; column < g->shape[inner]; column++) {
-            loop(n, p, s);
+            loop(n, p, g->stride[outer]);
             for (int o = 0; o < g->n_operands; o++)
-                p[o] += g->stride[o][inner];
+                p[o] += g->stride[inner][o];
         }
         begin += n;
     }
@@ -232,9 +250,9 @@ static int transposed_dim(const geometry *g)
 {
     const int inner = g->ndim - 1;
     for (int o = 0; o < g->n_operands - 1; o++)
-        if (magnitude(g->stride[o][inner]) >= 64)
+        if (magnitude(g->stride[inner][o]) >= 64)
             for (int d = 0; d < inner; d++)
-                if (g->stride[o][d] != 0 && magnitude(g->stride[o][d]) < 64 && g->shape[d] >= 8)
+                if (g->stride[d][o] != 0 && magnitude(g->stride[d][o]) < 64 && g->shape[d] >= 8)
                     return d;
     return -1;
 }
@@ -269,11 +287,11 @@ static void for_each(loop_fn *loop, geometry *g, int cost)
     strip.shape[inner + 1] = TILE;
     strip.shape[inner - 1] = strips;
     for (int o = 0; o < g->n_operands; o++)
-        strip.stride[o][inner - 1] *= TILE;
+        strip.stride[inner - 1][o] *= TILE;
     run(loop, &strip, cost);
     if (rest) {
         for (int o = 0; o < g->n_operands; o++)
-            g->base[o] += strips * TILE * g->stride[o][inner];
+            g->base[o] += strips * TILE * g->stride[inner][o];
         g->shape[inner] = rest;
         run(loop, g, cost);
     }
@@ -281,35 +299,15 @@ static void for_each(loop_fn *loop, geometry *g, int cost)
 
 /* ---- elementwise operations ---------------------------------------------------------------- */
 
-#define UNARY(class, name, ...)  class(UNARY_ROW, name, __VA_ARGS__)
-#define BINARY(class, name, ...) class(BINARY_ROW, name, __VA_ARGS__)
-#define SELECT(class, name, ...) class(SELECT_ROW, name, __VA_ARGS__)
-#define TEST1(class, name, ...)  class(TEST1_ROW, name, __VA_ARGS__)
-#define TEST2(class, name, ...)  class(TEST2_ROW, name, __VA_ARGS__)
-#define MATHS1(class, name, ...) class(MATHS1_ROW, name, __VA_ARGS__)
-#define MATHS2(class, name, ...) class(MATHS2_ROW, name, __VA_ARGS__)
-
-#define UNARY_ROW(A, name, ...)  LOOP1(A, A, name, __VA_ARGS__)
-#define BINARY_ROW(A, name, ...) LOOP2(A, A, name, __VA_ARGS__)
-#define SELECT_ROW(A, name, ...) LOOP3(A, name, __VA_ARGS__)
-#define TEST1_ROW(A, name, ...)  LOOP1(A, t, name, __VA_ARGS__)
-#define TEST2_ROW(A, name, ...)  LOOP2(A, t, name, __VA_ARGS__)
-#define MATHS1_ROW(A, name, ...) BLOCKS1(A, A, name, __VA_ARGS__)
-#define MATHS2_ROW(A, name, ...) BLOCKS2(A, A, name, __VA_ARGS__)
-#define CAST(A, R, name, ...)    LOOP1(A, R, name, __VA_ARGS__)
-#define MATHS_CAST(A, R, name, ...) BLOCKS1(A, R, name, __VA_ARGS__)
-
 /*
  * A loop exists once for contiguous operands, once for each input being a scalar and once for any
  * strides. `omp simd` holds although the output may be an input: it is then so element by element.
  */
 #define SIMD_FOR(i, n) _Pragma("omp simd") for (int64_t i = 0; i < (n); i++)
 
-#define FOR1(A, R, xs, rs, ...) \
-    SIMD_FOR(i, n) { \
-        const T_##A a = *(const T_##A *)(x + i * (xs)); \
-        *(T_##R *)(r + i * (rs)) = (T_##R)(__VA_ARGS__); \
-    }
+#define FOR1(A, R, xs, rs, function) \
+    SIMD_FOR(i, n) \
+        *(T_##R *)(r + i * (rs)) = function(*(const T_##A *)(x + i * (xs)));
 
 #define LOOP1(A, R, name, ...) \
 static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
@@ -319,21 +317,19 @@ static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
     const int64_t xs = s[0], rs = s[1]; \
     const int64_t xc = sizeof(T_##A), rc = sizeof(T_##R); \
     if (xs == xc && rs == rc) \
-        FOR1(A, R, xc, rc, __VA_ARGS__) \
+        FOR1(A, R, xc, rc, pg_##name##_##A##_##R) \
     else if (xs == 0 && rs == rc) { \
-        const T_##A a = *(const T_##A *)x; \
-        const T_##R value = (T_##R)(__VA_ARGS__); \
+        const T_##R value = pg_##name##_##A##_##R(*(const T_##A *)x); \
         SIMD_FOR(i, n) \
             ((T_##R *)r)[i] = value; \
     } else \
-        FOR1(A, R, xs, rs, __VA_ARGS__) \
+        FOR1(A, R, xs, rs, pg_##name##_##A##_##R) \
 }
 
-#define FOR2(A, R, a_address, b_address, rs, ...) \
-    SIMD_FOR(i, n) { \
-        const T_##A a = *(const T_##A *)(a_address), b = *(const T_##A *)(b_address); \
-        *(T_##R *)(r + i * (rs)) = (T_##R)(__VA_ARGS__); \
-    }
+#define FOR2(A, R, a_address, b_address, rs, function) \
+    SIMD_FOR(i, n) \
+        *(T_##R *)(r + i * (rs)) = \
+            function(*(const T_##A *)(a_address), *(const T_##A *)(b_address));
 
 #define LOOP2(A, R, name, ...) \
 static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
@@ -344,30 +340,38 @@ static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
     const int64_t c = sizeof(T_##A), rc = sizeof(T_##R); \
     const T_##A x0 = *(const T_##A *)x, y0 = *(const T_##A *)y; \
     if (xs == c && ys == c && rs == rc) \
-        FOR2(A, R, x + i * c, y + i * c, rc, __VA_ARGS__) \
+        FOR2(A, R, x + i * c, y + i * c, rc, pg_##name##_##A##A##_##R) \
     else if (xs == c && ys == 0 && rs == rc) \
-        FOR2(A, R, x + i * c, &y0, rc, __VA_ARGS__) \
+        FOR2(A, R, x + i * c, &y0, rc, pg_##name##_##A##A##_##R) \
     else if (xs == 0 && ys == c && rs == rc) \
-        FOR2(A, R, &x0, y + i * c, rc, __VA_ARGS__) \
+        FOR2(A, R, &x0, y + i * c, rc, pg_##name##_##A##A##_##R) \
     else \
-        FOR2(A, R, x + i * xs, y + i * ys, rs, __VA_ARGS__) \
+        FOR2(A, R, x + i * xs, y + i * ys, rs, pg_##name##_##A##A##_##R) \
 }
 
-#define FOR3(A, cs, as, bs, rs, ...) \
-    SIMD_FOR(i, n) { \
-        const T_t condition = *(const T_t *)(p[0] + i * (cs)); \
-        const T_##A a = *(const T_##A *)(p[1] + i * (as)), b = *(const T_##A *)(p[2] + i * (bs)); \
-        *(T_##A *)(p[3] + i * (rs)) = (__VA_ARGS__); \
-    }
+/* GCC vectorises a choice by a byte, but not by a _Bool. */
+#define FOR3(A, cs, a_address, b_address, rs, function) \
+    SIMD_FOR(i, n) \
+        *(T_##A *)(r + i * (rs)) = \
+            function(*(const T_B *)(condition + i * (cs)) != 0, *(const T_##A *)(a_address), \
+                     *(const T_##A *)(b_address));
 
 #define LOOP3(A, name, ...) \
 static void name##_##A(int64_t n, char *const p[], const int64_t s[]) \
 { \
-    const int64_t c = sizeof(T_##A); \
-    if (s[0] == sizeof(T_t) && s[1] == c && s[2] == c && s[3] == c) \
-        FOR3(A, sizeof(T_t), c, c, c, __VA_ARGS__) \
+    const char *condition = p[0], *x = p[1], *y = p[2]; \
+    char *r = p[3]; \
+    const int64_t cs = s[0], xs = s[1], ys = s[2], rs = s[3]; \
+    const int64_t cc = sizeof(T_t), c = sizeof(T_##A); \
+    const T_##A x0 = *(const T_##A *)x, y0 = *(const T_##A *)y; \
+    if (cs == cc && xs == c && ys == c && rs == c) \
+        FOR3(A, cc, x + i * c, y + i * c, c, pg_##name##_t##A##A##_##A) \
+    else if (cs == cc && xs == c && ys == 0 && rs == c) \
+        FOR3(A, cc, x + i * c, &y0, c, pg_##name##_t##A##A##_##A) \
+    else if (cs == cc && xs == 0 && ys == c && rs == c) \
+        FOR3(A, cc, &x0, y + i * c, c, pg_##name##_t##A##A##_##A) \
     else \
-        FOR3(A, s[0], s[1], s[2], s[3], __VA_ARGS__) \
+        FOR3(A, cs, x + i * xs, y + i * ys, rs, pg_##name##_t##A##A##_##A) \
 }
 
 /*
@@ -382,7 +386,7 @@ static void name##_##A(int64_t n, char *const p[], const int64_t s[]) \
         (const T_##A *)(buffer); \
     }))
 
-#define BLOCKS(A, R, name, n_inputs, inputs, elements, ...) \
+#define BLOCKS(A, R, name, n_inputs, inputs, element) \
 static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
 { \
     char *r = p[n_inputs]; \
@@ -392,10 +396,8 @@ static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
         T_##R results[BLOCK]; \
         inputs \
         T_##R *const to = m == BLOCK && rs == sizeof(T_##R) ? (T_##R *)(r + i * rs) : results; \
-        SIMD_FOR(k, BLOCK) { \
-            elements \
-            to[k] = (__VA_ARGS__); \
-        } \
+        SIMD_FOR(k, BLOCK) \
+            to[k] = element; \
         if (to == results) \
             for (int64_t k = 0; k < m; k++) \
                 *(T_##R *)(r + (i + k) * rs) = results[k]; \
@@ -405,14 +407,14 @@ static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
 #define BLOCKS1(A, R, name, ...) \
     BLOCKS(A, R, name, 1, \
         T_##A x[BLOCK]; const T_##A *const xb = GATHER(A, x, p[0] + i * s[0], s[0]);, \
-        const T_##A a = xb[k];, __VA_ARGS__)
+        pg_##name##_##A##_##R(xb[k]))
 
 #define BLOCKS2(A, R, name, ...) \
     BLOCKS(A, R, name, 2, \
         T_##A x[BLOCK] COMMA y[BLOCK]; \
         const T_##A *const xb = GATHER(A, x, p[0] + i * s[0], s[0]); \
         const T_##A *const yb = GATHER(A, y, p[1] + i * s[1], s[1]);, \
-        const T_##A a = xb[k] COMMA b = yb[k];, __VA_ARGS__)
+        pg_##name##_##A##A##_##R(xb[k] COMMA yb[k]))
 #define COMMA ,
 
 #include "_omp_table.h"
@@ -464,7 +466,7 @@ static void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_
  * pairs of leaves, and so on. The tree belongs to the shape. Chunks of 2**k leaves are whole
  * subtrees of it, so chunks, and the threads they go to, do not show in the result.
  *
- * A leaf along memory prefetches the next: folding its lanes would else interrupt the stream.
+ * A leaf along memory prefetches what comes next: folding its lanes would else interrupt the stream.
  */
 #define LEAF 512
 #define LEAF_ROWS 16
@@ -472,7 +474,7 @@ static void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_
 #define MAX_WIDTH 2048       /* results reduced side by side when reducing across memory */
 
 #define REDUCE(A, R, name, if_empty, ...) \
-static void leaf_##name##_##A##R(int64_t n, const void *from, void *to) \
+static void leaf_##name##_##A##R(int64_t n, const void *from, const void *next, void *to) \
 { \
     const T_##A *x = from; \
     if (n < LANES) { \
@@ -490,7 +492,7 @@ static void leaf_##name##_##A##R(int64_t n, const void *from, void *to) \
     int64_t i = LANES; \
     for (; i + LANES <= n; i += LANES) { \
         for (int k = 0; k < LANES; k += 64 / sizeof(T_##A)) \
-            __builtin_prefetch(x + i + k + LEAF); \
+            __builtin_prefetch((const T_##A *)next + i + k); \
         SIMD_FOR(k, LANES) { \
             const T_##R a = lanes[k]; \
             const T_##A b = x[i + k]; \
@@ -534,6 +536,17 @@ static void merge_##name##_##A##R(int64_t n, void *to, const void *from) \
         r[k] = (__VA_ARGS__); \
     } \
 } \
+/* n results, each pair to one; an odd one is left over. */ \
+static void merge_pairs_##name##_##A##R(int64_t n, void *results) \
+{ \
+    T_##R *r = results; \
+    for (int64_t i = 0; i < n / 2; i++) { \
+        const T_##R a = r[2 * i], b = r[2 * i + 1]; \
+        r[i] = (__VA_ARGS__); \
+    } \
+    if (n % 2) \
+        r[n / 2] = r[n - 1]; \
+} \
 static const T_##R empty_##name##_##A##R = if_empty;
 #include "_omp_table.h"
 #undef REDUCE
@@ -542,16 +555,18 @@ typedef struct {
     const char *name;
     int64_t in_size, out_size;
     loop_fn *copy_in, *convert, *copy_out;
-    void (*leaf)(int64_t n, const void *from, void *to);
+    void (*leaf)(int64_t n, const void *from, const void *next, void *to);
     void (*fold)(int64_t n, const void *from, int64_t stride, void *to);
     void (*merge)(int64_t n, void *to, const void *from);
+    void (*merge_pairs)(int64_t n, void *results);
     const void *empty;
 } reduce_row;
 
 #define REDUCE(A, R, name, ...) { \
     #name " " CHAR_##A "->" CHAR_##R, sizeof(T_##A), sizeof(T_##R), \
     copy_##A##A, copy_##A##R, copy_##R##R, \
-    leaf_##name##_##A##R, fold_##name##_##A##R, merge_##name##_##A##R, &empty_##name##_##A##R},
+    leaf_##name##_##A##R, fold_##name##_##A##R, merge_##name##_##A##R, \
+    merge_pairs_##name##_##A##R, &empty_##name##_##A##R},
 static const reduce_row reduce_rows[] = {
 #include "_omp_table.h"
 };
@@ -584,7 +599,7 @@ static int64_t locate_tile(const reduction *r, int64_t tile, char *p[])
     const int64_t first = tile % per_row * r->width;
     locate(g, inner, tile / per_row, p);
     for (int o = 0; o < 2; o++)
-        p[o] += first * g->stride[o][inner];
+        p[o] += first * g->stride[inner][o];
     return MIN(r->width, g->shape[inner] - first);
 }
 
@@ -596,12 +611,13 @@ static void leaf_along(const reduction *r, const char *tile, int64_t leaf, char 
     const int64_t end = MIN(begin + LEAF, r->n_reduced), n = end - begin;
     const int inner = MAX(g->ndim - 1, 0);
     const int64_t extent = g->ndim ? g->shape[inner] : 1;
-    const int64_t stride = g->ndim ? g->stride[0][inner] : row->in_size;
+    const int64_t stride = g->ndim ? g->stride[inner][0] : row->in_size;
     int64_t line = g->ndim > 1 ? begin / extent : 0, column = begin - line * extent;
     char *p[2];
     if (stride == row->in_size && column + n <= extent) {
         locate(g, inner, line, p);
-        row->leaf(n, tile + (p[0] - g->base[0]) + column * stride, to);
+        const char *x = tile + (p[0] - g->base[0]) + column * stride;
+        row->leaf(n, x, x + LEAF * stride, to);
         return;
     }
     char buffer[LEAF * sizeof(T_D)] __attribute__((aligned(64)));
@@ -613,14 +629,14 @@ static void leaf_along(const reduction *r, const char *tile, int64_t leaf, char 
         begin += m;
         b += m * row->in_size;
     }
-    row->leaf(n, buffer, to);
+    row->leaf(n, buffer, buffer, to);
 }
 
 static void leaf_across(const reduction *r, const char *tile, int64_t width, int64_t leaf, char *to)
 {
     const reduce_row *row = r->row;
     const geometry *g = &r->reduced;
-    const int64_t stride = r->kept.stride[0][r->kept.ndim - 1];
+    const int64_t stride = r->kept.stride[r->kept.ndim - 1][0];
     const int64_t end = MIN((leaf + 1) * LEAF_ROWS, r->n_reduced);
     for (int64_t i = leaf * LEAF_ROWS; i < end; i++) {
         char *p[2];
@@ -659,7 +675,7 @@ static void tree(const reduction *r, const char *tile, int64_t width, int64_t fi
 static void store_tile(const reduction *r, int64_t width, char *result, char *to)
 {
     const geometry *g = &r->kept;
-    const int64_t stride = g->ndim ? g->stride[1][g->ndim - 1] : 0;
+    const int64_t stride = g->ndim ? g->stride[g->ndim - 1][1] : 0;
     r->row->copy_out(width, (char *[]){result, to}, (int64_t[]){r->row->out_size, stride});
 }
 
@@ -735,7 +751,7 @@ static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64
         return 0;
     if (r.n_reduced == 0) {
         for (int d = 0; d < n_kept; d++)
-            r.kept.stride[0][d] = 0;
+            r.kept.stride[d][0] = 0;
         r.kept.base[0] = (char *)r.row->empty;
         for_each(r.row->copy_out, &r.kept, 1);
         return 0;
@@ -749,7 +765,7 @@ static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64
     r.across = r.kept.ndim > 0
         && (r.reduced.ndim == 0
             || (r.kept.shape[inner] >= 16
-                && r.kept.stride[0][inner] < r.reduced.stride[0][r.reduced.ndim - 1]));
+                && r.kept.stride[inner][0] < r.reduced.stride[r.reduced.ndim - 1][0]));
     r.width = r.across ? MIN(r.kept.shape[inner], MAX_WIDTH) : 1;
     const int64_t leaf = r.across ? LEAF_ROWS : LEAF;
     r.n_leaves = (r.n_reduced + leaf - 1) / leaf;
@@ -757,6 +773,303 @@ static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64
     if (r.across)
         n_tiles = results / r.kept.shape[inner] * ((r.kept.shape[inner] + r.width - 1) / r.width);
     return reduce_tiles(&r, n_tiles, results * r.n_reduced);
+}
+
+/* ---- programs ------------------------------------------------------------------------------ */
+
+/*
+ * A program is elementwise operations in one pass over memory: a loop whose operands are the inputs,
+ * the context and the outputs. It is either compiled elsewhere, or interpreted: step by step on
+ * blocks so short that the registers, the values which are never stored, stay in the L1 cache.
+ */
+#define MAX_PROGRAM_OPERANDS 24
+#define MAX_STEPS 32
+#define PROGRAM_BLOCK 512   /* a multiple of BLOCK, so that maths functions see full blocks */
+
+/* Values are numbered as the loop's operands, context among them, and then the registers. */
+typedef struct {
+    loop_fn *loop;
+    int value[4];           /* the inputs, then the output */
+} step;
+
+/* A program and the geometry it runs on: byte strides of the operands but the context. */
+typedef struct {
+    int n_inputs, n_operands, n_registers, n_steps, cost;
+    loop_fn *only_loop;     /* that of the only step, if it is from all inputs to the only output */
+    step steps[MAX_STEPS];
+    int64_t place[MAX_STEPS + 1];       /* of registers, in bytes per element of a block */
+    int ndim, row_dim;
+    const int64_t *shape, *strides;
+} pg_program;
+
+static void interpret(const pg_program *g, int64_t n, char *const p[], const int64_t s[])
+{
+    const int64_t block = MIN((n + BLOCK - 1) / BLOCK * BLOCK, PROGRAM_BLOCK);
+    char scratch[block * g->place[g->n_registers] + 64] __attribute__((aligned(64)));
+    char *at[MAX_OPERANDS + MAX_STEPS];
+    int64_t stride[MAX_OPERANDS + MAX_STEPS];
+    for (int o = 0; o < g->n_operands; o++) {
+        at[o] = p[o];
+        stride[o] = s[o];
+    }
+    for (int r = 0; r < g->n_registers; r++) {
+        at[g->n_operands + r] = scratch + block * g->place[r];
+        stride[g->n_operands + r] = g->place[r + 1] - g->place[r];
+    }
+    for (int64_t i = 0; i < n; i += block) {
+        const int64_t m = MIN(n - i, block);
+        for (const step *t = g->steps; t < g->steps + g->n_steps; t++) {
+            char *q[4];
+            int64_t u[4];
+            for (int k = 0; k < 4; k++) {
+                q[k] = at[t->value[k]];
+                u[k] = stride[t->value[k]];
+            }
+            t->loop(m, q, u);
+        }
+        for (int o = 0; o < g->n_operands; o++)
+            at[o] += m * stride[o];
+    }
+}
+
+/* A loop does not know how many inputs it has, so that there is one for each number of them. */
+#define INTERPRET(n_inputs) \
+static void interpret_##n_inputs(int64_t n, char *const p[], const int64_t s[]) \
+{ \
+    interpret((const pg_program *)p[n_inputs], n, p, s); \
+}
+#define EACH_N_INPUTS(X) \
+    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) \
+    X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24)
+EACH_N_INPUTS(INTERPRET)
+#define LIST(n_inputs) interpret_##n_inputs,
+static loop_fn *const interpreters[] = { EACH_N_INPUTS(LIST) };
+#undef LIST
+
+/* A step is described by its row and, inputs first, the numbers of its values, without context. */
+static void pg_program_init(pg_program *g, int n_inputs, int n_outputs, int n_registers,
+                            const int64_t *register_sizes, int n_steps, const int *steps, int ndim,
+                            const int64_t *shape, const int64_t *strides)
+{
+    *g = (pg_program){.n_inputs = n_inputs, .n_operands = n_inputs + 1 + n_outputs,
+                      .n_registers = n_registers, .n_steps = n_steps,
+                      .ndim = ndim, .shape = shape, .strides = strides};
+    for (int r = 0; r < n_registers; r++)
+        g->place[r + 1] = g->place[r] + register_sizes[r];
+    int in_order = n_steps == 1 && n_outputs == 1;
+    for (int t = 0; t < n_steps; t++, steps += 5) {
+        const int n_values = elementwise_rows[*steps].n_inputs + 1;
+        g->cost += elementwise_rows[*steps].cost;
+        g->steps[t].loop = elementwise_rows[*steps].loop;
+        for (int k = 0; k < n_values; k++) {
+            g->steps[t].value[k] = steps[1 + k] + (steps[1 + k] >= n_inputs);
+            in_order &= steps[1 + k] == k;
+        }
+        in_order &= n_values == n_inputs + 1;
+    }
+    if (in_order)
+        g->only_loop = g->steps[0].loop;
+    while (g->row_dim < ndim - 1 && shape[g->row_dim] == 1)
+        g->row_dim++;
+}
+
+/*
+ * Rows [start, stop) of a program as a geometry, with the loop to run it: the given one or, if 0,
+ * that of the only step, which needs no context, or the interpreter. Of the outputs, n_reduced lie
+ * in buffers: in row-major order, at addresses to be given later.
+ */
+static loop_fn *describe_program(const pg_program *p, geometry *g, const int64_t *addresses,
+                                 int n_reduced, int64_t start, int64_t stop, loop_fn *loop)
+{
+    const int context = loop || !p->only_loop;
+    const int n_stored = p->n_operands - 1 - n_reduced;
+    const int64_t *strides = p->strides;
+    g->n_operands = p->n_operands - 1 + context;
+    g->ndim = p->ndim;
+    for (int d = 0; d < p->ndim; d++)
+        g->shape[d] = p->shape[d];
+    if (p->ndim)
+        g->shape[p->row_dim] = stop - start;
+    for (int v = 0; v < n_stored; v++, strides += p->ndim) {
+        const int o = v + (context && v >= p->n_inputs);
+        g->base[o] = (char *)addresses[v];
+        for (int d = 0; d < p->ndim; d++)
+            g->stride[d][o] = strides[d];
+        if (start)
+            g->base[o] += start * strides[p->row_dim];
+    }
+    for (int o = n_stored + context; o < g->n_operands; o++) {
+        g->base[o] = NULL;
+        for (int64_t d = p->ndim, size = 1; d-- > 0; size *= p->shape[d])
+            g->stride[d][o] = size;
+    }
+    if (context) {
+        g->base[p->n_inputs] = (char *)p;
+        for (int d = 0; d < p->ndim; d++)
+            g->stride[d][p->n_inputs] = 0;
+    }
+    return loop ? loop : p->only_loop ? p->only_loop : interpreters[p->n_inputs];
+}
+
+static void pg_run_program(const pg_program *p, const int64_t *addresses, int64_t start,
+                           int64_t stop, int64_t loop_address)
+{
+    geometry g;
+    loop_fn *const loop
+        = describe_program(p, &g, addresses, 0, start, stop, (loop_fn *)loop_address);
+    if (count(&g, g.ndim) > 0)
+        for_each(loop, &g, p->cost);
+}
+
+/*
+ * Programs whose last outputs are reduced. An array of `total` elements is computed in pieces, each
+ * an interval of its row-major order. Every leaf is LEAF elements of the whole array, so that the
+ * pieces do not show in the result: a leaf that lies in one piece is reduced at once, of one that
+ * does not the elements are kept, in a slot of LEAF of them, until all pieces are there.
+ */
+/* The reduced outputs of a piece, whose first element is number `first` of the whole array. */
+typedef struct {
+    int n;
+    const reduce_row *row[MAX_PROGRAM_OPERANDS];
+    int64_t first, size, total;
+    int64_t longest;        /* elements that a loop is called for */
+    int streams;            /* whether the operands come from memory, not from the caches */
+    const int64_t *leaves, *head, *tail;    /* addresses for each reduced output */
+} reduced_piece;
+
+/* Elements [begin, end) of the whole array, in a leaf, of reduced output k: reduce or keep them. */
+static void reduce_leaf(const reduced_piece *r, int k, const char *buffer, int64_t begin, int64_t end)
+{
+    const reduce_row *row = r->row[k];
+    const int64_t leaf = begin / LEAF, leaf_begin = leaf * LEAF;
+    const int64_t leaf_end = MIN(leaf_begin + LEAF, r->total);
+    if (leaf_begin >= r->first && leaf_end <= r->first + r->size) {
+        row->leaf(end - begin, buffer, buffer, (char *)r->leaves[k] + leaf * row->out_size);
+        return;
+    }
+    const int64_t slot = leaf_begin < r->first ? r->head[k] : r->tail[k];
+    memcpy((char *)slot + (begin - leaf_begin) * row->in_size, buffer, (end - begin) * row->in_size);
+}
+
+/* The operands that are streams of their own: neither scalars nor shifted by less than a line. */
+static int find_streams(const geometry *g, int n_operands, int streams[])
+{
+    const int64_t *s = g->stride[g->ndim - 1];
+    int n = 0;
+    for (int o = 0; o < n_operands; o++) {
+        int is_new = s[o] > 0 && s[o] <= 16;
+        for (int k = 0; k < n; k++)
+            is_new &= magnitude(g->base[o] - g->base[streams[k]]) >= 64;
+        if (is_new)
+            streams[n++] = o;
+    }
+    return n;
+}
+
+/*
+ * Run the loop over elements [begin, end) of the piece, a leaf at a time: short buffers stay in the
+ * L1 cache beside what streams through it. The processor's own prefetching falls behind where stores
+ * to buffers stand between those to memory and leaves between the loops.
+ */
+#define AHEAD 1024          /* bytes */
+static void reduce_range(const reduced_piece *r, loop_fn *loop, const geometry *g, int64_t begin,
+                         int64_t end)
+{
+    const int inner = g->ndim - 1, stored = g->n_operands - r->n;
+    const int64_t extent = g->shape[inner], *s = g->stride[inner];
+    char buffers[r->n][LEAF * sizeof(T_D)] __attribute__((aligned(64)));
+    int streams[MAX_OPERANDS];
+    const int n_streams = r->streams ? find_streams(g, stored, streams) : 0;
+    int64_t column = begin % extent;
+    row at;
+    find_row(g, begin / extent, &at);
+    while (begin < end) {
+        const int64_t flat = r->first + begin;
+        const int64_t n = MIN(end - begin, LEAF - flat % LEAF);
+        for (int64_t done = 0, m; done < n; done += m) {
+            char *p[MAX_OPERANDS];
+            m = MIN(MIN(n - done, extent - column), r->longest);
+            for (int o = 0; o < stored; o++)
+                p[o] = at.p[o] + column * s[o];
+            for (int k = 0; k < r->n; k++)
+                p[stored + k] = buffers[k] + done * s[stored + k];
+            for (int k = 0; k < n_streams; k++)
+                for (int64_t at = AHEAD; at < AHEAD + m * s[streams[k]]; at += 64)
+                    __builtin_prefetch(p[streams[k]] + at);
+            loop(m, p, s);
+            column += m;
+            if (column == extent) {
+                next_row(g, &at);
+                column = 0;
+            }
+        }
+        for (int k = 0; k < r->n; k++)
+            reduce_leaf(r, k, buffers[k], flat, flat + n);
+        begin += n;
+    }
+}
+
+/* Where part t of elements [begin, end) of a piece begins: where a leaf does. */
+static int64_t leaf_cut(const reduced_piece *r, int64_t begin, int64_t end, int t, int parts)
+{
+    if (t == 0 || t == parts)
+        return t ? end : begin;
+    const int64_t flat = r->first + begin + cut(end - begin, t, parts);
+    return MAX(flat / LEAF * LEAF - r->first, begin);
+}
+
+/* Elements [begin, end) of a piece; either is where a leaf or the piece begins or ends. */
+static void pg_reduce_program(const pg_program *p, int n_reduced, const int *reductions,
+                              int64_t first, int64_t total, const int64_t *addresses,
+                              const int64_t *leaves, const int64_t *head, const int64_t *tail,
+                              int64_t begin, int64_t end, int64_t loop_address)
+{
+    geometry g;
+    loop_fn *const loop
+        = describe_program(p, &g, addresses, n_reduced, 0, p->ndim ? p->shape[p->row_dim] : 1,
+                           (loop_fn *)loop_address);
+    reduced_piece r = {n_reduced, .first = first, .size = count(&g, g.ndim), .total = total,
+                       .leaves = leaves, .head = head, .tail = tail};
+    if (r.size == 0)
+        return;
+    /* A reduced output as the key: the elements' order is to be the row-major one. */
+    normalise(&g, g.n_operands - 1);
+    if (g.ndim == 0) {
+        g.ndim = 1;
+        g.shape[0] = 1;
+        memset(g.stride[0], 0, sizeof g.stride[0]);
+    }
+    for (int k = 0; k < n_reduced; k++) {
+        r.row[k] = &reduce_rows[reductions[k]];
+        g.stride[g.ndim - 1][g.n_operands - n_reduced + k] = r.row[k]->in_size;
+    }
+    const int interpreted = !loop_address && !p->only_loop;
+    r.longest = interpreted ? LEAF : LEAF / 4;
+    r.streams = (end - begin) * (g.n_operands - n_reduced) > 100000;
+    const int team = team_for((end - begin) * (p->cost + n_reduced));
+    #pragma omp parallel num_threads(team) if (team > 1)
+    {
+        const int t = omp_get_thread_num(), parts = omp_get_num_threads();
+        reduce_range(&r, loop, &g, leaf_cut(&r, begin, end, t, parts),
+                     leaf_cut(&r, begin, end, t + 1, parts));
+    }
+}
+
+/*
+ * The result of a reduction of `total` elements, when all pieces are done: slot i belongs to leaf
+ * slot_leaves[i]. The tree is that of tree(), level by level, in the place of the leaves.
+ */
+static void pg_finish_leaves(int reduction, int64_t total, int64_t leaves_address, int n_slots,
+                             const int64_t *slot_leaves, const int64_t *slots, int64_t out_address)
+{
+    const reduce_row *row = &reduce_rows[reduction];
+    char *leaves = (char *)leaves_address;
+    for (int i = 0; i < n_slots; i++)
+        row->leaf(MIN(total - slot_leaves[i] * LEAF, LEAF), (const void *)slots[i],
+                  (const void *)slots[i], leaves + slot_leaves[i] * row->out_size);
+    for (int64_t n = (total + LEAF - 1) / LEAF; n > 1; n = (n + 1) / 2)
+        row->merge_pairs(n, leaves);
+    memcpy((void *)out_address, total ? leaves : row->empty, row->out_size);
 }
 
 /* ---- sections ------------------------------------------------------------------------------ */
@@ -872,18 +1185,22 @@ static void for_each_in_section(section *s, loop_fn *loop, void *context, int co
     if (n == 0)
         return;
     if (plain) {
-        geometry g = {.n_operands = 3, .ndim = s->ndim};
+        geometry g;
+        g.n_operands = 3;
+        g.ndim = s->ndim;
         g.base[1] = context;
         for (int side = 0; side < 2; side++) {
             g.base[2 * side] = s->base[side];
             for (int d = 0; d < s->ndim; d++) {
                 const section_dim *dim = &s->dim[d];
                 g.base[2 * side] += run_start(s, dim, side, 0, 0) * dim->stride[side];
-                g.stride[2 * side][d] = run_step(s, dim, side, 0) * dim->stride[side];
+                g.stride[d][2 * side] = run_step(s, dim, side, 0) * dim->stride[side];
             }
         }
-        for (int d = 0; d < s->ndim; d++)
+        for (int d = 0; d < s->ndim; d++) {
             g.shape[d] = s->dim[d].length;
+            g.stride[d][1] = 0;
+        }
         for_each(loop, &g, cost);
         return;
     }

@@ -6,6 +6,7 @@ many times: a call costs about a microsecond beyond its C time. The GIL is relea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import count, takewhile
 
@@ -19,9 +20,12 @@ except ModuleNotFoundError as error:
         "when Python is started there: build them with `pip install -e .`, or start elsewhere"
     ) from error
 
+from pgaspy.program import Program
+
 __all__ = [
-    "OTHER", "OWN", "PACKED", "ElementwiseCall", "ReduceCall", "SectionCopy", "address",
-    "fill_random", "get_threads", "lookup", "philox", "reduce_lookup", "set_threads",
+    "LEAF", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED",
+    "ElementwiseCall", "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address",
+    "fill_random", "finish_leaves", "get_threads", "lookup", "philox", "reduce_lookup", "set_threads",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -35,8 +39,17 @@ if _missing:
 #: (2, 3), or none: the elements lie one after the other in the order of the runs.
 OWN, OTHER, PACKED = range(3)
 
+#: The most inputs and outputs of a program, and its most steps and registers.
+MAX_PROGRAM_OPERANDS: int = lib.MAX_PROGRAM_OPERANDS
+MAX_PROGRAM_STEPS: int = lib.MAX_STEPS
+
+#: The elements, consecutive in row-major order, that a complete reduction takes at once. A result
+#: is a tree over the leaves of an array, whoever computes which of them.
+LEAF: int = lib.LEAF
+
 _KINDS = {"random": 0, "uniform": 1, "standard_normal": 2, "integers": 3}
 
+_run_program = lib.pg_run_program
 set_threads = lib.pg_set_threads
 get_threads = lib.pg_get_threads
 
@@ -111,6 +124,161 @@ class ReduceCall:
         """Reduce the input into the output."""
         if lib.pg_reduce(*self._arguments, in_address, out_address):
             raise MemoryError("no memory for the partial results of a reduction")
+
+
+def _encode(
+    program: Program, shape: Sequence[int], strides_per_operand: Sequence[Sequence[int]]
+) -> tuple[object, object]:
+    """Return a program and its geometry as C wants them, and the arrays to keep alive meanwhile."""
+    n_operands, n_steps = len(program.operands), len(program.steps)
+    if n_operands > MAX_PROGRAM_OPERANDS or max(n_steps, len(program.registers)) > MAX_PROGRAM_STEPS:
+        raise ValueError(
+            f"a program of {n_operands} operands, {n_steps} steps and {len(program.registers)} "
+            f"registers exceeds {MAX_PROGRAM_OPERANDS} operands or {MAX_PROGRAM_STEPS} steps: split it"
+        )
+    if len(strides_per_operand) != n_operands - program.n_reduced:
+        raise ValueError(
+            f"strides of {len(strides_per_operand)} operands for a program that has "
+            f"{n_operands - program.n_reduced} in memory"
+        )
+    steps: list[int] = []
+    for step in program.steps:
+        row = lookup(step.name, step.types)
+        if row is None:
+            raise TypeError(f"no kernel {step.name} {step.types}")
+        steps += [row, *step.inputs, step.output, 0, 0, 0][:5]
+    keep = (
+        _int64s(shape), _int64s([stride for strides in strides_per_operand for stride in strides])
+    )  # fmt: skip
+    encoded = ffi.new("pg_program *")
+    lib.pg_program_init(
+        encoded, program.n_inputs, program.n_outputs,
+        len(program.registers), [np.dtype(char).itemsize for char in program.registers],
+        n_steps, steps, len(shape), *keep,
+    )  # fmt: skip
+    return encoded, keep
+
+
+class ProgramCall:
+    """A program and the geometry it runs on: the byte strides of its operands in their order.
+
+    A call takes the operands' addresses in this order. It runs the loop function at the address
+    ``loop``, compiled from the program as ``void loop(int64_t n, char *const p[], const int64_t s[])``
+    on the inputs, a context (of stride 0) that it ignores, and the outputs. With ``loop=None`` it
+    runs the kernel of the only step, or interprets the steps on blocks that stay in the L1 cache.
+    Results are the same to the bit as those of the steps' kernels one after the other.
+
+    Raises ValueError for more operands or steps than there may be, and TypeError for unknown kernels.
+    """
+
+    __slots__ = ("_keep", "_program", "n_rows")
+
+    def __init__(
+        self, program: Program, shape: Sequence[int], strides_per_operand: Sequence[Sequence[int]]
+    ) -> None:
+        self._program, self._keep = _encode(program, shape, strides_per_operand)
+        #: The extent of the first dimension that is not of extent 1, whose parts can be run.
+        self.n_rows = next((n for n in shape if n != 1), 1)
+
+    def call(self, addresses: Sequence[int], loop: int | None = None) -> None:
+        """Run on operands at these addresses."""
+        _run_program(self._program, addresses, 0, self.n_rows, loop or 0)
+
+    def call_part(
+        self, addresses: Sequence[int], start: int, stop: int, loop: int | None = None
+    ) -> None:
+        """Run rows [start, stop) alone; the addresses are those of the whole operands."""
+        _run_program(self._program, addresses, start, stop, loop or 0)
+
+
+class ProgramReduceCall:
+    """A program whose last outputs are reduced, on a piece of an array.
+
+    The array has ``total`` elements, the piece has its elements [first, first + size) in row-major
+    order. ``reductions`` are the (name, types) of the reduced outputs, in their order; strides and
+    addresses are those of the other operands. The piece may be run in chunks, which begin and end at
+    cuts (see `cut`). When all pieces are done, `finish_leaves` computes each result.
+
+    The leaves of the array, of ``LEAF`` elements each, that lie in the piece are reduced at once. Of
+    leaves at its ends that belong to several pieces, ``head_leaf`` and ``tail_leaf`` (or None), the
+    elements are stored in slots, arrays of ``LEAF`` items of the reduced output's type.
+    """
+
+    __slots__ = ("_arguments", "_keep", "first", "head_leaf", "size", "tail_leaf")
+
+    def __init__(
+        self,
+        program: Program,
+        reductions: Sequence[tuple[str, str]],
+        shape: Sequence[int],
+        strides_per_operand: Sequence[Sequence[int]],
+        first: int,
+        total: int,
+    ) -> None:
+        if len(reductions) != program.n_reduced:
+            raise ValueError(f"{len(reductions)} reductions for {program.n_reduced} reduced outputs")
+        rows = ffi.new("int[]", [_reduction(*reduction) for reduction in reductions])
+        encoded, keep = _encode(program, shape, strides_per_operand)
+        self._keep = keep
+        self._arguments = encoded, len(reductions), rows, first, total
+        self.first, self.size = first, math.prod(shape)
+        end = first + self.size
+        self.head_leaf = first // LEAF if self.size and first % LEAF else None
+        self.tail_leaf = end // LEAF if self.size and end % LEAF and end != total else None
+        if self.tail_leaf == self.head_leaf:
+            self.tail_leaf = None
+
+    def cut(self, element: int) -> int:
+        """Return the last place at or before this element of the piece where a chunk may end."""
+        if element >= self.size:
+            return self.size
+        return max(0, (self.first + element) // LEAF * LEAF - self.first)
+
+    def call(
+        self,
+        addresses: Sequence[int],
+        leaves: Sequence[int],
+        head: Sequence[int],
+        tail: Sequence[int],
+        begin: int = 0,
+        end: int | None = None,
+        loop: int | None = None,
+    ) -> None:
+        """Run elements [begin, end) of the piece, flat indices in it that are cuts.
+
+        Per reduced output: ``leaves`` is the address of an array of one result (of the reduction's
+        type) for each leaf of the whole array, ``head`` and ``tail`` are those of the slots of
+        ``head_leaf`` and ``tail_leaf``, anything where there is none.
+        """
+        lib.pg_reduce_program(
+            *self._arguments, addresses, leaves, head, tail,
+            begin, self.size if end is None else end, loop or 0,
+        )  # fmt: skip
+
+
+def finish_leaves(
+    name: str,
+    types: str,
+    total: int,
+    leaves: int,
+    slot_leaves: Sequence[int],
+    slots: Sequence[int],
+    out: int,
+) -> None:
+    """Store at ``out`` the result of a reduction whose pieces are all done; overwrites the leaves.
+
+    The slot at address ``slots[i]`` has the elements of leaf ``slot_leaves[i]``. The result is that
+    of `ReduceCall` on the contiguous array of ``total`` elements, to the bit.
+    """
+    row = _reduction(name, types)
+    lib.pg_finish_leaves(row, total, leaves, len(slots), slot_leaves, slots, out)
+
+
+def _reduction(name: str, types: str) -> int:
+    row = reduce_lookup(name, types)
+    if row is None:
+        raise TypeError(f"no reduction {name} {types}")
+    return row
 
 
 class _Runs:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from collections.abc import Iterator
 
+import cffi
 import numpy as np
 import pytest
 
 from pgaspy import kernels as k
+from pgaspy.program import Program, Step
 
 RNG = np.random.default_rng(7)
 SIZES = [0, 1, 2, 15, 16, 17, 31, 33, 100, 1000]
@@ -267,6 +270,306 @@ def test_sums_are_pairwise() -> None:
 def test_sum_of_negative_zeros() -> None:
     assert np.signbit(reduce("add", "d->d", np.array([-0.0, -0.0]), (0,)))
     assert not np.signbit(reduce("add", "d->d", np.array([]), (0,)))
+
+
+def operands_in_memory(program: Program) -> int:
+    return len(program.operands) - program.n_reduced
+
+
+def one_by_one(program: Program, operands: list[np.ndarray], shape: tuple[int, ...]) -> list[np.ndarray]:
+    """All outputs of a program, by the kernels one after the other; outputs that are inputs change."""
+    results = [np.empty(shape, program.dtype_char(v)) for v in range(len(operands), len(program.operands))]
+    registers = [np.empty(shape, c) for c in program.registers]
+    everything = [*operands, *results, *registers]
+    for step in program.steps:
+        run(step.name, step.types, [everything[v] for v in step.inputs], everything[step.output])
+    return everything[program.n_inputs : len(program.operands)]
+
+
+def run_program(program: Program, operands: list[np.ndarray], parts: tuple[int, ...] = ()) -> None:
+    shape = operands[-1].shape
+    views = [np.broadcast_to(x, shape) for x in operands[: program.n_inputs]] + operands[program.n_inputs :]
+    call = k.ProgramCall(program, shape, [x.strides for x in views])
+    addresses = [k.address(x) for x in views]
+    if not parts:
+        call.call(addresses)
+    cuts = [0, *(c for c in parts if c < call.n_rows), call.n_rows]
+    for start, stop in itertools.pairwise(cuts) if parts else ():
+        call.call_part(addresses, start, stop)
+
+
+HEAT = Program(
+    "dddddd", 5, "dd",
+    (
+        Step("add", "dd->d", (0, 1), 6), Step("add", "dd->d", (6, 2), 6), Step("add", "dd->d", (6, 3), 6),
+        Step("add", "dd->d", (6, 4), 7), Step("square", "d->d", (7,), 5),
+    ),
+)  # fmt: skip
+# where(x < y, x, 0.5) as float, the comparison, and the integers of it: three outputs.
+CHOICE = Program(
+    "dddf?l", 3, "?d",
+    (
+        Step("less", "dd->?", (0, 1), 6), Step("where", "?dd->d", (6, 0, 2), 7), Step("copy", "d->f", (7,), 3),
+        Step("logical_not", "?->?", (6,), 4), Step("copy", "?->l", (4,), 5),
+    ),
+)  # fmt: skip
+SCALED = Program(
+    "ddd", 2, "d",
+    (Step("sin", "d->d", (0,), 3), Step("multiply", "dd->d", (3, 1), 3), Step("exp", "d->d", (3,), 2)),
+)  # fmt: skip
+SUM = Program("ddd", 2, "", (Step("add", "dd->d", (0, 1), 2),))
+DIFFERENCE = Program("ddd", 2, "", (Step("subtract", "dd->d", (1, 0), 2),))
+TWICE = Program("dd", 1, "", (Step("add", "dd->d", (0, 0), 1),))
+PROGRAMS = {"heat": HEAT, "choice": CHOICE, "scaled": SCALED, "sum": SUM, "difference": DIFFERENCE, "twice": TWICE}
+
+
+def geometries() -> list[tuple[np.ndarray, ...]]:
+    """Views of all kinds: the inputs (as many as are asked for) and how the outputs lie."""
+    x = RNG.normal(size=(5, 40, 300))
+    flat = x.reshape(-1)
+    square = x.reshape(200, 300)
+    return [
+        (flat[:n], flat[n : 2 * n][::-1], flat[5 : 5 + n]) for n in (0, 1, 15, 16, 17, 511, 512, 513, 1100, 30000)
+    ] + [
+        (x[0, 0, :1].reshape(()), x[1, 0, 0:1].reshape(()), x[2, 2, 2:3].reshape(())),
+        (square, square[:, :1], square[3]),
+        (square[:, 1:-1], square[:, 2:], square[:, :-2]),
+        (square[::-1, ::2], square[:, 150:], np.float64(3.0)),
+        (square[:200, :200], square[:200, :200].T, square[:200, 100:]),
+        (square[:200, :200].T, square[:200, :200].T, square[:200, 100:].T),
+        (x.transpose(2, 0, 1), x[:, :, ::-1].transpose(2, 0, 1), x[0, 3, 0]),
+        (x[:, :, :3], x[:, :, 5:8], x[:, :1, 9:12]),
+        (x[:, :0], x[:, :0], x[0, 0, 0]),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name: str) -> None:
+    program = PROGRAMS[name]
+    n_outputs = program.n_outputs
+    for inputs, order, threads in itertools.product(geometries(), "CF", (1, 2)):
+        k.set_threads(threads)
+        operands = [np.asarray(inputs[v % 3]) for v in range(program.n_inputs)]
+        shape = np.broadcast_shapes(*(x.shape for x in operands))
+        expected = one_by_one(program, operands, shape)
+        for parts in (), (1,), (3, 4, 17):
+            outputs = [np.empty(shape, c, order=order) for c in program.operands[-n_outputs:]]
+            run_program(program, operands + outputs, parts)
+            for x, y in zip(outputs, expected, strict=True):
+                assert x.tobytes() == y.tobytes()
+        strided = [np.zeros((*shape, 3), c)[..., 1] for c in program.operands[-n_outputs:]]
+        run_program(program, operands + strided)
+        for x, y in zip(strided, expected, strict=True):
+            assert x.tobytes() == y.tobytes()
+
+
+@pytest.mark.parametrize("name", ["heat", "scaled", "sum", "twice"])
+def test_program_in_place(name: str) -> None:
+    program = PROGRAMS[name]
+    for n in 1, 100, 40000:
+        for here in range(program.n_inputs):
+            inputs = [RNG.normal(size=n) for _ in range(program.n_inputs)]
+            (expected,) = one_by_one(program, [x.copy() for x in inputs], (n,))
+            run_program(program, [*inputs, inputs[here]])
+            assert inputs[here].tobytes() == expected.tobytes()
+
+
+def random_program(n_steps: int) -> Program:
+    """A program of random kernels, with as many registers as it needs and some that are used again."""
+    defined = [r for r in ROWS if not (r[0] == "copy" and r[1][0] in "fdFD" and r[1][-1] in "Bil")]
+    operands, registers, steps = "?ilfdD", "", []
+    kinds: list[str] = []
+    for _ in range(n_steps):
+        have = set(operands) | set(kinds)
+        name, types = defined[RNG.integers(len(defined))]
+        while not set(types.split("->")[0]) <= have:
+            name, types = defined[RNG.integers(len(defined))]
+        kinds.append(types[-1])
+        steps.append((name, types))
+    outputs = "".join(kinds[-3:])
+    values = list(enumerate(operands))
+    n_operands = len(operands) + len(outputs)
+    encoded = []
+    for i, (name, types) in enumerate(steps):
+        usable = [[v for v, c in values if c == t] for t in types.split("->")[0]]
+        inputs = tuple(int(RNG.choice(u)) for u in usable)
+        at = n_steps - 3
+        if i >= at:
+            output = len(operands) + i - at
+        else:
+            again = [v for v, c in values if v >= n_operands and c == types[-1]]
+            output = int(RNG.choice(again)) if again and RNG.random() < 0.3 else n_operands + len(registers)
+            if output == n_operands + len(registers):
+                registers += types[-1]
+        values.append((output, types[-1]))
+        encoded.append(Step(name, types, inputs, output))
+    return Program(operands + outputs, len(operands), registers, tuple(encoded))
+
+
+@pytest.mark.parametrize("n_steps", [3, 4, 8, 20, 32, 32, 32])
+def test_random_programs(n_steps: int) -> None:
+    for n in 1, 20, 700, 3000:
+        program = random_program(n_steps)
+        inputs = [values(c, n) for c in program.operands[: program.n_inputs]]
+        inputs[int(RNG.integers(len(inputs)))] = values("d", 1).astype(program.operands[0])[:1]
+        inputs = [x.astype(c) for x, c in zip(inputs, program.operands, strict=False)]
+        expected = one_by_one(program, inputs, (n,))
+        outputs = [np.empty(n, c) for c in program.operands[program.n_inputs :]]
+        run_program(program, inputs + outputs)
+        for x, y in zip(outputs, expected, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+def test_program_runs_a_given_loop() -> None:
+    ffi = cffi.FFI()
+    calls = []
+
+    @ffi.callback("void(int64_t, char **, int64_t *)")  # type: ignore[untyped-decorator]
+    def loop(n: int, p: object, s: object) -> None:
+        calls.append((n, [s[i] for i in range(4)]))  # type: ignore[index]
+        out = np.frombuffer(ffi.buffer(p[3], 8 * n), "d")  # type: ignore[index]
+        out[:] = 7
+
+    x, out = RNG.normal(size=100), np.zeros((4, 100))
+    call = k.ProgramCall(SUM, out.shape, [(0, 8), (0, 0), out.strides])
+    k.set_threads(1)
+    call.call([k.address(x), k.address(x), k.address(out)], int(ffi.cast("int64_t", loop)))
+    assert calls == [(100, [8, 0, 0, 8])] * 4
+    assert (out == 7).all()
+
+
+def test_program_limits() -> None:
+    step = Step("negative", "d->d", (0,), 2)
+    many = Program("dd", 1, "d", (step,) * (k.MAX_PROGRAM_STEPS + 1))
+    with pytest.raises(ValueError, match=r"33 steps.*split"):
+        k.ProgramCall(many, [3], [[8], [8]])
+    with pytest.raises(ValueError, match="strides of 1 operands"):
+        k.ProgramCall(TWICE, [3], [[8]])
+    with pytest.raises(TypeError, match="no kernel add dl->d"):
+        k.ProgramCall(Program("dld", 2, "", (Step("add", "dl->d", (0, 1), 2),)), [3], [[8]] * 3)
+    most = Program("d" * k.MAX_PROGRAM_OPERANDS, k.MAX_PROGRAM_OPERANDS - 1, "d" * 32, tuple(
+        Step("add", "dd->d", (i % 23, 23 + i), 24 + i if i < 31 else 23) for i in range(32)
+    ))  # fmt: skip
+    steps = (Step("copy", "d->d", (0,), 24), *(s._replace(inputs=(s.inputs[0], 24 + i)) for i, s in enumerate(most.steps[1:])))
+    most = Program(most.operands, 23, most.registers, steps)
+    x = RNG.normal(size=(24, 2000))
+    expected = one_by_one(most, list(x[:23]), (2000,))
+    run_program(most, list(x))
+    assert x[23].tobytes() == expected[0].tobytes()
+
+
+# work = (x + y + y) stored; its absolute value summed, its maximum, whether all differ from y.
+RESIDUAL = Program(
+    "ddddd?", 2, "d",
+    (
+        Step("add", "dd->d", (0, 1), 6), Step("add", "dd->d", (6, 1), 2), Step("absolute", "d->d", (2,), 3),
+        Step("copy", "d->d", (2,), 4), Step("not_equal", "dd->?", (2, 1), 5),
+    ),
+    n_reduced=3,
+)  # fmt: skip
+PLAIN = Program("dd", 1, "", (Step("absolute", "d->d", (0,), 1),), n_reduced=1)
+COUNT = Program("i?", 1, "", (Step("copy", "i->?", (0,), 1),), n_reduced=1)
+ENDINGS = {
+    "residual": (RESIDUAL, (("add", "d->d"), ("maximum", "d->d"), ("logical_and", "?->?"))),
+    "plain": (PLAIN, (("add", "d->d"),)),
+    "count": (COUNT, (("add", "?->l"),)),
+}
+
+
+def reduce_program(
+    program: Program,
+    reductions: tuple[tuple[str, str], ...],
+    operands: list[np.ndarray],
+    pieces: list[slice],
+    chunk: int | None,
+) -> list[np.ndarray]:
+    """Reduce an array of the operands' shape, computed in pieces of its rows, and in chunks of these."""
+    shape = operands[-1].shape
+    total, per_row = math.prod(shape), math.prod(shape[1:])
+    n_leaves = -(-total // k.LEAF)
+    leaves = [np.zeros(n_leaves, types[-1]) for _, types in reductions]
+    slots: list[dict[int | None, np.ndarray]] = [{} for _ in reductions]
+    for rows in pieces:
+        views = [x[rows] if shape else x for x in operands]
+        call = k.ProgramReduceCall(
+            program, reductions, views[0].shape, [v.strides for v in views], (rows.start or 0) * per_row, total
+        )
+        for (_, types), own in zip(reductions, slots, strict=True):
+            for leaf in call.head_leaf, call.tail_leaf:
+                own.setdefault(leaf, np.zeros(k.LEAF, types[0]))
+        ends = [*range(chunk, call.size, chunk)] if chunk else []
+        for begin, end in itertools.pairwise([0, *sorted({call.cut(e) for e in ends} - {0}), call.size]):
+            call.call(
+                [k.address(v) for v in views],
+                [k.address(x) for x in leaves],
+                [k.address(s[call.head_leaf]) for s in slots],
+                [k.address(s[call.tail_leaf]) for s in slots],
+                begin,
+                end,
+            )
+    results = []
+    for (name, types), own, x in zip(reductions, slots, leaves, strict=True):
+        out = np.empty((), types[-1])
+        kept = {leaf: slot for leaf, slot in own.items() if leaf is not None}
+        addresses = [k.address(slot) for slot in kept.values()]
+        k.finish_leaves(name, types, total, k.address(x), list(kept), addresses, k.address(out))
+        results.append(out)
+    return results
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize(
+    "shape",
+    [(), (1,), (3,), (511,), (512,), (513,), (40000,), (1, 700), (7, 10), (90, 511), (30, 1000), (6, 5000), (70, 9, 3)],
+)
+def test_program_reduction(name: str, shape: tuple[int, ...]) -> None:
+    program, reductions = ENDINGS[name]
+    n_stored = operands_in_memory(program) - program.n_inputs
+    wide = (*shape[:-1], shape[-1] + 2) if shape else ()
+    inputs = [values(c, math.prod(wide)).reshape(wide) for c in program.operands[: program.n_inputs]]
+    inputs = [x[..., 1:-1] if shape else x for x in inputs]
+    if len(shape) == 2:
+        inputs[-1] = np.asfortranarray(inputs[-1])
+    expected = one_by_one(program, inputs, shape)
+    reduced = [
+        reduce(*reduction, np.ascontiguousarray(x), tuple(range(len(shape))))
+        for reduction, x in zip(reductions, expected[n_stored:], strict=True)
+    ]
+    n = shape[0] if shape else 1
+    cuts = [[], [1], [n // 2], [1, 2, 3, n // 3, n - 1], list(range(1, min(n, 30)))]
+    for at, chunk, threads in itertools.product(cuts, (None, 512, 3000), (1, 2, 3)):
+        k.set_threads(threads)
+        bounds = [0, *sorted({c for c in at if 0 < c < n}), n]
+        pieces = [slice(*b) for b in itertools.pairwise(bounds)]
+        RNG.shuffle(pieces)  # type: ignore[arg-type]
+        stored = [np.zeros(shape, c) for c in program.operands[program.n_inputs :][:n_stored]]
+        results = reduce_program(program, reductions, inputs + stored, pieces, chunk)
+        for x, y in zip(results + stored, reduced + expected[:n_stored], strict=True):
+            assert x.tobytes() == y.tobytes()
+
+
+@pytest.mark.parametrize(("name", "types"), REDUCTIONS)
+def test_every_reduction_ends_a_program(name: str, types: str) -> None:
+    c = types[0]
+    program = Program(2 * c, 1, "", (Step("copy", f"{c}->{c}", (0,), 1),), n_reduced=1)
+    for n in 1, 31, 512, 5000, 60 * 1000 + 7:
+        x = values(c, n)
+        if c in "fdFD":  # products that stay finite: the sign of a NaN is anybody's
+            x = np.exp(0.01 * x / np.maximum(1, np.abs(x))).astype(c)
+        pieces = [slice(n // 3, n), slice(0, n // 3)]
+        expected = reduce(name, types, x, (0,))
+        (result,) = reduce_program(program, ((name, types),), [x], [p for p in pieces if p.start < p.stop], None)
+        assert result.tobytes() == expected.tobytes()
+    out = np.ones((), types[-1])
+    k.finish_leaves(name, types, 0, 0, [], [], k.address(out))
+    assert out == reduce(name, types, np.empty(0, c), (0,))
+
+
+def test_reduced_programs_check_their_reductions() -> None:
+    with pytest.raises(ValueError, match="2 reductions for 1"):
+        k.ProgramReduceCall(PLAIN, (("add", "d->d"),) * 2, [3], [[8]], 0, 3)
+    with pytest.raises(TypeError, match="no reduction add d->l"):
+        k.ProgramReduceCall(PLAIN, (("add", "d->l"),), [3], [[8]], 0, 3)
 
 
 def random_runs(n_runs: int, max_length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,0 +1,48 @@
+/*
+ * The elementwise operations as inline functions, one for each row of the table, named by its types:
+ *
+ *     static inline T_d pg_add_dd_d(T_d a, T_d b) { return (T_d)(a + b); }
+ *
+ * The kernels' loops call them, and so does code that is generated at run time.
+ */
+#include "_omp_math.h"
+
+/* The table's rows of any class, by their inputs. Whoever includes the table defines these five. */
+#define UNARY(class, name, ...)  class(UNARY_ROW, name, __VA_ARGS__)
+#define BINARY(class, name, ...) class(BINARY_ROW, name, __VA_ARGS__)
+#define SELECT(class, name, ...) class(SELECT_ROW, name, __VA_ARGS__)
+#define TEST1(class, name, ...)  class(TEST1_ROW, name, __VA_ARGS__)
+#define TEST2(class, name, ...)  class(TEST2_ROW, name, __VA_ARGS__)
+#define MATHS1(class, name, ...) class(MATHS1_ROW, name, __VA_ARGS__)
+#define MATHS2(class, name, ...) class(MATHS2_ROW, name, __VA_ARGS__)
+
+#define UNARY_ROW(A, name, ...)  LOOP1(A, A, name, __VA_ARGS__)
+#define BINARY_ROW(A, name, ...) LOOP2(A, A, name, __VA_ARGS__)
+#define SELECT_ROW(A, name, ...) LOOP3(A, name, __VA_ARGS__)
+#define TEST1_ROW(A, name, ...)  LOOP1(A, t, name, __VA_ARGS__)
+#define TEST2_ROW(A, name, ...)  LOOP2(A, t, name, __VA_ARGS__)
+#define MATHS1_ROW(A, name, ...) BLOCKS1(A, A, name, __VA_ARGS__)
+#define MATHS2_ROW(A, name, ...) BLOCKS2(A, A, name, __VA_ARGS__)
+#define CAST(A, R, name, ...)    LOOP1(A, R, name, __VA_ARGS__)
+#define MATHS_CAST(A, R, name, ...) BLOCKS1(A, R, name, __VA_ARGS__)
+
+/* Inlined for sure: a loop vectorises only what it sees. */
+#define PG_FUNCTION static inline __attribute__((always_inline))
+
+#define LOOP1(A, R, name, ...) \
+PG_FUNCTION T_##R pg_##name##_##A##_##R(T_##A a) { return (T_##R)(__VA_ARGS__); }
+#define LOOP2(A, R, name, ...) \
+PG_FUNCTION T_##R pg_##name##_##A##A##_##R(T_##A a, T_##A b) { return (T_##R)(__VA_ARGS__); }
+#define LOOP3(A, name, ...) \
+PG_FUNCTION T_##A pg_##name##_t##A##A##_##A(T_t condition, T_##A a, T_##A b) \
+{ return (T_##A)(__VA_ARGS__); }
+#define BLOCKS1 LOOP1
+#define BLOCKS2 LOOP2
+
+#include "_omp_table.h"
+
+#undef LOOP1
+#undef LOOP2
+#undef LOOP3
+#undef BLOCKS1
+#undef BLOCKS2
