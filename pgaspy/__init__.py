@@ -29,6 +29,13 @@ from pgaspy.movement import replicate as replicate
 from pgaspy.procgrid import init as init
 from pgaspy.procgrid import world as _world
 from pgaspy.runtime import sync as sync
+from pgaspy.statistics import Statistics as Statistics
+from pgaspy.statistics import stats as stats
+from pgaspy.tasks import TaskError as TaskError
+from pgaspy.tasks import read as read
+from pgaspy.tasks import schedule as schedule
+from pgaspy.tasks import update as update
+from pgaspy.tasks import write as write
 
 if TYPE_CHECKING:
     from mpi4py import MPI

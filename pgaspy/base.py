@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,20 +11,22 @@ from numpy.typing import NDArray
 
 from pgaspy import kernels, memory
 from pgaspy.layout import Layout
+from pgaspy.pieces import local_view_shape, storage_geometry
 from pgaspy.procgrid import world
+from pgaspy.view import View
 
-__all__ = ["Base", "wrap"]
+__all__ = ["Base", "check_local", "local_view", "wrap"]
 
 
 class Base:
     """The storage of an array on this process; allocated when it is first used, so that planning needs none."""
 
-    __slots__ = ("_address", "_block", "_local", "dtype", "is_wrapped", "layout")
+    __slots__ = ("_address", "_block", "_lent", "_local", "dtype", "layout")
 
     def __init__(self, layout: Layout, dtype: np.dtype[Any]) -> None:
         self.layout = layout
         self.dtype = dtype
-        self.is_wrapped = False  # whether the storage is an array of the user's
+        self._lent: int | None = None
         self._local: NDArray[Any] | None = None
         self._block: memory.Bytes | None = None
 
@@ -52,6 +56,23 @@ class Base:
             self._local = np.ndarray(shape, self.dtype, self._block)
         self._address = kernels.address(self._local)
 
+    def lend(self) -> None:
+        """Note that a NumPy view of the local part is handed out."""
+        if self._lent is None:
+            self._lent = self._n_references()
+
+    @property
+    def is_lent(self) -> bool:
+        """Whether a NumPy view of the local part may be alive."""
+        if self._lent is not None and self._n_references() <= self._lent:
+            self._lent = None
+        return self._lent is not None
+
+    def _n_references(self) -> int:
+        """References to what NumPy views of the local part keep alive: the array, and the block that it lies in."""
+        local = self.local
+        return sys.getrefcount(local) + (0 if self._block is None else sys.getrefcount(self._block))
+
     def __del__(self) -> None:
         block = getattr(self, "_block", None)
         if block is not None:
@@ -60,9 +81,34 @@ class Base:
 
 
 def wrap(layout: Layout, local: NDArray[Any]) -> Base:
-    """A base on a C-ordered array that exists: a NumPy operand, of which every process holds its copy."""
+    """A base on a C-ordered array that exists: a copy of a NumPy operand, which every process holds."""
     base = Base(layout, local.dtype)
-    base.is_wrapped = True
     base._local = local
     base._address = kernels.address(local)
     return base
+
+
+def local_view(base: Base, view: View) -> NDArray[Any]:
+    """The NumPy view of the part of a view that this process owns; empty where it owns nothing.
+
+    Raises
+    ------
+    ValueError
+        If no NumPy view has these elements; the same on every process.
+    """
+    shape, offset, strides = _local_geometry(view, base.dtype.itemsize, world().rank)
+    if 0 in shape:
+        return np.empty(shape, base.dtype)
+    return np.ndarray(shape, base.dtype, base.local, offset, strides)
+
+
+def check_local(view: View) -> None:
+    """Raise ValueError where `local_view` would."""
+    _local_geometry(view, 1, world().rank)
+
+
+@functools.lru_cache(maxsize=8192)
+def _local_geometry(view: View, itemsize: int, rank: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
+    """Shape, offset in bytes and strides in bytes of the part of a view that a process owns, in its storage."""
+    offset, strides = storage_geometry(view, rank)
+    return local_view_shape(view, rank), offset * itemsize, tuple(s * itemsize for s in strides)

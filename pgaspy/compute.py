@@ -1,235 +1,238 @@
-"""Executes elementwise operations: fetches what is remote, then runs a kernel on each piece.
-
-Where there is a C kernel for the function and its dtypes it is called on addresses that were prepared with the plan;
-any other function or dtype is called, as it is, on NumPy views of the same pieces.
-"""
+"""Elementwise operations as nodes of a schedule: the messages of their operands, and a kernel call for each piece."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pgaspy import kernels, memory
-from pgaspy.base import Base
-from pgaspy.operations import Elementwise, Statement
-from pgaspy.pieces import BUFFER, LOCAL, OperandPlan, Piece, Source, plan_pieces
-from pgaspy.transport import Fetch, prepare_transfer, release, storage_bytes, view_side
+from pgaspy import kernels
+from pgaspy.boxes import Box, view_ranges
+from pgaspy.fusion import Group, Input, Kernel, Operand, Traced
+from pgaspy.kernel_calls import FusedCall, FusedReduceCall, LeafResults, finish_leaves, n_leaves
+from pgaspy.lowering import Access, Builder
+from pgaspy.nodes import Call, NumpyCall, Place
+from pgaspy.operations import Statement
+from pgaspy.pieces import BUFFER, LOCAL, Piece, Source, plan_boxes, plan_operand
+from pgaspy.transport import first_stream, receive_into_buffer, send_message, transfer, view_side
+from pgaspy.view import View
 
-__all__ = ["Computation", "prepare_computation"]
+__all__ = ["SentSection", "can_reduce", "lower_group", "lower_statement"]
 
-Bytes = memory.Bytes
-Memory = Base | Bytes | NDArray[Any]
-
-
-@functools.lru_cache(maxsize=8192)
-def prepare_computation(statement: Statement, rank: int) -> Computation:
-    """The prepared computation of a statement, made once and found again."""
-    return Computation(statement, rank)
+CUT_FROM_ELEMENTS = 1 << 14
+"""Smaller pieces are not cut where a later message takes a part of what they write."""
 
 
-class Computation:
-    """One process's share of a statement, with all that can be prepared."""
+class SentSection(NamedTuple):
+    """A box of an array that an operation sends to another process."""
 
-    def __init__(self, statement: Statement, rank: int) -> None:
-        arrays = [n for n, view in enumerate(statement.operands) if view is not None]
-        views = tuple(view for view in statement.operands if view is not None)
-        plan = plan_pieces(statement.outputs[0], views, statement.copied, rank)
-        self._remote = [
-            _RemoteOperand(n, operand, _dtype(statement, n), rank)
-            for n, operand in zip(arrays, plan.operands, strict=True)
-            if not operand.transfer.is_local or operand.temporary is not None]
-        row = None if len(statement.outputs) > 1 or statement.has_mask else _kernel_row(statement)
-        make = _NumpyPiece if row is None else functools.partial(_KernelPiece, row)
-        self._pieces = [make(statement, piece, arrays) for piece in plan.pieces]
-
-    def run(self, operation: Elementwise) -> None:
-        """Collective, in so far as operands are remote."""
-        memories: list[Memory] = [*operation.outputs, *operation.operands]
-        if not self._remote:
-            for piece in self._pieces:
-                piece.run(memories, ())
-            return
-        received: dict[int, Sequence[Bytes]] = {}
-        n_outputs = len(operation.outputs)
-        for remote in self._remote:
-            base = operation.operands[remote.position]
-            assert isinstance(base, Base)
-            received[n_outputs + remote.position] = remote.fetch(base)
-        for piece in self._pieces:
-            piece.run(memories, received)
-        for buffers in received.values():
-            release(buffers)
+    position: int
+    box: Box
 
 
-class _RemoteOperand:
-    """An operand that does not lie ready: its transfer into receive buffers, or into a temporary."""
+def lower_group(builder: Builder, group: Group, kernel: Kernel, sent: Callable[[int], Sequence[SentSection]],
+                rank: int) -> list[tuple[Traced, int]]:
+    """Lower operations that run as one kernel; (reduction, memory of its partial result on this process) of each.
 
-    def __init__(self, position: int, plan: OperandPlan, dtype: np.dtype[Any], rank: int) -> None:
-        self.position = position
-        self._plan = plan
-        self._dtype = dtype
-        self._fetch = self._transfer = None
-        if plan.temporary is None and not plan.transfer.broadcasts:
-            self._fetch = Fetch(plan.transfer, view_side(plan.view, dtype.itemsize, rank), dtype, dtype, in_place=True)
-        else:
-            self._transfer = prepare_transfer(plan.target, plan.view, dtype, dtype, False, rank)
-
-    def fetch(self, base: Base) -> Sequence[Bytes]:
-        """The receive buffers in the order of the messages; or the temporary, alone."""
-        if self._fetch is None:
-            temporary = Base(self._plan.target.layout, self._dtype)
-            assert self._transfer is not None
-            self._transfer.run(temporary, base)
-            return [storage_bytes(temporary)]
-        return self._fetch.collect(base)
-
-
-class _KernelPiece:
-    """A piece, computed by a C kernel on addresses; operands of another dtype are cast first."""
-
-    def __init__(self, row: int, statement: Statement, piece: Piece, arrays: Sequence[int]) -> None:
-        self._places = _places(statement, piece, arrays)
-        strides = []
-        self._casts: dict[int, tuple[kernels.ElementwiseCall, int]] = {}
-        n_outputs = len(statement.outputs)
-        order = [*range(n_outputs, len(self._places)), *range(n_outputs)]
-        for k in order:
-            dtype, wanted, source = self._places[k].dtype, _loop_dtype(statement, k), self._places[k].source
-            own = tuple(s * dtype.itemsize for s in source.strides) if source else (0,) * len(piece.shape)
-            if dtype != wanted:
-                own = self._prepare_cast(k, dtype, wanted, own, piece.shape)
-            strides.append(own)
-        self._order = [(k, self._places[k]) for k in order]
-        self._call = kernels.ElementwiseCall(row, piece.shape, strides).call
-
-    def _prepare_cast(self, k: int, dtype: np.dtype[Any], wanted: np.dtype[Any], strides: tuple[int, ...],
-                      shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Cast the distinct elements of an operand into a contiguous buffer; the strides in it."""
-        distinct = [1 if s == 0 else n for n, s in zip(shape, strides, strict=True)]
-        buffer_strides, nbytes = [], wanted.itemsize
-        for n in reversed(distinct):
-            buffer_strides.append(nbytes if n > 1 else 0)
-            nbytes *= n
-        buffer_strides.reverse()
-        row = kernels.lookup("copy", f"{dtype.char}->{wanted.char}")
-        assert row is not None  # checked by _kernel_row
-        self._casts[k] = kernels.ElementwiseCall(row, distinct, [strides, buffer_strides]), nbytes
-        return tuple(buffer_strides)
-
-    def run(self, memories: Sequence[Memory], received: Any) -> None:
-        if self._casts:
-            self._run_with_casts(memories, received)
-        else:
-            self._call(*[place.address(memories, received) for _, place in self._order])
-
-    def _run_with_casts(self, memories: Sequence[Memory], received: Any) -> None:
-        addresses = []
-        casts = []
-        for k, place in self._order:
-            at = place.address(memories, received)
-            if k in self._casts:
-                call, nbytes = self._casts[k]
-                block = memory.allocate(nbytes)
-                call.call(at, kernels.address(block))
-                at = kernels.address(block)
-                casts.append(block)
-            addresses.append(at)
-        self._call(*addresses)
-        while casts:
-            block = casts.pop()
-            memory.give_back(block, 1)
+    `sent(slot)` are the sections of an array that are sent later: they are computed first, in pieces of their own.
+    """
+    lies_in = {}
+    for member in group.members:
+        for operand in member.arrays:
+            builder.position = operand.operation.position
+            lies_in[operand.operation.position, operand.number] = _lower_operand(builder, operand, rank)
+    builder.position = group.members[0].operation.position
+    if not kernel.program.steps:
+        return []
+    outs = [output.view for output in kernel.outputs] or [group.members[0].out]
+    arrays = [i.operand for i in kernel.inputs if i.operand is not None]
+    cuts = _cuts(kernel, sent, rank)
+    pieces = plan_boxes(outs, [x.view for x in arrays], [x.plan for x in arrays], cuts, rank)
+    name = "+".join(dict.fromkeys(step.name for step in kernel.program.steps))
+    if kernel.reductions:
+        return _reducing_pieces(builder, kernel, pieces, lies_in, name)
+    together = object()
+    for piece in pieces:
+        places, strides, reads, writes = _operands(kernel, piece, lies_in)
+        builder.add(FusedCall(kernel.program, piece.shape, strides, places, name), reads, writes, group=together)
+    return []
 
 
-class _NumpyPiece:
-    """A piece, computed by calling the function on NumPy views of it."""
+class _Lies(NamedTuple):
+    """Where an operand lies besides its own storage: in the buffers of its messages, or assembled in a temporary."""
 
-    def __init__(self, statement: Statement, piece: Piece, arrays: Sequence[int]) -> None:
-        self._statement = statement
-        self._shape = piece.shape
-        self._places = _places(statement, piece, arrays)
-
-    def run(self, memories: Sequence[Memory], received: Any) -> None:
-        statement = self._statement
-        views = [place.view(memories, received, self._shape) for place in self._places]
-        n_outputs = len(statement.outputs)
-        outputs, inputs = views[:n_outputs], views[n_outputs:]
-        if statement.function is None:
-            np.copyto(outputs[0], inputs[0], casting="unsafe")
-            return
-        options: dict[str, Any] = {"where": inputs.pop()} if statement.has_mask else {}
-        with np.errstate(all="ignore"):
-            statement.function(*inputs, out=tuple(outputs), casting="unsafe", signature=statement.signature, **options)
+    buffers: tuple[int, ...]
+    temporary: int | None
 
 
-class _Place:
-    """Where an operand or output of a piece begins, as a byte offset in a memory that the call brings."""
-
-    __slots__ = ("buffer", "dtype", "offset", "position", "source")
-
-    def __init__(self, position: int, source: Source | None, dtype: np.dtype[Any]) -> None:
-        self.position = position
-        self.source = source
-        self.dtype = dtype
-        self.offset = source.offset * dtype.itemsize if source else 0
-        # the number of the buffer among the operand's; a temporary is alone
-        self.buffer = None if source is None or source.where == LOCAL else max(source.where - BUFFER, 0)
-
-    def address(self, memories: Sequence[Memory], received: Any) -> int:
-        if self.buffer is not None:
-            return kernels.address(received[self.position][self.buffer]) + self.offset
-        found = memories[self.position]
-        return found.address + self.offset if isinstance(found, Base) else kernels.address(found)
-
-    def view(self, memories: Sequence[Memory], received: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-        found: Any = memories[self.position] if self.buffer is None else received[self.position][self.buffer]
-        if self.source is None:
-            return found
-        data = storage_bytes(found) if isinstance(found, Base) else found
-        return np.ndarray(shape, self.dtype, data, self.offset,
-                          tuple(s * self.dtype.itemsize for s in self.source.strides))
+def _lower_operand(builder: Builder, operand: Operand, rank: int) -> _Lies:
+    """The messages of an operand, and what else it takes to have it here."""
+    plan, dtype = operand.plan, operand.dtype
+    src = view_side(operand.slot, plan.view, dtype, rank)
+    target = plan.target
+    if plan.temporary is not None or plan.transfer.axes:
+        number = builder.buffer(math.prod(target.layout.local_shape(rank)) * dtype.itemsize)
+        transfer(builder, plan.transfer, view_side(number, target, dtype, rank), src, False, operand.number, rank,
+                 target.layout.grid)
+        return _Lies((), number)
+    stream = first_stream(operand.number, target.layout.n_procs)
+    for message in plan.transfer.sends:
+        send_message(builder, message, src, dtype, stream, in_place=True)
+    return _Lies(tuple(receive_into_buffer(builder, m, dtype, stream) for m in plan.transfer.receives), None)
 
 
-def _places(statement: Statement, piece: Piece, arrays: Sequence[int]) -> list[_Place]:
-    """The places of the outputs, then of the operands; scalars have no source."""
-    out = piece.sources[0]
-    places = [_Place(n, out, dtype) for n, dtype in enumerate(statement.output_dtypes)]
-    sources: dict[int, Source] = dict(zip(arrays, piece.sources[1:], strict=True))
-    n_outputs = len(places)
-    places += [_Place(n_outputs + n, sources.get(n), _dtype(statement, n)) for n in range(len(statement.operands))]
-    return places
+def _operands(kernel: Kernel, piece: Piece, lies_in: dict[tuple[int, int], _Lies]) -> tuple[
+        list[Place], list[tuple[int, ...]], list[Access], list[Access]]:
+    """Places and byte strides of a piece's operands in the program's order, and what it reads and writes."""
+    n_outs = max(len(kernel.outputs), 1)
+    sources = iter(piece.sources[n_outs:])
+    places: list[Place] = []
+    strides: list[tuple[int, ...]] = []
+    reads: list[Access] = []
+    for found in kernel.inputs:
+        if found.operand is None:
+            places.append((found.slot, 0))
+            strides.append((0,) * len(piece.shape))
+            continue
+        source = next(sources)
+        number, box = _memory(found, found.operand, source, lies_in)
+        places.append((number, source.offset * found.dtype.itemsize))
+        strides.append(tuple(s * found.dtype.itemsize for s in source.strides))
+        reads.append((number, box))
+    writes: list[Access] = []
+    for output, source in zip(kernel.outputs, piece.sources, strict=False):
+        places.append((output.slot, source.offset * output.dtype.itemsize))
+        strides.append(tuple(s * output.dtype.itemsize for s in source.strides))
+        writes.append((output.slot, source.box))
+    return places, strides, reads, writes
 
 
-def _dtype(statement: Statement, n: int) -> np.dtype[Any]:
-    """The dtype of operand n: its own, or for a scalar the one that the loop takes."""
-    dtype = statement.dtypes[n]
-    return dtype if dtype is not None else statement.loop_dtypes[n]
+def _memory(found: Input, operand: Operand, source: Source, lies_in: dict[tuple[int, int], _Lies]) -> Access:
+    lies = lies_in[operand.operation.position, operand.number]
+    if source.where == LOCAL:
+        return found.slot, source.box
+    if source.where >= BUFFER:
+        return lies.buffers[source.where - BUFFER], None
+    assert lies.temporary is not None
+    return lies.temporary, None
 
 
-def _loop_dtype(statement: Statement, k: int) -> np.dtype[Any]:
-    """The loop's dtype for place k (outputs first)."""
-    n_outputs = len(statement.outputs)
-    n_inputs = len(statement.operands)
-    return statement.loop_dtypes[n_inputs + k] if k < n_outputs else statement.loop_dtypes[k - n_outputs]
+def _cuts(kernel: Kernel, sent: Callable[[int], Sequence[SentSection]], rank: int) -> list[list[int]]:
+    """Where to cut the outputs besides, so that what is sent next lies in thin pieces of its own."""
+    if not kernel.outputs:
+        return []
+    layout = kernel.outputs[0].view.own_layout
+    assert layout is not None
+    extents = layout.local_shape(rank)
+    cuts: list[list[int]] = [[] for _ in extents]
+    if math.prod(extents) < CUT_FROM_ELEMENTS:
+        return cuts
+    for output in kernel.outputs:
+        for section in sent(output.slot):
+            for d, (low, high) in enumerate(_within(output.view, section.box, rank)):
+                if 0 < high - low <= extents[d] // 4:
+                    cuts[d] += [i for i in (low, high) if 0 < i < extents[d]]
+    if kernel.reductions:  # their pieces are whole rows
+        cuts[1:] = [[] for _ in extents[1:]]
+    return cuts
 
 
-def _kernel_row(statement: Statement) -> int | None:
-    """The C kernel for a statement, where there is one for its function and dtypes."""
-    n_inputs = len(statement.operands)
-    loop = statement.loop_dtypes
-    if statement.output_dtypes[0] != loop[n_inputs] or any(not d.isnative for d in loop):
-        return None
-    for n in range(n_inputs):
-        dtype = _dtype(statement, n)
-        if dtype != loop[n] and (not dtype.isnative or kernels.lookup("copy", f"{dtype.char}->{loop[n].char}") is None):
-            return None
-    types = "".join(d.char for d in loop[:n_inputs])
-    name = "copy" if statement.function is None else getattr(statement.function, "__name__", "")
-    if isinstance(statement.function, np.ufunc) and getattr(np, name, None) is not statement.function:
-        return None  # another library's, of the same name
-    return kernels.lookup(name, f"{types}->{loop[n_inputs].char}")
+def _within(view: View, box: Box, rank: int) -> list[tuple[int, int]]:
+    """A box of storage as local indices of a view that steps through it by ones; empty where it is no part of it."""
+    if box is None:
+        return []
+    found = []
+    for p, (first, step, length) in zip(view.base_dims, view_ranges(view, rank) or (), strict=False):
+        if p is None or step != 1:
+            return []
+        low, high = (min(max(edge - first, 0), length) for edge in box[p])
+        if low >= high:
+            return []
+        found.append((low, high))
+    return found
 
 
+# Reductions that end a kernel ----------------------------------------------------------------------------------------
+
+
+def can_reduce(group: Group, rank: int) -> bool:
+    """Whether the pieces of a group are whole rows, so that its reductions can be computed as elements come."""
+    return all(len(cuts.start) <= 1 for member in group.members for operand in member.arrays
+               for cuts in operand.plan.cuts[1:])
+
+
+def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
+                     lies_in: dict[tuple[int, int], _Lies], name: str) -> list[tuple[Traced, int]]:
+    """The kernel's pieces, each with the results of the reductions' leaves in it, and then the rest of the trees."""
+    row_size = math.prod(pieces[0].shape[1:])
+    total = sum(math.prod(piece.shape) for piece in pieces)
+    together = object()
+    lowered = []
+    for piece in pieces:
+        places, strides, reads, writes = _operands(kernel, piece, lies_in)
+        first = piece.start[0] * row_size if piece.start else 0
+        node = FusedReduceCall(kernel.program, [r.kernel for r in kernel.reductions], piece.shape, strides, places,
+                               first, total, name)
+        lowered.append((node, reads, writes))
+    shared = sorted({leaf for node, _, _ in lowered for leaf in node.cut_leaves})
+    results = [LeafResults(builder.buffer(n_leaves(total) * np.dtype(types[-1]).itemsize),
+                           builder.buffer(max(len(shared), 1) * kernels.LEAF * np.dtype(types[0]).itemsize))
+               for _, types in (r.kernel for r in kernel.reductions)]
+    buffers = [(number, None) for result in results for number in result]
+    for node, reads, writes in lowered:
+        node.store_in(results, shared)
+        builder.add(node, reads, [*writes, *buffers], group=together)
+    partials = []
+    for result, reduction in zip(results, kernel.reductions, strict=True):
+        builder.position = reduction.operation.position
+        partial = builder.buffer(np.dtype(reduction.kernel[1][-1]).itemsize)
+        finish = functools.partial(finish_leaves, reduction.kernel, total, tuple(shared), result, partial)
+        builder.add(Call(finish, "reduce"), [(number, None) for number in result], [(partial, None)])
+        partials.append((reduction.operation, partial))
+    return partials
+
+
+# Functions without a C kernel ----------------------------------------------------------------------------------------
+
+
+def lower_statement(builder: Builder, operation: Traced, rank: int) -> None:
+    """Lower a statement whose function is called on NumPy views of its pieces."""
+    statement = operation.recipe
+    assert isinstance(statement, Statement)
+    out, n_outputs = statement.written[0], len(statement.written)
+    operands = [
+        Operand(operation, n, slot, view, dtype, plan_operand(out, view, copied, rank))
+        for n, (slot, view, dtype, copied) in enumerate(zip(
+            operation.slots[n_outputs:], statement.views[n_outputs:], [d for d in statement.dtypes if d is not None],
+            statement.copied, strict=True))]
+    lies_in = {(operation.position, x.number): _lower_operand(builder, x, rank) for x in operands}
+    pieces = plan_boxes(statement.written, [x.view for x in operands], [x.plan for x in operands], (), rank)
+    together = object()
+    for piece in pieces:
+        arguments = []
+        reads: list[Access] = []
+        writes: list[Access] = []
+        for slot, dtype, source in zip(operation.slots, statement.output_dtypes, piece.sources, strict=False):
+            arguments.append(_argument((slot, source), dtype))
+            writes.append((slot, source.box))
+        sources = iter(zip(operands, piece.sources[n_outputs:], strict=True))
+        scalars = iter(operation.values)
+        for n, view in enumerate(statement.operands):
+            dtype = statement.operand_dtype(n)
+            if view is None:
+                arguments.append(((next(scalars), 0), dtype, (0,) * len(piece.shape)))
+                continue
+            operand, source = next(sources)
+            number, box = _memory(Input(operand.slot, dtype, operand), operand, source, lies_in)
+            arguments.append(_argument((number, source), dtype))
+            reads.append((number, box))
+        node = NumpyCall(statement.function, n_outputs, statement.has_mask, statement.signature, piece.shape, arguments)
+        builder.add(node, reads, writes, group=together)
+
+
+def _argument(where: tuple[int, Source], dtype: np.dtype[Any]) -> tuple[Place, np.dtype[Any], tuple[int, ...]]:
+    number, source = where
+    return (number, source.offset * dtype.itemsize), dtype, tuple(s * dtype.itemsize for s in source.strides)

@@ -20,7 +20,7 @@ from pgaspy.defaults import layout_for
 from pgaspy.dispatch import implements
 from pgaspy.global_assign import redistributed
 from pgaspy.layout import Distribution, Layout
-from pgaspy.operations import Access, Generate
+from pgaspy.operations import generate
 from pgaspy.pieces import local_indices
 from pgaspy.procgrid import world
 from pgaspy.runtime import record
@@ -214,7 +214,7 @@ def _generated(array: GlobalArray, values: Callable[..., Any]) -> GlobalArray:
         if view.layout.holds(view.layout.coords_from_rank(rank)):
             base.local[...] = values(*[local_indices(view, d, rank) for d in range(view.ndim)])
 
-    record(Generate(Access(array._base, view), fill))
+    record(generate(view.layout), (array._base,), (fill,))
     return array
 
 

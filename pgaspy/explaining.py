@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from pgaspy.layout import Layout
-from pgaspy.operations import Assign, Elementwise, Operation, Reduce, Reshape
-from pgaspy.pieces import plan_pieces
+from pgaspy.operations import Assign, Operation, Recipe, Reduce, Reshape, Statement
+from pgaspy.pieces import plan_operand, plan_pieces
 from pgaspy.plan import TransferPlan, plan_transfer
 from pgaspy.plan_reshape import plan_reshape
 from pgaspy.procgrid import simulated, world
@@ -125,66 +125,61 @@ def explain(statement: Callable[[], Any], *, size: int | None = None, rank: int 
 
 
 def _planned(operation: Operation, rank: int, size: int) -> OperationPlan:
-    for access in (*operation.reads, *operation.writes):
-        if access.base.layout.n_procs != size:
-            raise ValueError(f"an array of a job of {access.base.layout.n_procs} processes in a statement that is "
-                             f"explained for {size}: make the arrays inside the statement")
+    recipe = operation.recipe
+    for base in operation.bases:
+        if base.layout.n_procs != size:
+            raise ValueError(f"an array of a job of {base.layout.n_procs} processes in a statement that is explained "
+                             f"for {size}: make the arrays inside the statement")
     known = _plans_made()
-    planner: Callable[[Any, int], dict[str, Any]] = _PLANNERS.get(type(operation), _plan_local)
-    plan = planner(operation, rank)
-    layout = operation.writes[0].view.own_layout
+    plan = _PLANNERS.get(type(recipe), _plan_local)(recipe, rank)
+    layout = recipe.views[0].own_layout if recipe.n_outputs else None
     imbalance = 1.0 if layout is None else _imbalance(layout)
     return OperationPlan(**plan, imbalance=imbalance, cached=_plans_made() == known)
 
 
 def _plans_made() -> int:
-    planners = plan_transfer, plan_pieces, plan_reshape
+    planners = plan_transfer, plan_operand, plan_reshape
     return sum(planner.cache_info().misses for planner in planners)
 
 
-def _plan_local(operation: Operation, rank: int) -> dict[str, Any]:
-    return {"operation": type(operation).__name__.lower()}
+def _plan_local(recipe: Recipe, rank: int) -> dict[str, Any]:
+    return {"operation": recipe.name}
 
 
-def _plan_assign(operation: Assign, rank: int) -> dict[str, Any]:
-    plan = plan_transfer(operation.target.view, operation.source.view, rank)
-    itemsize = min(operation.source.base.dtype.itemsize, operation.target.base.dtype.itemsize)
-    moved = _moved([(plan, itemsize)])
-    return {"operation": f"assign {operation.target.view.shape}", **moved,
+def _plan_assign(recipe: Assign, rank: int) -> dict[str, Any]:
+    plan = plan_transfer(recipe.target, recipe.source, rank)
+    moved = _moved([(plan, min(recipe.source_dtype.itemsize, recipe.dtype.itemsize))])
+    return {"operation": f"assign {recipe.target.shape}", **moved,
             "nbytes_temporary": moved["nbytes_received"] + moved["nbytes_broadcast"]}
 
 
-def _plan_elementwise(operation: Elementwise, rank: int) -> dict[str, Any]:
-    statement = operation.statement
-    views = tuple(view for view in statement.operands if view is not None)
-    plan = plan_pieces(statement.outputs[0], views, statement.copied, rank)
+def _plan_elementwise(statement: Statement, rank: int) -> dict[str, Any]:
+    plan = plan_pieces(statement.written[0], statement.views[statement.n_outputs:], statement.copied, rank)
     itemsizes = [dtype.itemsize for dtype in statement.dtypes if dtype is not None]
     moved = _moved([(o.transfer, n) for o, n in zip(plan.operands, itemsizes, strict=True)])
     assembled = sum(math.prod(o.temporary) * n for o, n in zip(plan.operands, itemsizes, strict=True)
                     if o.temporary is not None)
-    name = "copy" if statement.function is None else statement.function.__name__
-    return {"operation": f"{name} {statement.outputs[0].shape}", **moved, "n_pieces": len(plan.pieces),
+    return {"operation": f"{statement.name} {statement.written[0].shape}", **moved, "n_pieces": len(plan.pieces),
             "nbytes_temporary": moved["nbytes_received"] + assembled}
 
 
-def _plan_reduce(operation: Reduce, rank: int) -> dict[str, Any]:
-    layout = operation.source.view.own_layout
+def _plan_reduce(recipe: Reduce, rank: int) -> dict[str, Any]:
+    layout = recipe.source.own_layout
     assert layout is not None
-    reduced = any(layout.dims[d].n_procs > 1 for d in operation.axes)
-    nbytes = math.prod(operation.target.base.layout.local_shape(rank)) * operation.target.base.dtype.itemsize
-    return {"operation": f"reduce {layout.shape} over {operation.axes}", "nbytes_broadcast": nbytes if reduced else 0}
+    reduced = any(layout.dims[d].n_procs > 1 for d in recipe.axes)
+    nbytes = math.prod(recipe.target.layout.local_shape(rank)) * recipe.dtypes[0].itemsize
+    return {"operation": f"reduce {layout.shape} over {recipe.axes}", "nbytes_broadcast": nbytes if reduced else 0}
 
 
-def _plan_reshape(operation: Reshape, rank: int) -> dict[str, Any]:
-    target, source = operation.target.base, operation.source.base
-    plan = plan_reshape(target.layout, source.layout, rank)
-    moved = _moved([(plan, source.dtype.itemsize)])
-    return {"operation": f"reshape {source.layout.shape} to {target.layout.shape}", **moved,
+def _plan_reshape(recipe: Reshape, rank: int) -> dict[str, Any]:
+    plan = plan_reshape(recipe.target, recipe.source, rank)
+    moved = _moved([(plan, recipe.dtype.itemsize)])
+    return {"operation": f"reshape {recipe.source.shape} to {recipe.target.shape}", **moved,
             "nbytes_temporary": moved["nbytes_received"]}
 
 
 _PLANNERS: dict[type, Callable[[Any, int], dict[str, Any]]] = {
-    Assign: _plan_assign, Elementwise: _plan_elementwise, Reduce: _plan_reduce, Reshape: _plan_reshape}
+    Assign: _plan_assign, Statement: _plan_elementwise, Reduce: _plan_reduce, Reshape: _plan_reshape}
 
 
 def _moved(transfers: Sequence[tuple[TransferPlan, int]]) -> dict[str, int]:

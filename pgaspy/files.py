@@ -31,6 +31,7 @@ from pgaspy.defaults import layout_for
 from pgaspy.layout import Layout
 from pgaspy.plan import strides_from_shape
 from pgaspy.procgrid import world
+from pgaspy.runtime import sync
 from pgaspy.segments import LENGTH, OTHER_START, OTHER_STEP, OWN_START, Indices, global_runs
 from pgaspy.ufuncs import check_dtype
 from pgaspy.view import whole
@@ -70,6 +71,7 @@ def load(file: str | os.PathLike[str], *, layout: AnyLayout = None, onenode: int
     The file may be in either order of elements and of bytes; the array is in C order and in this machine's byte
     order. Bytes after the last element are ignored, as NumPy does.
     """
+    sync()
     path = os.fsdecode(file)
     header = _on_first_rank(lambda: _read_header(path))
     base = Base(layout_for(header.shape, layout, onenode), header.dtype.newbyteorder("="))
@@ -104,6 +106,7 @@ def save(file: str | os.PathLike[str], array: Any) -> None:
     array = asarray(array)
     if array._view.own_layout is None:
         array = array.copy()
+    sync()
     new = _on_first_rank(lambda: _create(path, array.shape, array.dtype, array.nbytes))
     part = _Part(array.layout, array.local(), is_writer=_is_writer(array.layout))
     try:

@@ -15,10 +15,10 @@ from pgaspy.alignment import result_layout
 from pgaspy.base import Base
 from pgaspy.defaults import default_for, layout_for
 from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_dim
-from pgaspy.operations import Access, Assign
+from pgaspy.operations import Access
 from pgaspy.procgrid import world
-from pgaspy.runtime import record, sync
-from pgaspy.ufuncs import check_writable, elementwise_copy, record_into
+from pgaspy.runtime import finish
+from pgaspy.ufuncs import check_writable, elementwise_copy, record_assignment, record_into
 from pgaspy.view import View, whole
 
 __all__ = ["aligned", "assign", "copied", "gathered", "item", "redistributed", "replicate"]
@@ -45,7 +45,7 @@ def assign(base: Base, view: View, value: Any) -> None:
     if source.stretched_dims:
         record_into(None, [value._base], [(source, value._base.dtype)], base, view)
     else:
-        record(Assign(Access(base, view), Access(value._base, source)))
+        record_assignment(Access(base, view), Access(value._base, source))
 
 
 def _drop_leading_ones(view: View, ndim: int) -> View:
@@ -77,7 +77,7 @@ def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype
         if view.stretched_dims:
             record_into(None, [base], [(view, base.dtype)], *target)
         else:
-            record(Assign(target, Access(base, view)))
+            record_assignment(target, Access(base, view))
     return target
 
 
@@ -94,7 +94,7 @@ def gathered(base: Base, view: View, root: int | None) -> NDArray[Any] | None:
     target = copied(base, view, replicated(view.shape, size) if root is None else one_process(view.shape, size, root))
     if root is not None and world().rank != root:
         return None
-    sync()
+    finish(target.base)
     return target.base.local
 
 
@@ -106,7 +106,7 @@ def item(base: Base, view: View) -> Any:
         view = view.index((0,) * view.ndim)
     if not view.layout.is_replicated:
         base, view = copied(base, view, replicated((), world().size))
-    sync()
+    finish(base)
     local = base.local
     return local.item() if not local.ndim else local[view.origin].item()
 

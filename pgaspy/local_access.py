@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.base import Base
+from pgaspy.base import Base, local_view
 from pgaspy.pieces import local_indices
 from pgaspy.plan import fixed_offset, strides_from_shape
 from pgaspy.procgrid import world
-from pgaspy.runtime import local_view, sync
+from pgaspy.runtime import finish
 from pgaspy.segments import part_segments
 from pgaspy.view import View
 
@@ -22,7 +22,8 @@ __all__ = ["blocks", "global_indices", "local"]
 
 def local(base: Base, view: View) -> NDArray[Any]:
     """See `GlobalArray.local`."""
-    sync()
+    finish(base)
+    base.lend()
     array = local_view(base, view)
     array.flags.writeable = not _is_replicated(view)
     return array
@@ -39,7 +40,8 @@ def blocks(base: Base, view: View, ranges: Sequence[tuple[int, int]] | None, ind
     """See `GlobalArray.blocks`."""
     if ranges is not None and len(ranges) != view.ndim:
         raise ValueError(f"ranges has {len(ranges)} pairs, the array has {view.ndim} dimensions")
-    sync()
+    finish(base)
+    base.lend()
     layout, rank = view.layout, world().rank
     coords = layout.coords_from_rank(rank)
     if not view.holds(coords) or (view.size and view.stretched_dims):

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import get_blas_funcs
 
 from pgaspy.base import Base
+from pgaspy.blas import add_product
 from pgaspy.defaults import default_for
 from pgaspy.global_assign import copied
 from pgaspy.layout import BlockDim, Layout, replicated, whole_dim, without_dims
-from pgaspy.operations import Access, LocalCall, Reduce
+from pgaspy.operations import Access, reduce, task
 from pgaspy.procgrid import world
 from pgaspy.runtime import record
 from pgaspy.ufuncs import check_dtype, elementwise_copy
@@ -61,14 +61,19 @@ def _summa(a: Access, b: Access, dtype: np.dtype[Any]) -> Access:
     layout = product_layout(a.view, b.view)
     c = Access(Base(layout, dtype), whole(layout))
     elementwise_copy(*c, 0)
-    add_product = _local_product(dtype)
     n = b.view.shape[0]
     for k in range(0, n, PANEL_WIDTH):
         panel = slice(k, min(k + PANEL_WIDTH, n))
         a1 = copied(a.base, a.view.index((slice(None), panel)), _panel_layout(layout, 0, panel), dtype)
         b1 = copied(b.base, b.view.index(panel), _panel_layout(layout, 1, panel), dtype)
-        record(LocalCall(add_product, c, (a1, b1)))
+        record(task((c.view,), (c.view, a1.view, b1.view)), (c.base, c.base, a1.base, b1.base), (_add_product,))
     return c
+
+
+def _add_product(views: Sequence[NDArray[Any]]) -> None:
+    c, _, a, b = views
+    if c.size:
+        add_product(c, a, b)
 
 
 def product_layout(a: View, b: View) -> Layout:
@@ -88,21 +93,6 @@ def _panel_layout(layout: Layout, dim: int, panel: slice) -> Layout:
     return Layout(layout.grid, [layout.dims[0], width] if dim == 0 else [width, layout.dims[1]], layout.pins)
 
 
-def _local_product(dtype: np.dtype[Any]) -> Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]:
-    """`c += a @ b` on local arrays, in place, by BLAS where it has the dtype."""
-    if dtype.char not in "fdFD":
-        def add_by_numpy(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> None:
-            c += a @ b
-        return add_by_numpy
-    gemm = get_blas_funcs("gemm", dtype=dtype)
-
-    def add_by_blas(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> None:
-        # BLAS is column-major: C^T += B^T A^T needs no copy of these row-major arrays
-        if c.size:
-            gemm(1, b.T, a.T, beta=1, c=c.T, overwrite_c=True)
-    return add_by_blas
-
-
 def _matrix_vector(a: Access, x: Access, dtype: np.dtype[Any]) -> Access:
     """`A @ x` where A lies: x is aligned with A's columns, and the partial products are summed along the rows."""
     if a.view.own_layout is None:
@@ -113,7 +103,8 @@ def _matrix_vector(a: Access, x: Access, dtype: np.dtype[Any]) -> Access:
     x = copied(x.base, x.view, Layout(layout.grid, [layout.dims[last]], layout.pins))
     target_layout = without_dims(layout, (last,))
     target = Access(Base(target_layout, dtype), whole(target_layout))
-    record(Reduce(target, a, (last,), _Product(dtype), (x,)))
+    record(reduce(target.view, a.view, (last,), _Product(dtype), (dtype, a.base.dtype), (x.view,)),
+           (target.base, a.base, x.base))
     if last == 0 and not target_layout.is_replicated:
         return copied(*target, replicated((), world().size))
     return target
@@ -124,6 +115,13 @@ class _Product:
     """The reduction of a matrix (or vector) with a vector along the last dimension."""
 
     dtype: np.dtype[Any]
+
+    @property
+    def partial_dtype(self) -> np.dtype[Any]:
+        return self.dtype
+
+    def kernel(self, char: str) -> None:
+        return None
 
     def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Callable[[int], NDArray[np.int64]],
                 operands: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -1,11 +1,14 @@
-"""Operations: frozen records of work, with what they read and write.
+"""Operations: recorded work, with what it reads and writes.
 
-Creation, ufuncs, reductions and assignments turn a call into one or more of these and hand them to the runtime. A
-record holds metadata, bases and scalars, and decides nothing: the plan follows from its views and the rank.
+Creation, ufuncs, reductions, assignments and scheduled tasks turn a call into one or more of these and hand them to the
+runtime. What is fixed about an operation but for the arrays is its **recipe**: it is made once for a call and found
+again, so that the same call, made again, is the same recipe object. An operation is a recipe and the bases that it is
+applied to; it decides nothing: the plan follows from the recipe's views and the rank.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -15,10 +18,14 @@ from numpy.typing import NDArray
 
 from pgaspy.base import Base
 from pgaspy.functions import AnyFunction
-from pgaspy.view import View
+from pgaspy.layout import Layout
+from pgaspy.view import View, whole
 
-__all__ = ["Access", "Assign", "Elementwise", "Generate", "LocalCall", "Operand", "Operation", "Reduce", "Reduction",
-           "Reshape", "Statement"]
+__all__ = ["Access", "Assign", "Generate", "Operation", "Recipe", "Reduce", "Reduction", "Reshape", "Statement", "Task",
+           "assign", "generate", "reduce", "reshape", "task"]
+
+MAX_RECIPES = 8192
+"""Of each kind; the least recently used are made again when they come back."""
 
 
 class Access(NamedTuple):
@@ -28,49 +35,51 @@ class Access(NamedTuple):
     view: View
 
 
-Operand = Access | NDArray[Any]
-"""What an elementwise operation reads: a view, broadcast to the output's shape, or a 0-d NumPy array (a scalar)."""
+class Operation(NamedTuple):
+    """A recipe and what it is applied to.
+
+    Attributes
+    ----------
+    bases
+        As many as the recipe has views, in the same order: what it writes first.
+    values
+        What else it takes: the scalars of a statement, the function of a generation or a task.
+    number
+        Of a collective operation: the same on every process, and far enough from the next one's for all its messages.
+    """
+
+    recipe: Recipe
+    bases: tuple[Base, ...]
+    values: tuple[Any, ...]
+    number: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Move:
-    """What moves the elements of a source to a target."""
+class _Recipe:
+    """What all recipes have: `views`, of which the first `n_outputs` are written and the others are read."""
 
-    target: Access
-    source: Access
+    views: tuple[View, ...]
+    n_outputs: int = 1
+    is_collective = True
+    name = ""
 
     @property
-    def reads(self) -> tuple[Access, ...]:
-        return (self.source,)
-
-    @property
-    def writes(self) -> tuple[Access, ...]:
-        return (self.target,)
+    def outputs(self) -> tuple[View, ...]:
+        """What it writes."""
+        return self.views[: self.n_outputs]
 
 
-class Assign(_Move):
-    """`target[...] = source`, element by element, with casting; the views have one shape and may overlap."""
+@dataclass(eq=False)
+class Statement(_Recipe):
+    """An elementwise operation: `outputs = function(*operands)`; the owner of the output computes.
 
-    __slots__ = ()
-
-
-class Reshape(_Move):
-    """The elements of a whole base, in row-major order, as those of another whole base of the same size."""
-
-    __slots__ = ()
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Statement:
-    """What is fixed about an elementwise operation but for the bases: made once for a call, and found again.
-
-    `function` is a NumPy ufunc (or one that behaves so), None for a copy; the views are broadcast to one shape, None
-    for a scalar; `loop_dtypes` are the dtypes the function computes with, inputs first; `has_mask` says that the last
-    operand is a mask, where the function is to be computed.
+    `function` is a NumPy ufunc (or one that behaves so), None for a copy; the operands' views are broadcast to the
+    outputs' shape, None for a scalar; `loop_dtypes` are the dtypes the function computes with, inputs first; `copied`
+    says of each operand that is an array whether it has to be assembled first, as the output overlaps it; `has_mask`
+    that the last operand is a mask, where the function is to be computed.
     """
 
     function: AnyFunction | None
-    outputs: tuple[View, ...]
+    written: tuple[View, ...]
     operands: tuple[View | None, ...]
     dtypes: tuple[np.dtype[Any] | None, ...]
     loop_dtypes: tuple[np.dtype[Any], ...]
@@ -78,33 +87,66 @@ class Statement:
     copied: tuple[bool, ...]
     has_mask: bool = False
 
+    def __post_init__(self) -> None:
+        self.n_outputs = len(self.written)
+        self.views = (*self.written, *(view for view in self.operands if view is not None))
+        self.name = "copy" if self.function is None else self.function.__name__
+
     @property
     def signature(self) -> tuple[type[np.dtype[Any]], ...]:
         """The classes of the loop's dtypes without the mask's, as a ufunc takes them."""
         n_inputs = len(self.operands) - self.has_mask
         return tuple(type(d) for d in (*self.loop_dtypes[:n_inputs], *self.loop_dtypes[len(self.operands):]))
 
+    def operand_dtype(self, n: int) -> np.dtype[Any]:
+        """The dtype of operand n: its own, or for a scalar the one that the loop takes."""
+        dtype = self.dtypes[n]
+        return dtype if dtype is not None else self.loop_dtypes[n]
 
-@dataclass(frozen=True, slots=True)
-class Elementwise:
-    """`outputs = function(*operands)`; the owner of the output computes."""
 
-    statement: Statement
-    outputs: tuple[Base, ...]
-    operands: tuple[Base | NDArray[Any], ...]
+@dataclass(eq=False)
+class Assign(_Recipe):
+    """`target[...] = source`, element by element, with casting; the views have one shape.
 
-    @property
-    def reads(self) -> tuple[Access, ...]:
-        return tuple(Access(base, view) for base, view in zip(self.operands, self.statement.operands, strict=True)
-                     if isinstance(base, Base) and view is not None)
+    `overlaps` says that they are sections of one base that may share elements.
+    """
 
-    @property
-    def writes(self) -> tuple[Access, ...]:
-        return tuple(Access(base, view) for base, view in zip(self.outputs, self.statement.outputs, strict=True))
+    target: View
+    source: View
+    dtype: np.dtype[Any]
+    source_dtype: np.dtype[Any]
+    overlaps: bool
+    name = "assign"
+
+    def __post_init__(self) -> None:
+        self.views = self.target, self.source
+
+
+assign = functools.lru_cache(maxsize=MAX_RECIPES)(Assign)
+
+
+@dataclass(eq=False)
+class Reshape(_Recipe):
+    """The elements of a whole base, in row-major order, as those of another whole base of the same size."""
+
+    target: Layout
+    source: Layout
+    dtype: np.dtype[Any]
+    name = "reshape"
+
+    def __post_init__(self) -> None:
+        self.views = whole(self.target), whole(self.source)
+
+
+reshape = functools.lru_cache(maxsize=MAX_RECIPES)(Reshape)
 
 
 class Reduction(Protocol):
-    """How values are reduced: locally, then between processes."""
+    """How values are reduced: locally, then between processes. Hashable; equal ones are the same."""
+
+    @property
+    def partial_dtype(self) -> np.dtype[Any]:
+        """The dtype of partial results."""
 
     def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Callable[[int], NDArray[np.int64]],
                 operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -119,57 +161,64 @@ class Reduction(Protocol):
     def result(self, combined: NDArray[Any]) -> NDArray[Any]:
         """The final values."""
 
+    def kernel(self, char: str) -> tuple[str, str] | None:
+        """Name and types of the C kernel that reduces elements of a dtype.char so, where there is one."""
 
-@dataclass(frozen=True, slots=True)
-class Reduce:
-    """`source` reduced over `axes`: the local part by its owner, then the partial results over the processes.
+
+@dataclass(eq=False)
+class Reduce(_Recipe):
+    """A view reduced over `axes`: the local part by its owner, then the partial results over the processes.
 
     The source has a layout of its own; the target's is the same without the reduced dimensions, replicated along
     their axes of the grid. Each of the `operands` lies as one dimension of the source does.
     """
 
-    target: Access
-    source: Access
+    target: View
+    source: View
     axes: tuple[int, ...]
     reduction: Reduction
-    operands: tuple[Access, ...] = ()
+    dtypes: tuple[np.dtype[Any], ...]
+    operands: tuple[View, ...] = ()
+    name = "reduce"
 
-    @property
-    def reads(self) -> tuple[Access, ...]:
-        return (self.source, *self.operands)
-
-    @property
-    def writes(self) -> tuple[Access, ...]:
-        return (self.target,)
+    def __post_init__(self) -> None:
+        self.views = (self.target, self.source, *self.operands)
 
 
-@dataclass(frozen=True, slots=True)
-class Generate:
-    """The target's elements as a function of their global indices alone: `fill` writes the local part of the base."""
-
-    target: Access
-    fill: Callable[[Base], None]
-
-    @property
-    def reads(self) -> tuple[Access, ...]:
-        return ()
-
-    @property
-    def writes(self) -> tuple[Access, ...]:
-        return (self.target,)
+reduce = functools.lru_cache(maxsize=MAX_RECIPES)(Reduce)
 
 
-@dataclass(frozen=True, slots=True)
-class LocalCall:
-    """`function` called on the local views of `update`, which it changes, and of `reads`; no communication."""
+@dataclass(eq=False)
+class Generate(_Recipe):
+    """The elements of a whole base as a function of their global indices alone; its value writes the local part."""
 
-    function: Callable[..., None]
-    update: Access
-    reads: tuple[Access, ...]
+    layout: Layout
+    name = "generate"
 
-    @property
-    def writes(self) -> tuple[Access, ...]:
-        return (self.update,)
+    def __post_init__(self) -> None:
+        self.views = (whole(self.layout),)
 
 
-Operation = Assign | Elementwise | Generate | LocalCall | Reduce | Reshape
+generate = functools.lru_cache(maxsize=MAX_RECIPES)(Generate)
+
+
+@dataclass(eq=False)
+class Task(_Recipe):
+    """A function called on the local views of arrays; no communication.
+
+    `writes` are the views whose local parts it changes, `reads` those it reads (what it updates is among both).
+    """
+
+    writes: tuple[View, ...]
+    reads: tuple[View, ...]
+    is_collective = False
+    name = "task"
+
+    def __post_init__(self) -> None:
+        self.n_outputs = len(self.writes)
+        self.views = (*self.writes, *self.reads)
+
+
+task = functools.lru_cache(maxsize=MAX_RECIPES)(Task)
+
+Recipe = Statement | Assign | Reshape | Reduce | Generate | Task

@@ -21,13 +21,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pgaspy.boxes import Box, section_box
 from pgaspy.layout import Dim, Layout, whole_dim, without_dims
 from pgaspy.plan import TransferPlan, fixed_offset, plan_transfer, strides_from_shape
 from pgaspy.segments import Segments, local_slice, segments
 from pgaspy.view import Section, View, whole
 
 __all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "PiecePlan", "Source", "local_indices",
-           "local_view_shape", "plan_pieces", "storage_geometry"]
+           "local_view_shape", "plan_boxes", "plan_operand", "plan_pieces", "storage_geometry"]
 
 LOCAL, TEMPORARY, BUFFER = -1, -2, 0
 """Where an operand of a piece lies: in its own storage, in an assembled temporary, or (>= 0) in the receive buffer
@@ -41,31 +42,46 @@ MAX_CUTS = 4096
 
 
 class Source(NamedTuple):
-    """Where one operand of a piece begins: in which memory, at which element, with which strides (in elements)."""
+    """Where an operand of a piece begins: in which memory, at which element, with which strides (in elements).
+
+    `box` is what it touches of the local array, where it lies there.
+    """
 
     where: int
     offset: int
     strides: tuple[int, ...]
+    box: Box = None
 
 
 class Piece(NamedTuple):
-    """A box of the local part of the output: the output's own place first, then each operand's."""
+    """A box of the local part of the outputs: the outputs' own places first, then each operand's.
+
+    `start` is the local index at which it begins.
+    """
 
     shape: tuple[int, ...]
     sources: tuple[Source, ...]
+    start: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OperandPlan:
     """How one operand gets here: the transfer to `target`, and the shape of a temporary, where one is assembled.
 
-    Both views are without the operand's stretched dimensions, along whose axes the target is replicated.
+    Both views are without the operand's stretched dimensions, along whose axes the target is replicated. `cuts` say
+    where the operand cuts the output's local part, per dimension.
     """
 
     target: View
     view: View
     transfer: TransferPlan
     temporary: tuple[int, ...] | None
+    cuts: tuple[_Cuts, ...]
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the operand lies here, and is used where it lies, as one segment."""
+        return self.transfer.is_local and self.temporary is None and all(len(c.start) <= 1 for c in self.cuts)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -76,34 +92,49 @@ class PiecePlan:
     pieces: tuple[Piece, ...]
 
 
-@functools.lru_cache(maxsize=8192)
 def plan_pieces(out: View, operands: tuple[View, ...], copied: tuple[bool, ...], rank: int) -> PiecePlan:
     """The share of `rank` in an elementwise operation that writes `out`.
 
     `out` has a layout of its own; every operand has its shape. `copied` names the operands that have to be assembled
     because the output overlaps them.
     """
+    plans = tuple(plan_operand(out, view, copy, rank) for view, copy in zip(operands, copied, strict=True))
+    return PiecePlan(plans, plan_boxes((out,), operands, plans, (), rank))
+
+
+@functools.lru_cache(maxsize=16384)
+def plan_operand(out: View, view: View, copied: bool, rank: int) -> OperandPlan:
+    """How `rank` gets what it needs of an operand to compute its part of `out`."""
     layout = out.own_layout
     assert layout is not None
-    local_shape = layout.local_shape(rank)
-    size = math.prod(local_shape) if layout.holds(layout.coords_from_rank(rank)) else 0
-    limit = PIECES_AT_LEAST + size // ELEMENTS_PER_PIECE
-    plans = []
-    cut_dims: list[list[_Cuts]] = []
-    for view, copy in zip(operands, copied, strict=True):
-        target = whole(without_dims(layout, view.stretched_dims))
-        source = view.unstretched if view.stretched_dims else view
-        transfer = plan_transfer(target, source, rank)
-        cuts = None
-        if size and not copy and not transfer.broadcasts:
-            cuts = _operand_cuts(layout, view, rank, limit)
-        shape = target.layout.local_shape(rank)
-        plans.append(OperandPlan(target, source, transfer, shape if size and cuts is None else None))
-        if size:
-            cut_dims.append(cuts if cuts is not None else _temporary_cuts(layout, view))
-    if not size:
-        return PiecePlan(tuple(plans), ())
-    return PiecePlan(tuple(plans), tuple(_pieces(out, operands, plans, cut_dims, rank)))
+    size = _local_size(layout, rank)
+    target = whole(without_dims(layout, view.stretched_dims))
+    source = view.unstretched if view.stretched_dims else view
+    transfer = plan_transfer(target, source, rank)
+    cuts = None
+    if size and not copied and not transfer.broadcasts:
+        cuts = _operand_cuts(layout, view, rank, PIECES_AT_LEAST + size // ELEMENTS_PER_PIECE)
+    temporary = target.layout.local_shape(rank) if size and cuts is None else None
+    if size and cuts is None:
+        cuts = _temporary_cuts(layout, view)
+    return OperandPlan(target, source, transfer, temporary, tuple(cuts or ()))
+
+
+def plan_boxes(outs: Sequence[View], operands: Sequence[View], plans: Sequence[OperandPlan],
+               cuts: Sequence[Sequence[int]], rank: int) -> tuple[Piece, ...]:
+    """The pieces of the local part of `rank`, which all the outputs have in common.
+
+    `cuts` are, per dimension, further local indices to cut at.
+    """
+    layout = outs[0].own_layout
+    assert layout is not None
+    if not _local_size(layout, rank):
+        return ()
+    return tuple(_pieces(outs, operands, plans, cuts, rank))
+
+
+def _local_size(layout: Layout, rank: int) -> int:
+    return math.prod(layout.local_shape(rank)) if layout.holds(layout.coords_from_rank(rank)) else 0
 
 
 class _Cuts(NamedTuple):
@@ -168,39 +199,62 @@ def _places(start: list[int], coords: list[int], extent: int) -> list[int]:
     return places
 
 
-def _pieces(out: View, operands: Sequence[View], plans: Sequence[OperandPlan], cut_dims: Sequence[Sequence[_Cuts]],
-            rank: int) -> Iterator[Piece]:
+def _pieces(outs: Sequence[View], operands: Sequence[View], plans: Sequence[OperandPlan],
+            cuts: Sequence[Sequence[int]], rank: int) -> Iterator[Piece]:
     """The product over the dimensions of the boxes between all operands' cuts."""
-    layout = out.own_layout
+    layout = outs[0].own_layout
     assert layout is not None
-    out_offset, out_strides = storage_geometry(out, rank)
+    written = [_OutputPlaces(out, rank) for out in outs]
     places = [_OperandPlaces(plan, view, rank) for plan, view in zip(plans, operands, strict=True)]
-    intervals = [_refined([cuts[d] for cuts in cut_dims], extent)
+    intervals = [_refined([plan.cuts[d] for plan in plans], cuts[d] if cuts else (), extent)
                  for d, extent in enumerate(layout.local_shape(rank))]
     for box in itertools.product(*intervals):
-        shape = tuple(stop - start for start, stop, _ in box)
-        offset = out_offset + sum(start * stride for (start, _, _), stride in zip(box, out_strides, strict=True))
-        sources = [Source(LOCAL, offset, out_strides)]
-        for n, place in enumerate(places):
-            sources.append(place.source([at[n] for _, _, at in box]))
-        yield Piece(shape, tuple(sources))
+        start = tuple(first for first, _, _ in box)
+        shape = tuple(stop - first for first, stop, _ in box)
+        sources = [out.source(start, shape) for out in written]
+        sources += [place.source([at[n] for _, _, at in box], shape) for n, place in enumerate(places)]
+        yield Piece(shape, tuple(sources), start)
 
 
-def _refined(cuts: Sequence[_Cuts], extent: int) -> list[tuple[int, int, list[tuple[int, int, int, int]]]]:
+def _refined(cuts: Sequence[_Cuts], more: Sequence[int],
+             extent: int) -> list[tuple[int, int, list[tuple[int, int, int, int]]]]:
     """The intervals between the cuts of all operands, and per operand (coord, other, place, step) at their start."""
-    starts = sorted({s for c in cuts for s in c.start} | {0})
+    starts = sorted({s for c in cuts for s in c.start} | {0, *more})
     intervals = []
     at = [0] * len(cuts)
     for start, stop in zip(starts, [*starts[1:], extent], strict=True):
         where = []
         for n, c in enumerate(cuts):
-            if at[n] + 1 < len(c.start) and c.start[at[n] + 1] <= start:
+            while at[n] + 1 < len(c.start) and c.start[at[n] + 1] <= start:
                 at[n] += 1
             k = at[n]
             ahead = start - c.start[k]
             where.append((c.coord[k], c.other[k] + c.step * ahead, c.place[k] + (ahead if c.step else 0), c.step))
         intervals.append((start, stop, where))
     return intervals
+
+
+class _OutputPlaces:
+    """Finds the place of an output's piece in its storage."""
+
+    def __init__(self, view: View, rank: int) -> None:
+        self.view = view
+        self.storage = view.layout.local_shape(rank)
+        self.offset, self.strides = storage_geometry(view, rank)
+        coords = view.layout.coords_from_rank(rank)
+        self.slices = [_STRETCHED_SLICE if p is None else local_slice(section, view.layout.dim_coord(p, coords))
+                       for section, p in zip(view.sections, view.base_dims, strict=True)]
+
+    def source(self, start: Sequence[int], shape: Sequence[int]) -> Source:
+        offset = self.offset + sum(i * stride for i, stride in zip(start, self.strides, strict=True))
+        ranges = []
+        for local, i, n in zip(self.slices, start, shape, strict=True):
+            assert local is not None  # as the view has a geometry
+            ranges.append((local.start + i * local.step, local.step, n))
+        return Source(LOCAL, offset, self.strides, section_box(self.view, ranges, self.storage))
+
+
+_STRETCHED_SLICE = slice(0, 1, 0)
 
 
 class _OperandPlaces:
@@ -212,12 +266,13 @@ class _OperandPlaces:
         self.rank = rank
         layout = view.layout
         self.layout = layout
-        self.storage_strides = strides_from_shape(layout.local_shape(rank))
+        self.storage = layout.local_shape(rank)
+        self.storage_strides = strides_from_shape(self.storage)
         self.fixed = fixed_offset(view, self.storage_strides)
         self.chosen = layout.coords_from_rank(rank)
         self.message_from_peer = {m.peer: k for k, m in enumerate(plan.transfer.receives)}
 
-    def source(self, at: Sequence[tuple[int, int, int, int]]) -> Source:
+    def source(self, at: Sequence[tuple[int, int, int, int]], shape: Sequence[int]) -> Source:
         if self.plan.temporary is not None:
             strides = iter(strides_from_shape(self.plan.temporary))
             dims = [0 if d in self.view.stretched_dims else next(strides) for d in range(len(at))]
@@ -226,7 +281,8 @@ class _OperandPlaces:
         if peer == self.rank:
             base = [0 if p is None else self.storage_strides[p] for p in self.view.base_dims]
             offset = self.fixed + sum(n[1] * s for n, s in zip(at, base, strict=True))
-            return Source(LOCAL, offset, tuple(n[3] * s for n, s in zip(at, base, strict=True)))
+            box = section_box(self.view, [(n[1], n[3], m) for n, m in zip(at, shape, strict=True)], self.storage)
+            return Source(LOCAL, offset, tuple(n[3] * s for n, s in zip(at, base, strict=True)), box)
         number = self.message_from_peer[peer]
         message = strides_from_shape(self.plan.transfer.receives[number].shape)
         strides = iter(message)

@@ -1,16 +1,14 @@
-"""The job's processes, and their arrangement in grids: ranks, coordinates, row and column communicators."""
+"""The job's processes, and their arrangement in grids: ranks and coordinates."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import itertools
 import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pgaspy import endings, threads
-from pgaspy.layout import coords_from_rank, rank_from_coords
+from pgaspy.layout import coords_from_rank
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -32,23 +30,28 @@ class World:
         None in a simulated job.
     user_comm
         The communicator that the user gave, or all processes.
+    n_streams
+        The number of the next collective operation; each takes as many numbers as it may need tags.
+    n_tags
+        How many tags MPI has.
     """
 
     def __init__(self, rank: int, size: int, comm: MPI.Intracomm | None = None,
-                 user_comm: MPI.Intracomm | None = None) -> None:
+                 user_comm: MPI.Intracomm | None = None, n_tags: int = 1 << 15) -> None:
         self.rank = rank
         self.size = size
         self.comm = comm
         self.user_comm = user_comm
-        self.n_operations = 0
+        self.n_streams = 0
+        self.n_tags = n_tags
         self._grids: dict[tuple[int, ...], ProcGrid] = {}
 
     def grid(self, shape: Sequence[int]) -> ProcGrid:
-        """The process grid of a shape; there is one, so that its communicators are made once."""
+        """The process grid of a shape; there is one of each."""
         shape = tuple(shape)
         found = self._grids.get(shape)
         if found is None:
-            found = self._grids[shape] = ProcGrid(self, shape)
+            found = self._grids[shape] = ProcGrid(shape, self.rank)
         return found
 
     @property
@@ -57,11 +60,6 @@ class World:
         if self.comm is None:
             raise RuntimeError("this job is simulated: it plans operations, but cannot communicate")
         return self.comm
-
-    @property
-    def tag(self) -> int:
-        """The tag of the current operation's messages: every process executes the same operations in the same order."""
-        return self.n_operations % 32768  # MPI guarantees tags up to 32767
 
 
 class ProcGrid:
@@ -75,27 +73,9 @@ class ProcGrid:
         The place of this process.
     """
 
-    def __init__(self, world: World, shape: tuple[int, ...]) -> None:
+    def __init__(self, shape: tuple[int, ...], rank: int) -> None:
         self.shape = shape
-        self.coords = coords_from_rank(shape, world.rank)
-        self._world = world
-
-    @functools.cache  # noqa: B019  (a grid lives as long as its world)
-    def comm(self, axes: tuple[int, ...]) -> MPI.Intracomm:
-        """The communicator of the processes along `axes` through this place, in row-major order.
-
-        Made when it is first asked for, which is collective over these processes alone: an array may lie on one row
-        of the grid only.
-        """
-        everybody = self._world.communicator
-        if len(axes) == len(self.shape):
-            return everybody
-        along = [range(n) if axis in axes else (coord,)
-                 for axis, (n, coord) in enumerate(zip(self.shape, self.coords, strict=True))]
-        group = everybody.group.Incl([rank_from_coords(self.shape, place) for place in itertools.product(*along)])
-        comm = everybody.Create_group(group)
-        group.Free()
-        return comm
+        self.coords = coords_from_rank(shape, rank)
 
     def __repr__(self) -> str:
         return f"ProcGrid(shape={self.shape}, coords={self.coords})"
@@ -131,7 +111,7 @@ def _start(comm: MPI.Intracomm | None) -> World:
         comm = MPI.COMM_WORLD
         _check_launcher(comm.size)
     own = comm.Dup()
-    _world = World(own.rank, own.size, own, comm)
+    _world = World(own.rank, own.size, own, comm, MPI.COMM_WORLD.Get_attr(MPI.TAG_UB) + 1)
     threads.share_cores(own)
     if own.size > 1:
         endings.abort_job_on_failure(own)

@@ -17,10 +17,10 @@ from pgaspy import kernels
 from pgaspy.array import GlobalArray
 from pgaspy.base import Base
 from pgaspy.creation import AnyLayout, Shape, empty
-from pgaspy.operations import Access, Generate
+from pgaspy.operations import generate
 from pgaspy.plan import strides_from_shape
 from pgaspy.procgrid import world
-from pgaspy.runtime import record
+from pgaspy.runtime import record, sync
 from pgaspy.segments import global_runs
 
 __all__ = ["Generator", "default_rng"]
@@ -35,8 +35,10 @@ def default_rng(seed: int | Sequence[int] | np.random.SeedSequence | None = None
         As for NumPy's `default_rng`; the operating system's entropy, the same for all processes, if None.
     """
     if seed is None:
-        entropy = np.random.SeedSequence().entropy if world().rank == 0 else None
-        seed = world().communicator.bcast(entropy) if world().size > 1 else entropy
+        seed = np.random.SeedSequence().entropy
+        if world().size > 1:
+            sync()
+            seed = world().communicator.bcast(seed)
     sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     return Generator(int(sequence.generate_state(1, np.uint64)[0]))
 
@@ -103,7 +105,7 @@ class Generator:
         def fill(base: Base) -> None:
             _fill(base, kind, self._key, stream, low, high)
 
-        record(Generate(Access(array._base, array._view), fill))
+        record(generate(array._view.layout), (array._base,), (fill,))
         return array
 
 

@@ -24,7 +24,7 @@ from pgaspy.base import Base
 from pgaspy.functions import REAL
 from pgaspy.global_assign import copied
 from pgaspy.layout import replicated, without_dims
-from pgaspy.operations import Access, Reduce, Reduction
+from pgaspy.operations import Access, Reduction, reduce
 from pgaspy.procgrid import world
 from pgaspy.runtime import record
 from pgaspy.view import View, whole
@@ -180,7 +180,7 @@ def _reduced(base: Base, view: View, axes: tuple[int, ...], reduction: Reduction
     assert layout is not None
     target_layout = without_dims(layout, axes)
     target = Access(Base(target_layout, dtype), whole(target_layout))
-    record(Reduce(target, Access(base, view), axes, reduction))
+    record(reduce(target.view, view, axes, reduction, (dtype, base.dtype)), (target.base, base))
     if not target_layout.dims and not target_layout.is_replicated:
         return copied(*target, replicated((), world().size))
     return target
@@ -195,7 +195,7 @@ def _shaped(result: Access, ndim: int, axes: tuple[int, ...], keepdims: bool) ->
 def _identity(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
     """What a process without elements contributes; None if there is no such value."""
     if ufunc.identity is not None:
-        return np.array(ufunc.identity).astype(dtype)  # -1, all bits set, has to become an unsigned integer, too
+        return np.array(ufunc.identity).astype(dtype)[()]  # -1, all bits set, has to become an unsigned integer, too
     lowest = ufunc in (np.maximum, np.fmax)
     if ufunc in (np.fmax, np.fmin) and dtype.kind in "fc":
         return np.nan
@@ -219,6 +219,14 @@ class _UfuncReduction:
     ufunc: np.ufunc
     dtype: np.dtype[Any]
     identity: Any
+
+    @property
+    def partial_dtype(self) -> np.dtype[Any]:
+        return self.dtype
+
+    def kernel(self, char: str) -> tuple[str, str] | None:
+        kernel = self.ufunc.__name__, f"{char}->{self.dtype.char}"
+        return None if kernels.reduce_lookup(*kernel) is None else kernel
 
     def partial(self, local: NDArray[Any], axes: tuple[int, ...],
                 indices: Callable[[int], NDArray[np.int64]], operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -266,11 +274,18 @@ class _ArgReduction:
     extents: tuple[int, ...]
     dtype: np.dtype[Any]
 
+    @property
+    def partial_dtype(self) -> np.dtype[Any]:
+        return np.dtype([("value", self.dtype), ("index", np.int64)])
+
+    def kernel(self, char: str) -> None:
+        return None
+
     def partial(self, local: NDArray[Any], axes: tuple[int, ...],
                 indices: Callable[[int], NDArray[np.int64]], operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
         kept = [d for d in range(local.ndim) if d not in axes]
         shape = tuple(local.shape[d] for d in kept)
-        pairs = np.zeros(shape, [("value", self.dtype), ("index", np.int64)])
+        pairs = np.zeros(shape, self.partial_dtype)
         if local.size == 0:
             pairs["index"] = -1  # no element: any other comes first
             return pairs

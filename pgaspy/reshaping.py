@@ -13,7 +13,7 @@ from pgaspy.base import Base
 from pgaspy.defaults import default_for
 from pgaspy.global_assign import copied
 from pgaspy.layout import Layout, whole_dim
-from pgaspy.operations import Access, Reshape
+from pgaspy.operations import Access, reshape
 from pgaspy.runtime import record
 from pgaspy.view import View, whole
 
@@ -33,7 +33,7 @@ def reshaped(base: Base, view: View, shape: Sequence[int]) -> Access:
         layout = Layout(view.layout.grid, [whole_dim(n) for n in extents], view.layout.pins)
     target = Access(Base(layout, base.dtype), whole(layout))
     if view.size:
-        record(Reshape(target, Access(base, view)))
+        record(reshape(layout, view.layout, base.dtype), (target.base, base))
     return target
 
 

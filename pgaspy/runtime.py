@@ -1,50 +1,226 @@
-"""The runtime: takes recorded operations and executes them, at once and in order.
+"""The runtime: operations are recorded here, and executed when somebody needs what they compute.
 
-This executor is the readable reference: one operation after the other, each complete before the next is taken.
+They are flushed when a value or a local part is read, when there are many of them or they hold many bytes, by `sync`,
+and at the end of the program. Flushes may fall anywhere on each process: no message depends on them. What is flushed is
+brought to a normal form, operations with numbered bases, whose schedule is made once and found again; so a loop that
+records the same structure in each iteration is planned once.
 """
 
 from __future__ import annotations
 
-import functools
+import atexit
+import os
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from pgaspy.base import Base
-from pgaspy.compute import prepare_computation
-from pgaspy.operations import Assign, Elementwise, Generate, LocalCall, Operation, Reduce, Reshape
-from pgaspy.pieces import local_indices, local_view_shape, storage_geometry
+from pgaspy.engine import NOTHING, Run
+from pgaspy.operations import Operation, Recipe
 from pgaspy.procgrid import world
-from pgaspy.transport import prepare_reshape, prepare_transfer, reduce_partials
-from pgaspy.view import View
+from pgaspy.schedule import Schedule, build
+from pgaspy.statistics import counts
 
-__all__ = ["Executor", "dry_run", "local_view", "overlaps", "record", "sync"]
+__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "queue", "record", "sync"]
+
+MAX_OPERATIONS = 256
+"""Recorded operations are executed when they are so many."""
+
+MAX_HELD_BYTES = 64 << 20
+"""They are also executed when they hold so many bytes that nobody else does: copies of NumPy operands."""
+
+MAX_CACHED_LENGTH = 1 << 19
+"""The cached schedules are forgotten when their normal forms are longer than this together."""
+
+EXECUTORS = ("lazy", "inorder")
 
 Executor = Callable[[Operation], None]
 
 
-def execute(operation: Operation) -> None:
-    """Execute one operation, here and now."""
-    world().n_operations += 1
-    _EXECUTE[type(operation)](operation)
+class Queue:
+    """What is recorded and not executed yet, and the run that is under way."""
+
+    def __init__(self) -> None:
+        self.max_operations = MAX_OPERATIONS
+        self.overlaps = _executor_from_environment() == "lazy"
+        self.held_bytes = 0
+        self._operations: list[Operation] = []
+        self._run: Run | None = None
+        self._is_running = False
+        self._schedules: dict[tuple[Any, ...], Schedule] = {}
+        self._cached_length = 0
+
+    def record(self, operation: Operation) -> None:
+        """Take an operation; execute before that what is too much, and at once what a local view may see."""
+        if self._is_running:
+            raise RuntimeError("a task works on the local parts of its arrays; it cannot use global arrays, as these "
+                               "take all processes")
+        counts.n_recorded += 1
+        if not self.overlaps:
+            self._operations.append(operation)
+            self.finish()
+            return
+        if len(self._operations) >= self.max_operations or self.held_bytes > MAX_HELD_BYTES:
+            self.finish()
+        self._operations.append(operation)
+        for base in operation.bases:
+            if base._lent is not None and base.is_lent:
+                self.finish(base)
+
+    def finish(self, base: Base | None = None) -> None:
+        """Execute everything; or return when all is complete that reads or writes a base.
+
+        Everything else makes progress meanwhile: on another process, somebody may wait for that.
+        """
+        if self._is_running:
+            raise RuntimeError("a task cannot wait for global arrays")
+        if self._run is not None:
+            if not self._operations and base is not None and not self._run.uses(base):
+                return
+            self._continue(self._run, None)
+        if self._operations:
+            run, number = self._begin(base)
+            self._run = run
+            self._continue(run, number)
+
+    def forget(self) -> None:
+        """Forget the cached schedules."""
+        self._schedules.clear()
+        self._cached_length = 0
+
+    def _continue(self, run: Run, until: int | None) -> None:
+        self._is_running = True
+        try:
+            run.finish(until)
+        finally:
+            self._is_running = False
+            if run.is_complete:
+                self._run = None
+
+    def _begin(self, base: Base | None) -> tuple[Run, int | None]:
+        """A run of what is recorded, and the number of a base in it; nothing of it is recorded any more."""
+        operations, self._operations, self.held_bytes = self._operations, [], 0
+        slots: dict[Base, int] = {}
+        n_uses: list[int] = []
+        key: list[Any] = []
+        for operation in operations:
+            key.append(operation[0])
+            for used in operation[1]:
+                slot = slots.setdefault(used, len(n_uses))
+                if slot == len(n_uses):
+                    n_uses.append(1)
+                else:
+                    n_uses[slot] += 1
+                key.append(slot)
+        used = None
+        named = _named(slots, n_uses)
+        key.append(named)
+        counts.n_flushes += 1
+        key_ = tuple(key)
+        schedule = self._schedules.get(key_)
+        if schedule is None:
+            schedule = self._plan(key_, operations, slots, named)
+        counts.n_fused += schedule.n_fused
+        counts.n_kernels += schedule.n_kernels
+        memories: list[Any] = [*slots]
+        for operation in operations:
+            memories += operation[2]
+        wanted = None if base is None else slots.get(base, NOTHING)
+        return Run(schedule, memories, [operation[3] for operation in operations], self.overlaps), wanted
+
+    def _plan(self, key: tuple[Any, ...], operations: list[Operation], slots: dict[Base, int],
+              named: tuple[int, ...]) -> Schedule:
+        start = time.perf_counter()
+        described = []
+        n_memories = len(slots)
+        for operation in operations:
+            values = tuple(range(n_memories, n_memories + len(operation.values)))
+            n_memories += len(values)
+            described.append((operation.recipe, tuple(slots[used] for used in operation.bases), values))
+        schedule = build(described, n_memories, frozenset(named), world().rank, self.overlaps)
+        if self._cached_length > MAX_CACHED_LENGTH:
+            self.forget()
+        self._schedules[key] = schedule
+        self._cached_length += len(key)
+        counts.planned(start)
+        return schedule
 
 
-_executor: Executor = execute
+def _named(slots: dict[Base, int], n_uses: list[int]) -> tuple[int, ...]:
+    """The bases that somebody refers to besides the recorded operations."""
+    extra = _EXTRA_REFERENCES
+    return tuple([slot for base, slot in slots.items() if sys.getrefcount(base) > n_uses[slot] + extra])
 
 
-def record(operation: Operation) -> None:
-    """Hand an operation to the executor. Collective: every process records the same operations in the same order."""
-    _executor(operation)
+_EXTRA_REFERENCES = -1
+
+
+def _count_extra_references() -> int:
+    """How many references `_named` sees beyond those of the operations: the dictionary's, and its own."""
+    operations = [(Base.__new__(Base),)]
+    slots = {operations[0][0]: 0}
+    n = 0
+    while True:
+        globals()["_EXTRA_REFERENCES"] = n
+        if not _named(slots, [1]):
+            return n
+        n += 1
+
+
+_EXTRA_REFERENCES = _count_extra_references()
+
+
+def _executor_from_environment() -> str:
+    name = os.environ.get("PGASPY_EXECUTOR", "lazy")
+    if name not in EXECUTORS:
+        raise ValueError(f"PGASPY_EXECUTOR={name} is not one of {', '.join(EXECUTORS)}")
+    return name
+
+
+queue = Queue()
+
+_record: Executor = queue.record
+
+
+def record(recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...] = ()) -> None:
+    """Record an operation. Collective, unless the recipe says otherwise: every process records the same, in the same
+    order.
+
+    `bases` is a tuple that nobody else keeps: who holds a base besides has a name for it.
+    """
+    job = world()
+    number = job.n_streams
+    if recipe.is_collective:
+        job.n_streams = number + len(bases) * (1 + job.size)
+    _record(Operation(recipe, bases, values, number))
+
+
+def hold(nbytes: int) -> None:
+    """Note that recorded operations hold so many bytes more that nobody else does."""
+    queue.held_bytes += nbytes
+
+
+def finish(base: Base) -> None:
+    """Execute all that is recorded and reads or writes a base; see `Queue.finish`. Not collective."""
+    _check_not_planning()
+    queue.finish(base)
 
 
 def sync() -> None:
-    """Execute all that is recorded on this process. Not a barrier, and not collective.
+    """Execute all that is recorded on this process. Not a barrier, and not collective."""
+    _check_not_planning()
+    queue.finish()
 
-    Operations are executed when they are recorded, so that nothing is left to do.
-    """
-    if _executor is not execute:
+
+def forget() -> None:
+    """Forget the cached schedules."""
+    queue.forget()
+
+
+def _check_not_planning() -> None:
+    if _record != queue.record:
         raise RuntimeError("explain() plans a statement and does not execute it: the statement cannot read values, "
                            "nor local parts")
 
@@ -52,83 +228,18 @@ def sync() -> None:
 @contextmanager
 def dry_run(executor: Executor) -> Iterator[None]:
     """Hand operations to an executor that does not execute them, meanwhile."""
-    global _executor
-    before, _executor = _executor, executor
+    global _record
+    before, _record = _record, executor
     try:
         yield
     finally:
-        _executor = before
+        _record = before
 
 
-def overlaps(a: Base, a_view: View, b: Base, b_view: View) -> bool:
-    """Whether two sections may share elements."""
-    return a is b and not a_view.disjoint(b_view)
+def _at_exit() -> None:
+    """Execute what is recorded, as others may wait for messages; never after an uncaught exception."""
+    if getattr(sys, "last_value", None) is None and getattr(sys, "last_exc", None) is None:
+        queue.finish()
 
 
-def local_view(base: Base, view: View) -> np.ndarray[Any, Any]:
-    """The NumPy view of the part of a view that this process owns; empty where it owns nothing.
-
-    Raises
-    ------
-    ValueError
-        If no NumPy view has these elements; the same on every process.
-    """
-    shape, offset, strides = _local_geometry(view, base.dtype.itemsize, world().rank)
-    if 0 in shape:
-        return np.empty(shape, base.dtype)
-    return np.ndarray(shape, base.dtype, base.local, offset, strides)
-
-
-@functools.lru_cache(maxsize=8192)
-def _local_geometry(view: View, itemsize: int, rank: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
-    """Shape, offset in bytes and strides in bytes of the part of a view that a process owns, in its storage."""
-    offset, strides = storage_geometry(view, rank)
-    return local_view_shape(view, rank), offset * itemsize, tuple(s * itemsize for s in strides)
-
-
-def _assign(operation: Assign) -> None:
-    (dst, dst_view), (src, src_view) = operation.target, operation.source
-    prepare_transfer(dst_view, src_view, dst.dtype, src.dtype, overlaps(dst, dst_view, src, src_view),
-                     world().rank).run(dst, src)
-
-
-def _elementwise(operation: Elementwise) -> None:
-    prepare_computation(operation.statement, world().rank).run(operation)
-
-
-def _reshape(operation: Reshape) -> None:
-    target, source = operation.target.base, operation.source.base
-    prepare_reshape(target.layout, source.layout, source.dtype, world().rank).run(target, source)
-
-
-def _generate(operation: Generate) -> None:
-    operation.fill(operation.target.base)
-
-
-def _local_call(operation: LocalCall) -> None:
-    layout = operation.update.view.layout
-    if layout.holds(layout.coords_from_rank(world().rank)):
-        operation.function(local_view(*operation.update), *(local_view(*read) for read in operation.reads))
-
-
-def _reduce(operation: Reduce) -> None:
-    target, (source, view), reduction = operation.target.base, operation.source, operation.reduction
-    layout = view.own_layout
-    assert layout is not None
-    job = world()
-    axes = tuple(sorted(axis for d in operation.axes if (axis := layout.dims[d].axis) is not None))
-    group = job.grid(layout.grid).comm(axes) if axes else None
-    if not layout.holds(layout.coords_from_rank(job.rank)):
-        return
-    local = local_view(source, view)
-    indices = functools.partial(local_indices, view, rank=job.rank)
-    operands = [local_view(*operand) for operand in operation.operands]
-    partial = reduction.partial(local, operation.axes, indices, operands)
-    if group is not None and group.size > 1:
-        partial = reduce_partials(partial, reduction.combine, group)
-    target.local[...] = reduction.result(partial).reshape(target.local.shape)
-
-
-_EXECUTE: dict[type, Callable[[Any], None]] = {
-    Assign: _assign, Elementwise: _elementwise, Generate: _generate, LocalCall: _local_call,
-    Reduce: _reduce, Reshape: _reshape}
+atexit.register(_at_exit)

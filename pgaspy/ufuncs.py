@@ -6,6 +6,7 @@ found again as a `Statement`.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,13 +20,14 @@ from pgaspy.base import Base, wrap
 from pgaspy.defaults import default_for
 from pgaspy.functions import AnyFunction
 from pgaspy.layout import replicated
-from pgaspy.operations import Access, Assign, Elementwise, Statement
+from pgaspy.nodes import Scalar
+from pgaspy.operations import Access, Statement, assign
 from pgaspy.procgrid import world
-from pgaspy.runtime import record
+from pgaspy.runtime import hold, record
 from pgaspy.view import View, whole
 
 __all__ = ["apply", "as_access", "check_dtype", "check_writable", "elementwise_copy",
-           "operand_from_numpy", "record_into"]
+           "operand_from_numpy", "record_assignment", "record_into"]
 
 _WEAK = (int, float, complex)
 MAX_STATEMENTS = 8192
@@ -61,11 +63,11 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
     if statement is None:
         statement = _new_statement(ufunc, descriptions, where is not True, dtype, casting)
         _keep(key, statement)
-    outputs = tuple([Base(view.layout, d) for view, d in zip(statement.outputs, statement.output_dtypes, strict=True)])
-    record(Elementwise(statement, outputs, _values(bases, statement)))
+    outputs = tuple([Base(view.layout, d) for view, d in zip(statement.written, statement.output_dtypes, strict=True)])
+    _record(statement, outputs, bases)
     if len(outputs) == 1:
-        return make(outputs[0], statement.outputs[0])
-    return tuple([make(base, view) for base, view in zip(outputs, statement.outputs, strict=True)])
+        return make(outputs[0], statement.written[0])
+    return tuple([make(base, view) for base, view in zip(outputs, statement.written, strict=True)])
 
 
 _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
@@ -106,9 +108,10 @@ def _operand(x: Any) -> tuple[Any, Any]:
 
 
 def operand_from_numpy(x: NDArray[Any]) -> Base:
-    """A NumPy array that is the same on every process, as a replicated base."""
+    """A copy of a NumPy array that is the same on every process, as a replicated base."""
     default_for(())
-    return wrap(replicated(x.shape, world().size), np.ascontiguousarray(x, x.dtype.newbyteorder("=")))
+    hold(x.nbytes)
+    return wrap(replicated(x.shape, world().size), np.array(x, x.dtype.newbyteorder("="), order="C"))
 
 
 def as_access(x: Any) -> Access:
@@ -186,10 +189,16 @@ def _loop_dtypes(ufunc: AnyFunction, descriptions: Sequence[Any], outputs: Seque
     return (*resolved[: ufunc.nin], *mask, *resolved[ufunc.nin:])
 
 
-def _values(bases: Sequence[Any], statement: Statement) -> tuple[Base | NDArray[Any], ...]:
-    """The operands, with each scalar as a 0-d array of the loop's dtype (too large a one raises, as in NumPy)."""
-    return tuple([base if view is not None else np.array(base, dtype)
-                  for base, view, dtype in zip(bases, statement.operands, statement.loop_dtypes, strict=False)])
+def _record(statement: Statement, outputs: tuple[Base, ...], operands: Sequence[Any]) -> None:
+    """Record a statement; its scalars become 0-d arrays of the loop's dtype (too large a one raises, as in NumPy)."""
+    arrays = [*outputs]
+    scalars = []
+    for operand, view, dtype in zip(operands, statement.operands, statement.loop_dtypes, strict=False):
+        if view is not None:
+            arrays.append(operand)
+        else:
+            scalars.append(Scalar(operand, dtype))
+    record(statement, tuple(arrays), tuple(scalars))
 
 
 def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], out: tuple[Any, ...], has_mask: bool,
@@ -208,12 +217,12 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
     for target in given:
         _broadcast(descriptions, target.shape)
     statement = _new_statement(ufunc, descriptions, has_mask, dtype, casting)
-    outputs = tuple(Base(view.layout, d) for view, d in zip(statement.outputs, statement.output_dtypes, strict=True))
-    record(Elementwise(statement, outputs, _values(bases, statement)))
+    outputs = tuple(Base(view.layout, d) for view, d in zip(statement.written, statement.output_dtypes, strict=True))
+    _record(statement, outputs, bases)
     results = []
-    for target, base, view in zip(out, outputs, statement.outputs, strict=True):
+    for target, base, view in zip(out, outputs, statement.written, strict=True):
         if target is not None:
-            record(Assign(Access(target._base, target._view), Access(base, view)))
+            record_assignment(Access(target._base, target._view), Access(base, view))
         results.append(make(base, view) if target is None else target)
     return tuple(results)
 
@@ -221,23 +230,16 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
 def record_into(call: tuple[Any, Any, str] | None, bases: list[Any], descriptions: list[Any], out: Base, view: View,
                 has_mask: bool = False) -> None:
     """Record a call, (ufunc, dtype, casting) or None for a copy, into a view that the operands may overlap."""
-    bases = [_apart(base, out) for base in bases]
     same = tuple([base is out for base in bases])
     key = (call, view, out.dtype, same, has_mask, *descriptions)
     statement = _statements.get(key)
     if statement is None:
         statement = _new_statement_into(call, same, descriptions, out, view, has_mask)
         _keep(key, statement)
-    if statement.outputs[0].own_layout is None:
+    if statement.written[0].own_layout is None:
         _record_aside(statement, bases, out)
     else:
-        record(Elementwise(statement, (out,), _values(bases, statement)))
-
-
-def _apart(base: Any, out: Base) -> Any:
-    """An operand; a copy of it, if it is a NumPy array that shares memory with the output (one of its local views)."""
-    is_numpys = isinstance(base, Base) and base is not out and base.layout.is_replicated and base.is_wrapped
-    return wrap(base.layout, base.local.copy()) if is_numpys and np.may_share_memory(base.local, out.local) else base
+        _record(statement, (out,), bases)
 
 
 def _new_statement_into(call: tuple[Any, Any, str] | None, same: Sequence[bool], descriptions: Sequence[Any],
@@ -261,14 +263,25 @@ def _new_statement_into(call: tuple[Any, Any, str] | None, same: Sequence[bool],
 
 def _record_aside(statement: Statement, bases: list[Any], out: Base) -> None:
     """Compute into a view that has no layout of its own: in a new array, which is then assigned."""
-    view = statement.outputs[0]
+    view = statement.written[0]
     layout = result_layout(view.shape, [view], default_for(view.shape))
     aside, aside_view = Base(layout, out.dtype), whole(layout)
     if statement.has_mask:
-        record(Assign(Access(aside, aside_view), Access(out, view)))
-    statement = replace(statement, outputs=(aside_view,), copied=(False,) * len(statement.copied))
-    record(Elementwise(statement, (aside,), _values(bases, statement)))
-    record(Assign(Access(out, view), Access(aside, aside_view)))
+        record_assignment(Access(aside, aside_view), Access(out, view))
+    _record(_statement_aside(statement, aside_view), (aside,), bases)
+    record_assignment(Access(out, view), Access(aside, aside_view))
+
+
+@functools.lru_cache(maxsize=MAX_STATEMENTS)
+def _statement_aside(statement: Statement, aside: View) -> Statement:
+    return replace(statement, written=(aside,), copied=(False,) * len(statement.copied))
+
+
+def record_assignment(target: Access, source: Access) -> None:
+    """Record `target[...] = source`, for views of one shape."""
+    (out, view), (base, from_) = target, source
+    overlaps = out is base and not view.disjoint(from_)
+    record(assign(view, from_, out.dtype, base.dtype, overlaps), (out, base))
 
 
 def elementwise_copy(out: Base, view: View, x: Any) -> None:

@@ -11,7 +11,6 @@ import pytest
 import pgaspy as pg
 from pgaspy.procgrid import ProcGrid, simulated, world
 from tests.test_endings import clean_environment
-from tests.together import collectively
 
 MPIRUN = Path(__file__).parent.parent / "tools" / "mpirun.py"
 
@@ -53,19 +52,10 @@ def test_many_jobs_of_one_process_are_refused(variable: str) -> None:
     assert "--mpi=pmix" in done.stderr
 
 
-@pytest.mark.mpi
-def test_grid_communicators_join_the_processes_along_the_axes() -> None:
-    for shape in ((pg.SIZE,), (pg.SIZE, 1), (1, pg.SIZE)):
-        grid = world().grid(shape)
-        for axis, n in enumerate(shape):
-            comm = grid.comm((axis,))
-            collectively(comm.size == n and comm.rank == grid.coords[axis], f"{shape}, axis {axis}: {comm.size}")
-
-
 def test_a_simulated_job_cannot_communicate() -> None:
     with simulated(6, 4) as job:
         assert (job.rank, job.size) == (4, 6)
-        assert ProcGrid(job, (3, 2)).coords == (2, 0)
+        assert ProcGrid((3, 2), job.rank).coords == (2, 0)
         with pytest.raises(RuntimeError, match="simulated"):
             _ = job.communicator
     assert world().size == pg.SIZE

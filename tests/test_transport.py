@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import compute, memory, transport
+from pgaspy import memory, runtime, transport
 from pgaspy.layout import default_layout, replicated
-from pgaspy.transport import prepare_transfer
+from pgaspy.operations import Access
+from pgaspy.plan import plan_transfer
+from pgaspy.procgrid import world
+from pgaspy.ufuncs import record_assignment
 from pgaspy.view import whole
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively
@@ -24,15 +27,11 @@ X = np.arange(300.0).reshape(20, 15)
 def _short_messages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """At most 56 bytes a message, so that most travel in several."""
     monkeypatch.setattr(transport, "MAX_MESSAGE_BYTES", 56)
-    forget()
+    pg.sync()
+    runtime.forget()
     yield
-    forget()
-
-
-def forget() -> None:
-    """What was prepared for messages of another length."""
-    for prepared in (prepare_transfer, transport.prepare_reshape, compute.prepare_computation):
-        prepared.cache_clear()
+    pg.sync()
+    runtime.forget()
 
 
 @pytest.mark.usefixtures("_short_messages")
@@ -78,20 +77,25 @@ def test_few_large_or_many_partial_results(monkeypatch: pytest.MonkeyPatch) -> N
     a = pg.array(np.sqrt(X))
     gathered = a.sum(axis=0).gather()
     monkeypatch.setattr(transport, "MAX_GATHERED_PARTIALS", 0)
+    runtime.forget()
     found = a.sum(axis=0).gather()
+    runtime.forget()
     collectively(np.allclose(gathered, found, rtol=1e-14))
     collectively(len(set(pg.COMM.allgather(found.tobytes()))) == 1)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("target", "source", "itemsize"), [("f", "d", 4), ("d", "f", 4), ("B", "D", 1), ("l", "d", 8)])
 def test_elements_travel_in_the_smaller_dtype(target: str, source: str, itemsize: int) -> None:
-    dst, src = whole(default_layout((40,), pg.SIZE)), whole(pg.Distribution("cyclic(3)").bind((40,), pg.SIZE))
-    prepared = prepare_transfer(dst, src, np.dtype(target), np.dtype(source), False, pg.RANK)
-    plan = prepared.plan
-    assert prepared._fetch.receive_nbytes == [m.size * itemsize for m in plan.receives]
-    b = pg.array(np.arange(40), layout=src.layout).astype(source)
-    a = pg.empty(40, target, layout=dst.layout)
-    a[...] = b.real
+    layouts = default_layout((40,), pg.SIZE), pg.Distribution("cyclic(3)").bind((40,), pg.SIZE)
+    plan = plan_transfer(*map(whole, layouts), pg.RANK)
+    b = pg.array(np.arange(40), layout=layouts[1]).astype(source)
+    a = pg.empty(40, target, layout=layouts[0])
+    pg.sync()
+    before = pg.stats()
+    record_assignment(Access(a._base, a._view), Access(b._base, b._view))
+    pg.sync()
+    moved = pg.stats() - before
+    collectively(moved.nbytes_received == sum(m.size for m in plan.receives) * itemsize, f"{moved}")
     assert_equal(a, np.arange(40).astype(target))
 
 
@@ -100,7 +104,7 @@ def test_buffers_go_back_to_the_pool() -> None:
     n = 600
     a, b = pg.zeros((n, n)), pg.ones((n, n), layout=pg.Distribution("cyclic(3)", "cyclic(5)"))
     kept = []
-    for _ in range(4):
+    for _ in range(8):
         a[1:] = a[:-1]
         a[...] = b
         a += b
@@ -108,8 +112,10 @@ def test_buffers_go_back_to_the_pool() -> None:
         a += b[::-1, :1]
         pg.replicate(a[:, :200], 1)
         (a[1:] + b[:-1]).sum()
+        pg.sync()
         kept.append(memory._kept_bytes)
-    collectively(kept[-1] == kept[1] > 0, f"{kept}")
+    # what arrives early or late takes a block more or less
+    collectively(0 < kept[-1] <= 1.25 * max(kept[:4]), f"{kept}")
 
 
 def test_what_is_sent_may_be_changed_afterwards() -> None:
@@ -135,12 +141,11 @@ def test_processes_without_a_part_in_it() -> None:
     assert_equal(a, x)
 
 
-def test_many_operations() -> None:
+def test_many_operations(monkeypatch: pytest.MonkeyPatch) -> None:
     """More than there are tags."""
     a = pg.arange(2 * pg.SIZE)
-    from pgaspy.procgrid import world
-
-    world().n_operations = 32760
+    pg.sync()
+    monkeypatch.setattr(world(), "n_tags", 1 << 10)
     for _ in range(20):
         first = a[:1].copy()
         a[:-1] = a[1:]

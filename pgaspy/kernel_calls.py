@@ -1,0 +1,146 @@
+"""Kernels of joined operations as nodes of a schedule: on a piece, interpreted or compiled, whole or in parts."""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pgaspy import jit, kernels, statistics
+from pgaspy.codegen import has_maths
+from pgaspy.kernels import LEAF, ProgramCall, ProgramReduceCall
+from pgaspy.nodes import Advance, Memories, Node, Place
+from pgaspy.program import Program
+
+__all__ = ["FusedCall", "FusedReduceCall", "LeafResults", "finish_leaves", "n_leaves"]
+
+PART_ELEMENTS = 1 << 18
+"""While messages are under way, a kernel returns after so many elements (about 0.2 ms) to let them make progress."""
+
+COMPILED_FROM_WORK = 1 << 24
+COMPILED_FROM_CALLS = 4
+COMPILED_FROM_ELEMENTS = 1 << 10
+"""A program is compiled when it has interpreted so many steps on elements; or from its so-manieth call on, if it has so
+many elements. What runs once on little data, or on a few elements only, is not worth 0.2 s of a compiler."""
+
+
+class _Loop:
+    """The loop of a program with some inputs that are scalars: interpreted, until compiling it pays."""
+
+    def __init__(self, program: Program, scalars: frozenset[int]) -> None:
+        self._program, self._scalars = program, scalars
+        self._is_wanted = jit.wants_libm() and has_maths(program)  # as the static kernels have libmvec's functions
+        self._is_decided = len(program.steps) == 1 and not self._is_wanted  # for it has a kernel of its own
+        self._address: int | None = None
+        self._work = self._n_calls = 0
+
+    def address(self, n_elements: int) -> int | None:
+        """The compiled loop's address, if there is one, for a call on so many elements."""
+        if not self._is_decided:
+            self._n_calls += 1
+            self._work += n_elements * len(self._program.steps)
+            if self._is_wanted or self._work >= COMPILED_FROM_WORK or (
+                    self._n_calls >= COMPILED_FROM_CALLS and n_elements >= COMPILED_FROM_ELEMENTS):
+                start = time.perf_counter()
+                self._address, self._is_decided = jit.compiled(self._program, self._scalars), True
+                statistics.counts.compiled(start)
+        return self._address
+
+
+@functools.lru_cache(maxsize=4096)
+def _loop(program: Program, scalars: frozenset[int]) -> _Loop:
+    return _Loop(program, scalars)
+
+
+def _loop_for(program: Program, strides: Sequence[tuple[int, ...]]) -> _Loop:
+    return _loop(program, frozenset(n for n in range(program.n_inputs) if not any(strides[n])))
+
+
+class FusedCall(Node):
+    """A program on a piece."""
+
+    def __init__(self, program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
+                 places: Sequence[Place], name: str) -> None:
+        self._call = ProgramCall(program, shape, strides)
+        self._loop = _loop_for(program, strides)
+        self._places = tuple(places)
+        self._n_elements = math.prod(shape)
+        self._n_rows_of_part = max(PART_ELEMENTS * self._call.n_rows // max(self._n_elements, 1), 1)
+        self.name = name
+
+    def run(self, memories: Memories, advance: Advance | None) -> None:
+        """See `Node`."""
+        addresses = [memories[number].address + offset for number, offset in self._places]
+        call, loop = self._call, self._loop.address(self._n_elements)
+        if advance is None or self._n_rows_of_part >= call.n_rows:
+            call.call(addresses, loop)
+            return
+        for start in range(0, call.n_rows, self._n_rows_of_part):
+            call.call_part(addresses, start, min(start + self._n_rows_of_part, call.n_rows), loop)
+            advance()
+
+
+class LeafResults(NamedTuple):
+    """The buffers of a reduction that ends a kernel: the results of its leaves, and slots for leaves cut by pieces."""
+
+    leaves: int
+    slots: int
+
+
+class FusedReduceCall(Node):
+    """A program whose last outputs are reduced, on a piece: leaf by leaf, as the elements come."""
+
+    def __init__(self, program: Program, reductions: Sequence[tuple[str, str]], shape: tuple[int, ...],
+                 strides: Sequence[tuple[int, ...]], places: Sequence[Place], first: int, total: int,
+                 name: str) -> None:
+        self._call = ProgramReduceCall(program, reductions, shape, strides, first, total)
+        self._loop = _loop_for(program, strides)
+        self._places = tuple(places)
+        self._slot_nbytes = [LEAF * np.dtype(types[0]).itemsize for _, types in reductions]
+        self.name = name
+
+    @property
+    def cut_leaves(self) -> list[int]:
+        """The leaves that belong to other pieces as well."""
+        return [leaf for leaf in (self._call.head_leaf, self._call.tail_leaf) if leaf is not None]
+
+    def store_in(self, results: Sequence[LeafResults], shared: Sequence[int]) -> None:
+        """Say where results go; `shared` are the leaves that have slots, in their order."""
+        self._results = results
+        self._head, self._tail = (0 if leaf is None else shared.index(leaf)
+                                  for leaf in (self._call.head_leaf, self._call.tail_leaf))
+
+    def run(self, memories: Memories, advance: Advance | None) -> None:
+        """See `Node`."""
+        addresses = [memories[number].address + offset for number, offset in self._places]
+        leaves = [memories[result.leaves].address for result in self._results]
+        slots = [memories[result.slots].address for result in self._results]
+        head, tail = ([at + k * nbytes for at, nbytes in zip(slots, self._slot_nbytes, strict=True)]
+                      for k in (self._head, self._tail))
+        call, loop = self._call, self._loop.address(self._call.size)
+        if advance is None or call.size <= 2 * PART_ELEMENTS:
+            call.call(addresses, leaves, head, tail, 0, None, loop)
+            return
+        begin = 0
+        while begin < call.size:
+            end = call.cut(begin + PART_ELEMENTS)
+            call.call(addresses, leaves, head, tail, begin, end, loop)
+            begin = end
+            advance()
+
+
+def n_leaves(total: int) -> int:
+    """The leaves of a reduction of so many elements."""
+    return -(-total // LEAF)
+
+
+def finish_leaves(reduction: tuple[str, str], total: int, shared: tuple[int, ...], results: LeafResults, partial: int,
+                  memories: Memories) -> None:
+    """Reduce the results of all leaves to the partial result of this process."""
+    nbytes = LEAF * np.dtype(reduction[1][0]).itemsize
+    slots = [memories[results.slots].address + k * nbytes for k in range(len(shared))]
+    kernels.finish_leaves(*reduction, total, memories[results.leaves].address, shared, slots, memories[partial].address)

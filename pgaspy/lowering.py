@@ -1,0 +1,113 @@
+"""Lowering: operations become nodes, and nodes find what they depend on.
+
+Not a full graph between operations, whose upkeep would dominate: per memory there is an ordered list of accesses (which
+box of it, read or written), and a node depends on the earlier accesses that it conflicts with (Kristensen & Vinter,
+*Managing Communication Latency-Hiding at Runtime for Parallel Programming Languages and Libraries*, 2012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from pgaspy.boxes import Box, contains, overlap
+from pgaspy.nodes import Node
+
+__all__ = ["Access", "Builder"]
+
+Access = tuple[int, Box]
+"""A memory's number, and the box of it that is accessed."""
+
+
+_Entry = tuple[int, Box, object]
+"""A node's number, the box that it accesses, and the group that the access belongs to."""
+
+
+class _Accesses:
+    """Those of one memory that a later node may have to wait for.
+
+    What is overwritten need not be waited for again, but by nodes of the group that overwrites it: for the `group`
+    that came last, `before` are the accesses that it found.
+    """
+
+    __slots__ = ("before", "group", "reads", "writes")
+
+    def __init__(self) -> None:
+        self.reads: list[_Entry] = []
+        self.writes: list[_Entry] = []
+        self.group: object = None
+        self.before: tuple[list[_Entry], list[_Entry]] = [], []
+
+    def conflicts(self, box: Box, writes: bool, group: object) -> Iterator[int]:
+        """The nodes that an access has to wait for."""
+        if group is not None and group is not self.group:
+            self.group, self.before = group, (list(self.writes), list(self.reads))
+        found = [*self.writes, *(self.before[0] if group is not None else ())]
+        if writes:
+            found += [*self.reads, *(self.before[1] if group is not None else ())]
+        return (n for n, other, theirs in found if (group is None or theirs is not group) and overlap(box, other))
+
+    def overwrite(self, number: int, box: Box, group: object) -> None:
+        """Note a write, and drop what it covers."""
+        self.writes = [e for e in self.writes if (group is not None and e[2] is group) or not contains(box, e[1])]
+        self.reads = [e for e in self.reads if (group is not None and e[2] is group) or not contains(box, e[1])]
+        self.writes.append((number, box, group))
+
+
+class Builder:
+    """Collects the nodes of a schedule in recording order, and the memories that they use.
+
+    Attributes
+    ----------
+    nodes, dependencies
+        Each node, and the numbers of the nodes that have to be complete before it.
+    position
+        The operation that nodes are added for.
+    """
+
+    def __init__(self, n_memories: int) -> None:
+        self.nodes: list[Node] = []
+        self.dependencies: list[set[int]] = []
+        self.n_memories = n_memories
+        self.position = 0
+        self._nbytes_of_buffer: dict[int, int] = {}
+        self._accesses: dict[int, _Accesses] = {}
+
+    def buffer(self, nbytes: int) -> int:
+        """A new buffer's number."""
+        number = self.n_memories
+        self.n_memories += 1
+        self._nbytes_of_buffer[number] = nbytes
+        return number
+
+    def add(self, node: Node, reads: Iterable[Access] = (), writes: Iterable[Access] = (),
+            after: Sequence[int] = (), group: object = None) -> int:
+        """Add a node, with what it accesses, and the nodes it has to come after besides; its number.
+
+        Accesses of one `group` do not conflict with each other: messages that fill one memory together, say.
+        """
+        number = len(self.nodes)
+        waits = set(after)
+        reads, writes = list(reads), list(writes)
+        for memory, box in reads:
+            waits.update(self._of(memory).conflicts(box, False, group))
+        for memory, box in writes:
+            waits.update(self._of(memory).conflicts(box, True, group))
+        for memory, box in writes:
+            self._of(memory).overwrite(number, box, group)
+        for memory, box in reads:
+            self._of(memory).reads.append((number, box, group))
+        waits.discard(number)
+        nbytes = self._nbytes_of_buffer
+        node.uses = tuple(dict.fromkeys(memory for memory, _ in (*reads, *writes)))
+        node.allocates = tuple({memory: nbytes[memory] for memory, _ in writes if memory in nbytes}.items())
+        node.position = self.position
+        self.nodes.append(node)
+        self.dependencies.append(waits)
+        return number
+
+    def _of(self, memory: int) -> _Accesses:
+        found = self._accesses.get(memory)
+        if found is None:
+            found = self._accesses[memory] = _Accesses()
+        return found
+

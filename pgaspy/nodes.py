@@ -1,0 +1,250 @@
+"""The nodes of a schedule: the smallest things that are done, each with the memory that it uses.
+
+Computing nodes `run`; communicating nodes `start` and are complete when their request is. All that can be prepared is
+prepared; what a run brings is the list of its memories: bases, scalars and buffers, each with an address.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy import kernels, memory
+from pgaspy.base import Base, local_view
+from pgaspy.functions import AnyFunction
+from pgaspy.view import View
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["Advance", "Buffer", "Call", "Cast", "Communication", "Copy", "Memories", "Node", "NumpyCall", "Place",
+           "Receive", "Scalar", "Send", "TaskCall", "bytes_of"]
+
+Bytes = memory.Bytes
+Advance = Callable[[], None]
+"""Called between the parts of a long computation: it lets messages make progress."""
+
+Place = tuple[int, int]
+"""A memory's number, and an offset in bytes."""
+
+
+class Buffer:
+    """Memory of a run that belongs to no array; it goes back to the pool with the last reference."""
+
+    __slots__ = ("_block", "address", "bytes")
+
+    def __init__(self, nbytes: int) -> None:
+        self._block = memory.allocate(nbytes)
+        self.bytes = self._block[:nbytes]
+        self.address = kernels.address(self._block)
+
+    def __del__(self) -> None:
+        block = self._block
+        del self._block, self.bytes
+        memory.give_back(block, 1)
+
+
+class Scalar:
+    """A value that a statement was called with."""
+
+    __slots__ = ("address", "array")
+
+    def __init__(self, value: Any, dtype: np.dtype[Any]) -> None:
+        self.array = np.array(value, dtype)
+        self.address = kernels.address(self.array)
+
+    @property
+    def bytes(self) -> Bytes:
+        """Its bytes."""
+        return self.array.reshape(1).view(np.uint8)
+
+
+Memories = list[Any]
+"""Of a run: `Base`, `Scalar` or `Buffer` by number; None for a buffer before its first and after its last use."""
+
+
+def bytes_of(memories: Memories, number: int) -> Bytes:
+    """A memory as bytes."""
+    found = memories[number]
+    if isinstance(found, Base):
+        local = found.local
+        return np.ndarray((local.nbytes,), np.uint8, local)
+    return found.bytes
+
+
+class Node:
+    """What is done at once.
+
+    Attributes
+    ----------
+    uses
+        The memories that it uses; a run lets go of each after its last use.
+    allocates
+        (number, bytes) of the buffers that it writes, which it makes if they are not there.
+    position
+        Of its operation among those of its schedule.
+    name
+        What people call it.
+    nbytes_ahead, taken
+        The bytes of a memory that it fills for, or by, a message, before they are needed.
+    is_communication, is_task
+        Whether it is a message; whether it may take any time, and lets messages wait meanwhile.
+    """
+
+    uses: tuple[int, ...] = ()
+    allocates: tuple[tuple[int, int], ...] = ()
+    position = 0
+    name = ""
+    nbytes_ahead = 0
+    taken = -1
+    is_communication = False
+    is_task = False
+
+    def run(self, memories: Memories, advance: Advance | None) -> None:
+        """Compute; call `advance` now and then, if it takes long."""
+        raise NotImplementedError
+
+
+class Copy(Node):
+    """A section of one memory copied to one of another: packing, unpacking, and what stays on this process."""
+
+    def __init__(self, copy: kernels.SectionCopy, target: Place, source: Place, name: str,
+                 nbytes_ahead: int = 0) -> None:
+        self._call = copy.call
+        self._target, self._target_offset = target
+        self._source, self._source_offset = source
+        self.name, self.nbytes_ahead, self.taken = name, nbytes_ahead, target[0]
+
+    def run(self, memories: Memories, advance: Advance | None) -> None:
+        """See `Node`."""
+        self._call(memories[self._target].address + self._target_offset,
+                   memories[self._source].address + self._source_offset)
+
+
+class Cast(Node):
+    """The elements of one buffer, contiguous, as those of another dtype in another."""
+
+    name = "cast"
+
+    def __init__(self, target: Place, dtype: np.dtype[Any], source: Place, source_dtype: np.dtype[Any],
+                 n: int) -> None:
+        self._target, self._source, self._n = target, source, n
+        self._dtypes = dtype, source_dtype
+        row = kernels.lookup("copy", f"{source_dtype.char}->{dtype.char}")
+        self._kernel = None if row is None else kernels.ElementwiseCall(
+            row, [n], [[source_dtype.itemsize], [dtype.itemsize]])
+
+    def run(self, memories: Memories, advance: Advance | None) -> None:
+        """See `Node`."""
+        (target, at), (source, from_) = self._target, self._source
+        if self._kernel is not None:
+            self._kernel.call(memories[source].address + from_, memories[target].address + at)
+            return
+        arrays = [np.ndarray((self._n,), dtype, bytes_of(memories, number), offset) for number, offset, dtype in (
+            (target, at, self._dtypes[0]), (source, from_, self._dtypes[1]))]
+        with np.errstate(all="ignore"):
+            np.copyto(*arrays, casting="unsafe")
+
+
+class NumpyCall(Node):
+    """A function without C kernel, called on NumPy views of a piece."""
+
+    def __init__(self, function: AnyFunction | None, n_outputs: int, has_mask: bool, signature: tuple[Any, ...],
+                 shape: tuple[int, ...], operands: Sequence[tuple[Place, np.dtype[Any], tuple[int, ...]]]) -> None:
+        self._function, self._n_outputs, self._has_mask = function, n_outputs, has_mask
+        self._signature, self._shape, self._operands = signature, shape, operands
+        self.name = "copy" if function is None else function.__name__
+        # of complex outputs of real loops NumPy says that their imaginary part is lost
+        self._warns = any(dtype.kind == "c" for _, dtype, _ in operands[:n_outputs])
+
+    def run(self, memories: Memories, advance: Advance | None) -> None:
+        """See `Node`."""
+        if self._warns:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+                self._compute(memories)
+        else:
+            self._compute(memories)
+
+    def _compute(self, memories: Memories) -> None:
+        views = [np.ndarray(self._shape, dtype, bytes_of(memories, number), offset, strides)
+                 for (number, offset), dtype, strides in self._operands]
+        outputs, inputs = views[: self._n_outputs], views[self._n_outputs:]
+        with np.errstate(all="ignore"):
+            if self._function is None:
+                np.copyto(outputs[0], inputs[0], casting="unsafe")
+                return
+            options: dict[str, Any] = {"where": inputs.pop()} if self._has_mask else {}
+            self._function(*inputs, out=tuple(outputs), casting="unsafe", signature=self._signature, **options)
+
+
+class TaskCall(Node):
+    """A task, called on the local views of its arrays."""
+
+    is_task = True
+    name = "task"
+
+    def __init__(self, value: int, arrays: Sequence[tuple[int, View]]) -> None:
+        self._value, self._arrays = value, arrays
+
+    def run(self, memories: Memories, advance: Advance | None) -> None:
+        """See `Node`."""
+        memories[self._value]([local_view(memories[slot], view) for slot, view in self._arrays])
+
+
+class Call(Node):
+    """Anything else that a process does by itself, as a function of the memories."""
+
+    def __init__(self, function: Callable[[Memories], None], name: str) -> None:
+        self._function = function
+        self.name = name
+
+    def run(self, memories: Memories, advance: Advance | None) -> None:
+        """See `Node`."""
+        self._function(memories)
+
+
+class Communication(Node):
+    """One message: bytes [start, stop) of a memory; `tag` is that of its operation, `stream` sets it apart there."""
+
+    is_communication = True
+
+    def __init__(self, number: int, start: int, stop: int, peer: int, stream: int) -> None:
+        self.memory, self.start_at, self.stop_at = number, start, stop
+        self.peer, self.stream = peer, stream
+        self.nbytes = stop - start
+
+    def start(self, memories: Memories, comm: MPI.Intracomm, tag: int) -> MPI.Request:
+        """Start it; the request is complete when the memory may be used again."""
+        raise NotImplementedError
+
+    def _section(self, memories: Memories) -> NDArray[np.uint8]:
+        return bytes_of(memories, self.memory)[self.start_at : self.stop_at]
+
+
+class Send(Communication):
+    """A message to a peer."""
+
+    name = "send"
+
+    def start(self, memories: Memories, comm: MPI.Intracomm, tag: int) -> MPI.Request:
+        """See `Communication`."""
+        return comm.Isend(self._section(memories), self.peer, tag)
+
+
+class Receive(Communication):
+    """A message from a peer."""
+
+    name = "receive"
+
+    def __init__(self, number: int, start: int, stop: int, peer: int, stream: int) -> None:
+        super().__init__(number, start, stop, peer, stream)
+        self.nbytes_ahead, self.taken = self.nbytes, number
+
+    def start(self, memories: Memories, comm: MPI.Intracomm, tag: int) -> MPI.Request:
+        """See `Communication`."""
+        return comm.Irecv(self._section(memories), self.peer, tag)

@@ -1,0 +1,83 @@
+"""Progress while a task computes: MPI moves messages on only when it is called.
+
+Kernels return between their parts to test for messages. A task does not: it may be inside BLAS for a second. So a
+thread tests in its place, every `INTERVAL_SECONDS`, as long as the task lets other threads run: NumPy's functions and
+`pgaspy.blas` release Python's lock while they compute, `scipy.linalg.blas` does not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from pgaspy import statistics
+
+__all__ = ["INTERVAL_SECONDS", "meanwhile"]
+
+INTERVAL_SECONDS = 5e-4
+
+
+class _Helper:
+    """The thread, which is started when it is first needed; it sleeps while no task is under way."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # held while it communicates
+        self._wanted = threading.Event()
+        self._advance: Callable[[], None] | None = None
+        self._error: BaseException | None = None
+        threading.Thread(target=self._run, name="pgaspy progress", daemon=True).start()
+
+    def begin(self, advance: Callable[[], None]) -> None:
+        with self._lock:
+            self._advance = advance
+        self._wanted.set()
+
+    def end(self) -> None:
+        self._wanted.clear()
+        with self._lock:
+            self._advance = None
+            error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def _run(self) -> None:
+        while True:
+            self._wanted.wait()
+            time.sleep(INTERVAL_SECONDS)
+            with self._lock:
+                if self._advance is None:
+                    continue
+                start = time.perf_counter()
+                try:
+                    self._advance()
+                except BaseException as error:  # raised where the task ends
+                    self._error, self._advance = error, None
+                statistics.counts.seconds_progressing += time.perf_counter() - start
+
+
+_helper: _Helper | None = None
+
+
+@contextlib.contextmanager
+def meanwhile(advance: Callable[[], None]) -> Iterator[None]:
+    """Call `advance` now and then from another thread, until the block ends."""
+    global _helper
+    if not _may_call_mpi():
+        yield
+        return
+    if _helper is None:
+        _helper = _Helper()
+    _helper.begin(advance)
+    try:
+        yield
+    finally:
+        _helper.end()
+
+
+def _may_call_mpi() -> bool:
+    """Whether the MPI library may be called by two threads."""
+    from mpi4py import MPI
+
+    return MPI.Query_thread() == MPI.THREAD_MULTIPLE

@@ -1,0 +1,240 @@
+"""Schedules: what a process does for a sequence of operations, prepared once and found again.
+
+A schedule is a graph of nodes. Three things hold, and make it free of deadlock whatever the other processes do:
+
+1. A node depends on nodes of earlier operations, or of its own, only: nothing waits for what was recorded later.
+2. A kernel that several operations share depends on nothing recorded after the first of them.
+3. The messages of an operation, with their tags and their order, follow from its recipe and its number alone. They are
+   sent and received whatever was fused, and also where nobody needs the result.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from pgaspy.base import local_view
+from pgaspy.boxes import runs_box, view_box
+from pgaspy.compute import SentSection, can_reduce, lower_group, lower_statement
+from pgaspy.fusion import Group, Kernel, Traced, grouped
+from pgaspy.lowering import Builder
+from pgaspy.nodes import Call, Memories, Node, TaskCall, bytes_of
+from pgaspy.operations import Assign, Generate, Recipe, Reduce, Reshape, Statement, Task
+from pgaspy.pieces import local_indices, plan_operand
+from pgaspy.plan import plan_transfer
+from pgaspy.plan_reshape import plan_reshape
+from pgaspy.transport import exchange_partials, flat_side, group_members, transfer, view_side
+
+__all__ = ["Schedule", "build"]
+
+MAX_SECTIONS_AHEAD = 16
+"""Of how many messages that take a part of an array its computation is cut into pieces for."""
+
+
+class Schedule(NamedTuple):
+    """A graph of nodes.
+
+    Attributes
+    ----------
+    nodes
+        In recording order.
+    n_waits
+        Per node, the number of nodes that it waits for.
+    successors
+        Per node, the nodes that wait for it.
+    ranks
+        Per node, its place in the order in which ready nodes are taken: those that a message waits for come first.
+    n_memories, n_uses
+        The number of memories, and per memory the nodes that use it.
+    communicates
+        Whether there is any message.
+    n_fused, n_kernels
+        Operations that run in kernels, and these.
+    """
+
+    nodes: tuple[Node, ...]
+    n_waits: tuple[int, ...]
+    successors: tuple[tuple[int, ...], ...]
+    ranks: tuple[int, ...]
+    n_memories: int
+    n_uses: tuple[int, ...]
+    communicates: bool
+    n_fused: int
+    n_kernels: int
+
+
+def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]], n_memories: int,
+          named: frozenset[int], rank: int, fuses: bool) -> Schedule:
+    """The schedule of operations, (recipe, numbers of its bases, numbers of its values), for one process.
+
+    `named` are the bases that somebody holds besides: only what is written to the others need not be stored.
+    """
+    traced = [Traced(k, *operation) for k, operation in enumerate(operations)]
+    builder = Builder(n_memories)
+    users: dict[int, list[int]] = {}
+    for operation in traced:
+        for slot in operation.slots:
+            users.setdefault(slot, []).append(operation.position)
+    sent = _sent_sections(traced, rank)
+    n_fused = n_kernels = 0
+    for item in grouped(traced, rank, fuses):
+        if isinstance(item, Group):
+            _lower_group(builder, item, users, named, sent, rank)
+            n_fused += len(item.operations)
+            n_kernels += 1
+        else:
+            builder.position = item.position
+            _LOWER[type(item.recipe)](builder, item, rank)
+    return _finished(builder, n_fused, n_kernels)
+
+
+def _finished(builder: Builder, n_fused: int, n_kernels: int) -> Schedule:
+    nodes = builder.nodes
+    successors: list[list[int]] = [[] for _ in nodes]
+    for number, waits in enumerate(builder.dependencies):
+        for other in waits:
+            successors[other].append(number)
+    feeds = [any(nodes[s].is_communication for s in found) for found in successors]
+    order = sorted(range(len(nodes)), key=lambda n: (not feeds[n], n))
+    ranks = [0] * len(nodes)
+    for place, number in enumerate(order):
+        ranks[number] = place
+    n_uses = [0] * builder.n_memories
+    for node in nodes:
+        for memory in node.uses:
+            n_uses[memory] += 1
+    return Schedule(tuple(nodes), tuple(len(waits) for waits in builder.dependencies),
+                    tuple(tuple(sorted(found)) for found in successors), tuple(ranks), builder.n_memories,
+                    tuple(n_uses), any(node.is_communication for node in nodes), n_fused, n_kernels)
+
+
+def _sent_sections(traced: Sequence[Traced], rank: int) -> dict[int, list[SentSection]]:
+    """Per array, the parts of it that operations send from here to other processes."""
+    found: dict[int, list[SentSection]] = {}
+    for operation in traced:
+        recipe = operation.recipe
+        if isinstance(recipe, Statement):
+            arrays = zip(operation.slots[recipe.n_outputs:], recipe.views[recipe.n_outputs:], recipe.copied,
+                         strict=True)
+            plans = [(slot, p.view, p.transfer) for slot, view, copied in arrays
+                     for p in (plan_operand(recipe.written[0], view, copied, rank),)]
+        elif isinstance(recipe, Assign):
+            plans = [(operation.slots[1], recipe.source, plan_transfer(recipe.target, recipe.source, rank))]
+        else:
+            continue
+        for slot, view, plan in plans:
+            storage = view.layout.local_shape(rank)
+            for message in plan.sends:
+                found.setdefault(slot, []).append(
+                    SentSection(operation.position, runs_box(view, message.runs, storage)))
+    return found
+
+
+def _lower_group(builder: Builder, group: Group, users: dict[int, list[int]], named: frozenset[int],
+                 sent: dict[int, list[SentSection]], rank: int) -> None:
+    operations = group.operations
+    positions = {operation.position for operation in operations}
+    later = group.reductions if not can_reduce(group, rank) else []
+    if later:
+        group.reductions = []
+        positions -= {reduction.operation.position for reduction in later}
+    first = operations[0].position
+
+    def is_stored(slot: int) -> bool:
+        return slot in named or any(p > first and p not in positions for p in users[slot])
+
+    def sent_later(slot: int) -> list[SentSection]:
+        return [section for section in sent.get(slot, ()) if section.position > first][:MAX_SECTIONS_AHEAD]
+
+    kernel = Kernel(group, is_stored)
+    for operation, partial in lower_group(builder, group, kernel, sent_later, rank):
+        _combine(builder, operation, partial, rank)
+    for reduction in later:
+        builder.position = reduction.operation.position
+        _lower_reduce(builder, reduction.operation, rank)
+
+
+def _lower_assign(builder: Builder, operation: Traced, rank: int) -> None:
+    recipe = operation.recipe
+    assert isinstance(recipe, Assign)
+    target, source = operation.slots
+    transfer(builder, plan_transfer(recipe.target, recipe.source, rank),
+             view_side(target, recipe.target, recipe.dtype, rank),
+             view_side(source, recipe.source, recipe.source_dtype, rank), recipe.overlaps, 0, rank,
+             recipe.target.layout.grid)
+
+
+def _lower_reshape(builder: Builder, operation: Traced, rank: int) -> None:
+    recipe = operation.recipe
+    assert isinstance(recipe, Reshape)
+    target, source = (flat_side(slot, recipe.dtype) for slot in operation.slots)
+    transfer(builder, plan_reshape(recipe.target, recipe.source, rank), target, source, False, 0, rank,
+             recipe.target.grid)
+
+
+def _lower_generate(builder: Builder, operation: Traced, rank: int) -> None:
+    (slot,), (value,) = operation.slots, operation.values
+
+    def generate(memories: Memories) -> None:
+        memories[value](memories[slot])
+
+    builder.add(Call(generate, "generate"), [(value, None)], [(slot, None)])
+
+
+def _lower_task(builder: Builder, operation: Traced, rank: int) -> None:
+    recipe = operation.recipe
+    assert isinstance(recipe, Task)
+    (value,) = operation.values
+    accesses = [(slot, view_box(view, rank)) for slot, view in zip(operation.slots, recipe.views, strict=True)]
+    node = TaskCall(value, list(zip(operation.slots, recipe.views, strict=True)))
+    builder.add(node, [(value, None), *accesses[recipe.n_outputs:]], accesses[: recipe.n_outputs])
+
+
+def _lower_reduce(builder: Builder, operation: Traced, rank: int) -> None:
+    """The partial result of the local part, then those of all processes that have one."""
+    recipe = operation.recipe
+    assert isinstance(recipe, Reduce)
+    layout = recipe.source.own_layout
+    assert layout is not None
+    if not layout.holds(layout.coords_from_rank(rank)):
+        return
+    reduction, views = recipe.reduction, (recipe.source, *recipe.operands)
+    slots = operation.slots[1:]
+    shape = recipe.target.layout.local_shape(rank)
+    number = builder.buffer(math.prod(shape) * reduction.partial_dtype.itemsize)
+    indices = functools.partial(local_indices, recipe.source, rank=rank)
+
+    def reduce(memories: Memories) -> None:
+        local, *operands = (local_view(memories[slot], view) for slot, view in zip(slots, views, strict=True))
+        found = reduction.partial(local, recipe.axes, indices, operands)
+        bytes_of(memories, number).view(reduction.partial_dtype).reshape(shape)[...] = found
+
+    builder.add(Call(reduce, "reduce"),
+                [(slot, view_box(view, rank)) for slot, view in zip(slots, views, strict=True)], [(number, None)])
+    _combine(builder, operation, number, rank)
+
+
+def _combine(builder: Builder, operation: Traced, partial: int, rank: int) -> None:
+    """Combine the partial results of the processes along the reduced axes, and store the result."""
+    recipe = operation.recipe
+    assert isinstance(recipe, Reduce)
+    layout = recipe.source.own_layout
+    assert layout is not None
+    reduction, slot = recipe.reduction, operation.slots[0]
+    shape = recipe.target.layout.local_shape(rank)
+    axes = tuple(sorted(axis for d in recipe.axes if (axis := layout.dims[d].axis) is not None))
+    members = group_members(layout.grid, axes, rank)
+    combined = exchange_partials(builder, partial, shape, reduction, members, rank)
+
+    def store(memories: Memories) -> None:
+        found = bytes_of(memories, combined).view(reduction.partial_dtype).reshape(shape)
+        memories[slot].local[...] = reduction.result(found)
+
+    builder.add(Call(store, "store"), [(combined, None)], [(slot, None)])
+
+
+_LOWER: dict[type, Callable[[Builder, Traced, int], None]] = {
+    Assign: _lower_assign, Generate: _lower_generate, Reduce: _lower_reduce, Reshape: _lower_reshape,
+    Statement: lower_statement, Task: _lower_task}

@@ -1,0 +1,133 @@
+"""Scheduled tasks: calls on local views that the runtime makes when what they read is there.
+
+The arrays' operations before and after a task keep their order with it; everything else overlaps: while a task
+computes, messages for later ones travel.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from pgaspy.array import GlobalArray
+from pgaspy.base import check_local
+from pgaspy.operations import task
+from pgaspy.runtime import record
+
+__all__ = ["TaskError", "read", "schedule", "update", "write"]
+
+
+class TaskError(RuntimeError):
+    """A task raised; the message names it and where it was scheduled, the cause is what it raised."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Argument:
+    """An array that a task works on, and what it does with it."""
+
+    array: GlobalArray
+    is_read: bool
+    is_written: bool
+
+
+def read(A: GlobalArray) -> Argument:
+    """Declare that a task reads the local part of an array or view: what `schedule` assumes of an array."""
+    return Argument(_checked(A), True, False)
+
+
+def write(A: GlobalArray) -> Argument:
+    """Declare that a task writes every element of the local part of an array or view, without reading it."""
+    return Argument(_checked(A), False, True)
+
+
+def update(A: GlobalArray) -> Argument:
+    """Declare that a task reads the local part of an array or view, and writes to it."""
+    return Argument(_checked(A), True, True)
+
+
+def schedule(function: Callable[..., Any], *arguments: Any) -> None:
+    """Have `function(*arguments)` called on local views, as soon as what it reads is there. Not collective.
+
+    Parameters
+    ----------
+    function
+        Called once on this process, also where its local parts are empty. What it returns is dropped. It may use the
+        local views during the call only, and must not use global arrays, or MPI.
+    arguments
+        A global array, or a view of one, becomes the NumPy view of its local part, as `local` gives it: to be read, or
+        what `update` and `write` declare. For a replicated array these are writable as well; every process that holds
+        a copy then has to write the same. Other arguments are passed as they are.
+
+    Raises
+    ------
+    ValueError
+        If the local part of an array is no NumPy view; see `GlobalArray.local`.
+    TaskError
+        Later, where the task is executed (by `sync`, or by what needs a result): if the function raises.
+
+    Notes
+    -----
+    The call that M. R. B. Kristensen, Y. Zheng and B. Vinter (*PGAS for Distributed Numerical Python Targeting
+    Multi-core Clusters*, IPDPS 2012) named as future work.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> C, A = pg.zeros((4, 4)), pg.ones((4, 4))
+    >>> def add_twice(c, a, factor):
+    ...     c += factor * a
+    >>> pg.schedule(add_twice, pg.update(C), A, 2)
+    >>> float(C.sum())
+    32.0
+    """
+    given = [read(x) if isinstance(x, GlobalArray) else x for x in arguments]
+    arrays = [x for x in given if isinstance(x, Argument)]
+    written = [x for x in arrays if x.is_written]
+    reads = [x for x in arrays if x.is_read]
+    places = [written.index(x) if x.is_written else len(written) + reads.index(x) for x in arrays]
+    for x in arrays:
+        check_local(x.array._view)
+    recipe = task(tuple(x.array._view for x in written), tuple(x.array._view for x in reads))
+    frame = sys._getframe(1)
+    call = _Call(function, given, places, len(written), f"{frame.f_code.co_filename}:{frame.f_lineno}")
+    record(recipe, tuple([x.array._base for x in (*written, *reads)]), (call,))
+
+
+def _checked(A: Any) -> GlobalArray:
+    if not isinstance(A, GlobalArray):
+        raise TypeError(f"read, write and update declare what a task does with a global array, not with a "
+                        f"{type(A).__name__}")
+    return A
+
+
+class _Call:
+    """A task with its arguments, where arrays are placeholders for their local views."""
+
+    __slots__ = ("_arguments", "_function", "_n_written", "_places", "_where")
+
+    def __init__(self, function: Callable[..., Any], arguments: Sequence[Any], places: Sequence[int], n_written: int,
+                 where: str) -> None:
+        self._function, self._n_written, self._where = function, n_written, where
+        self._arguments = [None if isinstance(x, Argument) else x for x in arguments]
+        arrays = [k for k, x in enumerate(arguments) if isinstance(x, Argument)]
+        self._places = list(zip(arrays, places, strict=True))
+
+    def __call__(self, views: Sequence[NDArray[Any]]) -> None:
+        """Call the function on the local views, those that it writes first."""
+        arguments = list(self._arguments)
+        for k, place in self._places:
+            view = views[place]
+            if place >= self._n_written:
+                view.flags.writeable = False
+            arguments[k] = view
+        try:
+            self._function(*arguments)
+        except Exception as error:
+            name = getattr(self._function, "__qualname__", repr(self._function))
+            raise TaskError(f"the task {name}, scheduled at {self._where}, raised {type(error).__name__}: "
+                            f"{error}") from error
+
