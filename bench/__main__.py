@@ -10,7 +10,6 @@ import datetime
 import json
 import os
 import platform
-import subprocess
 import sys
 from dataclasses import astuple, fields
 from pathlib import Path
@@ -18,9 +17,10 @@ from pathlib import Path
 import numpy as np
 from tabulate import tabulate
 
-from bench.timing import Result
+from bench import processes
+from bench.processes import ROOT
+from bench.timing import NOTE, RESULT, Result
 
-ROOT = Path(__file__).parent.parent
 MPIRUN = ROOT / "tools" / "mpirun.py"
 
 BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
@@ -30,10 +30,13 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
     "movement": [(2, [])],
     "products": [(2, ["--unbound"])],
     "heat": [(1, []), (2, [])],
+    "black_scholes": [(1, []), (2, [])],
+    "link_heat": [(1, [])],
+    "link_summa": [(1, [])],
 }
 """Per module, the runs: the number of processes of each, and options for the launcher.
 
-Unbound, so that NumPy, on one of two processes, can use the cores of both.
+Unbound, so that NumPy, on one of two processes, can use the cores of both. Those on a link start jobs by themselves.
 """
 
 TIMEOUT_SECONDS = 240
@@ -44,11 +47,14 @@ def run(module: str, n_processes: int, options: list[str]) -> list[Result]:
     command = [sys.executable, "-m", f"bench.{module}"]
     if n_processes > 1:
         command = [sys.executable, str(MPIRUN), "-n", str(n_processes), *options, *command]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+    done = processes.run(command, timeout=TIMEOUT_SECONDS)
     if done.returncode:
         sys.exit(f"bench.{module} on {n_processes} process(es) failed:\n{done.stdout}{done.stderr}")
-    prefix = "RESULT "
-    return [Result(**json.loads(line[len(prefix):])) for line in done.stdout.splitlines() if line.startswith(prefix)]
+    lines = done.stdout.splitlines()
+    for line in lines:
+        if line.startswith(NOTE):
+            print(line.removeprefix(NOTE))
+    return [Result(**json.loads(line.removeprefix(RESULT))) for line in lines if line.startswith(RESULT)]
 
 
 def machine() -> str:
@@ -71,10 +77,10 @@ def main() -> None:
     for name in names:
         for n_processes, options in BENCHMARKS[name]:
             results += run(name, n_processes, options)
-    header = ["benchmark", "pgaspy", "unit", "rival", "rival's", "times faster", "goal", "reached"]
+    header = ["benchmark", "pgaspy", "unit", "rival", "rival's", "compared", "goal", "reached"]
     shown = {None: "", True: "yes", False: "NO"}
     rows = [[r.name, f"{r.value:.4g}", r.unit, r.rival, "" if r.rival_value is None else f"{r.rival_value:.4g}",
-             "" if r.ratio is None else f"{r.ratio:.2f}", "" if r.goal is None else f"{r.goal:g}", shown[r.reached]]
+             r.compared, r.wanted, shown[r.reached]]
             for r in results]
     print(machine())
     print(tabulate(rows, header, disable_numparse=True))

@@ -9,7 +9,10 @@ from statistics import median
 from time import perf_counter, sleep
 from typing import Any
 
-__all__ = ["Result", "alone", "in_turns", "ratio", "report", "seconds_per_call"]
+__all__ = ["NOTE", "RESULT", "Result", "alone", "in_turns", "note", "ratio", "report", "seconds_per_call"]
+
+RESULT, NOTE = "RESULT ", "NOTE "
+"""How the lines begin that a benchmark prints for the program that makes the table."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,8 @@ class Result:
 
     `ratio` is the rival's time over ours (above 1: we are faster), where there is a rival. `goal` is the least
     ratio or, where there is none, the largest value that is wanted; None where the figure stands for itself.
+
+    With `at_most` the rival is a limit that cannot be beaten: `ratio` is our time over it, `goal` the largest wanted.
     """
 
     name: str
@@ -27,36 +32,61 @@ class Result:
     rival_value: float | None = None
     ratio: float | None = None
     goal: float | None = None
+    at_most: bool = False
+
+    @property
+    def compared(self) -> str:
+        """The ratio in words; empty without one."""
+        if self.ratio is None:
+            return ""
+        return f"{self.ratio:.2f} times {'its time' if self.at_most else 'as fast'}"
+
+    @property
+    def wanted(self) -> str:
+        """The goal in words; empty without one."""
+        if self.goal is None:
+            return ""
+        return f"at {'least' if self._wants_more else 'most'} {self.goal:g}"
 
     @property
     def reached(self) -> bool | None:
         """Whether the goal is reached; None without one."""
         if self.goal is None:
             return None
-        return self.ratio >= self.goal if self.ratio is not None else self.value <= self.goal
+        found = self.value if self.ratio is None else self.ratio
+        return found >= self.goal if self._wants_more else found <= self.goal
+
+    @property
+    def _wants_more(self) -> bool:
+        return self.ratio is not None and not self.at_most
 
 
 def in_turns(*functions: Callable[[], Any], repeats: int = 9, before: Callable[[], Any] | None = None) -> list[
         list[float]]:
     """The seconds that each function takes, called in turns, after one call of each that is not counted.
 
-    `before` is called before each of them, unmeasured: a barrier, for instance.
+    `before` is called before each of them, unmeasured: a barrier, for instance. What a function records is executed
+    before its time is taken, while its result is still held.
     """
+    import pgaspy as pg  # here, as the program that makes the table is no part of a job
+
     times: list[list[float]] = [[] for _ in functions]
     for round_ in range(repeats + 1):
         for function, record in zip(functions, times, strict=True):
             if before is not None:
                 before()
             start = perf_counter()
-            function()
+            result = function()
+            pg.sync()
             if round_:
                 record.append(perf_counter() - start)
+            del result
     return times
 
 
 def alone(function: Callable[[], Any]) -> Callable[[], None]:
     """A call of a function on rank 0, collective; the others sleep until it is done, and leave their cores alone."""
-    import pgaspy as pg  # here, as the program that makes the table is no part of a job
+    import pgaspy as pg
 
     def call() -> None:
         if pg.RANK == 0:
@@ -73,13 +103,16 @@ def ratio(ours: list[float], rivals: list[float]) -> float:
 
 
 def seconds_per_call(function: Callable[[], Any], n: int = 2000, repeats: int = 7) -> float:
-    """The median over the repeats of the mean time of n calls."""
+    """The median over the repeats of the mean time of n calls, until all that they record is executed."""
+    import pgaspy as pg
+
     function()
     means = []
     for _ in range(repeats):
         start = perf_counter()
         for _ in range(n):
             function()
+        pg.sync()
         means.append((perf_counter() - start) / n)
     return median(means)
 
@@ -87,4 +120,9 @@ def seconds_per_call(function: Callable[[], Any], n: int = 2000, repeats: int = 
 def report(results: list[Result]) -> None:
     """Hand results to the program that makes the table, as lines of JSON."""
     for result in results:
-        print("RESULT " + json.dumps(asdict(result)), flush=True)
+        print(RESULT + json.dumps(asdict(result)), flush=True)
+
+
+def note(text: str) -> None:
+    """Tell, beside the table, what could not be measured here and why."""
+    print(NOTE + " ".join(text.split()), flush=True)

@@ -1,0 +1,55 @@
+"""Programs that run on two hosts, one process on each, started by `bench.link`; and what they share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+import pgaspy as pg
+
+__all__ = ["exchange", "hand_back", "seconds_and_waiting"]
+
+
+def hand_back(found: Any) -> None:
+    """Hand the figures of rank 0 to the program that started the job: its last line."""
+    if MPI.COMM_WORLD.rank == 0:
+        print(json.dumps(found), flush=True)
+
+
+def exchange(n: int, n_times: int = 1) -> Callable[[], None]:
+    """Both processes send each other n float64 at once, by mpi4py alone, one such exchange after the other."""
+    comm, send, receive = MPI.COMM_WORLD, np.ones(n), np.empty(n)
+
+    def call() -> None:
+        for _ in range(n_times):
+            receiving = comm.Irecv(receive, 1 - comm.rank)
+            sending = comm.Isend(send, 1 - comm.rank)
+            receiving.Wait()
+            sending.Wait()
+    return call
+
+
+def seconds_and_waiting(function: Callable[..., Any], *arguments: Any) -> tuple[float, float | None]:
+    """The seconds of a call, with all that it records, and the share of them spent waiting. Collective.
+
+    Both are those of the process where they are larger. The share is None where the runtime does not count it.
+    """
+    comm = MPI.COMM_WORLD
+    pg.sync()
+    comm.Barrier()
+    before, start = _seconds_waiting(), perf_counter()
+    function(*arguments)
+    pg.sync()
+    seconds, after = perf_counter() - start, _seconds_waiting()
+    share = None if before is None or after is None else comm.allreduce((after - before) / seconds, MPI.MAX)
+    return comm.allreduce(seconds, MPI.MAX), share
+
+
+def _seconds_waiting() -> float | None:
+    stats = getattr(pg, "stats", None)
+    return getattr(stats(), "seconds_waiting", None) if stats is not None else None
