@@ -932,8 +932,7 @@ typedef struct {
     int n;
     const reduce_row *row[MAX_PROGRAM_OPERANDS];
     int64_t first, size, total;
-    int64_t longest;        /* elements that a loop is called for */
-    int streams;            /* whether the operands come from memory, not from the caches */
+    int prefetched;         /* whether short loops alternate with prefetching */
     const int64_t *leaves, *head, *tail;    /* addresses for each reduced output */
 } reduced_piece;
 
@@ -951,35 +950,55 @@ static void reduce_leaf(const reduced_piece *r, int k, const char *buffer, int64
     memcpy((char *)slot + (begin - leaf_begin) * row->in_size, buffer, (end - begin) * row->in_size);
 }
 
-/* The operands that are streams of their own: neither scalars nor shifted by less than a line. */
-static int find_streams(const geometry *g, int n_operands, int streams[])
+/*
+ * Streams are operands that neither are scalars nor lie within a cache line of another. The
+ * processor's own prefetching falls behind on them, as stores to buffers stand between those to
+ * memory and leaves between the loops: before each BATCH bytes, those that are AHEAD are prefetched.
+ */
+#define BATCH 512
+#define AHEAD 1024
+#define STREAMING 100000    /* the least items of all operands, not to be found in the L2 cache */
+typedef struct {
+    int n, operand[MAX_OPERANDS];
+    int64_t size, longest;  /* of the largest item, and of a batch in elements */
+} streams;
+
+static void find_streams(streams *t, const geometry *g, int n_operands)
 {
     const int64_t *s = g->stride[g->ndim - 1];
-    int n = 0;
+    t->n = 0;
+    t->size = 1;
     for (int o = 0; o < n_operands; o++) {
-        int is_new = s[o] > 0 && s[o] <= 16;
-        for (int k = 0; k < n; k++)
-            is_new &= magnitude(g->base[o] - g->base[streams[k]]) >= 64;
-        if (is_new)
-            streams[n++] = o;
+        int is_new = s[o] > 0 && s[o] <= (int64_t)sizeof(T_D);
+        for (int k = 0; k < t->n; k++)
+            is_new &= magnitude(g->base[o] - g->base[t->operand[k]]) >= 64;
+        if (is_new) {
+            t->operand[t->n++] = o;
+            t->size = MAX(t->size, s[o]);
+        }
     }
-    return n;
+    t->longest = t->n ? BATCH / t->size : LEAF;
+}
+
+static void prefetch(const streams *t, char *const p[], int64_t n)
+{
+    for (int64_t line = AHEAD; line < AHEAD + n * t->size; line += 64)
+        for (int k = 0; k < t->n; k++)
+            __builtin_prefetch(p[t->operand[k]] + line);
 }
 
 /*
  * Run the loop over elements [begin, end) of the piece, a leaf at a time: short buffers stay in the
- * L1 cache beside what streams through it. The processor's own prefetching falls behind where stores
- * to buffers stand between those to memory and leaves between the loops.
+ * L1 cache beside what streams through it.
  */
-#define AHEAD 1024          /* bytes */
 static void reduce_range(const reduced_piece *r, loop_fn *loop, const geometry *g, int64_t begin,
                          int64_t end)
 {
     const int inner = g->ndim - 1, stored = g->n_operands - r->n;
     const int64_t extent = g->shape[inner], *s = g->stride[inner];
     char buffers[r->n][LEAF * sizeof(T_D)] __attribute__((aligned(64)));
-    int streams[MAX_OPERANDS];
-    const int n_streams = r->streams ? find_streams(g, stored, streams) : 0;
+    streams t;
+    find_streams(&t, g, r->prefetched ? stored : 0);
     int64_t column = begin % extent;
     row at;
     find_row(g, begin / extent, &at);
@@ -988,14 +1007,12 @@ static void reduce_range(const reduced_piece *r, loop_fn *loop, const geometry *
         const int64_t n = MIN(end - begin, LEAF - flat % LEAF);
         for (int64_t done = 0, m; done < n; done += m) {
             char *p[MAX_OPERANDS];
-            m = MIN(MIN(n - done, extent - column), r->longest);
+            m = MIN(MIN(n - done, extent - column), t.longest);
             for (int o = 0; o < stored; o++)
                 p[o] = at.p[o] + column * s[o];
             for (int k = 0; k < r->n; k++)
                 p[stored + k] = buffers[k] + done * s[stored + k];
-            for (int k = 0; k < n_streams; k++)
-                for (int64_t at = AHEAD; at < AHEAD + m * s[streams[k]]; at += 64)
-                    __builtin_prefetch(p[streams[k]] + at);
+            prefetch(&t, p, m);
             loop(m, p, s);
             column += m;
             if (column == extent) {
@@ -1044,8 +1061,7 @@ static void pg_reduce_program(const pg_program *p, int n_reduced, const int *red
         g.stride[g.ndim - 1][g.n_operands - n_reduced + k] = r.row[k]->in_size;
     }
     const int interpreted = !loop_address && !p->only_loop;
-    r.longest = interpreted ? LEAF : LEAF / 4;
-    r.streams = (end - begin) * (g.n_operands - n_reduced) > 100000;
+    r.prefetched = !interpreted && (end - begin) * (g.n_operands - n_reduced) > STREAMING;
     const int team = team_for((end - begin) * (p->cost + n_reduced));
     #pragma omp parallel num_threads(team) if (team > 1)
     {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pgaspy import kernels
-from pgaspy.boxes import Box, view_ranges
+from pgaspy.boxes import Box, contains, view_ranges
 from pgaspy.fusion import Group, Input, Kernel, Operand, Traced
 from pgaspy.kernel_calls import FusedCall, FusedReduceCall, LeafResults, finish_leaves, n_leaves
 from pgaspy.lowering import Access, Builder
@@ -20,24 +20,17 @@ from pgaspy.pieces import BUFFER, LOCAL, Piece, Source, plan_boxes, plan_operand
 from pgaspy.transport import first_stream, receive_into_buffer, send_message, transfer, view_side
 from pgaspy.view import View
 
-__all__ = ["SentSection", "can_reduce", "lower_group", "lower_statement"]
+__all__ = ["can_reduce", "lower_group", "lower_statement"]
 
 CUT_FROM_ELEMENTS = 1 << 14
 """Smaller pieces are not cut where a later message takes a part of what they write."""
 
 
-class SentSection(NamedTuple):
-    """A box of an array that an operation sends to another process."""
-
-    position: int
-    box: Box
-
-
-def lower_group(builder: Builder, group: Group, kernel: Kernel, sent: Callable[[int], Sequence[SentSection]],
+def lower_group(builder: Builder, group: Group, kernel: Kernel, sent: Mapping[int, Sequence[Box]],
                 rank: int) -> list[tuple[Traced, int]]:
     """Lower operations that run as one kernel; (reduction, memory of its partial result on this process) of each.
 
-    `sent(slot)` are the sections of an array that are sent later: they are computed first, in pieces of their own.
+    `sent` are the boxes of arrays that are sent to other processes: they are computed first, in pieces of their own.
     """
     lies_in = {}
     for member in group.members:
@@ -53,12 +46,19 @@ def lower_group(builder: Builder, group: Group, kernel: Kernel, sent: Callable[[
     pieces = plan_boxes(outs, [x.view for x in arrays], [x.plan for x in arrays], cuts, rank)
     name = "+".join(dict.fromkeys(step.name for step in kernel.program.steps))
     if kernel.reductions:
-        return _reducing_pieces(builder, kernel, pieces, lies_in, name)
+        return _reducing_pieces(builder, kernel, pieces, lies_in, sent, name)
     together = object()
     for piece in pieces:
         places, strides, reads, writes = _operands(kernel, piece, lies_in)
-        builder.add(FusedCall(kernel.program, piece.shape, strides, places, name), reads, writes, group=together)
+        node = FusedCall(kernel.program, piece.shape, strides, places, name)
+        node.is_urgent = _is_sent(writes, sent)
+        builder.add(node, reads, writes, group=together)
     return []
+
+
+def _is_sent(writes: Sequence[Access], sent: Mapping[int, Sequence[Box]]) -> bool:
+    """Whether a piece lies in what is sent to other processes."""
+    return any(contains(section, box) for slot, box in writes for section in sent.get(slot, ()))
 
 
 class _Lies(NamedTuple):
@@ -120,7 +120,7 @@ def _memory(found: Input, operand: Operand, source: Source, lies_in: dict[tuple[
     return lies.temporary, None
 
 
-def _cuts(kernel: Kernel, sent: Callable[[int], Sequence[SentSection]], rank: int) -> list[list[int]]:
+def _cuts(kernel: Kernel, sent: Mapping[int, Sequence[Box]], rank: int) -> list[list[int]]:
     """Where to cut the outputs besides, so that what is sent next lies in thin pieces of its own."""
     if not kernel.outputs:
         return []
@@ -131,8 +131,8 @@ def _cuts(kernel: Kernel, sent: Callable[[int], Sequence[SentSection]], rank: in
     if math.prod(extents) < CUT_FROM_ELEMENTS:
         return cuts
     for output in kernel.outputs:
-        for section in sent(output.slot):
-            for d, (low, high) in enumerate(_within(output.view, section.box, rank)):
+        for box in sent.get(output.slot, ()):
+            for d, (low, high) in enumerate(_within(output.view, box, rank)):
                 if 0 < high - low <= extents[d] // 4:
                     cuts[d] += [i for i in (low, high) if 0 < i < extents[d]]
     if kernel.reductions:  # their pieces are whole rows
@@ -165,7 +165,8 @@ def can_reduce(group: Group, rank: int) -> bool:
 
 
 def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
-                     lies_in: dict[tuple[int, int], _Lies], name: str) -> list[tuple[Traced, int]]:
+                     lies_in: dict[tuple[int, int], _Lies], sent: Mapping[int, Sequence[Box]],
+                     name: str) -> list[tuple[Traced, int]]:
     """The kernel's pieces, each with the results of the reductions' leaves in it, and then the rest of the trees."""
     row_size = math.prod(pieces[0].shape[1:])
     total = sum(math.prod(piece.shape) for piece in pieces)
@@ -184,6 +185,7 @@ def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
     buffers = [(number, None) for result in results for number in result]
     for node, reads, writes in lowered:
         node.store_in(results, shared)
+        node.is_urgent = _is_sent(writes, sent)
         builder.add(node, reads, [*writes, *buffers], group=together)
     partials = []
     for result, reduction in zip(results, kernel.reductions, strict=True):

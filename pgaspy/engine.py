@@ -1,8 +1,8 @@
-"""The engine: executes a schedule, hiding the time of messages behind computing.
+"""The engine: executes schedules, hiding the time of messages behind computing.
 
 The flush of Kristensen & Vinter (2012): (1) every message that is ready is started; (2) those under way are tested,
-without blocking; (3) only when no message is ready to start, one computation is run. It waits only when there is
-nothing to compute. Three invariants hold between any two steps:
+without blocking; (3) only when no message is ready to start, one computation is run, or one part of a long one. It
+waits only when there is nothing to compute. Three invariants hold between any two steps:
 
 - every node that waits for nothing is in a queue, under way, or complete;
 - a computation is run only when no message is ready to start (or the window for bytes in flight is full);
@@ -10,6 +10,9 @@ nothing to compute. Three invariants hold between any two steps:
 
 Messages start in recording order. What is received or packed ahead is bounded by a window of bytes, which the nodes of
 the oldest unfinished operation may always exceed, so that it never stops the job.
+
+Several schedules can be under way: what is recorded later begins while the rest of what was recorded before is still
+being done. Its nodes then wait for those of earlier schedules that access the same sections.
 """
 
 from __future__ import annotations
@@ -17,20 +20,18 @@ from __future__ import annotations
 import heapq
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mpi4py import MPI
 
 from pgaspy import progress, statistics
+from pgaspy.boxes import overlap
 from pgaspy.nodes import Buffer, Communication, Memories, Node
 from pgaspy.procgrid import world
-from pgaspy.schedule import Schedule
+from pgaspy.scheduling import Schedule
 
-__all__ = ["NOTHING", "WINDOW_BYTES", "Run"]
-
-NOTHING = -1
-"""In the place of a memory's number: one that no node uses."""
+__all__ = ["WINDOW_BYTES", "Engine", "Run"]
 
 WINDOW_BYTES = 128 << 20
 """Bytes that may be received or packed before they are needed."""
@@ -40,191 +41,279 @@ SPIN_SECONDS = 0.02
 
 
 class Run:
-    """A schedule being executed."""
+    """A schedule being executed.
 
-    def __init__(self, schedule: Schedule, memories: Memories, numbers: Sequence[int], overlaps: bool = True) -> None:
-        """`numbers` are those of the operations; without `overlaps`, nothing is computed while messages are under way.
-        """
-        self._schedule = schedule
-        self._nodes = schedule.nodes
-        self._memories = memories
+    Attributes
+    ----------
+    index
+        Its place among all runs, in recording order.
+    n_waits, n_uses, n_left_at, n_left
+        What is left of the schedule's counts; `n_left_at` counts nodes per operation.
+    is_done
+        Per node.
+    held
+        Bytes that were filled ahead, per memory.
+    """
+
+    def __init__(self, schedule: Schedule, memories: Memories, numbers: Sequence[int]) -> None:
+        """`memories` are the bases and the values, `numbers` those of the operations."""
+        self.schedule = schedule
+        self.memories = memories
         memories += [None] * (schedule.n_memories - len(memories))
-        self._numbers = numbers
-        self._overlaps = overlaps
-        self._n_left = len(schedule.nodes)
-        self._n_uses = list(schedule.n_uses)
-        self._counts = statistics.counts
-        if not schedule.communicates:
-            return
-        self._n_waits = list(schedule.n_waits)
-        self._sends: list[int] = []  # heaps of ready nodes: those that send, those that take memory ahead, the others
-        self._takers: list[int] = []
-        self._computations: list[tuple[int, int]] = []
-        self._requests: list[MPI.Request] = []
-        self._under_way: list[int] = []
-        self._held_bytes = 0
-        self._held: dict[int, int] = {}
-        self._left_at = [0] * len(numbers)
-        for node in self._nodes:
-            self._left_at[node.position] += 1
-        self._oldest = 0
-        job = world()
-        self._comm, self._n_tags = job.communicator, job.n_tags
-        for number, n in enumerate(self._n_waits):
-            if n == 0:
-                self._make_ready(number)
+        self.numbers = numbers
+        self.n_uses = list(schedule.n_uses)
+        self.n_left = len(schedule.nodes)
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether everything is done."""
-        return self._n_left == 0
+    def prepare(self, index: int) -> None:
+        """Get ready to be executed in any order."""
+        nodes = self.schedule.nodes
+        self.index = index
+        self.n_waits = list(self.schedule.n_waits)
+        self.is_done = bytearray(len(nodes))
+        self.n_left_at = [0] * len(self.numbers)
+        for node in nodes:
+            self.n_left_at[node.position] += 1
+        self.oldest = 0
+        self.later: dict[int, list[tuple[Run, int]]] = {}
+        self.held: dict[int, int] = {}
+        self.parts: dict[int, Iterator[None]] = {}
 
-    def uses(self, memory: Any) -> bool:
-        """Whether a memory is still to be read or written."""
-        return any(n > 0 and found is memory for n, found in zip(self._n_uses, self._memories, strict=True))
+    def slot_of(self, memory: Any) -> int | None:
+        """The number of a memory that is still to be read or written; None for any other."""
+        for slot, found in enumerate(self.memories):
+            if found is memory:
+                return slot if self.n_uses[slot] else None
+        return None
 
-    def finish(self, until: int | None = None) -> None:
-        """Execute everything; or return when nothing is left that uses the memory with this number (or `NOTHING`).
-
-        Whatever is ready makes progress meanwhile, as another process may need it to get on.
-        """
-        if not self._schedule.communicates:
-            self._run_in_order()
-            return
-        uses = self._n_uses
-        while self._n_left:
-            self._communicate()
-            if until is not None and (until == NOTHING or uses[until] == 0):
-                return
-            if self._requests and not (self._overlaps and self._computations):
-                self._wait()
-            elif self._computations:
-                self._compute(heapq.heappop(self._computations)[1])
-
-    # Computing -------------------------------------------------------------------------------------------------------
-
-    def _run_in_order(self) -> None:
-        """Without messages there is nothing to hide."""
-        nodes = self._nodes
-        for number in range(len(nodes) - self._n_left, len(nodes)):
-            self._execute(nodes[number])
-
-    def _execute(self, node: Node) -> None:
-        """Compute; what failed counts as done, so that the others do not wait for it."""
-        memories = self._memories
+    def allocate(self, node: Node) -> None:
+        """Make the buffers that a node writes."""
+        memories = self.memories
         for number, nbytes in node.allocates:
             if memories[number] is None:
                 memories[number] = Buffer(nbytes)
-        start = time.perf_counter()
-        try:
-            if node.is_task and self._schedule.communicates:
-                with progress.meanwhile(self._communicate_only):
-                    node.run(memories, None)
-            else:
-                node.run(memories, self._communicate if self._schedule.communicates and self._requests else None)
-        finally:
-            self._counts.computed(node.name, start)
-            self._n_left -= 1
-            self._let_go(node)
 
-    def _compute(self, number: int) -> None:
-        node = self._nodes[number]
-        try:
-            self._execute(node)
-        finally:
-            self._complete(number, node)
-
-    def _let_go(self, node: Node) -> None:
-        uses, memories = self._n_uses, self._memories
+    def let_go(self, node: Node) -> None:
+        """Drop the memories that nothing uses after a node."""
+        uses, memories = self.n_uses, self.memories
         for number in node.uses:
             uses[number] -= 1
             if not uses[number]:
                 memories[number] = None
 
-    def _complete(self, number: int, node: Node) -> None:
-        """Let those get ready that waited for a node."""
-        for memory in node.uses:
-            if not self._n_uses[memory] and memory in self._held:
-                self._held_bytes -= self._held.pop(memory)
-        self._left_at[node.position] -= 1
-        while self._oldest < len(self._left_at) and not self._left_at[self._oldest]:
-            self._oldest += 1
-        waits = self._n_waits
-        for successor in self._schedule.successors[number]:
-            waits[successor] -= 1
-            if not waits[successor]:
-                self._make_ready(successor)
 
-    def _make_ready(self, number: int) -> None:
-        node = self._nodes[number]
-        if node.nbytes_ahead:
-            heapq.heappush(self._takers, number)
-        elif node.is_communication:
-            heapq.heappush(self._sends, number)
+class Engine:
+    """Executes runs."""
+
+    def __init__(self) -> None:
+        self.overlaps = True
+        self._runs: list[Run] = []
+        self._n_runs = 0
+        # heaps of ready nodes: what is sent, what takes memory ahead, and other computations
+        self._sends: list[tuple[int, int, Run]] = []
+        self._takers: list[tuple[int, int, Run]] = []
+        self._computations: list[tuple[bool, int, int, Run]] = []
+        self._requests: list[MPI.Request] = []
+        self._under_way: list[tuple[Run, int]] = []
+        self._held_bytes = 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything is done."""
+        return not self._runs
+
+    def execute(self, run: Run) -> None:
+        """Take a run without messages, and execute it; or add it to what is under way."""
+        if run.schedule.communicates or self._runs:
+            self._add(run)
+            return
+        nodes = run.schedule.nodes
+        while run.n_left:
+            node = nodes[len(nodes) - run.n_left]
+            run.n_left -= 1
+            try:
+                self._execute(run, node)
+            except BaseException:
+                self._add(run)  # what is left goes on when there is an occasion
+                raise
+
+    def finish(self, memory: Any = None) -> None:
+        """Execute everything; or return when nothing is left that uses a memory.
+
+        Whatever is ready makes progress meanwhile, as another process may need it to get on.
+        """
+        wanted = None if memory is None else [
+            (run.n_uses, slot) for run in self._runs for slot in [run.slot_of(memory)] if slot is not None]
+        while self._runs:
+            self._communicate()
+            if wanted is not None and not any(uses[slot] for uses, slot in wanted):
+                return
+            if self._requests and not (self.overlaps and self._computations):
+                self._wait()
+            elif self._computations:
+                self._compute()
+
+    def _add(self, run: Run) -> None:
+        """Take a run, whose nodes wait for those of earlier ones that they conflict with."""
+        done = len(run.schedule.nodes) - run.n_left
+        run.prepare(self._n_runs)
+        self._n_runs += 1
+        if not run.n_left:
+            return
+        for earlier in self._runs:
+            _link(earlier, run)
+        self._runs.append(run)
+        ready = [number for number, n in enumerate(run.n_waits) if n == 0 and number >= done]
+        for number in range(done):
+            self._complete(run, number, run.schedule.nodes[number])
+        for number in ready:
+            self._make_ready(run, number)
+
+    # Computing -------------------------------------------------------------------------------------------------------
+
+    def _execute(self, run: Run, node: Node) -> None:
+        """Compute a node to its end; what failed counts as done, so that others do not wait for it."""
+        run.allocate(node)
+        start = time.perf_counter()
+        try:
+            if node.is_task and self._runs:
+                with progress.meanwhile(self._communicate_only):
+                    node.run(run.memories)
+            else:
+                node.run(run.memories)
+        finally:
+            statistics.counts.computed(node.name, start)
+            run.let_go(node)
+
+    def _compute(self) -> None:
+        """Run one computation, or one part of a long one while messages are under way."""
+        *_, number, run = heapq.heappop(self._computations)
+        node = run.schedule.nodes[number]
+        if node.has_parts and (self._requests or number in run.parts):
+            self._compute_part(run, number, node)
         else:
-            heapq.heappush(self._computations, (self._schedule.ranks[number], number))
+            try:
+                self._execute(run, node)
+            finally:
+                self._end(run, number, node)
+
+    def _compute_part(self, run: Run, number: int, node: Node) -> None:
+        """Run the next part of a computation, which is ready again if there are more."""
+        parts = run.parts.get(number)
+        if parts is None:
+            run.allocate(node)
+            parts = run.parts[number] = node.parts(run.memories)
+        start = time.perf_counter()
+        more = False
+        try:
+            more = next(parts, run) is None
+        finally:
+            statistics.counts.computed(node.name, start)
+            if more:
+                self._make_ready(run, number)
+            else:
+                del run.parts[number]
+                run.let_go(node)
+                self._end(run, number, node)
+
+    def _end(self, run: Run, number: int, node: Node) -> None:
+        run.n_left -= 1
+        self._complete(run, number, node)
+
+    def _complete(self, run: Run, number: int, node: Node) -> None:
+        """Let those get ready that waited for a node."""
+        run.is_done[number] = 1
+        if run.held:
+            for memory in node.uses:
+                if not run.n_uses[memory] and memory in run.held:
+                    self._held_bytes -= run.held.pop(memory)
+        left_at = run.n_left_at
+        left_at[node.position] -= 1
+        while run.oldest < len(left_at) and not left_at[run.oldest]:
+            run.oldest += 1
+        for successor in run.schedule.successors[number]:
+            self._release(run, successor)
+        for later, successor in run.later.pop(number, ()):
+            self._release(later, successor)
+        if not run.n_left:
+            self._runs = [other for other in self._runs if other.n_left]
+
+    def _release(self, run: Run, number: int) -> None:
+        run.n_waits[number] -= 1
+        if not run.n_waits[number] and not run.is_done[number]:
+            self._make_ready(run, number)
+
+    def _make_ready(self, run: Run, number: int) -> None:
+        node = run.schedule.nodes[number]
+        if node.nbytes_ahead:
+            heapq.heappush(self._takers, (run.index, number, run))
+        elif node.is_communication:
+            heapq.heappush(self._sends, (run.index, number, run))
+        else:
+            heapq.heappush(self._computations, (not run.schedule.is_urgent[number], run.index, number, run))
 
     # Communicating ---------------------------------------------------------------------------------------------------
 
     def _communicate(self) -> None:
         """Start what may start, and complete what has arrived, until there is nothing of either."""
-        self._start(computes=True)
+        self._start(packs=True)
         while self._requests and self._test():
-            self._start(computes=True)
+            self._start(packs=True)
 
     def _communicate_only(self) -> None:
-        """The same while a computation is under way elsewhere: nothing is packed."""
-        self._start(computes=False)
+        """The same while a task computes, by another thread: nothing is packed."""
+        self._start(packs=False)
         while self._requests and self._test():
-            self._start(computes=False)
+            self._start(packs=False)
 
-    def _start(self, computes: bool) -> None:
+    def _start(self, packs: bool) -> None:
         while self._sends:
-            self._start_message(heapq.heappop(self._sends))
+            _, number, run = heapq.heappop(self._sends)
+            self._start_message(run, number)
         while self._takers:
-            number = self._takers[0]
-            node = self._nodes[number]
-            if node.position > self._oldest and self._held_bytes + node.nbytes_ahead > WINDOW_BYTES:
+            _, number, run = self._takers[0]
+            node = run.schedule.nodes[number]
+            is_oldest = run is self._runs[0] and node.position <= run.oldest
+            if not is_oldest and self._held_bytes + node.nbytes_ahead > WINDOW_BYTES:
                 return
-            if not (computes or node.is_communication):
+            if not (packs or node.is_communication):
                 return
             heapq.heappop(self._takers)
-            memory = node.taken
-            self._held[memory] = self._held.get(memory, 0) + node.nbytes_ahead
+            run.held[node.taken] = run.held.get(node.taken, 0) + node.nbytes_ahead
             self._held_bytes += node.nbytes_ahead
             if node.is_communication:
-                self._start_message(number)
-            else:
-                self._compute(number)
-                while self._sends:
-                    self._start_message(heapq.heappop(self._sends))
+                self._start_message(run, number)
+                continue
+            try:
+                self._execute(run, node)
+            finally:
+                self._end(run, number, node)
+            while self._sends:
+                _, number, run = heapq.heappop(self._sends)
+                self._start_message(run, number)
 
-    def _start_message(self, number: int) -> None:
-        node = self._nodes[number]
+    def _start_message(self, run: Run, number: int) -> None:
+        node = run.schedule.nodes[number]
         assert isinstance(node, Communication)
-        memories = self._memories
-        for buffer, nbytes in node.allocates:
-            if memories[buffer] is None:
-                memories[buffer] = Buffer(nbytes)
-        tag = (self._numbers[node.position] + node.stream) % self._n_tags
-        self._requests.append(node.start(memories, self._comm, tag))
-        self._under_way.append(number)
-        self._counts.started(node)
+        run.allocate(node)
+        job = world()
+        tag = (run.numbers[node.position] + node.stream) % job.n_tags
+        self._requests.append(node.start(run.memories, job.communicator, tag))
+        self._under_way.append((run, number))
+        statistics.counts.started(node)
 
     def _test(self) -> bool:
         """Complete the messages that are done; whether there was any."""
         done = MPI.Request.Testsome(self._requests)
         if not done:
             return False
-        numbers = [self._under_way[k] for k in done]
+        ended = [self._under_way[k] for k in done]
         gone = set(done)
         self._requests = [r for k, r in enumerate(self._requests) if k not in gone]
         self._under_way = [n for k, n in enumerate(self._under_way) if k not in gone]
-        for number in numbers:
-            node = self._nodes[number]
-            self._n_left -= 1
-            self._let_go(node)
-            self._complete(number, node)
+        for run, number in ended:
+            node = run.schedule.nodes[number]
+            run.let_go(node)
+            self._end(run, number, node)
         return True
 
     def _wait(self) -> None:
@@ -236,4 +325,23 @@ class Run:
                 if time.perf_counter() - start > SPIN_SECONDS:
                     time.sleep(5e-5)
         finally:
-            self._counts.waited(start)
+            statistics.counts.waited(start)
+
+
+def _link(earlier: Run, run: Run) -> None:
+    """Let the nodes of a run wait for the unfinished ones of an earlier run that access the same sections."""
+    slots = {id(memory): slot for slot, memory in enumerate(run.memories[: run.schedule.n_bases])}
+    accesses = run.schedule.accesses
+    for slot, found in earlier.schedule.accesses.items():
+        memory = earlier.memories[slot]
+        if memory is None or id(memory) not in slots:
+            continue
+        own = accesses.get(slots[id(memory)], ())
+        for number, box, writes in found:
+            if earlier.is_done[number]:
+                continue
+            waiting = earlier.later.setdefault(number, [])
+            for later, other, also_writes in own:
+                if (writes or also_writes) and overlap(box, other):
+                    waiting.append((run, later))
+                    run.n_waits[later] += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from pgaspy import jit, kernels, statistics
 from pgaspy.codegen import has_maths
 from pgaspy.kernels import LEAF, ProgramCall, ProgramReduceCall
-from pgaspy.nodes import Advance, Memories, Node, Place
+from pgaspy.nodes import Memories, Node, Place
 from pgaspy.program import Program
 
 __all__ = ["FusedCall", "FusedReduceCall", "LeafResults", "finish_leaves", "n_leaves"]
@@ -72,16 +72,24 @@ class FusedCall(Node):
         self._n_rows_of_part = max(PART_ELEMENTS * self._call.n_rows // max(self._n_elements, 1), 1)
         self.name = name
 
-    def run(self, memories: Memories, advance: Advance | None) -> None:
+    @property
+    def has_parts(self) -> bool:  # type: ignore[override]
+        """See `Node`."""
+        return self._n_rows_of_part < self._call.n_rows
+
+    def run(self, memories: Memories) -> None:
+        """See `Node`."""
+        self._call.call([memories[number].address + offset for number, offset in self._places],
+                        self._loop.address(self._n_elements))
+
+    def parts(self, memories: Memories) -> Iterator[None]:
         """See `Node`."""
         addresses = [memories[number].address + offset for number, offset in self._places]
         call, loop = self._call, self._loop.address(self._n_elements)
-        if advance is None or self._n_rows_of_part >= call.n_rows:
-            call.call(addresses, loop)
-            return
         for start in range(0, call.n_rows, self._n_rows_of_part):
+            if start:
+                yield
             call.call_part(addresses, start, min(start + self._n_rows_of_part, call.n_rows), loop)
-            advance()
 
 
 class LeafResults(NamedTuple):
@@ -114,23 +122,34 @@ class FusedReduceCall(Node):
         self._head, self._tail = (0 if leaf is None else shared.index(leaf)
                                   for leaf in (self._call.head_leaf, self._call.tail_leaf))
 
-    def run(self, memories: Memories, advance: Advance | None) -> None:
+    @property
+    def has_parts(self) -> bool:  # type: ignore[override]
         """See `Node`."""
-        addresses = [memories[number].address + offset for number, offset in self._places]
-        leaves = [memories[result.leaves].address for result in self._results]
+        return self._call.size > 2 * PART_ELEMENTS
+
+    def run(self, memories: Memories) -> None:
+        """See `Node`."""
+        self._call.call(*self._arguments(memories), 0, None, self._loop.address(self._call.size))
+
+    def parts(self, memories: Memories) -> Iterator[None]:
+        """See `Node`."""
+        arguments = self._arguments(memories)
+        call, loop = self._call, self._loop.address(self._call.size)
+        begin = 0
+        while begin < call.size:
+            if begin:
+                yield
+            end = call.cut(begin + PART_ELEMENTS)
+            call.call(*arguments, begin, end, loop)
+            begin = end
+
+    def _arguments(self, memories: Memories) -> tuple[list[int], ...]:
+        """The addresses of operands, leaves, and the slots of the leaves at both ends."""
         slots = [memories[result.slots].address for result in self._results]
         head, tail = ([at + k * nbytes for at, nbytes in zip(slots, self._slot_nbytes, strict=True)]
                       for k in (self._head, self._tail))
-        call, loop = self._call, self._loop.address(self._call.size)
-        if advance is None or call.size <= 2 * PART_ELEMENTS:
-            call.call(addresses, leaves, head, tail, 0, None, loop)
-            return
-        begin = 0
-        while begin < call.size:
-            end = call.cut(begin + PART_ELEMENTS)
-            call.call(addresses, leaves, head, tail, begin, end, loop)
-            begin = end
-            advance()
+        return ([memories[number].address + offset for number, offset in self._places],
+                [memories[result.leaves].address for result in self._results], head, tail)
 
 
 def n_leaves(total: int) -> int:

@@ -60,11 +60,15 @@ class Builder:
     ----------
     nodes, dependencies
         Each node, and the numbers of the nodes that have to be complete before it.
+    accesses
+        Per base, (node, box, whether it writes) of all nodes.
     position
         The operation that nodes are added for.
     """
 
-    def __init__(self, n_memories: int) -> None:
+    def __init__(self, n_bases: int, n_memories: int) -> None:
+        self.n_bases = n_bases
+        self.accesses: dict[int, list[tuple[int, Box, bool]]] = {}
         self.nodes: list[Node] = []
         self.dependencies: list[set[int]] = []
         self.n_memories = n_memories
@@ -101,6 +105,10 @@ class Builder:
         node.uses = tuple(dict.fromkeys(memory for memory, _ in (*reads, *writes)))
         node.allocates = tuple({memory: nbytes[memory] for memory, _ in writes if memory in nbytes}.items())
         node.position = self.position
+        for accesses, writing in ((reads, False), (writes, True)):
+            for memory, box in accesses:
+                if memory < self.n_bases:
+                    self.accesses.setdefault(memory, []).append((number, box, writing))
         self.nodes.append(node)
         self.dependencies.append(waits)
         return number

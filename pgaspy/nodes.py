@@ -7,7 +7,7 @@ prepared; what a run brings is the list of its memories: bases, scalars and buff
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,13 +21,10 @@ from pgaspy.view import View
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["Advance", "Buffer", "Call", "Cast", "Communication", "Copy", "Memories", "Node", "NumpyCall", "Place",
+__all__ = ["Buffer", "Call", "Cast", "Communication", "Copy", "Memories", "Node", "NumpyCall", "Place",
            "Receive", "Scalar", "Send", "TaskCall", "bytes_of"]
 
 Bytes = memory.Bytes
-Advance = Callable[[], None]
-"""Called between the parts of a long computation: it lets messages make progress."""
-
 Place = tuple[int, int]
 """A memory's number, and an offset in bytes."""
 
@@ -93,6 +90,10 @@ class Node:
         The bytes of a memory that it fills for, or by, a message, before they are needed.
     is_communication, is_task
         Whether it is a message; whether it may take any time, and lets messages wait meanwhile.
+    has_parts
+        Whether it can be computed in parts, so that messages are tested for in between.
+    is_urgent
+        Whether it computes what is likely to be sent next.
     """
 
     uses: tuple[int, ...] = ()
@@ -103,9 +104,15 @@ class Node:
     taken = -1
     is_communication = False
     is_task = False
+    has_parts = False
+    is_urgent = False
 
-    def run(self, memories: Memories, advance: Advance | None) -> None:
-        """Compute; call `advance` now and then, if it takes long."""
+    def run(self, memories: Memories) -> None:
+        """Compute."""
+        raise NotImplementedError
+
+    def parts(self, memories: Memories) -> Iterator[None]:
+        """Compute one part after the other, each as soon as the next one is asked for; yields between them."""
         raise NotImplementedError
 
 
@@ -119,7 +126,7 @@ class Copy(Node):
         self._source, self._source_offset = source
         self.name, self.nbytes_ahead, self.taken = name, nbytes_ahead, target[0]
 
-    def run(self, memories: Memories, advance: Advance | None) -> None:
+    def run(self, memories: Memories) -> None:
         """See `Node`."""
         self._call(memories[self._target].address + self._target_offset,
                    memories[self._source].address + self._source_offset)
@@ -138,7 +145,7 @@ class Cast(Node):
         self._kernel = None if row is None else kernels.ElementwiseCall(
             row, [n], [[source_dtype.itemsize], [dtype.itemsize]])
 
-    def run(self, memories: Memories, advance: Advance | None) -> None:
+    def run(self, memories: Memories) -> None:
         """See `Node`."""
         (target, at), (source, from_) = self._target, self._source
         if self._kernel is not None:
@@ -161,7 +168,7 @@ class NumpyCall(Node):
         # of complex outputs of real loops NumPy says that their imaginary part is lost
         self._warns = any(dtype.kind == "c" for _, dtype, _ in operands[:n_outputs])
 
-    def run(self, memories: Memories, advance: Advance | None) -> None:
+    def run(self, memories: Memories) -> None:
         """See `Node`."""
         if self._warns:
             with warnings.catch_warnings():
@@ -191,7 +198,7 @@ class TaskCall(Node):
     def __init__(self, value: int, arrays: Sequence[tuple[int, View]]) -> None:
         self._value, self._arrays = value, arrays
 
-    def run(self, memories: Memories, advance: Advance | None) -> None:
+    def run(self, memories: Memories) -> None:
         """See `Node`."""
         memories[self._value]([local_view(memories[slot], view) for slot, view in self._arrays])
 
@@ -203,7 +210,7 @@ class Call(Node):
         self._function = function
         self.name = name
 
-    def run(self, memories: Memories, advance: Advance | None) -> None:
+    def run(self, memories: Memories) -> None:
         """See `Node`."""
         self._function(memories)
 

@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from pgaspy.base import Base
-from pgaspy.engine import NOTHING, Run
+from pgaspy.engine import Engine, Run
 from pgaspy.operations import Operation, Recipe
 from pgaspy.procgrid import world
-from pgaspy.schedule import Schedule, build
+from pgaspy.scheduling import Schedule, build
 from pgaspy.statistics import counts
 
 __all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "queue", "record", "sync"]
@@ -44,13 +44,24 @@ class Queue:
 
     def __init__(self) -> None:
         self.max_operations = MAX_OPERATIONS
-        self.overlaps = _executor_from_environment() == "lazy"
         self.held_bytes = 0
         self._operations: list[Operation] = []
-        self._run: Run | None = None
+        self._engine = Engine()
+        self._engine.overlaps = _executor_from_environment() == "lazy"
         self._is_running = False
         self._schedules: dict[tuple[Any, ...], Schedule] = {}
         self._cached_length = 0
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether operations are recorded and executed together, and not one after the other."""
+        return self._engine.overlaps
+
+    @overlaps.setter
+    def overlaps(self, value: bool) -> None:
+        self.finish()
+        self._engine.overlaps = value
+        self.forget()
 
     def record(self, operation: Operation) -> None:
         """Take an operation; execute before that what is too much, and at once what a local view may see."""
@@ -58,7 +69,7 @@ class Queue:
             raise RuntimeError("a task works on the local parts of its arrays; it cannot use global arrays, as these "
                                "take all processes")
         counts.n_recorded += 1
-        if not self.overlaps:
+        if not self._engine.overlaps:
             self._operations.append(operation)
             self.finish()
             return
@@ -76,31 +87,23 @@ class Queue:
         """
         if self._is_running:
             raise RuntimeError("a task cannot wait for global arrays")
-        if self._run is not None:
-            if not self._operations and base is not None and not self._run.uses(base):
-                return
-            self._continue(self._run, None)
-        if self._operations:
-            run, number = self._begin(base)
-            self._run = run
-            self._continue(run, number)
+        if not self._operations and self._engine.is_idle:
+            return
+        self._is_running = True
+        try:
+            if self._operations:
+                self._engine.execute(self._next_run())
+            self._engine.finish(base)
+        finally:
+            self._is_running = False
 
     def forget(self) -> None:
         """Forget the cached schedules."""
         self._schedules.clear()
         self._cached_length = 0
 
-    def _continue(self, run: Run, until: int | None) -> None:
-        self._is_running = True
-        try:
-            run.finish(until)
-        finally:
-            self._is_running = False
-            if run.is_complete:
-                self._run = None
-
-    def _begin(self, base: Base | None) -> tuple[Run, int | None]:
-        """A run of what is recorded, and the number of a base in it; nothing of it is recorded any more."""
+    def _next_run(self) -> Run:
+        """A run of what is recorded, which is not recorded any more."""
         operations, self._operations, self.held_bytes = self._operations, [], 0
         slots: dict[Base, int] = {}
         n_uses: list[int] = []
@@ -127,8 +130,7 @@ class Queue:
         memories: list[Any] = [*slots]
         for operation in operations:
             memories += operation[2]
-        wanted = None if base is None else slots.get(base, NOTHING)
-        return Run(schedule, memories, [operation[3] for operation in operations], self.overlaps), wanted
+        return Run(schedule, memories, [operation[3] for operation in operations])
 
     def _plan(self, key: tuple[Any, ...], operations: list[Operation], slots: dict[Base, int],
               named: tuple[int, ...]) -> Schedule:
@@ -139,7 +141,7 @@ class Queue:
             values = tuple(range(n_memories, n_memories + len(operation.values)))
             n_memories += len(values)
             described.append((operation.recipe, tuple(slots[used] for used in operation.bases), values))
-        schedule = build(described, n_memories, frozenset(named), world().rank, self.overlaps)
+        schedule = build(described, len(slots), n_memories, frozenset(named), world().rank, self._engine.overlaps)
         if self._cached_length > MAX_CACHED_LENGTH:
             self.forget()
         self._schedules[key] = schedule

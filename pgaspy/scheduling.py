@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from pgaspy.base import local_view
-from pgaspy.boxes import runs_box, view_box
-from pgaspy.compute import SentSection, can_reduce, lower_group, lower_statement
+from pgaspy.boxes import Box, runs_box, view_box
+from pgaspy.compute import can_reduce, lower_group, lower_statement
 from pgaspy.fusion import Group, Kernel, Traced, grouped
 from pgaspy.lowering import Builder
 from pgaspy.nodes import Call, Memories, Node, TaskCall, bytes_of
@@ -29,8 +29,8 @@ from pgaspy.transport import exchange_partials, flat_side, group_members, transf
 
 __all__ = ["Schedule", "build"]
 
-MAX_SECTIONS_AHEAD = 16
-"""Of how many messages that take a part of an array its computation is cut into pieces for."""
+MAX_SENT_SECTIONS = 16
+"""Of an array, for which its computation is cut into pieces."""
 
 
 class Schedule(NamedTuple):
@@ -44,10 +44,12 @@ class Schedule(NamedTuple):
         Per node, the number of nodes that it waits for.
     successors
         Per node, the nodes that wait for it.
-    ranks
-        Per node, its place in the order in which ready nodes are taken: those that a message waits for come first.
-    n_memories, n_uses
-        The number of memories, and per memory the nodes that use it.
+    is_urgent
+        Per node, whether a message waits for it, or will: it is taken before others that are ready.
+    n_bases, n_memories, n_uses
+        The number of bases and of memories, bases first, and per memory the nodes that use it.
+    accesses
+        Per base, (node, box, whether it writes) of each access.
     communicates
         Whether there is any message.
     n_fused, n_kernels
@@ -57,22 +59,24 @@ class Schedule(NamedTuple):
     nodes: tuple[Node, ...]
     n_waits: tuple[int, ...]
     successors: tuple[tuple[int, ...], ...]
-    ranks: tuple[int, ...]
+    is_urgent: tuple[bool, ...]
+    n_bases: int
     n_memories: int
     n_uses: tuple[int, ...]
+    accesses: dict[int, list[tuple[int, Box, bool]]]
     communicates: bool
     n_fused: int
     n_kernels: int
 
 
-def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]], n_memories: int,
+def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]], n_bases: int, n_memories: int,
           named: frozenset[int], rank: int, fuses: bool) -> Schedule:
     """The schedule of operations, (recipe, numbers of its bases, numbers of its values), for one process.
 
     `named` are the bases that somebody holds besides: only what is written to the others need not be stored.
     """
     traced = [Traced(k, *operation) for k, operation in enumerate(operations)]
-    builder = Builder(n_memories)
+    builder = Builder(n_bases, n_memories)
     users: dict[int, list[int]] = {}
     for operation in traced:
         for slot in operation.slots:
@@ -96,23 +100,25 @@ def _finished(builder: Builder, n_fused: int, n_kernels: int) -> Schedule:
     for number, waits in enumerate(builder.dependencies):
         for other in waits:
             successors[other].append(number)
-    feeds = [any(nodes[s].is_communication for s in found) for found in successors]
-    order = sorted(range(len(nodes)), key=lambda n: (not feeds[n], n))
-    ranks = [0] * len(nodes)
-    for place, number in enumerate(order):
-        ranks[number] = place
+    is_urgent = tuple(node.is_urgent or any(nodes[s].is_communication for s in found)
+                      for node, found in zip(nodes, successors, strict=True))
     n_uses = [0] * builder.n_memories
     for node in nodes:
         for memory in node.uses:
             n_uses[memory] += 1
-    return Schedule(tuple(nodes), tuple(len(waits) for waits in builder.dependencies),
-                    tuple(tuple(sorted(found)) for found in successors), tuple(ranks), builder.n_memories,
-                    tuple(n_uses), any(node.is_communication for node in nodes), n_fused, n_kernels)
+    return Schedule(
+        nodes=tuple(nodes), n_waits=tuple(len(waits) for waits in builder.dependencies),
+        successors=tuple(tuple(sorted(found)) for found in successors), is_urgent=is_urgent,
+        n_bases=builder.n_bases, n_memories=builder.n_memories, n_uses=tuple(n_uses), accesses=builder.accesses,
+        communicates=any(node.is_communication for node in nodes), n_fused=n_fused, n_kernels=n_kernels)
 
 
-def _sent_sections(traced: Sequence[Traced], rank: int) -> dict[int, list[SentSection]]:
-    """Per array, the parts of it that operations send from here to other processes."""
-    found: dict[int, list[SentSection]] = {}
+def _sent_sections(traced: Sequence[Traced], rank: int) -> dict[int, list[Box]]:
+    """Per array, the parts of it that are sent from here to other processes.
+
+    What was sent before it is computed anew is likely to be sent again: the operations may be those of a loop.
+    """
+    found: dict[int, dict[Box, None]] = {}
     for operation in traced:
         recipe = operation.recipe
         if isinstance(recipe, Statement):
@@ -127,13 +133,12 @@ def _sent_sections(traced: Sequence[Traced], rank: int) -> dict[int, list[SentSe
         for slot, view, plan in plans:
             storage = view.layout.local_shape(rank)
             for message in plan.sends:
-                found.setdefault(slot, []).append(
-                    SentSection(operation.position, runs_box(view, message.runs, storage)))
-    return found
+                found.setdefault(slot, {})[runs_box(view, message.runs, storage)] = None
+    return {slot: list(boxes)[:MAX_SENT_SECTIONS] for slot, boxes in found.items()}
 
 
 def _lower_group(builder: Builder, group: Group, users: dict[int, list[int]], named: frozenset[int],
-                 sent: dict[int, list[SentSection]], rank: int) -> None:
+                 sent: dict[int, list[Box]], rank: int) -> None:
     operations = group.operations
     positions = {operation.position for operation in operations}
     later = group.reductions if not can_reduce(group, rank) else []
@@ -145,11 +150,8 @@ def _lower_group(builder: Builder, group: Group, users: dict[int, list[int]], na
     def is_stored(slot: int) -> bool:
         return slot in named or any(p > first and p not in positions for p in users[slot])
 
-    def sent_later(slot: int) -> list[SentSection]:
-        return [section for section in sent.get(slot, ()) if section.position > first][:MAX_SECTIONS_AHEAD]
-
     kernel = Kernel(group, is_stored)
-    for operation, partial in lower_group(builder, group, kernel, sent_later, rank):
+    for operation, partial in lower_group(builder, group, kernel, sent, rank):
         _combine(builder, operation, partial, rank)
     for reduction in later:
         builder.position = reduction.operation.position
