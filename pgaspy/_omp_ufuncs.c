@@ -784,7 +784,8 @@ static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64
  */
 #define MAX_PROGRAM_OPERANDS 24
 #define MAX_STEPS 32
-#define PROGRAM_BLOCK 512   /* a multiple of BLOCK, so that maths functions see full blocks */
+#define PROGRAM_BLOCK 256   /* a multiple of BLOCK, so that maths functions see full blocks */
+#define STREAMING (1 << 17) /* the least items of all operands that come from memory, not the L2 cache */
 
 /* Values are numbered as the loop's operands, context among them, and then the registers. */
 typedef struct {
@@ -794,7 +795,7 @@ typedef struct {
 
 /* A program and the geometry it runs on: byte strides of the operands but the context. */
 typedef struct {
-    int n_inputs, n_operands, n_registers, n_steps, cost;
+    int n_inputs, n_stored, n_operands, n_registers, n_steps, cost, streaming;
     loop_fn *only_loop;     /* that of the only step, if it is from all inputs to the only output */
     step steps[MAX_STEPS];
     int64_t place[MAX_STEPS + 1];       /* of registers, in bytes per element of a block */
@@ -802,6 +803,39 @@ typedef struct {
     const int64_t *shape, *strides;
 } pg_program;
 
+/*
+ * Streams are operands that neither are scalars nor lie within a cache line of another. The steps
+ * and reductions of a block interrupt them, so that the processor's own prefetching falls behind.
+ */
+typedef struct {
+    int n, operand[MAX_OPERANDS];
+    int64_t size;           /* of the largest item */
+} streams;
+
+static streams find_streams(int n_operands, char *const p[], const int64_t s[])
+{
+    streams t = {.n = 0, .size = 1};
+    for (int o = 0; o < n_operands; o++) {
+        int is_new = s[o] > 0 && s[o] <= (int64_t)sizeof(T_D);
+        for (int k = 0; k < t.n; k++)
+            is_new &= magnitude(p[o] - p[t.operand[k]]) >= 64;
+        if (is_new) {
+            t.operand[t.n++] = o;
+            t.size = MAX(t.size, s[o]);
+        }
+    }
+    return t;
+}
+
+/* The cache lines that lie from `begin` to `end` bytes ahead, in the order in which they are needed. */
+static void prefetch(const streams *t, char *const p[], int64_t begin, int64_t end)
+{
+    for (int64_t line = begin; line < end; line += 64)
+        for (int k = 0; k < t->n; k++)
+            __builtin_prefetch(p[t->operand[k]] + line);
+}
+
+/* Every step prefetches its share of the next block, unless the next is elsewhere (in a strip). */
 static void interpret(const pg_program *g, int64_t n, char *const p[], const int64_t s[])
 {
     const int64_t block = MIN((n + BLOCK - 1) / BLOCK * BLOCK, PROGRAM_BLOCK);
@@ -816,16 +850,20 @@ static void interpret(const pg_program *g, int64_t n, char *const p[], const int
         at[g->n_operands + r] = scratch + block * g->place[r];
         stride[g->n_operands + r] = g->place[r + 1] - g->place[r];
     }
+    const streams t = find_streams(g->streaming && n > TILE ? g->n_stored : 0, p, s);
+    const int64_t bytes = block * t.size, share = (bytes / MAX(g->n_steps, 1) + 63) / 64 * 64;
     for (int64_t i = 0; i < n; i += block) {
         const int64_t m = MIN(n - i, block);
-        for (const step *t = g->steps; t < g->steps + g->n_steps; t++) {
+        int64_t ahead = bytes;
+        for (const step *f = g->steps; f < g->steps + g->n_steps; f++, ahead += share) {
             char *q[4];
             int64_t u[4];
             for (int k = 0; k < 4; k++) {
-                q[k] = at[t->value[k]];
-                u[k] = stride[t->value[k]];
+                q[k] = at[f->value[k]];
+                u[k] = stride[f->value[k]];
             }
-            t->loop(m, q, u);
+            prefetch(&t, at, ahead, MIN(ahead + share, 2 * bytes));
+            f->loop(m, q, u);
         }
         for (int o = 0; o < g->n_operands; o++)
             at[o] += m * stride[o];
@@ -847,13 +885,19 @@ static loop_fn *const interpreters[] = { EACH_N_INPUTS(LIST) };
 #undef LIST
 
 /* A step is described by its row and, inputs first, the numbers of its values, without context. */
-static void pg_program_init(pg_program *g, int n_inputs, int n_outputs, int n_registers,
-                            const int64_t *register_sizes, int n_steps, const int *steps, int ndim,
-                            const int64_t *shape, const int64_t *strides)
+static void pg_program_init(pg_program *g, int n_inputs, int n_outputs, int n_reduced,
+                            int n_registers, const int64_t *register_sizes, int n_steps,
+                            const int *steps, int ndim, const int64_t *shape,
+                            const int64_t *strides)
 {
     *g = (pg_program){.n_inputs = n_inputs, .n_operands = n_inputs + 1 + n_outputs,
+                      .n_stored = n_inputs + 1 + n_outputs - n_reduced,
                       .n_registers = n_registers, .n_steps = n_steps,
                       .ndim = ndim, .shape = shape, .strides = strides};
+    int64_t items = g->n_stored - 1;
+    for (int d = 0; d < ndim; d++)
+        items *= shape[d];
+    g->streaming = items > STREAMING;
     for (int r = 0; r < n_registers; r++)
         g->place[r + 1] = g->place[r] + register_sizes[r];
     int in_order = n_steps == 1 && n_outputs == 1;
@@ -875,14 +919,14 @@ static void pg_program_init(pg_program *g, int n_inputs, int n_outputs, int n_re
 
 /*
  * Rows [start, stop) of a program as a geometry, with the loop to run it: the given one or, if 0,
- * that of the only step, which needs no context, or the interpreter. Of the outputs, n_reduced lie
- * in buffers: in row-major order, at addresses to be given later.
+ * that of the only step, which needs no context, or the interpreter. Reduced outputs have the
+ * strides of row-major order, in elements, and no addresses.
  */
 static loop_fn *describe_program(const pg_program *p, geometry *g, const int64_t *addresses,
-                                 int n_reduced, int64_t start, int64_t stop, loop_fn *loop)
+                                 int64_t start, int64_t stop, loop_fn *loop)
 {
     const int context = loop || !p->only_loop;
-    const int n_stored = p->n_operands - 1 - n_reduced;
+    const int n_stored = p->n_stored - 1;
     const int64_t *strides = p->strides;
     g->n_operands = p->n_operands - 1 + context;
     g->ndim = p->ndim;
@@ -915,9 +959,8 @@ static void pg_run_program(const pg_program *p, const int64_t *addresses, int64_
                            int64_t stop, int64_t loop_address)
 {
     geometry g;
-    loop_fn *const loop
-        = describe_program(p, &g, addresses, 0, start, stop, (loop_fn *)loop_address);
-    if (count(&g, g.ndim) > 0)
+    loop_fn *const loop = describe_program(p, &g, addresses, start, stop, (loop_fn *)loop_address);
+    if (start < stop && count(&g, g.ndim) > 0)
         for_each(loop, &g, p->cost);
 }
 
@@ -927,6 +970,7 @@ static void pg_run_program(const pg_program *p, const int64_t *addresses, int64_
  * pieces do not show in the result: a leaf that lies in one piece is reduced at once, of one that
  * does not the elements are kept, in a slot of LEAF of them, until all pieces are there.
  */
+
 /* The reduced outputs of a piece, whose first element is number `first` of the whole array. */
 typedef struct {
     int n;
@@ -950,55 +994,42 @@ static void reduce_leaf(const reduced_piece *r, int k, const char *buffer, int64
     memcpy((char *)slot + (begin - leaf_begin) * row->in_size, buffer, (end - begin) * row->in_size);
 }
 
-/*
- * Streams are operands that neither are scalars nor lie within a cache line of another. The
- * processor's own prefetching falls behind on them, as stores to buffers stand between those to
- * memory and leaves between the loops: before each BATCH bytes, those that are AHEAD are prefetched.
- */
-#define BATCH 512
-#define AHEAD 1024
-#define STREAMING 100000    /* the least items of all operands, not to be found in the L2 cache */
-typedef struct {
-    int n, operand[MAX_OPERANDS];
-    int64_t size, longest;  /* of the largest item, and of a batch in elements */
-} streams;
-
-static void find_streams(streams *t, const geometry *g, int n_operands)
+/* Whole rows of a few elements, n elements at most, as run_thin does; returns how many there were. */
+static int64_t run_thin_rows(loop_fn *loop, const geometry *g, row *at, char *p[], int64_t n)
 {
-    const int64_t *s = g->stride[g->ndim - 1];
-    t->n = 0;
-    t->size = 1;
-    for (int o = 0; o < n_operands; o++) {
-        int is_new = s[o] > 0 && s[o] <= (int64_t)sizeof(T_D);
-        for (int k = 0; k < t->n; k++)
-            is_new &= magnitude(g->base[o] - g->base[t->operand[k]]) >= 64;
-        if (is_new) {
-            t->operand[t->n++] = o;
-            t->size = MAX(t->size, s[o]);
-        }
+    const int inner = g->ndim - 1, outer = inner - 1;
+    const int64_t extent = g->shape[inner];
+    const int64_t rows = MIN(n / extent, g->shape[outer] - at->index[outer]);
+    if (rows == 0)
+        return 0;
+    for (int64_t column = 0; column < extent; column++) {
+        loop(rows, p, g->stride[outer]);
+        for (int o = 0; o < g->n_operands; o++)
+            p[o] += g->stride[inner][o];
     }
-    t->longest = t->n ? BATCH / t->size : LEAF;
-}
-
-static void prefetch(const streams *t, char *const p[], int64_t n)
-{
-    for (int64_t line = AHEAD; line < AHEAD + n * t->size; line += 64)
-        for (int k = 0; k < t->n; k++)
-            __builtin_prefetch(p[t->operand[k]] + line);
+    for (int o = 0; o < g->n_operands; o++)
+        at->p[o] += (rows - 1) * g->stride[outer][o];
+    at->index[outer] += rows - 1;
+    next_row(g, at);
+    return rows * extent;
 }
 
 /*
  * Run the loop over elements [begin, end) of the piece, a leaf at a time: short buffers stay in the
- * L1 cache beside what streams through it.
+ * L1 cache beside what streams through it. What streams is prefetched, as leaves and stores to
+ * buffers would interrupt it: before each BATCH bytes, those that are AHEAD.
  */
+#define BATCH 512
+#define AHEAD 1024
 static void reduce_range(const reduced_piece *r, loop_fn *loop, const geometry *g, int64_t begin,
                          int64_t end)
 {
     const int inner = g->ndim - 1, stored = g->n_operands - r->n;
     const int64_t extent = g->shape[inner], *s = g->stride[inner];
     char buffers[r->n][LEAF * sizeof(T_D)] __attribute__((aligned(64)));
-    streams t;
-    find_streams(&t, g, r->prefetched ? stored : 0);
+    const int thin = g->ndim > 1 && extent < THIN;
+    const streams t = find_streams(r->prefetched ? stored : 0, g->base, s);
+    const int64_t longest = r->prefetched ? BATCH / t.size : LEAF;
     int64_t column = begin % extent;
     row at;
     find_row(g, begin / extent, &at);
@@ -1007,12 +1038,15 @@ static void reduce_range(const reduced_piece *r, loop_fn *loop, const geometry *
         const int64_t n = MIN(end - begin, LEAF - flat % LEAF);
         for (int64_t done = 0, m; done < n; done += m) {
             char *p[MAX_OPERANDS];
-            m = MIN(MIN(n - done, extent - column), t.longest);
             for (int o = 0; o < stored; o++)
                 p[o] = at.p[o] + column * s[o];
             for (int k = 0; k < r->n; k++)
                 p[stored + k] = buffers[k] + done * s[stored + k];
-            prefetch(&t, p, m);
+            m = thin && column == 0 ? run_thin_rows(loop, g, &at, p, n - done) : 0;
+            if (m)
+                continue;
+            m = MIN(MIN(n - done, extent - column), longest);
+            prefetch(&t, p, AHEAD, AHEAD + m * t.size);
             loop(m, p, s);
             column += m;
             if (column == extent) {
@@ -1036,16 +1070,17 @@ static int64_t leaf_cut(const reduced_piece *r, int64_t begin, int64_t end, int 
 }
 
 /* Elements [begin, end) of a piece; either is where a leaf or the piece begins or ends. */
-static void pg_reduce_program(const pg_program *p, int n_reduced, const int *reductions,
-                              int64_t first, int64_t total, const int64_t *addresses,
-                              const int64_t *leaves, const int64_t *head, const int64_t *tail,
-                              int64_t begin, int64_t end, int64_t loop_address)
+static void pg_reduce_program(const pg_program *p, const int *reductions, int64_t first,
+                              int64_t total, const int64_t *addresses, const int64_t *leaves,
+                              const int64_t *head, const int64_t *tail, int64_t begin, int64_t end,
+                              int64_t loop_address)
 {
     geometry g;
     loop_fn *const loop
-        = describe_program(p, &g, addresses, n_reduced, 0, p->ndim ? p->shape[p->row_dim] : 1,
+        = describe_program(p, &g, addresses, 0, p->ndim ? p->shape[p->row_dim] : 1,
                            (loop_fn *)loop_address);
-    reduced_piece r = {n_reduced, .first = first, .size = count(&g, g.ndim), .total = total,
+    reduced_piece r = {.n = p->n_operands - p->n_stored, .first = first, .size = count(&g, g.ndim),
+                       .total = total, .prefetched = p->streaming && (loop_address || p->only_loop),
                        .leaves = leaves, .head = head, .tail = tail};
     if (r.size == 0)
         return;
@@ -1056,13 +1091,12 @@ static void pg_reduce_program(const pg_program *p, int n_reduced, const int *red
         g.shape[0] = 1;
         memset(g.stride[0], 0, sizeof g.stride[0]);
     }
-    for (int k = 0; k < n_reduced; k++) {
+    for (int k = 0; k < r.n; k++) {
         r.row[k] = &reduce_rows[reductions[k]];
-        g.stride[g.ndim - 1][g.n_operands - n_reduced + k] = r.row[k]->in_size;
+        for (int d = 0; d < g.ndim; d++)
+            g.stride[d][g.n_operands - r.n + k] *= r.row[k]->in_size;
     }
-    const int interpreted = !loop_address && !p->only_loop;
-    r.prefetched = !interpreted && (end - begin) * (g.n_operands - n_reduced) > STREAMING;
-    const int team = team_for((end - begin) * (p->cost + n_reduced));
+    const int team = team_for((end - begin) * (p->cost + r.n));
     #pragma omp parallel num_threads(team) if (team > 1)
     {
         const int t = omp_get_thread_num(), parts = omp_get_num_threads();

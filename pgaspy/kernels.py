@@ -152,7 +152,7 @@ def _encode(
     )  # fmt: skip
     encoded = ffi.new("pg_program *")
     lib.pg_program_init(
-        encoded, program.n_inputs, program.n_outputs,
+        encoded, program.n_inputs, program.n_outputs, program.n_reduced,
         len(program.registers), [np.dtype(char).itemsize for char in program.registers],
         n_steps, steps, len(shape), *keep,
     )  # fmt: skip
@@ -220,7 +220,7 @@ class ProgramReduceCall:
         rows = ffi.new("int[]", [_reduction(*reduction) for reduction in reductions])
         encoded, keep = _encode(program, shape, strides_per_operand)
         self._keep = keep
-        self._arguments = encoded, len(reductions), rows, first, total
+        self._arguments = encoded, rows, first, total
         self.first, self.size = first, math.prod(shape)
         end = first + self.size
         self.head_leaf = first // LEAF if self.size and first % LEAF else None
