@@ -14,8 +14,8 @@ import math
 from collections.abc import Sequence
 
 import pgaspy as pg
+from pgaspy.blas import add_product
 
-from ._blas import add_product
 from ._program import Parser, matrices, report, timed
 from .summa import residual
 

@@ -2,7 +2,7 @@
 
 The processes form a grid, and each holds a block of A, B and C. For each panel of columns of A and the panel of rows of
 B that goes with it, the panel of A is replicated along the rows of the grid and that of B along the columns, and each
-process adds their product to its block of C.
+process adds their product to its block of C. The product is scheduled: while it is computed, the next panels travel.
 
 R. van de Geijn and J. Watts, *SUMMA: Scalable Universal Matrix Multiplication Algorithm*, Concurrency: Practice and
 Experience 9, 1997.
@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 
 import pgaspy as pg
+from pgaspy.blas import add_product
 
-from ._blas import add_product
 from ._program import Parser, matrices, norm, report, timed
 
 __all__ = ["summa"]
@@ -42,7 +42,7 @@ def summa(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray, panel: int = 
     for k in range(0, A.shape[1], panel):
         A1 = pg.replicate(A[:, k:k + panel], axis=1)  # a copy in every grid column
         B1 = pg.replicate(B[k:k + panel, :], axis=0)  # a copy in every grid row
-        add_product(C.local(), A1.local(), B1.local())
+        pg.schedule(add_product, pg.update(C), A1, B1)
 
 
 def check_operands(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray) -> None:

@@ -46,10 +46,10 @@ def section_box(view: View, ranges: Iterable[tuple[int, int, int]], storage: Seq
         if dim.extent:
             local = int(dim.local_from_index(i, dim.part_from_index(i)))
             box[p] = local, local + 1
-    for p, (first, step, length) in zip(view.base_dims, ranges, strict=True):
-        if p is not None:
+    for base_dim, (first, step, length) in zip(view.base_dims, ranges, strict=True):
+        if base_dim is not None:
             last = first + step * (length - 1)
-            box[p] = (first, last + 1) if step >= 0 else (last, first + 1)
+            box[base_dim] = (first, last + 1) if step >= 0 else (last, first + 1)
     return tuple(box)
 
 

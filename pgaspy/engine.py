@@ -30,6 +30,7 @@ from pgaspy.boxes import overlap
 from pgaspy.nodes import Buffer, Communication, Memories, Node
 from pgaspy.procgrid import world
 from pgaspy.scheduling import Schedule
+from pgaspy.timeline import task_name
 
 __all__ = ["WINDOW_BYTES", "Engine", "Run"]
 
@@ -74,6 +75,7 @@ class Run:
         for node in nodes:
             self.n_left_at[node.position] += 1
         self.oldest = 0
+        self.n_to_start = sum(node.is_communication for node in nodes)
         self.later: dict[int, list[tuple[Run, int]]] = {}
         self.held: dict[int, int] = {}
         self.parts: dict[int, Iterator[None]] = {}
@@ -113,7 +115,7 @@ class Engine:
         self._takers: list[tuple[int, int, Run]] = []
         self._computations: list[tuple[bool, int, int, Run]] = []
         self._requests: list[MPI.Request] = []
-        self._under_way: list[tuple[Run, int]] = []
+        self._under_way: list[tuple[Run, int, float]] = []  # with the time when it was started
         self._held_bytes = 0
 
     @property
@@ -147,10 +149,14 @@ class Engine:
             self._communicate()
             if wanted is not None and not any(uses[slot] for uses, slot in wanted):
                 return
-            if self._requests and not (self.overlaps and self._computations):
+            if self._requests and not (self._computations and self._may_compute()):
                 self._wait()
             elif self._computations:
                 self._compute()
+
+    def _may_compute(self) -> bool:
+        """Whether to compute while messages are under way; without overlap, only what others have to wait for."""
+        return self.overlaps or any(run.n_to_start for run in self._runs)
 
     def _add(self, run: Run) -> None:
         """Take a run, whose nodes wait for those of earlier ones that they conflict with."""
@@ -181,7 +187,8 @@ class Engine:
             else:
                 node.run(run.memories)
         finally:
-            statistics.counts.computed(node.name, start)
+            name = task_name(run.memories[node.uses[0]]) if node.is_task else node.name
+            statistics.counts.computed(name, start)
             run.let_go(node)
 
     def _compute(self) -> None:
@@ -207,7 +214,7 @@ class Engine:
         try:
             more = next(parts, run) is None
         finally:
-            statistics.counts.computed(node.name, start)
+            statistics.counts.computed(node.name, start, not more)
             if more:
                 self._make_ready(run, number)
             else:
@@ -225,7 +232,7 @@ class Engine:
         if run.held:
             for memory in node.uses:
                 if not run.n_uses[memory] and memory in run.held:
-                    self._held_bytes -= run.held.pop(memory)
+                    self._hold(-run.held.pop(memory))
         left_at = run.n_left_at
         left_at[node.position] -= 1
         while run.oldest < len(left_at) and not left_at[run.oldest]:
@@ -279,7 +286,7 @@ class Engine:
                 return
             heapq.heappop(self._takers)
             run.held[node.taken] = run.held.get(node.taken, 0) + node.nbytes_ahead
-            self._held_bytes += node.nbytes_ahead
+            self._hold(node.nbytes_ahead)
             if node.is_communication:
                 self._start_message(run, number)
                 continue
@@ -291,14 +298,22 @@ class Engine:
                 _, number, run = heapq.heappop(self._sends)
                 self._start_message(run, number)
 
+    def _hold(self, nbytes: int) -> None:
+        """Count bytes that are filled ahead; negative ones when they are free again."""
+        self._held_bytes += nbytes
+        if statistics.counts.timeline is not None:
+            statistics.counts.timeline.held(self._held_bytes)
+
     def _start_message(self, run: Run, number: int) -> None:
         node = run.schedule.nodes[number]
         assert isinstance(node, Communication)
         run.allocate(node)
+        run.n_to_start -= 1
         job = world()
         tag = (run.numbers[node.position] + node.stream) % job.n_tags
+        start = time.perf_counter()
         self._requests.append(node.start(run.memories, job.communicator, tag))
-        self._under_way.append((run, number))
+        self._under_way.append((run, number, start))
         statistics.counts.started(node)
 
     def _test(self) -> bool:
@@ -310,8 +325,11 @@ class Engine:
         gone = set(done)
         self._requests = [r for k, r in enumerate(self._requests) if k not in gone]
         self._under_way = [n for k, n in enumerate(self._under_way) if k not in gone]
-        for run, number in ended:
+        timeline = statistics.counts.timeline
+        for run, number, start in ended:
             node = run.schedule.nodes[number]
+            if timeline is not None:
+                timeline.completed(node, start)
             run.let_go(node)
             self._end(run, number, node)
         return True

@@ -131,7 +131,8 @@ def _planned(operation: Operation, rank: int, size: int) -> OperationPlan:
             raise ValueError(f"an array of a job of {base.layout.n_procs} processes in a statement that is explained "
                              f"for {size}: make the arrays inside the statement")
     known = _plans_made()
-    plan = _PLANNERS.get(type(recipe), _plan_local)(recipe, rank)
+    planner: Callable[[Any, int], dict[str, Any]] = _PLANNERS.get(type(recipe), _plan_local)
+    plan = planner(recipe, rank)
     layout = recipe.views[0].own_layout if recipe.n_outputs else None
     imbalance = 1.0 if layout is None else _imbalance(layout)
     return OperationPlan(**plan, imbalance=imbalance, cached=_plans_made() == known)

@@ -78,20 +78,17 @@ class _Member:
     def __init__(self, operation: Traced, rank: int) -> None:
         recipe = operation.recipe
         self.operation = operation
-        self.name = recipe.name
+        self.name = "copy" if isinstance(recipe, Assign) else recipe.name
+        self.out, views = recipe.views[0], recipe.views[1:]
+        self.loop: tuple[np.dtype[Any], ...]
+        copied: tuple[bool, ...]
         if isinstance(recipe, Assign):
-            self.name = "copy"
-            self.out, views = recipe.target, (recipe.source,)
-            self.loop = recipe.source_dtype, recipe.dtype
-            self.out_dtype = recipe.dtype
-            dtypes: Sequence[np.dtype[Any]] = (recipe.source_dtype,)
-            copied = (False,)
+            self.loop, self.out_dtype = (recipe.source_dtype, recipe.dtype), recipe.dtype
+            dtypes, copied = [recipe.source_dtype], (False,)
         else:
             assert isinstance(recipe, Statement)
-            self.out = recipe.written[0]
-            views, copied = recipe.views[1:], recipe.copied
             self.loop, self.out_dtype = recipe.loop_dtypes, recipe.output_dtypes[0]
-            dtypes = [d for d in recipe.dtypes if d is not None]
+            dtypes, copied = [d for d in recipe.dtypes if d is not None], recipe.copied
         self.out_slot = operation.slots[0]
         described = enumerate(zip(operation.slots[1:], views, dtypes, copied, strict=True))
         arrays = iter([Operand(operation, n, slot, view, dtype, plan_operand(self.out, view, copy, rank))
@@ -157,6 +154,8 @@ class Group:
         results = {reduction.operation.slots[0] for reduction in self.reductions}
         if not results.isdisjoint(member.operation.slots):
             return False
+        if any(reduction.operation.slots[1] == member.out_slot for reduction in self.reductions):
+            return False  # what is reduced is the array as it is when the kernel ends
         for other in self.members:
             if other.out_slot == member.out_slot and not other.out.disjoint(member.out) and other.out != member.out:
                 return False

@@ -143,7 +143,7 @@ class FusedReduceCall(Node):
             call.call(*arguments, begin, end, loop)
             begin = end
 
-    def _arguments(self, memories: Memories) -> tuple[list[int], ...]:
+    def _arguments(self, memories: Memories) -> tuple[list[int], list[int], list[int], list[int]]:
         """The addresses of operands, leaves, and the slots of the leaves at both ends."""
         slots = [memories[result.slots].address for result in self._results]
         head, tail = ([at + k * nbytes for at, nbytes in zip(slots, self._slot_nbytes, strict=True)]

@@ -151,10 +151,10 @@ class Cast(Node):
         if self._kernel is not None:
             self._kernel.call(memories[source].address + from_, memories[target].address + at)
             return
-        arrays = [np.ndarray((self._n,), dtype, bytes_of(memories, number), offset) for number, offset, dtype in (
-            (target, at, self._dtypes[0]), (source, from_, self._dtypes[1]))]
+        to, elements = (np.ndarray((self._n,), dtype, bytes_of(memories, number), offset) for number, offset, dtype in (
+            (target, at, self._dtypes[0]), (source, from_, self._dtypes[1])))
         with np.errstate(all="ignore"):
-            np.copyto(*arrays, casting="unsafe")
+            np.copyto(to, elements, casting="unsafe")
 
 
 class NumpyCall(Node):

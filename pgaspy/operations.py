@@ -142,7 +142,9 @@ reshape = functools.lru_cache(maxsize=MAX_RECIPES)(Reshape)
 
 
 class Reduction(Protocol):
-    """How values are reduced: locally, then between processes. Hashable; equal ones are the same."""
+    """How values are reduced: locally, then between processes. Equal ones are the same."""
+
+    def __hash__(self) -> int: ...
 
     @property
     def partial_dtype(self) -> np.dtype[Any]:

@@ -111,7 +111,7 @@ def _start(comm: MPI.Intracomm | None) -> World:
         comm = MPI.COMM_WORLD
         _check_launcher(comm.size)
     own = comm.Dup()
-    _world = World(own.rank, own.size, own, comm, MPI.COMM_WORLD.Get_attr(MPI.TAG_UB) + 1)
+    _world = World(own.rank, own.size, own, comm, int(MPI.COMM_WORLD.Get_attr(MPI.TAG_UB) or 32767) + 1)
     threads.share_cores(own)
     if own.size > 1:
         endings.abort_job_on_failure(own)

@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pgaspy import procgrid
 from pgaspy.base import Base
 from pgaspy.engine import Engine, Run
 from pgaspy.operations import Operation, Recipe
 from pgaspy.procgrid import world
 from pgaspy.scheduling import Schedule, build
 from pgaspy.statistics import counts
+from pgaspy.timeline import from_environment
 
 __all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "queue", "record", "sync"]
 
@@ -71,31 +73,35 @@ class Queue:
         counts.n_recorded += 1
         if not self._engine.overlaps:
             self._operations.append(operation)
-            self.finish()
+            self.finish(cause="operation")
             return
         if len(self._operations) >= self.max_operations or self.held_bytes > MAX_HELD_BYTES:
-            self.finish()
+            self.finish(cause="threshold")
         self._operations.append(operation)
         for base in operation.bases:
             if base._lent is not None and base.is_lent:
-                self.finish(base)
+                self.finish(base, cause="lease")
 
-    def finish(self, base: Base | None = None) -> None:
+    def finish(self, base: Base | None = None, cause: str | None = None) -> None:
         """Execute everything; or return when all is complete that reads or writes a base.
 
-        Everything else makes progress meanwhile: on another process, somebody may wait for that.
+        Everything else makes progress meanwhile: on another process, somebody may wait for that. The timeline names
+        the cause, or the public function that was called.
         """
         if self._is_running:
             raise RuntimeError("a task cannot wait for global arrays")
         if not self._operations and self._engine.is_idle:
             return
         self._is_running = True
+        timeline, n_operations, start = counts.timeline, len(self._operations), time.perf_counter()
         try:
             if self._operations:
                 self._engine.execute(self._next_run())
             self._engine.finish(base)
         finally:
             self._is_running = False
+            if timeline is not None:
+                timeline.flushed(start, n_operations, cause)
 
     def forget(self) -> None:
         """Forget the cached schedules."""
@@ -117,7 +123,7 @@ class Queue:
                 else:
                     n_uses[slot] += 1
                 key.append(slot)
-        used = None
+        del used  # which would be a name for a base
         named = _named(slots, n_uses)
         key.append(named)
         counts.n_flushes += 1
@@ -181,6 +187,8 @@ def _executor_from_environment() -> str:
     return name
 
 
+counts.timeline = from_environment()
+
 queue = Queue()
 
 _record: Executor = queue.record
@@ -240,8 +248,12 @@ def dry_run(executor: Executor) -> Iterator[None]:
 
 def _at_exit() -> None:
     """Execute what is recorded, as others may wait for messages; never after an uncaught exception."""
-    if getattr(sys, "last_value", None) is None and getattr(sys, "last_exc", None) is None:
-        queue.finish()
+    try:
+        if getattr(sys, "last_value", None) is None and getattr(sys, "last_exc", None) is None:
+            queue.finish()
+    finally:
+        if counts.timeline is not None and procgrid._world is not None:
+            counts.timeline.write(world().communicator)
 
 
 atexit.register(_at_exit)

@@ -1,12 +1,16 @@
-"""What the runtime did on this process: counts, seconds, and a timeline."""
+"""What the runtime did on this process: counts and seconds; and the timeline, where one is wanted."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pgaspy import jit
+from pgaspy.timeline import Timeline
+
+if TYPE_CHECKING:
+    from pgaspy.nodes import Communication
 
 __all__ = ["Statistics", "counts", "stats"]
 
@@ -17,27 +21,39 @@ class Statistics:
 
     Attributes
     ----------
-    n_recorded, n_fused, n_kernels
-        Operations recorded, those that ran in kernels together with others or alone, and these kernels.
+    n_recorded
+        Operations recorded.
+    n_fused, n_kernels
+        Operations executed in kernels, and these kernels: elementwise ones, and the reductions that end them. The
+        difference is what fusion saved.
     n_pieces
-        Computations: kernels on pieces, copies, reductions, tasks.
-    n_messages, nbytes_sent, nbytes_received
-        Messages sent and received, and their bytes.
+        Computations executed: kernels on one piece each, copies, packing and unpacking, reductions, tasks.
+    n_sends, n_receives
+        Messages started. One of more than 1 GiB travels as several.
+    nbytes_sent, nbytes_received
+        Their bytes.
     n_flushes, n_planned
-        Times that recorded operations were executed, and schedules that had to be made for them.
+        Times that recorded operations were executed, and those for which a schedule had to be made.
     n_compiled, n_loaded
-        Kernels compiled, and found on disk.
-    seconds_computing, seconds_waiting, seconds_planning, seconds_compiling
-        Time spent on each; waiting is for messages, with nothing left to compute.
+        Kernels that this process compiled, and those that it found on disk.
+    seconds_computing
+        Time in computations, without compiling.
+    seconds_waiting
+        Time in which nothing was left to do but wait for messages.
+    seconds_planning
+        Time for making schedules.
+    seconds_compiling
+        Time for getting compiled kernels: compiling, waiting for a process that does, and loading.
     seconds_progressing
-        Time that the progress thread took while tasks computed.
+        Time that the progress thread worked for messages while tasks computed; part of `seconds_computing`.
     """
 
     n_recorded: int = 0
     n_fused: int = 0
     n_kernels: int = 0
     n_pieces: int = 0
-    n_messages: int = 0
+    n_sends: int = 0
+    n_receives: int = 0
     nbytes_sent: int = 0
     nbytes_received: int = 0
     n_flushes: int = 0
@@ -51,7 +67,12 @@ class Statistics:
     seconds_progressing: float = 0.0
 
     def __sub__(self, earlier: Statistics) -> Statistics:
-        return Statistics(*(getattr(self, f.name) - getattr(earlier, f.name) for f in fields(self)))
+        return Statistics(*(getattr(self, f.name) - getattr(earlier, f.name) for f in fields(Statistics)))
+
+    @property
+    def n_messages(self) -> int:
+        """Messages sent and received."""
+        return self.n_sends + self.n_receives
 
     @property
     def n_cache_hits(self) -> int:
@@ -59,21 +80,23 @@ class Statistics:
         return self.n_flushes - self.n_planned
 
     def __str__(self) -> str:
-        width = max(len(f.name) for f in fields(self))
-        rows = [(f.name, getattr(self, f.name)) for f in fields(self)]
+        names = [f.name for f in fields(Statistics)]
+        names.insert(names.index("n_compiled"), "n_cache_hits")
+        width = max(map(len, names))
+        rows = [(name, getattr(self, name)) for name in names]
         return "\n".join(f"{name:{width}}  {value:.6f}" if isinstance(value, float) else f"{name:{width}}  {value}"
                          for name, value in rows)
 
 
 class _Counts(Statistics):
-    """The running counts, and the timeline, where one is wanted."""
+    """The running counts, and the timeline, where one is wanted. What lasts is counted when it ends."""
 
-    timeline: Any = None
+    timeline: Timeline | None = None
 
-    def computed(self, name: str, start: float) -> None:
-        """Count a computation that began at `start` and ends now."""
+    def computed(self, name: str, start: float, is_complete: bool = True) -> None:
+        """Count a computation, or a part of one, that began at `start` and ends now."""
         stop = time.perf_counter()
-        self.n_pieces += 1
+        self.n_pieces += is_complete
         self.seconds_computing += stop - start
         if self.timeline is not None:
             self.timeline.add("computing", name, start, stop)
@@ -94,21 +117,21 @@ class _Counts(Statistics):
             self.timeline.add("planning", "plan", start, stop)
 
     def compiled(self, start: float) -> None:
-        """Count time spent on compiling or loading a kernel from `start` until now."""
+        """Count time spent on getting a compiled kernel from `start` until now, in the course of a computation."""
         stop = time.perf_counter()
         self.seconds_compiling += stop - start
+        self.seconds_computing -= stop - start  # to which the computation will add it
         if self.timeline is not None:
             self.timeline.add("compiling", "compile", start, stop)
 
-    def started(self, message: Any) -> None:
+    def started(self, message: Communication) -> None:
         """Count a message."""
-        self.n_messages += 1
         if message.name == "send":
+            self.n_sends += 1
             self.nbytes_sent += message.nbytes
         else:
+            self.n_receives += 1
             self.nbytes_received += message.nbytes
-        if self.timeline is not None:
-            self.timeline.mark(f"{message.name} {message.nbytes} B, rank {message.peer}")
 
 
 counts = _Counts()

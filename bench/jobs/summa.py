@@ -1,4 +1,4 @@
-"""Times SUMMA with scheduled tasks on two hosts, its products alone, and the link."""
+"""Times SUMMA on two hosts, its products alone, and the link."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 
 import pgaspy as pg
 from bench.jobs import hand_back, seconds_and_waiting
-from bench.products import scheduled_summa
-from pgaspy.algorithms._blas import add_product
-from pgaspy.algorithms.summa import residual
+from pgaspy.algorithms.summa import residual, summa
+from pgaspy.blas import add_product
 
 
 def main(n: int, panels: list[int], repeats: int) -> None:
@@ -21,7 +20,7 @@ def main(n: int, panels: list[int], repeats: int) -> None:
     rng = pg.random.default_rng(1)
     A, B = rng.random((n, n), layout=layout), rng.random((n, n), layout=layout)
     C = pg.zeros((n, n), layout=layout)
-    a, b, c = A.local(), np.ones((n, n)), np.zeros(C.local().shape)
+    a, b, c = A.local().copy(), np.ones((n, n)), np.zeros(C.local().shape)
 
     def products(panel: int) -> None:
         for k in range(0, n, panel):
@@ -38,7 +37,7 @@ def main(n: int, panels: list[int], repeats: int) -> None:
         panel: {"summa": [], "waiting": [], "products": [], "link": []} for panel in panels}
     for _ in range(repeats):
         for panel, times in found.items():
-            seconds, waiting = seconds_and_waiting(scheduled_summa, A, B, C, panel)
+            seconds, waiting = seconds_and_waiting(summa, A, B, C, panel)
             times["summa"].append(seconds)
             times["waiting"] += [] if waiting is None else [waiting]
             times["products"].append(seconds_and_waiting(products, panel)[0])
