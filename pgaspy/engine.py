@@ -35,7 +35,11 @@ from pgaspy.timeline import task_name
 __all__ = ["WINDOW_BYTES", "Engine", "Run"]
 
 WINDOW_BYTES = 128 << 20
-"""Bytes that may be received or packed before they are needed."""
+"""Bytes that may be received, packed or copied before they are needed."""
+
+RECEIVED_AT_ONCE_BYTES = 4 << 20
+"""Longer messages are received one after the other, for those under way at once share the network evenly, and the one
+that is needed first would arrive with the last."""
 
 SPIN_SECONDS = 0.02
 """After waiting so long, the process lets others have its core between two tests."""
@@ -117,6 +121,7 @@ class Engine:
         self._requests: list[MPI.Request] = []
         self._under_way: list[tuple[Run, int, float]] = []  # with the time when it was started
         self._held_bytes = 0
+        self._received_bytes = 0  # of messages under way
 
     @property
     def is_idle(self) -> bool:
@@ -280,7 +285,8 @@ class Engine:
             _, number, run = self._takers[0]
             node = run.schedule.nodes[number]
             is_oldest = run is self._runs[0] and node.position <= run.oldest
-            if not is_oldest and self._held_bytes + node.nbytes_ahead > WINDOW_BYTES:
+            if not is_oldest and (self._held_bytes + node.nbytes_ahead > WINDOW_BYTES or (
+                    node.is_communication and 0 < self._received_bytes > RECEIVED_AT_ONCE_BYTES - node.nbytes_ahead)):
                 return
             if not (packs or node.is_communication):
                 return
@@ -288,6 +294,7 @@ class Engine:
             run.held[node.taken] = run.held.get(node.taken, 0) + node.nbytes_ahead
             self._hold(node.nbytes_ahead)
             if node.is_communication:
+                self._received_bytes += node.nbytes_ahead
                 self._start_message(run, number)
                 continue
             try:
@@ -328,6 +335,7 @@ class Engine:
         timeline = statistics.counts.timeline
         for run, number, start in ended:
             node = run.schedule.nodes[number]
+            self._received_bytes -= node.nbytes_ahead
             if timeline is not None:
                 timeline.completed(node, start)
             run.let_go(node)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pgaspy import endings, threads
+from pgaspy import endings, statistics, threads, timeline
 from pgaspy.layout import coords_from_rank
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ def _start(comm: MPI.Intracomm | None) -> World:
     own = comm.Dup()
     _world = World(own.rank, own.size, own, comm, int(MPI.COMM_WORLD.Get_attr(MPI.TAG_UB) or 32767) + 1)
     threads.share_cores(own)
+    statistics.counts.timeline = timeline.begin(own)
     if own.size > 1:
         endings.abort_job_on_failure(own)
     return _world

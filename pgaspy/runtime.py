@@ -16,14 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pgaspy import procgrid
 from pgaspy.base import Base
 from pgaspy.engine import Engine, Run
 from pgaspy.operations import Operation, Recipe
 from pgaspy.procgrid import world
 from pgaspy.scheduling import Schedule, build
 from pgaspy.statistics import counts
-from pgaspy.timeline import from_environment
 
 __all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "queue", "record", "sync"]
 
@@ -187,8 +185,6 @@ def _executor_from_environment() -> str:
     return name
 
 
-counts.timeline = from_environment()
-
 queue = Queue()
 
 _record: Executor = queue.record
@@ -252,7 +248,7 @@ def _at_exit() -> None:
         if getattr(sys, "last_value", None) is None and getattr(sys, "last_exc", None) is None:
             queue.finish()
     finally:
-        if counts.timeline is not None and procgrid._world is not None:
+        if counts.timeline is not None:
             counts.timeline.write(world().communicator)
 
 

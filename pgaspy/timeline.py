@@ -1,10 +1,9 @@
 """The timeline of a run as Chrome trace JSON, which https://ui.perfetto.dev and chrome://tracing open. Environment:
 
 `PGASPY_TRACE=file`
-    write the timeline to this file at the end of the program. It has to be set for every process (Open MPI on
-    several hosts: `mpirun -x PGASPY_TRACE`), or those where it is set wait for the others for ever. Rank 0 writes the
-    file, with the events of all ranks, in place of an existing one. If it cannot be written, a warning says why, at
-    the beginning where that can be known then; the program is not affected.
+    write the timeline to this file at the end of the program. Rank 0, whose environment counts, writes it, with the
+    events of all ranks, in place of an existing file. If it cannot be written, a warning says why, at the beginning
+    where that can be known then; the program is not affected.
 
 Each rank is a process of the timeline, with
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
     from pgaspy.nodes import Communication, Node
 
-__all__ = ["MAX_EVENTS", "Timeline", "TraceWarning", "from_environment", "task_name"]
+__all__ = ["MAX_EVENTS", "Timeline", "TraceWarning", "begin", "task_name"]
 
 MAX_EVENTS = 1_000_000
 """Events that a process keeps, at 32 bytes each; further ones are counted only."""
@@ -71,7 +70,6 @@ class Timeline:
         self._subjects: list[Any] = []
         self._times = array("d")
         self._n_dropped = 0
-        self._is_checked = False
 
     # Recording -------------------------------------------------------------------------------------------------------
 
@@ -98,20 +96,15 @@ class Timeline:
         stop = time.perf_counter()
         called, file, line = _caller(sys._getframe(1))
         self.add("flush", (cause or called, n_operations, file, line), start, stop)
-        if not self._is_checked:
-            self._is_checked = True
-            self._check()
 
-    def _check(self) -> None:
-        """Warn on rank 0 at the beginning, if it is known already that the file cannot be written."""
-        from pgaspy.procgrid import world
+    # Writing ---------------------------------------------------------------------------------------------------------
 
-        problem = self._problem() if world().rank == 0 else None
+    def check(self) -> None:
+        """Warn if it is known already that the file cannot be written."""
+        problem = self._problem()
         if problem is not None:
             self._warn(f"PGASPY_TRACE: unless that changes before the program ends, {self._path} cannot be written: "
                        f"{problem}")
-
-    # Writing ---------------------------------------------------------------------------------------------------------
 
     def write(self, comm: MPI.Intracomm) -> None:
         """Write the file, on rank 0. Collective; nothing else may be under way on the communicator."""
@@ -224,10 +217,15 @@ _SHAPES: dict[str, Any] = {"flush": _Shapes.flush, "message": _Shapes.message, "
 """The categories whose subject is more than a name."""
 
 
-def from_environment() -> Timeline | None:
-    """The timeline that `PGASPY_TRACE` asks for."""
-    path = os.environ.get("PGASPY_TRACE")
-    return Timeline(path) if path else None
+def begin(comm: MPI.Intracomm) -> Timeline | None:
+    """The timeline that `PGASPY_TRACE` on rank 0 asks for. Collective."""
+    path = comm.bcast(os.environ.get("PGASPY_TRACE"))
+    if not path:
+        return None
+    found = Timeline(path)
+    if comm.rank == 0:
+        found.check()
+    return found
 
 
 def task_name(task: Any) -> str:

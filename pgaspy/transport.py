@@ -156,8 +156,8 @@ def _copy_local(builder: Builder, message: Message, dst: Side, src: Side, overla
     """Copy what stays here; or only read the source, into a buffer that is returned, where it overlaps or is cast."""
     if not overlaps and dst.dtype == src.dtype:
         copy = SectionCopy(dst.dtype.itemsize, message.runs, dst.strides, OWN, src.strides, OTHER)
-        builder.add(Copy(copy, (dst.memory, dst.offset), (src.memory, src.offset), "copy"),
-                    [(src.memory, src.box(message, OTHER_START))], [(dst.memory, dst.box(message))])
+        node = Copy(copy, (dst.memory, dst.offset), (src.memory, src.offset), "copy", message.size * dst.dtype.itemsize)
+        builder.add(node, [(src.memory, src.box(message, OTHER_START))], [(dst.memory, dst.box(message))])
         return None
     buffer = _pack(builder, message, src, OTHER, src.box(message, OTHER_START))
     return buffer if dst.dtype == src.dtype else _cast(builder, buffer, dst.dtype, src.dtype, message.size)
