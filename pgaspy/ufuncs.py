@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,10 @@ from pgaspy.alignment import result_layout
 from pgaspy.base import Base, wrap
 from pgaspy.defaults import default_for
 from pgaspy.functions import AnyFunction
-from pgaspy.layout import replicated
+from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.nodes import Scalar
 from pgaspy.operations import Access, Statement, assign
+from pgaspy.pieces import local_indices
 from pgaspy.procgrid import world
 from pgaspy.runtime import hold, record
 from pgaspy.view import View, whole
@@ -31,6 +32,9 @@ __all__ = ["apply", "as_access", "check_dtype", "check_writable", "elementwise_c
 
 _WEAK = (int, float, complex)
 MAX_STATEMENTS = 8192
+
+PARTS_FROM_BYTES = 1 << 16
+"""Of NumPy arrays that are larger, a process copies only the part that it needs."""
 
 _statements: dict[Any, Statement] = {}
 
@@ -52,7 +56,10 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
     elif ufunc is np.power:
         _check_integer_power(*inputs)
     bases, descriptions = [], []
-    for x in inputs if where is True else (*inputs, where):
+    operands = inputs if where is True else (*inputs, where)
+    if any(isinstance(x, np.ndarray) and x.nbytes >= PARTS_FROM_BYTES for x in operands):
+        operands = _with_parts(operands, out[0]._view if len(out) == 1 and hasattr(out[0], "_view") else None)
+    for x in operands:
         base, description = _operand(x)
         bases.append(base)
         descriptions.append(description)
@@ -112,6 +119,52 @@ def operand_from_numpy(x: NDArray[Any]) -> Base:
     default_for(())
     hold(x.nbytes)
     return wrap(replicated(x.shape, world().size), np.array(x, x.dtype.newbyteorder("="), order="C"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The part of a NumPy array that this process needs, as `_operand` takes it."""
+
+    _base: Base
+    _view: View
+
+
+def _with_parts(operands: Sequence[Any], out: View | None) -> Sequence[Any]:
+    """The operands; of large NumPy arrays, each process keeps only what its part of the result needs."""
+    try:
+        shape = np.broadcast_shapes(*[np.shape(x) if not hasattr(x, "_view") else x._view.shape for x in operands],
+                                    *([] if out is None else [out.shape]))
+        if out is not None:
+            layout = out.own_layout
+        else:
+            views = [x._view.broadcast_to(shape) for x in operands if hasattr(x, "_view")]
+            layout = result_layout(shape, views, default_for(shape))
+    except ValueError:
+        return operands  # which do not go together; who works out the statement says so
+    if layout is None or not layout.is_distributed:
+        return operands
+    return [_part_of(x, shape, layout) if isinstance(x, np.ndarray) and x.nbytes >= PARTS_FROM_BYTES
+            and type(x) is np.ndarray and not x.dtype.hasobject and x.dtype.names is None else x for x in operands]
+
+
+def _part_of(x: NDArray[Any], shape: tuple[int, ...], layout: Layout) -> _Part:
+    """A copy of what this process needs of a NumPy array that is broadcast to a shape which has a layout."""
+    n_new = len(shape) - x.ndim
+    stretched = tuple(d for d, n in enumerate(shape) if d < n_new or (x.shape[d - n_new] == 1 and n != 1))
+    layout = without_dims(layout, stretched)
+    kept = [d for d in range(len(shape)) if d not in stretched]
+    elements = x.reshape([shape[d] for d in kept])
+    view, rank = whole(layout), world().rank
+    if layout.holds(layout.coords_from_rank(rank)):
+        for d in range(len(kept)):
+            i = local_indices(view, d, rank)
+            is_interval = len(i) > 0 and int(i[-1]) - int(i[0]) == len(i) - 1
+            elements = elements[(slice(None),) * d + (slice(int(i[0]), int(i[-1]) + 1) if is_interval else i,)]
+    else:
+        elements = np.empty(layout.local_shape(rank), x.dtype)
+    base = wrap(layout, np.array(elements, x.dtype.newbyteorder("="), order="C"))
+    hold(base.local.nbytes)
+    return _Part(base, view.index(tuple([None if d in stretched else slice(None) for d in range(len(shape))])))
 
 
 def as_access(x: Any) -> Access:
@@ -286,6 +339,8 @@ def record_assignment(target: Access, source: Access) -> None:
 
 def elementwise_copy(out: Base, view: View, x: Any) -> None:
     """`view[...] = x` for a scalar or a NumPy array that is the same on every process, with casting."""
+    if isinstance(x, np.ndarray) and x.nbytes >= PARTS_FROM_BYTES:
+        x, = _with_parts([x], view)
     base, description = _operand(x)
     if not isinstance(description, tuple):
         base = np.asarray(x).astype(out.dtype) if isinstance(x, np.ndarray | np.generic) else np.array(x, out.dtype)
