@@ -23,6 +23,8 @@ __all__ = ["GlobalArray"]
 
 def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
     def method(self: GlobalArray, other: Any) -> Any:
+        if other.__class__ is GlobalArray:
+            return ufuncs.apply_binary(ufunc, self, other, GlobalArray)
         if _defers(other):
             return NotImplemented
         return ufuncs.apply(ufunc, (self, other), make=GlobalArray)

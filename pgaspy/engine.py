@@ -154,10 +154,21 @@ class Engine:
             self._communicate()
             if wanted is not None and not any(uses[slot] for uses, slot in wanted):
                 return
-            if self._requests and not (self._computations and self._may_compute()):
-                self._wait()
-            elif self._computations:
-                self._compute()
+            self._step()
+
+    def catch_up(self) -> None:
+        """Execute everything but the run that came last, which gets under way."""
+        self._communicate()
+        while len(self._runs) > 1:
+            self._step()
+            self._communicate()
+
+    def _step(self) -> None:
+        """Compute, if there is anything to, or wait for a message."""
+        if self._requests and not (self._computations and self._may_compute()):
+            self._wait()
+        elif self._computations:
+            self._compute()
 
     def _may_compute(self) -> bool:
         """Whether to compute while messages are under way; without overlap, only what others have to wait for."""

@@ -9,6 +9,7 @@ records the same structure in each iteration is planned once.
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import sys
 import time
@@ -74,7 +75,7 @@ class Queue:
             self.finish(cause="operation")
             return
         if len(self._operations) >= self.max_operations or self.held_bytes > MAX_HELD_BYTES:
-            self.finish(cause="threshold")
+            self._flush(self._engine.catch_up, "threshold")
         self._operations.append(operation)
         for base in operation.bases:
             if base._lent is not None and base.is_lent:
@@ -88,14 +89,17 @@ class Queue:
         """
         if self._is_running:
             raise RuntimeError("a task cannot wait for global arrays")
-        if not self._operations and self._engine.is_idle:
-            return
+        if self._operations or not self._engine.is_idle:
+            self._flush(functools.partial(self._engine.finish, base), cause)
+
+    def _flush(self, execute: Callable[[], None], cause: str | None) -> None:
+        """Hand what is recorded to the engine, and execute of it what there is a cause for."""
         self._is_running = True
         timeline, n_operations, start = counts.timeline, len(self._operations), time.perf_counter()
         try:
             if self._operations:
                 self._engine.execute(self._next_run())
-            self._engine.finish(base)
+            execute()
         finally:
             self._is_running = False
             if timeline is not None:
@@ -200,7 +204,11 @@ def record(recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...] = ()
     number = job.n_streams
     if recipe.is_collective:
         job.n_streams = number + len(bases) * (1 + job.size)
-    _record(Operation(recipe, bases, values, number))
+    _record(_new_operation(Operation, (recipe, bases, values, number)))
+
+
+_new_operation = tuple.__new__
+"""A named tuple's own constructor takes twice the time."""
 
 
 def hold(nbytes: int) -> None:
