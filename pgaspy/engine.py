@@ -185,6 +185,7 @@ class Engine:
             _link(earlier, run)
         self._runs.append(run)
         ready = [number for number, n in enumerate(run.n_waits) if n == 0 and number >= done]
+        run.is_done[:done] = b"\1" * done
         for number in range(done):
             self._complete(run, number, run.schedule.nodes[number])
         for number in ready:

@@ -2,8 +2,9 @@
 
 Operations on the same index space join one kernel when each section that is written and every other access to its base
 are identical or disjoint (Bohrium's rule); reads may be anywhere. An operation joins an earlier kernel only if it
-depends on nothing that comes in between, so that a kernel depends on nothing recorded after its first operation. That
-is a choice of each process alone: messages stay those of the single operations.
+depends on nothing that comes in between; and not with messages of its own, once any other operation depends on the
+kernel, for the process at the other end may need that one's result to get as far as to record this one. Fusion is a
+choice of each process alone: messages stay those of the single operations.
 """
 
 from __future__ import annotations
@@ -138,6 +139,7 @@ class Group:
         self.reductions: list[ReducedOutput] = []
         self.n_operands = 0
         self.n_steps = 0
+        self.is_awaited = False  # by an operation outside, whose result another process may be waiting for
 
     @property
     def operations(self) -> list[Traced]:
@@ -147,6 +149,8 @@ class Group:
 
     def may_take(self, member: _Member) -> bool:
         """Whether an operation may join."""
+        if self.is_awaited and not all(x.plan.transfer.is_local for x in member.arrays):
+            return False  # the process at the other end may wait for this kernel's results before it records this one
         n_operands = self.n_operands + len(member.operands) + 1
         n_steps = self.n_steps + len(member.operands) + 3
         if n_operands > MAX_OPERANDS or n_steps > MAX_STEPS:
@@ -154,6 +158,8 @@ class Group:
         results = {reduction.operation.slots[0] for reduction in self.reductions}
         if not results.isdisjoint(member.operation.slots):
             return False
+        if any(reduction.operation.slots[1] == member.out_slot for reduction in self.reductions):
+            return False  # what is reduced is the array as it is when the kernel ends
         if any(reduction.operation.slots[1] == member.out_slot for reduction in self.reductions):
             return False  # what is reduced is the array as it is when the kernel ends
         for other in self.members:
@@ -192,6 +198,7 @@ class Group:
     def take_reduction(self, reduction: ReducedOutput) -> None:
         """Let a reduction end this kernel."""
         self.reductions.append(reduction)
+        self.is_awaited = True
         self.n_operands += 1
         self.n_steps += 1
 
@@ -215,10 +222,12 @@ def grouped(operations: Sequence[Traced], rank: int, fuses: bool) -> list[Group 
         recipe = operation.recipe
         if isinstance(recipe, Reduce) and fuses:
             if not _end_group(items, operation):
+                _await(items, operation, None)
                 items.append(operation)
             continue
         member = _member(operation, rank)
         if member is None:
+            _await(items, operation, None)
             items.append(operation)
             continue
         space = _space(member.out.own_layout, rank)
@@ -226,8 +235,16 @@ def grouped(operations: Sequence[Traced], rank: int, fuses: bool) -> list[Group 
         if group is None:
             group = Group(space)
             items.append(group)
+        _await(items, operation, group)
         group.take(member)
     return items
+
+
+def _await(items: Sequence[Group | Traced], operation: Traced, own: Group | None) -> None:
+    """Note which groups an operation, that joins another one or none, waits for."""
+    for item in items[-MAX_STEPS_BACK:]:
+        if isinstance(item, Group) and item is not own and not item.is_awaited:
+            item.is_awaited = _depends(operation, item)
 
 
 def _member(operation: Traced, rank: int) -> _Member | None:
