@@ -68,6 +68,8 @@ def _views(base: Base, view: View, per_dim: Sequence[Sequence[tuple[int, int, in
     for combination in itertools.product(*per_dim):
         shape = tuple(length for _, _, length in combination)
         offset = start + sum(first * stride for (_, first, _), stride in zip(combination, dims, strict=True))
+        finish(base)  # what was recorded since the last block was asked for
+        base.lend()
         block = np.ndarray(shape, base.dtype, base.local, offset, strides)
         block.flags.writeable = writeable
         yield (tuple(number for number, _, _ in combination), block) if index else block

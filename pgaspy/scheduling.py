@@ -153,6 +153,7 @@ def _lower_group(builder: Builder, group: Group, users: dict[int, list[int]], na
 
     kernel = Kernel(group, is_stored)
     for operation, partial in lower_group(builder, group, kernel, sent, rank):
+        builder.position = operation.position
         _combine(builder, operation, partial, rank)
     for reduction in later:
         builder.position = reduction.operation.position

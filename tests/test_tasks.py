@@ -1,0 +1,172 @@
+"""Scheduled tasks: what they are called with, when, and what becomes of what they raise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.layout import one_process, replicated
+from tests.layouts import NAMES, layout_of
+from tests.together import assert_equal, collectively, raises_everywhere
+
+pytestmark = pytest.mark.mpi
+
+SHAPE = (13, 7)
+X = np.arange(91.0).reshape(SHAPE)
+
+
+def add(c: Any, a: Any, factor: float = 1) -> None:
+    c += factor * a
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_arguments(name: str) -> None:
+    a, c = pg.array(X, layout=layout_of(name, SHAPE)), pg.zeros(SHAPE, layout=layout_of(name, SHAPE))
+    seen: list[Any] = []
+
+    def task(number: int, c: Any, text: str, a: Any, again: Any) -> str:
+        seen.extend([number, text, c.flags.writeable, a.flags.writeable, c.shape, a.shape, again is c])
+        add(c, a, number)
+        return "dropped"
+
+    pg.schedule(task, 2, pg.update(c), "text", a, c)
+    collectively(not seen, "a task is executed when somebody needs what it computes")
+    assert_equal(c, 2 * X)
+    shape = a.local().shape
+    collectively(seen == [2, "text", True, False, shape, shape, False], f"{seen}")
+
+
+def test_views_of_arrays() -> None:
+    a, c = pg.array(X), pg.zeros(SHAPE)
+    pg.schedule(add, pg.update(c[2:9, 1:]), pg.read(a[2:9, 1:]))
+    x = np.zeros(SHAPE)
+    x[2:9, 1:] += X[2:9, 1:]
+    assert_equal(c, x)
+
+
+@pytest.mark.parametrize("rank", range(pg.SIZE))
+def test_empty_local_parts(rank: int) -> None:
+    a, c = pg.array(X, layout=one_process(SHAPE, pg.SIZE, rank)), pg.zeros(SHAPE, onenode=rank)
+    sizes: list[int] = []
+    pg.schedule(lambda c, a: (sizes.append(a.size), add(c, a)), pg.update(c), a)
+    assert_equal(c, X)
+    collectively(sizes == [X.size if rank == pg.RANK else 0], f"{sizes}")
+
+
+def test_replicated_arrays_may_be_written() -> None:
+    c = pg.zeros(SHAPE, layout=replicated(SHAPE, pg.SIZE))
+    pg.schedule(add, pg.update(c), pg.array(X, layout=replicated(SHAPE, pg.SIZE)))
+    assert_equal(c, X)
+    collectively((c.local() == X).all() and c.local().flags.writeable == (pg.SIZE == 1))
+
+
+def test_order_with_other_operations() -> None:
+    a, b = pg.array(X), pg.zeros(SHAPE)
+    a += 1
+    pg.schedule(add, pg.write(b), a, 10)
+    a *= 2
+    pg.schedule(add, pg.update(a), b)
+    b[1:] = b[:-1]
+    total = a.sum()
+    x, y = X + 1, (X + 1) * 10
+    x = x * 2 + y
+    collectively(float(total) == x.sum(), f"{float(total)}, expected {x.sum()}")
+    y[1:] = y[:-1].copy()
+    assert_equal(a, x)
+    assert_equal(b, y)
+
+
+def test_written_arrays_that_nobody_else_reads() -> None:
+    seen: list[float] = []
+    temporary = pg.array(X) + 1
+    pg.schedule(lambda x: seen.append(float(x.sum())), temporary)
+    del temporary
+    pg.sync()
+    total = sum(pg.COMM.allgather(seen[0]))
+    collectively(total == (X + 1).sum(), f"{total}")
+
+
+def test_scheduling_on_one_process_alone() -> None:
+    a, c = pg.array(X), pg.zeros(SHAPE)
+    if pg.RANK == pg.SIZE - 1:
+        pg.schedule(add, pg.update(c), a)
+    a += 1
+    part = c.local().copy()
+    collectively(part.sum() == (a.local() - 1).sum() * (pg.RANK == pg.SIZE - 1))
+    assert_equal(a, X + 1)
+
+
+def failing(x: Any) -> None:
+    raise ValueError("bad value")
+
+
+def test_what_a_task_raises() -> None:
+    """Named, on every process, when it is executed; the others' results and messages are not lost."""
+    a, b = pg.array(X), pg.array(X[::-1], layout=layout_of("cyclic(2)", SHAPE))
+    c = a + b
+    pg.schedule(failing, a)
+    d = c[::-1] + b
+    raises_everywhere(pg.TaskError, r"failing, scheduled at .*test_tasks.py:\d+, raised ValueError: bad value", pg.sync)
+    assert_equal(d, (X + X[::-1])[::-1] + X[::-1])
+    assert_equal(c, X + X[::-1])
+
+
+def test_what_a_task_raises_on_one_process() -> None:
+    a, b = pg.array(X), pg.array(X, layout=layout_of("cyclic(2)", SHAPE))
+    for k in range(pg.SIZE):
+        if k == pg.RANK:
+            pg.schedule(failing, a)
+        c = a + b[::-1]
+        try:
+            pg.sync()
+            raised = False
+        except pg.TaskError as error:
+            raised = isinstance(error.__cause__, ValueError)
+        collectively(raised == (k == pg.RANK))
+        assert_equal(c, X + X[::-1])
+
+
+def test_several_tasks_raise() -> None:
+    a = pg.array(X)
+    for _ in range(3):
+        pg.schedule(failing, pg.update(a))
+    n_raised = 0
+    for _ in range(4):
+        try:
+            pg.sync()
+        except pg.TaskError:
+            n_raised += 1
+    collectively(n_raised == 3, f"{n_raised}")
+    assert_equal(a, X)
+
+
+@pytest.mark.parametrize("use", [lambda a: a + 1, lambda a: a.sum(), lambda a: a.local(), lambda a: a.gather()])
+def test_global_arrays_in_a_task(use: Any) -> None:
+    a = pg.array(X)
+    pg.schedule(lambda x: use(a), pg.array(X))
+    raises_everywhere(pg.TaskError, "global arrays", pg.sync)
+    assert_equal(a + 1, X + 1)
+
+
+def test_reads_are_read_only() -> None:
+    a = pg.array(X)
+    pg.schedule(add, a, a)
+    raises_everywhere(pg.TaskError, "read-only", pg.sync)
+    assert_equal(a, X)
+
+
+def test_not_a_local_view() -> None:
+    a = pg.arange(40, layout=pg.Distribution("cyclic(4)"))
+    called: list[int] = []
+    if pg.SIZE > 1:
+        raises_everywhere(ValueError, "blocks", lambda: pg.schedule(called.append, a[::3]))
+    pg.sync()
+    collectively(not called)
+
+
+@pytest.mark.parametrize("declare", [pg.read, pg.write, pg.update])
+def test_declarations_take_global_arrays(declare: Any) -> None:
+    raises_everywhere(TypeError, "global array", lambda: declare(X))
