@@ -77,7 +77,7 @@ class Run:
         self.is_done = bytearray(len(nodes))
         self.n_left_at = [0] * len(self.numbers)
         for node in nodes:
-            self.n_left_at[node.position] += 1
+            self.n_left_at[node.due] += 1
         self.oldest = 0
         self.n_to_start = sum(node.is_communication for node in nodes)
         self.later: dict[int, list[tuple[Run, int]]] = {}
@@ -251,7 +251,7 @@ class Engine:
                 if not run.n_uses[memory] and memory in run.held:
                     self._hold(-run.held.pop(memory))
         left_at = run.n_left_at
-        left_at[node.position] -= 1
+        left_at[node.due] -= 1
         while run.oldest < len(left_at) and not left_at[run.oldest]:
             run.oldest += 1
         for successor in run.schedule.successors[number]:
@@ -296,7 +296,7 @@ class Engine:
         while self._takers:
             _, number, run = self._takers[0]
             node = run.schedule.nodes[number]
-            is_oldest = run is self._runs[0] and node.position <= run.oldest
+            is_oldest = run is self._runs[0] and node.due <= run.oldest
             if not is_oldest and (self._held_bytes + node.nbytes_ahead > WINDOW_BYTES or (
                     node.is_communication and 0 < self._received_bytes > RECEIVED_AT_ONCE_BYTES - node.nbytes_ahead)):
                 return

@@ -62,8 +62,8 @@ class Builder:
         Each node, and the numbers of the nodes that have to be complete before it.
     accesses
         Per base, (node, box, whether it writes) of all nodes.
-    position
-        The operation that nodes are added for.
+    position, due
+        The operation that nodes are added for; and the first of those that share a kernel with it.
     """
 
     def __init__(self, n_bases: int, n_memories: int) -> None:
@@ -72,7 +72,7 @@ class Builder:
         self.nodes: list[Node] = []
         self.dependencies: list[set[int]] = []
         self.n_memories = n_memories
-        self.position = 0
+        self.position = self.due = 0
         self._nbytes_of_buffer: dict[int, int] = {}
         self._accesses: dict[int, _Accesses] = {}
 
@@ -104,7 +104,7 @@ class Builder:
         nbytes = self._nbytes_of_buffer
         node.uses = tuple(dict.fromkeys(memory for memory, _ in (*reads, *writes)))
         node.allocates = tuple({memory: nbytes[memory] for memory, _ in writes if memory in nbytes}.items())
-        node.position = self.position
+        node.position, node.due = self.position, self.due
         for accesses, writing in ((reads, False), (writes, True)):
             for memory, box in accesses:
                 if memory < self.n_bases:

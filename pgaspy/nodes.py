@@ -82,8 +82,8 @@ class Node:
         The memories that it uses; a run lets go of each after its last use.
     allocates
         (number, bytes) of the buffers that it writes, which it makes if they are not there.
-    position
-        Of its operation among those of its schedule.
+    position, due
+        Of its operation among those of its schedule; and of the first operation that may wait for it.
     name
         What people call it.
     nbytes_ahead, taken
@@ -98,7 +98,7 @@ class Node:
 
     uses: tuple[int, ...] = ()
     allocates: tuple[tuple[int, int], ...] = ()
-    position = 0
+    position = due = 0
     name = ""
     nbytes_ahead = 0
     taken = -1

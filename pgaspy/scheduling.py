@@ -85,6 +85,7 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
     sent = _sent_sections(traced, rank)
     n_fused = n_kernels = 0
     for item in grouped(traced, rank, fuses):
+        builder.due = item.operations[0].position if isinstance(item, Group) else item.position
         if isinstance(item, Group):
             _lower_group(builder, item, users, named, sent, rank)
             n_fused += len(item.operations)
