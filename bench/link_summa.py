@@ -1,6 +1,6 @@
 """SUMMA on two hosts that a slow link joins: against its products alone, and the link alone.
 
-Usage: python -m bench.link_summa [--rate 1gbit] [-n 6000] [--panels 256 512 1024] [--repeats 3]
+Usage: python -m bench.link_summa [--rate 1gbit] [-n 6000] [--panels 128 256 512] [--repeats 3]
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bench.link import NoLink, run_job
 from bench.timing import Result, note, report
 
 GOAL_PERCENT_WAITING = 5.0
-DEFAULT_PANEL = 512
+DEFAULT_PANEL = 256
 
 
 def main() -> None:

@@ -78,7 +78,7 @@ class Run:
         self.n_left_at = [0] * len(self.numbers)
         for node in nodes:
             self.n_left_at[node.due] += 1
-        self.oldest = 0
+        self.oldest = next((k for k, n in enumerate(self.n_left_at) if n), 0)
         self.n_to_start = sum(node.is_communication for node in nodes)
         self.later: dict[int, list[tuple[Run, int]]] = {}
         self.held: dict[int, int] = {}

@@ -18,8 +18,8 @@ from pgaspy.program import Program
 
 __all__ = ["FusedCall", "FusedReduceCall", "LeafResults", "finish_leaves", "n_leaves"]
 
-PART_ELEMENTS = 1 << 18
-"""While messages are under way, a kernel returns after so many elements (about 0.2 ms) to let them make progress."""
+PART_ELEMENTS = 1 << 20
+"""While messages are under way, a kernel returns after so many elements (about a millisecond) to test for them."""
 
 COMPILED_FROM_WORK = 1 << 24
 COMPILED_FROM_CALLS = 4

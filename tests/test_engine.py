@@ -206,3 +206,28 @@ def test_both_executors(overlaps: bool) -> None:
         program()
     finally:
         runtime.queue.overlaps = before
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="starts jobs of its own, which must not hang this one")
+@pytest.mark.parametrize("window", [0, 500])
+def test_an_operation_between_joined_ones_beyond_the_window(tmp_path: Path, window: int) -> None:
+    """The kernel of one process takes what its peer may send only after another operation of both."""
+    script = tmp_path / "script.py"
+    script.write_text(f"""
+import faulthandler
+faulthandler.dump_traceback_later(20, exit=True)
+import numpy as np, pgaspy as pg
+from pgaspy import engine
+engine.WINDOW_BYTES = {window}
+x = np.arange(300.0).reshape(20, 15)
+a, b, c, d = (pg.array(x, onenode=rank) for rank in (0, 1, 0, 1))
+e = pg.zeros((15, 20), onenode=1)
+pg.sync()
+y = a + b[:, ::-1]
+e[...] = c.T
+z = y * d[:, ::-1]
+assert np.array_equal(z.gather(), (x + x[:, ::-1]) * x[:, ::-1])
+print("all is well")
+""")
+    done = run_job(2, str(script), cwd=tmp_path)
+    assert done.stdout.count("all is well") == 2, done.stderr
