@@ -20,7 +20,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rate", default="1gbit", help="of the link, each way")
     parser.add_argument("-n", type=int, default=6000, help="size of the matrices")
-    parser.add_argument("--panels", type=int, nargs="+", default=[256, DEFAULT_PANEL, 1024],
+    parser.add_argument("--panels", type=int, nargs="+", default=[128, DEFAULT_PANEL, 512],
                         help="columns of A and rows of B that are replicated at a time")
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
