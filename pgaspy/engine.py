@@ -8,8 +8,9 @@ waits only when there is nothing to compute. Three invariants hold between any t
 - a computation is run only when no message is ready to start (or the window for bytes in flight is full);
 - it waits only when no computation is ready.
 
-Messages start in recording order. What is received or packed ahead is bounded by a window of bytes, which the nodes of
-the oldest unfinished operation may always exceed, so that it never stops the job.
+Messages start in recording order. What is received or packed ahead is bounded by a window of bytes. All operations up
+to the last one that shares a kernel with the oldest unfinished one may always exceed it, so that it never stops the
+job: of the operations whose messages are not done everywhere, the oldest is among these on each process.
 
 Several schedules can be under way: what is recorded later begins while the rest of what was recorded before is still
 being done. Its nodes then wait for those of earlier schedules that access the same sections.
@@ -116,7 +117,7 @@ class Engine:
         self._n_runs = 0
         # heaps of ready nodes: what is sent, what takes memory ahead, and other computations
         self._sends: list[tuple[int, int, Run]] = []
-        self._takers: list[tuple[int, int, Run]] = []
+        self._takers: list[tuple[int, int, int, Run]] = []
         self._computations: list[tuple[bool, int, int, Run]] = []
         self._requests: list[MPI.Request] = []
         self._under_way: list[tuple[Run, int, float]] = []  # with the time when it was started
@@ -269,7 +270,7 @@ class Engine:
     def _make_ready(self, run: Run, number: int) -> None:
         node = run.schedule.nodes[number]
         if node.nbytes_ahead:
-            heapq.heappush(self._takers, (run.index, number, run))
+            heapq.heappush(self._takers, (run.index, node.position, number, run))
         elif node.is_communication:
             heapq.heappush(self._sends, (run.index, number, run))
         else:
@@ -294,9 +295,9 @@ class Engine:
             _, number, run = heapq.heappop(self._sends)
             self._start_message(run, number)
         while self._takers:
-            _, number, run = self._takers[0]
+            *_, number, run = self._takers[0]
             node = run.schedule.nodes[number]
-            is_oldest = run is self._runs[0] and node.due <= run.oldest
+            is_oldest = run is self._runs[0] and node.position <= run.schedule.last_joined[run.oldest]
             if not is_oldest and (self._held_bytes + node.nbytes_ahead > WINDOW_BYTES or (
                     node.is_communication and 0 < self._received_bytes > RECEIVED_AT_ONCE_BYTES - node.nbytes_ahead)):
                 return

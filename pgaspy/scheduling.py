@@ -51,6 +51,8 @@ class Schedule(NamedTuple):
         The number of bases and of memories, bases first, and per memory the nodes that use it.
     accesses
         Per base, (node, box, whether it writes) of each access.
+    last_joined
+        Per operation, the last one that shares a kernel with it, if it is the first of them; else itself.
     communicates
         Whether there is any message.
     n_fused, n_kernels
@@ -65,6 +67,7 @@ class Schedule(NamedTuple):
     n_memories: int
     n_uses: tuple[int, ...]
     accesses: dict[int, list[tuple[int, Box, bool]]]
+    last_joined: tuple[int, ...]
     communicates: bool
     n_fused: int
     n_kernels: int
@@ -84,19 +87,21 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
             users.setdefault(slot, []).append(operation.position)
     sent = _sent_sections(traced, rank)
     n_fused = n_kernels = 0
+    last_joined = list(range(len(traced)))
     for item in grouped(traced, rank, fuses):
         builder.due = item.operations[0].position if isinstance(item, Group) else item.position
         if isinstance(item, Group):
+            last_joined[builder.due] = item.operations[-1].position
             _lower_group(builder, item, users, named, sent, rank)
             n_fused += len(item.operations)
             n_kernels += 1
         else:
             builder.position = item.position
             _LOWER[type(item.recipe)](builder, item, rank)
-    return _finished(builder, n_fused, n_kernels)
+    return _finished(builder, tuple(last_joined), n_fused, n_kernels)
 
 
-def _finished(builder: Builder, n_fused: int, n_kernels: int) -> Schedule:
+def _finished(builder: Builder, last_joined: tuple[int, ...], n_fused: int, n_kernels: int) -> Schedule:
     nodes = builder.nodes
     successors: list[list[int]] = [[] for _ in nodes]
     for number, waits in enumerate(builder.dependencies):
@@ -112,7 +117,8 @@ def _finished(builder: Builder, n_fused: int, n_kernels: int) -> Schedule:
         nodes=tuple(nodes), n_waits=tuple(len(waits) for waits in builder.dependencies),
         successors=tuple(tuple(sorted(found)) for found in successors), is_urgent=is_urgent,
         n_bases=builder.n_bases, n_memories=builder.n_memories, n_uses=tuple(n_uses), accesses=builder.accesses,
-        communicates=any(node.is_communication for node in nodes), n_fused=n_fused, n_kernels=n_kernels)
+        last_joined=last_joined, communicates=any(node.is_communication for node in nodes), n_fused=n_fused,
+        n_kernels=n_kernels)
 
 
 def _sent_sections(traced: Sequence[Traced], rank: int) -> dict[int, list[Box]]:
