@@ -160,8 +160,6 @@ class Group:
             return False
         if any(reduction.operation.slots[1] == member.out_slot for reduction in self.reductions):
             return False  # what is reduced is the array as it is when the kernel ends
-        if any(reduction.operation.slots[1] == member.out_slot for reduction in self.reductions):
-            return False  # what is reduced is the array as it is when the kernel ends
         for other in self.members:
             if other.out_slot == member.out_slot and not other.out.disjoint(member.out) and other.out != member.out:
                 return False

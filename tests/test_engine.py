@@ -42,7 +42,7 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
         if self._sends:
             watched.problems.append("a computation is run while a message is ready to be sent")
         if self._takers:
-            _, number, run = self._takers[0]
+            *_, number, run = self._takers[0]
             node = run.schedule.nodes[number]
             if (self._held_bytes + node.nbytes_ahead <= engine.WINDOW_BYTES and not self._received_bytes):
                 watched.problems.append("a computation is run while a message may be received or packed")
