@@ -1,128 +1,226 @@
-"""LU factorisation without pivoting, by blocks.
+"""LU factorisation with partial pivoting, by blocks, right-looking, with the next panel factored ahead.
 
 With the leading block A11 of b x b elements, and the rest of its block row and block column,
 
-    [A11 A12]   [L11    ] [U11 U12]     A11 = L11 U11            by the process that owns it
-    [A21 A22] = [L21 L22] [    U22]     A12 = L11 U12            by the processes of one grid row
-                                        A21 = L21 U11            by the processes of one grid column
-                                        A22 - L21 U12 = L22 U22  by all; then the same for this matrix
+      [A11 A12]   [L11    ] [U11 U12]     [A11; A21] = P [L11; L21] U11   by the processes of one grid column
+    P [A21 A22] = [L21 L22] [    U22]     A12 = L11 U12                   by the processes of one grid row
+                                          A22 - L21 U12 = L22 U22         by all; then the same for this matrix
 
-The blocks are dealt out in turn over the grid (`cyclic(b)`), so that all processes have work to the end.
+where the rows of A12 and A22 are exchanged as those of the panel [A11; A21] were. The blocks are dealt out in turn over
+the grid (`cyclic(b)`), so that all processes have work to the end. Everything is recorded, and nobody waits to learn
+the pivots: while the processes multiply, the next panel is factored and travels (lookahead).
 
-Without pivoting this is stable for matrices that are diagonally dominant by rows or by columns: they have such a
-factorisation, and no element grows to more than twice the largest of A (N. J. Higham, *Accuracy and Stability of
-Numerical Algorithms*, 2nd ed., SIAM 2002, section 9.5). For other matrices the residual tells.
-
-M. R. B. Kristensen, Y. Zheng and B. Vinter, *PGAS for Distributed Numerical Python Targeting Multi-core Clusters*,
-IPDPS 2012.
+J. Choi, J. J. Dongarra, L. S. Ostrouchov, A. P. Petitet, D. W. Walker and R. C. Whaley, *Design and Implementation of
+the ScaLAPACK LU, QR, and Cholesky Factorization Routines*, Scientific Programming 5, 1996. The panel in many processes:
+A. Petitet, R. C. Whaley, J. Dongarra and A. Cleary, *HPL*, 2018, "panel factorization".
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 import pgaspy as pg
+from pgaspy.blas import add_product, solve_triangle
+from pgaspy.lapack import factor_lu
 
 from ._program import Parser, matrices, norm, report, timed
 
 __all__ = ["lu"]
 
+solve_unit_lower = functools.partial(solve_triangle, lower=True, unit_diagonal=True)
 
-def lu(A: pg.GlobalArray) -> None:
+INNER = 16
+"""Columns of a panel in many processes that are eliminated one by one, before the others are updated at once."""
+
+
+def lu(A: pg.GlobalArray) -> pg.GlobalArray:
     """Overwrite A with its factors: U on and above the diagonal, L below it (its diagonal is 1). Collective.
 
     Parameters
     ----------
     A
-        Shape (n, n), floating-point, dealt out by square blocks: `Distribution("cyclic(b)", "cyclic(b)")`.
+        Shape (m, n), float32, float64, complex64 or complex128, dealt out by square blocks on a grid of two axes:
+        `Distribution("cyclic(b)", "cyclic(b)")`. With one row of processes, `grid=(1, pg.SIZE)`, panels are factored by
+        LAPACK; with more, column by column.
+
+    Returns
+    -------
+    The pivots, shape (min(m, n),), integers: row i was exchanged with row pivots[i], for i = 0, 1, … in turn. They lie
+    as the columns of A do.
 
     Raises
     ------
     ValueError
-        If A is not square, or its blocks are not.
+        If A is no matrix in square blocks. A singular matrix has zeros on the diagonal of U, and raises nothing.
     """
     check_operand(A)
-    b, n_blocks = A.layout.block[0], A.layout.n_blocks[0]
-    for k in range(n_blocks):
-        here, rest = slice(k * b, (k + 1) * b), slice((k + 1) * b, None)
-        A12, A21, A22 = A[here, rest], A[rest, here], A[rest, rest]
+    b, n = A.layout.block[1], min(A.shape)
+    pivots = pg.align(np.zeros(n, int), A[:, :n], 1)
+    factor_panel(A[:, :min(b, n)], pivots[:b], 0)
+    for k in range(0, n, b):
+        here, rest = slice(k, min(k + b, n)), slice(min(k + b, n), None)
+        p = pg.replicate(pivots[here], axis=1)
+        L11 = pg.replicate(pg.replicate(A[here, here], axis=0), axis=1)
+        L21 = pg.replicate(A[rest, here], axis=1)               # a copy in every grid column
 
-        for A11 in A.blocks(((k, k + 1), (k, k + 1))):  # on the one process that owns it
-            factor(A11)
-        LU11 = pg.replicate(pg.replicate(A[here, here], axis=0), axis=1).local()
-        if A21.local().size:                            # L21 = A21 U11^-1
-            A21.local()[...] = solve_triangular(LU11, A21.local().T, trans="T", check_finite=False).T
-        if A12.local().size:                            # U12 = L11^-1 A12
-            A12.local()[...] = solve_triangular(LU11, A12.local(), lower=True, unit_diagonal=True, check_finite=False)
+        ahead = slice(rest.start, min(rest.start + b, n))
+        for columns in (ahead, slice(ahead.stop, None)):
+            A12, A22 = A[here, columns], A[rest, columns]
+            pg.exchange_rows(A[:, columns], p, k)
+            pg.schedule(solve_unit_lower, pg.update(A12), L11)  # U12 = L11^-1 A12
+            U12 = pg.replicate(A12, axis=0)                     # a copy in every grid row
+            pg.schedule(add_product, pg.update(A22), L21, U12, -1)
+            if columns is ahead and A[rest, ahead].size:
+                factor_panel(A[rest, ahead], pivots[ahead], k + b)
+        pg.exchange_rows(A[:, :k], p, k)
+    return pivots
 
-        L21 = pg.replicate(A21, axis=1)                 # a copy in every grid column
-        U12 = pg.replicate(A12, axis=0)                 # a copy in every grid row
-        A22.local()[...] -= L21.local() @ U12.local()
+
+def factor_panel(panel: pg.GlobalArray, pivots: pg.GlobalArray, start: int) -> None:
+    """Factor some columns, whose first row is row `start` of the matrix, and set their pivots."""
+    if panel.layout.grid[0] == 1:
+        pg.schedule(factor_here, pg.update(panel), pg.write(pivots), start)
+    else:
+        factor_by_columns(panel, pivots, start)
 
 
-def factor(a: NDArray[Any]) -> None:
-    """Overwrite one block with its factors, as `lu` does a matrix."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # a zero pivot shows in the residual
-        for j in range(len(a) - 1):
-            a[j + 1:, j] /= a[j, j]
-            a[j + 1:, j + 1:] -= np.outer(a[j + 1:, j], a[j, j + 1:])
+def factor_here(panel: NDArray[Any], pivots: NDArray[np.int64], start: int) -> None:
+    """Factor a panel that one process has all rows of."""
+    factor_lu(panel, pivots)
+    pivots += start
+
+
+# A panel in many processes -------------------------------------------------------------------------------------------
+
+
+def factor_by_columns(panel: pg.GlobalArray, pivots: pg.GlobalArray, start: int) -> None:
+    """Factor a panel whose rows are dealt out: for each column, one reduction finds the pivot, and brings its row.
+
+    All processes of the grid column have a copy of the first b rows, and do the same to it; so they know both rows that
+    are exchanged.
+    """
+    b = panel.shape[1]
+    top, below = pg.replicate(panel[:b], axis=0), panel[b:]
+    rows = below.global_indices(0) + b
+    best = pg.align(np.zeros((4, b), panel.dtype), panel, 1)
+    for j in range(min(panel.shape)):
+        pg.schedule(find_pivot, pg.write(best), top, below, rows, j)
+        pg.combine(larger_pivot, best)
+        pg.schedule(eliminate, pg.update(top), pg.update(below), pg.update(pivots), best, rows, j, start)
+    panel[:b] = top
+
+
+SPLIT = 1 << 20
+"""Row indices travel as two numbers, so that float32 holds them."""
+
+
+def find_pivot(best: NDArray[Any], top: NDArray[Any], below: NDArray[Any], rows: NDArray[np.int64], j: int) -> None:
+    """The row with the largest element of column j that is here; the element; and the row's index, as two numbers."""
+    if not top.size:
+        return
+    row, at = top, j + int(np.argmax(np.abs(top[j:, j])))
+    index = at
+    if len(below):
+        k = int(np.argmax(np.abs(below[:, j])))
+        if abs(below[k, j]) > abs(top[at, j]):
+            row, at, index = below, k, int(rows[k])
+    best[0], best[1], best[2], best[3] = row[at], row[at, j], index // SPLIT, index % SPLIT
+
+
+def larger_pivot(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+    """The one of two candidates with the larger element; of equal ones, the upper row."""
+    a, b = abs(lower[1, 0]), abs(higher[1, 0])
+    return higher if b > a or (a == b and row_index(higher) < row_index(lower)) else lower
+
+
+def row_index(best: NDArray[Any]) -> int:
+    """The index of a candidate's row in the panel."""
+    return int(best[2, 0].real) * SPLIT + int(best[3, 0].real)
+
+
+def eliminate(top: NDArray[Any], below: NDArray[Any], pivots: NDArray[np.int64], best: NDArray[Any],
+              rows: NDArray[np.int64], j: int, start: int) -> None:
+    """Exchange row j and the pivot's, and eliminate column j; the columns of later inner blocks only at its end."""
+    if not top.size:
+        return
+    p = row_index(best)
+    pivots[j] = start + p
+    row_j = top[j].copy()
+    if p < len(top):
+        top[p] = row_j
+    else:
+        below[rows == p] = row_j
+    top[j] = best[0]
+    first, last = j // INNER * INNER, min((j // INNER + 1) * INNER, top.shape[1])
+    for part in (top[j + 1:], below):
+        if top[j, j] != 0:
+            part[:, j] /= top[j, j]
+        add_product(part[:, j + 1:last], part[:, j:j + 1], top[j:j + 1, j + 1:last], -1)
+    if j + 1 == last < top.shape[1]:
+        solve_unit_lower(top[first:last, last:], top[first:last, first:last])
+        for part in (top[last:], below):
+            add_product(part[:, last:], part[:, first:last], top[first:last, last:], -1)
+
+
+# The program ---------------------------------------------------------------------------------------------------------
 
 
 def check_operand(A: pg.GlobalArray) -> None:
-    """Raise ValueError, the same on every process, if A is not a square matrix in square blocks."""
-    if A.ndim != 2 or A.shape[0] != A.shape[1]:
-        raise ValueError(f"lu takes a square matrix, not one of shape {A.shape}")
-    dims = A.layout.dims
-    b = A.layout.block[0]
-    if A.layout.block != (b, b) or A.layout.n_blocks != (-(-A.shape[0] // b),) * 2 or len(A.layout.grid) != 2 or (
-            [dim.axis for dim in dims] != [0, 1]):
-        raise ValueError(f"lu takes square blocks on a grid of two axes, not {A.layout}: use "
+    """Raise ValueError, the same on every process, if A is not a matrix in square blocks."""
+    if A.ndim != 2:
+        raise ValueError(f"a factorisation takes a matrix, not an array of shape {A.shape}")
+    b, layout = A.layout.block[1], A.layout
+    blocks = tuple(-(-n // max(b, 1)) for n in A.shape)
+    if layout.n_blocks != blocks or len(layout.grid) != 2 or [dim.axis for dim in layout.dims] != [0, 1] or (
+            A.size and layout.block[0] != b):
+        raise ValueError(f"a factorisation takes square blocks on a grid of two axes, not {layout}: use "
                          'redistribute(pg.Distribution("cyclic(128)", "cyclic(128)"))')
 
 
-def residual(A: pg.GlobalArray, F: pg.GlobalArray) -> float:
-    """||L (U x) - A x|| / (||A|| ||x|| n eps) for a random x, with L and U as `lu` leaves them in F. Collective."""
-    n = A.shape[0]
+def residual(A: pg.GlobalArray, F: pg.GlobalArray, pivots: pg.GlobalArray) -> float:
+    """||L (U x) - P A x|| / (||A|| ||x|| n eps) for a random x, with F and pivots as `lu` leaves them. Collective."""
+    m, n = A.shape
+    k = min(m, n)
     i, j = F.global_indices(0), F.global_indices(1)
-    U = F.copy()
-    U.local()[i[:, None] > j] = 0
-    x = pg.random.default_rng(seed=1).random(n)
-    y = U @ x
-    return norm(y + (F - U) @ y - A @ x) / (norm(A) * norm(x) * n * np.finfo(F.dtype).eps or 1)
+    L, U = F[:, :k].copy(), F[:k].copy()
+    L.local()[i[:, None] < j[j < k]] = 0
+    L.local()[i[:, None] == j[j < k]] = 1
+    U.local()[i[i < k][:, None] > j] = 0
+    x = pg.random.default_rng(seed=1).random((n, 1))
+    y = (A @ x).redistribute(pg.Distribution("*", "*"))
+    pg.exchange_rows(y, pivots.redistribute(pg.Distribution("*")))
+    return norm(L @ (U @ x) - y) / (norm(A) * norm(x) * n * np.finfo(F.dtype).eps or 1)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The command line; see the module's docstring."""
-    parser = Parser(prog="python -m pgaspy.algorithms.lu",
-                    description="A = L U without pivoting, for diagonally dominant matrices.")
+    parser = Parser(prog="python -m pgaspy.algorithms.lu", description="P A = L U with partial pivoting.")
     parser.add_argument("problem", nargs=1, help="the size of a random problem, or a .npy file")
     parser.add_argument("-o", "--output", metavar="LU.npy", help="where to write U, and L below the diagonal")
-    parser.add_argument("--block", type=int, default=128, help="rows and columns of a block (default: 128)")
+    parser.add_argument("--block", type=int, default=96, help="rows and columns of a block (default: 96)")
+    parser.add_argument("--grid-rows", type=int, default=1, help="rows of the grid of processes (default: 1)")
     arguments = parser.parse_args(argv)
     try:
         block = f"cyclic({arguments.block})"
         (A,) = matrices(arguments.problem, 1)
-        A = A.redistribute(pg.Distribution(block, block))
+        A = A.redistribute(pg.Distribution(block, block, grid=(arguments.grid_rows, pg.SIZE // arguments.grid_rows)))
         check_operand(A)
     except (OSError, ValueError) as error:
         parser.error(str(error))
 
-    n = A.shape[0]
-    if arguments.problem[0].isdigit():
-        i, j = A.global_indices(0), A.global_indices(1)
-        A.local()[i[:, None] == j] += n  # each row of the others adds up to less than n
     F = A.copy()
-    _, seconds = timed(lu, F)
+    pivots, seconds = timed(lu, F)
     if arguments.output:
         pg.save(arguments.output, F)
-    flop = (8 if A.dtype.kind == "c" else 2) * n**3 / 3
-    report(f"lu: n = {n}, {A.dtype}, blocks of {arguments.block}", seconds, f"{flop / seconds / 1e9:.1f} GFLOP/s",
-           {"||L (U x) - A x|| / (||A|| ||x|| n eps)": (residual(A, F), 4)})
+    (m, n), k = A.shape, min(A.shape)
+    flop = (4 if A.dtype.kind == "c" else 1) * (2 * m * n * k - (m + n) * k**2 + 2 * k**3 / 3)
+    report(f"lu: {m} x {n}, {A.dtype}, blocks of {arguments.block}", seconds, f"{flop / seconds / 1e9:.1f} GFLOP/s",
+           {"||L (U x) - P A x|| / (||A|| ||x|| n eps)": (residual(A, F, pivots), 4)})
 
 
 if __name__ == "__main__":

@@ -25,7 +25,9 @@ from pgaspy.layout import Distribution as Distribution
 from pgaspy.layout import Layout as Layout
 from pgaspy.manipulation import *
 from pgaspy.movement import align as align
+from pgaspy.movement import combine as combine
 from pgaspy.movement import replicate as replicate
+from pgaspy.pivoting import exchange_rows as exchange_rows
 from pgaspy.procgrid import init as init
 from pgaspy.procgrid import world as _world
 from pgaspy.runtime import sync as sync

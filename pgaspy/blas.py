@@ -1,34 +1,31 @@
-"""The local matrix product that distributed ones are made of, by the BLAS that SciPy brings.
+"""What the local parts of distributed linear algebra are made of: BLAS in place, with no temporary.
 
-In place, with no temporary, and without Python's lock, so that messages are moved meanwhile (`scipy.linalg.blas` holds
-it, and `c += a @ b` makes a temporary).
+Without Python's lock, so that messages are moved meanwhile (`scipy.linalg.blas` holds it, and `c += a @ b` makes a
+temporary). The functions take NumPy arrays, may be scheduled as tasks, and communicate nothing.
 """
 
 from __future__ import annotations
 
-import ctypes
-import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["add_product"]
+from pgaspy.fortran import PREFIXES, call, is_column_major, leading
 
-_PREFIXES = {"f": "s", "d": "d", "F": "c", "D": "z"}
+__all__ = ["add_product", "solve_triangle"]
 
 
-def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: complex = 1) -> None:
-    """`c += alpha * (a @ b)` on local arrays. Not collective.
+def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: complex = 1, beta: complex = 1) -> None:
+    """`c = beta * c + alpha * (a @ b)` on local arrays. Not collective.
 
     Parameters
     ----------
     c, a, b
         Shapes (m, n), (m, k) and (k, n). BLAS works in place where all have one dtype, float32, float64, complex64 or
         complex128, and `c` is contiguous along one dimension; anything else is left to NumPy.
-    alpha
-        A factor.
+    alpha, beta
+        Factors; with `beta=0`, what `c` holds before is not read.
 
     Examples
     --------
@@ -39,51 +36,81 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
     array([[-2., -2.],
            [-2., -2.]])
     """
+    if not c.size:
+        return
     if a.shape[1] != b.shape[0] or c.shape != (a.shape[0], b.shape[1]):
         raise ValueError(f"c += a @ b: shapes {c.shape}, {a.shape} and {b.shape} do not conform")
-    if 0 in c.shape or a.shape[1] == 0:
+    if not c.dtype == a.dtype == b.dtype or c.dtype.char not in PREFIXES or not _is_blas_matrix(c) or not a.size:
+        _add_by_numpy(c, a, b, alpha, beta)
         return
-    if not c.dtype == a.dtype == b.dtype or c.dtype.char not in _PREFIXES or not _is_blas_matrix(c):
-        c += alpha * (a @ b) if alpha != 1 else a @ b
-        return
-    if not _is_column_major(c):  # BLAS is column-major: c^T += b^T a^T
+    if not is_column_major(c):  # BLAS is column-major: c^T += b^T a^T
         c, a, b = c.T, b.T, a.T
     a, b = (x if _is_blas_matrix(x) else np.ascontiguousarray(x) for x in (a, b))
     (m, n), k = c.shape, a.shape[1]
-    factors = np.array([alpha, 1], c.dtype)
-    sizes = np.array([m, n, k, _leading(a), _leading(b), _leading(c)], np.int32)
-    at = sizes.ctypes.data
-    letters = b"N" if _is_column_major(a) else b"T", b"N" if _is_column_major(b) else b"T"
-    _gemm(c.dtype.char)(letters[0], letters[1], at, at + 4, at + 8, factors.ctypes.data, a.ctypes.data, at + 12,
-                        b.ctypes.data, at + 16, factors.ctypes.data + c.itemsize, c.ctypes.data, at + 20)
+    factors = np.array([alpha, beta], c.dtype)
+    call("blas", PREFIXES[c.dtype.char] + "gemm", *(b"N" if is_column_major(x) else b"T" for x in (a, b)), m, n, k,
+         factors, a, leading(a), b, leading(b), factors[1:], c, leading(c))
 
 
-def _is_column_major(x: NDArray[Any]) -> bool:
-    return (x.strides[0] == x.itemsize and x.strides[1] >= x.itemsize * x.shape[0]) or (
-        x.shape[0] == 1 and x.strides[1] % x.itemsize == 0 and x.strides[1] > 0)
+def _add_by_numpy(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: complex, beta: complex) -> None:
+    product = alpha * (a @ b) if alpha != 1 else a @ b
+    if beta == 0:
+        c[...] = 0
+    elif beta != 1:
+        c *= beta
+    c += product
+
+
+def solve_triangle(b: NDArray[Any], t: NDArray[Any], *, lower: bool = False, unit_diagonal: bool = False,
+                   trans: str = "N", from_right: bool = False) -> None:
+    """Overwrite `b` with the solution of `op(t) x = b`, or of `x op(t) = b`, on local arrays. Not collective.
+
+    Parameters
+    ----------
+    b
+        Shape (m, n): the right-hand sides, as columns; as rows with `from_right`.
+    t
+        Shape (m, m), or (n, n) with `from_right`, of b's dtype: a triangular matrix; the other triangle is not read.
+    lower
+        Whether the lower triangle is meant.
+    unit_diagonal
+        Take the diagonal as 1, without reading it.
+    trans
+        `op(t)`: "N" for t, "T" for its transpose, "C" for its conjugate transpose.
+    from_right
+        Solve `x op(t) = b`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> b = np.array([[2.0], [7.0]])
+    >>> solve_triangle(b, np.array([[2.0, 0.0], [3.0, 4.0]]), lower=True)
+    >>> b
+    array([[1.],
+           [1.]])
+    """
+    if not b.size:
+        return
+    n = b.shape[1 if from_right else 0]
+    if t.shape != (n, n):
+        raise ValueError(f"a triangle of shape {t.shape} for right-hand sides of shape {b.shape}")
+    if b.dtype != t.dtype or b.dtype.char not in PREFIXES:
+        raise TypeError(f"a triangle of dtype {t.dtype} for right-hand sides of dtype {b.dtype}: they take one dtype, "
+                        "float32, float64, complex64 or complex128")
+    x = b if _is_blas_matrix(b) else b.copy()
+    by_columns = is_column_major(x)
+    if is_column_major(t) != by_columns or not _is_blas_matrix(t):
+        t = t.copy(order="F" if by_columns else "C")
+    if not by_columns:  # BLAS sees the transposes: op(t)^T from the other side, of the other triangle
+        lower, from_right = not lower, not from_right
+    m, n = x.shape if by_columns else x.shape[::-1]
+    call("blas", PREFIXES[x.dtype.char] + "trsm", b"R" if from_right else b"L", b"L" if lower else b"U",
+         trans.encode(), b"U" if unit_diagonal else b"N", m, n, np.ones(1, x.dtype), t, leading(t), x, leading(x))
+    if x is not b:
+        b[...] = x
 
 
 def _is_blas_matrix(x: NDArray[Any]) -> bool:
     """Whether BLAS can take a matrix, or its transpose, as it lies."""
     return bool(x.flags.aligned and x.strides[0] % x.itemsize == x.strides[1] % x.itemsize == 0
-                and (_is_column_major(x) or _is_column_major(x.T)))
-
-
-def _leading(x: NDArray[Any]) -> int:
-    """The leading dimension of a matrix, or of its transpose."""
-    rows, stride = (x.shape[0], x.strides[1]) if _is_column_major(x) else (x.shape[1], x.strides[0])
-    return max(stride // x.itemsize, rows, 1)
-
-
-@functools.cache
-def _gemm(char: str) -> Callable[..., None]:
-    """The BLAS routine itself, which SciPy offers to Cython programs: ctypes calls it without Python's lock."""
-    from scipy.linalg import cython_blas
-
-    capsule = cython_blas.__pyx_capi__[_PREFIXES[char] + "gemm"]
-    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    address = pointer_of(capsule, name_of(capsule))
-    text, number = ctypes.c_char_p, ctypes.c_void_p
-    return ctypes.CFUNCTYPE(None, text, text, *[number] * 11)(address)
+                and (is_column_major(x) or is_column_major(x.T)))

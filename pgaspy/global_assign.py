@@ -136,7 +136,7 @@ def _replicate_reversed(base: Base, view: View, axis: int) -> Access:
 
 
 def aligned(base: Base, view: View, other: View, dim: int) -> Access:
-    """A copy of a 1-D view whose dimension lies as dimension `dim` of another view does.
+    """A copy of a view whose dimension `dim` (the only one, if it has one) lies as that of another view does.
 
     It is replicated along the grid's other axes, so that every process that owns a part of the other view along
     `dim` holds the elements that go with it.
@@ -145,9 +145,11 @@ def aligned(base: Base, view: View, other: View, dim: int) -> Access:
         raise np.exceptions.AxisError(dim, other.ndim)
     dim %= other.ndim
     layout = other.own_layout
-    if view.ndim != 1 or view.shape[0] != other.shape[dim]:
-        raise ValueError(f"align takes a one-dimensional array of {other.shape[dim]} elements (the extent of dimension "
-                         f"{dim} of an array of shape {other.shape}), not one of shape {view.shape}")
+    own = dim if view.ndim > 1 else 0
+    if view.ndim not in (1, other.ndim) or view.shape[own] != other.shape[dim]:
+        raise ValueError(f"align takes an array with the extent of dimension {dim} of one of shape {other.shape}, in "
+                         f"that dimension or as the only one; not one of shape {view.shape}")
     if layout is None:
         raise ValueError("the array to align with has no layout of its own: copy() it first")
-    return copied(base, view, Layout(layout.grid, [layout.dims[dim]], layout.pins))
+    dims = [layout.dims[dim] if d == own else whole_dim(n) for d, n in enumerate(view.shape)]
+    return copied(base, view, Layout(layout.grid, dims, layout.pins))

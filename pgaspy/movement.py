@@ -1,14 +1,19 @@
-"""Movement by name: `replicate` and `align`, which copy a view to where its elements are needed."""
+"""Movement by name: `replicate` and `align` copy a view to where its elements are needed, `combine` joins copies."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+from numpy.typing import NDArray
 
 from pgaspy import global_assign
 from pgaspy.array import GlobalArray
-from pgaspy.creation import asarray
+from pgaspy.operations import combine as combine_recipe
+from pgaspy.runtime import record
+from pgaspy.ufuncs import as_access
 
-__all__ = ["align", "replicate"]
+__all__ = ["align", "combine", "replicate"]
 
 
 def replicate(A: GlobalArray, axis: int) -> GlobalArray:
@@ -33,15 +38,16 @@ def replicate(A: GlobalArray, axis: int) -> GlobalArray:
 
 
 def align(x: Any, A: GlobalArray, dim: int) -> GlobalArray:
-    """A copy of a vector that lies as dimension `dim` of an array does. Collective.
+    """A copy of an array that lies, along one dimension, as another array does. Collective.
 
-    Each process holds the elements that go with its local part of `A` along that dimension: it is replicated along the
-    other axes of the grid.
+    Each process holds the elements that go with its local part of `A` along that dimension: the copy is replicated
+    along the other axes of the grid.
 
     Parameters
     ----------
     x
-        Shape (A.shape[dim],).
+        A vector, shape (A.shape[dim],); or an array of as many dimensions as `A`, of which dimension `dim` has the
+        extent that it has in `A`, and the others are whole in the copy.
     A
         An array or a view of one.
     dim
@@ -52,5 +58,44 @@ def align(x: Any, A: GlobalArray, dim: int) -> GlobalArray:
     ValueError
         If the extents differ, or the view has no layout of its own.
     """
-    x = asarray(x)
-    return GlobalArray(*global_assign.aligned(x._base, x._view, A._view, dim))
+    return GlobalArray(*global_assign.aligned(*as_access(x), A._view, dim))
+
+
+def combine(function: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]], R: GlobalArray) -> None:
+    """Join the copies of a replicated array, in which each process has left something else. Collective.
+
+    All copies become `function(lower, higher)` of two parts of them, again and again, in the order of the ranks along
+    the axes of the grid that hold copies: MPI's Allreduce with an operation of the user's. So a reduction is what each
+    process schedules to be written to its copy, and what joins two of these:
+
+    - `np.add` sums products of what each process owns;
+    - `lambda a, b: np.linalg.qr(np.vstack((a, b)))[1]` makes the triangular factor of a tall matrix.
+
+    Parameters
+    ----------
+    function
+        Associative; of two NumPy arrays of the shape of R's local part, which it may overwrite; returns a third. Plans
+        are found again for the same function only: define it once.
+    R
+        An array, or a view of one, of whose layout an axis of the grid holds copies.
+
+    Raises
+    ------
+    ValueError
+        If no axis of the grid holds copies of R.
+
+    Examples
+    --------
+    >>> import numpy as np, pgaspy as pg
+    >>> n = pg.zeros(1, layout=pg.Distribution("*"))
+    >>> def count(n):
+    ...     n[0] = 1
+    >>> pg.schedule(count, pg.write(n))
+    >>> pg.combine(np.add, n)
+    >>> int(n[0]) == pg.SIZE
+    True
+    """
+    layout = R._view.layout
+    if not any(dim is None and pin is None for dim, pin in zip(layout.dim_from_axis, layout.pins, strict=True)):
+        raise ValueError(f"combine joins the copies of an array along an axis of the grid, but {R!r} has none")
+    record(combine_recipe(R._view, R.dtype, function), (R._base,))

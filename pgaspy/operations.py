@@ -21,8 +21,8 @@ from pgaspy.functions import AnyFunction
 from pgaspy.layout import Layout
 from pgaspy.view import View, whole
 
-__all__ = ["Access", "Assign", "Generate", "Operation", "Recipe", "Reduce", "Reduction", "Reshape", "Statement", "Task",
-           "assign", "generate", "reduce", "reshape", "task"]
+__all__ = ["Access", "Assign", "Combine", "Generate", "Operation", "Recipe", "Reduce", "Reduction", "Reshape", "Statement",
+           "Task", "assign", "combine", "generate", "reduce", "reshape", "task"]
 
 MAX_RECIPES = 8192
 """Of each kind; the least recently used are made again when they come back."""
@@ -191,6 +191,22 @@ reduce = functools.lru_cache(maxsize=MAX_RECIPES)(Reduce)
 
 
 @dataclass(eq=False)
+class Combine(_Recipe):
+    """The copies of a replicated view, which differ, become `function(lower, higher)` of all, in the ranks' order."""
+
+    view: View
+    dtype: np.dtype[Any]
+    function: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+    name = "combine"
+
+    def __post_init__(self) -> None:
+        self.views = (self.view,)
+
+
+combine = functools.lru_cache(maxsize=MAX_RECIPES)(Combine)
+
+
+@dataclass(eq=False)
 class Generate(_Recipe):
     """The elements of a whole base as a function of their global indices alone; its value writes the local part."""
 
@@ -223,4 +239,4 @@ class Task(_Recipe):
 
 task = functools.lru_cache(maxsize=MAX_RECIPES)(Task)
 
-Recipe = Statement | Assign | Reshape | Reduce | Generate | Task
+Recipe = Statement | Assign | Reshape | Reduce | Combine | Generate | Task

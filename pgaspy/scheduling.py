@@ -14,7 +14,9 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from pgaspy.base import local_view
 from pgaspy.boxes import Box, runs_box, view_box
@@ -22,8 +24,8 @@ from pgaspy.compute import can_reduce, lower_group, lower_statement
 from pgaspy.fusion import Group, Kernel, Traced, grouped
 from pgaspy.lowering import Builder
 from pgaspy.nodes import Call, Memories, Node, TaskCall, bytes_of
-from pgaspy.operations import Assign, Generate, Recipe, Reduce, Reshape, Statement, Task
-from pgaspy.pieces import local_indices, plan_operand
+from pgaspy.operations import Assign, Combine, Generate, Recipe, Reduce, Reshape, Statement, Task
+from pgaspy.pieces import local_indices, local_view_shape, plan_operand
 from pgaspy.plan import plan_transfer
 from pgaspy.plan_reshape import plan_reshape
 from pgaspy.transport import exchange_partials, flat_side, group_members, transfer, view_side
@@ -237,7 +239,8 @@ def _combine(builder: Builder, operation: Traced, partial: int, rank: int) -> No
     shape = recipe.target.layout.local_shape(rank)
     axes = tuple(sorted(axis for d in recipe.axes if (axis := layout.dims[d].axis) is not None))
     members = group_members(layout.grid, axes, rank)
-    combined = exchange_partials(builder, partial, shape, reduction, members, rank)
+    combined = exchange_partials(builder, partial, math.prod(shape), reduction.partial_dtype, reduction.combine, members,
+                                 rank)
 
     def store(memories: Memories) -> None:
         found = bytes_of(memories, combined).view(reduction.partial_dtype).reshape(shape)
@@ -246,6 +249,31 @@ def _combine(builder: Builder, operation: Traced, partial: int, rank: int) -> No
     builder.add(Call(store, "store"), [(combined, None)], [(slot, None)])
 
 
+def _lower_combine_copies(builder: Builder, operation: Traced, rank: int) -> None:
+    """Combine the copies of a view that processes hold along the axes of replicas."""
+    recipe = operation.recipe
+    assert isinstance(recipe, Combine)
+    (slot,), view, dtype = operation.slots, recipe.view, recipe.dtype
+    shape, layout = local_view_shape(view, rank), view.layout
+    members = group_members(layout.grid, layout.replica_axes, rank)
+    if 0 in shape or len(members) == 1:
+        return
+    number, box = builder.buffer(math.prod(shape) * dtype.itemsize), view_box(view, rank)
+
+    def take(memories: Memories) -> None:
+        bytes_of(memories, number).view(dtype).reshape(shape)[...] = local_view(memories[slot], view)
+
+    def combine(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+        return recipe.function(lower.reshape(shape), higher.reshape(shape)).reshape(-1)
+
+    def store(memories: Memories) -> None:
+        local_view(memories[slot], view)[...] = bytes_of(memories, combined).view(dtype).reshape(shape)
+
+    builder.add(Call(take, "combine"), [(slot, box)], [(number, None)])
+    combined = exchange_partials(builder, number, math.prod(shape), dtype, combine, members, rank)
+    builder.add(Call(store, "combine"), [(combined, None)], [(slot, box)])
+
+
 _LOWER: dict[type, Callable[[Builder, Traced, int], None]] = {
-    Assign: _lower_assign, Generate: _lower_generate, Reduce: _lower_reduce, Reshape: _lower_reshape,
-    Statement: lower_statement, Task: _lower_task}
+    Assign: _lower_assign, Combine: _lower_combine_copies, Generate: _lower_generate, Reduce: _lower_reduce,
+    Reshape: _lower_reshape, Statement: lower_statement, Task: _lower_task}

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgaspy import memory
 from pgaspy.boxes import Box, runs_box
@@ -22,7 +23,6 @@ from pgaspy.kernels import OTHER, OWN, PACKED, SectionCopy
 from pgaspy.layout import coords_from_rank, rank_from_coords
 from pgaspy.lowering import Builder
 from pgaspy.nodes import Call, Cast, Copy, Memories, Place, Receive, Send, bytes_of
-from pgaspy.operations import Reduction
 from pgaspy.plan import Message, TransferPlan, fixed_offset, strides_from_shape
 from pgaspy.segments import OTHER_START, OWN_START
 from pgaspy.trees import broadcast_neighbours, reduction_neighbours, segments_of
@@ -33,6 +33,9 @@ __all__ = ["MAX_MESSAGE_BYTES", "Side", "exchange_partials", "first_stream", "fl
 
 MAX_MESSAGE_BYTES = 1 << 30
 """Below MPI's limit of 2**31 elements, and so of bytes."""
+
+Combination = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+"""Joins two flat arrays of partial results, of lower and of higher ranks."""
 
 MAX_GATHERED_PARTIALS = 32
 """Up to so many processes, small partial results are sent by each to all: one latency, not two."""
@@ -274,21 +277,20 @@ def group_members(grid: Sequence[int], axes: Sequence[int], rank: int) -> list[i
 # Reductions ----------------------------------------------------------------------------------------------------------
 
 
-def exchange_partials(builder: Builder, partial: int, shape: tuple[int, ...], reduction: Reduction,
+def exchange_partials(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], combine: Combination,
                       members: Sequence[int], rank: int) -> int:
     """Combine the partial results of some processes in the order of their ranks; the number of the combined ones.
 
     Every one of them gets the same bits.
     """
-    size, dtype = math.prod(shape), reduction.partial_dtype
     if len(members) == 1:
         return partial
     if len(members) <= MAX_GATHERED_PARTIALS and size * dtype.itemsize * len(members) <= memory.REUSED_FROM_BYTES:
-        return _all_to_all(builder, partial, size, dtype, reduction, members, rank)
-    return _by_tree(builder, partial, size, dtype, reduction, members, rank)
+        return _all_to_all(builder, partial, size, dtype, combine, members, rank)
+    return _by_tree(builder, partial, size, dtype, combine, members, rank)
 
 
-def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], reduction: Reduction,
+def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], combine: Combination,
                 members: Sequence[int], rank: int) -> int:
     nbytes = size * dtype.itemsize
     parts = {rank: partial}
@@ -301,15 +303,15 @@ def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any],
             receive(builder, (parts[peer], 0), None, nbytes, peer, 0)
     result = builder.buffer(nbytes)
 
-    def combine(memories: Memories) -> None:
+    def join(memories: Memories) -> None:
         arrays = [bytes_of(memories, parts[member]).view(dtype) for member in members]
-        bytes_of(memories, result).view(dtype)[...] = functools.reduce(reduction.combine, arrays)
+        bytes_of(memories, result).view(dtype)[...] = functools.reduce(combine, arrays)
 
-    builder.add(Call(combine, "combine"), [(number, None) for number in parts.values()], [(result, None)])
+    builder.add(Call(join, "combine"), [(number, None) for number in parts.values()], [(result, None)])
     return result
 
 
-def _by_tree(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], reduction: Reduction,
+def _by_tree(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], combine: Combination,
              members: Sequence[int], rank: int) -> int:
     nbytes, n = size * dtype.itemsize, len(members)
     position = members.index(rank)
@@ -317,7 +319,7 @@ def _by_tree(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], re
     for source in sources:
         theirs = builder.buffer(nbytes)
         receive(builder, (theirs, 0), None, nbytes, members[source], 0)
-        builder.add(Call(_joining(reduction, dtype, partial, theirs), "combine"), [(partial, None), (theirs, None)],
+        builder.add(Call(_joining(combine, dtype, partial, theirs), "combine"), [(partial, None), (theirs, None)],
                     [(partial, None)])
     if target is not None:
         send(builder, (partial, 0), None, nbytes, members[target], 0)
@@ -326,8 +328,8 @@ def _by_tree(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], re
     return partial
 
 
-def _joining(reduction: Reduction, dtype: np.dtype[Any], ours: int, theirs: int) -> Callable[[Memories], None]:
+def _joining(combine: Combination, dtype: np.dtype[Any], ours: int, theirs: int) -> Callable[[Memories], None]:
     def join(memories: Memories) -> None:
         lower, higher = (bytes_of(memories, number).view(dtype) for number in (ours, theirs))
-        lower[...] = reduction.combine(lower, higher)
+        lower[...] = combine(lower, higher)
     return join

@@ -17,7 +17,6 @@ from pgaspy.algorithms import lu as lu_program
 from pgaspy.algorithms import summa as summa_program
 from pgaspy.algorithms.cannon import cannon
 from pgaspy.algorithms.heat import error_of_known_solution, heat
-from pgaspy.algorithms.lu import lu
 from pgaspy.algorithms.summa import summa
 from tests.together import assert_equal, collectively, raises_everywhere
 
@@ -134,34 +133,20 @@ class TestCannon:
 
 
 class TestLU:
-    @pytest.mark.parametrize("n", [1, 4, 5, 23, 40])
-    @pytest.mark.parametrize("grid", [None, (1, pg.SIZE), (pg.SIZE, 1)])
-    def test_factors_multiply_to_the_matrix(self, n: int, grid: Any) -> None:
-        a = np.random.default_rng(n).random((n, n)) + n * np.eye(n)
-        A = pg.array(a, layout=pg.Distribution("cyclic(4)", "cyclic(4)", grid=grid))
-        lu(A)
-        found = A.gather()
-        assert found is not None
-        product = (np.tril(found, -1) + np.eye(n)) @ np.triu(found)
-        collectively(np.abs(product - a).max() <= 4 * n * n * np.finfo(float).eps, f"LU - A: {product - a}")
-
-    def test_refuses_other_layouts(self) -> None:
-        raises_everywhere(ValueError, "square matrix", lambda: lu(pg.ones((4, 5))))
-        A = pg.ones((12, 12), layout=pg.Distribution("cyclic(2)", "cyclic(3)"))
-        raises_everywhere(ValueError, "square blocks", lambda: lu(A))
-
     def test_program(self, folder: Path) -> None:
-        a = np.random.default_rng(6).random((30, 30)) + 30 * np.eye(30)
+        a = np.random.default_rng(6).random((30, 30))
         pg.save(folder / "a.npy", a)
         assert exit_code(lu_program.main, folder / "a.npy", "-o", folder / "lu.npy", "--block", 7) == 0
         F = pg.load(folder / "lu.npy").gather()
-        assert_equal((np.tril(F, -1) + np.eye(30)) @ np.triu(F), a, exact=False)
-        assert exit_code(lu_program.main, 50, "--block", 8) == 0
+        assert F is not None
+        product = (np.tril(F, -1) + np.eye(30)) @ np.triu(F)
+        assert_equal(np.sort(product, axis=0), np.sort(a, axis=0), exact=False)  # in another order of rows
+        assert exit_code(lu_program.main, 50, "--block", 8, "--grid-rows", pg.SIZE) == 0
         assert exit_code(lu_program.main, 50, "--block", 0) == 2
 
-    def test_a_matrix_that_needs_pivots_fails(self, folder: Path) -> None:
-        pg.save(folder / "a.npy", np.array([[0.0, 1.0], [1.0, 0.0]]))
-        assert exit_code(lu_program.main, folder / "a.npy") == 1
+    def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(lu_program, "add_product", lambda c, a, b, alpha: None)
+        assert exit_code(lu_program.main, 150) == 1
 
 
 class TestHeat:

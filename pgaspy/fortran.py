@@ -1,0 +1,66 @@
+"""The BLAS and LAPACK that SciPy brings, called without Python's lock, on the memory of NumPy arrays.
+
+SciPy's own wrappers (`scipy.linalg.blas`, `scipy.linalg.lapack`) hold the lock, so that no message moves meanwhile, and
+copy whatever is not column-major. SciPy offers the routines themselves to Cython programs; ctypes calls them there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy import kernels
+
+__all__ = ["PREFIXES", "call", "is_column_major", "leading"]
+
+PREFIXES = {"f": "s", "d": "d", "F": "c", "D": "z"}
+"""The first letter of a routine's name, by `dtype.char`."""
+
+
+def call(library: str, name: str, *arguments: int | bytes | NDArray[Any]) -> int:
+    """Call a routine of `blas` or `lapack` by its whole name, such as dgemm; integers are passed by reference.
+
+    Returns the value of the last argument, if that is an integer (LAPACK's `info`), else 0.
+    """
+    passed: list[Any] = []
+    info = ctypes.c_int(0)
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            passed.append(kernels.address(argument))
+        elif isinstance(argument, bytes):
+            passed.append(argument)
+        else:
+            info = ctypes.c_int(argument)
+            passed.append(ctypes.byref(info))
+    _routine(library, name)(*passed)
+    return info.value if isinstance(arguments[-1], int) else 0
+
+
+@functools.cache
+def _routine(library: str, name: str) -> Callable[..., None]:
+    from scipy.linalg import cython_blas, cython_lapack
+
+    capsule = (cython_blas if library == "blas" else cython_lapack).__pyx_capi__[name]
+    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    signature = name_of(capsule)
+    n_arguments = signature.count(b",") + 1
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)(pointer_of(capsule, signature))
+
+
+def is_column_major(x: NDArray[Any]) -> bool:
+    """Whether the elements of each column of a matrix lie one after the other, and columns apart by whole elements."""
+    return (x.strides[0] == x.itemsize and x.strides[1] >= x.itemsize * x.shape[0]) or (
+        x.shape[0] == 1 and x.strides[1] % x.itemsize == 0 and x.strides[1] > 0)
+
+
+def leading(x: NDArray[Any]) -> int:
+    """The leading dimension of a column-major matrix, or of the transpose of a row-major one."""
+    rows, stride = (x.shape[0], x.strides[1]) if is_column_major(x) else (x.shape[1], x.strides[0])
+    return max(stride // x.itemsize, rows, 1)
