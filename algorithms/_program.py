@@ -16,7 +16,7 @@ import numpy as np
 
 import pgaspy as pg
 
-__all__ = ["Parser", "matrices", "norm", "report", "timed"]
+__all__ = ["Parser", "check_blocks", "matrices", "norm", "report", "timed"]
 
 
 class Parser(argparse.ArgumentParser):
@@ -52,6 +52,18 @@ def matrices(words: list[str], n_files: int) -> list[pg.GlobalArray]:
             raise ValueError(f"{word} holds an array of shape {array.shape}, not a matrix")
     dtype = np.result_type(*(array.dtype for array in loaded), np.float32)
     return [array.astype(dtype, copy=False) for array in loaded]
+
+
+def check_blocks(A: pg.GlobalArray) -> None:
+    """Raise ValueError, the same on every process, if A is not a matrix in square blocks."""
+    if A.ndim != 2:
+        raise ValueError(f"a factorisation takes a matrix, not an array of shape {A.shape}")
+    b, layout = A.layout.block[1], A.layout
+    blocks = tuple(-(-n // max(b, 1)) for n in A.shape)
+    if layout.n_blocks != blocks or len(layout.grid) != 2 or [dim.axis for dim in layout.dims] != [0, 1] or (
+            A.size and layout.block[0] != b):
+        raise ValueError(f"a factorisation takes square blocks on a grid of two axes, not {layout}: use "
+                         'redistribute(pg.Distribution("cyclic(128)", "cyclic(128)"))')
 
 
 def norm(x: pg.GlobalArray) -> float:

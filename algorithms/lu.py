@@ -28,7 +28,7 @@ import pgaspy as pg
 from pgaspy.blas import add_product, solve_triangle
 from pgaspy.lapack import factor_lu
 
-from ._program import Parser, matrices, norm, report, timed
+from ._program import Parser, check_blocks, matrices, norm, report, timed
 
 __all__ = ["lu"]
 
@@ -58,22 +58,22 @@ def lu(A: pg.GlobalArray) -> pg.GlobalArray:
     ValueError
         If A is no matrix in square blocks. A singular matrix has zeros on the diagonal of U, and raises nothing.
     """
-    check_operand(A)
+    check_blocks(A)
     b, n = A.layout.block[1], min(A.shape)
     pivots = pg.align(np.zeros(n, int), A[:, :n], 1)
     factor_panel(A[:, :min(b, n)], pivots[:b], 0)
     for k in range(0, n, b):
         here, rest = slice(k, min(k + b, n)), slice(min(k + b, n), None)
-        p = pg.replicate(pivots[here], axis=1)
-        L11 = pg.replicate(pg.replicate(A[here, here], axis=0), axis=1)
-        L21 = pg.replicate(A[rest, here], axis=1)               # a copy in every grid column
+        p = pg.replicate(pivots[here], axis=1, copy=False)
+        L11 = pg.replicate(pg.replicate(A[here, here], axis=0, copy=False), axis=1, copy=False)
+        L21 = pg.replicate(A[rest, here], axis=1, copy=False)   # in every grid column
 
         ahead = slice(rest.start, min(rest.start + b, n))
         for columns in (ahead, slice(ahead.stop, None)):
             A12, A22 = A[here, columns], A[rest, columns]
             pg.exchange_rows(A[:, columns], p, k)
             pg.schedule(solve_unit_lower, pg.update(A12), L11)  # U12 = L11^-1 A12
-            U12 = pg.replicate(A12, axis=0)                     # a copy in every grid row
+            U12 = pg.replicate(A12, axis=0, copy=False)         # in every grid row
             pg.schedule(add_product, pg.update(A22), L21, U12, -1)
             if columns is ahead and A[rest, ahead].size:
                 factor_panel(A[rest, ahead], pivots[ahead], k + b)
@@ -170,18 +170,6 @@ def eliminate(top: NDArray[Any], below: NDArray[Any], pivots: NDArray[np.int64],
 # The program ---------------------------------------------------------------------------------------------------------
 
 
-def check_operand(A: pg.GlobalArray) -> None:
-    """Raise ValueError, the same on every process, if A is not a matrix in square blocks."""
-    if A.ndim != 2:
-        raise ValueError(f"a factorisation takes a matrix, not an array of shape {A.shape}")
-    b, layout = A.layout.block[1], A.layout
-    blocks = tuple(-(-n // max(b, 1)) for n in A.shape)
-    if layout.n_blocks != blocks or len(layout.grid) != 2 or [dim.axis for dim in layout.dims] != [0, 1] or (
-            A.size and layout.block[0] != b):
-        raise ValueError(f"a factorisation takes square blocks on a grid of two axes, not {layout}: use "
-                         'redistribute(pg.Distribution("cyclic(128)", "cyclic(128)"))')
-
-
 def residual(A: pg.GlobalArray, F: pg.GlobalArray, pivots: pg.GlobalArray) -> float:
     """||L (U x) - P A x|| / (||A|| ||x|| n eps) for a random x, with F and pivots as `lu` leaves them. Collective."""
     m, n = A.shape
@@ -209,7 +197,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         block = f"cyclic({arguments.block})"
         (A,) = matrices(arguments.problem, 1)
         A = A.redistribute(pg.Distribution(block, block, grid=(arguments.grid_rows, pg.SIZE // arguments.grid_rows)))
-        check_operand(A)
+        check_blocks(A)
     except (OSError, ValueError) as error:
         parser.error(str(error))
 

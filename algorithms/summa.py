@@ -1,11 +1,14 @@
 """The product of two matrices by SUMMA.
 
-The processes form a grid, and each holds a block of A, B and C. For each panel of columns of A and the panel of rows of
-B that goes with it, the panel of A is replicated along the rows of the grid and that of B along the columns, and each
-process adds their product to its block of C. The product is scheduled: while it is computed, the next panels travel.
+The processes form a grid, and each holds a block of A, B and C, of which the largest stays where it is. Where that is
+C: for each panel of columns of A and the panel of rows of B that goes with it, the panel of A is replicated along the
+rows of the grid and that of B along the columns, and each process adds their product to its block of C. Where it is A:
+for each panel of columns of C, the panel of B comes to the columns of A, and the products are summed along the rows of
+the grid. The products are scheduled: while they are computed, the next panels travel.
 
 R. van de Geijn and J. Watts, *SUMMA: Scalable Universal Matrix Multiplication Algorithm*, Concurrency: Practice and
-Experience 9, 1997.
+Experience 9, 1997; the stationary operands: M. Schatz, R. van de Geijn and J. Poulson, *Parallel Matrix Multiplication:
+A Systematic Journey*, SIAM J. Sci. Comput. 38, 2016.
 """
 
 from __future__ import annotations
@@ -22,38 +25,67 @@ from ._program import Parser, matrices, norm, report, timed
 __all__ = ["summa"]
 
 
-def summa(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray, panel: int = 512) -> None:
-    """C += A B. Collective.
+def summa(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray, panel: int = 512, beta: complex = 1) -> None:
+    """C = beta C + A B. Collective.
 
     Parameters
     ----------
     A, B, C
-        Shapes (m, n), (n, k) and (m, k), on one grid of two axes: the rows of A and C are dealt out alike over axis 0,
-        the columns of B and C alike over axis 1. How n is dealt out does not matter.
+        Shapes (m, n), (n, k) and (m, k), arrays or views, in any layouts. Panels travel least where the rows of A and
+        the columns of B lie as those of C, which shares no elements with them.
     panel
-        Columns of A and rows of B that are replicated at a time.
+        Columns of A and rows of B (or columns of C) that travel at a time.
+    beta
+        A factor; with 0, what C holds before is not read.
 
     Raises
     ------
     ValueError
-        If the shapes or the layouts do not go together.
+        If the shapes do not go together, or the local part of an operand that stays is no NumPy view.
     """
-    check_operands(A, B, C)
-    for k in range(0, A.shape[1], panel):
-        A1 = pg.replicate(A[:, k:k + panel], axis=1)  # a copy in every grid column
-        B1 = pg.replicate(B[k:k + panel, :], axis=0)  # a copy in every grid row
-        pg.schedule(add_product, pg.update(C), A1, B1)
-
-
-def check_operands(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray) -> None:
-    """Raise ValueError, the same on every process, if C += A B is no product or its operands do not lie for SUMMA."""
     if A.ndim != 2 or B.ndim != 2 or A.shape[1] != B.shape[0] or C.shape != (A.shape[0], B.shape[1]):
         raise ValueError(f"C += A B: shapes {C.shape}, {A.shape} and {B.shape} do not conform")
-    a, b, c = A.layout, B.layout, C.layout
-    if not (a.grid == b.grid == c.grid and a.dims[0] == c.dims[0] and b.dims[1] == c.dims[1]
-            and (c.dims[0].axis, c.dims[1].axis) == (0, 1)):
-        raise ValueError(f"C += A B: rows of A ({a}) and columns of B ({b}) have to lie as those of C ({c}), over "
-                         "axes 0 and 1 of one grid: redistribute() them")
+    if not A.shape[1]:
+        C[...] = beta * C if beta else 0
+    elif A.size > max(2 * C.size, B.size) and stays(A):  # as C moves twice, to sum it
+        stationary_a(A, B, C, panel, beta)
+    elif B.size > 2 * C.size and stays(B):
+        stationary_a(B.T, A.T, C.T, panel, beta)
+    else:
+        stationary_c(A, B, C, panel, beta)
+
+
+def stationary_c(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray, panel: int, beta: complex) -> None:
+    """The panels of A and B travel."""
+    for k in range(0, A.shape[1], panel):
+        A1 = pg.align(A[:, k:k + panel], C, 0, copy=False)      # in every grid column, with the rows of C
+        B1 = pg.align(B[k:k + panel, :], C, 1, copy=False)      # in every grid row, with the columns of C
+        change = pg.write if k == 0 and beta == 0 else pg.update
+        pg.schedule(add_product, change(C), cast(A1, C), cast(B1, C), 1, beta if k == 0 else 1)
+
+
+def stationary_a(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray, panel: int, beta: complex) -> None:
+    """The panels of B and C travel."""
+    for j in range(0, C.shape[1], panel):
+        B1 = pg.align(B[:, j:j + panel], A.T, 0, copy=False)    # in every grid row, with the columns of A
+        C1 = C[:, j:j + panel]
+        sums = pg.align(np.zeros(C1.shape, C.dtype), A, 0)      # in every grid column, with the rows of A
+        pg.schedule(add_product, pg.update(sums), cast(A, C), cast(B1, C))
+        pg.combine(np.add, sums)
+        C1[...] = sums if beta == 0 else beta * C1 + sums
+
+
+def stays(A: pg.GlobalArray) -> bool:
+    """Whether A is dealt out over both axes of a grid, so that its products can be summed where it lies."""
+    try:
+        return sorted(dim.axis for dim in A.layout.dims if dim.axis is not None) == [0, 1] and len(A.layout.grid) == 2
+    except ValueError:  # a view without a layout of its own
+        return False
+
+
+def cast(A: pg.GlobalArray, C: pg.GlobalArray) -> pg.GlobalArray:
+    """A in the dtype of C."""
+    return A.astype(C.dtype, copy=False)
 
 
 def residual(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray) -> float:
@@ -74,8 +106,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error(f"--panel {arguments.panel} is below 1")
     try:
         A, B = matrices(arguments.problem, 2)
+        if A.shape[1] != B.shape[0]:
+            raise ValueError(f"the shapes {A.shape} and {B.shape} do not conform")
         C = pg.zeros((A.shape[0], B.shape[1]), A.dtype)
-        check_operands(A, B, C)
     except (OSError, ValueError) as error:
         parser.error(str(error))
 

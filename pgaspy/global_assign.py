@@ -111,7 +111,7 @@ def item(base: Base, view: View) -> Any:
     return local.item() if not local.ndim else local[view.origin].item()
 
 
-def replicate(base: Base, view: View, axis: int) -> Access:
+def replicate(base: Base, view: View, axis: int, copy: bool = True) -> Access:
     """A copy in which the dimension dealt out along grid axis `axis` is whole, on every process along that axis."""
     layout = view.own_layout
     grid = view.layout.grid
@@ -120,6 +120,8 @@ def replicate(base: Base, view: View, axis: int) -> Access:
     axis %= len(grid)
     if layout is None:
         return _replicate_reversed(base, view, axis)
+    if grid[axis] == 1 and not copy:
+        return Access(base, view)
     dims = [whole_dim(dim.extent) if dim.axis == axis else dim for dim in layout.dims]
     pins = [None if a == axis else pin for a, pin in enumerate(layout.pins)]
     return copied(base, view, Layout(grid, dims, pins))
@@ -135,11 +137,11 @@ def _replicate_reversed(base: Base, view: View, axis: int) -> Access:
     return Access(target.base, target.view.index(view.turning_key))
 
 
-def aligned(base: Base, view: View, other: View, dim: int) -> Access:
+def aligned(base: Base, view: View, other: View, dim: int, copy: bool = True) -> Access:
     """A copy of a view whose dimension `dim` (the only one, if it has one) lies as that of another view does.
 
     It is replicated along the grid's other axes, so that every process that owns a part of the other view along
-    `dim` holds the elements that go with it.
+    `dim` holds the elements that go with it. Without `copy`, a view that lies so is returned as it is.
     """
     if not -other.ndim <= dim < other.ndim:
         raise np.exceptions.AxisError(dim, other.ndim)
@@ -152,4 +154,13 @@ def aligned(base: Base, view: View, other: View, dim: int) -> Access:
     if layout is None:
         raise ValueError("the array to align with has no layout of its own: copy() it first")
     dims = [layout.dims[dim] if d == own else whole_dim(n) for d, n in enumerate(view.shape)]
-    return copied(base, view, Layout(layout.grid, dims, layout.pins))
+    target = Layout(layout.grid, dims, layout.pins)
+    return Access(base, view) if not copy and _lies_as(view, target) else copied(base, view, target)
+
+
+def _lies_as(view: View, target: Layout) -> bool:
+    """Whether each process holds the elements of a view that a layout gives it."""
+    own = view.own_layout
+    return own is not None and own.grid == target.grid and all(
+        a == b or a.n_procs == b.n_procs == 1 for a, b in zip(own.dims, target.dims, strict=True)) and all(
+        a == b or n == 1 for a, b, n in zip(own.pins, target.pins, own.grid, strict=True))

@@ -1,10 +1,4 @@
-"""The matrix product, by SUMMA.
-
-The processes of a grid hold a block of C each; for each panel of b columns of A and b rows of B, the panel of A is
-replicated along the rows of the grid and that of B along the columns, and each process adds their local product to
-its block (van de Geijn & Watts, *SUMMA: Scalable Universal Matrix Multiplication Algorithm*, Concurrency: Practice
-and Experience 9, 1997).
-"""
+"""The matrix product: of two matrices by SUMMA (`algorithms/summa.py`), of a matrix and a vector where the matrix lies."""
 
 from __future__ import annotations
 
@@ -16,20 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.base import Base
-from pgaspy.blas import add_product
 from pgaspy.defaults import default_for
 from pgaspy.global_assign import copied
-from pgaspy.layout import BlockDim, Layout, replicated, whole_dim, without_dims
-from pgaspy.operations import Access, reduce, task
+from pgaspy.layout import BlockDim, Layout, replicated, without_dims
+from pgaspy.operations import Access, reduce
 from pgaspy.procgrid import world
 from pgaspy.runtime import record
-from pgaspy.ufuncs import check_dtype, elementwise_copy
+from pgaspy.ufuncs import check_dtype
 from pgaspy.view import View, whole
 
-__all__ = ["PANEL_WIDTH", "matmul"]
-
-PANEL_WIDTH = 512
-"""Columns of A and rows of B that are replicated at a time: enough for BLAS to run at its full speed."""
+__all__ = ["matmul"]
 
 
 def matmul(a: Access, b: Access) -> Access:
@@ -51,29 +41,20 @@ def matmul(a: Access, b: Access) -> Access:
     dtype = np.matmul.resolve_dtypes((a.base.dtype, b.base.dtype, None))[-1]
     check_dtype(dtype)
     if a_view.ndim == b_view.ndim == 2:
-        return _summa(a, b, dtype)
+        return _product(a, b, dtype)
     if a_view.ndim == 1:
         a, b = Access(b.base, b_view.transpose(tuple(reversed(range(b_view.ndim))))), a
     return _matrix_vector(a, b, dtype)
 
 
-def _summa(a: Access, b: Access, dtype: np.dtype[Any]) -> Access:
+def _product(a: Access, b: Access, dtype: np.dtype[Any]) -> Access:
+    from pgaspy.algorithms.summa import summa  # on the public names, which stand above this
+    from pgaspy.array import GlobalArray
+
     layout = product_layout(a.view, b.view)
     c = Access(Base(layout, dtype), whole(layout))
-    elementwise_copy(*c, 0)
-    n = b.view.shape[0]
-    for k in range(0, n, PANEL_WIDTH):
-        panel = slice(k, min(k + PANEL_WIDTH, n))
-        a1 = copied(a.base, a.view.index((slice(None), panel)), _panel_layout(layout, 0, panel), dtype)
-        b1 = copied(b.base, b.view.index(panel), _panel_layout(layout, 1, panel), dtype)
-        record(task((c.view,), (c.view, a1.view, b1.view)), (c.base, c.base, a1.base, b1.base), (_add_product,))
+    summa(GlobalArray(*a), GlobalArray(*b), GlobalArray(*c), beta=0)
     return c
-
-
-def _add_product(views: Sequence[NDArray[Any]]) -> None:
-    c, _, a, b = views
-    if c.size:
-        add_product(c, a, b)
 
 
 def product_layout(a: View, b: View) -> Layout:
@@ -85,12 +66,6 @@ def product_layout(a: View, b: View) -> Layout:
         if (dims[0].axis, dims[1].axis) in ((0, 1), (1, 0)):
             return Layout(grid, [dim.fresh(dim.extent) if isinstance(dim, BlockDim) else dim for dim in dims])
     return default_for(shape)
-
-
-def _panel_layout(layout: Layout, dim: int, panel: slice) -> Layout:
-    """The layout of a panel that goes with dimension `dim` of C: replicated along the axis of the other one."""
-    width = whole_dim(panel.stop - panel.start)
-    return Layout(layout.grid, [layout.dims[0], width] if dim == 0 else [width, layout.dims[1]], layout.pins)
 
 
 def _matrix_vector(a: Access, x: Access, dtype: np.dtype[Any]) -> Access:

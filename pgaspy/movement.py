@@ -16,7 +16,7 @@ from pgaspy.ufuncs import as_access
 __all__ = ["align", "combine", "replicate"]
 
 
-def replicate(A: GlobalArray, axis: int) -> GlobalArray:
+def replicate(A: GlobalArray, axis: int, copy: bool = True) -> GlobalArray:
     """A copy of a view in which the dimension dealt out along an axis of the grid is whole. Collective.
 
     Every process along that axis holds it; the other dimensions keep exactly the view's owners. So the panel
@@ -28,16 +28,19 @@ def replicate(A: GlobalArray, axis: int) -> GlobalArray:
         An array or a view of one.
     axis
         The axis of the process grid, not of the array.
+    copy
+        Make a copy also where every process along the axis holds it already (of which there is one, then); without, the
+        view itself is returned there.
 
     Raises
     ------
     ValueError
         If the grid has no such axis, or the view no layout of its own.
     """
-    return GlobalArray(*global_assign.replicate(A._base, A._view, axis))
+    return GlobalArray(*global_assign.replicate(A._base, A._view, axis, copy))
 
 
-def align(x: Any, A: GlobalArray, dim: int) -> GlobalArray:
+def align(x: Any, A: GlobalArray, dim: int, copy: bool = True) -> GlobalArray:
     """A copy of an array that lies, along one dimension, as another array does. Collective.
 
     Each process holds the elements that go with its local part of `A` along that dimension: the copy is replicated
@@ -52,13 +55,15 @@ def align(x: Any, A: GlobalArray, dim: int) -> GlobalArray:
         An array or a view of one.
     dim
         A dimension of `A`.
+    copy
+        Make a copy also of what lies so already; without, it is returned as it is.
 
     Raises
     ------
     ValueError
         If the extents differ, or the view has no layout of its own.
     """
-    return GlobalArray(*global_assign.aligned(*as_access(x), A._view, dim))
+    return GlobalArray(*global_assign.aligned(*as_access(x), A._view, dim, copy))
 
 
 def combine(function: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]], R: GlobalArray) -> None:

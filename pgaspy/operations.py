@@ -21,8 +21,8 @@ from pgaspy.functions import AnyFunction
 from pgaspy.layout import Layout
 from pgaspy.view import View, whole
 
-__all__ = ["Access", "Assign", "Combine", "Generate", "Operation", "Recipe", "Reduce", "Reduction", "Reshape", "Statement",
-           "Task", "assign", "combine", "generate", "reduce", "reshape", "task"]
+__all__ = ["Access", "Assign", "Combine", "Generate", "Operation", "Recipe", "Reduce", "Reduction", "Reshape",
+           "Statement", "Task", "assign", "combine", "generate", "reduce", "reshape", "task"]
 
 MAX_RECIPES = 8192
 """Of each kind; the least recently used are made again when they come back."""

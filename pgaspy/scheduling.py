@@ -239,8 +239,8 @@ def _combine(builder: Builder, operation: Traced, partial: int, rank: int) -> No
     shape = recipe.target.layout.local_shape(rank)
     axes = tuple(sorted(axis for d in recipe.axes if (axis := layout.dims[d].axis) is not None))
     members = group_members(layout.grid, axes, rank)
-    combined = exchange_partials(builder, partial, math.prod(shape), reduction.partial_dtype, reduction.combine, members,
-                                 rank)
+    combined = exchange_partials(builder, partial, math.prod(shape), reduction.partial_dtype, reduction.combine,
+                                 members, rank)
 
     def store(memories: Memories) -> None:
         found = bytes_of(memories, combined).view(reduction.partial_dtype).reshape(shape)

@@ -12,9 +12,11 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.algorithms import cannon as cannon_program
+from pgaspy.algorithms import cholesky as cholesky_program
 from pgaspy.algorithms import heat as heat_program
 from pgaspy.algorithms import lu as lu_program
 from pgaspy.algorithms import summa as summa_program
+from pgaspy.algorithms import triangular_solve as triangular_program
 from pgaspy.algorithms.cannon import cannon
 from pgaspy.algorithms.heat import error_of_known_solution, heat
 from pgaspy.algorithms.summa import summa
@@ -78,11 +80,26 @@ class TestSumma:
         c[3:, 4:] += a[3:, 1:12] @ b[2:13, 4:]
         assert_equal(C, c)
 
-    def test_refuses_other_shapes_and_layouts(self) -> None:
+    @pytest.mark.parametrize(("m", "n", "k"), [(23, 3, 19), (21, 20, 2), (3, 21, 20), (4, 30, 5)])
+    @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+    def test_whatever_is_largest_stays(self, layout: Any, m: int, n: int, k: int) -> None:
+        a, b, c = operands(np.random.default_rng(m + n), m, n, k)
+        A, B, C = (pg.array(x, layout=y) for x, y in ((a, layout), (b, LAYOUTS[1]), (c, LAYOUTS[3])))
+        summa(A, B, C, panel=3)
+        assert_equal(C, c + a @ b)
+        summa(pg.array(a.T).T, pg.array(b.T, layout=layout).T, C, panel=2, beta=0)
+        assert_equal(C, a @ b)
+
+    def test_factors(self) -> None:
+        a, b, c = operands(np.random.default_rng(8), 20, 3, 4)
+        for x, y, z in ((a, b, c), (b.T, a.T, c.T), (a[:, :0], b[:0], c)):
+            C = pg.array(z)
+            summa(pg.array(x), pg.array(y), C, beta=2)
+            assert_equal(C, 2 * z + x @ y)
+
+    def test_refuses_other_shapes(self) -> None:
         A, B = pg.ones((6, 5)), pg.ones((5, 4))
         raises_everywhere(ValueError, "do not conform", lambda: summa(A, B, pg.zeros((5, 4))))
-        C = pg.zeros((6, 4), layout=pg.Distribution("cyclic(1)", "*"))
-        raises_everywhere(ValueError, "redistribute", lambda: summa(A, B, C))
 
     def test_program(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         a, b, _ = operands(np.random.default_rng(5), 7, 8, 9, int)
@@ -101,7 +118,7 @@ class TestSumma:
         collectively(("error:" in printed.err) == (pg.RANK == 0) and not printed.out, printed.err)
 
     def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(summa_program, "add_product", lambda c, a, b: None)
+        monkeypatch.setattr(summa_program, "add_product", lambda c, a, b, *_: None)
         assert exit_code(summa_program.main, 10) == 1
 
 
@@ -147,6 +164,35 @@ class TestLU:
     def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(lu_program, "add_product", lambda c, a, b, alpha: None)
         assert exit_code(lu_program.main, 150) == 1
+
+
+class TestCholesky:
+    def test_program(self, folder: Path) -> None:
+        a = np.random.default_rng(6).random((30, 30))
+        pg.save(folder / "a.npy", a @ a.T)
+        assert exit_code(cholesky_program.main, folder / "a.npy", "-o", folder / "l.npy", "--block", 7) == 0
+        L = np.tril(pg.load(folder / "l.npy").gather())
+        assert_equal(L @ L.T, a @ a.T, exact=False)
+        assert exit_code(cholesky_program.main, 50, "--block", 8, "--grid-rows", pg.SIZE) == 0
+        pg.save(folder / "a.npy", -a @ a.T)
+        assert exit_code(cholesky_program.main, folder / "a.npy") == 2
+
+    def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(cholesky_program, "add_product", lambda c, a, b, alpha: None)
+        assert exit_code(cholesky_program.main, 150) == 1
+
+
+class TestTriangularSolve:
+    @pytest.mark.parametrize("columns", [1, 70])
+    def test_program(self, folder: Path, columns: int) -> None:
+        arguments = ["--columns", columns, "--block", 8, "--grid-rows", pg.SIZE, "-o", folder / "x.npy"]
+        assert exit_code(triangular_program.main, 90, *arguments) == 0
+        assert exit_code(triangular_program.main, 90, "--upper", *arguments) == 0
+        collectively(pg.load(folder / "x.npy").shape == (90, columns))
+
+    def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(triangular_program, "add_product", lambda c, a, b, *_: None)
+        assert exit_code(triangular_program.main, 150) == 1
 
 
 class TestHeat:

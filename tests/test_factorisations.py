@@ -9,7 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 import pgaspy as pg
+from pgaspy.algorithms.cholesky import cholesky
 from pgaspy.algorithms.lu import lu
+from pgaspy.algorithms.triangular_solve import FEW, solve_triangular
 from tests.matrices import NAMES, named_matrix, random_matrix
 from tests.together import collectively, raises_everywhere
 
@@ -76,3 +78,70 @@ class TestLU:
         raises_everywhere(ValueError, "takes a matrix", lambda: lu(pg.ones(4)))
         A = pg.ones((12, 12), layout=pg.Distribution("cyclic(2)", "cyclic(3)"))
         raises_everywhere(ValueError, "square blocks", lambda: lu(A))
+
+
+def check_cholesky(a: NDArray[Any], block: int, grid: tuple[int, int]) -> None:
+    A = dealt(np.tril(a), block, grid)  # what is above the diagonal is not read
+    cholesky(A)
+    L = np.tril(A.gather())
+    found = ratio(L @ L.conj().T - a, a)
+    collectively(found <= MAX_RATIO, f"ratio {found}")
+
+
+def positive_definite(n: int, dtype: str = "d") -> NDArray[Any]:
+    x = random_matrix((n, n), dtype)
+    return np.asarray(x @ x.conj().T + np.eye(n, dtype=dtype))
+
+
+class TestCholesky:
+    @pytest.mark.parametrize("grid", GRIDS, ids=str)
+    @pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 10, 50])
+    @pytest.mark.parametrize("block", [1, 3, 64])
+    def test_sizes(self, n: int, block: int, grid: tuple[int, int]) -> None:
+        check_cholesky(positive_definite(n), block, grid)
+
+    @pytest.mark.parametrize("grid", GRIDS, ids=str)
+    @pytest.mark.parametrize("dtype", "fFD")
+    def test_dtypes(self, dtype: str, grid: tuple[int, int]) -> None:
+        check_cholesky(positive_definite(23, dtype), 5, grid)
+
+    @pytest.mark.parametrize("grid", GRIDS, ids=str)
+    def test_larger_and_badly_scaled(self, grid: tuple[int, int]) -> None:
+        check_cholesky(positive_definite(257), 32, grid)
+        scales = 10.0 ** np.linspace(-100, 100, 45)
+        check_cholesky(scales[:, None] * positive_definite(45) * scales, 7, grid)
+
+    @pytest.mark.parametrize("grid", GRIDS, ids=str)
+    @pytest.mark.parametrize("bad", [0.0, -1.0, np.nan])
+    @pytest.mark.parametrize("column", [0, 6, 19])
+    def test_indefinite_is_told_everywhere_with_the_minor(self, column: int, bad: float, grid: tuple[int, int]) -> None:
+        a = positive_definite(20)
+        a[column, column] = bad
+        raises_everywhere(np.linalg.LinAlgError, f"order {column + 1} is not", lambda: cholesky(dealt(a, 4, grid)))
+
+    def test_refuses_rectangles(self) -> None:
+        raises_everywhere(ValueError, "square matrix", lambda: cholesky(dealt(np.ones((4, 5)), 2, GRIDS[0])))
+
+
+class TestTriangularSolve:
+    @pytest.mark.parametrize("grid", GRIDS, ids=str)
+    @pytest.mark.parametrize("n", [0, 1, 5, 50])
+    @pytest.mark.parametrize("r", [0, 1, 3, FEW + 6])
+    @pytest.mark.parametrize("lower", [True, False])
+    @pytest.mark.parametrize("block", [3, 64])
+    def test_shapes(self, n: int, r: int, lower: bool, block: int, grid: tuple[int, int]) -> None:
+        for dtype, unit, transposed in (("d", False, False), ("D", True, True), ("f", False, True)):
+            a = (random_matrix((n, n), dtype) / 10 + 2 * np.eye(n)).astype(dtype)
+            t = np.tril(a) if lower else np.triu(a)
+            if unit:
+                np.fill_diagonal(t, 1)
+            b = random_matrix((n, r), dtype)
+            A = dealt(a.T, block, grid).T if transposed else dealt(a, block, grid)
+            x = solve_triangular(A, pg.array(b), lower, unit).gather()
+            scale = np.abs(t).max(initial=0) * np.abs(x).max(initial=0) * max(n, 1) * np.finfo(dtype).eps
+            collectively(x.shape == b.shape and np.abs(t @ x - b).max(initial=0) <= MAX_RATIO * scale, f"{t @ x - b}")
+
+    def test_refuses_what_does_not_conform(self) -> None:
+        T = dealt(np.eye(6), 2, GRIDS[0])
+        raises_everywhere(ValueError, "do not conform", lambda: solve_triangular(T, pg.ones((5, 2))))
+        raises_everywhere(ValueError, "do not conform", lambda: solve_triangular(T, pg.ones((6, 2), np.float32)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -57,14 +56,6 @@ def test_dtypes(first: str, second: str) -> None:
     x, y = RNG.integers(0, 5, (6, 7)).astype(first), RNG.integers(0, 5, (7, 5)).astype(second)
     check(pg.array(x) @ pg.array(y), x, y)
     check(pg.array(x) @ pg.array(y[:, 2]), x, y[:, 2])
-
-
-def test_panels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than one panel, the last one narrower."""
-    monkeypatch.setattr(sys.modules["pgaspy.matmul"], "PANEL_WIDTH", 4)
-    x, y = RNG.normal(size=(9, 11)), RNG.normal(size=(11, 10))
-    for name in NAMES:
-        check(pg.array(x, layout=layout_of(name, x.shape)) @ pg.array(y), x, y)
 
 
 def test_layouts_of_products() -> None:

@@ -1,0 +1,145 @@
+"""The solution of T X = B for a triangular matrix T, by blocks: the matrix stays where it lies.
+
+With a block row of a lower triangular matrix, from the top (of an upper one, from the bottom),
+
+    [T11    ] [X1]   [B1]      X1 = T11^-1 B1                by the processes that own B1
+    [T21 T22] [X2] = [B2]      T22 X2 = B2 - T21 X1          by all; then the same for this system
+
+Many right-hand sides are dealt out over the columns of the grid, and panels [T11; T21] come to them. For few it is the
+solution that travels: each process keeps X with the columns of T that it has, adds up T10 X0 for a block row T10 of
+what is solved for already, and one reduction along the grid row brings the sums together.
+
+M. T. Heath and C. H. Romine, *Parallel Solution of Triangular Systems on Distributed-Memory Multiprocessors*, SIAM J.
+Sci. Stat. Comput. 9, 1988; for many right-hand sides ScaLAPACK's `pdtrsm`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import pgaspy as pg
+from pgaspy.blas import add_product, solve_triangle
+
+from ._program import Parser, check_blocks, matrices, norm, report, timed
+
+__all__ = ["FEW", "solve_triangular"]
+
+FEW = 64
+"""Up to so many right-hand sides, the solution travels."""
+
+
+def solve_triangular(T: pg.GlobalArray, B: pg.GlobalArray, lower: bool = False,
+                     unit_diagonal: bool = False) -> pg.GlobalArray:
+    """Solve T X = B. Collective.
+
+    Parameters
+    ----------
+    T
+        Shape (n, n), float32, float64, complex64 or complex128, in square blocks on a grid of two axes, or the
+        transpose of such a matrix: `Distribution("cyclic(b)", "cyclic(b)")`. The other triangle is not read.
+    B
+        Shape (n, r), of the same dtype.
+    lower, unit_diagonal
+        Whether T is the lower triangle; and whether its diagonal is 1, and not read.
+
+    Returns
+    -------
+    X, shape (n, r): dealt out over the grid of T, by rows and columns where r is more than `FEW`, else by rows.
+
+    Raises
+    ------
+    ValueError
+        If the shapes, dtypes or layouts do not go together. Zeros on the diagonal raise nothing: X is infinite.
+    """
+    check_blocks(T if T.ndim != 2 or T.layout.dims[0].axis == 0 else T.T)
+    if T.shape[0] != T.shape[1] or B.ndim != 2 or B.shape[0] != T.shape[0] or B.dtype != T.dtype:
+        raise ValueError(f"T X = B: {T.dtype}{T.shape} and {B.dtype}{B.shape} do not conform")
+    solve = functools.partial(solve_triangle, lower=lower, unit_diagonal=unit_diagonal)
+    return (solve_few if B.shape[1] <= FEW else solve_many)(T, B, lower, solve)
+
+
+def solve_many(T: pg.GlobalArray, B: pg.GlobalArray, lower: bool, solve: Callable[..., None]) -> pg.GlobalArray:
+    """The panels of T travel, and are subtracted by all."""
+    b, (rows, columns) = T.layout.block[0], (dim.axis or 0 for dim in T.layout.dims)
+    X = B.redistribute(pg.Distribution(f"cyclic({b})", f"cyclic({b})", grid=T.layout.grid, axes=(rows, columns)))
+    for here, _, rest in steps(len(T), b, lower):
+        T11, X1 = T[here, here], X[here]
+        pg.schedule(solve, pg.update(X1), pg.align(T11, X1, 0, copy=False))      # X1 = T11^-1 B1
+        if X[rest].size:
+            T21, X2 = T[rest, here], X[rest]
+            X1 = pg.replicate(X1, rows, copy=False)                             # in every grid row
+            T21 = pg.align(T21, X2, 0, copy=False)
+            pg.schedule(add_product, pg.update(X2), T21, X1, -1)                # B2 - T21 X1
+    return X
+
+
+def solve_few(T: pg.GlobalArray, B: pg.GlobalArray, lower: bool, solve: Callable[..., None]) -> pg.GlobalArray:
+    """The solution travels to the columns of T; its products with them are summed along the grid rows."""
+    zeros = np.zeros(B.shape, B.dtype)
+    B, sums = pg.align(B, T, 0), pg.align(zeros, T, 0)
+    X = pg.align(zeros, T.T, 0)                                                  # with the columns of T
+    for here, solved, _ in steps(len(T), T.layout.block[0], lower):
+        if T[here, solved].size:
+            pg.schedule(add_product, pg.update(sums[here]), T[here, solved], X[solved])
+            pg.combine(np.add, sums[here])                                      # T10 X0
+        pg.schedule(solve_block, pg.update(X[here]), T[here, here], B[here], sums[here], solve)
+        pg.combine(np.add, X[here])                                             # the others have zeros
+    return X
+
+
+def solve_block(x: NDArray[Any], t: NDArray[Any], b: NDArray[Any], sums: NDArray[Any],
+                solve: Callable[..., None]) -> None:
+    """X1 = T11^-1 (B1 - T10 X0), on the process that has T11."""
+    if t.size:
+        np.subtract(b, sums, out=x)
+        solve(x, t)
+
+
+def steps(n: int, b: int, lower: bool) -> Iterator[tuple[slice, slice, slice]]:
+    """Per block: here, what was solved for before, and the rest."""
+    for k in range(0, n, max(b, 1)) if lower else reversed(range(0, n, max(b, 1))):
+        before, after = slice(0, k), slice(min(k + b, n), n)
+        yield slice(k, min(k + b, n)), *((before, after) if lower else (after, before))
+
+
+# The program ---------------------------------------------------------------------------------------------------------
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command line; see the module's docstring."""
+    parser = Parser(prog="python -m pgaspy.algorithms.triangular_solve", description="L X = B, or U X = B.")
+    parser.add_argument("problem", nargs="+", help="the size of a random problem, or two .npy files: T and B")
+    parser.add_argument("-o", "--output", metavar="X.npy", help="where to write X")
+    parser.add_argument("--upper", action="store_true", help="take the upper triangle of T")
+    parser.add_argument("--columns", type=int, default=1, help="of B, of a random problem (default: 1)")
+    parser.add_argument("--block", type=int, default=96, help="rows and columns of a block (default: 96)")
+    parser.add_argument("--grid-rows", type=int, default=1, help="rows of the grid of processes (default: 1)")
+    arguments = parser.parse_args(argv)
+    try:
+        block = f"cyclic({arguments.block})"
+        T, B = matrices(arguments.problem, 2)
+        T = T.redistribute(pg.Distribution(block, block, grid=(arguments.grid_rows, pg.SIZE // arguments.grid_rows)))
+        if len(arguments.problem) == 1:
+            T, B = T + pg.eye(len(T), layout=T.layout) * len(T), B[:, :arguments.columns].copy()
+        X, seconds = timed(solve_triangular, T, B, not arguments.upper)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+
+    if arguments.output:
+        pg.save(arguments.output, X)
+    i, j = T.global_indices(0)[:, None], T.global_indices(1)
+    T.local()[i > j if arguments.upper else i < j] = 0
+    n, r = B.shape
+    flop = (4 if B.dtype.kind == "c" else 1) * n * n * r
+    ratio = norm(T @ X - B) / (norm(T) * norm(X) * n * np.finfo(B.dtype).eps or 1)
+    report(f"triangular_solve: ({n} x {n}) ({n} x {r}), {B.dtype}", seconds, f"{flop / seconds / 1e9:.1f} GFLOP/s",
+           {"||T X - B|| / (||T|| ||X|| n eps)": (ratio, 4)})
+
+
+if __name__ == "__main__":
+    main()
