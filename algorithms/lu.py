@@ -190,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = Parser(prog="python -m pgaspy.algorithms.lu", description="P A = L U with partial pivoting.")
     parser.add_argument("problem", nargs=1, help="the size of a random problem, or a .npy file")
     parser.add_argument("-o", "--output", metavar="LU.npy", help="where to write U, and L below the diagonal")
-    parser.add_argument("--block", type=int, default=96, help="rows and columns of a block (default: 96)")
+    parser.add_argument("--block", type=int, default=192, help="rows and columns of a block (default: 192)")
     parser.add_argument("--grid-rows", type=int, default=1, help="rows of the grid of processes (default: 1)")
     arguments = parser.parse_args(argv)
     try:

@@ -284,16 +284,18 @@ class Engine:
         while self._requests and self._test():
             self._start(packs=True)
 
-    def _communicate_only(self) -> None:
-        """The same while a task computes, by another thread: nothing is packed."""
+    def _communicate_only(self) -> bool:
+        """The same while a task computes, by another thread: nothing is packed. Whether any message was complete."""
+        found = False
         self._start(packs=False)
         while self._requests and self._test():
+            found = True
             self._start(packs=False)
+        return found
 
     def _start(self, packs: bool) -> None:
-        while self._sends:
-            _, number, run = heapq.heappop(self._sends)
-            self._start_message(run, number)
+        """Start every message that may start; with `packs`, also the copies that messages wait for."""
+        self._start_sends()
         while self._takers:
             *_, number, run = self._takers[0]
             node = run.schedule.nodes[number]
@@ -314,9 +316,12 @@ class Engine:
                 self._execute(run, node)
             finally:
                 self._end(run, number, node)
-            while self._sends:
-                _, number, run = heapq.heappop(self._sends)
-                self._start_message(run, number)
+            self._start_sends()
+
+    def _start_sends(self) -> None:
+        while self._sends:
+            _, number, run = heapq.heappop(self._sends)
+            self._start_message(run, number)
 
     def _hold(self, nbytes: int) -> None:
         """Count bytes that are filled ahead; negative ones when they are free again."""
@@ -370,8 +375,8 @@ class Engine:
 def _link(earlier: Run, run: Run) -> None:
     """Let the nodes of a run wait for the unfinished ones of an earlier run that access the same sections."""
     slots = {id(memory): slot for slot, memory in enumerate(run.memories[: run.schedule.n_bases])}
-    accesses = run.schedule.accesses
-    for slot, found in earlier.schedule.accesses.items():
+    accesses = run.schedule.first_accesses
+    for slot, found in earlier.schedule.last_accesses.items():
         memory = earlier.memories[slot]
         if memory is None or id(memory) not in slots:
             continue

@@ -12,11 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pgaspy.boxes import Box, contains, overlap
 from pgaspy.nodes import Node
 
-__all__ = ["Access", "Builder"]
+__all__ = ["Access", "BaseAccess", "Builder"]
 
 Access = tuple[int, Box]
 """A memory's number, and the box of it that is accessed."""
 
+
+BaseAccess = tuple[int, Box, bool]
+"""A node's number, the box of a base that it accesses, and whether it writes."""
 
 _Entry = tuple[int, Box, object]
 """A node's number, the box that it accesses, and the group that the access belongs to."""
@@ -46,6 +49,10 @@ class _Accesses:
             found += [*self.reads, *(self.before[1] if group is not None else ())]
         return (n for n, other, theirs in found if (group is None or theirs is not group) and overlap(box, other))
 
+    def is_covered(self, box: Box, group: object) -> bool:
+        """Whether an access waits for a write that covers it, and so for all that this one waits for."""
+        return any(contains(other, box) and (group is None or theirs is not group) for _, other, theirs in self.writes)
+
     def overwrite(self, number: int, box: Box, group: object) -> None:
         """Note a write, and drop what it covers."""
         self.writes = [e for e in self.writes if (group is not None and e[2] is group) or not contains(box, e[1])]
@@ -60,15 +67,15 @@ class Builder:
     ----------
     nodes, dependencies
         Each node, and the numbers of the nodes that have to be complete before it.
-    accesses
-        Per base, (node, box, whether it writes) of all nodes.
+    first_accesses
+        Per base, those that wait for no write here that covers them.
     position, due
         The operation that nodes are added for; and the first of those that share a kernel with it.
     """
 
     def __init__(self, n_bases: int, n_memories: int) -> None:
         self.n_bases = n_bases
-        self.accesses: dict[int, list[tuple[int, Box, bool]]] = {}
+        self.first_accesses: dict[int, list[BaseAccess]] = {}
         self.nodes: list[Node] = []
         self.dependencies: list[set[int]] = []
         self.n_memories = n_memories
@@ -96,6 +103,10 @@ class Builder:
             waits.update(self._of(memory).conflicts(box, False, group))
         for memory, box in writes:
             waits.update(self._of(memory).conflicts(box, True, group))
+        for accesses, writing in ((reads, False), (writes, True)):
+            for memory, box in accesses:
+                if memory < self.n_bases and not self._of(memory).is_covered(box, group):
+                    self.first_accesses.setdefault(memory, []).append((number, box, writing))
         for memory, box in writes:
             self._of(memory).overwrite(number, box, group)
         for memory, box in reads:
@@ -105,13 +116,16 @@ class Builder:
         node.uses = tuple(dict.fromkeys(memory for memory, _ in (*reads, *writes)))
         node.allocates = tuple({memory: nbytes[memory] for memory, _ in writes if memory in nbytes}.items())
         node.position, node.due = self.position, self.due
-        for accesses, writing in ((reads, False), (writes, True)):
-            for memory, box in accesses:
-                if memory < self.n_bases:
-                    self.accesses.setdefault(memory, []).append((number, box, writing))
         self.nodes.append(node)
         self.dependencies.append(waits)
         return number
+
+    @property
+    def last_accesses(self) -> dict[int, list[BaseAccess]]:
+        """Per base, those that are not covered by later writes, which wait for them."""
+        return {memory: [(number, box, writing) for entries, writing in ((found.reads, False), (found.writes, True))
+                         for number, box, _ in entries]
+                for memory, found in self._accesses.items() if memory < self.n_bases}
 
     def _of(self, memory: int) -> _Accesses:
         found = self._accesses.get(memory)

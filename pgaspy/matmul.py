@@ -1,4 +1,4 @@
-"""The matrix product: of two matrices by SUMMA (`algorithms/summa.py`), of a matrix and a vector where the matrix lies."""
+"""The matrix product: of two matrices by SUMMA (`algorithms/summa.py`), of a matrix and a vector where that lies."""
 
 from __future__ import annotations
 

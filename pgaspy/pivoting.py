@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from pgaspy.movement import combine, replicate
 from pgaspy.tasks import schedule, update, write
 
 __all__ = ["exchange_rows"]
+
+COLUMNS_AT_ONCE = 512
+"""So that the rows between reading and writing stay in the cache."""
 
 
 def exchange_rows(A: GlobalArray, pivots: GlobalArray, start: int = 0) -> None:
@@ -60,21 +64,33 @@ def exchange_rows(A: GlobalArray, pivots: GlobalArray, start: int = 0) -> None:
 
 def _moves(pivots: NDArray[np.int64], start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(targets, sources): which row comes to which place by the exchanges; first the rows from `start` on."""
+    return _moves_of(pivots.tobytes(), start)
+
+
+@functools.lru_cache(maxsize=8)
+def _moves_of(pivots: bytes, start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same, found again for the other columns."""
     source_from_row: dict[int, int] = {}
-    for j, p in enumerate(pivots.tolist(), start):
+    pivots_ = np.frombuffer(pivots, np.int64).tolist()
+    for j, p in enumerate(pivots_, start):
         of_j = source_from_row.get(j, j)
         source_from_row[j] = source_from_row.get(p, p)
         source_from_row[p] = of_j
-    n = len(pivots)
+    n = len(pivots_)
     targets = [*range(start, start + n), *(row for row in source_from_row if row >= start + n)]
     return np.array(targets), np.array([source_from_row[row] for row in targets])
 
 
 def _exchange(a: NDArray[Any], pivots: NDArray[np.int64], start: int) -> None:
     """All rows are here."""
+    if not a.size:
+        return
     targets, sources = _moves(pivots, start)
     moved = targets != sources
-    a[targets[moved]] = a[sources[moved]]
+    targets, sources = targets[moved], sources[moved]
+    for j in range(0, a.shape[1], COLUMNS_AT_ONCE):
+        part = a[:, j:j + COLUMNS_AT_ONCE]
+        part[targets] = part[sources]
 
 
 def _pick(after: NDArray[Any], a: NDArray[Any], pivots: NDArray[np.int64], start: int, rows: NDArray[np.int64]) -> None:

@@ -1,7 +1,7 @@
 """Progress while a task computes: MPI moves messages on only when it is called.
 
 Kernels return between their parts to test for messages. A task does not: it may be inside BLAS for a second. So a
-thread tests in its place, every `INTERVAL_SECONDS`, as long as the task lets other threads run: NumPy's functions and
+thread tests in its place, every `INTERVAL_SECONDS` or somewhat more, as long as the task lets other threads run: NumPy's functions and
 `pgaspy.blas` release Python's lock while they compute, `scipy.linalg.blas` does not.
 """
 
@@ -18,6 +18,9 @@ __all__ = ["INTERVAL_SECONDS", "meanwhile"]
 
 INTERVAL_SECONDS = 5e-4
 
+LONGEST_INTERVAL_SECONDS = 2e-3
+"""Between tests that find nothing, the interval grows to this: each takes the core from the task."""
+
 
 class _Helper:
     """The thread, which is started when it is first needed; it sleeps while no task is under way."""
@@ -25,11 +28,11 @@ class _Helper:
     def __init__(self) -> None:
         self._lock = threading.Lock()  # held while it communicates
         self._wanted = threading.Event()
-        self._advance: Callable[[], None] | None = None
+        self._advance: Callable[[], bool] | None = None
         self._error: BaseException | None = None
         threading.Thread(target=self._run, name="pgaspy progress", daemon=True).start()
 
-    def begin(self, advance: Callable[[], None]) -> None:
+    def begin(self, advance: Callable[[], bool]) -> None:
         with self._lock:
             self._advance = advance
         self._wanted.set()
@@ -43,15 +46,17 @@ class _Helper:
             raise error
 
     def _run(self) -> None:
+        interval = INTERVAL_SECONDS
         while True:
             self._wanted.wait()
-            time.sleep(INTERVAL_SECONDS)
+            time.sleep(interval)
             with self._lock:
                 if self._advance is None:
                     continue
                 start = time.perf_counter()
                 try:
-                    self._advance()
+                    found = self._advance()
+                    interval = INTERVAL_SECONDS if found else min(2 * interval, LONGEST_INTERVAL_SECONDS)
                 except BaseException as error:  # raised where the task ends
                     self._error, self._advance = error, None
                 statistics.counts.seconds_progressing += time.perf_counter() - start
@@ -61,8 +66,8 @@ _helper: _Helper | None = None
 
 
 @contextlib.contextmanager
-def meanwhile(advance: Callable[[], None]) -> Iterator[None]:
-    """Call `advance` now and then from another thread, until the block ends."""
+def meanwhile(advance: Callable[[], bool]) -> Iterator[None]:
+    """Call `advance`, which says whether it found anything, from another thread now and then until the block ends."""
     global _helper
     if not _may_call_mpi():
         yield

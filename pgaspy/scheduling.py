@@ -22,7 +22,7 @@ from pgaspy.base import local_view
 from pgaspy.boxes import Box, runs_box, view_box
 from pgaspy.compute import can_reduce, lower_group, lower_statement
 from pgaspy.fusion import Group, Kernel, Traced, grouped
-from pgaspy.lowering import Builder
+from pgaspy.lowering import BaseAccess, Builder
 from pgaspy.nodes import Call, Memories, Node, TaskCall, bytes_of
 from pgaspy.operations import Assign, Combine, Generate, Recipe, Reduce, Reshape, Statement, Task
 from pgaspy.pieces import local_indices, local_view_shape, plan_operand
@@ -51,8 +51,9 @@ class Schedule(NamedTuple):
         Per node, whether a message waits for it, or will: it is taken before others that are ready.
     n_bases, n_memories, n_uses
         The number of bases and of memories, bases first, and per memory the nodes that use it.
-    accesses
-        Per base, (node, box, whether it writes) of each access.
+    first_accesses, last_accesses
+        Per base, (node, box, whether it writes) of the accesses that have to wait for those of earlier schedules, and
+        of those that later schedules have to wait for.
     last_joined
         Per operation, the last one that shares a kernel with it, if it is the first of them; else itself.
     communicates
@@ -68,7 +69,8 @@ class Schedule(NamedTuple):
     n_bases: int
     n_memories: int
     n_uses: tuple[int, ...]
-    accesses: dict[int, list[tuple[int, Box, bool]]]
+    first_accesses: dict[int, list[BaseAccess]]
+    last_accesses: dict[int, list[BaseAccess]]
     last_joined: tuple[int, ...]
     communicates: bool
     n_fused: int
@@ -118,7 +120,8 @@ def _finished(builder: Builder, last_joined: tuple[int, ...], n_fused: int, n_ke
     return Schedule(
         nodes=tuple(nodes), n_waits=tuple(len(waits) for waits in builder.dependencies),
         successors=tuple(tuple(sorted(found)) for found in successors), is_urgent=is_urgent,
-        n_bases=builder.n_bases, n_memories=builder.n_memories, n_uses=tuple(n_uses), accesses=builder.accesses,
+        n_bases=builder.n_bases, n_memories=builder.n_memories, n_uses=tuple(n_uses),
+        first_accesses=builder.first_accesses, last_accesses=builder.last_accesses,
         last_joined=last_joined, communicates=any(node.is_communication for node in nodes), n_fused=n_fused,
         n_kernels=n_kernels)
 
