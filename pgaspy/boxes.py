@@ -5,12 +5,12 @@ A box is the hull of what is accessed: a step inside it does not show. None stan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pgaspy.segments import LENGTH, OWN_START, OWN_STEP, Indices, local_slice
 from pgaspy.view import View
 
-__all__ = ["Box", "contains", "overlap", "runs_box", "section_box", "view_box", "view_ranges"]
+__all__ = ["Box", "contains", "fixed_indices", "overlap", "runs_box", "section_box", "view_box", "view_ranges"]
 
 Box = tuple[tuple[int, int], ...] | None
 
@@ -40,17 +40,22 @@ def section_box(view: View, ranges: Iterable[tuple[int, int, int]], storage: Seq
     `storage` is the shape of the local array.
     """
     box = [(0, n) for n in storage]
-    layout = view.layout
-    for p in set(range(layout.ndim)).difference(view.base_dims):
-        dim, i = layout.dims[p], view.origin[p]
-        if dim.extent:
-            local = int(dim.local_from_index(i, dim.part_from_index(i)))
-            box[p] = local, local + 1
+    for p, local in fixed_indices(view):
+        box[p] = local, local + 1
     for base_dim, (first, step, length) in zip(view.base_dims, ranges, strict=True):
         if base_dim is not None:
             last = first + step * (length - 1)
             box[base_dim] = (first, last + 1) if step >= 0 else (last, first + 1)
     return tuple(box)
+
+
+def fixed_indices(view: View) -> Iterator[tuple[int, int]]:
+    """The base dimensions that a view fixes at one index, and the local index there on the processes that hold it."""
+    layout = view.layout
+    for p in set(range(layout.ndim)).difference(view.base_dims):
+        dim, i = layout.dims[p], view.origin[p]
+        if dim.extent:
+            yield p, int(dim.local_from_index(i, dim.part_from_index(i)))
 
 
 def runs_box(view: View, runs: Sequence[Indices], storage: Sequence[int], columns: int = OWN_START) -> Box:

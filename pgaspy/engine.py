@@ -31,7 +31,6 @@ from pgaspy.boxes import overlap
 from pgaspy.nodes import Buffer, Communication, Memories, Node
 from pgaspy.procgrid import world
 from pgaspy.scheduling import Schedule
-from pgaspy.timeline import task_name
 
 __all__ = ["WINDOW_BYTES", "Engine", "Run"]
 
@@ -205,8 +204,7 @@ class Engine:
             else:
                 node.run(run.memories)
         finally:
-            name = task_name(run.memories[node.uses[0]]) if node.is_task else node.name
-            statistics.counts.computed(name, start)
+            statistics.counts.computed(node.name_in(run.memories), start)
             run.let_go(node)
 
     def _compute(self) -> None:
@@ -248,6 +246,9 @@ class Engine:
         """Let those get ready that waited for a node."""
         run.is_done[number] = 1
         if run.held:
+            if node.nbytes_ahead and node.taken in run.schedule.named:  # which is held anyway
+                run.held[node.taken] -= node.nbytes_ahead
+                self._hold(-node.nbytes_ahead)
             for memory in node.uses:
                 if not run.n_uses[memory] and memory in run.held:
                     self._hold(-run.held.pop(memory))

@@ -111,6 +111,10 @@ class Node:
         """Compute."""
         raise NotImplementedError
 
+    def name_in(self, memories: Memories) -> str:
+        """What people call it in a run."""
+        return self.name
+
     def parts(self, memories: Memories) -> Iterator[None]:
         """Compute one part after the other, each as soon as the next one is asked for; yields between them."""
         raise NotImplementedError
@@ -201,6 +205,10 @@ class TaskCall(Node):
     def run(self, memories: Memories) -> None:
         """See `Node`."""
         memories[self._value]([local_view(memories[slot], view) for slot, view in self._arrays])
+
+    def name_in(self, memories: Memories) -> str:
+        """See `Node`."""
+        return str(memories[self._value].name)
 
 
 class Call(Node):

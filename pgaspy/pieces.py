@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.boxes import Box, section_box
+from pgaspy.boxes import Box, section_box, view_ranges
 from pgaspy.layout import Dim, Layout, whole_dim, without_dims
 from pgaspy.plan import TransferPlan, fixed_offset, plan_transfer, strides_from_shape
 from pgaspy.segments import Segments, local_slice, segments
@@ -241,20 +241,15 @@ class _OutputPlaces:
         self.view = view
         self.storage = view.layout.local_shape(rank)
         self.offset, self.strides = storage_geometry(view, rank)
-        coords = view.layout.coords_from_rank(rank)
-        self.slices = [_STRETCHED_SLICE if p is None else local_slice(section, view.layout.dim_coord(p, coords))
-                       for section, p in zip(view.sections, view.base_dims, strict=True)]
+        ranges = view_ranges(view, rank)
+        assert ranges is not None  # as the view has a geometry
+        self.ranges = ranges
 
     def source(self, start: Sequence[int], shape: Sequence[int]) -> Source:
         offset = self.offset + sum(i * stride for i, stride in zip(start, self.strides, strict=True))
-        ranges = []
-        for local, i, n in zip(self.slices, start, shape, strict=True):
-            assert local is not None  # as the view has a geometry
-            ranges.append((local.start + i * local.step, local.step, n))
+        ranges = [(first + i * step, step, n)
+                  for (first, step, _), i, n in zip(self.ranges, start, shape, strict=True)]
         return Source(LOCAL, offset, self.strides, section_box(self.view, ranges, self.storage))
-
-
-_STRETCHED_SLICE = slice(0, 1, 0)
 
 
 class _OperandPlaces:

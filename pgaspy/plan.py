@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgaspy.boxes import fixed_indices
 from pgaspy.layout import Layout, coords_from_rank
 from pgaspy.segments import LENGTH, OWN_START, OWN_STEP, Indices, runs_by_coord
 from pgaspy.view import View
@@ -219,10 +220,4 @@ def strides_from_shape(shape: Sequence[int], itemsize: int = 1) -> tuple[int, ..
 
 def fixed_offset(view: View, strides: Sequence[int]) -> int:
     """The offset in storage of the base dimensions that a view fixes at one index, on the processes that hold it."""
-    layout = view.layout
-    offset = 0
-    for p in set(range(layout.ndim)).difference(view.base_dims):
-        dim, i = layout.dims[p], view.origin[p]
-        if dim.extent:
-            offset += int(dim.local_from_index(i, dim.part_from_index(i))) * strides[p]
-    return offset
+    return sum(local * strides[p] for p, local in fixed_indices(view))

@@ -1,8 +1,8 @@
 """Progress while a task computes: MPI moves messages on only when it is called.
 
 Kernels return between their parts to test for messages. A task does not: it may be inside BLAS for a second. So a
-thread tests in its place, every `INTERVAL_SECONDS` or somewhat more, as long as the task lets other threads run: NumPy's functions and
-`pgaspy.blas` release Python's lock while they compute, `scipy.linalg.blas` does not.
+thread tests in its place, every `INTERVAL_SECONDS` or somewhat more, as long as the task lets other threads run:
+NumPy's functions and `pgaspy.blas` release Python's lock while they compute, `scipy.linalg.blas` does not.
 """
 
 from __future__ import annotations

@@ -54,6 +54,8 @@ class Schedule(NamedTuple):
     first_accesses, last_accesses
         Per base, (node, box, whether it writes) of the accesses that have to wait for those of earlier schedules, and
         of those that later schedules have to wait for.
+    named
+        The bases that somebody holds besides, so that they live on.
     last_joined
         Per operation, the last one that shares a kernel with it, if it is the first of them; else itself.
     communicates
@@ -71,6 +73,7 @@ class Schedule(NamedTuple):
     n_uses: tuple[int, ...]
     first_accesses: dict[int, list[BaseAccess]]
     last_accesses: dict[int, list[BaseAccess]]
+    named: frozenset[int]
     last_joined: tuple[int, ...]
     communicates: bool
     n_fused: int
@@ -102,10 +105,11 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
         else:
             builder.position = item.position
             _LOWER[type(item.recipe)](builder, item, rank)
-    return _finished(builder, tuple(last_joined), n_fused, n_kernels)
+    return _finished(builder, named, tuple(last_joined), n_fused, n_kernels)
 
 
-def _finished(builder: Builder, last_joined: tuple[int, ...], n_fused: int, n_kernels: int) -> Schedule:
+def _finished(builder: Builder, named: frozenset[int], last_joined: tuple[int, ...], n_fused: int,
+              n_kernels: int) -> Schedule:
     nodes = builder.nodes
     successors: list[list[int]] = [[] for _ in nodes]
     for number, waits in enumerate(builder.dependencies):
@@ -122,8 +126,8 @@ def _finished(builder: Builder, last_joined: tuple[int, ...], n_fused: int, n_ke
         successors=tuple(tuple(sorted(found)) for found in successors), is_urgent=is_urgent,
         n_bases=builder.n_bases, n_memories=builder.n_memories, n_uses=tuple(n_uses),
         first_accesses=builder.first_accesses, last_accesses=builder.last_accesses,
-        last_joined=last_joined, communicates=any(node.is_communication for node in nodes), n_fused=n_fused,
-        n_kernels=n_kernels)
+        named=named, last_joined=last_joined, communicates=any(node.is_communication for node in nodes),
+        n_fused=n_fused, n_kernels=n_kernels)
 
 
 def _sent_sections(traced: Sequence[Traced], rank: int) -> dict[int, list[Box]]:

@@ -116,6 +116,12 @@ class _Call:
         arrays = [k for k, x in enumerate(arguments) if isinstance(x, Argument)]
         self._places = list(zip(arrays, places, strict=True))
 
+    @property
+    def name(self) -> str:
+        """The function's."""
+        function = getattr(self._function, "func", self._function)  # of a functools.partial
+        return getattr(function, "__qualname__", type(function).__name__)
+
     def __call__(self, views: Sequence[NDArray[Any]]) -> None:
         """Call the function on the local views, those that it writes first."""
         arguments = list(self._arguments)
@@ -127,7 +133,6 @@ class _Call:
         try:
             self._function(*arguments)
         except Exception as error:
-            name = getattr(self._function, "__qualname__", repr(self._function))
-            raise TaskError(f"the task {name}, scheduled at {self._where}, raised {type(error).__name__}: "
+            raise TaskError(f"the task {self.name}, scheduled at {self._where}, raised {type(error).__name__}: "
                             f"{error}") from error
 

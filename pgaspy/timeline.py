@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from pgaspy.nodes import Communication, Node
 
-__all__ = ["MAX_EVENTS", "Timeline", "TraceWarning", "begin", "task_name"]
+__all__ = ["MAX_EVENTS", "Timeline", "TraceWarning", "begin"]
 
 MAX_EVENTS = 1_000_000
 """Events that a process keeps, at 32 bytes each; further ones are counted only."""
@@ -226,12 +226,6 @@ def begin(comm: MPI.Intracomm) -> Timeline | None:
     if comm.rank == 0:
         found.check()
     return found
-
-
-def task_name(task: Any) -> str:
-    """What people call a scheduled task: its function."""
-    function = getattr(task, "_function", task)
-    return getattr(function, "__qualname__", type(function).__name__)
 
 
 def _clocks() -> tuple[float, int]:
