@@ -16,6 +16,11 @@ N = 20_000_000
 GOALS = {"sin": 1.7, "tanh": 1.7, "exp": 1.3, "log": 1.3, "sqrt": None}
 
 
+def summed_product(x: Any, y: Any, axis: int) -> Any:
+    """A reduction that ends an elementwise kernel."""
+    return (x * y).sum(axis=axis)
+
+
 def main() -> None:
     """Measure."""
     rng = np.random.default_rng(1)
@@ -40,6 +45,13 @@ def main() -> None:
     ours, numpys = in_turns(lambda: float(X.sum()), x.sum)
     results.append(Result("x.sum()", x.nbytes / median(ours) / 1e9, "GB/s", "NumPy", x.nbytes / median(numpys) / 1e9,
                           ratio(ours, numpys)))
+    u, v = (a[:16_000_000].reshape(4000, 4000) for a in (x, y))
+    U, V = pg.array(u), pg.array(v)
+    for axis in 1, 0:
+        ours, numpys = in_turns(partial(summed_product, U, V, axis), partial(summed_product, u, v, axis))
+        gbytes = 2 * u.nbytes / 1e9
+        results.append(Result(f"(x * y).sum(axis={axis})", gbytes / median(ours), "GB/s", "NumPy",
+                              gbytes / median(numpys), ratio(ours, numpys)))
     rng_ours, rng_numpy = pg.random.default_rng(1), np.random.Generator(np.random.Philox(1))
     ours, numpys = in_turns(lambda: rng_ours.standard_normal(N), lambda: rng_numpy.standard_normal(N), repeats=3)
     results.append(Result("standard_normal", N / median(ours) / 1e9, "G elements/s", "NumPy's Philox",

@@ -36,17 +36,22 @@ int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64_t *in_
 #define MAX_PROGRAM_OPERANDS ...
 #define MAX_STEPS ...
 #define LEAF ...
+typedef struct { int64_t outer, reduced, width, rows, n_leaves; ...; } pg_leaves;
+void pg_leaves_init(pg_leaves *leaves, int64_t outer, int64_t reduced, int64_t width);
+typedef struct { int64_t n_units, head, tail; ...; } pg_piece;
+void pg_piece_init(pg_piece *piece, const pg_leaves *leaves, const int64_t *first,
+                   const int64_t *extents);
 typedef struct { ...; } pg_program;
 void pg_program_init(pg_program *program, int n_inputs, int n_outputs, int n_reduced,
                      int n_registers, const int64_t *register_sizes, int n_steps,
                      const int *steps, int ndim, const int64_t *shape, const int64_t *strides);
 void pg_run_program(const pg_program *program, const int64_t *addresses, int64_t start,
                     int64_t stop, int64_t loop_address);
-void pg_reduce_program(const pg_program *program, const int *reductions, int64_t first,
-                       int64_t total, const int64_t *addresses, const int64_t *leaves,
+void pg_reduce_program(const pg_program *program, const int *reductions, const pg_piece *piece,
+                       int first_dim, int end_dim, const int64_t *addresses, const int64_t *leaves,
                        const int64_t *head, const int64_t *tail, int64_t begin, int64_t end,
                        int64_t loop_address);
-void pg_finish_leaves(int reduction, int64_t total, int64_t leaves_address, int n_slots,
+void pg_finish_leaves(int reduction, const pg_leaves *tree, int64_t leaves_address, int n_slots,
                       const int64_t *slot_leaves, const int64_t *slots, int64_t out_address);
 
 void pg_copy_section(int64_t itemsize, int ndim, const int64_t *n_runs,

@@ -42,7 +42,7 @@ static int team_for(int64_t work)
 }
 
 /*
- * Where part t of `parts` of n elements begins. Every driver cuts with this, so that the thread
+ * Where part t of `parts` of n elements begins. Elementwise drivers cut with this, so that the thread
  * which first touches a page of an array is the one that works on it ever after.
  */
 static int64_t cut(int64_t n, int t, int parts)
@@ -471,7 +471,8 @@ static void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_
 #define LEAF 512
 #define LEAF_ROWS 16
 #define LANES 32            /* accumulators of a leaf: enough to hide the latency of an addition */
-#define MAX_WIDTH 2048       /* results reduced side by side when reducing across memory */
+#define MAX_WIDTH 8192      /* results reduced side by side across memory: they fit in the L2 cache */
+#define ACROSS_FROM 16      /* so many results next to each other are reduced across */
 
 #define REDUCE(A, R, name, if_empty, ...) \
 static void leaf_##name##_##A##R(int64_t n, const void *from, const void *next, void *to) \
@@ -536,17 +537,6 @@ static void merge_##name##_##A##R(int64_t n, void *to, const void *from) \
         r[k] = (__VA_ARGS__); \
     } \
 } \
-/* n results, each pair to one; an odd one is left over. */ \
-static void merge_pairs_##name##_##A##R(int64_t n, void *results) \
-{ \
-    T_##R *r = results; \
-    for (int64_t i = 0; i < n / 2; i++) { \
-        const T_##R a = r[2 * i], b = r[2 * i + 1]; \
-        r[i] = (__VA_ARGS__); \
-    } \
-    if (n % 2) \
-        r[n / 2] = r[n - 1]; \
-} \
 static const T_##R empty_##name##_##A##R = if_empty;
 #include "_omp_table.h"
 #undef REDUCE
@@ -558,7 +548,6 @@ typedef struct {
     void (*leaf)(int64_t n, const void *from, const void *next, void *to);
     void (*fold)(int64_t n, const void *from, int64_t stride, void *to);
     void (*merge)(int64_t n, void *to, const void *from);
-    void (*merge_pairs)(int64_t n, void *results);
     const void *empty;
 } reduce_row;
 
@@ -566,7 +555,7 @@ typedef struct {
     #name " " CHAR_##A "->" CHAR_##R, sizeof(T_##A), sizeof(T_##R), \
     copy_##A##A, copy_##A##R, copy_##R##R, \
     leaf_##name##_##A##R, fold_##name##_##A##R, merge_##name##_##A##R, \
-    merge_pairs_##name##_##A##R, &empty_##name##_##A##R},
+    &empty_##name##_##A##R},
 static const reduce_row reduce_rows[] = {
 #include "_omp_table.h"
 };
@@ -585,6 +574,21 @@ typedef struct {
     int64_t width;          /* results per tile */
     int64_t n_reduced, n_leaves;
 } reduction;
+
+static int64_t leaf_rows(int across)
+{
+    return across ? LEAF_ROWS : LEAF;
+}
+
+/* Row i of a leaf across: `width` elements, to as many results. */
+static void fold_row(const reduce_row *row, int64_t i, int64_t width, char *x, int64_t stride,
+                     char *to)
+{
+    if (i == 0)
+        row->convert(width, (char *[]){x, to}, (int64_t[]){stride, row->out_size});
+    else
+        row->fold(width, x, stride, to);
+}
 
 /* A tile is `width` results next to each other; the last one of a row of results may be less. */
 static int64_t locate_tile(const reduction *r, int64_t tile, char *p[])
@@ -634,18 +638,13 @@ static void leaf_along(const reduction *r, const char *tile, int64_t leaf, char 
 
 static void leaf_across(const reduction *r, const char *tile, int64_t width, int64_t leaf, char *to)
 {
-    const reduce_row *row = r->row;
     const geometry *g = &r->reduced;
     const int64_t stride = r->kept.stride[r->kept.ndim - 1][0];
     const int64_t end = MIN((leaf + 1) * LEAF_ROWS, r->n_reduced);
     for (int64_t i = leaf * LEAF_ROWS; i < end; i++) {
         char *p[2];
         locate(g, g->ndim, i, p);
-        char *x = (char *)tile + (p[0] - g->base[0]);
-        if (i == leaf * LEAF_ROWS)
-            row->convert(width, (char *[]){x, to}, (int64_t[]){stride, row->out_size});
-        else
-            row->fold(width, x, stride, to);
+        fold_row(r->row, i % LEAF_ROWS, width, (char *)tile + (p[0] - g->base[0]), stride, to);
     }
 }
 
@@ -764,11 +763,11 @@ static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64
     const int inner = r.kept.ndim - 1;
     r.across = r.kept.ndim > 0
         && (r.reduced.ndim == 0
-            || (r.kept.shape[inner] >= 16
+            || (r.kept.shape[inner] >= ACROSS_FROM
                 && r.kept.stride[inner][0] < r.reduced.stride[r.reduced.ndim - 1][0]));
     r.width = r.across ? MIN(r.kept.shape[inner], MAX_WIDTH) : 1;
-    const int64_t leaf = r.across ? LEAF_ROWS : LEAF;
-    r.n_leaves = (r.n_reduced + leaf - 1) / leaf;
+    const int64_t rows = leaf_rows(r.across);
+    r.n_leaves = (r.n_reduced + rows - 1) / rows;
     int64_t n_tiles = results;
     if (r.across)
         n_tiles = results / r.kept.shape[inner] * ((r.kept.shape[inner] + r.width - 1) / r.width);
@@ -919,8 +918,8 @@ static void pg_program_init(pg_program *g, int n_inputs, int n_outputs, int n_re
 
 /*
  * Rows [start, stop) of a program as a geometry, with the loop to run it: the given one or, if 0,
- * that of the only step, which needs no context, or the interpreter. Reduced outputs have the
- * strides of row-major order, in elements, and no addresses.
+ * that of the only step, which needs no context, or the interpreter. Reduced outputs come last, and
+ * are left to be described.
  */
 static loop_fn *describe_program(const pg_program *p, geometry *g, const int64_t *addresses,
                                  int64_t start, int64_t stop, loop_fn *loop)
@@ -942,11 +941,6 @@ static loop_fn *describe_program(const pg_program *p, geometry *g, const int64_t
         if (start)
             g->base[o] += start * strides[p->row_dim];
     }
-    for (int o = n_stored + context; o < g->n_operands; o++) {
-        g->base[o] = NULL;
-        for (int64_t d = p->ndim, size = 1; d-- > 0; size *= p->shape[d])
-            g->stride[d][o] = size;
-    }
     if (context) {
         g->base[p->n_inputs] = (char *)p;
         for (int d = 0; d < p->ndim; d++)
@@ -965,34 +959,132 @@ static void pg_run_program(const pg_program *p, const int64_t *addresses, int64_
 }
 
 /*
- * Programs whose last outputs are reduced. An array of `total` elements is computed in pieces, each
- * an interval of its row-major order. Every leaf is LEAF elements of the whole array, so that the
- * pieces do not show in the result: a leaf that lies in one piece is reduced at once, of one that
- * does not the elements are kept, in a slot of LEAF of them, until all pieces are there.
+ * Programs whose last outputs are reduced, over dimensions next to each other: as an array of
+ * outer * reduced * width elements, of which the middle ones are reduced. It is computed in pieces,
+ * each a box of these three. What is reduced is never stored, but its tree is that of pg_reduce on
+ * the array in memory: rows of at least ACROSS_FROM results are reduced across, others along.
+ *
+ * The results of a leaf are `width` items; those of all leaves are an array of (outer, n_leaves,
+ * width). A leaf that lies in one piece is reduced at once; of one that does not, which belongs to the
+ * only outer index, the elements are kept, in a slot of its size, until all pieces are there. In a
+ * slot, results that are reduced along have their elements next to each other.
  */
-
-/* The reduced outputs of a piece, whose first element is number `first` of the whole array. */
 typedef struct {
+    int64_t outer, reduced, width;
+    int across;
+    int64_t rows, n_leaves; /* elements per leaf, and leaves, of each result */
+} pg_leaves;
+
+static void pg_leaves_init(pg_leaves *t, int64_t outer, int64_t reduced, int64_t width)
+{
+    const int across = width >= ACROSS_FROM;
+    const int64_t rows = leaf_rows(across);
+    *t = (pg_leaves){outer, reduced, width, across, rows, (reduced + rows - 1) / rows};
+}
+
+/*
+ * A piece is computed in units: a leaf of one outer index, or what the piece has of it, in a tile of
+ * results, a single one if they are reduced along. They are numbered as (outer, leaf, tile).
+ */
+typedef struct {
+    pg_leaves whole;
+    int64_t outer, row, column;             /* where it begins */
+    int64_t n_outer, n_rows, n_columns;
+    int64_t first_leaf, n_leaves, tile, n_tiles, n_units;
+    int64_t head, tail;     /* leaves that belong to other pieces as well, or -1 */
+    int is_short;           /* results of fewer elements than a leaf has lanes, next to each other */
+} pg_piece;
+
+static void pg_piece_init(pg_piece *p, const pg_leaves *whole, const int64_t *first,
+                          const int64_t *extents)
+{
+    *p = (pg_piece){.whole = *whole, .outer = first[0], .row = first[1], .column = first[2],
+                    .n_outer = extents[0], .n_rows = extents[1], .n_columns = extents[2],
+                    .tile = 1, .head = -1, .tail = -1};
+    const int64_t rows = whole->rows, end = p->row + p->n_rows;
+    if (p->n_outer * p->n_rows * p->n_columns == 0)
+        return;
+    p->n_tiles = p->n_columns;
+    if (whole->across) {
+        p->n_tiles = (p->n_columns + MAX_WIDTH - 1) / MAX_WIDTH;
+        p->tile = (p->n_columns + p->n_tiles - 1) / p->n_tiles;
+    }
+    p->first_leaf = p->row / rows;
+    p->n_leaves = (end + rows - 1) / rows - p->first_leaf;
+    p->n_units = p->n_outer * p->n_leaves * p->n_tiles;
+    if (p->row % rows)
+        p->head = p->row / rows;
+    if (end % rows && end != whole->reduced && end / rows != p->head)
+        p->tail = end / rows;
+    p->is_short = !whole->across && whole->reduced < LANES && p->n_rows == whole->reduced
+        && p->n_columns == whole->width;
+}
+
+typedef struct {
+    int64_t outer, leaf, tile;
+    int64_t row, n_rows, column, n_columns; /* in the whole array */
+} unit;
+
+static void bound_unit(const pg_piece *p, unit *u)
+{
+    const int64_t begin = u->leaf * p->whole.rows;
+    u->row = MAX(begin, p->row);
+    u->n_rows = MIN(begin + p->whole.rows, p->row + p->n_rows) - u->row;
+    u->column = p->column + u->tile * p->tile;
+    u->n_columns = MIN(p->tile, p->column + p->n_columns - u->column);
+}
+
+static unit find_unit(const pg_piece *p, int64_t number)
+{
+    const int64_t row = number / p->n_tiles;
+    unit u = {.outer = p->outer + row / p->n_leaves, .leaf = p->first_leaf + row % p->n_leaves,
+              .tile = number % p->n_tiles};
+    bound_unit(p, &u);
+    return u;
+}
+
+static void next_unit(const pg_piece *p, unit *u)
+{
+    if (++u->tile == p->n_tiles) {
+        u->tile = 0;
+        if (++u->leaf == p->first_leaf + p->n_leaves) {
+            u->leaf = p->first_leaf;
+            u->outer++;
+        }
+    }
+    bound_unit(p, u);
+}
+
+/*
+ * The number of a unit's first element in the piece. They are numbered in row-major order; but for
+ * results that are reduced along, the elements of each come one after the other.
+ */
+static int64_t first_element(const pg_piece *p, const unit *u)
+{
+    const int64_t outer = u->outer - p->outer, row = u->row - p->row, column = u->column - p->column;
+    return p->whole.across ? (outer * p->n_rows + row) * p->n_columns + column
+                           : (outer * p->n_columns + column) * p->n_rows + row;
+}
+
+/* A program on a piece; what it reduces has addresses of leaves' results and of the piece's slots. */
+typedef struct {
+    const pg_piece *piece;
+    loop_fn *loop;
+    geometry g;
+    streams streams;
+    int64_t longest;        /* the elements of a loop, between which is prefetched */
+    int thin;
     int n;
     const reduce_row *row[MAX_PROGRAM_OPERANDS];
-    int64_t first, size, total;
-    int prefetched;         /* whether short loops alternate with prefetching */
-    const int64_t *leaves, *head, *tail;    /* addresses for each reduced output */
-} reduced_piece;
+    const int64_t *leaves, *head, *tail;
+} reducing;
 
-/* Elements [begin, end) of the whole array, in a leaf, of reduced output k: reduce or keep them. */
-static void reduce_leaf(const reduced_piece *r, int k, const char *buffer, int64_t begin, int64_t end)
-{
-    const reduce_row *row = r->row[k];
-    const int64_t leaf = begin / LEAF, leaf_begin = leaf * LEAF;
-    const int64_t leaf_end = MIN(leaf_begin + LEAF, r->total);
-    if (leaf_begin >= r->first && leaf_end <= r->first + r->size) {
-        row->leaf(end - begin, buffer, buffer, (char *)r->leaves[k] + leaf * row->out_size);
-        return;
-    }
-    const int64_t slot = leaf_begin < r->first ? r->head[k] : r->tail[k];
-    memcpy((char *)slot + (begin - leaf_begin) * row->in_size, buffer, (end - begin) * row->in_size);
-}
+/* Where the loops of a thread are in a piece: the next element's number; and what they fill. */
+typedef struct {
+    int64_t number, column;
+    row at;
+    char *buffer[MAX_PROGRAM_OPERANDS];
+} cursor;
 
 /* Whole rows of a few elements, n elements at most, as run_thin does; returns how many there were. */
 static int64_t run_thin_rows(loop_fn *loop, const geometry *g, row *at, char *p[], int64_t n)
@@ -1015,111 +1107,260 @@ static int64_t run_thin_rows(loop_fn *loop, const geometry *g, row *at, char *p[
 }
 
 /*
- * Run the loop over elements [begin, end) of the piece, a leaf at a time: short buffers stay in the
- * L1 cache beside what streams through it. What streams is prefetched, as leaves and stores to
+ * Compute n elements of a piece, LEAF at most, from `number` on, into the buffers: short ones stay in
+ * the L1 cache beside what streams through it. What streams is prefetched, as reducing and storing to
  * buffers would interrupt it: before each BATCH bytes, those that are AHEAD.
  */
 #define BATCH 512
 #define AHEAD 1024
-static void reduce_range(const reduced_piece *r, loop_fn *loop, const geometry *g, int64_t begin,
-                         int64_t end)
+static void fill_buffers(const reducing *r, cursor *c, int64_t number, int64_t n)
 {
+    const geometry *g = &r->g;
     const int inner = g->ndim - 1, stored = g->n_operands - r->n;
     const int64_t extent = g->shape[inner], *s = g->stride[inner];
-    char buffers[r->n][LEAF * sizeof(T_D)] __attribute__((aligned(64)));
-    const int thin = g->ndim > 1 && extent < THIN;
-    const streams t = find_streams(r->prefetched ? stored : 0, g->base, s);
-    const int64_t longest = r->prefetched ? BATCH / t.size : LEAF;
-    int64_t column = begin % extent;
-    row at;
-    find_row(g, begin / extent, &at);
-    while (begin < end) {
-        const int64_t flat = r->first + begin;
-        const int64_t n = MIN(end - begin, LEAF - flat % LEAF);
-        for (int64_t done = 0, m; done < n; done += m) {
-            char *p[MAX_OPERANDS];
-            for (int o = 0; o < stored; o++)
-                p[o] = at.p[o] + column * s[o];
-            for (int k = 0; k < r->n; k++)
-                p[stored + k] = buffers[k] + done * s[stored + k];
-            m = thin && column == 0 ? run_thin_rows(loop, g, &at, p, n - done) : 0;
-            if (m)
-                continue;
-            m = MIN(MIN(n - done, extent - column), longest);
-            prefetch(&t, p, AHEAD, AHEAD + m * t.size);
-            loop(m, p, s);
-            column += m;
-            if (column == extent) {
-                next_row(g, &at);
-                column = 0;
-            }
-        }
+    if (number != c->number) {
+        c->column = number % extent;
+        find_row(g, number / extent, &c->at);
+    }
+    c->number = number + n;
+    for (int64_t done = 0, m; done < n; done += m) {
+        char *p[MAX_OPERANDS];
+        for (int o = 0; o < stored; o++)
+            p[o] = c->at.p[o] + c->column * s[o];
         for (int k = 0; k < r->n; k++)
-            reduce_leaf(r, k, buffers[k], flat, flat + n);
-        begin += n;
+            p[stored + k] = c->buffer[k] + done * s[stored + k];
+        m = r->thin && c->column == 0 ? run_thin_rows(r->loop, g, &c->at, p, n - done) : 0;
+        if (m)
+            continue;
+        m = MIN(MIN(n - done, extent - c->column), r->longest);
+        prefetch(&r->streams, p, AHEAD, AHEAD + m * r->streams.size);
+        r->loop(m, p, s);
+        c->column += m;
+        if (c->column == extent) {
+            next_row(g, &c->at);
+            c->column = 0;
+        }
     }
 }
 
-/* Where part t of elements [begin, end) of a piece begins: where a leaf does. */
-static int64_t leaf_cut(const reduced_piece *r, int64_t begin, int64_t end, int t, int parts)
+/* The slot for a leaf of reduced output k; NULL if it is reduced at once. */
+static char *slot_of(const reducing *r, int k, int64_t leaf)
 {
-    if (t == 0 || t == parts)
-        return t ? end : begin;
-    const int64_t flat = r->first + begin + cut(end - begin, t, parts);
-    return MAX(flat / LEAF * LEAF - r->first, begin);
+    return leaf == r->piece->head ? (char *)r->head[k]
+         : leaf == r->piece->tail ? (char *)r->tail[k] : NULL;
 }
 
-/* Elements [begin, end) of a piece; either is where a leaf or the piece begins or ends. */
-static void pg_reduce_program(const pg_program *p, const int *reductions, int64_t first,
-                              int64_t total, const int64_t *addresses, const int64_t *leaves,
-                              const int64_t *head, const int64_t *tail, int64_t begin, int64_t end,
-                              int64_t loop_address)
+/* The address of one result of a leaf. */
+static char *leaf_result(const pg_leaves *t, int64_t leaves, int64_t size, int64_t outer,
+                         int64_t leaf, int64_t column)
 {
-    geometry g;
-    loop_fn *const loop
-        = describe_program(p, &g, addresses, 0, p->ndim ? p->shape[p->row_dim] : 1,
-                           (loop_fn *)loop_address);
-    reduced_piece r = {.n = p->n_operands - p->n_stored, .first = first, .size = count(&g, g.ndim),
-                       .total = total, .prefetched = p->streaming && (loop_address || p->only_loop),
-                       .leaves = leaves, .head = head, .tail = tail};
-    if (r.size == 0)
-        return;
-    /* A reduced output as the key: the elements' order is to be the row-major one. */
-    normalise(&g, g.n_operands - 1);
-    if (g.ndim == 0) {
-        g.ndim = 1;
-        g.shape[0] = 1;
-        memset(g.stride[0], 0, sizeof g.stride[0]);
+    return (char *)leaves + ((outer * t->n_leaves + leaf) * t->width + column) * size;
+}
+
+/* Reduce or keep unit u of reduced output k: elements of one result, that is reduced along. */
+static void reduce_unit(const reducing *r, int k, const unit *u, const char *x)
+{
+    const pg_leaves *t = &r->piece->whole;
+    const reduce_row *row = r->row[k];
+    char *slot = slot_of(r, k, u->leaf);
+    if (slot)
+        memcpy(slot + (u->column * MIN(t->rows, t->reduced) + u->row % t->rows) * row->in_size, x,
+               u->n_rows * row->in_size);
+    else
+        row->leaf(u->n_rows, x, x,
+                  leaf_result(t, r->leaves[k], row->out_size, u->outer, u->leaf, u->column));
+}
+
+/* Reduce or keep `width` elements of row i of unit u, of results that are reduced across. */
+static void reduce_row_of(const reducing *r, int k, const unit *u, int64_t i, int64_t column,
+                          int64_t width, char *x)
+{
+    const pg_leaves *t = &r->piece->whole;
+    const reduce_row *row = r->row[k];
+    char *slot = slot_of(r, k, u->leaf);
+    i = (u->row + i) % t->rows;
+    if (slot)
+        memcpy(slot + (i * t->width + column) * row->in_size, x, width * row->in_size);
+    else
+        fold_row(row, i, width, x, row->in_size,
+                 leaf_result(t, r->leaves[k], row->out_size, u->outer, u->leaf, column));
+}
+
+/* Reduce along, from unit u on, as many of n units as a buffer takes; returns how many these were. */
+static int64_t reduce_along(const reducing *r, cursor *c, unit *u, int64_t n)
+{
+    const int64_t begin = first_element(r->piece, u);
+    int64_t end = begin, m = 0;
+    unit next = *u;
+    do {
+        end += next.n_rows;
+        next_unit(r->piece, &next);
+    } while (++m < n && end + next.n_rows <= begin + LEAF && first_element(r->piece, &next) == end);
+    fill_buffers(r, c, begin, end - begin);
+    int64_t done = 0;
+    for (int64_t i = 0; i < m; i++) {
+        for (int k = 0; k < r->n; k++)
+            reduce_unit(r, k, u, c->buffer[k] + done * r->row[k]->in_size);
+        done += u->n_rows;
+        next_unit(r->piece, u);
     }
-    for (int k = 0; k < r.n; k++) {
-        r.row[k] = &reduce_rows[reductions[k]];
-        for (int d = 0; d < g.ndim; d++)
-            g.stride[d][g.n_operands - r.n + k] *= r.row[k]->in_size;
-    }
-    const int team = team_for((end - begin) * (p->cost + r.n));
-    #pragma omp parallel num_threads(team) if (team > 1)
-    {
-        const int t = omp_get_thread_num(), parts = omp_get_num_threads();
-        reduce_range(&r, loop, &g, leaf_cut(&r, begin, end, t, parts),
-                     leaf_cut(&r, begin, end, t + 1, parts));
-    }
+    return m;
 }
 
 /*
- * The result of a reduction of `total` elements, when all pieces are done: slot i belongs to leaf
- * slot_leaves[i]. The tree is that of tree(), level by level, in the place of the leaves.
+ * Results of a few elements each, of as many of n units from `first` on as a buffer takes: a leaf adds
+ * so few one after the other, and so all results do it side by side.
  */
-static void pg_finish_leaves(int reduction, int64_t total, int64_t leaves_address, int n_slots,
+static int64_t reduce_short(const reducing *r, cursor *c, int64_t first, int64_t n)
+{
+    const pg_leaves *t = &r->piece->whole;
+    const int64_t m = MIN(n, LEAF / t->reduced), result = r->piece->outer * t->width + first;
+    fill_buffers(r, c, first * t->reduced, m * t->reduced);
+    for (int k = 0; k < r->n; k++) {
+        const reduce_row *row = r->row[k];
+        for (int64_t i = 0; i < t->reduced; i++)
+            fold_row(row, i, m, c->buffer[k] + i * row->in_size, t->reduced * row->in_size,
+                     (char *)r->leaves[k] + result * row->out_size);
+    }
+    return m;
+}
+
+/* Reduce unit u across: rows at a time that follow each other in the piece, or parts of one. */
+static int64_t reduce_across(const reducing *r, cursor *c, unit *u)
+{
+    const int64_t width = MIN(u->n_columns, LEAF), n_columns = r->piece->n_columns;
+    const int64_t rows = u->n_columns == n_columns ? LEAF / width : 1;
+    const int64_t begin = first_element(r->piece, u);
+    for (int64_t i = 0; i < u->n_rows; i += rows)
+        for (int64_t j = 0; j < u->n_columns; j += width) {
+            const int64_t m = MIN(rows, u->n_rows - i), n = MIN(width, u->n_columns - j);
+            fill_buffers(r, c, begin + i * n_columns + j, m * n);
+            for (int k = 0; k < r->n; k++)
+                for (int64_t l = 0; l < m; l++)
+                    reduce_row_of(r, k, u, i + l, u->column + j, n,
+                                  c->buffer[k] + l * n * r->row[k]->in_size);
+        }
+    next_unit(r->piece, u);
+    return 1;
+}
+
+static void reduce_units(const reducing *r, int64_t begin, int64_t end)
+{
+    char buffers[r->n][LEAF * sizeof(T_D)] __attribute__((aligned(64)));
+    cursor c = {.number = -1};
+    for (int k = 0; k < r->n; k++)
+        c.buffer[k] = buffers[k];
+    unit u = find_unit(r->piece, begin);
+    while (begin < end)
+        begin += r->piece->is_short ? reduce_short(r, &c, begin, end - begin)
+               : r->piece->whole.across ? reduce_across(r, &c, &u)
+                                        : reduce_along(r, &c, &u, end - begin);
+}
+
+/* Number elements over dimensions [begin, end), by strides of the reduced outputs from `size` on. */
+static int64_t number_dims(geometry *g, int n_reduced, int begin, int end, int64_t size)
+{
+    for (int d = end; d-- > begin; size *= g->shape[d])
+        for (int o = g->n_operands - n_reduced; o < g->n_operands; o++)
+            g->stride[d][o] = size;
+    return size;
+}
+
+/*
+ * Units [begin, end) of a piece. Dimensions [first_dim, end_dim) of the program are reduced: the outer
+ * ones are those before, the results next to each other those behind them.
+ */
+static void pg_reduce_program(const pg_program *p, const int *reductions, const pg_piece *piece,
+                              int first_dim, int end_dim, const int64_t *addresses,
+                              const int64_t *leaves, const int64_t *head, const int64_t *tail,
+                              int64_t begin, int64_t end, int64_t loop_address)
+{
+    reducing r = {.piece = piece, .n = p->n_operands - p->n_stored, .leaves = leaves, .head = head,
+                  .tail = tail};
+    geometry *const g = &r.g;
+    if (begin >= end)
+        return;
+    r.loop = describe_program(p, g, addresses, 0, p->ndim ? p->shape[p->row_dim] : 1,
+                              (loop_fn *)loop_address);
+    /* The order in which the elements are numbered, for a reduced output is the key to it. */
+    const int low = piece->whole.across ? 0 : first_dim;
+    const int high = piece->whole.across ? g->ndim : end_dim;
+    int64_t size = number_dims(g, r.n, low, high, 1);
+    size = number_dims(g, r.n, high, g->ndim, size);
+    size = number_dims(g, r.n, 0, low, size);
+    for (int k = 0; k < r.n; k++) {
+        r.row[k] = &reduce_rows[reductions[k]];
+        g->base[g->n_operands - r.n + k] = NULL;
+    }
+    normalise(g, g->n_operands - 1);
+    if (g->ndim == 0) {
+        g->ndim = 1;
+        g->shape[0] = 1;
+        memset(g->stride[0], 0, sizeof g->stride[0]);
+    }
+    for (int k = 0; k < r.n; k++)
+        for (int d = 0; d < g->ndim; d++)
+            g->stride[d][g->n_operands - r.n + k] *= r.row[k]->in_size;
+    const int prefetched = p->streaming && (loop_address || p->only_loop);
+    r.streams = find_streams(prefetched ? g->n_operands - r.n : 0, g->base, g->stride[g->ndim - 1]);
+    r.longest = prefetched ? BATCH / r.streams.size : LEAF;
+    r.thin = g->ndim > 1 && g->shape[g->ndim - 1] < THIN;
+    const int team = team_for(size / piece->n_units * (end - begin) * (p->cost + r.n));
+    #pragma omp parallel num_threads(team) if (team > 1)
+    {
+        const int64_t t = omp_get_thread_num(), parts = omp_get_num_threads();
+        reduce_units(&r, begin + (end - begin) * t / parts,
+                     begin + (end - begin) * (t + 1) / parts);
+    }
+}
+
+/* The results of leaf `leaf`, of the only outer index, whose elements are in a slot. */
+static void reduce_slot(const reduce_row *row, const pg_leaves *t, int64_t leaf, char *slot,
+                        int64_t leaves)
+{
+    const int64_t n = MIN(t->reduced - leaf * t->rows, t->rows);
+    char *to = leaf_result(t, leaves, row->out_size, 0, leaf, 0);
+    if (t->across)
+        for (int64_t i = 0; i < n; i++)
+            fold_row(row, i, t->width, slot + i * t->width * row->in_size, row->in_size, to);
+    else
+        for (int64_t j = 0; j < t->width; j++) {
+            const char *x = slot + j * MIN(t->rows, t->reduced) * row->in_size;
+            row->leaf(n, x, x, to + j * row->out_size);
+        }
+}
+
+/*
+ * The results of a reduction, when all pieces are done: slot i belongs to leaf slot_leaves[i]. The
+ * tree is that of tree(), level by level, in the place of the leaves, which may be that of the results
+ * if each is that of one leaf.
+ */
+static void pg_finish_leaves(int reduction, const pg_leaves *t, int64_t leaves, int n_slots,
                              const int64_t *slot_leaves, const int64_t *slots, int64_t out_address)
 {
     const reduce_row *row = &reduce_rows[reduction];
-    char *leaves = (char *)leaves_address;
+    const int64_t size = row->out_size, n_results = t->outer * t->width;
+    char *const out = (char *)out_address;
     for (int i = 0; i < n_slots; i++)
-        row->leaf(MIN(total - slot_leaves[i] * LEAF, LEAF), (const void *)slots[i],
-                  (const void *)slots[i], leaves + slot_leaves[i] * row->out_size);
-    for (int64_t n = (total + LEAF - 1) / LEAF; n > 1; n = (n + 1) / 2)
-        row->merge_pairs(n, leaves);
-    memcpy((void *)out_address, total ? leaves : row->empty, row->out_size);
+        reduce_slot(row, t, slot_leaves[i], (char *)slots[i], leaves);
+    if (t->n_leaves == 0)
+        for (int64_t i = 0; i < n_results; i++)
+            memcpy(out + i * size, row->empty, size);
+    if (t->n_leaves == 0 || leaves == out_address)
+        return;
+    const int64_t n_tiles = (t->width + MAX_WIDTH - 1) / MAX_WIDTH;
+    const int team = team_for(n_results * t->n_leaves);
+    #pragma omp parallel for num_threads(team) if (team > 1)
+    for (int64_t i = 0; i < t->outer * n_tiles; i++) {
+        const int64_t outer = i / n_tiles, column = i % n_tiles * MAX_WIDTH;
+        const int64_t width = MIN(t->width - column, MAX_WIDTH);
+        for (int64_t step = 1; step < t->n_leaves; step *= 2)
+            for (int64_t leaf = 0; leaf + step < t->n_leaves; leaf += 2 * step)
+                row->merge(width, leaf_result(t, leaves, size, outer, leaf, column),
+                           leaf_result(t, leaves, size, outer, leaf + step, column));
+        memcpy(out + (outer * t->width + column) * size,
+               leaf_result(t, leaves, size, outer, 0, column), width * size);
+    }
 }
 
 /* ---- sections ------------------------------------------------------------------------------ */

@@ -11,8 +11,8 @@ import numpy as np
 
 from pgaspy import kernels
 from pgaspy.boxes import Box, contains, view_ranges
-from pgaspy.fusion import Group, Input, Kernel, Operand, Traced
-from pgaspy.kernel_calls import FusedCall, FusedReduceCall, LeafResults, finish_leaves, n_leaves
+from pgaspy.fusion import Group, Input, Kernel, Operand, ReducedOutput, Traced
+from pgaspy.kernel_calls import FusedCall, FusedReduceCall, LeafResults, finish_leaves
 from pgaspy.lowering import Access, Builder
 from pgaspy.nodes import Call, NumpyCall, Place
 from pgaspy.operations import Statement
@@ -46,7 +46,7 @@ def lower_group(builder: Builder, group: Group, kernel: Kernel, sent: Mapping[in
     pieces = plan_boxes(outs, [x.view for x in arrays], [x.plan for x in arrays], cuts, rank)
     name = "+".join(dict.fromkeys(step.name for step in kernel.program.steps))
     if kernel.reductions:
-        return _reducing_pieces(builder, kernel, pieces, lies_in, sent, name)
+        return _reducing_pieces(builder, kernel, pieces, lies_in, sent, name, rank)
     together = object()
     for piece in pieces:
         places, strides, reads, writes = _operands(kernel, piece, lies_in)
@@ -135,8 +135,9 @@ def _cuts(kernel: Kernel, sent: Mapping[int, Sequence[Box]], rank: int) -> list[
             for d, (low, high) in enumerate(_within(output.view, box, rank)):
                 if 0 < high - low <= extents[d] // 4:
                     cuts[d] += [i for i in (low, high) if 0 < i < extents[d]]
-    if kernel.reductions:  # their pieces are whole rows
-        cuts[1:] = [[] for _ in extents[1:]]
+    if kernel.reductions:
+        dims = _leaves(kernel.reductions[0], rank).dims_to_cut
+        cuts = [found if d in dims else [] for d, found in enumerate(cuts)]
     return cuts
 
 
@@ -159,28 +160,36 @@ def _within(view: View, box: Box, rank: int) -> list[tuple[int, int]]:
 
 
 def can_reduce(group: Group, rank: int) -> bool:
-    """Whether the pieces of a group are whole rows, so that its reductions can be computed as elements come."""
-    return all(len(cuts.start) <= 1 for member in group.members for operand in member.arrays
-               for cuts in operand.plan.cuts[1:])
+    """Whether a group is cut in such dimensions only that its reductions can be computed as elements come."""
+    if not group.reductions:
+        return True
+    dims = _leaves(group.reductions[0], rank).dims_to_cut
+    return all(d in dims or len(cuts.start) <= 1 for member in group.members for operand in member.arrays
+               for d, cuts in enumerate(operand.plan.cuts))
+
+
+def _leaves(reduction: ReducedOutput, rank: int) -> kernels.Leaves:
+    """The leaves of a reduction of this process's part; those of all that one kernel reduces."""
+    source = reduction.operation.recipe.views[1]
+    first, stop = (reduction.axes[0], reduction.axes[-1] + 1) if reduction.axes else (0, 0)
+    return kernels.Leaves(source.layout.local_shape(rank), first, stop)
 
 
 def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
                      lies_in: dict[tuple[int, int], _Lies], sent: Mapping[int, Sequence[Box]],
-                     name: str) -> list[tuple[Traced, int]]:
+                     name: str, rank: int) -> list[tuple[Traced, int]]:
     """The kernel's pieces, each with the results of the reductions' leaves in it, and then the rest of the trees."""
-    row_size = math.prod(pieces[0].shape[1:])
-    total = sum(math.prod(piece.shape) for piece in pieces)
+    leaves = _leaves(kernel.reductions[0], rank)
     together = object()
     lowered = []
     for piece in pieces:
         places, strides, reads, writes = _operands(kernel, piece, lies_in)
-        first = piece.start[0] * row_size if piece.start else 0
         node = FusedReduceCall(kernel.program, [r.kernel for r in kernel.reductions], piece.shape, strides, places,
-                               first, total, name)
+                               leaves, piece.start, name)
         lowered.append((node, reads, writes))
     shared = sorted({leaf for node, _, _ in lowered for leaf in node.cut_leaves})
-    results = [LeafResults(builder.buffer(n_leaves(total) * np.dtype(types[-1]).itemsize),
-                           builder.buffer(max(len(shared), 1) * kernels.LEAF * np.dtype(types[0]).itemsize))
+    results = [LeafResults(builder.buffer(leaves.n_leaves * leaves.n_results * np.dtype(types[-1]).itemsize),
+                           builder.buffer(len(shared) * leaves.slot_size * np.dtype(types[0]).itemsize))
                for _, types in (r.kernel for r in kernel.reductions)]
     buffers = [(number, None) for result in results for number in result]
     for node, reads, writes in lowered:
@@ -190,8 +199,9 @@ def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
     partials = []
     for result, reduction in zip(results, kernel.reductions, strict=True):
         builder.position = reduction.operation.position
-        partial = builder.buffer(np.dtype(reduction.kernel[1][-1]).itemsize)
-        finish = functools.partial(finish_leaves, reduction.kernel, total, tuple(shared), result, partial)
+        partial = result.leaves if leaves.n_leaves == 1 else builder.buffer(
+            leaves.n_results * np.dtype(reduction.kernel[1][-1]).itemsize)
+        finish = functools.partial(finish_leaves, reduction.kernel, leaves, tuple(shared), result, partial)
         builder.add(Call(finish, "reduce"), [(number, None) for number in result], [(partial, None)])
         partials.append((reduction.operation, partial))
     return partials

@@ -61,6 +61,13 @@ class ReducedOutput(NamedTuple):
     operation: Traced
     kernel: tuple[str, str]
 
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The dimensions that are reduced."""
+        recipe = self.operation.recipe
+        assert isinstance(recipe, Reduce)
+        return recipe.axes
+
 
 class Operand(NamedTuple):
     """An operand of an elementwise operation that is an array: how it gets to where the output lies."""
@@ -177,12 +184,17 @@ class Group:
         self.n_steps += member.loop[-1] != member.out_dtype
 
     def may_reduce(self, operation: Traced) -> ReducedOutput | None:
-        """How a reduction may end this kernel, if it may: a full one of a whole array that the kernel writes."""
+        """How a reduction may end this kernel, if it may: of a whole array that the kernel writes.
+
+        The reduced dimensions follow each other, and are the same for all that the kernel reduces.
+        """
         recipe = operation.recipe
         assert isinstance(recipe, Reduce)
         slot, view = operation.slots[1], recipe.source
         kernel = recipe.reduction.kernel(recipe.dtypes[1].char)
-        if kernel is None or recipe.operands or len(recipe.axes) != view.ndim or not view.is_whole:
+        if kernel is None or recipe.operands or not _follow(recipe.axes, view.ndim) or not view.is_whole:
+            return None
+        if self.reductions and self.reductions[0].axes != recipe.axes:
             return None
         if self.n_operands >= MAX_OPERANDS or self.n_steps >= MAX_STEPS - 1:
             return None
@@ -206,6 +218,11 @@ def _apart(writer: _Member, operand: Operand) -> bool:
     if writer.out_slot != operand.slot or writer.out.disjoint(operand.view):
         return True
     return writer.out == operand.view and operand.plan.is_local
+
+
+def _follow(axes: tuple[int, ...], ndim: int) -> bool:
+    """Whether axes in their order are some that follow each other, or all that there are."""
+    return len(axes) == ndim or (len(axes) > 0 and axes[-1] - axes[0] == len(axes) - 1)
 
 
 def _needs_cast(member: _Member, n: int) -> bool:

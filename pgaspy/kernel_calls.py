@@ -12,11 +12,11 @@ import numpy as np
 
 from pgaspy import jit, kernels, statistics
 from pgaspy.codegen import has_maths
-from pgaspy.kernels import LEAF, ProgramCall, ProgramReduceCall
+from pgaspy.kernels import Leaves, ProgramCall, ProgramReduceCall
 from pgaspy.nodes import Memories, Node, Place
 from pgaspy.program import Program
 
-__all__ = ["FusedCall", "FusedReduceCall", "LeafResults", "finish_leaves", "n_leaves"]
+__all__ = ["FusedCall", "FusedReduceCall", "LeafResults", "finish_leaves"]
 
 PART_ELEMENTS = 1 << 20
 """While messages are under way, a kernel returns after so many elements (about a millisecond) to test for them."""
@@ -103,12 +103,13 @@ class FusedReduceCall(Node):
     """A program whose last outputs are reduced, on a piece: leaf by leaf, as the elements come."""
 
     def __init__(self, program: Program, reductions: Sequence[tuple[str, str]], shape: tuple[int, ...],
-                 strides: Sequence[tuple[int, ...]], places: Sequence[Place], first: int, total: int,
+                 strides: Sequence[tuple[int, ...]], places: Sequence[Place], leaves: Leaves, start: tuple[int, ...],
                  name: str) -> None:
-        self._call = ProgramReduceCall(program, reductions, shape, strides, first, total)
+        self._call = ProgramReduceCall(program, reductions, shape, strides, leaves, start)
         self._loop = _loop_for(program, strides)
         self._places = tuple(places)
-        self._slot_nbytes = [LEAF * np.dtype(types[0]).itemsize for _, types in reductions]
+        self._slot_nbytes = [leaves.slot_size * np.dtype(types[0]).itemsize for _, types in reductions]
+        self._n_units_of_part = max(PART_ELEMENTS * self._call.n_units // max(self._call.size, 1), 1)
         self.name = name
 
     @property
@@ -135,13 +136,10 @@ class FusedReduceCall(Node):
         """See `Node`."""
         arguments = self._arguments(memories)
         call, loop = self._call, self._loop.address(self._call.size)
-        begin = 0
-        while begin < call.size:
+        for begin in range(0, call.n_units, self._n_units_of_part):
             if begin:
                 yield
-            end = call.cut(begin + PART_ELEMENTS)
-            call.call(*arguments, begin, end, loop)
-            begin = end
+            call.call(*arguments, begin, min(begin + self._n_units_of_part, call.n_units), loop)
 
     def _arguments(self, memories: Memories) -> tuple[list[int], list[int], list[int], list[int]]:
         """The addresses of operands, leaves, and the slots of the leaves at both ends."""
@@ -152,14 +150,10 @@ class FusedReduceCall(Node):
                 [memories[result.leaves].address for result in self._results], head, tail)
 
 
-def n_leaves(total: int) -> int:
-    """The leaves of a reduction of so many elements."""
-    return -(-total // LEAF)
-
-
-def finish_leaves(reduction: tuple[str, str], total: int, shared: tuple[int, ...], results: LeafResults, partial: int,
-                  memories: Memories) -> None:
+def finish_leaves(reduction: tuple[str, str], leaves: Leaves, shared: tuple[int, ...], results: LeafResults,
+                  partial: int, memories: Memories) -> None:
     """Reduce the results of all leaves to the partial result of this process."""
-    nbytes = LEAF * np.dtype(reduction[1][0]).itemsize
+    nbytes = leaves.slot_size * np.dtype(reduction[1][0]).itemsize
     slots = [memories[results.slots].address + k * nbytes for k in range(len(shared))]
-    kernels.finish_leaves(*reduction, total, memories[results.leaves].address, shared, slots, memories[partial].address)
+    kernels.finish_leaves(*reduction, leaves, memories[results.leaves].address, shared, slots,
+                          memories[partial].address)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import count, takewhile
+from typing import Any
 
 import numpy as np
 
@@ -24,8 +25,9 @@ from pgaspy.program import Program
 
 __all__ = [
     "LEAF", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED",
-    "ElementwiseCall", "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address",
-    "fill_random", "finish_leaves", "get_threads", "lookup", "philox", "reduce_lookup", "set_threads",
+    "ElementwiseCall", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy",
+    "address", "fill_random", "finish_leaves", "get_threads", "lookup", "philox", "reduce_lookup",
+    "set_threads",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -43,8 +45,7 @@ OWN, OTHER, PACKED = range(3)
 MAX_PROGRAM_OPERANDS: int = lib.MAX_PROGRAM_OPERANDS
 MAX_PROGRAM_STEPS: int = lib.MAX_STEPS
 
-#: The elements, consecutive in row-major order, that a complete reduction takes at once. A result
-#: is a tree over the leaves of an array, whoever computes which of them.
+#: The elements, consecutive in row-major order, that a complete reduction takes at once.
 LEAF: int = lib.LEAF
 
 _KINDS = {"random": 0, "uniform": 1, "standard_normal": 2, "integers": 3}
@@ -191,20 +192,79 @@ class ProgramCall:
         _run_program(self._program, addresses, start, stop, loop or 0)
 
 
-class ProgramReduceCall:
-    """A program whose last outputs are reduced, on a piece of an array.
+class Leaves:
+    """How a contiguous array of a shape is reduced over dimensions [first, stop): the leaves of trees.
 
-    The array has ``total`` elements, the piece has its elements [first, first + size) in row-major
-    order. ``reductions`` are the (name, types) of the reduced outputs, in their order; strides and
-    addresses are those of the other operands. The piece may be run in chunks, which begin and end at
-    cuts (see `cut`). When all pieces are done, `finish_leaves` computes each result.
-
-    The leaves of the array, of ``LEAF`` elements each, that lie in the piece are reduced at once. Of
-    leaves at its ends that belong to several pieces, ``head_leaf`` and ``tail_leaf`` (or None), the
-    elements are stored in slots, arrays of ``LEAF`` items of the reduced output's type.
+    Each result is a tree over its leaves, of ``rows`` elements each, whoever computes which of them:
+    the same tree as that of `ReduceCall` on the array in memory.
     """
 
-    __slots__ = ("_arguments", "_keep", "first", "head_leaf", "size", "tail_leaf")
+    __slots__ = ("_groups", "_shape", "encoded", "n_results", "rows")
+
+    def __init__(self, shape: Sequence[int], first: int, stop: int) -> None:
+        self._shape = tuple(shape)
+        self._groups = range(first), range(first, stop), range(stop, len(shape))
+        self.encoded = ffi.new("pg_leaves *")
+        lib.pg_leaves_init(self.encoded, *self._sizes(shape))
+        self.n_results: int = self.encoded.outer * self.encoded.width
+        self.rows: int = self.encoded.rows
+
+    @property
+    def n_leaves(self) -> int:
+        """The leaves of each result."""
+        return int(self.encoded.n_leaves)
+
+    @property
+    def slot_size(self) -> int:
+        """The elements of one leaf of all results."""
+        return int(min(self.rows, self.encoded.reduced) * self.encoded.width)
+
+    @property
+    def dims_to_cut(self) -> set[int]:
+        """The dimensions in which the array may be cut into pieces.
+
+        A piece is a box of outer, reduced and inner elements; only if there is a single outer one are
+        the leaves at its ends kept for other pieces.
+        """
+        groups = self._groups if self.encoded.outer == 1 else (self._groups[0], self._groups[2])
+        return {d for dims in groups for d in [d for d in dims if self._shape[d] > 1][:1]}
+
+    @property
+    def dims(self) -> tuple[int, int]:
+        """The reduced dimensions: the first, and the one past the last."""
+        return self._groups[1].start, self._groups[1].stop
+
+    def piece(self, start: Sequence[int], shape: Sequence[int]) -> Any:
+        """Return a box of the array as C wants it."""
+        encoded = ffi.new("pg_piece *")
+        first = [self._number(start, dims) for dims in self._groups]
+        lib.pg_piece_init(encoded, self.encoded, first, self._sizes(shape))
+        return encoded
+
+    def _sizes(self, shape: Sequence[int]) -> list[int]:
+        return [math.prod(shape[d] for d in dims) for dims in self._groups]
+
+    def _number(self, index: Sequence[int], dims: range) -> int:
+        number = 0
+        for d in dims:
+            number = number * self._shape[d] + index[d]
+        return number
+
+
+class ProgramReduceCall:
+    """A program whose last outputs are reduced, on a piece of an array: the box that begins at ``start``.
+
+    ``leaves`` say which dimensions of the array are reduced, and how. ``reductions`` are the (name,
+    types) of the reduced outputs, in their order; strides and addresses are those of the other
+    operands. The piece consists of ``n_units`` units, which may be run in chunks. When all pieces are
+    done, `finish_leaves` computes each result.
+
+    The leaves of the array that lie in the piece are reduced at once. Of leaves at its ends that belong
+    to several pieces, ``head_leaf`` and ``tail_leaf`` (or None), the elements are stored in slots,
+    arrays of ``leaves.slot_size`` items of the reduced output's type.
+    """
+
+    __slots__ = ("_arguments", "_keep", "head_leaf", "n_units", "size", "tail_leaf")
 
     def __init__(
         self,
@@ -212,27 +272,21 @@ class ProgramReduceCall:
         reductions: Sequence[tuple[str, str]],
         shape: Sequence[int],
         strides_per_operand: Sequence[Sequence[int]],
-        first: int,
-        total: int,
+        leaves: Leaves,
+        start: Sequence[int],
     ) -> None:
         if len(reductions) != program.n_reduced:
             raise ValueError(f"{len(reductions)} reductions for {program.n_reduced} reduced outputs")
         rows = ffi.new("int[]", [_reduction(*reduction) for reduction in reductions])
         encoded, keep = _encode(program, shape, strides_per_operand)
+        piece = leaves.piece(start, shape)
         self._keep = keep
-        self._arguments = encoded, rows, first, total
-        self.first, self.size = first, math.prod(shape)
-        end = first + self.size
-        self.head_leaf = first // LEAF if self.size and first % LEAF else None
-        self.tail_leaf = end // LEAF if self.size and end % LEAF and end != total else None
-        if self.tail_leaf == self.head_leaf:
-            self.tail_leaf = None
-
-    def cut(self, element: int) -> int:
-        """Return the last place at or before this element of the piece where a chunk may end."""
-        if element >= self.size:
-            return self.size
-        return max(0, (self.first + element) // LEAF * LEAF - self.first)
+        self._arguments = encoded, rows, piece, *leaves.dims
+        self.size = math.prod(shape)
+        self.n_units: int = piece.n_units
+        self.head_leaf, self.tail_leaf = (
+            None if leaf < 0 else leaf for leaf in (piece.head, piece.tail)
+        )
 
     def call(
         self,
@@ -244,34 +298,35 @@ class ProgramReduceCall:
         end: int | None = None,
         loop: int | None = None,
     ) -> None:
-        """Run elements [begin, end) of the piece, flat indices in it that are cuts.
+        """Run units [begin, end) of the piece.
 
-        Per reduced output: ``leaves`` is the address of an array of one result (of the reduction's
-        type) for each leaf of the whole array, ``head`` and ``tail`` are those of the slots of
-        ``head_leaf`` and ``tail_leaf``, anything where there is none.
+        Per reduced output: ``leaves`` is the address of an array of one item (of the reduction's type)
+        for each leaf of each result, ``head`` and ``tail`` are those of the slots of ``head_leaf`` and
+        ``tail_leaf``, anything where there is none.
         """
         lib.pg_reduce_program(
             *self._arguments, addresses, leaves, head, tail,
-            begin, self.size if end is None else end, loop or 0,
+            begin, self.n_units if end is None else end, loop or 0,
         )  # fmt: skip
 
 
 def finish_leaves(
     name: str,
     types: str,
-    total: int,
+    tree: Leaves,
     leaves: int,
     slot_leaves: Sequence[int],
     slots: Sequence[int],
     out: int,
 ) -> None:
-    """Store at ``out`` the result of a reduction whose pieces are all done; overwrites the leaves.
+    """Store at ``out`` the results of a reduction whose pieces are all done; overwrites the leaves.
 
-    The slot at address ``slots[i]`` has the elements of leaf ``slot_leaves[i]``. The result is that
-    of `ReduceCall` on the contiguous array of ``total`` elements, to the bit.
+    The slot at address ``slots[i]`` has the elements of leaf ``slot_leaves[i]``. The results are those
+    of `ReduceCall` on the contiguous array, to the bit, in row-major order. Where each is that of one
+    leaf, ``out`` may be ``leaves``.
     """
     row = _reduction(name, types)
-    lib.pg_finish_leaves(row, total, leaves, len(slots), slot_leaves, slots, out)
+    lib.pg_finish_leaves(row, tree.encoded, leaves, len(slots), slot_leaves, slots, out)
 
 
 def _reduction(name: str, types: str) -> int:

@@ -29,7 +29,7 @@ class Step(NamedTuple):
 class Program:
     """Steps, in their order, on operands and registers of these dtypes (NumPy's `dtype.char`).
 
-    The last `n_reduced` outputs are not stored: their elements are reduced as they come, in row-major order. An output
+    The last `n_reduced` outputs are not stored: their elements are reduced as they come, leaf by leaf. An output
     that is the same section of memory as an input is no other operand's concern: element i depends on elements i only.
     """
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pgaspy as pg
 from pgaspy import fusion, runtime
+from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively
 
 pytestmark = pytest.mark.mpi
@@ -102,6 +104,61 @@ def test_what_is_computed(program: Callable[[pg.GlobalArray], object]) -> None:
         if e is not None:
             assert_equal(f, e)
     assert_equal(a, x)
+
+
+@pytest.mark.parametrize(("axis", "n_fused"), [
+    (0, 2), (1, 2), (2, 2), ((0, 1), 2), ((1, 2), 2), (None, 2), ((0, 2), 1), ((), 1),
+])
+@pytest.mark.skipif(pg.SIZE > 1, reason="what a process joins depends on what it owns")
+def test_reductions_over_axes_that_follow_each_other_are_joined(axis: Any, n_fused: int) -> None:
+    a = pg.array(np.arange(24.0).reshape(2, 3, 4))
+    assert kernels_of(lambda: (a * a).sum(axis=axis)) == (n_fused, 1)
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="what a process joins depends on what it owns")
+def test_reductions_of_one_kernel_are_over_the_same_axes() -> None:
+    a = pg.array(np.arange(24.0).reshape(4, 6))
+
+    def program() -> object:
+        b = a * a
+        return b.sum(axis=0), b.max(axis=0), b.sum(axis=1), b.sum()
+
+    assert kernels_of(program) == (3, 1)
+
+
+def reduced_over(a: pg.GlobalArray, b: pg.GlobalArray, axis: Any) -> list[pg.GlobalArray]:
+    """Reductions of what is not stored, stored, and computed in pieces, as it takes elements of neighbours."""
+    kept, shifted, turned = a - b, a[1:-1] + b[2:], a[::-1] * b
+    return [(a * b).sum(axis=axis), abs(kept).max(axis=axis), (a < b).sum(axis=axis), (kept > 1).any(axis=axis), kept,
+            shifted.sum(axis=axis), abs(shifted).min(axis=axis), (shifted[..., 1:] * b[2:, ..., 1:]).sum(axis=axis),
+            turned.sum(axis=axis)] if a.ndim > 1 else [(a * b).sum(axis=axis), shifted.sum(axis=axis)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("shape", [
+    (5000,), (3, 2), (1300, 40), (60, 1500), (4000, 5), (5, 4000), (20, 30, 40), (3, 1200, 3), (40, 1, 700),
+])
+def test_reductions_give_the_bits_of_the_executor_in_order(name: str, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(2, *shape))
+    a, b = (pg.array(z, layout=layout_of(name, shape)) for z in (x, y))
+    axes = [*range(len(shape)), None, *([(0, 1), (1, 2)] if len(shape) == 3 else [])]
+    problems = []
+    for axis in axes:
+        found = []
+        for overlaps in True, False:
+            pg.sync()
+            runtime.forget()
+            runtime.queue.overlaps = overlaps
+            try:
+                found.append([result.gather() for result in reduced_over(a, b, axis)])
+            finally:
+                runtime.queue.overlaps = True
+        problems += [f"axis {axis}, result {k}: {p} and {q}" for k, (p, q) in enumerate(zip(*found, strict=True))
+                     if (p.shape, p.tobytes()) != (q.shape, q.tobytes())]
+        if not np.allclose(found[0][0], (x * y).sum(axis=axis), rtol=1e-10, atol=1e-10):
+            problems.append(f"axis {axis}: not NumPy's")
+    collectively(not problems, "\n".join(problems[:3]))
 
 
 def test_an_array_is_reduced_before_it_is_overwritten() -> None:

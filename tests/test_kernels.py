@@ -11,6 +11,7 @@ import cffi
 import numpy as np
 import pytest
 
+from pgaspy import jit
 from pgaspy import kernels as k
 from pgaspy.program import Program, Step
 
@@ -440,10 +441,11 @@ def test_program_runs_a_given_loop() -> None:
     # Reduced outputs come last, in a buffer: here the loop's p[3] in place of an output in memory.
     reduced = Program("ddd", 2, "", SUM.steps, n_reduced=1)
     leaves, result = np.zeros(1), np.zeros(())
-    summed = k.ProgramReduceCall(reduced, [("add", "d->d")], out.shape, [(0, 8), (0, 0)], 0, out.size)
+    tree = k.Leaves(out.shape, 0, 2)
+    summed = k.ProgramReduceCall(reduced, [("add", "d->d")], out.shape, [(0, 8), (0, 0)], tree, (0, 0))
     address = int(ffi.cast("int64_t", loop))
     summed.call([k.address(x)] * 2, [k.address(leaves)], [0], [0], loop=address)
-    k.finish_leaves("add", "d->d", out.size, k.address(leaves), [], [], k.address(result))
+    k.finish_leaves("add", "d->d", tree, k.address(leaves), [], [], k.address(result))
     assert result == 7 * out.size
 
 
@@ -485,53 +487,69 @@ ENDINGS = {
 }
 
 
+Box = tuple[slice, ...]
+
+
+def boxes(shape: tuple[int, ...], cuts: dict[int, list[int]]) -> list[Box]:
+    """The boxes between cuts of some dimensions of an array, in any order."""
+    edges = [[0, *sorted({c for c in cuts.get(d, ()) if 0 < c < n}), n] for d, n in enumerate(shape)]
+    found = list(itertools.product(*([slice(*pair) for pair in itertools.pairwise(e)] for e in edges)))
+    RNG.shuffle(found)
+    return [tuple(box) for box in found]
+
+
 def reduce_program(
     program: Program,
     reductions: tuple[tuple[str, str], ...],
     operands: list[np.ndarray],
-    pieces: list[slice],
-    chunk: int | None,
+    axes: range,
+    pieces: list[Box],
+    chunk: int | None = None,
+    loop: int | None = None,
 ) -> list[np.ndarray]:
-    """Reduce an array of the operands' shape, computed in pieces of its rows, and in chunks of these."""
+    """Reduce an array of the operands' shape, computed in pieces, and these in chunks of so many units."""
     shape = operands[-1].shape
-    total, per_row = math.prod(shape), math.prod(shape[1:])
-    n_leaves = -(-total // k.LEAF)
-    leaves = [np.zeros(n_leaves, types[-1]) for _, types in reductions]
+    tree = k.Leaves(shape, axes.start, axes.stop)
+    leaves = [np.zeros(tree.n_leaves * tree.n_results, types[-1]) for _, types in reductions]
     slots: list[dict[int | None, np.ndarray]] = [{} for _ in reductions]
-    for rows in pieces:
-        views = [x[rows] if shape else x for x in operands]
-        call = k.ProgramReduceCall(
-            program, reductions, views[0].shape, [v.strides for v in views], (rows.start or 0) * per_row, total
-        )
+    for box in pieces:
+        views = [x[(*box, ...)] for x in operands]
+        strides, start = [v.strides for v in views], [s.start for s in box]
+        call = k.ProgramReduceCall(program, reductions, views[0].shape, strides, tree, start)
         for (_, types), own in zip(reductions, slots, strict=True):
             for leaf in call.head_leaf, call.tail_leaf:
-                own.setdefault(leaf, np.zeros(k.LEAF, types[0]))
-        ends = [*range(chunk, call.size, chunk)] if chunk else []
-        for begin, end in itertools.pairwise([0, *sorted({call.cut(e) for e in ends} - {0}), call.size]):
+                own.setdefault(leaf, np.zeros(tree.slot_size, types[0]))
+        for begin in range(0, call.n_units, chunk or max(call.n_units, 1)):
             call.call(
                 [k.address(v) for v in views],
                 [k.address(x) for x in leaves],
                 [k.address(s[call.head_leaf]) for s in slots],
                 [k.address(s[call.tail_leaf]) for s in slots],
                 begin,
-                end,
+                min(begin + chunk, call.n_units) if chunk else None,
+                loop,
             )
     results = []
     for (name, types), own, x in zip(reductions, slots, leaves, strict=True):
-        out = np.empty((), types[-1])
+        out = np.empty([n for d, n in enumerate(shape) if d not in axes], types[-1])
         kept = {leaf: slot for leaf, slot in own.items() if leaf is not None}
         addresses = [k.address(slot) for slot in kept.values()]
-        k.finish_leaves(name, types, total, k.address(x), list(kept), addresses, k.address(out))
-        results.append(out)
+        in_place = tree.n_leaves == 1 and out.size > 0 and bool(RNG.integers(2))
+        to = x if in_place else out
+        k.finish_leaves(name, types, tree, k.address(x), list(kept), addresses, k.address(to))
+        results.append(x.reshape(out.shape) if in_place else out)
     return results
 
 
-@pytest.mark.parametrize("name", ENDINGS)
-@pytest.mark.parametrize(
-    "shape",
-    [(), (1,), (3,), (511,), (512,), (513,), (140000,), (1, 700), (7, 10), (90, 511), (7, 7000), (70, 9, 3)],
-)
-def test_program_reduction(name: str, shape: tuple[int, ...]) -> None:
+def consecutive(ndim: int) -> list[range]:
+    """All dimensions that follow each other."""
+    return [range(a, b) for a in range(ndim) for b in range(a + 1, ndim + 1)] or [range(0)]
+
+
+def check_reductions(
+    name: str, shape: tuple[int, ...], all_axes: list[range], all_cuts: list[list[int]], threads: tuple[int, ...]
+) -> None:
+    """A program that ends in reductions gives the bits of its outputs, stored and then reduced."""
     program, reductions = ENDINGS[name]
     n_stored = operands_in_memory(program) - program.n_inputs
     wide = (*shape[:-1], shape[-1] + 2) if shape else ()
@@ -540,45 +558,89 @@ def test_program_reduction(name: str, shape: tuple[int, ...]) -> None:
     if len(shape) == 2:
         inputs[-1] = np.asfortranarray(inputs[-1])
     expected = one_by_one(program, inputs, shape)
-    reduced = [
-        reduce(*reduction, np.ascontiguousarray(x), tuple(range(len(shape))))
-        for reduction, x in zip(reductions, expected[n_stored:], strict=True)
-    ]
-    n = shape[0] if shape else 1
-    cuts = [[], [1], [n // 2], [1, 2, 3, n // 3, n - 1], list(range(1, min(n, 30)))]
-    for at, chunk, threads in itertools.product(cuts, (None, 512, 3000), (1, 2, 3)):
-        k.set_threads(threads)
-        bounds = [0, *sorted({c for c in at if 0 < c < n}), n]
-        pieces = [slice(*b) for b in itertools.pairwise(bounds)]
-        RNG.shuffle(pieces)
-        stored = [np.zeros(shape, c) for c in program.operands[program.n_inputs :][:n_stored]]
-        results = reduce_program(program, reductions, inputs + stored, pieces, chunk)
-        for x, y in zip(results + stored, reduced + expected[:n_stored], strict=True):
-            assert x.tobytes() == y.tobytes()
+    loops = None, jit.compiled(program, frozenset())
+    for axes in all_axes:
+        reduced = [
+            reduce(*reduction, np.asarray(x, order="C"), tuple(axes))
+            for reduction, x in zip(reductions, expected[n_stored:], strict=True)
+        ]
+        dims = k.Leaves(shape, axes.start, axes.stop).dims_to_cut
+        for at, n_threads in itertools.product(all_cuts, threads):
+            k.set_threads(n_threads)
+            chunk = (None, 1, 7)[RNG.integers(3)]
+            cuts = {d: [c * shape[d] // 100 if c > 9 else c for c in at] for d in dims}
+            stored = [np.zeros(shape, c) for c in program.operands[program.n_inputs :][:n_stored]]
+            operands, loop = inputs + stored, loops[int(RNG.integers(2))]
+            results = reduce_program(program, reductions, operands, axes, boxes(shape, cuts), chunk, loop)
+            for x, y in zip(results + stored, reduced + expected[:n_stored], strict=True):
+                assert (x.shape, x.tobytes()) == (y.shape, y.tobytes()), (axes, at, chunk, n_threads)
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize(
+    "shape",
+    [(), (1,), (3,), (511,), (512,), (513,), (140000,), (1, 700), (7, 10), (90, 511), (7, 7000), (70, 9, 3)],
+)
+def test_program_reduction(name: str, shape: tuple[int, ...]) -> None:
+    cuts = [[], [1], [50], [1, 2, 3, 33, 99], [1, 2, 3, 4, 5, *range(10, 100, 4)]]
+    check_reductions(name, shape, [range(len(shape))], cuts, (1, 2, 3))
+
+
+EXTENTS = [1, 2, 3, 15, 16, 17, 33, 511, 512, 513]
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize("n", EXTENTS)
+def test_program_reduction_of_some_dimensions(name: str, n: int) -> None:
+    for m in [*EXTENTS, 2047, 2048, 2049]:
+        check_reductions(name, (n, m), [range(1), range(1, 2)], [[], [1, 60]], (1, 2))
+    for m in 8191, 8193, 20000:
+        check_reductions(name, (min(n, 33), m), [range(1), range(1, 2)], [[], [30]], (2,))
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize(
+    "shape",
+    [(5, 17, 40), (3, 600, 2), (4, 20, 17), (1, 700, 3), (700, 1, 16), (20, 1, 1), (2, 513, 15), (9, 2, 3, 8),
+     (40, 1000, 3), (30, 3, 1000), (3, 40, 20, 25)],
+)  # fmt: skip
+def test_program_reduction_of_some_of_many_dimensions(name: str, shape: tuple[int, ...]) -> None:
+    check_reductions(name, shape, consecutive(len(shape)), [[], [1, 60], [2, 33]], (1, 2))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (0, 40), (40, 0), (2, 0, 30), (0, 0)])
+def test_reduction_of_nothing(shape: tuple[int, ...]) -> None:
+    x = np.empty(shape)
+    for axes in consecutive(len(shape)):
+        (result,) = reduce_program(PLAIN, (("add", "d->d"),), [x], axes, [tuple(slice(0, n) for n in shape)])
+        assert result.tobytes() == reduce("add", "d->d", x, tuple(axes)).tobytes()
 
 
 @pytest.mark.parametrize(("name", "types"), REDUCTIONS)
 def test_every_reduction_ends_a_program(name: str, types: str) -> None:
     c = types[0]
     program = Program(2 * c, 1, "", (Step("copy", f"{c}->{c}", (0,), 1),), n_reduced=1)
-    for n in 1, 31, 512, 5000, 60 * 1000 + 7:
-        x = values(c, n)
+    for shape in (1,), (31,), (512,), (5000,), (60 * 1000 + 7,), (40, 70), (40, 3), (600, 5), (3, 5, 600):
+        x = values(c, math.prod(shape)).reshape(shape)
         if c in "fdFD":  # products that stay finite: the sign of a NaN is anybody's
             x = np.exp(0.01 * x / np.maximum(1, np.abs(x))).astype(c)
-        pieces = [slice(n // 3, n), slice(0, n // 3)]
-        expected = reduce(name, types, x, (0,))
-        (result,) = reduce_program(program, ((name, types),), [x], [p for p in pieces if p.start < p.stop], None)
-        assert result.tobytes() == expected.tobytes()
+        for axes in consecutive(len(shape)):
+            dims = k.Leaves(shape, axes.start, axes.stop).dims_to_cut
+            pieces = boxes(shape, {d: [shape[d] // 3] for d in dims})
+            expected = reduce(name, types, x, tuple(axes))
+            (result,) = reduce_program(program, ((name, types),), [x], axes, pieces)
+            assert result.tobytes() == expected.tobytes()
     out = np.ones((), types[-1])
-    k.finish_leaves(name, types, 0, 0, [], [], k.address(out))
+    k.finish_leaves(name, types, k.Leaves((0,), 0, 1), 0, [], [], k.address(out))
     assert out == reduce(name, types, np.empty(0, c), (0,))
 
 
 def test_reduced_programs_check_their_reductions() -> None:
+    tree = k.Leaves((3,), 0, 1)
     with pytest.raises(ValueError, match="2 reductions for 1"):
-        k.ProgramReduceCall(PLAIN, (("add", "d->d"),) * 2, [3], [[8]], 0, 3)
+        k.ProgramReduceCall(PLAIN, (("add", "d->d"),) * 2, [3], [[8]], tree, [0])
     with pytest.raises(TypeError, match="no reduction add d->l"):
-        k.ProgramReduceCall(PLAIN, (("add", "d->l"),), [3], [[8]], 0, 3)
+        k.ProgramReduceCall(PLAIN, (("add", "d->l"),), [3], [[8]], tree, [0])
 
 
 def random_runs(n_runs: int, max_length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ import pgaspy as pg
 from pgaspy import compute, jit, kernel_calls, kernels, memory, runtime, transport, trees
 from tests.randomly import random_layout
 from tests.test_programs import STATEMENTS as PLAIN_STATEMENTS
-from tests.test_programs import Pair, Program
+from tests.test_programs import Pair, Program, largest
 from tests.together import collectively
 
 pytestmark = pytest.mark.mpi
@@ -185,6 +185,21 @@ class LazyProgram(Program):
         self.scalars.append((array, model))
         del self.scalars[:-3]
 
+    def reduced(self) -> None:
+        """Reductions, over some of the axes, of what is computed for them alone."""
+        rng, pair = self.rng, self.pick(1)
+        if not pair.model.size or pair.model.dtype.char not in "fdilB":
+            return
+        axes = sorted(rng.randrange(pair.model.ndim) for _ in range(2))
+        self.note("reduced", pair, axes=axes)
+        doubled = Pair(pair.array + pair.array, pair.model + pair.model)
+        for name in rng.sample(["sum", "max", "min", "any"], 2):
+            array, model = (getattr(x, name)(axis=tuple(range(axes[0], axes[1] + 1))) for x in doubled)
+            result = Pair(array, np.array(model))
+            exact = name != "sum" or result.model.dtype.kind in "iu"
+            self.check(*result, exact, pair.model.size * max(largest(pair.model), 1.0))
+            self.add(result)
+
     def element(self) -> None:
         pair = self.pick(1)
         if not pair.model.size:
@@ -295,9 +310,9 @@ class LazyProgram(Program):
 
 
 STATEMENTS: tuple[Callable[[Any], None], ...] = (
-    *PLAIN_STATEMENTS, LazyProgram.scalar, LazyProgram.scalar, LazyProgram.element, LazyProgram.hoisted,
-    LazyProgram.task, LazyProgram.task, LazyProgram.delete, LazyProgram.dead, LazyProgram.chain, LazyProgram.chain,
-    Program.in_place, Program.assign_to_itself,
+    *PLAIN_STATEMENTS, LazyProgram.scalar, LazyProgram.scalar, LazyProgram.reduced, LazyProgram.element,
+    LazyProgram.hoisted, LazyProgram.task, LazyProgram.task, LazyProgram.delete, LazyProgram.dead, LazyProgram.chain,
+    LazyProgram.chain, Program.in_place, Program.assign_to_itself,
 )  # fmt: skip
 
 

@@ -142,6 +142,18 @@ def test_temporaries_are_never_stored(_counted: list[Any]) -> None:  # noqa: PT0
     assert_equal(c, (X + 1) * 2)
 
 
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_what_is_only_reduced_is_never_stored(_counted: list[Any], axis: int | None) -> None:  # noqa: PT019
+    a = pg.array(X)
+    pg.sync()
+    _counted.clear()
+    total = abs(a * 2 - a).sum(axis=axis)
+    pg.sync()
+    holds = 0 not in a.layout.local_shape(pg.RANK)
+    collectively(not holds or SHAPE not in _counted, f"{_counted}")
+    assert_equal(total, abs(X).sum(axis=axis), exact=False)
+
+
 def test_messages_of_dead_results_are_sent() -> None:
     a, b = pg.array(X), pg.array(X, layout=layout_of("cyclic(2)", SHAPE))
     for k in range(pg.SIZE):
