@@ -29,6 +29,7 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
     "plans": [(1, [])],
     "movement": [(2, [])],
     "products": [(2, ["--unbound"])],
+    "factorisations": [(2, ["--unbound"])],
     "heat": [(1, []), (2, [])],
     "black_scholes": [(1, []), (2, [])],
     "link_heat": [(1, [])],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Missing", "heat", "stream_add"]
+__all__ = ["Missing", "heat", "scalapack", "stream_add"]
 
 
 class Missing(RuntimeError):
@@ -64,6 +65,60 @@ def heat(initial: NDArray[np.float64], n_sweeps: int) -> Callable[[], float]:
     n_threads, handle = ctypes.c_int(pg.THREADS), ctypes.c_int(pg.COMM.py2f())
     return lambda: library.heat(ctypes.c_void_p(full.ctypes.data), ctypes.c_void_p(work.ctypes.data), *sizes,
                                 n_threads, handle)
+
+
+def scalapack(folder: Path) -> Path | None:
+    """Compile the program that runs ScaLAPACK into a folder, on top of SciPy's own BLAS and LAPACK.
+
+    Debian's ScaLAPACK would use Debian's BLAS: the reference implementation, or an older OpenBLAS.
+
+    Returns
+    -------
+    Path or None
+        The program, for Debian's `mpirun`; None without Debian's ScaLAPACK, or if SciPy has no OpenBLAS of its own.
+
+    Raises
+    ------
+    Missing
+        If it is there, and yet the program cannot be compiled.
+    """
+    compiler, blas, jump = shutil.which("gcc"), _openblas_of_scipy(), JUMPS.get(platform.machine())
+    if compiler is None or blas is None or jump is None:
+        return None
+    library = _output([compiler, "-print-file-name=libscalapack-openmpi.so"]).strip()
+    if not Path(library).is_absolute():
+        return None
+    # the program's symbols come before those of all libraries: here dgemm_ is defined as a jump to scipy_dgemm_, ...
+    wanted, offered = (set(_output(["nm", "-D", which, path]).split())
+                       for which, path in (("--undefined-only", library), ("--defined-only", blas)))
+    forwards, program = folder / "forwards.s", folder / "scalapack"
+    forwards.write_text("".join(f".globl {name}\n.type {name}, %function\n{name}: {jump} scipy_{name}\n"
+                                for name in sorted(wanted) if f"scipy_{name}" in offered)
+                        + '.section .note.GNU-stack, "", %progbits\n')
+    _output([compiler, "-O3", "-march=native", str(Path(__file__).with_name("scalapack.c")), str(forwards),
+             "-o", str(program), library, blas, f"-Wl,-rpath,{Path(blas).parent}", "-lm"])
+    return program
+
+
+JUMPS = {"x86_64": "jmp", "aarch64": "b"}
+"""How the assembler calls a jump, by what the machine is called."""
+
+
+def _openblas_of_scipy() -> str | None:
+    """The path of the OpenBLAS in SciPy's wheel, all of whose names begin with `scipy_`."""
+    import scipy.linalg  # noqa: F401  (loads it)
+    import threadpoolctl
+
+    paths = [library["filepath"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
+    return next((path for path in paths if hasattr(ctypes.CDLL(path), "scipy_dgemm_")), None)
+
+
+def _output(command: list[str]) -> str:
+    """What a program prints, or Missing."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise Missing(f"{Path(command[0]).name} fails: {done.stderr}")
+    return done.stdout
 
 
 def _compiler(name: str) -> str:
