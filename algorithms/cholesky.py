@@ -31,8 +31,8 @@ __all__ = ["cholesky"]
 
 solve_adjoint = functools.partial(solve_triangle, lower=True, trans="C", from_right=True)
 
-STRIP = 128
-"""Columns that are updated at a time, down from the diagonal."""
+STRIP = 192
+"""Rows that are updated at a time; what they have above the diagonal is computed as well."""
 
 
 def cholesky(A: pg.GlobalArray) -> None:
@@ -98,18 +98,18 @@ def note_minor(minor: NDArray[np.int64], factor: NDArray[Any], start: int) -> No
 
 def subtract_lower(A: pg.GlobalArray, L: pg.GlobalArray, LH: pg.GlobalArray) -> None:
     """A -= L LH on and below the diagonal, with L where the rows of A lie, and LH, to be conjugated, its columns."""
-    pg.schedule(subtract_strips, pg.update(A), L, LH, A.global_indices(0), A.global_indices(1))
+    pg.schedule(subtract_local, pg.update(A), L, LH, A.global_indices(0), A.global_indices(1))
 
 
-def subtract_strips(a: NDArray[Any], left: NDArray[Any], lh: NDArray[Any], rows: NDArray[np.int64],
-                    columns: NDArray[np.int64]) -> None:
-    """The local part of it, in strips of columns that reach down from the diagonal."""
+def subtract_local(a: NDArray[Any], left: NDArray[Any], right: NDArray[Any], rows: NDArray[np.int64],
+                   columns: NDArray[np.int64]) -> None:
+    """The local part of it, in strips of rows that reach to the diagonal."""
     if not a.size:
         return
-    lh = lh.conj() if lh.dtype.kind == "c" else lh
-    for j in range(0, len(columns), STRIP):
-        first = int(np.searchsorted(rows, columns[j]))
-        add_product(a[first:, j:j + STRIP], left[first:], lh[:, j:j + STRIP], -1)
+    right = right.conj() if right.dtype.kind == "c" else right
+    for i in range(0, len(rows), STRIP):
+        last = int(np.searchsorted(columns, rows[i:i + STRIP][-1], side="right"))
+        add_product(a[i:i + STRIP, :last], left[i:i + STRIP], right[:, :last], -1)
 
 
 # The program ---------------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = Parser(prog="python -m pgaspy.algorithms.cholesky", description="A = L L^H.")
     parser.add_argument("problem", nargs=1, help="the size of a random problem, or a .npy file")
     parser.add_argument("-o", "--output", metavar="L.npy", help="where to write L, below and on the diagonal")
-    parser.add_argument("--block", type=int, default=96, help="rows and columns of a block (default: 96)")
+    parser.add_argument("--block", type=int, default=192, help="rows and columns of a block (default: 192)")
     parser.add_argument("--grid-rows", type=int, default=1, help="rows of the grid of processes (default: 1)")
     arguments = parser.parse_args(argv)
     try:

@@ -32,13 +32,12 @@ from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.blas import add_product
-from pgaspy.lapack import factor_qr
 
 from ._program import Parser, matrices, norm, report, timed
+from .qr import apply_q, form_q, qr
 
 __all__ = ["eigh", "eigvalsh", "svd", "svdvals"]
 
-SKIP = 0.25
 MAX_SWEEPS = 50
 """Random matrices take 5 to 10; those of which many blocks belong to one singular value take more."""
 
@@ -86,15 +85,15 @@ def svd(A: pg.GlobalArray) -> tuple[pg.GlobalArray, pg.GlobalArray, pg.GlobalArr
         return dealt_by_columns(pg.array(u)), replicated(s * unit), dealt_by_columns(pg.array(vh).T).T
     tall = m >= TALL * n
     if tall:                                           # A = Q R;  R = U1 S V^H;  U = Q U1
-        reflectors = triangularise(C)
-        C = C[:n]
+        F, C, T = factored(C)
     GV = rotated(C, vectors=True)
     G, V = GV[:len(C)], GV[len(C):]                    # G = C V = U S
-    s = lengths(G)
-    U = orthonormalised(G, m)
+    U = orthonormalised(G)
     if tall:
-        reflect(*reflectors, U)
-    return U, replicated(np.sort(s)[::-1] * unit), V.T.conj()
+        U1, U = U, pg.zeros((m, n), A.dtype, layout=by_columns(n))
+        U[:n] = U1
+        apply_q(F, T, U)
+    return U, sorted_lengths(G, unit), dealt_by_columns(V).T.conj()
 
 
 def svdvals(A: pg.GlobalArray) -> pg.GlobalArray:
@@ -107,9 +106,8 @@ def svdvals(A: pg.GlobalArray) -> pg.GlobalArray:
     if pg.SIZE == 1 or not n:
         return replicated(np.linalg.svd(C.gather(), compute_uv=False) * unit)
     if m >= TALL * n:
-        triangularise(C)
-        C = C[:n]
-    return replicated(np.sort(lengths(rotated(C, vectors=False)))[::-1] * unit)
+        C = factored(C)[1]
+    return sorted_lengths(rotated(C, vectors=False), unit)
 
 
 # Eigenvalues ---------------------------------------------------------------------------------------------------------
@@ -119,7 +117,7 @@ def eigh(A: pg.GlobalArray) -> tuple[pg.GlobalArray, pg.GlobalArray]:
     """Factor the Hermitian matrix A = V diag(w) V^H; A is not changed. Collective.
 
     The eigenvectors are the singular vectors of c I - A, which is positive definite and well conditioned with
-    c = 2 ||A||, so that no V has to be accumulated. The eigenvalues are the Rayleigh quotients.
+    c = 1.5 ||A||, so that no V has to be accumulated. The eigenvalues are the Rayleigh quotients.
 
     Parameters
     ----------
@@ -152,11 +150,11 @@ def eigh(A: pg.GlobalArray) -> tuple[pg.GlobalArray, pg.GlobalArray]:
     if pg.SIZE == 1 or not n:
         w, v = np.linalg.eigh(H.gather())
         return replicated(w * unit), dealt_by_columns(pg.array(v))
-    c = 2 * min(norm(H), float(abs(H).sum(axis=0).max())) or 1.0
+    c = 1.5 * min(norm(H), float(abs(H).sum(axis=0).max())) or 1.0
     M = -H
     pg.schedule(add_to_diagonal, pg.update(M), c, M.global_indices(1))
-    G = rotated(M, vectors=False)               # G = (c I - A) V = V (c I - diag(w))
-    V = orthonormalised(G, n)
+    G = rotated(M, vectors=False)                      # G = (c I - A) V = V (c I - diag(w))
+    V = orthonormalised(G)
     w = (V.conj() * (H @ V)).sum(axis=0).gather().real
     return replicated(np.sort(w) * unit), V
 
@@ -206,6 +204,7 @@ def rotated(C: pg.GlobalArray, vectors: bool) -> pg.GlobalArray:
             pg.schedule(rotate, pg.update(G), pg.update(found), order[here], m, n, rounding(m, C.dtype) * largest)
             move(G)
             move(order)
+            pg.sync()                                  # so that the plan of one step serves for all
         deviation, largest = found.max(axis=0).gather()
         if deviation <= 5 * rounding(m, C.dtype) * largest:
             pg.schedule(copy_elements, pg.write(columns), G)
@@ -251,7 +250,7 @@ def rotate(g: NDArray[Any], found: NDArray[np.float64], order: NDArray[np.int64]
     deviation = (products / np.where(larger > 0, larger, 1)).max()
     disorder = (norms - np.minimum.accumulate(norms)).max()
     found[0] = np.maximum(found[0], (max(deviation, disorder), norms.max()))
-    if deviation > slack * SKIP:
+    if deviation > slack:
         try:
             W = rotation(G, slack)
         except np.linalg.LinAlgError:                  # the same for all processes, at the end of the sweep
@@ -286,56 +285,6 @@ def copy_elements(target: NDArray[Any], source: NDArray[Any]) -> None:
     target[...] = source.reshape(target.shape)
 
 
-# QR of columns that lie whole ----------------------------------------------------------------------------------------
-
-
-def triangularise(C: pg.GlobalArray) -> tuple[pg.GlobalArray, pg.GlobalArray]:
-    """Overwrite C with R of C = Q R, m >= n; Q is returned as its reflectors (V, T) in block columns. Collective."""
-    (m, n), b = C.shape, C.layout.block[1]
-    V, T = pg.zeros((m, n), C.dtype, layout=by_columns(n)), pg.zeros((b, n), C.dtype, layout=by_columns(n))
-    for k in range(0, n, b):
-        here = slice(k, min(k + b, n))
-        v, t = V[k:, here], T[:here.stop - k, here]
-        pg.schedule(factor_qr, pg.update(C[k:, here]), pg.write(v), pg.write(t))
-        v, t = pg.replicate(v, axis=0), pg.replicate(t, axis=0)
-        pg.schedule(apply_reflectors, pg.update(C[k:, here.stop:]), v, t, True)
-    return V, T
-
-
-def reflect(V: pg.GlobalArray, T: pg.GlobalArray, E: pg.GlobalArray) -> None:
-    """Overwrite E with Q E. Collective."""
-    n, b = V.shape[1], V.layout.block[1]
-    for k in reversed(range(0, n, b)):
-        here = slice(k, min(k + b, n))
-        v, t = pg.replicate(V[k:, here], axis=0), pg.replicate(T[:here.stop - k, here], axis=0)
-        pg.schedule(apply_reflectors, pg.update(E[k:]), v, t, False)
-
-
-def apply_reflectors(c: NDArray[Any], v: NDArray[Any], t: NDArray[Any], adjoint: bool) -> None:
-    """c -= V T V^H c, or V T^H V^H c."""
-    if c.size:
-        add_product(c, v, (t.conj().T if adjoint else t) @ (v.conj().T @ c), -1)
-
-
-def orthonormalised(G: pg.GlobalArray, m: int) -> pg.GlobalArray:
-    """Orthonormal columns in the directions of the orthogonal ones of G, or any where these are zero. Collective.
-
-    R of G = Q R is diagonal, up to rounding: only its signs are taken. G is overwritten by R; zeros are appended to the
-    columns up to a length of m.
-    """
-    reflectors = triangularise(G)
-    U = pg.zeros((m, G.shape[1]), G.dtype, layout=by_columns(G.shape[1]))
-    pg.schedule(set_signs, pg.update(U), G, U.global_indices(1))
-    reflect(*reflectors, U[:len(G)])
-    return U
-
-
-def set_signs(u: NDArray[Any], r: NDArray[Any], columns: NDArray[np.int64]) -> None:
-    """The signs of a real diagonal."""
-    here = np.arange(len(columns))
-    u[columns, here] = np.where(r[columns, here].real < 0, -1, 1)
-
-
 # Columns that lie whole ----------------------------------------------------------------------------------------------
 
 
@@ -358,8 +307,9 @@ def largest_element(A: pg.GlobalArray) -> float:
 
 
 def by_columns(n: int) -> pg.Distribution:
-    """How n columns lie: those of two blocks on each process."""
-    return pg.Distribution("*", f"cyclic({2 * -(-max(n, 1) // (2 * pg.SIZE))})")
+    """How n columns lie: in square blocks on a grid with one row of processes."""
+    block = f"cyclic({min(max(-(-n // pg.SIZE), 1), 64)})"
+    return pg.Distribution(block, block, grid=(1, pg.SIZE))
 
 
 def dealt_by_columns(A: pg.GlobalArray) -> pg.GlobalArray:
@@ -375,6 +325,40 @@ def replicated(x: NDArray[Any]) -> pg.GlobalArray:
 def lengths(G: pg.GlobalArray) -> NDArray[Any]:
     """The Euclidean norms of the columns. Collective."""
     return np.sqrt(np.square(abs(G)).sum(axis=0).gather())
+
+
+def sorted_lengths(G: pg.GlobalArray, unit: float) -> pg.GlobalArray:
+    """The norms of columns that are in descending order, up to rounding, times what A was divided by. Collective."""
+    return replicated(np.sort(lengths(G))[::-1] * unit)
+
+
+def factored(C: pg.GlobalArray) -> tuple[pg.GlobalArray, pg.GlobalArray, pg.GlobalArray]:
+    """(F, R, T) of C = Q R, m >= n, where F and T are what `apply_q` and `form_q` take; F is C. Collective."""
+    T = qr(C)
+    R = C[:C.shape[1]].copy()
+    pg.schedule(clear_lower, pg.update(R), R.global_indices(1))
+    return C, R, T
+
+
+def clear_lower(r: NDArray[Any], columns: NDArray[np.int64]) -> None:
+    """Zeros below the diagonal."""
+    r[np.arange(len(r))[:, None] > columns] = 0
+
+
+def orthonormalised(G: pg.GlobalArray) -> pg.GlobalArray:
+    """Orthonormal columns in the directions of the orthogonal ones of G, or any where these are zero. Collective.
+
+    R of G = Q R is diagonal, up to rounding: only its signs are taken.
+    """
+    F, R, T = factored(dealt_by_columns(G))
+    Q = form_q(F, T, G.shape[1])
+    pg.schedule(take_signs, pg.update(Q), R, R.global_indices(1))
+    return Q
+
+
+def take_signs(q: NDArray[Any], r: NDArray[Any], columns: NDArray[np.int64]) -> None:
+    """Multiply columns by the signs of a real diagonal."""
+    q *= np.where(r[columns, np.arange(len(columns))].real < 0, -1, 1)
 
 
 # The program ---------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from pgaspy.algorithms.qr import qr
 from pgaspy.algorithms.summa import summa
 
 NAMES = {"gemm": "product", "getrf": "LU", "potrf": "Cholesky", "geqrf": "QR"}
-BLOCKS = {"gemm": 0, "getrf": 192, "potrf": 128, "geqrf": 96}
+BLOCKS = {"gemm": 0, "getrf": 192, "potrf": 192, "geqrf": 96}
 """Of our matrices; 0 for one block per process."""
 
 SETTINGS = {"gemm": Setting(64, (1, 2), 32), "getrf": Setting(64, (1, 2), 256), "potrf": Setting(128, (1, 2), 32),

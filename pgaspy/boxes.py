@@ -29,8 +29,10 @@ def contains(a: Box, b: Box) -> bool:
     """Whether box a covers all of box b."""
     if a is None or b is None:
         return a is None
-    return all(start <= other_start and other_stop <= stop
-               for (start, stop), (other_start, other_stop) in zip(a, b, strict=True))
+    for (start, stop), (other_start, other_stop) in zip(a, b, strict=True):
+        if other_start < start or stop < other_stop:
+            return False
+    return True
 
 
 def section_box(view: View, ranges: Iterable[tuple[int, int, int]], storage: Sequence[int]) -> Box:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy import kernels
+from pgaspy.threads import limit_blas
 
 __all__ = ["PREFIXES", "call", "is_column_major", "leading"]
 
@@ -42,10 +43,16 @@ def call(library: str, name: str, *arguments: int | bytes | NDArray[Any]) -> int
 
 
 @functools.cache
-def _routine(library: str, name: str) -> Callable[..., None]:
+def _libraries() -> dict[str, Any]:
     from scipy.linalg import cython_blas, cython_lapack
 
-    capsule = (cython_blas if library == "blas" else cython_lapack).__pyx_capi__[name]
+    limit_blas()  # which may have come with this import, after the cores were shared out
+    return {"blas": cython_blas, "lapack": cython_lapack}
+
+
+@functools.cache
+def _routine(library: str, name: str) -> Callable[..., None]:
+    capsule = _libraries()[library].__pyx_capi__[name]
     name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

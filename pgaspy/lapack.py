@@ -52,35 +52,29 @@ def factor_cholesky(a: NDArray[Any]) -> int:
     return call("lapack", PREFIXES[a.dtype.char] + "potrf", b"L" if lower else b"U", len(a), a, leading(a), 0)
 
 
-def factor_qr(a: NDArray[Any], v: NDArray[Any], t: NDArray[Any]) -> None:
-    """Overwrite the upper triangle of `a` with R; Q = I - V T V^H is returned in `v` and `t`.
+def factor_qr(a: NDArray[Any], t: NDArray[Any]) -> None:
+    """Overwrite `a` with R, and V below the diagonal (its diagonal is 1), where A = Q R, Q = I - V T V^H.
 
-    The compact WY form: R. Schreiber and C. Van Loan, *A Storage-Efficient WY Representation for Products of
-    Householder Transformations*, SIAM J. Sci. Stat. Comput. 10, 1989.
+    LAPACK's `geqrt3`: E. Elmroth and F. G. Gustavson, *Applying Recursion to Serial and Parallel QR Factorization Leads
+    to Better Performance*, IBM J. Res. Dev. 44, 2000. R's diagonal is real.
 
     Parameters
     ----------
     a
-        Shape (m, n). What is below the diagonal is set to zero.
-    v
-        Shape (m, k), k = min(m, n): unit lower trapezoidal. Written.
+        Shape (m, n), m >= n.
     t
-        Shape (k, k): upper triangular. Written.
+        Shape (n, n): T, upper triangular. Written.
     """
-    (m, n), k = a.shape, min(a.shape)
-    if not k:
+    m, n = a.shape
+    if m < n or t.shape != (n, n):
+        raise ValueError(f"a matrix of shape {a.shape} with a triangle of shape {t.shape}: it takes (m, n) with "
+                         "(n, n), m >= n")
+    if not n:
         return
-    letter = PREFIXES[a.dtype.char]
-    f, triangle, tau = _columns(a), np.zeros((k, k), a.dtype, order="F"), np.empty(k, a.dtype)
-    work = np.empty(max(n, 1) * 64, a.dtype)
-    call("lapack", letter + "geqrf", m, n, f, leading(f), tau, work, len(work), 0)
-    call("lapack", letter + "larft", b"F", b"C", m, k, f, leading(f), tau, triangle, leading(triangle))
-    t[...] = triangle
-    _copy(f[:, :k], v)
-    a[:k] = np.triu(f[:k])
-    a[k:] = 0
-    v[:k] = np.tril(v[:k], -1)
-    np.fill_diagonal(v[:k], 1)
+    f, triangle = _columns(a), np.zeros((n, n), a.dtype, order="F")
+    call("lapack", PREFIXES[a.dtype.char] + "geqrt3", m, n, f, leading(f), triangle, n, 0)
+    t[...] = np.triu(triangle)
+    _copy(f, a)
 
 
 def _columns(a: NDArray[Any]) -> NDArray[Any]:

@@ -79,8 +79,8 @@ def combine(function: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]], R: G
     Parameters
     ----------
     function
-        Associative; of two NumPy arrays of the shape of R's local part, which it may overwrite; returns a third. Plans
-        are found again for the same function only: define it once.
+        Associative; of two NumPy arrays of the shape of R's local part, which it does not change; returns a third, or
+        one of them. Plans are found again for the same function only: define it once.
     R
         An array, or a view of one, of whose layout an axis of the grid holds copies.
 

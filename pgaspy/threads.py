@@ -14,7 +14,7 @@ from pgaspy import kernels
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["share_cores", "threads_from_masks"]
+__all__ = ["limit_blas", "share_cores", "threads_from_masks"]
 
 
 def share_cores(comm: MPI.Intracomm) -> None:
@@ -36,7 +36,12 @@ def share_cores(comm: MPI.Intracomm) -> None:
                       "only: bind processes to more cores (mpirun --map-by ppr:1:numa:pe=N --bind-to core, or srun "
                       "--cpus-per-task=N), or ask for fewer threads", stacklevel=2)
     kernels.set_threads(n_threads)
-    threadpoolctl.threadpool_limits(n_threads)
+    limit_blas()
+
+
+def limit_blas() -> None:
+    """Give the BLAS libraries that are loaded as many threads as the kernels have."""
+    threadpoolctl.threadpool_limits(kernels.get_threads())
 
 
 def threads_from_masks(masks: Sequence[Sequence[int]], rank: int) -> int:
