@@ -41,8 +41,12 @@ def exchange_rows(A: GlobalArray, pivots: GlobalArray, start: int = 0) -> None:
     ------
     ValueError
         If the shapes do not go together, or a process with a part of `A` does not hold all pivots.
+    TypeError
+        If the pivots are no integers.
     """
     b = pivots.shape[0] if pivots.ndim == 1 else -1
+    if pivots.dtype != np.int64:
+        raise TypeError(f"pivots are integers (int64), not {pivots.dtype}")
     if A.ndim != 2 or not 0 <= start <= start + b <= A.shape[0]:
         raise ValueError(f"{pivots.shape} pivots from row {start} on do not go with a matrix of shape {A.shape}")
     pins = [pin for pin in pivots.layout.pins if pin is not None]

@@ -60,7 +60,7 @@ def schedule(function: Callable[..., Any], *arguments: Any) -> None:
     arguments
         A global array, or a view of one, becomes the NumPy view of its local part, as `local` gives it: to be read, or
         what `update` and `write` declare. For a replicated array these are writable as well; every process that holds
-        a copy then has to write the same. Other arguments are passed as they are.
+        a copy then has to write the same, or else `combine` joins the copies. Other arguments are passed as they are.
 
     Raises
     ------

@@ -163,7 +163,7 @@ class TestLU:
 
     def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(lu_program, "add_product", lambda c, a, b, alpha: None)
-        assert exit_code(lu_program.main, 150) == 1
+        assert exit_code(lu_program.main, 50, "--block", 8) == 1
 
 
 class TestCholesky:
@@ -179,7 +179,7 @@ class TestCholesky:
 
     def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(cholesky_program, "add_product", lambda c, a, b, alpha: None)
-        assert exit_code(cholesky_program.main, 150) == 1
+        assert exit_code(cholesky_program.main, 50, "--block", 8) == 1
 
 
 class TestTriangularSolve:
@@ -192,7 +192,7 @@ class TestTriangularSolve:
 
     def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(triangular_program, "add_product", lambda c, a, b, *_: None)
-        assert exit_code(triangular_program.main, 150) == 1
+        assert exit_code(triangular_program.main, 50, "--block", 8) == 1
 
 
 class TestHeat:
