@@ -18,7 +18,7 @@ from tests.together import collectively
 
 pytestmark = pytest.mark.mpi
 
-N_PROGRAMS = 480
+N_PROGRAMS = 240
 N_BATCHES = 16
 N_STATEMENTS = 10
 EXTENTS = (0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 12)
