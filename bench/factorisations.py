@@ -48,8 +48,9 @@ class Turns:
         self.F = self.A.copy()
         self.C = pg.zeros_like(self.A)
         gathered = self.A.gather(root=0)
-        self.a = None if gathered is None else np.asfortranarray(gathered)
-        self.f, self.c = (None, None) if self.a is None else (self.a.copy(order="F"), np.empty_like(self.a))
+        self.a: Any = None if gathered is None else np.asfortranarray(gathered)  # on rank 0 alone, as f and c
+        self.f: Any = None if gathered is None else self.a.copy(order="F")
+        self.c: Any = None if gathered is None else np.empty_like(self.a)
         self.scalapack: list[float] = []
         self.waiting: list[float] = []
 
