@@ -49,7 +49,7 @@ class Turns:
         self.C = pg.zeros_like(self.A)
         gathered = self.A.gather(root=0)
         self.a: Any = None if gathered is None else np.asfortranarray(gathered)  # on rank 0 alone, as f and c
-        self.f: Any = None if gathered is None else self.a.copy(order="F")
+        self.f: Any = None if gathered is None else np.array(gathered, order="F")
         self.c: Any = None if gathered is None else np.empty_like(self.a)
         self.scalapack: list[float] = []
         self.waiting: list[float] = []

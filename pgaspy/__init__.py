@@ -50,6 +50,13 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+# These use the names above, and come after them.
+from pgaspy import linalg as linalg
+from pgaspy.linalg.diagonals import diagonal as diagonal
+from pgaspy.linalg.diagonals import trace as trace
+from pgaspy.linalg.products import tensordot as tensordot
+from pgaspy.linalg.products import vecdot as vecdot
+
 # NumPy's ufuncs take global arrays as they are; its constants and dtypes are the same here.
 _SAME_AS_NUMPY = [name for name in dir(_np) if isinstance(getattr(_np, name), _np.ufunc | float) or (
     isinstance(getattr(_np, name), type) and issubclass(getattr(_np, name), _np.generic))]

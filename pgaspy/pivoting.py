@@ -14,7 +14,7 @@ from pgaspy.creation import empty
 from pgaspy.movement import combine, replicate
 from pgaspy.tasks import schedule, update, write
 
-__all__ = ["exchange_rows"]
+__all__ = ["either", "exchange_rows"]
 
 COLUMNS_AT_ONCE = 512
 """So that the rows between reading and writing stay in the cache."""
@@ -62,7 +62,7 @@ def exchange_rows(A: GlobalArray, pivots: GlobalArray, start: int = 0) -> None:
     after = empty(before.shape, before.dtype, layout=before.layout)
     rows = local_access.global_indices(A._view, 0)
     schedule(_pick, write(after), A, pivots, start, rows)
-    combine(_either, after)
+    combine(either, after)
     schedule(_place, update(A), pivots, start, rows, before, after)
 
 
@@ -105,8 +105,8 @@ def _pick(after: NDArray[Any], a: NDArray[Any], pivots: NDArray[np.int64], start
     after[is_here] = a[local[is_here]]
 
 
-def _either(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
-    """Each row from where it is not zero; by bits, as there are negative zeros."""
+def either(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+    """Of two arrays, each element from where it is not zero, for `combine`; by bits, as there are negative zeros."""
     shape = lower.shape
     bits = lower.reshape(-1).view(np.uint8) | higher.reshape(-1).view(np.uint8)
     return bits.view(lower.dtype).reshape(shape)

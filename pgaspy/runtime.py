@@ -24,7 +24,7 @@ from pgaspy.procgrid import world
 from pgaspy.scheduling import Schedule, build
 from pgaspy.statistics import counts
 
-__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "queue", "record", "sync"]
+__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "is_planning", "queue", "record", "sync"]
 
 MAX_OPERATIONS = 256
 """Recorded operations are executed when they are so many."""
@@ -233,8 +233,13 @@ def forget() -> None:
     queue.forget()
 
 
+def is_planning() -> bool:
+    """Whether operations are not executed now, but handed to somebody else: `explain`."""
+    return _record != queue.record
+
+
 def _check_not_planning() -> None:
-    if _record != queue.record:
+    if is_planning():
         raise RuntimeError("explain() plans a statement and does not execute it: the statement cannot read values, "
                            "nor local parts")
 

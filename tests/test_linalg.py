@@ -302,6 +302,29 @@ class TestQR:
         collectively(found.Q.layout == A.layout)
 
 
+    def test_tall(self) -> None:
+        for dtype in "dF":
+            a = random_matrix((300, 3), dtype)
+            a[:, 2] *= 100
+            A = pg.array(a)
+            Q, R = (x.gather() for x in pg.linalg.qr(A))
+            check_same(Q @ R, a, 1e-3 if dtype == "F" else 1e-11)
+            check_same(Q.conj().T @ Q, np.eye(3, dtype=dtype), 1e-4)
+            check_same(abs(pg.linalg.qr(A, "r")), np.abs(np.linalg.qr(a, "r")))
+            for shape in ((300,), (300, 2)):
+                b = random_matrix(shape, dtype)
+                found, expected = pg.linalg.lstsq(A, pg.array(b)), np.linalg.lstsq(a, b)
+                check_same((found[0], found[1], found[3]), (expected[0], expected[1], expected[3]))
+            for x in (a, a.T):
+                U, S, Vh = pg.linalg.svd(pg.array(x), full_matrices=False)
+                check_same((U * S) @ Vh, x, 1e-3 if dtype == "F" else 1e-11)
+                check_same(pg.linalg.svdvals(pg.array(x)), np.linalg.svdvals(x))
+        a[:, 2] = a[:, 0] + a[:, 1]
+        collectively(pg.linalg.lstsq(a, b)[2] == 2)
+        a = random_matrix((300, 3))
+        check_same(pg.linalg.lu(a, permute_l=True), scipy.linalg.lu(a, permute_l=True))
+
+
 class TestLeastSquares:
     @pytest.mark.parametrize("shape", [(1, 1), (5, 2), (2, 5), (20, 20), (70, 13), (13, 70)], ids=str)
     def test_is_that_of_numpy(self, shape: tuple[int, int]) -> None:

@@ -1,0 +1,50 @@
+"""Linear algebra: the names, arguments and results of `numpy.linalg`, and where it has none, of `scipy.linalg`.
+
+`numpy.linalg.solve(A, b)` and the like work on global arrays as well. All functions are collective. Operands are global
+arrays or views, in any layout, or NumPy arrays that are the same on every process, float32, float64, complex64 or
+complex128; integers are computed in float64. Matrices are copied into square blocks that are dealt out in turn over a
+grid of processes (`cyclic(b)`), unless they lie so already, and factored there by `pgaspy.algorithms`. Results are
+dealt out as the operand is that they have the shape of; factors for `lu_solve` and `cho_solve` stay where they are.
+
+While `pgaspy.explain` plans, no value can be read: matrices count as finite and regular there. What branches on other
+values, as `cholesky`, `svd` and `eigh` do, cannot be explained.
+"""
+
+from numpy.linalg import LinAlgError as LinAlgError
+
+from pgaspy.linalg.by_jacobi import EighResult as EighResult
+from pgaspy.linalg.by_jacobi import SVDResult as SVDResult
+from pgaspy.linalg.by_jacobi import eigh as eigh
+from pgaspy.linalg.by_jacobi import eigvalsh as eigvalsh
+from pgaspy.linalg.by_jacobi import svd as svd
+from pgaspy.linalg.by_jacobi import svdvals as svdvals
+from pgaspy.linalg.by_lu import SlogdetResult as SlogdetResult
+from pgaspy.linalg.by_lu import det as det
+from pgaspy.linalg.by_lu import inv as inv
+from pgaspy.linalg.by_lu import lu as lu
+from pgaspy.linalg.by_lu import lu_factor as lu_factor
+from pgaspy.linalg.by_lu import lu_solve as lu_solve
+from pgaspy.linalg.by_lu import slogdet as slogdet
+from pgaspy.linalg.by_lu import solve as solve
+from pgaspy.linalg.by_qr import QRResult as QRResult
+from pgaspy.linalg.by_qr import lstsq as lstsq
+from pgaspy.linalg.by_qr import qr as qr
+from pgaspy.linalg.diagonals import matrix_diagonal as diagonal
+from pgaspy.linalg.diagonals import matrix_trace as trace
+from pgaspy.linalg.norms import norm as norm
+from pgaspy.linalg.products import matrix_power as matrix_power
+from pgaspy.linalg.products import outer as outer
+from pgaspy.linalg.products import tensordot as tensordot
+from pgaspy.linalg.products import vecdot as vecdot
+from pgaspy.linalg.triangles import cho_factor as cho_factor
+from pgaspy.linalg.triangles import cho_solve as cho_solve
+from pgaspy.linalg.triangles import cholesky as cholesky
+from pgaspy.linalg.triangles import solve_triangular as solve_triangular
+from pgaspy.manipulation import dot as dot
+from pgaspy.manipulation import matmul as matmul
+
+__all__ = [
+    "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cho_factor", "cho_solve", "cholesky", "det",
+    "diagonal", "dot", "eigh", "eigvalsh", "inv", "lstsq", "lu", "lu_factor", "lu_solve", "matmul", "matrix_power",
+    "norm", "outer", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace", "vecdot",
+]

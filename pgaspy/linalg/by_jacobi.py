@@ -1,0 +1,147 @@
+"""Singular values and Hermitian eigenvalues, by the Jacobi method."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import pgaspy as pg
+from pgaspy.dispatch import implements
+from pgaspy.linalg.by_qr import qr_of_tall, rows_times
+from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks
+from pgaspy.linalg.operands import as_matrix, as_square, common_dtype
+
+__all__ = ["EighResult", "SVDResult", "eigh", "eigvalsh", "svd", "svdvals"]
+
+
+class SVDResult(NamedTuple):
+    """What `svd` returns, as NumPy's does."""
+
+    U: pg.GlobalArray
+    S: pg.GlobalArray
+    Vh: pg.GlobalArray
+
+
+class EighResult(NamedTuple):
+    """What `eigh` returns, as NumPy's does."""
+
+    eigenvalues: pg.GlobalArray
+    eigenvectors: pg.GlobalArray
+
+
+@implements(np.linalg.svd)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """Factor a = U diag(S) Vh by `pgaspy.algorithms.jacobi`. Collective; with NumPy's arguments and results.
+
+    Parameters
+    ----------
+    a
+        Shape (m, n); with k = min(m, n) below.
+    full_matrices
+        Return square U and Vh; else of shapes (m, k) and (k, n).
+    compute_uv
+        Whether to return U, S and Vh, or S alone.
+    hermitian
+        For NumPy's sake; it makes no difference, but for a matrix that is not Hermitian.
+
+    Returns
+    -------
+    The singular values S, shape (k,), descending, on every process; and the vectors, of any sign, dealt out as `a` is.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        For other dimensions; or if it does not converge, as with infinities and NaNs.
+    """
+    from pgaspy.algorithms import jacobi  # on the public names, so that it comes after them
+
+    a = as_matrix(a)
+    if not compute_uv:
+        return svdvals(a)
+    dtype = common_dtype(a)
+    of_rows, of_columns = qr_of_tall(a, dtype), qr_of_tall(a.T, dtype)
+    if of_rows is not None:                                             # a = Q R;  R = U1 S Vh;  U = Q U1
+        U, S, Vh = jacobi.svd(of_rows.R)
+        U = rows_times(of_rows.Q, U)
+    elif of_columns is not None:
+        V, S, Uh = jacobi.svd(of_columns.R)
+        U, Vh = Uh.T, rows_times(of_columns.Q, V).T
+    else:
+        U, S, Vh = jacobi.svd(a.astype(dtype, copy=False))
+    if full_matrices:
+        U, Vh = _completed(U), _completed(Vh.T).T
+    return SVDResult(as_given(U, a), S, as_given(Vh, a))
+
+
+@implements(np.linalg.svdvals)
+def svdvals(x: Any, /) -> pg.GlobalArray:
+    """The singular values alone, descending, on every process; see `svd`. Collective."""
+    from pgaspy.algorithms import jacobi
+
+    x = as_matrix(x)
+    dtype = common_dtype(x)
+    tall = qr_of_tall(x, dtype) or qr_of_tall(x.T, dtype)
+    return jacobi.svdvals(x.astype(dtype, copy=False) if tall is None else tall.R)
+
+
+@implements(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
+    """The eigenvalues and eigenvectors of a Hermitian matrix, by `pgaspy.algorithms.jacobi`. Collective.
+
+    Parameters
+    ----------
+    a
+        Shape (n, n): one triangle of it is read.
+    UPLO
+        "L" for the lower triangle, "U" for the upper one.
+
+    Returns
+    -------
+    The eigenvalues, shape (n,), real and ascending, on every process; and as columns of an array in the layout of `a`
+    the eigenvectors, orthonormal, of any sign.
+
+    Raises
+    ------
+    ValueError
+        For another UPLO.
+    numpy.linalg.LinAlgError
+        If `a` is not square; or if it does not converge, as with infinities and NaNs.
+    """
+    from pgaspy.algorithms import jacobi
+
+    a = as_square(a)
+    w, V = jacobi.eigh(_lower(a, UPLO))
+    return EighResult(w, as_given(V, a))
+
+
+@implements(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> pg.GlobalArray:
+    """The eigenvalues alone, ascending, on every process; see `eigh`. Collective."""
+    from pgaspy.algorithms import jacobi
+
+    return jacobi.eigvalsh(_lower(as_square(a), UPLO))
+
+
+def _lower(a: pg.GlobalArray, uplo: str) -> pg.GlobalArray:
+    """The same Hermitian matrix by its lower triangle."""
+    uplo = uplo.upper()
+    if uplo not in ("L", "U"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    a = a.astype(common_dtype(a), copy=False)
+    return a if uplo == "L" else a.T.conj()
+
+
+def _completed(U: pg.GlobalArray) -> pg.GlobalArray:
+    """Orthonormal columns, and others that make them a basis: the last ones of Q of U = Q R."""
+    from pgaspy.algorithms.qr import form_q, qr
+
+    m, k = U.shape
+    if m == k:
+        return U
+    F = in_square_blocks(U, U.dtype)
+    Q = form_q(F, qr(F), m)
+    result = dealt_as(Q, (m, m), U.dtype)
+    result[:, k:] = Q[:, k:]
+    result[:, :k] = U
+    return result

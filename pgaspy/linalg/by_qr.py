@@ -1,0 +1,176 @@
+"""QR factorisations, and least squares."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from numpy.typing import NDArray
+
+import pgaspy as pg
+from pgaspy.blas import add_product
+from pgaspy.dispatch import implements
+from pgaspy.layout import Distribution
+from pgaspy.linalg.diagonals import clear_lower
+from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks, is_tall, moved
+from pgaspy.linalg.operands import as_columns, as_matrix, common_dtype
+
+__all__ = ["QRResult", "lstsq", "qr", "qr_of_tall", "rows_times"]
+
+
+class QRResult(NamedTuple):
+    """What `qr` returns, as NumPy's does."""
+
+    Q: pg.GlobalArray
+    R: pg.GlobalArray
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Factor a = Q R by `pgaspy.algorithms.qr`. Collective.
+
+    By Householder reflections; Q and R of a tall matrix with columns that are not too nearly dependent with two
+    reductions in all.
+
+    Parameters
+    ----------
+    a
+        Shape (m, n); with k = min(m, n) below.
+    mode
+        "reduced" for Q and R of shapes (m, k) and (k, n), "complete" for (m, m) and (m, n), "r" for R alone, "raw" for
+        LAPACK's (h, tau), shapes (n, m) and (k,).
+
+    Returns
+    -------
+    Q and R, dealt out as `a` is; R's diagonal is real, of any sign.
+
+    Raises
+    ------
+    ValueError
+        For another mode.
+    numpy.linalg.LinAlgError
+        If `a` has other dimensions.
+    """
+    from pgaspy.algorithms import qr as algorithm  # on the public names, so that it comes after them
+
+    if mode not in ("reduced", "complete", "r", "raw"):
+        raise ValueError(f"Unrecognized mode '{mode}'")
+    a = as_matrix(a)
+    tall = qr_of_tall(a, common_dtype(a)) if mode in ("reduced", "r") else None
+    if tall is not None:
+        return as_given(tall.R, a) if mode == "r" else QRResult(as_given(tall.Q, a), as_given(tall.R, a))
+    F = in_square_blocks(a, common_dtype(a))
+    T = algorithm.qr(F)
+    (m, n), k = a.shape, min(a.shape)
+    if mode == "raw":
+        tau = pg.align(np.zeros(k, F.dtype), T, 1)
+        pg.schedule(_take_diagonals, pg.write(tau), T, T.global_indices(1))
+        return F.T, tau
+    rows = m if mode == "complete" else k
+    R = dealt_as(a, (rows, n), F.dtype)
+    R[...] = F[:rows]
+    pg.schedule(clear_lower, pg.update(R), R.global_indices(0), R.global_indices(1))
+    return R if mode == "r" else QRResult(as_given(algorithm.form_q(F, T, rows), a), R)
+
+
+@implements(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[pg.GlobalArray, pg.GlobalArray, int, pg.GlobalArray]:
+    """The x that makes ||b - a x|| least, and of these that with the least ||x||. Collective; with NumPy's results.
+
+    By singular values; of a tall matrix, by those of its triangular factor.
+
+    Parameters
+    ----------
+    a
+        Shape (m, n).
+    b
+        Shape (m,) or (m, r).
+    rcond
+        Singular values up to this times the largest count as 0; by default the rounding unit times max(m, n).
+
+    Returns
+    -------
+    x, residuals, rank, s
+        Shape (n,) or (n, r), dealt out as b is; ||b - a x||^2 of each column, none unless the rank is n < m; an
+        integer; the singular values.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        For other shapes, or if the singular values do not converge.
+    """
+    from pgaspy.algorithms import qr as algorithm
+    from pgaspy.algorithms.jacobi import svd
+
+    a, b = as_matrix(a), pg.asarray(b)
+    if not 1 <= b.ndim <= 2:
+        raise LinAlgError(f"{b.ndim}-dimensional array given. Array must be two-dimensional")
+    if len(a) != len(b):
+        raise LinAlgError(f"Incompatible dimensions: a has {len(a)} rows, and b {len(b)}")
+    dtype = common_dtype(a, b)
+    (m, n), B = a.shape, as_columns(b)
+    real = np.finfo(dtype).dtype
+    if rcond is None:
+        rcond = float(np.finfo(dtype).eps) * max(m, n)
+    elif rcond < 0:
+        rcond = float(np.finfo(dtype).eps)
+    R, C = a.astype(dtype, copy=False), B.astype(dtype, copy=False)
+    tail = C[:0, :0]                                                    # what no x can reach
+    tall = qr_of_tall(a, dtype)
+    if tall is not None:                                                # a = Q R, and C = Q^H b
+        Q, R = tall
+        tail = moved(B, WHOLE_ROWS, dtype)
+        C = pg.empty((n, B.shape[1]), dtype, layout=Distribution("*", "*"))
+        pg.schedule(_multiply_adjoint, pg.write(C), Q, tail)
+        pg.combine(np.add, C)
+        pg.schedule(add_product, pg.update(tail), Q, C, -1)
+    elif m > n:
+        F = in_square_blocks(a, dtype)
+        T = algorithm.qr(F)
+        block = f"cyclic({F.layout.block[0]})"
+        C = moved(B, Distribution(block, block, grid=F.layout.grid), dtype)
+        algorithm.apply_q(F, T, C, adjoint=True)
+        R, tail = F[:n].copy(), C[n:]
+        pg.schedule(clear_lower, pg.update(R), R.global_indices(0), R.global_indices(1))
+    U, s, Vh = svd(R)                                                   # x = V S^-1 U^H C
+    values = s.gather()
+    rank = int((values > rcond * values.max(initial=0)).sum())
+    Y = U[:, :rank].T.conj() @ C[:len(R)]
+    x = Vh[:rank].T.conj() @ (Y / s[:rank, None])
+    tail = tail if rank == n else tail[:0, :0]
+    residuals = (np.square(tail.real) + np.square(tail.imag) if dtype.kind == "c" else np.square(tail)).sum(axis=0)
+    return as_given(x, b), residuals.astype(real, copy=False), rank, s
+
+
+WHOLE_ROWS = Distribution("block", "*")
+
+
+def qr_of_tall(a: pg.GlobalArray, dtype: np.dtype[Any]) -> QRResult | None:
+    """Q with whole rows, and R on every process; None if the matrix is not tall, or of columns nearly dependent."""
+    from pgaspy.algorithms.qr import tsqr
+
+    if not is_tall(a.shape):
+        return None
+    try:
+        return QRResult(*tsqr(moved(a, WHOLE_ROWS, dtype)))
+    except LinAlgError:
+        return None
+
+
+def rows_times(Q: pg.GlobalArray, B: pg.GlobalArray) -> pg.GlobalArray:
+    """Q B, with whole rows as Q has them; B is small."""
+    product = pg.empty((len(Q), B.shape[1]), Q.dtype, layout=WHOLE_ROWS)
+    pg.schedule(add_product, pg.write(product), Q, B.redistribute(Distribution("*", "*")), 1, 0)
+    return product
+
+
+def _multiply_adjoint(c: NDArray[Any], q: NDArray[Any], b: NDArray[Any]) -> None:
+    """C = Q^H B, of the rows that are here."""
+    add_product(c, q.conj().T, b, 1, 0)
+
+
+def _take_diagonals(tau: NDArray[Any], t: NDArray[Any], columns: NDArray[np.int64]) -> None:
+    """The diagonal of each of the triangles that lie next to each other."""
+    if t.size:
+        tau[...] = t[columns % len(t), np.arange(len(columns))]

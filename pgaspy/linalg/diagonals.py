@@ -1,0 +1,98 @@
+"""Diagonals, traces and triangles: each process takes the elements that it has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+from numpy.typing import DTypeLike, NDArray
+
+import pgaspy as pg
+from pgaspy.dispatch import implements
+from pgaspy.layout import Layout
+from pgaspy.pivoting import either
+
+__all__ = ["clear_lower", "clear_upper", "diagonal", "matrix_diagonal", "matrix_trace", "trace"]
+
+
+@implements(np.diagonal)
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> pg.GlobalArray:
+    """The elements `a[i, i + offset]`, as a new array. Collective.
+
+    Parameters
+    ----------
+    a
+        Any array of at least two dimensions.
+    offset
+        Which diagonal: above the main one if positive, below it if negative.
+    axis1, axis2
+        The dimensions of the diagonal, `i` and `i + offset`.
+
+    Returns
+    -------
+    The other dimensions, and the diagonal as the last, which is dealt out as `axis1` is, with a copy wherever that has
+    one along the grid's other axes.
+
+    Raises
+    ------
+    ValueError
+        For less than two dimensions, or equal axes.
+    """
+    a = pg.asarray(a)
+    if a.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    axis1, axis2 = (normalize_axis_index(axis, a.ndim) for axis in (axis1, axis2))
+    if axis1 == axis2:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    a = a.transpose(*(d for d in range(a.ndim) if d not in (axis1, axis2)), axis1, axis2)
+    row, column = max(-offset, 0), max(offset, 0)
+    n = max(min(a.shape[-2] - row, a.shape[-1] - column), 0)
+    square = a[..., row:row + n, column:column + n]
+    if square._view.own_layout is None:
+        square = square.copy()
+    layout = square.layout
+    result = pg.empty(square.shape[:-1], a.dtype, layout=Layout(layout.grid, layout.dims[:-1], layout.pins))
+    pg.schedule(_take_diagonal, pg.write(result), square, square.global_indices(-2), square.global_indices(-1))
+    if layout.dims[-1].n_procs > 1 and result.size:
+        pg.combine(either, result)
+    return result
+
+
+@implements(np.trace)
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None,
+          out: pg.GlobalArray | None = None) -> pg.GlobalArray:
+    """The sum of a diagonal; see `diagonal` for the arguments. Collective."""
+    return diagonal(a, offset, axis1, axis2).sum(-1, dtype, out)
+
+
+@implements(np.linalg.diagonal)
+def matrix_diagonal(x: Any, /, *, offset: int = 0) -> pg.GlobalArray:
+    """The elements `x[..., i, i + offset]`, of the last two dimensions; see `pgaspy.diagonal`. Collective."""
+    return diagonal(x, offset, -2, -1)
+
+
+@implements(np.linalg.trace)
+def matrix_trace(x: Any, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> pg.GlobalArray:
+    """The sum of a diagonal of the last two dimensions. Collective."""
+    return trace(x, offset, -2, -1, dtype)
+
+
+def _take_diagonal(d: NDArray[Any], a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
+    """The elements of the diagonal that are here, and zeros, bit by bit, for the others."""
+    d[...] = np.zeros((), d.dtype)
+    if a.size:
+        _, i, j = np.intersect1d(rows, columns, assume_unique=True, return_indices=True)
+        d[..., i] = a[..., i, j]
+
+
+def clear_lower(a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
+    """Zeros below the diagonal; `rows` and `columns` are the indices of what is here."""
+    if a.size:
+        a[rows[:, None] > columns] = 0
+
+
+def clear_upper(a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
+    """Zeros above the diagonal."""
+    if a.size:
+        a[rows[:, None] < columns] = 0

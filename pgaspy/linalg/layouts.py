@@ -1,0 +1,90 @@
+"""Where matrices are factored, and where results lie."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import pgaspy as pg
+from pgaspy.global_assign import copied
+from pgaspy.layout import CyclicDim, Distribution, Layout
+
+__all__ = ["as_given", "dealt_as", "factored_layout", "in_square_blocks", "is_tall", "lies_in_square_blocks", "moved"]
+
+BLOCK = 192
+"""Rows and columns of a block, where the matrix is large enough for each process to have some blocks."""
+
+BLOCKS_OF_A_PROCESS = 8
+"""Columns of blocks that each process has at least, until blocks are the smallest: so that all work to the end."""
+
+SMALLEST_BLOCK, LARGEST_BLOCK = 32, 256
+"""Matrices that lie in other blocks than these are dealt out anew."""
+
+FLAT_GRIDS = 8
+"""Up to so many processes, the grid has one row: there LAPACK factors the panels."""
+
+TALL = 8
+"""From so many times as many rows as columns on, on each process, the rows are dealt out, and the columns are not."""
+
+
+def factored_layout(shape: tuple[int, ...]) -> Layout:
+    """Square blocks, dealt out in turn: over one row of processes, or a grid that has few rows; or one column."""
+    p = pg.SIZE
+    rows = 1 if p <= FLAT_GRIDS else max(r for r in range(1, math.isqrt(p) + 1) if p % r == 0)
+    rows = p if is_tall(shape) else rows
+    b = min(max(-(-shape[1] // (BLOCKS_OF_A_PROCESS * (p // rows))), SMALLEST_BLOCK), BLOCK)
+    return Distribution(f"cyclic({b})", f"cyclic({b})", grid=(rows, p // rows)).bind(shape, p)
+
+
+def is_tall(shape: tuple[int, ...]) -> bool:
+    """Whether a matrix has so many rows that whole columns would burden few processes with all of it."""
+    return pg.SIZE > 1 and shape[0] >= TALL * pg.SIZE * max(shape[1], 1)
+
+
+def lies_in_square_blocks(a: pg.GlobalArray) -> bool:
+    """Whether a matrix can be factored where it lies."""
+    layout, wanted = a._view.own_layout, factored_layout(a.shape)
+    return layout is not None and layout.grid == wanted.grid and all(
+        isinstance(dim, CyclicDim) and dim.axis == d and dim.first_length == dim.block == layout.dims[0].block
+        and SMALLEST_BLOCK <= dim.block <= LARGEST_BLOCK for d, dim in enumerate(layout.dims))
+
+
+def in_square_blocks(a: pg.GlobalArray, dtype: np.dtype[Any], overwrite: bool = False) -> pg.GlobalArray:
+    """A copy of a matrix that can be factored where it lies; itself, if it may be overwritten and lies so already."""
+    lies_so = lies_in_square_blocks(a)
+    if lies_so and overwrite and a.dtype == dtype:
+        return a
+    layout = a._view.own_layout if lies_so else factored_layout(a.shape)
+    return pg.GlobalArray(*copied(a._base, a._view, layout, dtype))
+
+
+def moved(a: pg.GlobalArray, layout: Distribution, dtype: np.dtype[Any]) -> pg.GlobalArray:
+    """A copy in another layout and dtype."""
+    return pg.GlobalArray(*copied(a._base, a._view, layout.bind(a.shape, pg.SIZE), dtype))
+
+
+def dealt_as(a: pg.GlobalArray, shape: tuple[int, ...], dtype: np.dtype[Any]) -> pg.GlobalArray:
+    """A new array in the layout of another: dealt out afresh where extents differ, in the default where none fits."""
+    return pg.empty(shape, dtype, layout=_layout_as(a, shape))
+
+
+def as_given(x: pg.GlobalArray, a: pg.GlobalArray) -> pg.GlobalArray:
+    """A new array in the layout of another; of its one column, where that is a vector."""
+    if a.ndim == 1 and x.ndim == 2:
+        x = x[:, 0]
+    layout = _layout_as(a, x.shape)
+    if layout is not None and x._view.is_whole and x._view.layout == layout:
+        return x
+    result = pg.empty(x.shape, x.dtype, layout=layout)
+    result[...] = x
+    return result
+
+
+def _layout_as(a: pg.GlobalArray, shape: tuple[int, ...]) -> Layout | None:
+    layout = a._view.own_layout
+    if layout is None or layout.ndim != len(shape):
+        return None
+    dims = [dim if dim.extent == n else dim.fresh(n) for dim, n in zip(layout.dims, shape, strict=True)]
+    return Layout(layout.grid, dims, layout.pins)

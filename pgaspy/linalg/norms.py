@@ -1,0 +1,106 @@
+"""Norms of vectors and matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+import pgaspy as pg
+from pgaspy.dispatch import implements
+from pgaspy.linalg.by_jacobi import svdvals
+
+__all__ = ["norm"]
+
+
+@implements(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> pg.GlobalArray:
+    """A norm of vectors or matrices. Collective; with NumPy's arguments and results.
+
+    Parameters
+    ----------
+    x
+        Any array.
+    ord
+        For matrices None or "fro" (Frobenius), "nuc", 1, -1, 2, -2, inf, -inf; 2, -2 and "nuc" by singular values, of
+        one matrix. For vectors None, inf, -inf, 0 (how many are not 0), or any p.
+    axis
+        The dimension of the vectors, or two of the matrices; by default x is one of these, or with `ord=None` anything
+        whose elements are those of one vector.
+    keepdims
+        Keep these dimensions, with an extent of 1.
+
+    Returns
+    -------
+    The norms; one is an array of no dimension, which every process has.
+
+    Raises
+    ------
+    ValueError
+        For an `ord` that there is none of, or other numbers of dimensions.
+    """
+    x = pg.asarray(x)
+    x = x if x.dtype.kind in "fc" else x.astype(float)
+    if axis is None and (ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)):
+        return np.sqrt(_squares(x).sum(keepdims=keepdims))
+    if axis is None:
+        axes: tuple[Any, ...] = tuple(range(x.ndim))
+    elif isinstance(axis, tuple):
+        axes = axis
+    else:
+        try:
+            axes = int(axis),
+        except Exception as error:
+            raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
+    axes = tuple(normalize_axis_index(d, x.ndim) for d in axes)
+    if len(axes) == 1:
+        return _of_vectors(x, ord, axes[0], keepdims)
+    if len(axes) != 2:
+        raise ValueError("Improper number of dimensions to norm.")
+    if axes[0] == axes[1]:
+        raise ValueError("Duplicate axes given.")
+    return _of_matrices(x, ord, *axes, keepdims)
+
+
+def _of_vectors(x: pg.GlobalArray, ord: Any, axis: int, keepdims: bool) -> Any:
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    if ord is None or ord == 2:
+        return np.sqrt(_squares(x).sum(axis, keepdims=keepdims))
+    if ord == math.inf:
+        return _largest(abs(x), axis, keepdims)
+    if ord == -math.inf:
+        return abs(x).min(axis, keepdims=keepdims)
+    if ord == 0:
+        return (x != 0).astype(np.finfo(x.dtype).dtype).sum(axis, keepdims=keepdims)
+    if ord == 1:
+        return abs(x).sum(axis, keepdims=keepdims)
+    total = (abs(x) ** ord).sum(axis, keepdims=keepdims)
+    return total ** np.reciprocal(ord, dtype=total.dtype)
+
+
+def _of_matrices(x: pg.GlobalArray, ord: Any, row_axis: int, column_axis: int, keepdims: bool) -> Any:
+    if ord in (None, "f", "fro"):
+        return np.sqrt(_squares(x).sum((row_axis, column_axis), keepdims=keepdims))
+    if ord in (1, -1, math.inf, -math.inf):
+        first, second = (row_axis, column_axis) if abs(ord) == 1 else (column_axis, row_axis)
+        sums = abs(x).sum(first, keepdims=True)
+        result = _largest(sums, second, True) if ord > 0 else sums.min(second, keepdims=True)
+        return result if keepdims else result.squeeze((row_axis, column_axis))
+    if ord not in (2, -2, "nuc"):
+        raise ValueError("Invalid norm order for matrices.")
+    s = svdvals(x)
+    norms: pg.GlobalArray = s.sum() if ord == "nuc" else s.min() if ord == -2 else _largest(s, 0, False)
+    return norms.reshape(1, 1) if keepdims else norms
+
+
+def _squares(x: pg.GlobalArray) -> Any:
+    """|x|^2"""
+    return np.square(x.real) + np.square(x.imag) if x.dtype.kind == "c" else np.square(x)
+
+
+def _largest(x: pg.GlobalArray, axis: int, keepdims: bool) -> pg.GlobalArray:
+    """The maximum; 0 of nothing."""
+    return x.max(axis, keepdims=keepdims) if x.shape[axis] else x.sum(axis, keepdims=keepdims)

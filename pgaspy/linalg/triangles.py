@@ -1,0 +1,166 @@
+"""Cholesky factorisations, and systems with a triangle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+import pgaspy as pg
+from pgaspy.dispatch import implements
+from pgaspy.linalg.diagonals import clear_lower, clear_upper, diagonal
+from pgaspy.linalg.layouts import as_given, in_square_blocks, lies_in_square_blocks
+from pgaspy.linalg.operands import as_columns, as_right_hand_sides, as_square, common_dtype, refuse_infinite, value
+
+__all__ = ["cho_factor", "cho_solve", "cholesky", "solve_triangular"]
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> pg.GlobalArray:
+    """The Cholesky factor of a positive definite matrix, by `pgaspy.algorithms.cholesky`. Collective.
+
+    Parameters
+    ----------
+    a
+        Shape (n, n), Hermitian: one triangle of it is read.
+    upper
+        Read the upper triangle, and return U with a = U^H U; else the lower one, and L with a = L L^H.
+
+    Returns
+    -------
+    The factor, in the layout of `a`, with zeros in the other triangle.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If `a` is not square, or not positive definite: the message has the order of the first leading minor that is
+        not.
+    """
+    a = as_square(a)
+    F = as_given(_lower_factor(a, common_dtype(a), upper, overwrite=False), a)
+    pg.schedule(clear_lower if upper else clear_upper, pg.update(F), F.global_indices(0), F.global_indices(1))
+    return F
+
+
+def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False,
+               check_finite: bool = True) -> tuple[pg.GlobalArray, bool]:
+    """The Cholesky factor, for `cho_solve`. Collective; with SciPy's arguments and results.
+
+    Parameters
+    ----------
+    a, lower
+        As `a` and `not upper` for `cholesky`.
+    overwrite_a
+        Factor `a` itself, if it (its transpose, for the upper triangle) lies in square blocks on a grid with as few
+        rows as those of the result.
+    check_finite
+        Raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    c, lower
+        The factor, dealt out by square blocks; the other triangle holds anything.
+    """
+    a = as_square(a)
+    refuse_infinite(check_finite, a)
+    return _lower_factor(a, common_dtype(a), not lower, overwrite_a), lower
+
+
+def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False,
+              check_finite: bool = True) -> pg.GlobalArray:
+    """Solve a x = b with the Cholesky factor of a. Collective.
+
+    Parameters
+    ----------
+    c_and_lower
+        As `cho_factor` returns them.
+    b
+        Shape (n,) or (n, r).
+    overwrite_b
+        For SciPy's sake; b is not overwritten.
+    check_finite
+        Raise ValueError for infinities and NaNs in b and the factor's diagonal.
+
+    Returns
+    -------
+    x, of the shape of b, and in its layout.
+    """
+    c, lower = as_square(c_and_lower[0]), bool(c_and_lower[1])
+    b = as_right_hand_sides(b, len(c))
+    refuse_infinite(check_finite, diagonal(c), b)
+    C = _triangle(c, common_dtype(c, b))
+    X = _solved(C, as_columns(b), 0 if lower else 2, lower, False)
+    return as_given(_solved(C, X, 2 if lower else 0, lower, False), b)
+
+
+def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False,
+                     overwrite_b: bool = False, check_finite: bool = True) -> pg.GlobalArray:
+    """Solve a x = b for a triangle, by `pgaspy.algorithms.triangular_solve`. Collective; with SciPy's arguments.
+
+    Parameters
+    ----------
+    a
+        Shape (n, n): the other triangle is not read (but for `check_finite`).
+    b
+        Shape (n,) or (n, r).
+    trans
+        0 or "N" for a x = b, 1 or "T" for a^T x = b, 2 or "C" for a^H x = b.
+    lower, unit_diagonal
+        Whether the lower triangle is meant; and whether its diagonal is 1, and not read.
+    overwrite_b
+        For SciPy's sake; b is not overwritten.
+    check_finite
+        Raise ValueError for infinities and NaNs.
+
+    Returns
+    -------
+    x, of the shape of b, and in its layout.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a is not square, or has a zero on its diagonal: the message names the first.
+    """
+    a = as_square(a)
+    b = as_right_hand_sides(b, len(a))
+    modes = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
+    if trans not in modes:
+        raise ValueError(f"trans={trans!r} is not 0 (a x = b), 1 (a^T x = b) or 2 (a^H x = b)")
+    refuse_infinite(check_finite, a, b)
+    if not unit_diagonal and a.size:
+        zeros = np.flatnonzero(value(diagonal(a), np.empty(0)) == 0)
+        if len(zeros):
+            raise LinAlgError(f"singular matrix: resolution failed at diagonal {zeros[0]}")
+    A = _triangle(a, common_dtype(a, b))
+    return as_given(_solved(A, as_columns(b), modes[trans], lower, unit_diagonal), b)
+
+
+# The steps -----------------------------------------------------------------------------------------------------------
+
+
+def _lower_factor(a: pg.GlobalArray, dtype: np.dtype[Any], upper: bool, overwrite: bool) -> pg.GlobalArray:
+    """The factor, in square blocks, with anything in the other triangle: L, or U = L^H of what is L^T to LAPACK."""
+    from pgaspy.algorithms import cholesky as algorithm  # on the public names, so that it comes after them
+
+    # of the transpose, whose lower triangle is read, it is the conjugate of L that comes out, and U = (L*)^T
+    F = in_square_blocks(a.T if upper else a, dtype, overwrite)
+    algorithm.cholesky(F)
+    return F.T if upper else F
+
+
+def _triangle(a: pg.GlobalArray, dtype: np.dtype[Any]) -> pg.GlobalArray:
+    """A matrix that lies in square blocks, or its transpose does: itself, if it does already."""
+    return in_square_blocks(a.T, dtype, overwrite=True).T if lies_in_square_blocks(a.T) else in_square_blocks(
+        a, dtype, overwrite=True)
+
+
+def _solved(T: pg.GlobalArray, B: pg.GlobalArray, trans: int, lower: bool, unit_diagonal: bool) -> pg.GlobalArray:
+    """X of T X = B, T^T X = B or T^H X = B; B has two dimensions."""
+    from pgaspy.algorithms.triangular_solve import solve_triangular
+
+    B = B.astype(T.dtype, copy=False)
+    if not trans:
+        return solve_triangular(T, B, lower, unit_diagonal)
+    X = solve_triangular(T.T, B.conj() if trans == 2 else B, not lower, unit_diagonal)
+    return X.conj() if trans == 2 else X
