@@ -15,7 +15,7 @@ EXTRAS := test,bench,plot$(if $(filter-out system,$(MPI)),$(comma)$(MPI))
 SOURCES := pyproject.toml setup.py $(wildcard pgaspy/_*.py pgaspy/_omp_*)
 RUN := $(BIN)/python tools/mpirun.py
 
-.PHONY: demo test test-quick lint bench clean
+.PHONY: demo test test-all test-quick lint bench clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -26,6 +26,9 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python tools/test.py
+
+test-all: $(READY)
+	$(BIN)/python tools/test.py --all
 
 test-quick: $(READY)
 	$(BIN)/python -m pytest

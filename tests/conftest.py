@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 
 import pytest
@@ -26,11 +27,27 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.basetemp = tempfile.mkdtemp(prefix="pgaspy-tests-")
         config.add_cleanup(functools.partial(shutil.rmtree, config.option.basetemp, ignore_errors=True))
     config.addinivalue_line("markers", "mpi: runs on any number of processes, also under a launcher")
+    config.addinivalue_line("markers", "many: one of many, run on 1, on 2, and on one of 3, 4 and 6 processes")
     if pg.RANK > 0:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123  (for the life of the process)
         reporter = config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:
             reporter._tw._file = sys.stdout
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="leave out none of the tests marked many")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    counts = (3, 4, 6)
+    if config.option.all or pg.SIZE not in counts or any("::" in argument for argument in config.args):
+        return
+    left_out = [item for item in items if item.get_closest_marker("many") is not None
+                and counts[zlib.crc32(item.nodeid.encode()) % 3] != pg.SIZE]
+    config.hook.pytest_deselected(items=left_out)
+    gone = set(left_out)
+    items[:] = [item for item in items if item not in gone]
 
 
 @pytest.hookimpl(wrapper=True)

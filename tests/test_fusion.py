@@ -14,7 +14,7 @@ from pgaspy import fusion, runtime
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively
 
-pytestmark = pytest.mark.mpi
+pytestmark = [pytest.mark.mpi, pytest.mark.many]
 
 N = 12
 N_PROGRAMS = 60

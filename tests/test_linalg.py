@@ -18,7 +18,7 @@ from tests.layouts import layout_of
 from tests.matrices import named_matrix, random_matrix
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = pytest.mark.mpi
+pytestmark = [pytest.mark.mpi, pytest.mark.many]
 
 SIZES = [*((n, "d") for n in (0, 1, 2, 3, 5, 10, 50, 257)), (5, "F"), (50, "F")]
 PAIRS = [*zip(LAYOUTS, LAYOUTS[2:] + LAYOUTS[:2], strict=True)]

@@ -19,7 +19,7 @@ from tests.test_algorithms import exit_code
 from tests.test_factorisations import GRIDS, MAX_RATIO, SHAPES, dealt, on_some_grid, ratio
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = pytest.mark.mpi
+pytestmark = [pytest.mark.mpi, pytest.mark.many]
 
 
 def check_factors(a: NDArray[Any], q: NDArray[Any], r: NDArray[Any]) -> None:

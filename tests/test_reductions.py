@@ -12,7 +12,7 @@ from pgaspy import kernels
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = pytest.mark.mpi
+pytestmark = [pytest.mark.mpi, pytest.mark.many]
 
 REDUCTIONS = ("sum", "prod", "min", "max", "mean", "std", "var", "any", "all", "argmin", "argmax")
 AXES: tuple[Any, ...] = (None, 0, 1, -1, (0, 2), (2, 1), (0, 1, 2), ())

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 N_PROCESSES = (2, 3, 4, 6)
-TIMEOUT_SECONDS = 600
+TIMEOUT_SECONDS = 1200
 
 
 def main() -> int:
