@@ -1113,6 +1113,7 @@ static int64_t run_thin_rows(loop_fn *loop, const geometry *g, row *at, char *p[
  */
 #define BATCH 512
 #define AHEAD 1024
+#define FAR (1 << 21)       /* elements of a piece; fewer may be in a cache, where prefetching costs */
 static void fill_buffers(const reducing *r, cursor *c, int64_t number, int64_t n)
 {
     const geometry *g = &r->g;
@@ -1301,7 +1302,7 @@ static void pg_reduce_program(const pg_program *p, const int *reductions, const 
     for (int k = 0; k < r.n; k++)
         for (int d = 0; d < g->ndim; d++)
             g->stride[d][g->n_operands - r.n + k] *= r.row[k]->in_size;
-    const int prefetched = p->streaming && (loop_address || p->only_loop);
+    const int prefetched = p->streaming && size > FAR && (loop_address || p->only_loop);
     r.streams = find_streams(prefetched ? g->n_operands - r.n : 0, g->base, g->stride[g->ndim - 1]);
     r.longest = prefetched ? BATCH / r.streams.size : LEAF;
     r.thin = g->ndim > 1 && g->shape[g->ndim - 1] < THIN;
