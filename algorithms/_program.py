@@ -16,7 +16,7 @@ import numpy as np
 
 import pgaspy as pg
 
-__all__ = ["Parser", "check_blocks", "matrices", "norm", "report", "timed"]
+__all__ = ["Parser", "check_blocks", "in_blocks", "matrices", "norm", "report", "timed"]
 
 
 class Parser(argparse.ArgumentParser):
@@ -31,6 +31,21 @@ class Parser(argparse.ArgumentParser):
         if message:
             self._print_message(message, sys.stderr)
         raise SystemExit(status)
+
+    def add_blocks(self, block: int) -> None:
+        """Add the options of `in_blocks`, with the block size that is the default."""
+        self.add_argument("--block", type=int, default=block, help=f"rows and columns of a block (default: {block})")
+        self.add_argument("--grid-rows", type=int, default=1, help="rows of the grid of processes (default: 1)")
+
+
+def in_blocks(A: pg.GlobalArray, arguments: argparse.Namespace) -> pg.GlobalArray:
+    """A copy of a matrix in the square blocks, and on the grid, of a command line; ValueError where there are none."""
+    block, rows = f"cyclic({arguments.block})", arguments.grid_rows
+    if rows < 1:
+        raise ValueError(f"--grid-rows {rows} is below 1")
+    A = A.redistribute(pg.Distribution(block, block, grid=(rows, pg.SIZE // rows)))
+    check_blocks(A)
+    return A
 
 
 def matrices(words: list[str], n_files: int) -> list[pg.GlobalArray]:

@@ -28,7 +28,7 @@ import pgaspy as pg
 from pgaspy.blas import add_product, solve_triangle
 from pgaspy.lapack import factor_lu
 
-from ._program import Parser, check_blocks, matrices, norm, report, timed
+from ._program import Parser, check_blocks, in_blocks, matrices, norm, report, timed
 
 __all__ = ["lu"]
 
@@ -190,14 +190,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = Parser(prog="python -m pgaspy.algorithms.lu", description="P A = L U with partial pivoting.")
     parser.add_argument("problem", nargs=1, help="the size of a random problem, or a .npy file")
     parser.add_argument("-o", "--output", metavar="LU.npy", help="where to write U, and L below the diagonal")
-    parser.add_argument("--block", type=int, default=192, help="rows and columns of a block (default: 192)")
-    parser.add_argument("--grid-rows", type=int, default=1, help="rows of the grid of processes (default: 1)")
+    parser.add_blocks(192)
     arguments = parser.parse_args(argv)
     try:
-        block = f"cyclic({arguments.block})"
         (A,) = matrices(arguments.problem, 1)
-        A = A.redistribute(pg.Distribution(block, block, grid=(arguments.grid_rows, pg.SIZE // arguments.grid_rows)))
-        check_blocks(A)
+        A = in_blocks(A, arguments)
     except (OSError, ValueError) as error:
         parser.error(str(error))
 

@@ -31,7 +31,7 @@ import pgaspy as pg
 from pgaspy.blas import add_product, solve_triangle
 from pgaspy.lapack import factor_qr
 
-from ._program import Parser, check_blocks, matrices, norm, report, timed
+from ._program import Parser, check_blocks, in_blocks, matrices, norm, report, timed
 
 __all__ = ["apply_q", "form_q", "qr", "tsqr"]
 
@@ -372,14 +372,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = Parser(prog="python -m pgaspy.algorithms.qr", description="A = Q R by Householder reflections.")
     parser.add_argument("problem", nargs=1, help="the size of a random problem, or a .npy file")
     parser.add_argument("-o", "--output", metavar="R.npy", help="where to write R, and V below the diagonal")
-    parser.add_argument("--block", type=int, default=96, help="rows and columns of a block (default: 96)")
-    parser.add_argument("--grid-rows", type=int, default=1, help="rows of the grid of processes (default: 1)")
+    parser.add_blocks(96)
     arguments = parser.parse_args(argv)
     try:
-        block = f"cyclic({arguments.block})"
         (A,) = matrices(arguments.problem, 1)
-        A = A.redistribute(pg.Distribution(block, block, grid=(arguments.grid_rows, pg.SIZE // arguments.grid_rows)))
-        check_blocks(A)
+        A = in_blocks(A, arguments)
     except (OSError, ValueError) as error:
         parser.error(str(error))
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 import pgaspy as pg
 from pgaspy.blas import add_product, solve_triangle
 
-from ._program import Parser, check_blocks, matrices, norm, report, timed
+from ._program import Parser, check_blocks, in_blocks, matrices, norm, report, timed
 
 __all__ = ["FEW", "solve_triangular"]
 
@@ -117,13 +117,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("-o", "--output", metavar="X.npy", help="where to write X")
     parser.add_argument("--upper", action="store_true", help="take the upper triangle of T")
     parser.add_argument("--columns", type=int, default=1, help="of B, of a random problem (default: 1)")
-    parser.add_argument("--block", type=int, default=96, help="rows and columns of a block (default: 96)")
-    parser.add_argument("--grid-rows", type=int, default=1, help="rows of the grid of processes (default: 1)")
+    parser.add_blocks(96)
     arguments = parser.parse_args(argv)
     try:
-        block = f"cyclic({arguments.block})"
         T, B = matrices(arguments.problem, 2)
-        T = T.redistribute(pg.Distribution(block, block, grid=(arguments.grid_rows, pg.SIZE // arguments.grid_rows)))
+        T = in_blocks(T, arguments)
         if len(arguments.problem) == 1:
             T, B = T + pg.eye(len(T), layout=T.layout) * len(T), B[:, :arguments.columns].copy()
         X, seconds = timed(solve_triangular, T, B, not arguments.upper)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy import local_access
 from pgaspy.array import GlobalArray
 from pgaspy.creation import empty
 from pgaspy.movement import combine, replicate
@@ -60,7 +59,7 @@ def exchange_rows(A: GlobalArray, pivots: GlobalArray, start: int = 0) -> None:
         return
     before = replicate(A[start:start + b], axis)
     after = empty(before.shape, before.dtype, layout=before.layout)
-    rows = local_access.global_indices(A._view, 0)
+    rows = A.global_indices(0)
     schedule(_pick, write(after), A, pivots, start, rows)
     combine(either, after)
     schedule(_place, update(A), pivots, start, rows, before, after)

@@ -160,6 +160,7 @@ class TestLU:
         assert_equal(np.sort(product, axis=0), np.sort(a, axis=0), exact=False)  # in another order of rows
         assert exit_code(lu_program.main, 50, "--block", 8, "--grid-rows", pg.SIZE) == 0
         assert exit_code(lu_program.main, 50, "--block", 0) == 2
+        assert exit_code(lu_program.main, 50, "--grid-rows", 0) == 2
 
     def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(lu_program, "add_product", lambda c, a, b, alpha: None)
