@@ -3,7 +3,12 @@
  *
  *     static inline T_d pg_add_dd_d(T_d a, T_d b) { return (T_d)(a + b); }
  *
- * The kernels' loops call them, and so does code that is generated at run time.
+ * The kernels' loops call them, and so does code that is generated at run time. A leaf of a reduction
+ * has LANES accumulators, of which the one for elements k, k + LANES, ... begins as the first of them.
+ * The step to the next, here of bools, and what joins the accumulators at the end:
+ *
+ *     static inline T_l pg_reduce_add_t_l(T_l a, T_t b) { return (T_l)(a + b); }
+ *     static inline T_l pg_join_add_t_l(T_l *lanes);
  */
 #include "_omp_math.h"
 
@@ -38,9 +43,25 @@ PG_FUNCTION T_##A pg_##name##_t##A##A##_##A(T_t condition, T_##A a, T_##A b) \
 { return (T_##A)(__VA_ARGS__); }
 #define BLOCKS1 LOOP1
 #define BLOCKS2 LOOP2
+#define LANES 32            /* enough to hide the latency of an addition */
+#define LEAF 512            /* the most elements of a leaf */
+#define REDUCED (-1)        /* the stride of outputs that are results of leaves of LANES elements or more */
+#define SHORT_ROW (LEAF / 2)
+#define REDUCE(A, R, name, if_empty, ...) \
+PG_FUNCTION T_##R pg_reduce_##name##_##A##_##R(T_##R a, T_##A b) { return (T_##R)(__VA_ARGS__); } \
+PG_FUNCTION T_##R pg_join_##name##_##A##_##R(T_##R *lanes) \
+{ \
+    _Pragma("GCC unroll 8") for (int half = LANES / 2; half > 0; half /= 2) \
+        _Pragma("omp simd") for (int k = 0; k < half; k++) { \
+            const T_##R a = lanes[k], b = lanes[k + half]; \
+            lanes[k] = (__VA_ARGS__); \
+        } \
+    return lanes[0]; \
+}
 
 #include "_omp_table.h"
 
+#undef REDUCE
 #undef LOOP1
 #undef LOOP2
 #undef LOOP3

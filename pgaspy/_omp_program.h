@@ -11,6 +11,15 @@
 #define SIMD_FOR(i, n) _Pragma("omp simd") for (int64_t i = 0; i < (n); i++)
 #define FOR_BLOCKS(block, i, n) \
     _Pragma("GCC unroll 1") for (int64_t block = 0; block < (n); block += BLOCK) SIMD_FOR(i, BLOCK)
+/* Whether a leaf ends before element i of a row of n. */
+#define ENDS_LEAF(i) (reduces && ((i) % LEAF == 0 || (i) == n))
+
+/* Elements n of a leaf from a multiple of LANES on, for accumulators i that are to stay in registers. */
+#define FOR_LANES(block, i, n, ...) do { \
+    int64_t block = 0; \
+    _Pragma("GCC unroll 1") for (; block + LANES <= (n); block += LANES) SIMD_FOR(i, LANES) { __VA_ARGS__ } \
+    SIMD_FOR(i, (n) - block) { __VA_ARGS__ } \
+} while (0)
 
 /* An operand of a chunk, as an array: where it lies, if it is one there, or else its buffer. */
 #define INPUT(A, buffer, address, stride) \

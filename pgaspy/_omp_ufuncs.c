@@ -6,6 +6,9 @@
  * operand; the driver (`for_each`) brings any geometry to the fewest and longest such loops and
  * deals them out to the threads.
  */
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,10 +105,10 @@ static void insert_dim(geometry *g, int to, int dim)
 }
 
 /*
- * The same elements in the fewest dimensions, in the order in which operand `key` has them in
- * memory: extents of 1 dropped, negative strides of the key turned, neighbours fused.
+ * The same elements in the order in which operand `key` has them in memory: extents of 1 dropped,
+ * negative strides of the key turned.
  */
-static void normalise(geometry *g, int key)
+static void order(geometry *g, int key)
 {
     int ndim = 0;
     for (int d = 0; d < g->ndim; d++) {
@@ -122,6 +125,13 @@ static void normalise(geometry *g, int key)
             to--;
         insert_dim(g, to, ndim - 1);
     }
+    g->ndim = ndim;
+}
+
+/* The same elements in the fewest dimensions: neighbours are joined. */
+static void join_dims(geometry *g)
+{
+    const int ndim = g->ndim;
     g->ndim = MIN(ndim, 1);
     for (int d = 1; d < ndim; d++) {
         const int outer = g->ndim - 1;
@@ -133,6 +143,12 @@ static void normalise(geometry *g, int key)
         if (fuse)
             g->shape[outer] *= extent;
     }
+}
+
+static void normalise(geometry *g, int key)
+{
+    order(g, key);
+    join_dims(g);
 }
 
 static int64_t count(const geometry *g, int ndim)
@@ -441,6 +457,51 @@ static const struct {
 };
 #undef CAST
 
+/*
+ * Copies of more than the caches hold go past them: a store that is not to a whole cache line reads the
+ * line first, which is a third of what moves.
+ */
+#define PAST_CACHES (1 << 25)   /* bytes */
+#ifdef __SSE2__
+static void stream_bytes(char *to, const char *from, int64_t n)
+{
+    const int64_t head = -(intptr_t)to & 63;
+    if (to == from || n < head + 1024) {
+        memmove(to, from, n);
+        return;
+    }
+    memcpy(to, from, head);
+    for (n -= head, to += head, from += head; n >= 64; n -= 64, to += 64, from += 64)
+        for (int k = 0; k < 64; k += 16)
+            _mm_stream_si128((__m128i *)(to + k), _mm_loadu_si128((const __m128i *)(from + k)));
+    _mm_sfence();
+    memcpy(to, from, n);
+}
+#define STREAM(A, ...) \
+static void stream_##A(int64_t n, char *const p[], const int64_t s[]) \
+{ \
+    if (s[0] == sizeof(T_##A) && s[1] == sizeof(T_##A)) \
+        stream_bytes(p[1], p[0], n * sizeof(T_##A)); \
+    else \
+        copy_##A##A(n, p, s); \
+}
+ALL(STREAM)
+#undef STREAM
+#define STREAM(A, ...) \
+    if (loop == copy_##A##A && n > PAST_CACHES / (int64_t)sizeof(T_##A)) \
+        return stream_##A;
+#else
+#define STREAM(A, ...)
+#endif
+
+/* The loop to use in place of `loop` for n elements in all. */
+static loop_fn *loop_for(loop_fn *loop, int64_t n)
+{
+    ALL(STREAM)
+    return loop;
+}
+#undef STREAM
+
 /* The name of a row of the elementwise table, NULL past its end. */
 static const char *pg_elementwise_row(int row)
 {
@@ -454,23 +515,22 @@ static void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_
     geometry g;
     describe(&g, ndim, shape, elementwise_rows[row].n_inputs + 1, addresses,
              (const int64_t *const[]){strides, strides + ndim, strides + 2 * ndim, strides + 3 * ndim});
-    if (count(&g, ndim) > 0)
-        for_each(elementwise_rows[row].loop, &g, elementwise_rows[row].cost);
+    const int64_t n = count(&g, ndim);
+    if (n > 0)
+        for_each(loop_for(elementwise_rows[row].loop, n), &g, elementwise_rows[row].cost);
 }
 
 /* ---- reductions ---------------------------------------------------------------------------- */
 
 /*
- * A reduction is a tree over leaves: LEAF elements when it runs along memory, LEAF_ROWS rows of
- * elements that reduce to a row when it runs across. Leaves i and i+1, i even, are merged, then
+ * A reduction is a tree over leaves: LEAF elements of a row when it runs along memory, or of short rows
+ * joined; LEAF_ROWS rows of elements that reduce to a row when it runs across. Leaves i and i+1, i even, are merged, then
  * pairs of leaves, and so on. The tree belongs to the shape. Chunks of 2**k leaves are whole
  * subtrees of it, so chunks, and the threads they go to, do not show in the result.
  *
  * A leaf along memory prefetches what comes next: folding its lanes would else interrupt the stream.
  */
-#define LEAF 512
 #define LEAF_ROWS 16
-#define LANES 32            /* accumulators of a leaf: enough to hide the latency of an addition */
 #define MAX_WIDTH 8192      /* results reduced side by side across memory: they fit in the L2 cache */
 #define ACROSS_FROM 16      /* so many results next to each other are reduced across */
 
@@ -505,12 +565,7 @@ static void leaf_##name##_##A##R(int64_t n, const void *from, const void *next, 
         const T_##A b = x[i + k]; \
         lanes[k] = (__VA_ARGS__); \
     } \
-    for (int half = LANES / 2; half > 0; half /= 2) \
-        SIMD_FOR(k, half) { \
-            const T_##R a = lanes[k], b = lanes[k + half]; \
-            lanes[k] = (__VA_ARGS__); \
-        } \
-    *(T_##R *)to = lanes[0]; \
+    *(T_##R *)to = pg_join_##name##_##A##_##R(lanes); \
 } \
 static void fold_##name##_##A##R(int64_t n, const void *from, int64_t stride, void *to) \
 { \
@@ -537,6 +592,14 @@ static void merge_##name##_##A##R(int64_t n, void *to, const void *from) \
         r[k] = (__VA_ARGS__); \
     } \
 } \
+static void pair_##name##_##A##R(int64_t n, void *results) \
+{ \
+    T_##R *r = results; \
+    SIMD_FOR(k, n) { \
+        const T_##R a = r[2 * k], b = r[2 * k + 1]; \
+        r[k] = (__VA_ARGS__); \
+    } \
+} \
 static const T_##R empty_##name##_##A##R = if_empty;
 #include "_omp_table.h"
 #undef REDUCE
@@ -548,6 +611,7 @@ typedef struct {
     void (*leaf)(int64_t n, const void *from, const void *next, void *to);
     void (*fold)(int64_t n, const void *from, int64_t stride, void *to);
     void (*merge)(int64_t n, void *to, const void *from);
+    void (*pair)(int64_t n, void *results);
     const void *empty;
 } reduce_row;
 
@@ -555,7 +619,7 @@ typedef struct {
     #name " " CHAR_##A "->" CHAR_##R, sizeof(T_##A), sizeof(T_##R), \
     copy_##A##A, copy_##A##R, copy_##R##R, \
     leaf_##name##_##A##R, fold_##name##_##A##R, merge_##name##_##A##R, \
-    &empty_##name##_##A##R},
+    pair_##name##_##A##R, &empty_##name##_##A##R},
 static const reduce_row reduce_rows[] = {
 #include "_omp_table.h"
 };
@@ -567,18 +631,42 @@ static const char *pg_reduce_row(int row)
     return row < n ? reduce_rows[row].name : NULL;
 }
 
+/* What is reduced to one result, in leaves of `rows` elements at most: the same number in each run. */
+typedef struct {
+    int64_t n, run, n_of_run, rows, n_leaves;
+} division;
+
+/* Of n elements, in rows of `extent` elements. */
+static division divide(int across, int64_t n, int64_t extent)
+{
+    const int64_t run = across || extent < SHORT_ROW ? MAX(n, 1) : extent;
+    const int64_t rows = across ? LEAF_ROWS : LEAF, n_of_run = (run + rows - 1) / rows;
+    return (division){n, run, n_of_run, rows, n / run * n_of_run};
+}
+
+static int64_t leaf_begin(const division *d, int64_t leaf)
+{
+    return leaf / d->n_of_run * d->run + leaf % d->n_of_run * d->rows;
+}
+
+static int64_t leaf_end(const division *d, int64_t leaf)
+{
+    return leaf / d->n_of_run * d->run + MIN((leaf % d->n_of_run + 1) * d->rows, d->run);
+}
+
+/* The leaf that element i belongs to. */
+static int64_t leaf_of(const division *d, int64_t i)
+{
+    return i / d->run * d->n_of_run + i % d->run / d->rows;
+}
+
 typedef struct {
     const reduce_row *row;
     geometry kept, reduced;
     int across;             /* whether rows of results are accumulated, or single results */
     int64_t width;          /* results per tile */
-    int64_t n_reduced, n_leaves;
+    division leaves;
 } reduction;
-
-static int64_t leaf_rows(int across)
-{
-    return across ? LEAF_ROWS : LEAF;
-}
 
 /* Row i of a leaf across: `width` elements, to as many results. */
 static void fold_row(const reduce_row *row, int64_t i, int64_t width, char *x, int64_t stride,
@@ -611,8 +699,8 @@ static void leaf_along(const reduction *r, const char *tile, int64_t leaf, char 
 {
     const reduce_row *row = r->row;
     const geometry *g = &r->reduced;
-    int64_t begin = leaf * LEAF;
-    const int64_t end = MIN(begin + LEAF, r->n_reduced), n = end - begin;
+    int64_t begin = leaf_begin(&r->leaves, leaf);
+    const int64_t end = leaf_end(&r->leaves, leaf), n = end - begin;
     const int inner = MAX(g->ndim - 1, 0);
     const int64_t extent = g->ndim ? g->shape[inner] : 1;
     const int64_t stride = g->ndim ? g->stride[inner][0] : row->in_size;
@@ -621,7 +709,7 @@ static void leaf_along(const reduction *r, const char *tile, int64_t leaf, char 
     if (stride == row->in_size && column + n <= extent) {
         locate(g, inner, line, p);
         const char *x = tile + (p[0] - g->base[0]) + column * stride;
-        row->leaf(n, x, x + LEAF * stride, to);
+        row->leaf(n, x, x + n * stride, to);
         return;
     }
     char buffer[LEAF * sizeof(T_D)] __attribute__((aligned(64)));
@@ -640,11 +728,11 @@ static void leaf_across(const reduction *r, const char *tile, int64_t width, int
 {
     const geometry *g = &r->reduced;
     const int64_t stride = r->kept.stride[r->kept.ndim - 1][0];
-    const int64_t end = MIN((leaf + 1) * LEAF_ROWS, r->n_reduced);
-    for (int64_t i = leaf * LEAF_ROWS; i < end; i++) {
+    const int64_t begin = leaf_begin(&r->leaves, leaf), end = leaf_end(&r->leaves, leaf);
+    for (int64_t i = begin; i < end; i++) {
         char *p[2];
         locate(g, g->ndim, i, p);
-        fold_row(r->row, i % LEAF_ROWS, width, (char *)tile + (p[0] - g->base[0]), stride, to);
+        fold_row(r->row, i - begin, width, (char *)tile + (p[0] - g->base[0]), stride, to);
     }
 }
 
@@ -688,11 +776,12 @@ static int reduce_tiles(const reduction *r, int64_t n_tiles, int64_t work)
 {
     enum { SMALL = 64 * sizeof(T_D) + 128 };
     const int team = team_for(work);
-    int64_t chunk = r->n_leaves;            /* leaves per chunk */
+    const int64_t n_leaves = r->leaves.n_leaves;
+    int64_t chunk = n_leaves;               /* leaves per chunk */
     if (team > 1 && n_tiles < 16 * team)
-        for (chunk = 8; chunk * 16 * team < r->n_leaves * n_tiles && chunk < r->n_leaves;)
+        for (chunk = 8; chunk * 16 * team < n_leaves * n_tiles && chunk < n_leaves;)
             chunk *= 2;
-    const int64_t n_chunks = (r->n_leaves + chunk - 1) / chunk;
+    const int64_t n_chunks = (n_leaves + chunk - 1) / chunk;
     const int64_t size = r->width * r->row->out_size;
     /* Whole cache lines, lest threads share one. */
     const int64_t stack_size = (MAX(levels(chunk), levels(n_chunks)) * size + 127) / 64 * 64;
@@ -715,7 +804,7 @@ static int reduce_tiles(const reduction *r, int64_t n_tiles, int64_t work)
             const int64_t tile = n_chunks == 1 ? task : task / n_chunks;
             const int64_t first = (task - tile * n_chunks) * chunk;
             const int64_t width = locate_tile(r, tile, p);
-            tree(r, p[0], width, first, MIN(chunk, r->n_leaves - first), NULL, stack);
+            tree(r, p[0], width, first, MIN(chunk, n_leaves - first), NULL, stack);
             if (n_chunks == 1)
                 store_tile(r, width, stack, p[1]);
             else
@@ -745,10 +834,10 @@ static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64
              (const int64_t *const[]){in_kept_strides, out_strides});
     describe(&r.reduced, n_reduced, reduced_shape, 1, &in_address, &in_reduced_strides);
     const int64_t results = count(&r.kept, n_kept);
-    r.n_reduced = count(&r.reduced, n_reduced);
+    const int64_t n = count(&r.reduced, n_reduced);
     if (results == 0)
         return 0;
-    if (r.n_reduced == 0) {
+    if (n == 0) {
         for (int d = 0; d < n_kept; d++)
             r.kept.stride[d][0] = 0;
         r.kept.base[0] = (char *)r.row->empty;
@@ -756,7 +845,9 @@ static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64
         return 0;
     }
     normalise(&r.kept, 0);
-    normalise(&r.reduced, 0);
+    order(&r.reduced, 0);
+    const int64_t extent = r.reduced.ndim ? r.reduced.shape[r.reduced.ndim - 1] : 1;
+    join_dims(&r.reduced);
     /* Turning a reduced dimension moves its base; the kept side alone carries the address. */
     r.kept.base[0] += r.reduced.base[0] - (char *)in_address;
 
@@ -766,12 +857,11 @@ static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64
             || (r.kept.shape[inner] >= ACROSS_FROM
                 && r.kept.stride[inner][0] < r.reduced.stride[r.reduced.ndim - 1][0]));
     r.width = r.across ? MIN(r.kept.shape[inner], MAX_WIDTH) : 1;
-    const int64_t rows = leaf_rows(r.across);
-    r.n_leaves = (r.n_reduced + rows - 1) / rows;
+    r.leaves = divide(r.across, n, extent);
     int64_t n_tiles = results;
     if (r.across)
         n_tiles = results / r.kept.shape[inner] * ((r.kept.shape[inner] + r.width - 1) / r.width);
-    return reduce_tiles(&r, n_tiles, results * r.n_reduced);
+    return reduce_tiles(&r, n_tiles, results * n);
 }
 
 /* ---- programs ------------------------------------------------------------------------------ */
@@ -893,10 +983,10 @@ static void pg_program_init(pg_program *g, int n_inputs, int n_outputs, int n_re
                       .n_stored = n_inputs + 1 + n_outputs - n_reduced,
                       .n_registers = n_registers, .n_steps = n_steps,
                       .ndim = ndim, .shape = shape, .strides = strides};
-    int64_t items = g->n_stored - 1;
+    int64_t n = 1;
     for (int d = 0; d < ndim; d++)
-        items *= shape[d];
-    g->streaming = items > STREAMING;
+        n *= shape[d];
+    g->streaming = n * (g->n_stored - 1) > STREAMING;
     for (int r = 0; r < n_registers; r++)
         g->place[r + 1] = g->place[r] + register_sizes[r];
     int in_order = n_steps == 1 && n_outputs == 1;
@@ -911,7 +1001,7 @@ static void pg_program_init(pg_program *g, int n_inputs, int n_outputs, int n_re
         in_order &= n_values == n_inputs + 1;
     }
     if (in_order)
-        g->only_loop = g->steps[0].loop;
+        g->only_loop = n_reduced ? g->steps[0].loop : loop_for(g->steps[0].loop, n);
     while (g->row_dim < ndim - 1 && shape[g->row_dim] == 1)
         g->row_dim++;
 }
@@ -972,14 +1062,16 @@ static void pg_run_program(const pg_program *p, const int64_t *addresses, int64_
 typedef struct {
     int64_t outer, reduced, width;
     int across;
-    int64_t rows, n_leaves; /* elements per leaf, and leaves, of each result */
+    division of;            /* each result's */
+    int64_t rows, n_leaves; /* of this division */
 } pg_leaves;
 
-static void pg_leaves_init(pg_leaves *t, int64_t outer, int64_t reduced, int64_t width)
+/* `extent` is that of the innermost dimension of more than one element that is reduced. */
+static void pg_leaves_init(pg_leaves *t, int64_t outer, int64_t reduced, int64_t extent, int64_t width)
 {
     const int across = width >= ACROSS_FROM;
-    const int64_t rows = leaf_rows(across);
-    *t = (pg_leaves){outer, reduced, width, across, rows, (reduced + rows - 1) / rows};
+    const division of = divide(across, reduced, extent);
+    *t = (pg_leaves){outer, reduced, width, across, of, of.rows, of.n_leaves};
 }
 
 /*
@@ -1001,7 +1093,7 @@ static void pg_piece_init(pg_piece *p, const pg_leaves *whole, const int64_t *fi
     *p = (pg_piece){.whole = *whole, .outer = first[0], .row = first[1], .column = first[2],
                     .n_outer = extents[0], .n_rows = extents[1], .n_columns = extents[2],
                     .tile = 1, .head = -1, .tail = -1};
-    const int64_t rows = whole->rows, end = p->row + p->n_rows;
+    const int64_t end = p->row + p->n_rows;
     if (p->n_outer * p->n_rows * p->n_columns == 0)
         return;
     p->n_tiles = p->n_columns;
@@ -1009,27 +1101,27 @@ static void pg_piece_init(pg_piece *p, const pg_leaves *whole, const int64_t *fi
         p->n_tiles = (p->n_columns + MAX_WIDTH - 1) / MAX_WIDTH;
         p->tile = (p->n_columns + p->n_tiles - 1) / p->n_tiles;
     }
-    p->first_leaf = p->row / rows;
-    p->n_leaves = (end + rows - 1) / rows - p->first_leaf;
+    const int64_t last = leaf_of(&whole->of, end - 1);
+    p->first_leaf = leaf_of(&whole->of, p->row);
+    p->n_leaves = last + 1 - p->first_leaf;
     p->n_units = p->n_outer * p->n_leaves * p->n_tiles;
-    if (p->row % rows)
-        p->head = p->row / rows;
-    if (end % rows && end != whole->reduced && end / rows != p->head)
-        p->tail = end / rows;
+    if (p->row != leaf_begin(&whole->of, p->first_leaf))
+        p->head = p->first_leaf;
+    if (end != leaf_end(&whole->of, last) && last != p->head)
+        p->tail = last;
     p->is_short = !whole->across && whole->reduced < LANES && p->n_rows == whole->reduced
         && p->n_columns == whole->width;
 }
 
 typedef struct {
-    int64_t outer, leaf, tile;
+    int64_t number, outer, leaf, tile;
     int64_t row, n_rows, column, n_columns; /* in the whole array */
 } unit;
 
 static void bound_unit(const pg_piece *p, unit *u)
 {
-    const int64_t begin = u->leaf * p->whole.rows;
-    u->row = MAX(begin, p->row);
-    u->n_rows = MIN(begin + p->whole.rows, p->row + p->n_rows) - u->row;
+    u->row = MAX(leaf_begin(&p->whole.of, u->leaf), p->row);
+    u->n_rows = MIN(leaf_end(&p->whole.of, u->leaf), p->row + p->n_rows) - u->row;
     u->column = p->column + u->tile * p->tile;
     u->n_columns = MIN(p->tile, p->column + p->n_columns - u->column);
 }
@@ -1037,7 +1129,7 @@ static void bound_unit(const pg_piece *p, unit *u)
 static unit find_unit(const pg_piece *p, int64_t number)
 {
     const int64_t row = number / p->n_tiles;
-    unit u = {.outer = p->outer + row / p->n_leaves, .leaf = p->first_leaf + row % p->n_leaves,
+    unit u = {.number = number, .outer = p->outer + row / p->n_leaves, .leaf = p->first_leaf + row % p->n_leaves,
               .tile = number % p->n_tiles};
     bound_unit(p, &u);
     return u;
@@ -1045,6 +1137,7 @@ static unit find_unit(const pg_piece *p, int64_t number)
 
 static void next_unit(const pg_piece *p, unit *u)
 {
+    u->number++;
     if (++u->tile == p->n_tiles) {
         u->tile = 0;
         if (++u->leaf == p->first_leaf + p->n_leaves) {
@@ -1074,6 +1167,7 @@ typedef struct {
     streams streams;
     int64_t longest;        /* the elements of a loop, between which is prefetched */
     int thin;
+    int whole;              /* the loop reduces whole leaves, where they lie in a row */
     int n;
     const reduce_row *row[MAX_PROGRAM_OPERANDS];
     const int64_t *leaves, *head, *tail;
@@ -1106,6 +1200,28 @@ static int64_t run_thin_rows(loop_fn *loop, const geometry *g, row *at, char *p[
     return rows * extent;
 }
 
+/* Go to element `number` of a piece, unless the cursor is there. */
+static void seek(const geometry *g, cursor *c, int64_t number)
+{
+    const int64_t extent = g->shape[g->ndim - 1];
+    if (number != c->number) {
+        c->number = number;
+        c->column = number % extent;
+        find_row(g, number / extent, &c->at);
+    }
+}
+
+/* Go on by m elements of a row. */
+static void advance(const geometry *g, cursor *c, int64_t m)
+{
+    c->number += m;
+    c->column += m;
+    if (c->column == g->shape[g->ndim - 1]) {
+        next_row(g, &c->at);
+        c->column = 0;
+    }
+}
+
 /*
  * Compute n elements of a piece, LEAF at most, from `number` on, into the buffers: short ones stay in
  * the L1 cache beside what streams through it. What streams is prefetched, as reducing and storing to
@@ -1119,11 +1235,7 @@ static void fill_buffers(const reducing *r, cursor *c, int64_t number, int64_t n
     const geometry *g = &r->g;
     const int inner = g->ndim - 1, stored = g->n_operands - r->n;
     const int64_t extent = g->shape[inner], *s = g->stride[inner];
-    if (number != c->number) {
-        c->column = number % extent;
-        find_row(g, number / extent, &c->at);
-    }
-    c->number = number + n;
+    seek(g, c, number);
     for (int64_t done = 0, m; done < n; done += m) {
         char *p[MAX_OPERANDS];
         for (int o = 0; o < stored; o++)
@@ -1131,16 +1243,13 @@ static void fill_buffers(const reducing *r, cursor *c, int64_t number, int64_t n
         for (int k = 0; k < r->n; k++)
             p[stored + k] = c->buffer[k] + done * s[stored + k];
         m = r->thin && c->column == 0 ? run_thin_rows(r->loop, g, &c->at, p, n - done) : 0;
+        c->number += m;
         if (m)
             continue;
         m = MIN(MIN(n - done, extent - c->column), r->longest);
         prefetch(&r->streams, p, AHEAD, AHEAD + m * r->streams.size);
         r->loop(m, p, s);
-        c->column += m;
-        if (c->column == extent) {
-            next_row(g, &c->at);
-            c->column = 0;
-        }
+        advance(g, c, m);
     }
 }
 
@@ -1165,8 +1274,8 @@ static void reduce_unit(const reducing *r, int k, const unit *u, const char *x)
     const reduce_row *row = r->row[k];
     char *slot = slot_of(r, k, u->leaf);
     if (slot)
-        memcpy(slot + (u->column * MIN(t->rows, t->reduced) + u->row % t->rows) * row->in_size, x,
-               u->n_rows * row->in_size);
+        memcpy(slot + (u->column * MIN(t->rows, t->reduced) + u->row - leaf_begin(&t->of, u->leaf))
+                   * row->in_size, x, u->n_rows * row->in_size);
     else
         row->leaf(u->n_rows, x, x,
                   leaf_result(t, r->leaves[k], row->out_size, u->outer, u->leaf, u->column));
@@ -1179,7 +1288,7 @@ static void reduce_row_of(const reducing *r, int k, const unit *u, int64_t i, in
     const pg_leaves *t = &r->piece->whole;
     const reduce_row *row = r->row[k];
     char *slot = slot_of(r, k, u->leaf);
-    i = (u->row + i) % t->rows;
+    i += u->row - leaf_begin(&t->of, u->leaf);
     if (slot)
         memcpy(slot + (i * t->width + column) * row->in_size, x, width * row->in_size);
     else
@@ -1187,11 +1296,50 @@ static void reduce_row_of(const reducing *r, int k, const unit *u, int64_t i, in
                  leaf_result(t, r->leaves[k], row->out_size, u->outer, u->leaf, column));
 }
 
+/*
+ * Have the loop reduce units from u on, n at most, that are leaves in a row of at least SHORT_ROW
+ * elements; returns how many these were.
+ */
+static int64_t reduce_whole(const reducing *r, cursor *c, const unit *u, int64_t n)
+{
+    const geometry *g = &r->g;
+    const pg_leaves *t = &r->piece->whole;
+    const int inner = g->ndim - 1, stored = g->n_operands - r->n;
+    const int64_t *s = g->stride[inner];
+    if (!r->whole || t->of.run < SHORT_ROW || u->leaf == r->piece->head)
+        return 0;
+    n = t->width > 1 ? 1 : MIN(n, t->of.n_of_run - u->leaf % t->of.n_of_run);
+    const int64_t last = u->leaf + n - 1;
+    n -= last == r->piece->tail || leaf_end(&t->of, last) - leaf_begin(&t->of, last) < LANES;
+    const int64_t n_elements = leaf_end(&t->of, u->leaf + n - 1) - u->row;
+    seek(g, c, first_element(r->piece, u));
+    if (n == 0 || c->column + n_elements > g->shape[inner])
+        return 0;
+    char *p[MAX_OPERANDS];
+    int64_t strides[MAX_OPERANDS];
+    for (int o = 0; o < stored; o++) {
+        p[o] = c->at.p[o] + c->column * s[o];
+        strides[o] = s[o];
+    }
+    for (int k = 0; k < r->n; k++) {
+        p[stored + k] = leaf_result(t, r->leaves[k], r->row[k]->out_size, u->outer, u->leaf, u->column);
+        strides[stored + k] = REDUCED;
+    }
+    r->loop(n_elements, p, strides);
+    advance(g, c, n_elements);
+    return n;
+}
+
 /* Reduce along, from unit u on, as many of n units as a buffer takes; returns how many these were. */
 static int64_t reduce_along(const reducing *r, cursor *c, unit *u, int64_t n)
 {
+    int64_t m = reduce_whole(r, c, u, n);
+    if (m > 0) {
+        *u = find_unit(r->piece, u->number + m);
+        return m;
+    }
     const int64_t begin = first_element(r->piece, u);
-    int64_t end = begin, m = 0;
+    int64_t end = begin;
     unit next = *u;
     do {
         end += next.n_rows;
@@ -1306,6 +1454,7 @@ static void pg_reduce_program(const pg_program *p, const int *reductions, const 
     r.streams = find_streams(prefetched ? g->n_operands - r.n : 0, g->base, g->stride[g->ndim - 1]);
     r.longest = prefetched ? BATCH / r.streams.size : LEAF;
     r.thin = g->ndim > 1 && g->shape[g->ndim - 1] < THIN;
+    r.whole = loop_address != 0;
     const int team = team_for(size / piece->n_units * (end - begin) * (p->cost + r.n));
     #pragma omp parallel num_threads(team) if (team > 1)
     {
@@ -1319,7 +1468,7 @@ static void pg_reduce_program(const pg_program *p, const int *reductions, const 
 static void reduce_slot(const reduce_row *row, const pg_leaves *t, int64_t leaf, char *slot,
                         int64_t leaves)
 {
-    const int64_t n = MIN(t->reduced - leaf * t->rows, t->rows);
+    const int64_t n = leaf_end(&t->of, leaf) - leaf_begin(&t->of, leaf);
     char *to = leaf_result(t, leaves, row->out_size, 0, leaf, 0);
     if (t->across)
         for (int64_t i = 0; i < n; i++)
@@ -1349,6 +1498,16 @@ static void pg_finish_leaves(int reduction, const pg_leaves *t, int64_t leaves, 
             memcpy(out + i * size, row->empty, size);
     if (t->n_leaves == 0 || leaves == out_address)
         return;
+    if (n_results == 1) {
+        char *x = (char *)leaves;
+        for (int64_t n = t->n_leaves; n > 1; n = (n + 1) / 2) {
+            row->pair(n / 2, x);
+            if (n % 2)
+                memmove(x + n / 2 * size, x + (n - 1) * size, size);
+        }
+        memcpy(out, x, size);
+        return;
+    }
     const int64_t n_tiles = (t->width + MAX_WIDTH - 1) / MAX_WIDTH;
     const int team = team_for(n_results * t->n_leaves);
     #pragma omp parallel for num_threads(team) if (team > 1)

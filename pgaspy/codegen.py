@@ -35,6 +35,9 @@ BLOCK = 16
 CHUNK = 128
 """The most elements of a chunk."""
 
+LANES = 32
+"""The accumulators of a leaf, as in `_omp_functions.h`. A leaf consists of whole chunks."""
+
 CHUNK_BYTES = 8192
 """The most that the arrays of a chunk take: they are to stay in the L1 cache."""
 
@@ -67,7 +70,8 @@ def source(program: Program, scalars: Collection[int] = (), *, libm: bool = Fals
     ----------
     program
         Its operands are at the addresses `p`, with the strides `s` in bytes: the inputs, then one operand that the
-        loop ignores, then the outputs.
+        loop ignores, then the outputs. Those that are reduced are stored as others are, unless their stride is
+        `REDUCED`: then the results of the row's leaves are stored (see `_omp_functions.h`).
     scalars
         The inputs that are one element each in every row. The loop need not be told, but is faster.
     libm
@@ -131,7 +135,7 @@ class _Function:
     """Writes the function, for some inputs that are scalars.
 
     In it, `v7` is an element of value 7, and `a7` the array of them that a loop leaves to others; `x0` is the array of
-    input 0, `y4` that of output 4, and `b0` and `b4` are their buffers.
+    input 0, `y4` that of output 4, and `b0` and `b4` are their buffers; `r4` are the accumulators of output 4.
     """
 
     def __init__(self, program: Program, scalars: Collection[int]) -> None:
@@ -143,6 +147,9 @@ class _Function:
         self._scalars = sorted(set(scalars) - to_maths)
         self._inputs = [number for number in range(program.n_inputs) if number not in self._scalars]
         self._outputs = list(range(program.n_inputs, len(program.operands)))
+        reduced = zip(self._outputs[len(self._outputs) - program.n_reduced:], program.reductions, strict=True)
+        self._reductions = {j: (name, *_identifier(types).split("->")) for j, (name, types) in reduced}
+        self._reduced = {value: j for value, j in number_from_output.items() if j in self._reductions}
         read = {value for loop in self._loops for value in _inputs(loop)}
         self._left = sorted(read.difference(range(program.n_inputs), number_from_output))
         chars = list(enumerate(program.operands)) + [(step.value, step.char) for step in assignments]
@@ -150,7 +157,7 @@ class _Function:
         self._arrays = {value: f"x{value}" for value in self._inputs} | {value: f"a{value}" for value in self._left}
         self._arrays |= {value: f"y{number}" for value, number in number_from_output.items()}
         nbytes = sum(ITEMSIZES[dict(chars)[value]] for value in (*self._inputs, *self._outputs, *self._left))
-        self._n_chunk = max(min(CHUNK, CHUNK_BYTES // nbytes // BLOCK * BLOCK), BLOCK)
+        self._n_chunk = next(n for n in (CHUNK, CHUNK // 2, LANES) if n * nbytes <= CHUNK_BYTES or n == LANES)
 
     def lines(self) -> Iterator[str]:
         """The function's lines."""
@@ -160,7 +167,11 @@ class _Function:
         yield from (f"    const {types[j]} v{j} = *(const {types[j]} *)p[{j}];" for j in self._scalars)
         yield from (f"    {types[j]} b{j}[{n}];" for j in (*self._inputs, *self._outputs))
         yield from (f"    {types[j]} a{j}[{n}];" for j in self._left)
-        yield f"    const int64_t chunk = {n if self._has_maths else f'{self._is_contiguous()} ? n : {n}'};"
+        if self._reductions:
+            yield f"    const int reduces = s[{next(iter(self._reductions)) + 1}] == REDUCED;"
+        yield from (f"    T_{to_type} r{j}[LANES];" for j, (_, _, to_type) in self._reductions.items())
+        longest = "reduces ? LEAF : n" if self._reductions else "n"
+        yield f"    const int64_t chunk = {n if self._has_maths else f'{self._is_contiguous()} ? {longest} : {n}'};"
         yield "    for (int64_t i = 0; i < n; i += chunk) {"
         yield "        const int64_t m = MIN(n - i, chunk), full = " + ("FULL_BLOCKS(m);" if self._has_maths else "m;")
         for j in self._inputs:
@@ -168,29 +179,57 @@ class _Function:
         for j in self._outputs:
             array = f"b{j}" if self._has_maths else f"OUTPUT({types[j][2:]}, b{j}, p[{j + 1}], s[{j + 1}])"
             yield f"        {types[j]} *const y{j} = {array};"
-        for loop in self._loops:
-            yield from ("        " + line for line in self._loop(loop))
+        if self._reductions and not self._has_maths:
+            yield "        if (reduces) {"
+            yield from ("            " + line for line in self._loop(self._loops[0], reduces=True))
+            yield "        } else {"
+            yield from ("            " + line for line in self._loop(self._loops[0]))
+            yield "        }"
+        else:
+            for loop in self._loops:
+                yield from ("        " + line for line in self._loop(loop))
         for j in self._outputs:
-            yield f"        STORE({types[j][2:]}, y{j}, p[{j + 1}], s[{j + 1}]);"
+            store = f"STORE({types[j][2:]}, y{j}, p[{j + 1}], s[{j + 1}]);"
+            if j not in self._reductions:
+                yield f"        {store}"
+            elif self._has_maths:
+                yield f"        if (reduces) FOR_LANES(block, k, m, {self._reduce(j, f'y{j}[block + k]')});"
+                yield f"        else {store}"
+            else:
+                yield f"        if (!reduces) {store}"
+        for j, (name, from_type, to_type) in self._reductions.items():
+            yield (f"        if (ENDS_LEAF(i + m)) ((T_{to_type} *)p[{j + 1}])[i / LEAF] "
+                   f"= pg_join_{name}_{from_type}_{to_type}(r{j});")
         yield "    }"
         yield "}"
 
-    def _is_contiguous(self) -> str:
-        places = [(j, j) for j in self._inputs] + [(j, j + 1) for j in self._outputs]
-        return " && ".join(f"s[{place}] == sizeof({self._types[j]})" for j, place in places)
+    def _reduce(self, j: int, element: str) -> str:
+        """The step of a reduction to the accumulators."""
+        name, from_type, to_type = self._reductions[j]
+        step = f"pg_reduce_{name}_{from_type}_{to_type}(r{j}[k], {element})"
+        return f"r{j}[k] = (i + block) % LEAF == 0 ? (T_{to_type}){element} : {step};"
 
-    def _loop(self, loop: Sequence[_Assignment]) -> Iterator[str]:
-        yield "FOR_BLOCKS(block, k, full) {" if self._has_maths else "SIMD_FOR(k, full) {"
-        index = "block + k" if self._has_maths else "k"
+    def _is_contiguous(self) -> str:
+        are = [f"s[{j}] == sizeof({self._types[j]})" for j in self._inputs]
+        are += [f"s[{j + 1}] == sizeof({self._types[j]})" for j in self._outputs if j not in self._reductions]
+        are += [f"(reduces || s[{j + 1}] == sizeof({self._types[j]}))" for j in self._reductions]
+        return " && ".join(are)
+
+    def _loop(self, loop: Sequence[_Assignment], *, reduces: bool = False) -> Iterator[str]:
+        yield ("FOR_BLOCKS(block, k, full) {" if self._has_maths else "FOR_LANES(block, k, full," if reduces
+               else "SIMD_FOR(k, full) {")
+        index = "block + k" if self._has_maths or reduces else "k"
         for value in sorted(_inputs(loop).difference(self._scalars)):
             yield f"    const {self._types[value]} v{value} = {self._arrays[value]}[{index}];"
         for step in loop:
             arguments = ", ".join(f"v{value}" for value in step.inputs)
             yield f"    const {self._types[step.value]} v{step.value} = {step.function}({arguments});"
         for step in loop:
-            if step.value in self._arrays:
+            if reduces and step.value in self._reduced:
+                yield "    " + self._reduce(self._reduced[step.value], f"v{step.value}")
+            elif step.value in self._arrays:
                 yield f"    {self._arrays[step.value]}[{index}] = v{step.value};"
-        yield "}"
+        yield ");" if reduces else "}"
 
 
 def _identifier(types: str) -> str:

@@ -184,8 +184,7 @@ def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
     lowered = []
     for piece in pieces:
         places, strides, reads, writes = _operands(kernel, piece, lies_in)
-        node = FusedReduceCall(kernel.program, [r.kernel for r in kernel.reductions], piece.shape, strides, places,
-                               leaves, piece.start, name)
+        node = FusedReduceCall(kernel.program, piece.shape, strides, places, leaves, piece.start, name)
         lowered.append((node, reads, writes))
     shared = sorted({leaf for node, _, _ in lowered for leaf in node.cut_leaves})
     results = [LeafResults(builder.buffer(leaves.n_leaves * leaves.n_results * np.dtype(types[-1]).itemsize),

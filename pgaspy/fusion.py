@@ -418,11 +418,11 @@ class Kernel:
                 copies.append(Step("copy", f"{char}->{char}", (value,), -1 - (n_inputs + n)))
         steps = [*self._steps, *copies]
         operands = "".join(i.dtype.char for i in self.inputs) + chars
-        return _allocated(steps, number, operands, n_inputs, self._dtypes, len(self.reductions))
+        return _allocated(steps, number, operands, n_inputs, self._dtypes, tuple(r.kernel for r in self.reductions))
 
 
 def _allocated(steps: Sequence[Step], number: dict[int, int], operands: str, n_inputs: int, dtypes: Sequence[str],
-               n_reduced: int) -> Program:
+               reductions: tuple[tuple[str, str], ...]) -> Program:
     """Give every other value a register, which another one of its dtype takes over after its last use."""
     last_use = {value: k for k, step in enumerate(steps) for value in step.inputs}
     free: dict[str, list[int]] = {}
@@ -445,4 +445,4 @@ def _allocated(steps: Sequence[Step], number: dict[int, int], operands: str, n_i
                     registers.append(dtypes[step.output])
             output = number[step.output]
         final.append(Step(step.name, step.types, inputs, output))
-    return Program(operands, n_inputs, "".join(registers), tuple(final), n_reduced)
+    return Program(operands, n_inputs, "".join(registers), tuple(final), reductions)

@@ -34,7 +34,8 @@ class _Loop:
     def __init__(self, program: Program, scalars: frozenset[int]) -> None:
         self._program, self._scalars = program, scalars
         self._is_wanted = jit.wants_libm() and has_maths(program)  # as the static kernels have libmvec's functions
-        self._is_decided = len(program.steps) == 1 and not self._is_wanted  # for it has a kernel of its own
+        has_kernel = len(program.steps) == 1 and not program.reductions
+        self._is_decided = has_kernel and not self._is_wanted
         self._address: int | None = None
         self._work = self._n_calls = 0
 
@@ -102,13 +103,12 @@ class LeafResults(NamedTuple):
 class FusedReduceCall(Node):
     """A program whose last outputs are reduced, on a piece: leaf by leaf, as the elements come."""
 
-    def __init__(self, program: Program, reductions: Sequence[tuple[str, str]], shape: tuple[int, ...],
-                 strides: Sequence[tuple[int, ...]], places: Sequence[Place], leaves: Leaves, start: tuple[int, ...],
-                 name: str) -> None:
-        self._call = ProgramReduceCall(program, reductions, shape, strides, leaves, start)
+    def __init__(self, program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
+                 places: Sequence[Place], leaves: Leaves, start: tuple[int, ...], name: str) -> None:
+        self._call = ProgramReduceCall(program, shape, strides, leaves, start)
         self._loop = _loop_for(program, strides)
         self._places = tuple(places)
-        self._slot_nbytes = [leaves.slot_size * np.dtype(types[0]).itemsize for _, types in reductions]
+        self._slot_nbytes = [leaves.slot_size * np.dtype(types[0]).itemsize for _, types in program.reductions]
         self._n_units_of_part = max(PART_ELEMENTS * self._call.n_units // max(self._call.size, 1), 1)
         self.name = name
 

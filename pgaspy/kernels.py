@@ -195,7 +195,7 @@ class ProgramCall:
 class Leaves:
     """How a contiguous array of a shape is reduced over dimensions [first, stop): the leaves of trees.
 
-    Each result is a tree over its leaves, of ``rows`` elements each, whoever computes which of them:
+    Each result is a tree over its leaves, of at most ``rows`` elements, whoever computes which of them:
     the same tree as that of `ReduceCall` on the array in memory.
     """
 
@@ -205,7 +205,9 @@ class Leaves:
         self._shape = tuple(shape)
         self._groups = range(first), range(first, stop), range(stop, len(shape))
         self.encoded = ffi.new("pg_leaves *")
-        lib.pg_leaves_init(self.encoded, *self._sizes(shape))
+        outer, reduced, width = self._sizes(shape)
+        extent = next((n for n in reversed(self._shape[first:stop]) if n != 1), 1)
+        lib.pg_leaves_init(self.encoded, outer, reduced, extent, width)
         self.n_results: int = self.encoded.outer * self.encoded.width
         self.rows: int = self.encoded.rows
 
@@ -254,9 +256,8 @@ class Leaves:
 class ProgramReduceCall:
     """A program whose last outputs are reduced, on a piece of an array: the box that begins at ``start``.
 
-    ``leaves`` say which dimensions of the array are reduced, and how. ``reductions`` are the (name,
-    types) of the reduced outputs, in their order; strides and addresses are those of the other
-    operands. The piece consists of ``n_units`` units, which may be run in chunks. When all pieces are
+    ``leaves`` say which dimensions of the array are reduced, and how; strides and addresses are those of
+    the other operands. The piece consists of ``n_units`` units, which may be run in chunks. When all pieces are
     done, `finish_leaves` computes each result.
 
     The leaves of the array that lie in the piece are reduced at once. Of leaves at its ends that belong
@@ -269,15 +270,12 @@ class ProgramReduceCall:
     def __init__(
         self,
         program: Program,
-        reductions: Sequence[tuple[str, str]],
         shape: Sequence[int],
         strides_per_operand: Sequence[Sequence[int]],
         leaves: Leaves,
         start: Sequence[int],
     ) -> None:
-        if len(reductions) != program.n_reduced:
-            raise ValueError(f"{len(reductions)} reductions for {program.n_reduced} reduced outputs")
-        rows = ffi.new("int[]", [_reduction(*reduction) for reduction in reductions])
+        rows = ffi.new("int[]", [_reduction(*reduction) for reduction in program.reductions])
         encoded, keep = _encode(program, shape, strides_per_operand)
         piece = leaves.piece(start, shape)
         self._keep = keep

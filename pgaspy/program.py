@@ -29,20 +29,26 @@ class Step(NamedTuple):
 class Program:
     """Steps, in their order, on operands and registers of these dtypes (NumPy's `dtype.char`).
 
-    The last `n_reduced` outputs are not stored: their elements are reduced as they come, leaf by leaf. An output
-    that is the same section of memory as an input is no other operand's concern: element i depends on elements i only.
+    The last outputs are not stored, but reduced as they come, leaf by leaf: each by the C kernel of this name and these
+    types, such as ("add", "d->d"). An output that is the same section of memory as an input is no other operand's
+    concern: element i depends on elements i only.
     """
 
     operands: str
     n_inputs: int
     registers: str
     steps: tuple[Step, ...]
-    n_reduced: int = 0
+    reductions: tuple[tuple[str, str], ...] = ()
 
     @property
     def n_outputs(self) -> int:
         """The number of outputs, with those that are reduced."""
         return len(self.operands) - self.n_inputs
+
+    @property
+    def n_reduced(self) -> int:
+        """The number of outputs that are reduced."""
+        return len(self.reductions)
 
     def dtype_char(self, value: int) -> str:
         """The dtype of the value with this number."""
