@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from pgaspy.boxes import Box, contains, view_ranges
 from pgaspy.fusion import Group, Input, Kernel, Operand, ReducedOutput, Traced
 from pgaspy.kernel_calls import FusedCall, FusedReduceCall, LeafResults, finish_leaves
 from pgaspy.lowering import Access, Builder
-from pgaspy.nodes import Call, NumpyCall, Place
+from pgaspy.nodes import NumpyCall, Place
 from pgaspy.operations import Statement
 from pgaspy.pieces import BUFFER, LOCAL, Piece, Source, plan_boxes, plan_operand
 from pgaspy.transport import first_stream, receive_into_buffer, send_message, transfer, view_side
@@ -200,8 +199,8 @@ def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
         builder.position = reduction.operation.position
         partial = result.leaves if leaves.n_leaves == 1 else builder.buffer(
             leaves.n_results * np.dtype(reduction.kernel[1][-1]).itemsize)
-        finish = functools.partial(finish_leaves, reduction.kernel, leaves, tuple(shared), result, partial)
-        builder.add(Call(finish, "reduce"), [(number, None) for number in result], [(partial, None)])
+        finish = finish_leaves(reduction.kernel, leaves, tuple(shared), result, partial)
+        builder.add(finish, [(number, None) for number in result], [(partial, None)])
         partials.append((reduction.operation, partial))
     return partials
 

@@ -28,7 +28,7 @@ from mpi4py import MPI
 
 from pgaspy import progress, statistics
 from pgaspy.boxes import overlap
-from pgaspy.nodes import Buffer, Communication, Memories, Node
+from pgaspy.nodes import Communication, Memories, Node, new_buffer
 from pgaspy.procgrid import world
 from pgaspy.scheduling import Schedule
 
@@ -71,15 +71,12 @@ class Run:
 
     def prepare(self, index: int) -> None:
         """Get ready to be executed in any order."""
-        nodes = self.schedule.nodes
         self.index = index
         self.n_waits = list(self.schedule.n_waits)
-        self.is_done = bytearray(len(nodes))
-        self.n_left_at = [0] * len(self.numbers)
-        for node in nodes:
-            self.n_left_at[node.due] += 1
+        self.is_done = bytearray(len(self.schedule.nodes))
+        self.n_left_at = list(self.schedule.n_due_at)
         self.oldest = next((k for k, n in enumerate(self.n_left_at) if n), 0)
-        self.n_to_start = sum(node.is_communication for node in nodes)
+        self.n_to_start = self.schedule.n_messages
         self.later: dict[int, list[tuple[Run, int]]] = {}
         self.held: dict[int, int] = {}
         self.parts: dict[int, Iterator[None]] = {}
@@ -96,7 +93,7 @@ class Run:
         memories = self.memories
         for number, nbytes in node.allocates:
             if memories[number] is None:
-                memories[number] = Buffer(nbytes)
+                memories[number] = new_buffer(nbytes)
 
     def let_go(self, node: Node) -> None:
         """Drop the memories that nothing uses after a node."""
@@ -130,7 +127,7 @@ class Engine:
 
     def execute(self, run: Run) -> None:
         """Take a run without messages, and execute it; or add it to what is under way."""
-        if run.schedule.communicates or self._runs:
+        if run.schedule.n_messages or self._runs:
             self._add(run)
             return
         nodes = run.schedule.nodes

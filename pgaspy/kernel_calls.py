@@ -13,7 +13,7 @@ import numpy as np
 from pgaspy import jit, kernels, statistics
 from pgaspy.codegen import has_maths
 from pgaspy.kernels import Leaves, ProgramCall, ProgramReduceCall
-from pgaspy.nodes import Memories, Node, Place
+from pgaspy.nodes import Call, Memories, Node, Place
 from pgaspy.program import Program
 
 __all__ = ["FusedCall", "FusedReduceCall", "LeafResults", "finish_leaves"]
@@ -151,9 +151,14 @@ class FusedReduceCall(Node):
 
 
 def finish_leaves(reduction: tuple[str, str], leaves: Leaves, shared: tuple[int, ...], results: LeafResults,
-                  partial: int, memories: Memories) -> None:
-    """Reduce the results of all leaves to the partial result of this process."""
+                  partial: int) -> Call:
+    """The node that reduces the results of all leaves to the partial result of this process."""
     nbytes = leaves.slot_size * np.dtype(reduction[1][0]).itemsize
-    slots = [memories[results.slots].address + k * nbytes for k in range(len(shared))]
-    kernels.finish_leaves(*reduction, leaves, memories[results.leaves].address, shared, slots,
-                          memories[partial].address)
+    finish = kernels.FinishCall(*reduction, leaves, shared)
+
+    def run(memories: Memories) -> None:
+        first_slot = memories[results.slots].address
+        finish.call(memories[results.leaves].address, [first_slot + k * nbytes for k in range(len(shared))],
+                    memories[partial].address)
+
+    return Call(run, "reduce")

@@ -25,8 +25,8 @@ from pgaspy.program import Program
 
 __all__ = [
     "LEAF", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED",
-    "ElementwiseCall", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy",
-    "address", "fill_random", "finish_leaves", "get_threads", "lookup", "philox", "reduce_lookup",
+    "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy",
+    "address", "fill_random", "get_threads", "lookup", "philox", "reduce_lookup",
     "set_threads",
 ]
 
@@ -258,7 +258,7 @@ class ProgramReduceCall:
 
     ``leaves`` say which dimensions of the array are reduced, and how; strides and addresses are those of
     the other operands. The piece consists of ``n_units`` units, which may be run in chunks. When all pieces are
-    done, `finish_leaves` computes each result.
+    done, a `FinishCall` computes each result.
 
     The leaves of the array that lie in the piece are reduced at once. Of leaves at its ends that belong
     to several pieces, ``head_leaf`` and ``tail_leaf`` (or None), the elements are stored in slots,
@@ -308,23 +308,21 @@ class ProgramReduceCall:
         )  # fmt: skip
 
 
-def finish_leaves(
-    name: str,
-    types: str,
-    tree: Leaves,
-    leaves: int,
-    slot_leaves: Sequence[int],
-    slots: Sequence[int],
-    out: int,
-) -> None:
-    """Store at ``out`` the results of a reduction whose pieces are all done; overwrites the leaves.
+class FinishCall:
+    """What is left of a reduction when all its pieces are done: the trees over the leaves' results.
 
-    The slot at address ``slots[i]`` has the elements of leaf ``slot_leaves[i]``. The results are those
-    of `ReduceCall` on the contiguous array, to the bit, in row-major order. Where each is that of one
-    leaf, ``out`` may be ``leaves``.
+    ``slot_leaves`` are the leaves whose elements are in slots. The results are those of `ReduceCall` on
+    the contiguous array, to the bit, in row-major order.
     """
-    row = _reduction(name, types)
-    lib.pg_finish_leaves(row, tree.encoded, leaves, len(slots), slot_leaves, slots, out)
+
+    __slots__ = ("_row", "_slot_leaves", "_tree")
+
+    def __init__(self, name: str, types: str, tree: Leaves, slot_leaves: Sequence[int]) -> None:
+        self._row, self._tree, self._slot_leaves = _reduction(name, types), tree.encoded, _int64s(slot_leaves)
+
+    def call(self, leaves: int, slots: Sequence[int], out: int) -> None:
+        """Store the results at ``out``, which may be ``leaves`` if each is that of a leaf; overwrites these."""
+        lib.pg_finish_leaves(self._row, self._tree, leaves, len(slots), self._slot_leaves, slots, out)
 
 
 def _reduction(name: str, types: str) -> int:

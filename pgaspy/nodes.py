@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 __all__ = ["Buffer", "Call", "Cast", "Communication", "Copy", "Memories", "Node", "NumpyCall", "Place",
-           "Receive", "Scalar", "Send", "TaskCall", "bytes_of"]
+           "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "new_buffer"]
 
 Bytes = memory.Bytes
 Place = tuple[int, int]
@@ -30,9 +30,19 @@ Place = tuple[int, int]
 
 
 class Buffer:
-    """Memory of a run that belongs to no array; it goes back to the pool with the last reference."""
+    """Memory of a run that belongs to no array."""
 
-    __slots__ = ("_block", "address", "bytes")
+    __slots__ = ("address", "bytes")
+
+    def __init__(self, nbytes: int) -> None:
+        self.bytes = np.empty(nbytes, np.uint8)
+        self.address = kernels.address(self.bytes)
+
+
+class _LargeBuffer(Buffer):
+    """A buffer whose memory goes back to the pool with the last reference."""
+
+    __slots__ = ("_block",)
 
     def __init__(self, nbytes: int) -> None:
         self._block = memory.allocate(nbytes)
@@ -43,6 +53,11 @@ class Buffer:
         block = self._block
         del self._block, self.bytes
         memory.give_back(block, 1)
+
+
+def new_buffer(nbytes: int) -> Buffer:
+    """A buffer, uninitialised."""
+    return Buffer(nbytes) if nbytes < memory.REUSED_FROM_BYTES else _LargeBuffer(nbytes)
 
 
 class Scalar:

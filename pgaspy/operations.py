@@ -160,8 +160,9 @@ class Reduction(Protocol):
     def combine(self, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
         """Two flat arrays of partial results, of lower and of higher ranks, joined element by element."""
 
-    def result(self, combined: NDArray[Any]) -> NDArray[Any]:
-        """The final values."""
+    @property
+    def result(self) -> Callable[[NDArray[Any]], NDArray[Any]] | None:
+        """What makes final values of combined partial results; None if these are final."""
 
     def kernel(self, char: str) -> tuple[str, str] | None:
         """Name and types of the C kernel that reduces elements of a dtype.char so, where there is one."""

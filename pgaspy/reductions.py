@@ -13,7 +13,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -24,7 +24,7 @@ from pgaspy.base import Base
 from pgaspy.functions import REAL
 from pgaspy.global_assign import copied
 from pgaspy.layout import replicated, without_dims
-from pgaspy.operations import Access, Reduction, reduce
+from pgaspy.operations import Access, Reduce, Reduction, reduce
 from pgaspy.procgrid import world
 from pgaspy.runtime import record
 from pgaspy.view import View, whole
@@ -132,16 +132,23 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: np.d
         raise TypeError(f"{ufunc.__name__}.reduce is not supported for global arrays: it is not associative, so that "
                         "its result would depend on the layout")
     axes = _axes(view, axis)
-    result_dtype = _result_dtype(ufunc, base.dtype, dtype)
+    if view.index(view.turning_key).own_layout is None:
+        base, view = copied(base, view)
+    return _recorded(_ufunc_call(ufunc, view, base.dtype, dtype, axes, keepdims), base)
+
+
+@functools.lru_cache(maxsize=4096)
+def _ufunc_call(ufunc: np.ufunc, view: View, source: np.dtype[Any], wanted: np.dtype[Any] | None,
+                axes: tuple[int, ...], keepdims: bool) -> _Call:
+    """The reduction of a view that has a layout of its own when its reversed dimensions are turned round."""
     if ufunc.identity is None and 0 in [view.shape[d] for d in axes]:
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
-    reduction = _UfuncReduction(ufunc, result_dtype, _identity(ufunc, result_dtype))
-    result = _reduced(base, view.index(view.turning_key), axes, reduction, result_dtype)
-    kept = tuple(s for d, s in enumerate(view.turning_key) if d not in axes)
-    return _shaped(Access(result.base, result.view.index(kept)), view.ndim, axes, keepdims)
+    dtype = _result_dtype(ufunc, source, wanted)
+    reduction = _UfuncReduction(ufunc, dtype, _identity(ufunc, dtype))
+    key = [None if d in axes else s for d, s in enumerate(view.turning_key) if keepdims or d not in axes]
+    return _call(view.index(view.turning_key), axes, reduction, (dtype, source), key)
 
 
-@functools.lru_cache(maxsize=1024)
 def _result_dtype(ufunc: np.ufunc, source: np.dtype[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any]:
     """The dtype that NumPy reduces to: it sums small integers in larger ones."""
     result: np.dtype[Any] = ufunc.reduce(np.ones(1, source), dtype=wanted).dtype
@@ -172,24 +179,29 @@ def _axes(view: View, axis: Any) -> tuple[int, ...]:
     return tuple(range(view.ndim)) if axis is None else tuple(sorted(normalize_axis_tuple(axis, view.ndim)))
 
 
-def _reduced(base: Base, view: View, axes: tuple[int, ...], reduction: Reduction, dtype: np.dtype[Any]) -> Access:
-    """Record the reduction; the result has the remaining dimensions."""
-    if view.own_layout is None:
-        base, view = copied(base, view)
+class _Call(NamedTuple):
+    """A reduction to the remaining dimensions, and the index into these that gives the result (None: all of them)."""
+
+    recipe: Reduce
+    key: tuple[slice | None, ...] | None
+
+
+def _call(view: View, axes: tuple[int, ...], reduction: Reduction, dtypes: tuple[np.dtype[Any], ...],
+          key: Sequence[slice | None]) -> _Call:
     layout = view.own_layout
     assert layout is not None
-    target_layout = without_dims(layout, axes)
-    target = Access(Base(target_layout, dtype), whole(target_layout))
-    record(reduce(target.view, view, axes, reduction, (dtype, base.dtype)), (target.base, base))
-    if not target_layout.dims and not target_layout.is_replicated:
-        return copied(*target, replicated((), world().size))
-    return target
+    recipe = reduce(whole(without_dims(layout, axes)), view, axes, reduction, dtypes)
+    return _Call(recipe, None if [*key] == [slice(None, None, 1)] * recipe.target.ndim else tuple(key))
 
 
-def _shaped(result: Access, ndim: int, axes: tuple[int, ...], keepdims: bool) -> Access:
-    if not keepdims:
-        return result
-    return Access(result.base, result.view.index(tuple(None if d in axes else slice(None) for d in range(ndim))))
+def _recorded(call: _Call, base: Base) -> Access:
+    """Record the reduction. What is full is held by all processes, also if only some hold what is reduced."""
+    recipe, view = call.recipe, call.recipe.target
+    result = Access(Base(view.layout, recipe.dtypes[0]), view)
+    record(recipe, (result.base, base))
+    if not view.ndim and not view.layout.is_replicated:
+        result = copied(*result, replicated((), world().size))
+    return result if call.key is None else Access(result.base, result.view.index(call.key))
 
 
 def _identity(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
@@ -246,8 +258,9 @@ class _UfuncReduction:
         with np.errstate(all="ignore"):
             return self.ufunc(lower, higher)
 
-    def result(self, combined: NDArray[Any]) -> NDArray[Any]:
-        return combined
+    @property
+    def result(self) -> None:
+        return None
 
 
 @functools.lru_cache(maxsize=1024)
@@ -262,8 +275,11 @@ def _arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: b
     axes = _axes(view, axis)
     if 0 in [view.shape[d] for d in axes]:
         raise ValueError(f"attempt to get {name} of an empty sequence")
+    if view.own_layout is None:
+        base, view = copied(base, view)
     reduction = _ArgReduction(name, tuple(view.shape[d] for d in axes), base.dtype)
-    return _shaped(_reduced(base, view, axes, reduction, np.dtype(np.intp)), view.ndim, axes, keepdims)
+    key = [None if d in axes else slice(None, None, 1) for d in range(view.ndim) if keepdims or d not in axes]
+    return _recorded(_call(view, axes, reduction, (np.dtype(np.intp), base.dtype), key), base)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,8 +58,10 @@ class Schedule(NamedTuple):
         The bases that somebody holds besides, so that they live on.
     last_joined
         Per operation, the last one that shares a kernel with it, if it is the first of them; else itself.
-    communicates
-        Whether there is any message.
+    n_due_at
+        Per operation, the nodes that are due with it (see `Node`).
+    n_messages
+        The nodes that are messages.
     n_fused, n_kernels
         Operations that run in kernels, and these.
     """
@@ -75,7 +77,8 @@ class Schedule(NamedTuple):
     last_accesses: dict[int, list[BaseAccess]]
     named: frozenset[int]
     last_joined: tuple[int, ...]
-    communicates: bool
+    n_due_at: tuple[int, ...]
+    n_messages: int
     n_fused: int
     n_kernels: int
 
@@ -118,7 +121,9 @@ def _finished(builder: Builder, named: frozenset[int], last_joined: tuple[int, .
     is_urgent = tuple(node.is_urgent or any(nodes[s].is_communication for s in found)
                       for node, found in zip(nodes, successors, strict=True))
     n_uses = [0] * builder.n_memories
+    n_due_at = [0] * len(last_joined)
     for node in nodes:
+        n_due_at[node.due] += 1
         for memory in node.uses:
             n_uses[memory] += 1
     return Schedule(
@@ -126,8 +131,8 @@ def _finished(builder: Builder, named: frozenset[int], last_joined: tuple[int, .
         successors=tuple(tuple(sorted(found)) for found in successors), is_urgent=is_urgent,
         n_bases=builder.n_bases, n_memories=builder.n_memories, n_uses=tuple(n_uses),
         first_accesses=builder.first_accesses, last_accesses=builder.last_accesses,
-        named=named, last_joined=last_joined, communicates=any(node.is_communication for node in nodes),
-        n_fused=n_fused, n_kernels=n_kernels)
+        named=named, last_joined=last_joined, n_due_at=tuple(n_due_at),
+        n_messages=sum(node.is_communication for node in nodes), n_fused=n_fused, n_kernels=n_kernels)
 
 
 def _sent_sections(traced: Sequence[Traced], rank: int) -> dict[int, list[Box]]:
@@ -247,11 +252,13 @@ def _combine(builder: Builder, operation: Traced, partial: int, rank: int) -> No
     axes = tuple(sorted(axis for d in recipe.axes if (axis := layout.dims[d].axis) is not None))
     members = group_members(layout.grid, axes, rank)
     combined = exchange_partials(builder, partial, math.prod(shape), reduction.partial_dtype, reduction.combine,
-                                 members, rank)
+                                 members, rank, slot if reduction.result is None else None)
+    if combined == slot:
+        return
 
     def store(memories: Memories) -> None:
         found = bytes_of(memories, combined).view(reduction.partial_dtype).reshape(shape)
-        memories[slot].local[...] = reduction.result(found)
+        memories[slot].local[...] = found if reduction.result is None else reduction.result(found)
 
     builder.add(Call(store, "store"), [(combined, None)], [(slot, None)])
 

@@ -278,20 +278,20 @@ def group_members(grid: Sequence[int], axes: Sequence[int], rank: int) -> list[i
 
 
 def exchange_partials(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], combine: Combination,
-                      members: Sequence[int], rank: int) -> int:
+                      members: Sequence[int], rank: int, wanted: int | None = None) -> int:
     """Combine the partial results of some processes in the order of their ranks; the number of the combined ones.
 
-    Every one of them gets the same bits.
+    Every one of them gets the same bits. They come to the memory `wanted`, if it is the last step to combine them.
     """
     if len(members) == 1:
         return partial
     if len(members) <= MAX_GATHERED_PARTIALS and size * dtype.itemsize * len(members) <= memory.REUSED_FROM_BYTES:
-        return _all_to_all(builder, partial, size, dtype, combine, members, rank)
+        return _all_to_all(builder, partial, size, dtype, combine, members, rank, wanted)
     return _by_tree(builder, partial, size, dtype, combine, members, rank)
 
 
 def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], combine: Combination,
-                members: Sequence[int], rank: int) -> int:
+                members: Sequence[int], rank: int, wanted: int | None) -> int:
     nbytes = size * dtype.itemsize
     parts = {rank: partial}
     for peer in members:
@@ -301,13 +301,14 @@ def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any],
         if peer != rank:
             parts[peer] = builder.buffer(nbytes)
             receive(builder, (parts[peer], 0), None, nbytes, peer, 0)
-    result = builder.buffer(nbytes)
+    result = builder.buffer(nbytes) if wanted is None else wanted
+    numbers = [parts[member] for member in members]
 
     def join(memories: Memories) -> None:
-        arrays = [bytes_of(memories, parts[member]).view(dtype) for member in members]
+        arrays = [bytes_of(memories, number).view(dtype) for number in numbers]
         bytes_of(memories, result).view(dtype)[...] = functools.reduce(combine, arrays)
 
-    builder.add(Call(join, "combine"), [(number, None) for number in parts.values()], [(result, None)])
+    builder.add(Call(join, "combine"), [(number, None) for number in numbers], [(result, None)])
     return result
 
 

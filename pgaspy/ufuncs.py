@@ -57,24 +57,29 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
         _check_integer_power(*inputs)
     bases, descriptions = [], []
     operands = inputs if where is True else (*inputs, where)
-    if any(isinstance(x, np.ndarray) and x.nbytes >= PARTS_FROM_BYTES for x in operands):
-        operands = _with_parts(operands, out[0]._view if len(out) == 1 and hasattr(out[0], "_view") else None)
+    for x in operands:
+        if isinstance(x, np.ndarray) and x.nbytes >= PARTS_FROM_BYTES:
+            operands = _with_parts(operands, out[0]._view if len(out) == 1 and hasattr(out[0], "_view") else None)
+            break
     for x in operands:
         base, description = _operand(x)
         bases.append(base)
         descriptions.append(description)
-    if any(x is not None for x in out):
+    if out and any(x is not None for x in out):
         return _apply_into(ufunc, bases, descriptions, out, where is not True, dtype, casting, make)
     key = (ufunc, dtype, casting, where is True, *descriptions)
     statement = _statements.get(key)
     if statement is None:
         statement = _new_statement(ufunc, descriptions, where is not True, dtype, casting)
         _keep(key, statement)
-    outputs = tuple([Base(view.layout, d) for view, d in zip(statement.written, statement.output_dtypes, strict=True)])
+    written = statement.written
+    if len(written) == 1:
+        output = Base(written[0].layout, statement.output_dtypes[0])
+        _record(statement, (output,), bases)
+        return make(output, written[0])
+    outputs = tuple([Base(view.layout, d) for view, d in zip(written, statement.output_dtypes, strict=True)])
     _record(statement, outputs, bases)
-    if len(outputs) == 1:
-        return make(outputs[0], statement.written[0])
-    return tuple([make(base, view) for base, view in zip(outputs, statement.written, strict=True)])
+    return tuple([make(base, view) for base, view in zip(outputs, written, strict=True)])
 
 
 def apply_binary(ufunc: np.ufunc, x: Any, y: Any, make: Any) -> Any:

@@ -445,7 +445,7 @@ def test_program_runs_a_given_loop() -> None:
     summed = k.ProgramReduceCall(reduced, out.shape, [(0, 8), (0, 0)], tree, (0, 0))
     address = int(ffi.cast("int64_t", loop))
     summed.call([k.address(x)] * 2, [k.address(leaves)], [0], [0], loop=address)
-    k.finish_leaves("add", "d->d", tree, k.address(leaves), [], [], k.address(result))
+    k.FinishCall("add", "d->d", tree, []).call(k.address(leaves), [], k.address(result))
     assert result == 7 * out.size
 
 
@@ -531,7 +531,7 @@ def reduce_program(
         addresses = [k.address(slot) for slot in kept.values()]
         in_place = tree.n_leaves == 1 and out.size > 0 and bool(RNG.integers(2))
         to = x if in_place else out
-        k.finish_leaves(name, types, tree, k.address(x), list(kept), addresses, k.address(to))
+        k.FinishCall(name, types, tree, list(kept)).call(k.address(x), addresses, k.address(to))
         results.append(x.reshape(out.shape) if in_place else out)
     return results
 
@@ -626,7 +626,7 @@ def test_every_reduction_ends_a_program(name: str, types: str) -> None:
             (result,) = reduce_program(program, [x], axes, pieces)
             assert result.tobytes() == expected.tobytes()
     out = np.ones((), types[-1])
-    k.finish_leaves(name, types, k.Leaves((0,), 0, 1), 0, [], [], k.address(out))
+    k.FinishCall(name, types, k.Leaves((0,), 0, 1), []).call(0, [], k.address(out))
     assert out == reduce(name, types, np.empty(0, c), (0,))
 
 
