@@ -157,7 +157,10 @@ class _Function:
         self._arrays = {value: f"x{value}" for value in self._inputs} | {value: f"a{value}" for value in self._left}
         self._arrays |= {value: f"y{number}" for value, number in number_from_output.items()}
         nbytes = sum(ITEMSIZES[dict(chars)[value]] for value in (*self._inputs, *self._outputs, *self._left))
-        self._n_chunk = next(n for n in (CHUNK, CHUNK // 2, LANES) if n * nbytes <= CHUNK_BYTES or n == LANES)
+        n_chunk = min(CHUNK, CHUNK_BYTES // nbytes)
+        self._n_chunk = max(n_chunk // BLOCK * BLOCK, BLOCK)
+        if self._reductions:
+            self._n_chunk = max(1 << n_chunk.bit_length() - 1, LANES)
 
     def lines(self) -> Iterator[str]:
         """The function's lines."""

@@ -149,7 +149,7 @@ class Engine:
             (run.n_uses, slot) for run in self._runs for slot in [run.slot_of(memory)] if slot is not None]
         while self._runs:
             self._communicate()
-            if wanted is not None and not any(uses[slot] for uses, slot in wanted):
+            if wanted is not None and not [slot for uses, slot in wanted if uses[slot]]:
                 return
             self._step()
 
@@ -293,7 +293,8 @@ class Engine:
 
     def _start(self, packs: bool) -> None:
         """Start every message that may start; with `packs`, also the copies that messages wait for."""
-        self._start_sends()
+        if self._sends:
+            self._start_sends()
         while self._takers:
             *_, number, run = self._takers[0]
             node = run.schedule.nodes[number]
