@@ -16,7 +16,7 @@
 #include "_omp_functions.h"
 
 #define MAX_DIMS 33         /* NumPy's 32 of old, and one that tiling adds */
-#define MAX_OPERANDS 32
+#define MAX_OPERANDS 128
 #define GRAIN 32768         /* the least work, in additions, that is worth a parallel region */
 #define BLOCK 16            /* elements that maths functions and random numbers take at a time */
 
@@ -867,12 +867,12 @@ static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64
 /* ---- programs ------------------------------------------------------------------------------ */
 
 /*
- * A program is elementwise operations in one pass over memory: a loop whose operands are the inputs,
- * the context and the outputs. It is either compiled elsewhere, or interpreted: step by step on
+ * A program is elementwise operations in one pass over memory: a loop whose operands are the context,
+ * the inputs and the outputs. It is either compiled elsewhere, or interpreted: step by step on
  * blocks so short that the registers, the values which are never stored, stay in the L1 cache.
  */
-#define MAX_PROGRAM_OPERANDS 24
-#define MAX_STEPS 32
+#define MAX_PROGRAM_OPERANDS (MAX_OPERANDS - 1)
+#define MAX_STEPS 192
 #define PROGRAM_BLOCK 256   /* a multiple of BLOCK, so that maths functions see full blocks */
 #define STREAMING (1 << 17) /* the least items of all operands that come from memory, not the L2 cache */
 
@@ -959,19 +959,10 @@ static void interpret(const pg_program *g, int64_t n, char *const p[], const int
     }
 }
 
-/* A loop does not know how many inputs it has, so that there is one for each number of them. */
-#define INTERPRET(n_inputs) \
-static void interpret_##n_inputs(int64_t n, char *const p[], const int64_t s[]) \
-{ \
-    interpret((const pg_program *)p[n_inputs], n, p, s); \
+static void run_interpreted(int64_t n, char *const p[], const int64_t s[])
+{
+    interpret((const pg_program *)p[0], n, p, s);
 }
-#define EACH_N_INPUTS(X) \
-    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) \
-    X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24)
-EACH_N_INPUTS(INTERPRET)
-#define LIST(n_inputs) interpret_##n_inputs,
-static loop_fn *const interpreters[] = { EACH_N_INPUTS(LIST) };
-#undef LIST
 
 /* A step is described by its row and, inputs first, the numbers of its values, without context. */
 static void pg_program_init(pg_program *g, int n_inputs, int n_outputs, int n_reduced,
@@ -995,7 +986,7 @@ static void pg_program_init(pg_program *g, int n_inputs, int n_outputs, int n_re
         g->cost += elementwise_rows[*steps].cost;
         g->steps[t].loop = elementwise_rows[*steps].loop;
         for (int k = 0; k < n_values; k++) {
-            g->steps[t].value[k] = steps[1 + k] + (steps[1 + k] >= n_inputs);
+            g->steps[t].value[k] = steps[1 + k] + 1;
             in_order &= steps[1 + k] == k;
         }
         in_order &= n_values == n_inputs + 1;
@@ -1024,7 +1015,7 @@ static loop_fn *describe_program(const pg_program *p, geometry *g, const int64_t
     if (p->ndim)
         g->shape[p->row_dim] = stop - start;
     for (int v = 0; v < n_stored; v++, strides += p->ndim) {
-        const int o = v + (context && v >= p->n_inputs);
+        const int o = v + context;
         g->base[o] = (char *)addresses[v];
         for (int d = 0; d < p->ndim; d++)
             g->stride[d][o] = strides[d];
@@ -1032,11 +1023,11 @@ static loop_fn *describe_program(const pg_program *p, geometry *g, const int64_t
             g->base[o] += start * strides[p->row_dim];
     }
     if (context) {
-        g->base[p->n_inputs] = (char *)p;
+        g->base[0] = (char *)p;
         for (int d = 0; d < p->ndim; d++)
-            g->stride[d][p->n_inputs] = 0;
+            g->stride[d][0] = 0;
     }
-    return loop ? loop : p->only_loop ? p->only_loop : interpreters[p->n_inputs];
+    return loop ? loop : p->only_loop ? p->only_loop : run_interpreted;
 }
 
 static void pg_run_program(const pg_program *p, const int64_t *addresses, int64_t start,

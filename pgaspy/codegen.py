@@ -69,8 +69,8 @@ def source(program: Program, scalars: Collection[int] = (), *, libm: bool = Fals
     Parameters
     ----------
     program
-        Its operands are at the addresses `p`, with the strides `s` in bytes: the inputs, then one operand that the
-        loop ignores, then the outputs. Those that are reduced are stored as others are, unless their stride is
+        Its operands are at the addresses `p`, with the strides `s` in bytes: one that the loop ignores, the inputs,
+        and the outputs. Those that are reduced are stored as others are, unless their stride is
         `REDUCED`: then the results of the row's leaves are stored (see `_omp_functions.h`).
     scalars
         The inputs that are one element each in every row. The loop need not be told, but is faster.
@@ -167,7 +167,7 @@ class _Function:
         types, n = self._types, self._n_chunk
         yield f"void {NAME}(int64_t n, char *const p[], const int64_t s[])"
         yield "{"
-        yield from (f"    const {types[j]} v{j} = *(const {types[j]} *)p[{j}];" for j in self._scalars)
+        yield from (f"    const {types[j]} v{j} = *(const {types[j]} *)p[{j + 1}];" for j in self._scalars)
         yield from (f"    {types[j]} b{j}[{n}];" for j in (*self._inputs, *self._outputs))
         yield from (f"    {types[j]} a{j}[{n}];" for j in self._left)
         if self._reductions:
@@ -178,7 +178,7 @@ class _Function:
         yield "    for (int64_t i = 0; i < n; i += chunk) {"
         yield "        const int64_t m = MIN(n - i, chunk), full = " + ("FULL_BLOCKS(m);" if self._has_maths else "m;")
         for j in self._inputs:
-            yield f"        const {types[j]} *const x{j} = INPUT({types[j][2:]}, b{j}, p[{j}], s[{j}]);"
+            yield f"        const {types[j]} *const x{j} = INPUT({types[j][2:]}, b{j}, p[{j + 1}], s[{j + 1}]);"
         for j in self._outputs:
             array = f"b{j}" if self._has_maths else f"OUTPUT({types[j][2:]}, b{j}, p[{j + 1}], s[{j + 1}])"
             yield f"        {types[j]} *const y{j} = {array};"
@@ -213,8 +213,8 @@ class _Function:
         return f"r{j}[k] = (i + block) % LEAF == 0 ? (T_{to_type}){element} : {step};"
 
     def _is_contiguous(self) -> str:
-        are = [f"s[{j}] == sizeof({self._types[j]})" for j in self._inputs]
-        are += [f"s[{j + 1}] == sizeof({self._types[j]})" for j in self._outputs if j not in self._reductions]
+        stored = [j for j in self._outputs if j not in self._reductions]
+        are = [f"s[{j + 1}] == sizeof({self._types[j]})" for j in (*self._inputs, *stored)]
         are += [f"(reduces || s[{j + 1}] == sizeof({self._types[j]}))" for j in self._reductions]
         return " && ".join(are)
 

@@ -144,8 +144,9 @@ class Group:
         self.space = space
         self.members: list[_Member] = []
         self.reductions: list[ReducedOutput] = []
-        self.n_operands = 0
         self.n_steps = 0
+        self._arrays: set[tuple[int, View]] = set()  # what it reads or writes
+        self._n_others = 0  # operands that are scalars, or assembled for one operation
         self.is_awaited = False  # by an operation outside, whose result another process may be waiting for
 
     @property
@@ -153,6 +154,11 @@ class Group:
         """Its operations, in their order."""
         found = [member.operation for member in self.members] + [r.operation for r in self.reductions]
         return sorted(found, key=lambda operation: operation.position)
+
+    @property
+    def n_operands(self) -> int:
+        """How many operands its program has at most: if everything is stored that is written."""
+        return len(self._arrays) + self._n_others + len(self.reductions)
 
     def may_take(self, member: _Member) -> bool:
         """Whether an operation may join."""
@@ -179,7 +185,12 @@ class Group:
     def take(self, member: _Member) -> None:
         """Let an operation join."""
         self.members.append(member)
-        self.n_operands += len(member.operands) + 1
+        self._arrays.add((member.out_slot, member.out))
+        for operand in member.operands:
+            if isinstance(operand, Operand) and operand.plan.is_local:
+                self._arrays.add((operand.slot, operand.view))
+            else:
+                self._n_others += 1
         self.n_steps += 2 + sum(_needs_cast(member, n) for n in range(len(member.operands)))
         self.n_steps += member.loop[-1] != member.out_dtype
 
@@ -209,7 +220,6 @@ class Group:
         """Let a reduction end this kernel."""
         self.reductions.append(reduction)
         self.is_awaited = True
-        self.n_operands += 1
         self.n_steps += 1
 
 

@@ -179,7 +179,7 @@ def compiled(program: Program, scalars: Collection[int] = ()) -> int | None:
     Parameters
     ----------
     program
-        The operands are at the addresses `p`, with the strides `s` in bytes: the inputs, one that is ignored, and the
+        The operands are at the addresses `p`, with the strides `s` in bytes: one that is ignored, the inputs and the
         outputs.
     scalars
         The inputs that are one element each in every row, which makes for a faster loop.

@@ -165,7 +165,7 @@ class ProgramCall:
 
     A call takes the operands' addresses in this order. It runs the loop function at the address
     ``loop``, compiled from the program as ``void loop(int64_t n, char *const p[], const int64_t s[])``
-    on the inputs, a context (of stride 0) that it ignores, and the outputs. With ``loop=None`` it
+    on a context (of stride 0) that it ignores, the inputs, and the outputs. With ``loop=None`` it
     runs the kernel of the only step, or interprets the steps on blocks that stay in the L1 cache.
     Results are the same to the bit as those of the steps' kernels one after the other.
 

@@ -49,8 +49,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
             assert [x.dtype.char for x in operands] == list(program.operands)
             p = [ffi.cast("char *", k.address(x)) for x in operands]
             s = [x.strides[0] for x in operands]
-            p.insert(program.n_inputs, ffi.NULL)
-            s.insert(program.n_inputs, 0)
+            p.insert(0, ffi.NULL)
+            s.insert(0, 0)
             getattr(library, codegen.NAME)(n, p, s)
             return list(outputs)
 
