@@ -335,14 +335,7 @@ def sorted_lengths(G: pg.GlobalArray, unit: float) -> pg.GlobalArray:
 def factored(C: pg.GlobalArray) -> tuple[pg.GlobalArray, pg.GlobalArray, pg.GlobalArray]:
     """(F, R, T) of C = Q R, m >= n, where F and T are what `apply_q` and `form_q` take; F is C. Collective."""
     T = qr(C)
-    R = C[:C.shape[1]].copy()
-    pg.schedule(clear_lower, pg.update(R), R.global_indices(1))
-    return C, R, T
-
-
-def clear_lower(r: NDArray[Any], columns: NDArray[np.int64]) -> None:
-    """Zeros below the diagonal."""
-    r[np.arange(len(r))[:, None] > columns] = 0
+    return C, pg.triu(C[:C.shape[1]]), T
 
 
 def orthonormalised(G: pg.GlobalArray) -> pg.GlobalArray:

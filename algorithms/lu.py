@@ -174,11 +174,8 @@ def residual(A: pg.GlobalArray, F: pg.GlobalArray, pivots: pg.GlobalArray) -> fl
     """||L (U x) - P A x|| / (||A|| ||x|| n eps) for a random x, with F and pivots as `lu` leaves them. Collective."""
     m, n = A.shape
     k = min(m, n)
-    i, j = F.global_indices(0), F.global_indices(1)
-    L, U = F[:, :k].copy(), F[:k].copy()
-    L.local()[i[:, None] < j[j < k]] = 0
-    L.local()[i[:, None] == j[j < k]] = 1
-    U.local()[i[i < k][:, None] > j] = 0
+    L, U = pg.tril(F[:, :k], -1), pg.triu(F[:k])
+    L += pg.eye(m, k, dtype=F.dtype, layout=L.layout)
     x = pg.random.default_rng(seed=1).random((n, 1))
     y = (A @ x).redistribute(pg.Distribution("*", "*"))
     pg.exchange_rows(y, pivots.redistribute(pg.Distribution("*")))

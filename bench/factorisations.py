@@ -1,11 +1,13 @@
 """Product, LU, Cholesky and QR on 2 processes with 1 thread each, against SciPy with 2 threads and ScaLAPACK, in turns.
 
-Usage: python tools/mpirun.py -n 2 --unbound python -m bench.factorisations [-n 4000 ...] [--jobs gemm getrf ...]
+Usage: pgaspy run -n 2 --unbound -m bench.factorisations [-n 4000 ...] [--jobs gemm getrf ...]
+       [--dtype float64]
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Callable
 from statistics import median
 from typing import Any
@@ -24,6 +26,8 @@ from pgaspy.algorithms.qr import qr
 from pgaspy.algorithms.summa import summa
 
 NAMES = {"gemm": "product", "getrf": "LU", "potrf": "Cholesky", "geqrf": "QR"}
+DTYPES = ("float32", "float64", "complex64", "complex128")
+
 BLOCKS = {"gemm": 0, "getrf": 192, "potrf": 192, "geqrf": 96}
 """Of our matrices; 0 for one block per process."""
 
@@ -38,13 +42,13 @@ GOALS = {"gemm": (0.95, 1.1), "getrf": (0.95, 1.0), "potrf": (0.9, 0.9), "geqrf"
 class Turns:
     """What takes turns: each job on a fresh copy of its matrix, which is made before."""
 
-    def __init__(self, job: str, n: int) -> None:
-        self.job, self.n = job, n
+    def __init__(self, job: str, n: int, dtype: np.dtype[Any]) -> None:
+        self.job, self.n, self.dtype = job, n, dtype
         block = BLOCKS[job]
         layout = pg.Distribution(f"cyclic({block})", f"cyclic({block})", grid=(1, pg.SIZE)) if block else None
-        self.A = pg.random.default_rng(1).random((n, n), layout=layout)
+        self.A = _random_matrix(n, dtype, layout)
         if job == "potrf":
-            self.A = self.A + self.A.T + pg.eye(n, layout=self.A.layout) * (2 * n)
+            self.A = self.A + self.A.T.conj() + pg.eye(n, dtype=dtype, layout=self.A.layout) * (4 * n)
         self.F = self.A.copy()
         self.C = pg.zeros_like(self.A)
         gathered = self.A.gather(root=0)
@@ -84,30 +88,43 @@ class Turns:
             what[self.job]()
 
     def scalapacks(self) -> None:
-        """The job by ScaLAPACK, in a job of its own, which tells how long it took."""
+        """The job by ScaLAPACK, in a job of its own, which tells how long it took; of float64 alone."""
+        if self.dtype != np.float64:
+            return
         try:
             self.scalapack += scalapack_seconds(self.job, self.n, SETTINGS[self.job], repeats=1)
         except Missing as reason:
             note(f"factorisations: {reason}")
 
 
-def local_product_speed(n: int) -> float:
+def _random_matrix(n: int, dtype: np.dtype[Any], layout: pg.Distribution | None) -> pg.GlobalArray:
+    rng = pg.random.default_rng(1)
+    A = rng.random((n, n), layout=layout)
+    return (A + 1j * rng.random((n, n), layout=layout) if dtype.kind == "c" else A).astype(dtype, copy=False)
+
+
+def local_product_speed(n: int, dtype: np.dtype[Any]) -> float:
     """GFLOP/s of one local product while all processes compute one: what nothing can exceed, times the processes."""
-    a: NDArray[Any] = np.ones((n // 2, n // 2))
+    a: NDArray[Any] = np.ones((n // 2, n // 2), dtype)
     seconds = in_turns(lambda: a @ a, repeats=3, before=pg.COMM.Barrier)[0]
-    return 2 * (n // 2)**3 / 1e9 / median(seconds)
+    return 2 * flop_of_one(dtype) * (n // 2)**3 / 1e9 / median(seconds)
 
 
-def measure(job: str, n: int, repeats: int) -> list[Result]:
+def flop_of_one(dtype: np.dtype[Any]) -> int:
+    """Floating point operations in place of one of real numbers: half an addition and half a multiplication."""
+    return 4 if dtype.kind == "c" else 1
+
+
+def measure(job: str, n: int, dtype: np.dtype[Any], repeats: int) -> list[Result]:
     """The lines of the table for a job."""
-    turns = Turns(job, n)
+    turns = Turns(job, n, dtype)
     times, scipys, _ = in_turns(turns.ours, alone(turns.scipys), alone(turns.scalapacks), repeats=repeats,
                                 before=turns.renew)
-    gflop = FLOP[job] * n**3 / 1e9
+    gflop = flop_of_one(dtype) * FLOP[job] * n**3 / 1e9
     speed = gflop / median(times)
-    name = f"{NAMES[job]}, n = {n}, 2 processes x 1 thread"
+    name = f"{NAMES[job]}, n = {n}, {dtype}, 2 processes x 1 thread"
     waiting = max(pg.COMM.allgather(median(turns.waiting[1:])))
-    peak = local_product_speed(n) * pg.SIZE
+    peak = local_product_speed(n, dtype) * pg.SIZE
     results = [Result(name, speed, "GFLOP/s", "SciPy, 2 threads", gflop / median(scipys), ratio(times, scipys),
                       GOALS[job][0])]
     rivals = turns.scalapack[1:]
@@ -123,13 +140,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-n", type=int, nargs="+", default=[4000], help="sizes of the matrices")
     parser.add_argument("--jobs", nargs="+", choices=FLOP, default=list(FLOP))
+    parser.add_argument("--dtype", nargs="+", choices=DTYPES, default=["float64"], help="ScaLAPACK has float64 only")
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
-    for n in arguments.n:
-        for job in arguments.jobs:
-            results = measure(job, n, arguments.repeats)
-            if pg.RANK == 0:
-                report(results)
+    for n, dtype, job in itertools.product(arguments.n, arguments.dtype, arguments.jobs):
+        results = measure(job, n, np.dtype(dtype), arguments.repeats)
+        if pg.RANK == 0:
+            report(results)
 
 
 if __name__ == "__main__":

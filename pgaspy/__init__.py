@@ -54,6 +54,8 @@ __version__ = "0.1.0"
 from pgaspy import linalg as linalg
 from pgaspy.linalg.diagonals import diagonal as diagonal
 from pgaspy.linalg.diagonals import trace as trace
+from pgaspy.linalg.diagonals import tril as tril
+from pgaspy.linalg.diagonals import triu as triu
 from pgaspy.linalg.products import tensordot as tensordot
 from pgaspy.linalg.products import vecdot as vecdot
 

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import functions, global_assign, local_access, reductions, reshaping, ufuncs
 from pgaspy.base import Base
-from pgaspy.dispatch import HANDLED
+from pgaspy.dispatch import HANDLED, implements
 from pgaspy.layout import Distribution, Layout
 from pgaspy.matmul import matmul
 from pgaspy.procgrid import ProcGrid, world
@@ -150,6 +150,12 @@ class GlobalArray:
         layout = self._view.own_layout
         where = f"view of {self._view.layout}" if layout is None else f"{layout}"
         return f"GlobalArray(shape={self.shape}, dtype={self.dtype}, {where})"
+
+    def show(self) -> None:
+        """Print the elements on rank 0, those at the edges of a long array. Collective; see `print_once`."""
+        from pgaspy.showing import print_once  # on the creation functions, which stand above this
+
+        print_once(self)
 
     def __str__(self) -> str:
         return str(self.item()) if self._is_scalar_result() else repr(self)
@@ -320,6 +326,8 @@ class GlobalArray:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
                         where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
+        if ufunc.signature is not None:
+            return _into(_along_dimensions(ufunc, method, inputs, dtype, options), out)
         unknown = options.keys() - {"order", "subok", *(("axis", "keepdims") if method == "reduce" else ())}
         if unknown:
             raise TypeError(f"{ufunc.__name__}: {', '.join(sorted(unknown))} is not supported for global arrays")
@@ -328,11 +336,6 @@ class GlobalArray:
                 raise TypeError(f"{ufunc.__name__}.reduce: where is not supported for global arrays: reduce "
                                 "where(condition, x, identity)")
             return _ufunc_reduce(ufunc, inputs, out, dtype, **options)
-        if ufunc is np.matmul and method == "__call__":
-            return _into(matmul_arrays(*inputs), out)
-        if ufunc.signature is not None:
-            raise TypeError(f"{ufunc.__name__} works along whole dimensions and is not supported for global arrays: "
-                            "call it on local() parts that hold these dimensions whole (see replicate)")
         if method == "outer":
             first, second = (x if isinstance(x, GlobalArray) else np.asarray(x) for x in inputs)
             inputs = (first[(..., *(None,) * second.ndim)], second)
@@ -440,9 +443,21 @@ _POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}
 """Exponents for which NumPy, too, takes a function that is faster and more accurate than `power`."""
 
 
+@implements(np.matmul)
 def matmul_arrays(a: Any, b: Any) -> GlobalArray:
     """The matrix product, where either operand may be a NumPy array that is the same on every process."""
     return GlobalArray(*matmul(*(ufuncs.as_access(x) for x in (a, b))))
+
+
+def _along_dimensions(ufunc: np.ufunc, method: str, inputs: Sequence[Any], dtype: DTypeLike | None,
+                      options: dict[str, Any]) -> GlobalArray:
+    """The call of a ufunc that works along whole dimensions, where there is a function for it."""
+    function = HANDLED.get(ufunc) if method == "__call__" else None
+    if function is None:
+        raise TypeError(f"{ufunc.__name__} works along whole dimensions and is not supported for global arrays: "
+                        "call it on local() parts that hold these dimensions whole (see replicate)")
+    given = options if dtype is None else {**options, "dtype": dtype}
+    return function(*inputs, **{name: value for name, value in given.items() if name not in ("order", "subok")})
 
 
 def _ufunc_reduce(ufunc: np.ufunc, inputs: Sequence[Any], out: tuple[Any, ...], dtype: DTypeLike | None,

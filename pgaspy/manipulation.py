@@ -22,8 +22,8 @@ from pgaspy.layout import Layout
 
 __all__ = [
     "all", "any", "argmax", "argmin", "broadcast_to", "clip", "concatenate", "copy", "dot", "expand_dims", "flip",
-    "imag", "matmul", "max", "mean", "min", "ndim", "outer", "prod", "ravel", "real", "repeat", "reshape", "roll",
-    "shape", "size", "squeeze", "stack", "std", "sum", "swapaxes", "tile", "transpose", "var", "where",
+    "imag", "kron", "matmul", "max", "mean", "min", "ndim", "outer", "prod", "ravel", "real", "repeat", "reshape",
+    "roll", "shape", "size", "squeeze", "stack", "std", "sum", "swapaxes", "tile", "transpose", "var", "where",
 ]
 
 
@@ -253,6 +253,22 @@ def dot(a: Any, b: Any) -> GlobalArray:
     """The product of matrices or vectors; of anything and a scalar elementwise. Collective."""
     a, b = asarray(a), asarray(b)
     return a * b if not a.ndim or not b.ndim else matmul_arrays(a, b)
+
+
+@implements(np.kron)
+def kron(a: Any, b: Any) -> GlobalArray:
+    """The Kronecker product: `b` times each element of `a`, in its place. Collective.
+
+    Returns
+    -------
+    Along each dimension the product of the extents; the array with less dimensions counts as one with extents of 1 in
+    front. The elements are computed where those of `a` lie, and reshaped, which moves them.
+    """
+    a, b = asarray(a), asarray(b)
+    n = int(np.maximum(a.ndim, b.ndim))
+    a, b = (x[(None,) * (n - x.ndim)] for x in (a, b))
+    products = a[(slice(None), None) * n] * b[(None, slice(None)) * n]
+    return products.reshape([p * q for p, q in zip(a.shape, b.shape, strict=True)])
 
 
 @implements(np.outer)

@@ -16,6 +16,9 @@ Bytes = NDArray[np.uint8]
 REUSED_FROM_BYTES = 1 << 16
 """Smaller blocks come from the C library's allocator, which does well there."""
 
+LARGEST_RATIO = 1.5
+"""How much larger than asked for a block may be. So where sizes shrink, as in a factorisation, not all are kept."""
+
 KEPT_BYTES = min(1 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 16)
 """Free memory that is kept at most; the block that was given back first is dropped first."""
 
@@ -24,14 +27,17 @@ _kept_bytes = 0
 
 
 def allocate(nbytes: int) -> Bytes:
-    """At least `nbytes` bytes of uninitialised memory; large blocks are taken from those given back."""
+    """At least `nbytes` bytes of uninitialised memory; a large block is the smallest that fits of those given back."""
     global _kept_bytes
     if nbytes < REUSED_FROM_BYTES:
         return np.empty(nbytes, np.uint8)
     nbytes = _size_class(nbytes)
-    blocks = _free.get(nbytes)
-    if not blocks:
-        return np.empty(nbytes, np.uint8)
+    if nbytes not in _free:
+        fitting = [size for size in _free if nbytes < size <= LARGEST_RATIO * nbytes]
+        if not fitting:
+            return np.empty(nbytes, np.uint8)
+        nbytes = min(fitting)
+    blocks = _free[nbytes]
     _kept_bytes -= nbytes
     block = blocks.pop()
     if not blocks:

@@ -21,6 +21,10 @@ pytestmark = [pytest.mark.mpi, pytest.mark.many]
 
 GRIDS = [(p, pg.SIZE // p) for p in range(1, pg.SIZE + 1) if pg.SIZE % p == 0]
 SHAPES = [(0, 0), (1, 1), (2, 2), (3, 3), (5, 5), (10, 10), (50, 50), (40, 17), (17, 40), (3, 0)]
+BLOCKS = [1, 3, 64, None]
+"""None for one that is larger than the matrix."""
+
+LARGE = [(257, 64), (257, None), (1000, 64), (1000, None)]
 MAX_RATIO = 30.0
 
 
@@ -29,7 +33,8 @@ def on_some_grid(*choices: Iterable[Any]) -> list[tuple[Any, ...]]:
     return [(*case, GRIDS[k % len(GRIDS)]) for k, case in enumerate(itertools.product(*choices))]
 
 
-def dealt(a: NDArray[Any], block: int, grid: tuple[int, int]) -> pg.GlobalArray:
+def dealt(a: NDArray[Any], block: int | None, grid: tuple[int, int]) -> pg.GlobalArray:
+    block = block or max(a.shape) + 1
     return pg.array(a, layout=pg.Distribution(f"cyclic({block})", f"cyclic({block})", grid=grid))
 
 
@@ -42,7 +47,7 @@ def ratio(error: NDArray[Any], a: NDArray[Any]) -> float:
     return float(np.abs(error).sum(axis=0).max() / (max(a.shape) * eps * norm or 1))
 
 
-def check_lu(a: NDArray[Any], block: int, grid: tuple[int, int]) -> None:
+def check_lu(a: NDArray[Any], block: int | None, grid: tuple[int, int]) -> None:
     A = dealt(a, block, grid)
     pivots = lu(A).gather()
     f, k = A.gather(), min(a.shape)
@@ -61,8 +66,8 @@ def check_lu(a: NDArray[Any], block: int, grid: tuple[int, int]) -> None:
 
 
 class TestLU:
-    @pytest.mark.parametrize(("shape", "block", "grid"), on_some_grid(SHAPES, [1, 3, 64]), ids=str)
-    def test_shapes(self, shape: tuple[int, int], block: int, grid: tuple[int, int]) -> None:
+    @pytest.mark.parametrize(("shape", "block", "grid"), on_some_grid(SHAPES, BLOCKS), ids=str)
+    def test_shapes(self, shape: tuple[int, int], block: int | None, grid: tuple[int, int]) -> None:
         check_lu(random_matrix(shape), block, grid)
 
     @pytest.mark.parametrize("grid", GRIDS, ids=str)
@@ -79,13 +84,40 @@ class TestLU:
     def test_larger(self, grid: tuple[int, int]) -> None:
         check_lu(random_matrix((257, 257)), 32, grid)
 
+    @pytest.mark.parametrize(("n", "block"), [(257, None), (1000, 64)])
+    def test_whole_columns(self, n: int, block: int | None) -> None:
+        check_lu(random_matrix((n, n)), block, GRIDS[0])
+
+    @pytest.mark.long
+    @pytest.mark.parametrize("grid", GRIDS, ids=str)
+    @pytest.mark.parametrize(("n", "block"), LARGE)
+    def test_large(self, n: int, block: int | None, grid: tuple[int, int]) -> None:
+        check_lu(random_matrix((n, n)), block, grid)
+
+    @pytest.mark.long
+    @pytest.mark.parametrize(("block", "grid"), on_some_grid([1, 3]))
+    def test_large_in_small_blocks(self, block: int, grid: tuple[int, int]) -> None:
+        check_lu(random_matrix((257, 257)), block, grid)
+
+    @pytest.mark.parametrize("grid", GRIDS, ids=str)
+    @pytest.mark.parametrize("bad", [np.nan, np.inf])
+    def test_what_is_not_finite_hangs_nobody(self, bad: float, grid: tuple[int, int]) -> None:
+        for at in ((0, 0), (6, 3), (11, 9)):
+            a = random_matrix((12, 10))
+            a[at] = bad
+            A = dealt(a, 3, grid)
+            pivots = lu(A).gather()
+            assert pivots is not None
+            collectively(bool(((np.arange(10) <= pivots) & (pivots < 12)).all()), f"{pivots}")
+            collectively(not np.isfinite(A.gather()).all())
+
     def test_refuses_other_layouts(self) -> None:
         raises_everywhere(ValueError, "takes a matrix", lambda: lu(pg.ones(4)))
         A = pg.ones((12, 12), layout=pg.Distribution("cyclic(2)", "cyclic(3)"))
         raises_everywhere(ValueError, "square blocks", lambda: lu(A))
 
 
-def check_cholesky(a: NDArray[Any], block: int, grid: tuple[int, int]) -> None:
+def check_cholesky(a: NDArray[Any], block: int | None, grid: tuple[int, int]) -> None:
     A = dealt(np.tril(a), block, grid)  # what is above the diagonal is not read
     cholesky(A)
     L = np.tril(A.gather())
@@ -99,8 +131,8 @@ def positive_definite(n: int, dtype: str = "d") -> NDArray[Any]:
 
 
 class TestCholesky:
-    @pytest.mark.parametrize(("n", "block", "grid"), on_some_grid([0, 1, 2, 3, 5, 10, 50], [1, 3, 64]), ids=str)
-    def test_sizes(self, n: int, block: int, grid: tuple[int, int]) -> None:
+    @pytest.mark.parametrize(("n", "block", "grid"), on_some_grid([0, 1, 2, 3, 5, 10, 50], BLOCKS), ids=str)
+    def test_sizes(self, n: int, block: int | None, grid: tuple[int, int]) -> None:
         check_cholesky(positive_definite(n), block, grid)
 
     @pytest.mark.parametrize("grid", GRIDS, ids=str)
@@ -109,12 +141,39 @@ class TestCholesky:
         check_cholesky(positive_definite(23, dtype), 5, grid)
 
     @pytest.mark.parametrize("grid", GRIDS, ids=str)
-    def test_larger_and_badly_scaled(self, grid: tuple[int, int]) -> None:
-        check_cholesky(positive_definite(257), 32, grid)
-        scales = 10.0 ** np.linspace(-100, 100, 45)
-        check_cholesky(scales[:, None] * positive_definite(45) * scales, 7, grid)
+    def test_larger(self, grid: tuple[int, int]) -> None:
+        a = positive_definite(257)
+        for block in (32, None):
+            check_cholesky(a, block, grid)
 
-    @pytest.mark.parametrize(("column", "bad", "grid"), on_some_grid([0, 6, 19], [0.0, -1.0, np.nan]), ids=str)
+    def test_thousand(self) -> None:
+        check_cholesky(positive_definite(1000), 64, GRIDS[-1])
+
+    @pytest.mark.long
+    @pytest.mark.parametrize("grid", GRIDS, ids=str)
+    @pytest.mark.parametrize(("n", "block"), LARGE)
+    def test_large(self, n: int, block: int | None, grid: tuple[int, int]) -> None:
+        check_cholesky(positive_definite(n), block, grid)
+
+    @pytest.mark.long
+    @pytest.mark.parametrize(("block", "grid"), on_some_grid([1, 3]))
+    def test_large_in_small_blocks(self, block: int, grid: tuple[int, int]) -> None:
+        check_cholesky(positive_definite(257), block, grid)
+
+    @pytest.mark.parametrize("grid", GRIDS, ids=str)
+    def test_badly_scaled_and_graded(self, grid: tuple[int, int]) -> None:
+        for scales in (10.0 ** np.linspace(-100, 100, 45), 10.0 ** -np.linspace(0, 16, 45)):
+            check_cholesky(scales[:, None] * positive_definite(45) * scales, 7, grid)
+
+    @pytest.mark.parametrize("name", ["identity", "nearly singular"])
+    def test_matrices(self, name: str) -> None:
+        x = named_matrix(name, 45)
+        a = x @ x.T + 1e-13 * np.eye(45)  # so that rounding errors leave it positive definite
+        for grid in GRIDS[-2:]:
+            check_cholesky(a, 20, grid)
+
+    @pytest.mark.parametrize(("column", "bad", "grid"), on_some_grid([0, 6, 19], [0.0, -1.0, np.nan, -np.inf]),
+                             ids=str)
     def test_indefinite_is_told_everywhere_with_the_minor(self, column: int, bad: float, grid: tuple[int, int]) -> None:
         a = positive_definite(20)
         a[column, column] = bad

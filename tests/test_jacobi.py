@@ -168,7 +168,13 @@ class TestEigh:
 def test_larger() -> None:
     check_svd(random_matrix((257, 257)))
     check_svd(random_matrix((100, 100), "F"))
-    check_eigh(random_matrix((100, 100)))
+    check_eigh(random_matrix((257, 257)))
+
+
+@pytest.mark.long
+def test_large() -> None:
+    check_svd(random_matrix((1000, 1000)))
+    check_eigh(random_matrix((1000, 1000)))
 
 
 def test_round_robin() -> None:

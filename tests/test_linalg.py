@@ -12,15 +12,20 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 import pgaspy as pg
-from pgaspy.linalg import layouts
+from pgaspy.linalg import diagonals, layouts
 from tests.layouts import NAMES as LAYOUTS
 from tests.layouts import layout_of
+from tests.matrices import NAMES as MATRICES
 from tests.matrices import named_matrix, random_matrix
+from tests.test_factorisations import BLOCKS, GRIDS, dealt, on_some_grid
 from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = [pytest.mark.mpi, pytest.mark.many]
 
 SIZES = [*((n, "d") for n in (0, 1, 2, 3, 5, 10, 50, 257)), (5, "F"), (50, "F")]
+HARD = ("badly scaled", "growth")
+"""Matrices with which the scaled residual overflows, or grows by 2^44."""
+
 PAIRS = [*zip(LAYOUTS, LAYOUTS[2:] + LAYOUTS[:2], strict=True)]
 
 
@@ -102,14 +107,27 @@ class TestSolve:
         check_solution(np.linalg.solve(A, b[:60]), a, b[:60])
         check_solution(pg.linalg.solve(a, b[:60, 3]), a, b[:60, 3])
 
-    @pytest.mark.parametrize("name", ["identity", "zero pivot", "graded"])
+    @pytest.mark.parametrize("name", [name for name in MATRICES if name not in ("zero", *HARD)])
     def test_matrices(self, name: str) -> None:
         a, b = named_matrix(name, 45), random_matrix((45, 2))
         check_solution(pg.linalg.solve(pg.array(a), pg.array(b)), a, b)
 
+    @pytest.mark.parametrize("name", HARD)
+    def test_residual_is_that_of_lapack(self, name: str) -> None:
+        a, b = named_matrix(name, 45), random_matrix((45,))
+        found, lapacks = (np.abs(a @ x - b).max() for x in (
+            pg.linalg.solve(pg.array(a), pg.array(b)).gather(), np.linalg.solve(a, b)))
+        collectively(bool(found <= 30 * lapacks), f"{found}, LAPACK's {lapacks}")
+
+    @pytest.mark.parametrize(("n", "block", "grid"), on_some_grid([0, 1, 2, 3, 5, 10, 50, 257], BLOCKS), ids=str)
+    def test_blocks(self, n: int, block: int | None, grid: tuple[int, int]) -> None:
+        a, b = random_matrix((n, n)), random_matrix((n, 3))
+        check_solution(pg.linalg.solve(dealt(a, block, grid), dealt(b, block, grid)), a, b)
+
     def test_larger(self) -> None:
         a, b = random_matrix((1000, 1000)), random_matrix((1000,))
-        check_solution(pg.linalg.solve(pg.array(a), pg.array(b)), a, b)
+        for block, grid in ((None, GRIDS[-1]), (64, GRIDS[0]), (3, GRIDS[0])):
+            check_solution(pg.linalg.solve(dealt(a, block, grid), pg.array(b)), a, b)
 
     def test_on_a_grid_of_several_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(layouts, "FLAT_GRIDS", 1)
@@ -125,6 +143,8 @@ class TestSolve:
                    np.linalg.cholesky(positive_definite(70), upper=True))
         check_same(pg.linalg.qr(A[:, :33]), tuple(np.linalg.qr(a[:, :33])))
         check_same(pg.linalg.trace(A), np.trace(a))
+        a[:, 41] = 0
+        raises_everywhere(LinAlgError, r"U\[41, 41\] is zero", lambda: pg.linalg.solve(pg.array(a), B))
 
     def test_singular_is_told_everywhere(self) -> None:
         for n, column in ((1, 0), (20, 7), (60, 59)):
@@ -389,6 +409,32 @@ class TestSingularValues:
     def test_wrong_triangle(self) -> None:
         raises_everywhere(ValueError, "UPLO", lambda: pg.linalg.eigh(pg.eye(3), "X"))
 
+    @pytest.mark.parametrize(("shape", "dtype"), [
+        ((0, 0), "d"), ((0, 3), "F"), ((1, 1), "d"), ((7, 7), "F"), ((12, 5), "d"), ((5, 12), "D"), ((90, 3), "d"),
+        ((6, 4), "i")], ids=str)
+    def test_pseudo_inverse(self, shape: tuple[int, int], dtype: str) -> None:
+        a = (3 * random_matrix(shape, "d" if dtype == "i" else dtype)).astype(dtype)
+        A = pg.array(a)
+        expected = np.linalg.pinv(a).astype(np.result_type(a, float) if dtype == "i" else dtype)
+        check_same(np.linalg.pinv(A), expected)
+        collectively(shape[0] != shape[1] or pg.linalg.pinv(A).layout == A.layout)
+
+    def test_low_rank(self) -> None:
+        a = random_matrix((20, 3)) @ random_matrix((3, 12))
+        A = pg.array(a)
+        collectively(np.linalg.matrix_rank(A) == pg.linalg.matrix_rank(A.T) == 3)
+        check_same(pg.linalg.pinv(A), np.linalg.pinv(a, 1e-12))
+        check_same(pg.linalg.pinv(pg.zeros((3, 4))), np.zeros((4, 3)))
+        graded = np.diag([1.0, 1e-3, 1e-15, 1e-17])
+        for options in ({}, {"rtol": 0}, {"rtol": 1e-2}, {"tol": 1e-4}, {"hermitian": True}):
+            collectively(pg.linalg.matrix_rank(graded, **options) == np.linalg.matrix_rank(graded, **options))
+        check_same(pg.linalg.pinv(graded, 1e-2), np.linalg.pinv(graded, 1e-2))
+        check_same(pg.linalg.pinv(graded, rtol=1e-5), np.linalg.pinv(graded, rtol=1e-5))
+        for x in (np.zeros(3), np.arange(3.0), np.array(1), np.zeros((0, 3)), np.zeros((3, 3)), np.eye(4, dtype=int)):
+            collectively(pg.linalg.matrix_rank(pg.array(x)) == np.linalg.matrix_rank(x))
+        raises_everywhere(ValueError, "can't be both", lambda: pg.linalg.matrix_rank(A, 1e-3, rtol=1e-3))
+        raises_everywhere(ValueError, "can't be both", lambda: pg.linalg.pinv(A, 1e-3, rtol=1e-3))
+
 
 class TestNorms:
     @pytest.mark.parametrize(("ord", "dtype"), [
@@ -426,6 +472,33 @@ class TestNorms:
         raises_everywhere(ValueError, "out of bounds", lambda: pg.linalg.norm(pg.array(a), 1, 3))
 
 
+class TestConditionNumbers:
+    @pytest.mark.parametrize("p", [None, 2, -2, 1, -1, np.inf, -np.inf, "fro", "nuc"])
+    def test_is_that_of_numpy(self, p: Any) -> None:
+        for dtype in ("d", "F") if p in (None, 1) else ("d",):
+            a = random_matrix((12, 12), dtype)
+            check_same(np.linalg.cond(pg.array(a), p), np.linalg.cond(a, p).astype(a.real.dtype))
+        check_same(pg.linalg.cond(pg.array(np.eye(3, dtype=int)), p), np.linalg.cond(np.eye(3), p))
+
+    def test_rectangles(self) -> None:
+        a = random_matrix((9, 4))
+        for p in (None, -2):
+            check_same(pg.linalg.cond(pg.array(a), p), np.linalg.cond(a, p))
+        raises_everywhere(LinAlgError, "must be square", lambda: pg.linalg.cond(pg.array(a), 1))
+        raises_everywhere(LinAlgError, "empty", lambda: pg.linalg.cond(pg.ones((0, 0))))
+        raises_everywhere(ValueError, "Invalid norm order", lambda: pg.linalg.cond(pg.eye(3), 3))
+
+    @pytest.mark.parametrize("p", [None, 1, "fro"])
+    def test_singular(self, p: Any) -> None:
+        for a in (np.zeros((4, 4)), np.diag([1.0, 0, 2])):
+            check_same(pg.linalg.cond(pg.array(a), p), np.inf)
+
+    def test_not_finite(self) -> None:
+        a = np.diag([1.0, np.nan, 2])
+        check_same(pg.linalg.cond(pg.array(a), 1), np.nan)
+        raises_everywhere(LinAlgError, "did not converge", lambda: pg.linalg.cond(pg.array(a)))
+
+
 class TestDiagonals:
     @pytest.mark.parametrize("name", LAYOUTS)
     def test_layouts(self, name: str) -> None:
@@ -451,6 +524,44 @@ class TestDiagonals:
         raises_everywhere(ValueError, "cannot be the same", lambda: np.diagonal(A, 0, 1, 1))
 
 
+class TestTriangles:
+    @pytest.mark.parametrize("name", LAYOUTS)
+    def test_layouts(self, name: str) -> None:
+        for shape, dtype in (((12, 12), "d"), ((7, 19), "?"), ((19, 7), "F"), ((0, 3), "i"), ((3, 4, 5), "d")):
+            a = (3 * random_matrix(shape, "d" if dtype in "i?" else dtype)).astype(dtype)
+            A = pg.array(a, layout=layout_of(name, shape))
+            for k in (0, 2, -3, 30, -30):
+                assert_equal(pg.tril(A, k), np.tril(a, k))
+                assert_equal(np.triu(A, k), np.triu(a, k))
+            assert_equal(pg.triu(A[::-1, ::2].T, 1), np.triu(a[::-1, ::2].T, 1))
+            assert_equal(pg.tril(A[..., None, 1]), np.tril(a[..., None, 1]))
+            collectively(pg.tril(A).layout == A.layout)
+            assert_equal(A, a)
+
+    def test_of_vectors_and_scalars(self) -> None:
+        x = np.arange(1.0, 6.0)
+        assert_equal(pg.tril(pg.array(x), -1), np.tril(x, -1))
+        assert_equal(np.triu(pg.array(x)), np.triu(x))
+        for call in (np.tril, np.triu):
+            raises_everywhere(TypeError, "at least one dimension", lambda call=call: call(pg.array(1.0)))
+            raises_everywhere(TypeError, "integer", lambda call=call: call(pg.eye(3), 0.5))
+
+    def test_what_is_not_finite(self) -> None:
+        a = np.full((5, 5), np.nan)
+        assert_equal(pg.triu(pg.array(a), 2), np.triu(a, 2))
+
+    def test_in_strips_of_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(diagonals, "ROWS_AT_ONCE_BYTES", 30)
+        a = random_matrix((50, 13))
+        assert_equal(pg.tril(pg.array(a), 1), np.tril(a, 1))
+
+    @pytest.mark.parametrize("size", [2, 12])
+    def test_nothing_moves(self, size: int) -> None:
+        for layout in (None, pg.Distribution("cyclic(3)", "cyclic(4)")):
+            found = pg.explain(lambda layout=layout: pg.tril(pg.empty((40, 30), layout=layout)), size=size)
+            collectively(found.nbytes_received == 0, str(found))
+
+
 class TestProducts:
     def test_tensordot(self) -> None:
         a, b = random_matrix((3, 4, 5)), random_matrix((5, 4, 2), "F")
@@ -469,6 +580,11 @@ class TestProducts:
         check_same(pg.linalg.vecdot(pg.array(a), pg.array(b)), np.vecdot(a, b))
         check_same(np.linalg.vecdot(pg.array(b), a), np.vecdot(b, a))
         check_same(pg.vecdot(pg.array(a), pg.array(a), axis=1), np.vecdot(a, a, axis=1))
+        check_same(np.vecdot(pg.array(a), pg.array(b)), np.vecdot(a, b))
+        check_same(np.vecdot(b, pg.array(a), axis=-2), np.vecdot(b, a, axis=-2))
+        out = pg.zeros((3, 4), "D")
+        collectively(np.vecdot(pg.array(a), b, out=out) is out)
+        check_same(out, np.vecdot(a, b))
         i = np.arange(12, dtype="i1").reshape(3, 4)
         assert_equal(pg.linalg.vecdot(pg.array(i), pg.array(i)), np.vecdot(i, i))
         assert_equal(pg.linalg.vecdot(pg.array(i > 2), pg.array(i > 7)), np.vecdot(i > 2, i > 7))

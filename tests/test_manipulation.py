@@ -116,6 +116,17 @@ def test_products() -> None:
     a = pg.array(X)
     assert_equal(pg.outer(a[0], a[:, 1]), np.outer(X[0], X[:, 1]))
     assert_equal(np.outer(a[:2], [1, 2]), np.outer(X[:2], [1, 2]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_kron(name: str) -> None:
+    a, c = arrays(name)
+    assert_equal(pg.kron(a, a[::-1, 1:3]), np.kron(X, X[::-1, 1:3]))
+    assert_equal(np.kron(c, a[:2]), np.kron(Z, X[:2]))
+    assert_equal(np.kron(a[0], c), np.kron(X[0], Z))
+    assert_equal(pg.kron(a.T, 2), np.kron(X.T, 2))
+    assert_equal(pg.kron(a[:0], [1j, 2]), np.kron(X[:0], [1j, 2]))
+    assert_equal(pg.kron(3, 2.0), np.kron(3, 2.0))
     assert_equal(pg.dot(a[0], a[1]), np.asarray(X[0] @ X[1]), exact=False)
     assert_equal(pg.dot(3, a), 3 * X)
 

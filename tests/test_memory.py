@@ -26,6 +26,19 @@ def test_a_block_is_used_again() -> None:
     assert memory._kept_bytes == 0
 
 
+def test_smaller_requests_are_met_by_the_smallest_block_that_fits() -> None:
+    blocks = [memory.allocate(factor * LARGE) for factor in (8, 5, 4)]
+    nbytes = [block.nbytes for block in blocks]
+    while blocks:
+        block = blocks.pop()
+        memory.give_back(block, 1)
+    del block
+    assert memory.allocate(4 * LARGE - 8 * memory.REUSED_FROM_BYTES).nbytes == nbytes[2]
+    assert memory.allocate(4 * LARGE).nbytes == nbytes[1]
+    assert memory.allocate(4 * LARGE).nbytes < nbytes[0]  # which is more than is asked for by too much
+    assert memory._kept_bytes == nbytes[0]
+
+
 def test_a_block_that_is_still_referred_to_is_not() -> None:
     block = memory.allocate(LARGE)
     part = block[10:20]

@@ -16,7 +16,7 @@ from pgaspy.algorithms.qr import apply_q, form_q, qr, tsqr
 from pgaspy.lapack import factor_qr
 from tests.matrices import NAMES, named_matrix, random_matrix
 from tests.test_algorithms import exit_code
-from tests.test_factorisations import GRIDS, MAX_RATIO, SHAPES, dealt, on_some_grid, ratio
+from tests.test_factorisations import BLOCKS, GRIDS, LARGE, MAX_RATIO, SHAPES, dealt, on_some_grid, ratio
 from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = [pytest.mark.mpi, pytest.mark.many]
@@ -31,20 +31,20 @@ def check_factors(a: NDArray[Any], q: NDArray[Any], r: NDArray[Any]) -> None:
     collectively(lost <= MAX_RATIO, f"ratio of I - Q^H Q: {lost}")
 
 
-def check_qr(a: NDArray[Any], block: int, grid: tuple[int, int]) -> NDArray[Any]:
+def check_qr(a: NDArray[Any], block: int | None, grid: tuple[int, int]) -> NDArray[Any]:
     """Factor a matrix and check the factors; what is left of it."""
     A = dealt(a, block, grid)
     T = qr(A)
     f, q = A.gather(), form_q(A, T, len(a)).gather()
-    collectively(T.shape == (block, min(a.shape)) and q.dtype == f.dtype == a.dtype)
+    collectively(T.shape == (block or max(a.shape) + 1, min(a.shape)) and q.dtype == f.dtype == a.dtype)
     check_factors(a, q, np.triu(f))
     return f
 
 
 class TestQR:
-    @pytest.mark.parametrize(("shape", "block", "grid"), on_some_grid(SHAPES, [1, 3, 64]), ids=str)
-    def test_shapes(self, shape: tuple[int, int], block: int, grid: tuple[int, int]) -> None:
-        if block > 1 or max(shape) < 50:  # for time's sake
+    @pytest.mark.parametrize(("shape", "block", "grid"), on_some_grid(SHAPES, BLOCKS), ids=str)
+    def test_shapes(self, shape: tuple[int, int], block: int | None, grid: tuple[int, int]) -> None:
+        if block != 1 or max(shape) < 50:  # for time's sake
             check_qr(random_matrix(shape), block, grid)
 
     @pytest.mark.parametrize(("shape", "dtype", "grid"), on_some_grid([(23, 23), (31, 17), (17, 31)], "fdFD"), ids=str)
@@ -98,6 +98,21 @@ class TestQR:
     @pytest.mark.parametrize("grid", GRIDS, ids=str)
     def test_larger(self, grid: tuple[int, int]) -> None:
         check_qr(random_matrix((257, 257)), 32, grid)
+
+    @pytest.mark.parametrize(("n", "block"), [(257, None), (1000, 64)])
+    def test_whole_columns(self, n: int, block: int | None) -> None:
+        check_qr(random_matrix((n, n)), block, GRIDS[0])
+
+    @pytest.mark.long
+    @pytest.mark.parametrize("grid", GRIDS, ids=str)
+    @pytest.mark.parametrize(("n", "block"), LARGE)
+    def test_large(self, n: int, block: int | None, grid: tuple[int, int]) -> None:
+        check_qr(random_matrix((n, n)), block, grid)
+
+    @pytest.mark.long
+    @pytest.mark.parametrize(("block", "grid"), on_some_grid([1, 3]))
+    def test_large_in_small_blocks(self, block: int, grid: tuple[int, int]) -> None:
+        check_qr(random_matrix((257, 257)), block, grid)
 
     @pytest.mark.parametrize(("at", "bad", "grid"), on_some_grid([(0, 0), (6, 3), (11, 9)], [np.nan, np.inf]), ids=str)
     def test_what_is_not_finite_hangs_nobody(self, at: tuple[int, int], bad: float, grid: tuple[int, int]) -> None:

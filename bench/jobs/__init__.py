@@ -1,4 +1,4 @@
-"""Programs that run on two hosts, one process on each, started by `bench.link`; and what they share."""
+"""Programs that benchmarks start as jobs of their own, most of them on two hosts by `bench.link`; what they share."""
 
 from __future__ import annotations
 

@@ -16,6 +16,8 @@ from pgaspy.linalg.by_jacobi import EighResult as EighResult
 from pgaspy.linalg.by_jacobi import SVDResult as SVDResult
 from pgaspy.linalg.by_jacobi import eigh as eigh
 from pgaspy.linalg.by_jacobi import eigvalsh as eigvalsh
+from pgaspy.linalg.by_jacobi import matrix_rank as matrix_rank
+from pgaspy.linalg.by_jacobi import pinv as pinv
 from pgaspy.linalg.by_jacobi import svd as svd
 from pgaspy.linalg.by_jacobi import svdvals as svdvals
 from pgaspy.linalg.by_lu import SlogdetResult as SlogdetResult
@@ -31,6 +33,7 @@ from pgaspy.linalg.by_qr import lstsq as lstsq
 from pgaspy.linalg.by_qr import qr as qr
 from pgaspy.linalg.diagonals import matrix_diagonal as diagonal
 from pgaspy.linalg.diagonals import matrix_trace as trace
+from pgaspy.linalg.norms import cond as cond
 from pgaspy.linalg.norms import norm as norm
 from pgaspy.linalg.products import matrix_power as matrix_power
 from pgaspy.linalg.products import outer as outer
@@ -44,7 +47,8 @@ from pgaspy.manipulation import dot as dot
 from pgaspy.manipulation import matmul as matmul
 
 __all__ = [
-    "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cho_factor", "cho_solve", "cholesky", "det",
-    "diagonal", "dot", "eigh", "eigvalsh", "inv", "lstsq", "lu", "lu_factor", "lu_solve", "matmul", "matrix_power",
-    "norm", "outer", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace", "vecdot",
+    "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cho_factor", "cho_solve", "cholesky",
+    "cond", "det", "diagonal", "dot", "eigh", "eigvalsh", "inv", "lstsq", "lu", "lu_factor", "lu_solve", "matmul",
+    "matrix_power", "matrix_rank", "norm", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd",
+    "svdvals", "tensordot", "trace", "vecdot",
 ]

@@ -1,4 +1,4 @@
-"""Singular values and Hermitian eigenvalues, by the Jacobi method."""
+"""Singular values and what follows from them, and Hermitian eigenvalues, by the Jacobi method."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pgaspy.linalg.by_qr import qr_of_tall, rows_times
 from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks
 from pgaspy.linalg.operands import as_matrix, as_square, common_dtype
 
-__all__ = ["EighResult", "SVDResult", "eigh", "eigvalsh", "svd", "svdvals"]
+__all__ = ["EighResult", "SVDResult", "eigh", "eigvalsh", "matrix_rank", "pinv", "svd", "svdvals"]
 
 
 class SVDResult(NamedTuple):
@@ -83,6 +83,78 @@ def svdvals(x: Any, /) -> pg.GlobalArray:
     dtype = common_dtype(x)
     tall = qr_of_tall(x, dtype) or qr_of_tall(x.T, dtype)
     return jacobi.svdvals(x.astype(dtype, copy=False) if tall is None else tall.R)
+
+
+@implements(np.linalg.matrix_rank)
+def matrix_rank(A: Any, tol: float | None = None, hermitian: bool = False, *, rtol: float | None = None) -> int:
+    """How many singular values count as more than 0. Collective; with NumPy's arguments.
+
+    Parameters
+    ----------
+    A
+        Shape (m, n); a vector or a scalar has rank 1, or 0 where all is zero.
+    tol, rtol
+        Singular values up to `tol`, or up to `rtol` times the largest, count as 0; by default the rounding unit times
+        max(m, n), times the largest. One of them at most.
+    hermitian
+        For NumPy's sake; it makes no difference, but for a matrix that is not Hermitian.
+
+    Raises
+    ------
+    ValueError
+        If both tolerances are given.
+    numpy.linalg.LinAlgError
+        As `svd`.
+    """
+    if tol is not None and rtol is not None:
+        raise ValueError("`tol` and `rtol` can't be both set.")
+    A = pg.asarray(A)
+    if A.ndim < 2:
+        return int((A != 0).any())
+    values = svdvals(A).gather()
+    if tol is None:
+        tol = values.max(initial=0) * _tolerance(A, rtol)
+    return int((values > tol).sum())
+
+
+@implements(np.linalg.pinv)
+def pinv(a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: float | None = None) -> pg.GlobalArray:
+    """The pseudo-inverse of Moore and Penrose, by singular values. Collective; with NumPy's arguments.
+
+    Parameters
+    ----------
+    a
+        Shape (m, n).
+    rcond, rtol
+        Singular values up to this times the largest count as 0; by default the rounding unit times max(m, n), for
+        `rcond`, too, where NumPy has 1e-15. One of them at most.
+    hermitian
+        For NumPy's sake; it makes no difference, but for a matrix that is not Hermitian.
+
+    Returns
+    -------
+    Shape (n, m), dealt out as `a` is.
+
+    Raises
+    ------
+    ValueError
+        If both tolerances are given.
+    numpy.linalg.LinAlgError
+        As `svd`.
+    """
+    if rcond is not None and rtol is not None:
+        raise ValueError("`rtol` and `rcond` can't be both set.")
+    a = as_matrix(a)
+    U, s, Vh = svd(a, full_matrices=False)
+    if not s.size:
+        return dealt_as(a, a.shape[::-1], U.dtype)
+    inverses = pg.where(s > s.max() * _tolerance(a, rtol if rcond is None else rcond), 1 / s, 0)
+    return as_given((Vh.T.conj() * inverses) @ U.T.conj(), a)
+
+
+def _tolerance(a: pg.GlobalArray, rtol: float | None) -> float:
+    """What times the largest singular value counts as 0."""
+    return float(np.finfo(common_dtype(a)).eps) * max(a.shape) if rtol is None else rtol
 
 
 @implements(np.linalg.eigh)

@@ -180,10 +180,10 @@ def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite:
     F, pivots = _factored(a, common_dtype(a), overwrite_a)
     (m, n), k = a.shape, min(a.shape)
     piv = pivots.redistribute(Distribution("*"))
-    L, U = F[:, :k].copy(), dealt_as(a, (k, n), F.dtype)
-    pg.schedule(_set_unit_lower, pg.update(L), L.global_indices(0), L.global_indices(1))
+    L, U = pg.tril(F[:, :k], -1), dealt_as(a, (k, n), F.dtype)
+    L += pg.eye(m, k, dtype=L.dtype, layout=L.layout)
     U[...] = F[:k]
-    pg.schedule(clear_lower, pg.update(U), U.global_indices(0), U.global_indices(1))
+    clear_lower(U)
     if permute_l:
         L = L.redistribute(_whole_columns(F))
         pg.schedule(_exchange_back, pg.update(L), piv)
@@ -303,10 +303,3 @@ def _write_permutation(a: NDArray[Any], p: NDArray[np.int64], rows: NDArray[np.i
     """The matrix with a[i, p[i]] = 1."""
     if a.size:
         a[...] = p[rows][:, None] == columns
-
-
-def _set_unit_lower(a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
-    """Zeros above the diagonal, ones on it."""
-    if a.size:
-        a[rows[:, None] < columns] = 0
-        a[rows[:, None] == columns] = 1

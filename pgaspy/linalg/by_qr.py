@@ -70,7 +70,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     rows = m if mode == "complete" else k
     R = dealt_as(a, (rows, n), F.dtype)
     R[...] = F[:rows]
-    pg.schedule(clear_lower, pg.update(R), R.global_indices(0), R.global_indices(1))
+    clear_lower(R)
     return R if mode == "r" else QRResult(as_given(algorithm.form_q(F, T, rows), a), R)
 
 
@@ -131,8 +131,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[pg.GlobalArray, p
         block = f"cyclic({F.layout.block[0]})"
         C = moved(B, Distribution(block, block, grid=F.layout.grid), dtype)
         algorithm.apply_q(F, T, C, adjoint=True)
-        R, tail = F[:n].copy(), C[n:]
-        pg.schedule(clear_lower, pg.update(R), R.global_indices(0), R.global_indices(1))
+        R, tail = pg.triu(F[:n]), C[n:]
     U, s, Vh = svd(R)                                                   # x = V S^-1 U^H C
     values = s.gather()
     rank = int((values > rcond * values.max(initial=0)).sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,10 @@ from pgaspy.dispatch import implements
 from pgaspy.layout import Layout
 from pgaspy.pivoting import either
 
-__all__ = ["clear_lower", "clear_upper", "diagonal", "matrix_diagonal", "matrix_trace", "trace"]
+__all__ = ["clear_lower", "clear_upper", "diagonal", "matrix_diagonal", "matrix_trace", "trace", "tril", "triu"]
+
+ROWS_AT_ONCE_BYTES = 1 << 20
+"""Of the masks that say which elements of some rows are cleared."""
 
 
 @implements(np.diagonal)
@@ -66,6 +70,42 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeL
     return diagonal(a, offset, axis1, axis2).sum(-1, dtype, out)
 
 
+@implements(np.tril)
+def tril(m: Any, k: int = 0) -> pg.GlobalArray:
+    """A copy with zeros above the k-th diagonal, and so a lower triangle. Collective; moves what `copy` moves.
+
+    Parameters
+    ----------
+    m
+        Shape (..., M, N); or (N,), for N rows of these elements.
+    k
+        The last diagonal that is kept: above the main one if positive, below it if negative.
+
+    Raises
+    ------
+    TypeError
+        For an array of no dimension.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.tril(pg.ones((2, 3))).gather()
+    array([[1., 0., 0.],
+           [1., 1., 0.]])
+    """
+    L = _copy_of_matrices(m)
+    clear_upper(L, k)
+    return L
+
+
+@implements(np.triu)
+def triu(m: Any, k: int = 0) -> pg.GlobalArray:
+    """A copy with zeros below the k-th diagonal, and so an upper triangle; see `tril`. Collective."""
+    U = _copy_of_matrices(m)
+    clear_lower(U, k)
+    return U
+
+
 @implements(np.linalg.diagonal)
 def matrix_diagonal(x: Any, /, *, offset: int = 0) -> pg.GlobalArray:
     """The elements `x[..., i, i + offset]`, of the last two dimensions; see `pgaspy.diagonal`. Collective."""
@@ -86,13 +126,27 @@ def _take_diagonal(d: NDArray[Any], a: NDArray[Any], rows: NDArray[np.int64], co
         d[..., i] = a[..., i, j]
 
 
-def clear_lower(a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
-    """Zeros below the diagonal; `rows` and `columns` are the indices of what is here."""
-    if a.size:
-        a[rows[:, None] > columns] = 0
+def _copy_of_matrices(m: Any) -> pg.GlobalArray:
+    m = pg.asarray(m)
+    if not m.ndim:
+        raise TypeError("a triangle is one of an array of at least one dimension")
+    return pg.broadcast_to(m, (len(m), len(m))).copy() if m.ndim == 1 else m.copy()
 
 
-def clear_upper(a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
-    """Zeros above the diagonal."""
-    if a.size:
-        a[rows[:, None] < columns] = 0
+def clear_lower(A: pg.GlobalArray, k: int = 0) -> None:
+    """Zeros below the k-th diagonal of a whole array, of its last two dimensions."""
+    pg.schedule(_clear, pg.update(A), A.global_indices(-2), A.global_indices(-1), np.greater, operator.index(k))
+
+
+def clear_upper(A: pg.GlobalArray, k: int = 0) -> None:
+    """Zeros above the k-th diagonal of a whole array, of its last two dimensions."""
+    pg.schedule(_clear, pg.update(A), A.global_indices(-2), A.global_indices(-1), np.less, operator.index(k))
+
+
+def _clear(a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64], is_beyond: np.ufunc, k: int) -> None:
+    """Zeros where a row's index is beyond the column's, less k; some rows at a time, so that masks are small."""
+    if not a.size:
+        return
+    step = max(ROWS_AT_ONCE_BYTES // max(len(columns), 1), 1)
+    for i in range(0, len(rows), step):
+        np.copyto(a[..., i:i + step, :], np.zeros((), a.dtype), where=is_beyond(rows[i:i + step, None], columns - k))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 import pgaspy as pg
-from pgaspy.global_assign import copied
 from pgaspy.layout import CyclicDim, Distribution, Layout
 
 __all__ = ["as_given", "dealt_as", "factored_layout", "in_square_blocks", "is_tall", "lies_in_square_blocks", "moved"]
@@ -27,6 +26,9 @@ FLAT_GRIDS = 8
 
 TALL = 8
 """From so many times as many rows as columns on, on each process, the rows are dealt out, and the columns are not."""
+
+MOVED_AT_ONCE_BYTES = 32 << 20
+"""Of a matrix, on each process."""
 
 
 def factored_layout(shape: tuple[int, ...]) -> Layout:
@@ -56,13 +58,14 @@ def in_square_blocks(a: pg.GlobalArray, dtype: np.dtype[Any], overwrite: bool = 
     lies_so = lies_in_square_blocks(a)
     if lies_so and overwrite and a.dtype == dtype:
         return a
-    layout = a._view.own_layout if lies_so else factored_layout(a.shape)
-    return pg.GlobalArray(*copied(a._base, a._view, layout, dtype))
+    return moved(a, a.layout if lies_so else factored_layout(a.shape), dtype)
 
 
-def moved(a: pg.GlobalArray, layout: Distribution, dtype: np.dtype[Any]) -> pg.GlobalArray:
+def moved(a: pg.GlobalArray, layout: Distribution | Layout, dtype: np.dtype[Any]) -> pg.GlobalArray:
     """A copy in another layout and dtype."""
-    return pg.GlobalArray(*copied(a._base, a._view, layout.bind(a.shape, pg.SIZE), dtype))
+    result = pg.empty(a.shape, dtype, layout=layout)
+    _assign_in_parts(result, a)
+    return result
 
 
 def dealt_as(a: pg.GlobalArray, shape: tuple[int, ...], dtype: np.dtype[Any]) -> pg.GlobalArray:
@@ -78,8 +81,20 @@ def as_given(x: pg.GlobalArray, a: pg.GlobalArray) -> pg.GlobalArray:
     if layout is not None and x._view.is_whole and x._view.layout == layout:
         return x
     result = pg.empty(x.shape, x.dtype, layout=layout)
-    result[...] = x
+    _assign_in_parts(result, x)
     return result
+
+
+def _assign_in_parts(target: pg.GlobalArray, source: pg.GlobalArray) -> None:
+    """Copy all elements; if there are many, part by part, so that messages take little memory."""
+    n_parts = -(-target.layout.max_local_size * target.itemsize // MOVED_AT_ONCE_BYTES)
+    own = source._view.own_layout
+    lengths = source.shape if own is None else tuple(dim.extent // dim.n_procs for dim in own.dims)
+    d = lengths.index(max(lengths))                                     # so that most processes have some of each part
+    n = source.shape[d]
+    for k in range(n_parts):
+        part = (slice(None),) * d + (slice(n * k // n_parts, n * (k + 1) // n_parts),)
+        target[part] = source[part]
 
 
 def _layout_as(a: pg.GlobalArray, shape: tuple[int, ...]) -> Layout | None:

@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices."""
+"""Norms of vectors and matrices, and condition numbers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
+from numpy.linalg import LinAlgError
 
 import pgaspy as pg
 from pgaspy.dispatch import implements
 from pgaspy.linalg.by_jacobi import svdvals
+from pgaspy.linalg.by_lu import inv
+from pgaspy.linalg.operands import as_matrix, as_square
 
-__all__ = ["norm"]
+__all__ = ["cond", "norm"]
 
 
 @implements(np.linalg.norm)
@@ -62,6 +65,44 @@ def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, kee
     if axes[0] == axes[1]:
         raise ValueError("Duplicate axes given.")
     return _of_matrices(x, ord, *axes, keepdims)
+
+
+@implements(np.linalg.cond)
+def cond(x: Any, p: Any = None) -> pg.GlobalArray:
+    """The condition number of a matrix: its norm times that of its inverse. Collective; with NumPy's arguments.
+
+    Parameters
+    ----------
+    x
+        Shape (m, n); square, unless p is None, 2 or -2.
+    p
+        The norm, as for `norm`; None is 2. With 2 and -2, the largest singular value over the smallest, or the
+        reverse.
+
+    Returns
+    -------
+    An array of no dimension, which every process has; infinite for a singular matrix.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If x is empty, not square where it has to be, or the singular values do not converge.
+    ValueError
+        For a norm that there is none of.
+    """
+    x = as_matrix(x)
+    if not x.size:
+        raise LinAlgError("cond is not defined on empty arrays")
+    if p in (None, 2, -2):
+        s = svdvals(x)
+        found = s[-1] / s[0] if p == -2 else s[0] / s[-1]
+    else:
+        size = norm(as_square(x), p)
+        try:
+            found = size * norm(inv(x), p)
+        except LinAlgError:
+            found = size * np.inf
+    return pg.where(np.isnan(found) & ~np.isnan(x).any(), np.inf, found)
 
 
 def _of_vectors(x: pg.GlobalArray, ord: Any, axis: int, keepdims: bool) -> Any:

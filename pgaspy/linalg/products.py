@@ -30,7 +30,7 @@ def outer(x1: Any, x2: Any, /) -> pg.GlobalArray:
     return manipulation.outer(x1, x2)
 
 
-@implements(np.linalg.vecdot)
+@implements(np.linalg.vecdot, np.vecdot)
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> pg.GlobalArray:
     """The sums of `conj(x1) * x2` along a dimension; the others are broadcast. Collective.
 
@@ -39,9 +39,10 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> pg.GlobalArray:
     ValueError
         If the shapes do not broadcast, or the extents along `axis` differ.
     """
+    if not np.ndim(x1) or not np.ndim(x2):
+        raise ValueError("vecdot takes arrays of one or more dimensions, not of shapes "
+                         f"{np.shape(x1)} and {np.shape(x2)}")
     x1, x2 = pg.asarray(x1), pg.asarray(x2)
-    if not x1.ndim or not x2.ndim:
-        raise ValueError(f"vecdot takes arrays of one or more dimensions, not of shapes {x1.shape} and {x2.shape}")
     first, second = _with_last(x1, axis), _with_last(x2, axis)
     if first.shape[-1] != second.shape[-1]:
         raise ValueError(f"vecdot: the extents of shapes {x1.shape} and {x2.shape} along axis {axis} differ")
