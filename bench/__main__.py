@@ -21,15 +21,15 @@ from bench import processes
 from bench.processes import ROOT
 from bench.timing import NOTE, RESULT, Result
 
-MPIRUN = ROOT / "tools" / "mpirun.py"
-
 BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
     "kernels": [(1, [])],
+    "importing": [(1, [])],
     "overhead": [(1, [])],
     "plans": [(1, [])],
     "movement": [(2, [])],
     "products": [(2, ["--unbound"])],
     "factorisations": [(2, ["--unbound"])],
+    "memory_of_factorisations": [(1, [])],
     "heat": [(1, []), (2, [])],
     "black_scholes": [(1, []), (2, [])],
     "link_heat": [(1, [])],
@@ -37,7 +37,8 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
 }
 """Per module, the runs: the number of processes of each, and options for the launcher.
 
-Unbound, so that NumPy, on one of two processes, can use the cores of both. Those on a link start jobs by themselves.
+Unbound, so that NumPy, on one of two processes, can use the cores of both. Those on a link and the one of memory start
+jobs by themselves.
 """
 
 TIMEOUT_SECONDS = 240
@@ -47,7 +48,7 @@ def run(module: str, n_processes: int, options: list[str]) -> list[Result]:
     """Run one benchmark in processes of its own."""
     command = [sys.executable, "-m", f"bench.{module}"]
     if n_processes > 1:
-        command = [sys.executable, str(MPIRUN), "-n", str(n_processes), *options, *command]
+        command = [sys.executable, "-m", "pgaspy", "run", "-n", str(n_processes), *options, *command]
     done = processes.run(command, timeout=TIMEOUT_SECONDS)
     if done.returncode:
         sys.exit(f"bench.{module} on {n_processes} process(es) failed:\n{done.stdout}{done.stderr}")

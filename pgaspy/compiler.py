@@ -20,7 +20,7 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
-from pgaspy import codegen
+from pgaspy import codegen, environment
 
 __all__ = ["Compiler", "CompilerError", "find"]
 
@@ -44,7 +44,7 @@ class Compiler:
 
     def __init__(self, command: list[str]) -> None:
         self._name = shlex.join(command)
-        self._command = [*command, *FLAGS, "-march=" + os.environ.get("PGASPY_MARCH", "native"),
+        self._command = [*command, *FLAGS, "-march=" + environment.value("PGASPY_MARCH"),
                          f"-I{codegen.HEADERS}"]
         self._version_command = [*command, "--version"]
         self._libraries = ["-lmvec", "-lm"] if _has_libmvec() else ["-lm"]

@@ -26,7 +26,7 @@ from typing import Any
 
 from cffi import FFI
 
-from pgaspy import codegen, compiler, private_folder
+from pgaspy import codegen, compiler, environment, private_folder
 from pgaspy.compiler import Compiler, CompilerError
 from pgaspy.private_folder import PrivateFolder
 from pgaspy.program import Program
@@ -54,14 +54,14 @@ counts = Counts()
 
 def wants_libm() -> bool:
     """Whether maths functions are to be libm's own."""
-    return os.environ.get("PGASPY_LIBM", "0") not in ("", "0")
+    return environment.value("PGASPY_LIBM") != "0"
 
 
 class RunTimeCompiler:
     """Compiles programs, as the environment says when it is made."""
 
     def __init__(self) -> None:
-        self._is_on = os.environ.get("PGASPY_JIT") != "0"
+        self._is_on = environment.value("PGASPY_JIT") != "0"
         self._libm = wants_libm()
         self._addresses: dict[tuple[Program, frozenset[int]], int | None] = {}
         self._libraries: list[Any] = []  # kept, since a library goes with its object
@@ -196,7 +196,7 @@ def compiled(program: Program, scalars: Collection[int] = ()) -> int | None:
 
 
 def _cache_path() -> Path:
-    own = os.environ.get("PGASPY_CACHE")
+    own = environment.value("PGASPY_CACHE")
     return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "pgaspy")
 
 
