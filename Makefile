@@ -13,15 +13,16 @@ READY := $(VENV)/ready
 comma := ,
 EXTRAS := test,bench,plot$(if $(filter-out system,$(MPI)),$(comma)$(MPI))
 SOURCES := pyproject.toml setup.py $(wildcard pgaspy/_*.py pgaspy/_omp_*)
-RUN := $(BIN)/python tools/mpirun.py
+RUN := $(BIN)/python -m pgaspy run
+UNAVAILABLE := [ $$? -eq 69 ]
 
-.PHONY: demo test test-all test-quick lint bench clean
+.PHONY: demo test test-all test-quick test-slurm test-hosts lint bench clean
 
 demo: $(READY)
 	@mkdir -p demo
-	$(RUN) -n $(N) $(BIN)/python -m pgaspy.algorithms.summa 2000
-	$(RUN) -n $(N) $(BIN)/python -m pgaspy.algorithms.lu 2000
-	$(RUN) -n $(N) $(BIN)/python -m pgaspy.algorithms.heat --terrain jacksboro --refine 2 --max-sweeps 300 \
+	$(RUN) -n $(N) -m pgaspy.algorithms.summa 2000
+	$(RUN) -n $(N) -m pgaspy.algorithms.lu 2000
+	$(RUN) -n $(N) -m pgaspy.algorithms.heat --terrain jacksboro --refine 2 --max-sweeps 300 \
 		--picture demo/heat.png -o demo/heat.npy
 
 test: $(READY)
@@ -32,6 +33,13 @@ test-all: $(READY)
 
 test-quick: $(READY)
 	$(BIN)/python -m pytest
+
+test-slurm: $(READY)
+	$(BIN)/python tools/slurm.py $(BIN)/python -m pytest -m slurm tests/test_slurm.py || $(UNAVAILABLE)
+
+test-hosts: $(READY)
+	$(BIN)/python tools/two_hosts.py --rate 1gbit true \
+		&& $(BIN)/python -m pytest -m hosts tests/test_hosts.py || $(UNAVAILABLE)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,49 +1,56 @@
 """How a job ends when one of its processes fails: all of it, at once.
 
 A process that leaves its program early while others wait for it in a collective call would leave them waiting for
-ever: it ends in `MPI_Finalize`, which waits as well. So an uncaught exception, and a `sys.exit` with a code other
-than 0, print their traceback with the rank and abort the job.
+ever: it ends in `MPI_Finalize`, which waits as well. So an uncaught exception, and a `SystemExit` with a code other
+than 0, whoever raised it, print their traceback with the rank and abort the job.
 
-A `raise SystemExit(n)` that is written out is seen by nobody but the interpreter, and is the one way out that does not
-abort the job: use `sys.exit(n)`, which can be caught in the same way.
+A process that is killed by a signal (SIGTERM, SIGKILL, SIGSEGV) ends at once, and the launcher ends the others. A
+handler in Python would make that worse: it is called when the C function under way returns, which may be never.
 """
 
 from __future__ import annotations
 
 import builtins
+import ctypes
+import gc
 import os
 import sys
 import threading
+import time
 import traceback
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from mpi4py import MPI
 
-__all__ = ["abort_job_on_failure"]
+__all__ = ["abort_job_on_failure", "is_interactive"]
 
 INTERRUPTED = 130
 """The exit code of a program that was interrupted by the keyboard: 128 + SIGINT, as shells have it."""
 
+FORWARDING_SECONDS = 0.3
+"""How long the launcher has for passing on what was printed: Slurm drops what is under way when a job is aborted."""
+
 
 def abort_job_on_failure(comm: MPI.Intracomm) -> None:
-    """Let an uncaught exception, and a non-zero `sys.exit`, on this process abort all processes of `comm`.
+    """Let an uncaught exception, and a `SystemExit` that is not 0, on this process abort all processes of `comm`.
 
     Parameters
     ----------
     comm
-        The communicator of the job. In an interactive session nothing is changed: there the program goes on.
+        The communicator of the job. With one process, and in an interactive session, nothing is changed: there the
+        program may go on.
     """
-    if _is_interactive():
+    if comm.size == 1 or is_interactive():
         return
     failure = _Failure(comm)
     failure.hook_exceptions()
     failure.hook_exits()
 
 
-def _is_interactive() -> bool:
+def is_interactive() -> bool:
+    """Whether this is a session in which the program may go on after a failure."""
     return bool(sys.flags.interactive or sys.flags.inspect or hasattr(sys, "ps1") or hasattr(builtins, "__IPYTHON__"))
 
 
@@ -76,26 +83,35 @@ class _Failure:
         sys.excepthook = excepthook
 
     def hook_exits(self) -> None:
-        """Let `sys.exit`, `exit` and `quit` raise an exception that knows when it ends the program."""
+        """Abort where the interpreter reads the code of the `SystemExit` that ended the program.
 
-        def exit(status: Any = None, /) -> NoReturn:
-            error = _ProgramExit() if status is None else _ProgramExit(status)
-            error.failure, error.stack = self, traceback.extract_stack(sys._getframe(1))
-            raise error
+        It calls no hook for that exception, but gets its attribute `code` after the last Python frame of the main
+        thread is gone. A program that catches the exception reads the code from a frame.
+        """
+        plain: Any = vars(SystemExit)["code"]
 
-        exit.__doc__ = sys.exit.__doc__
-        sys.exit = exit
-        vars(builtins).update(exit=exit, quit=exit)
+        def code(error: SystemExit) -> Any:
+            found = plain.__get__(error)
+            if _is_read_by_interpreter():
+                self._end(found, error)
+            return found
 
-    def end(self, code: Any, stack: traceback.StackSummary | None) -> None:
-        """Abort the job, unless the code says that all is well; called where `sys.exit` ends the program."""
+        namespace = gc.get_referents(vars(SystemExit))[0]  # behind the read-only proxy
+        namespace["code"] = property(code, plain.__set__)
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(SystemExit))
+        if sys.version_info < (3, 12):  # there, the built-in `sys.exit` raises no instance that has an attribute
+            _replace_exit()
+
+    def _end(self, code: Any, error: SystemExit) -> None:
+        """Abort the job, unless the code says that all is well."""
         status = _status_from_code(code)
         if status == 0 or not self._is_own_process():
             return
-        trace = "".join(stack.format()) if stack is not None else ""
+        stack = [frame for frame in traceback.extract_tb(_traceback_of(error)) if frame.filename != __file__]
         message = "" if isinstance(code, int) else f"{code}\n"
         try:
-            self._print(f"sys.exit({code!r})\nTraceback (most recent call last):\n{trace}{message}")
+            self._print(f"exit({code!r})\nTraceback (most recent call last):\n{''.join(traceback.format_list(stack))}"
+                        f"{message}")
         finally:
             self._abort(status)
 
@@ -112,12 +128,13 @@ class _Failure:
             for stream in sys.stdout, sys.stderr:
                 if stream is not None:
                     stream.flush()
+            time.sleep(FORWARDING_SECONDS)
         finally:
             self._comm.Abort(status)
 
 
 def _status_from_code(code: Any) -> int:
-    """The exit status of `sys.exit(code)`: the lowest byte of an integer (as the system has it, but never 0 for
+    """The exit status of `SystemExit(code)`: the lowest byte of an integer (as the system has it, but never 0 for
     another number), and 1 for any other object than None.
     """
     if isinstance(code, int):
@@ -125,29 +142,17 @@ def _status_from_code(code: Any) -> int:
     return int(code is not None)
 
 
-class _ProgramExit(SystemExit):
-    """What `sys.exit` raises: a `SystemExit` that aborts the job when it ends the program.
+def _replace_exit() -> None:
+    """Put a function that raises an instance of `SystemExit` in the place of `sys.exit`, wherever it was imported."""
+    builtin = sys.exit
 
-    The interpreter does not call `sys.excepthook` for a `SystemExit`, but reads its attribute `code`, after the last
-    Python frame of the main thread is gone. A program that catches the exception reads the code from a frame.
-    """
+    def exit(status: Any = None, /) -> NoReturn:
+        raise SystemExit if status is None else SystemExit(status)
 
-    failure: _Failure | None = None
-    stack: traceback.StackSummary | None = None
-
-    @property
-    def code(self) -> Any:
-        code = _plain_code.__get__(self)
-        if self.failure is not None and _is_read_by_interpreter():
-            self.failure.end(code, self.stack)
-        return code
-
-    @code.setter
-    def code(self, value: Any) -> None:
-        _plain_code.__set__(self, value)
-
-
-_plain_code: Any = vars(SystemExit)["code"]
+    exit.__doc__ = builtin.__doc__
+    for namespace in gc.get_referrers(builtin):
+        if isinstance(namespace, dict):
+            namespace.update({name: exit for name, value in namespace.items() if value is builtin})
 
 
 def _is_read_by_interpreter() -> bool:
@@ -159,3 +164,17 @@ def _is_read_by_interpreter() -> bool:
     except ValueError:
         return True
     return False
+
+
+def _traceback_of(error: BaseException) -> TracebackType | None:
+    """The traceback of the exception that ended the program.
+
+    Before Python 3.12 the exception has none while it is under way. The interpreter has it then: it is the one that
+    begins in the outermost frame, and that no object refers to.
+    """
+    if sys.version_info >= (3, 12):
+        return error.__traceback__
+    outermost = [found for found in gc.get_objects()
+                 if type(found) is TracebackType and found.tb_frame.f_back is None]
+    return next((found for found in outermost
+                 if all(holder is outermost for holder in gc.get_referrers(found))), None)

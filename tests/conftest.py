@@ -27,6 +27,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.basetemp = tempfile.mkdtemp(prefix="pgaspy-tests-")
         config.add_cleanup(functools.partial(shutil.rmtree, config.option.basetemp, ignore_errors=True))
     config.addinivalue_line("markers", "mpi: runs on any number of processes, also under a launcher")
+    config.addinivalue_line("markers", "slurm: inside an allocation of two nodes, by `make test-slurm` only")
+    config.addinivalue_line("markers", "hosts: starts two hosts on this machine, by `make test-hosts` only")
+    config.addinivalue_line("markers", "long: takes seconds, and is run with --all only")
     config.addinivalue_line("markers", "many: one of many, run on 1, on 2, and on one of 3, 4 and 6 processes")
     if pg.RANK > 0:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123  (for the life of the process)
@@ -36,18 +39,35 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all", action="store_true", help="leave out none of the tests marked many")
+    parser.addoption("--all", action="store_true", help="leave out none of the tests marked many or long")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    counts = (3, 4, 6)
-    if config.option.all or pg.SIZE not in counts or any("::" in argument for argument in config.args):
-        return
-    left_out = [item for item in items if item.get_closest_marker("many") is not None
-                and counts[zlib.crc32(item.nodeid.encode()) % 3] != pg.SIZE]
+    takes_all = config.option.all or any("::" in argument for argument in config.args)
+    left_out = [item for item in items if _is_for_another_place(item, config.option.markexpr)
+                or (not takes_all and _is_left_to_others(item))]
     config.hook.pytest_deselected(items=left_out)
     gone = set(left_out)
     items[:] = [item for item in items if item not in gone]
+
+
+def _is_for_another_place(item: pytest.Item, chosen: str) -> bool:
+    return any(item.get_closest_marker(name) is not None and name not in chosen for name in ("slurm", "hosts"))
+
+
+def _is_left_to_others(item: pytest.Item) -> bool:
+    """Whether a test is run with --all only, or on another number of processes."""
+    if item.get_closest_marker("long") is not None:
+        return True
+    counts = (3, 4, 6)
+    return (item.get_closest_marker("many") is not None and pg.SIZE in counts
+            and counts[zlib.crc32(item.nodeid.encode()) % 3] != pg.SIZE)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """Let process 0 report first: where a test failed, the first process that ends then ends the job."""
+    pg.COMM.Barrier()
 
 
 @pytest.hookimpl(wrapper=True)

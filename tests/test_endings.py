@@ -1,21 +1,17 @@
-"""A failing process ends the job: jobs that fail, started under the launcher, and their exit codes and last words.
+"""A failing process ends the job: which endings are failures, and their exit codes and last words.
 
-The cases of a single process play it with a communicator whose `Abort` ends the process.
+Most are of a single process, which plays it with a communicator whose `Abort` ends it; see also `test_faults`.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tools.mpirun import launcher
-
-ROOT = Path(__file__).parent.parent
-TIMEOUT_SECONDS = 60
+from tests.jobs import run, run_job
 
 START = """
 import sys
@@ -28,6 +24,7 @@ PLAYED_START = """
 import mpi4py
 mpi4py.rc.initialize = False
 import os, sys, threading
+from sys import exit as imported
 from pgaspy import endings
 class Played:
     rank, size = 2, 4
@@ -35,54 +32,25 @@ class Played:
         print("aborted", file=sys.stderr, flush=True)
         os._exit(code)
 print("some output", end="")
+endings.FORWARDING_SECONDS = 0
 endings.abort_job_on_failure(Played())
 """
-
-
-def clean_environment() -> dict[str, str]:
-    """This process's environment without its traces of MPI: it is a job of one, the child starts another job."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMI", "PRTE_"))}
-    return kept | {"PYTHONPATH": str(ROOT)}
-
-
-def run(command: list[str], environment: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, env=environment, cwd=cwd, timeout=TIMEOUT_SECONDS, capture_output=True, text=True,
-                          errors="replace", check=False)
-
-
-def run_job(n: int, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command, environment = launcher(n)
-    added = {name: environment[name] for name in environment if name.startswith("OMPI_ALLOW")}
-    return run([*command, sys.executable, *arguments], clean_environment() | added, cwd)
 
 
 def run_played(tmp_path: Path, program: str, start: str = PLAYED_START) -> subprocess.CompletedProcess[str]:
     script = tmp_path / "script.py"
     script.write_text(start + program)
-    return run([sys.executable, str(script)], clean_environment(), tmp_path)
+    return run([sys.executable, str(script)], tmp_path)
 
 
-# Jobs: the last rank fails while the others wait for it ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("n", "failure", "code", "words"), [
-    (2, "raise ValueError('bad value')", 1, ["rank 1 of 2: uncaught ValueError", "Traceback", "ValueError: bad value"]),
-    (3, "sys.exit(3)", 3, ["rank 2 of 3: sys.exit(3)", "Traceback"]),
-])
-def test_failure_ends_the_job(tmp_path: Path, n: int, failure: str, code: int, words: list[str]) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(f"{START}\nif job.rank == job.size - 1:\n    {failure}\ncomm.Barrier()\n")
-    done = run_job(n, str(script), cwd=tmp_path)
-    assert done.returncode == code
-    for text in (*words, "script.py"):
-        assert text in done.stderr
+# Jobs -----------------------------------------------------------------------------------------------------------------
 
 
 def test_failure_of_a_module_run_by_name(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(f"{START}\nif job.rank == 1:\n    sys.exit('no input')\ncomm.Barrier()\n")
     done = run_job(2, "-m", "program", cwd=tmp_path)
     assert done.returncode == 1
-    assert "rank 1 of 2: sys.exit('no input')" in done.stderr
+    assert "rank 1 of 2: exit('no input')" in done.stderr
 
 
 def test_success_of_a_job(tmp_path: Path) -> None:
@@ -108,15 +76,19 @@ def test_one_process_hooks_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("program", "code", "words"), [
     ("raise ValueError('bad')", 1, ["rank 2 of 4: uncaught ValueError\n", "Traceback", "ValueError: bad"]),
     ("raise KeyboardInterrupt", 130, ["rank 2 of 4: uncaught KeyboardInterrupt\n", "Traceback"]),
-    ("def f():\n    sys.exit(7)\nf()", 7, ["rank 2 of 4: sys.exit(7)\n", "Traceback", "in f\n"]),
-    ("sys.exit('no input')", 1, ["rank 2 of 4: sys.exit('no input')\n", "\nno input\n"]),
-    ("sys.exit(-1)", 255, ["sys.exit(-1)"]),
-    ("sys.exit(256)", 1, ["sys.exit(256)"]),
+    ("def f():\n    sys.exit(7)\nf()", 7, ["rank 2 of 4: exit(7)\n", "Traceback", "in f\n"]),
+    ("sys.exit('no input')", 1, ["rank 2 of 4: exit('no input')\n", "\nno input\n"]),
+    ("sys.exit(-1)", 255, ["exit(-1)"]),
+    ("sys.exit(256)", 1, ["exit(256)"]),
     ("sys.exit((1, 2))", 1, ["(1, 2)\n"]),
-    ("quit(5)", 5, ["sys.exit(5)"]),
-    ("try:\n    sys.exit(7)\nfinally:\n    print('cleaned')", 7, ["sys.exit(7)"]),
-    ("try:\n    sys.exit(7)\nexcept SystemExit as error:\n    error.code = 8\n    raise", 8, ["sys.exit(8)"]),
-    ("import argparse\nargparse.ArgumentParser().parse_args(['-x'])", 2, ["unrecognized", "sys.exit(2)"]),
+    ("quit(5)", 5, ["exit(5)"]),
+    ("imported(5)", 5, ["exit(5)", "in <module>"]),
+    ("def f():\n    raise SystemExit(3)\nf()", 3, ["rank 2 of 4: exit(3)\n", "Traceback", "in f\n"]),
+    ("try:\n    int('x')\nexcept ValueError as error:\n    seen = error\nraise SystemExit(3)", 3, ["line", "exit(3)"]),
+    ("sys.excepthook = sys.__excepthook__\nraise SystemExit(3)", 3, ["exit(3)"]),
+    ("try:\n    sys.exit(7)\nfinally:\n    print('cleaned')", 7, ["exit(7)"]),
+    ("try:\n    sys.exit(7)\nexcept SystemExit as error:\n    error.code = 8\n    raise", 8, ["exit(8)"]),
+    ("import argparse\nargparse.ArgumentParser().parse_args(['-x'])", 2, ["unrecognized", "exit(2)"]),
 ])
 def test_aborts(tmp_path: Path, program: str, code: int, words: list[str]) -> None:
     done = run_played(tmp_path, program)
@@ -136,12 +108,14 @@ def test_aborts(tmp_path: Path, program: str, code: int, words: list[str]) -> No
     ("try:\n    sys.exit('text')\nexcept SystemExit as error:\n    assert str(error) == error.code == 'text'", 0),
     ("thread = threading.Thread(target=sys.exit, args=(3,))\nthread.start()\nthread.join()", 0),
     ("if os.fork() == 0:\n    sys.exit(3)\nassert os.waitstatus_to_exitcode(os.wait()[1]) == 3", 0),
-    ("sys.excepthook = sys.__excepthook__\nraise SystemExit(3)", 3),
+    ("raise SystemExit", 0),
+    ("raise SystemExit(None)", 0),
+    ("try:\n    raise SystemExit(3)\nexcept SystemExit as error:\n    assert error.code == 3", 0),
 ])
 def test_does_not_abort(tmp_path: Path, program: str, code: int) -> None:
     done = run_played(tmp_path, program)
     assert done.returncode == code, done.stderr
-    assert "aborted" not in done.stderr
+    assert not done.stderr
 
 
 def test_previous_hook_is_called_and_may_fail(tmp_path: Path) -> None:

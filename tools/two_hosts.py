@@ -22,15 +22,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
 
-from mpirun import launcher
-
-UNAVAILABLE = 69
-"""The exit status (sysexits.h) that means: not on this machine."""
-
-PREFIX = "pgaspy-"
-"""A host is called by this, the id of this process, and a letter."""
+from hosts import PREFIX, RUN, check_namespaces, end_on_signals, halves_of_cores, is_leftover, refuse
 
 MTU = "9000"
 """Ethernet's jumbo frames: the work of emulating each one takes time from the programs that are measured."""
@@ -38,10 +31,8 @@ MTU = "9000"
 SHAPE = ["burst", "9kb", "latency", "50ms"]
 """A burst of one frame: a larger one would let whole messages through at once."""
 
-ETC, RUN = Path("/etc/netns"), Path("/run")
-"""Where a host's files are: those that it sees in its own /etc, and those that start programs on it."""
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ETC = Path("/etc/netns")
+"""Where the files are that a host sees in its own /etc; those that start programs on it are in RUN."""
 
 AGENT = """#!/bin/sh
 # In the place of ssh: drop its options, take the host, and run the rest there.
@@ -51,21 +42,9 @@ exec ip netns exec "$host" unshare --uts taskset -c {cores} sh -c "hostname $hos
 """
 
 
-def refuse(reason: str) -> NoReturn:
-    """Say why there are no two hosts here, and end."""
-    print(f"no two hosts on this machine: {reason}", file=sys.stderr)
-    sys.exit(UNAVAILABLE)
-
-
 def check_machine() -> None:
     """Refuse where something is missing."""
-    if not sys.platform.startswith("linux"):
-        refuse("network namespaces are Linux's")
-    if os.geteuid() != 0:
-        refuse("only root can make network namespaces")
-    missing = [program for program in ("ip", "tc", "unshare", "taskset") if shutil.which(program) is None]
-    if missing:
-        refuse(f"no {', '.join(missing)} (apt install iproute2 util-linux)")
+    check_namespaces("ip", "tc", "unshare", "taskset")
     from mpi4py import MPI
 
     if "Open MPI" not in MPI.Get_library_version():
@@ -97,8 +76,7 @@ def take_down_leftovers() -> None:
     listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout.splitlines()
     names = {line.split()[0] for line in listed} | {path.name for path in ETC.glob(f"{PREFIX}*")}
     for name in names:
-        pid = name.removeprefix(PREFIX).partition("-")[0]
-        if name.startswith(PREFIX) and pid.isdigit() and not Path("/proc", pid).exists():
+        if is_leftover(name):
             take_down(name)
 
 
@@ -129,10 +107,12 @@ def two_hosts(rate: str) -> Iterator[tuple[str, str]]:
 
 def run_job(hosts: tuple[str, str], command: list[str]) -> int:
     """Run one process of a command on each of the hosts, MPI over TCP between them; the exit status."""
-    cores = sorted(os.sched_getaffinity(0))
-    half = len(cores) // 2
-    of_a, of_b = (",".join(map(str, part)) for part in (cores[:half] or cores, cores[half:]))
-    mpirun, environment = launcher(2, unbound=True)  # else both would bind their process to the first core
+    # here, after it was said that MPI is not to start: this process is no part of the job
+    from pgaspy.commands.launching import Job, command_line
+    from pgaspy.commands.sites import this_site
+
+    of_a, of_b = halves_of_cores()
+    mpirun = command_line(this_site(), Job(2, unbound=True))  # else both would bind their process to the first core
     agent = RUN / hosts[1] / "agent"
     agent.parent.mkdir(mode=0o700)
     agent.write_text(AGENT.format(cores=of_b))
@@ -141,20 +121,13 @@ def run_job(hosts: tuple[str, str], command: list[str]) -> int:
              "sh", "-c", f'hostname {hosts[0]}; exec "$@"', "sh"]
     options = ["--prtemca", "plm_ssh_agent", str(agent), "--host", f"{hosts[0]}:1,{hosts[1]}:1",
                "--mca", "btl", "tcp,self", "--mca", "pml", "ob1"]
-    job = subprocess.Popen([*start, *mpirun, *options, *command], env=environment)
+    job = subprocess.Popen([*start, *mpirun, *options, *command])
     try:
         return job.wait()
     finally:
         job.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             job.wait(timeout=5)  # what is left then goes with the hosts
-
-
-def end(number: int, frame: object) -> NoReturn:
-    """On a signal: end so that everything is taken down, and let no other signal interrupt that."""
-    for other in SIGNALS:
-        signal.signal(other, signal.SIG_IGN)
-    sys.exit(128 + number)
 
 
 def main() -> int:
@@ -164,8 +137,7 @@ def main() -> int:
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     check_machine()
-    for number in SIGNALS:
-        signal.signal(number, end)
+    end_on_signals()
     with two_hosts(arguments.rate) as hosts:
         return run_job(hosts, arguments.command)
 
