@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as _np
 
+from pgaspy import launchers as _launchers  # before what imports MPI
+from pgaspy import notebooks as _notebooks
+
 # `x as x` makes a name public to type checkers
 from pgaspy import random as random
 from pgaspy.array import GlobalArray as GlobalArray
+from pgaspy.checking import DivergenceError as DivergenceError
 from pgaspy.creation import *
 from pgaspy.defaults import blocksize as _blocksize
 from pgaspy.defaults import datalayout as datalayout
@@ -27,10 +31,13 @@ from pgaspy.manipulation import *
 from pgaspy.movement import align as align
 from pgaspy.movement import combine as combine
 from pgaspy.movement import replicate as replicate
+from pgaspy.pictures import draw as draw
 from pgaspy.pivoting import exchange_rows as exchange_rows
+from pgaspy.procgrid import enter_job as _enter_job
 from pgaspy.procgrid import init as init
 from pgaspy.procgrid import world as _world
 from pgaspy.runtime import sync as sync
+from pgaspy.showing import print_once as print_once
 from pgaspy.statistics import Statistics as Statistics
 from pgaspy.statistics import stats as stats
 from pgaspy.tasks import TaskError as TaskError
@@ -60,10 +67,12 @@ from pgaspy.linalg.products import tensordot as tensordot
 from pgaspy.linalg.products import vecdot as vecdot
 
 # NumPy's ufuncs take global arrays as they are; its constants and dtypes are the same here.
-_SAME_AS_NUMPY = [name for name in dir(_np) if isinstance(getattr(_np, name), _np.ufunc | float) or (
-    isinstance(getattr(_np, name), type) and issubclass(getattr(_np, name), _np.generic))]
-_SAME_AS_NUMPY += ["dtype", "errstate", "finfo", "iinfo", "newaxis", "promote_types", "result_type"]
-globals().update({name: getattr(_np, name) for name in _SAME_AS_NUMPY if name not in globals()})
+_OTHERS_OF_NUMPY = {"dtype", "errstate", "finfo", "iinfo", "newaxis", "promote_types", "result_type"}
+globals().update({name: value for name, value in vars(_np).items() if name not in globals() and (
+    name in _OTHERS_OF_NUMPY or isinstance(value, _np.ufunc | float)
+    or (isinstance(value, type) and issubclass(value, _np.generic)))})
+
+_enter_job()
 
 
 def __getattr__(name: str) -> Any:

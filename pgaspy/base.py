@@ -21,7 +21,10 @@ __all__ = ["Base", "check_local", "local_view", "wrap"]
 class Base:
     """The storage of an array on this process; allocated when it is first used, so that planning needs none."""
 
-    __slots__ = ("_address", "_block", "_lent", "_local", "dtype", "layout")
+    __slots__ = ("_address", "_block", "_lent", "_local", "dtype", "layout", "mark")
+
+    mark: Any
+    """What the journal knows the array by, where there is one."""
 
     def __init__(self, layout: Layout, dtype: np.dtype[Any]) -> None:
         self.layout = layout

@@ -24,6 +24,7 @@ from pgaspy.operations import generate
 from pgaspy.pieces import local_indices
 from pgaspy.procgrid import world
 from pgaspy.runtime import record
+from pgaspy.supervision import announce
 from pgaspy.ufuncs import check_dtype
 from pgaspy.view import whole
 
@@ -52,7 +53,9 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
     dtype = np.dtype(dtype).newbyteorder("=")
     check_dtype(dtype)
     bound = layout_for(_checked_shape(shape), layout, onenode)
-    return GlobalArray(Base(bound, dtype), whole(bound))
+    base = Base(bound, dtype)
+    announce("empty", bases=(base,))
+    return GlobalArray(base, whole(bound))
 
 
 def zeros(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,

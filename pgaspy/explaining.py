@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.base import Base
 from pgaspy.layout import Layout
-from pgaspy.operations import Assign, Operation, Recipe, Reduce, Reshape, Statement
-from pgaspy.pieces import plan_operand, plan_pieces
+from pgaspy.nodes import Communication, Send
+from pgaspy.operations import Assign, Combine, Operation, Recipe, Reduce, Reshape, Statement
+from pgaspy.pieces import local_view_shape, plan_operand, plan_pieces
 from pgaspy.plan import TransferPlan, plan_transfer
 from pgaspy.plan_reshape import plan_reshape
 from pgaspy.procgrid import simulated, world
 from pgaspy.runtime import dry_run
+from pgaspy.scheduling import build
 
 __all__ = ["Explanation", "OperationPlan", "explain"]
 
@@ -63,6 +68,7 @@ class Explanation:
     rank: int
     size: int
     operations: tuple[OperationPlan, ...]
+    statement: Callable[[], Any] = field(repr=False, compare=False)
 
     @property
     def n_messages(self) -> int:
@@ -78,6 +84,17 @@ class Explanation:
     def imbalance(self) -> float:
         """The largest imbalance of all operations."""
         return max((o.imbalance for o in self.operations), default=1.0)
+
+    def traffic(self) -> NDArray[np.int64]:
+        """Bytes that each process sends to each other one: shape (size, size), the sender's rank first.
+
+        The statement is planned for each of the processes, which takes time in a job of many.
+        """
+        found = np.zeros((self.size, self.size), np.int64)
+        for rank in range(self.size):
+            for message in _sent_by(self.statement, self.size, rank):
+                found[rank, message.peer] += message.nbytes
+        return found
 
     def __str__(self) -> str:
         names = [f.name for f in fields(OperationPlan)]
@@ -118,18 +135,45 @@ def explain(statement: Callable[[], Any], *, size: int | None = None, rank: int 
     if not 0 <= rank < n_procs:
         raise ValueError(f"rank {rank} is not one of a job of {n_procs} processes")
     plans: list[OperationPlan] = []
-    job = simulated(n_procs, rank) if size is not None or rank != world().rank else contextlib.nullcontext()
-    with job, dry_run(lambda operation: plans.append(_planned(operation, rank, n_procs))):
+    _hand_over(statement, n_procs, rank, lambda operation: plans.append(_planned(operation, rank)))
+    return Explanation(rank, n_procs, tuple(plans), statement)
+
+
+def _hand_over(statement: Callable[[], Any], size: int, rank: int, take: Callable[[Operation], None]) -> None:
+    """Hand over the operations of a statement in a job of `size` processes, of which this one plays `rank`.
+
+    The job is simulated in any case, so that what is planned takes no numbers of the real one's operations.
+    """
+    def check_and_take(operation: Operation) -> None:
+        for base in operation.bases:
+            if base.layout.n_procs != size:
+                raise ValueError(f"an array of a job of {base.layout.n_procs} processes in a statement that is "
+                                 f"explained for {size}: make the arrays inside the statement")
+        take(operation)
+
+    with simulated(size, rank), dry_run(check_and_take):
         statement()
-    return Explanation(rank, n_procs, tuple(plans))
 
 
-def _planned(operation: Operation, rank: int, size: int) -> OperationPlan:
+def _sent_by(statement: Callable[[], Any], size: int, rank: int) -> list[Communication]:
+    """The messages that a process sends."""
+    operations: list[Operation] = []
+    _hand_over(statement, size, rank, operations.append)
+    slots: dict[Base, int] = {}
+    described = []
+    for operation in operations:
+        used = tuple(slots.setdefault(base, len(slots)) for base in operation.bases)
+        described.append((operation.recipe, used, operation.values))
+    n_memories = len(slots)
+    for k, (recipe, used, values) in enumerate(described):
+        described[k] = recipe, used, tuple(range(n_memories, n_memories + len(values)))
+        n_memories += len(values)
+    schedule = build(described, len(slots), n_memories, frozenset(range(len(slots))), rank, True)
+    return [node for node in schedule.nodes if isinstance(node, Send)]
+
+
+def _planned(operation: Operation, rank: int) -> OperationPlan:
     recipe = operation.recipe
-    for base in operation.bases:
-        if base.layout.n_procs != size:
-            raise ValueError(f"an array of a job of {base.layout.n_procs} processes in a statement that is explained "
-                             f"for {size}: make the arrays inside the statement")
     known = _plans_made()
     planner: Callable[[Any, int], dict[str, Any]] = _PLANNERS.get(type(recipe), _plan_local)
     plan = planner(recipe, rank)
@@ -172,6 +216,13 @@ def _plan_reduce(recipe: Reduce, rank: int) -> dict[str, Any]:
     return {"operation": f"reduce {layout.shape} over {recipe.axes}", "nbytes_broadcast": nbytes if reduced else 0}
 
 
+def _plan_combine(recipe: Combine, rank: int) -> dict[str, Any]:
+    layout = recipe.view.layout
+    is_combined = any(layout.grid[axis] > 1 for axis in layout.replica_axes)
+    nbytes = math.prod(local_view_shape(recipe.view, rank)) * recipe.dtype.itemsize
+    return {"operation": f"combine {recipe.view.shape}", "nbytes_broadcast": nbytes if is_combined else 0}
+
+
 def _plan_reshape(recipe: Reshape, rank: int) -> dict[str, Any]:
     plan = plan_reshape(recipe.target, recipe.source, rank)
     moved = _moved([(plan, recipe.dtype.itemsize)])
@@ -180,7 +231,8 @@ def _plan_reshape(recipe: Reshape, rank: int) -> dict[str, Any]:
 
 
 _PLANNERS: dict[type, Callable[[Any, int], dict[str, Any]]] = {
-    Assign: _plan_assign, Statement: _plan_elementwise, Reduce: _plan_reduce, Reshape: _plan_reshape}
+    Assign: _plan_assign, Statement: _plan_elementwise, Reduce: _plan_reduce, Combine: _plan_combine,
+    Reshape: _plan_reshape}
 
 
 def _moved(transfers: Sequence[tuple[TransferPlan, int]]) -> dict[str, int]:

@@ -33,6 +33,7 @@ from pgaspy.plan import strides_from_shape
 from pgaspy.procgrid import world
 from pgaspy.runtime import sync
 from pgaspy.segments import LENGTH, OTHER_START, OTHER_STEP, OWN_START, Indices, global_runs
+from pgaspy.supervision import announce
 from pgaspy.ufuncs import check_dtype
 from pgaspy.view import whole
 
@@ -73,6 +74,7 @@ def load(file: str | os.PathLike[str], *, layout: AnyLayout = None, onenode: int
     """
     sync()
     path = os.fsdecode(file)
+    announce("load", path, meets=True)
     header = _on_first_rank(lambda: _read_header(path))
     base = Base(layout_for(header.shape, layout, onenode), header.dtype.newbyteorder("="))
     part = _Part(base.layout, base.local, header.fortran_order)
@@ -107,6 +109,7 @@ def save(file: str | os.PathLike[str], array: Any) -> None:
     if array._view.own_layout is None:
         array = array.copy()
     sync()
+    announce("save", path, bases=(array._base,), meets=True)
     new = _on_first_rank(lambda: _create(path, array.shape, array.dtype, array.nbytes))
     part = _Part(array.layout, array.local(), is_writer=_is_writer(array.layout))
     try:

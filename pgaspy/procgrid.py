@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pgaspy import endings, statistics, threads, timeline
+from pgaspy import endings, environment, launchers, statistics, threads, timeline
 from pgaspy.layout import coords_from_rank
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["ProcGrid", "World", "init", "simulated", "world"]
-
-LAUNCHER_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
+__all__ = ["ProcGrid", "World", "enter_job", "init", "simulated", "when_started", "world"]
 
 
 class World:
@@ -83,6 +80,9 @@ class ProcGrid:
 
 _world: World | None = None
 
+when_started: list[Callable[[World], None]] = []
+"""What else begins with the job; each is called once, on all processes."""
+
 
 def world() -> World:
     """The job; of all processes, unless `init` was called first."""
@@ -107,27 +107,37 @@ def _start(comm: MPI.Intracomm | None) -> World:
     global _world
     from mpi4py import MPI
 
+    if not MPI.Is_initialized():
+        MPI.Init_thread()
+    enter_job()
     if comm is None:
         comm = MPI.COMM_WORLD
-        _check_launcher(comm.size)
     own = comm.Dup()
+    environment.check(own)
     _world = World(own.rank, own.size, own, comm, int(MPI.COMM_WORLD.Get_attr(MPI.TAG_UB) or 32767) + 1)
     threads.share_cores(own)
     statistics.counts.timeline = timeline.begin(own)
-    if own.size > 1:
-        endings.abort_job_on_failure(own)
+    for begin in when_started:
+        begin(_world)
     return _world
 
 
-def _check_launcher(size: int) -> None:
-    """Refuse to run as N separate jobs of one process where the launcher started one job of N."""
-    for variable in LAUNCHER_SIZES:
-        n = os.environ.get(variable, "")
-        if size == 1 and n.isdigit() and int(n) > 1:
-            raise RuntimeError(
-                f"the launcher started {n} processes ({variable}={n}), but MPI knows of this one only: the launcher "
-                "and the MPI library do not fit together. With Slurm, use `srun --mpi=pmix` (see `srun --mpi=list`) "
-                "or a MPI library built for Slurm's PMI; with mpirun, use the one that belongs to the MPI library")
+_is_in_job = False
+
+
+def enter_job() -> None:
+    """Refuse a job of one process where the launcher started many, and let a failure of this process end the job.
+
+    Where MPI is not started, that waits until it is. All processes end with the job, also those that `init` left out,
+    since MPI's end waits for all.
+    """
+    global _is_in_job
+    from mpi4py import MPI
+
+    if MPI.Is_initialized() and not _is_in_job:
+        launchers.check_size(MPI.COMM_WORLD.size)
+        endings.abort_job_on_failure(MPI.COMM_WORLD)
+        _is_in_job = True
 
 
 @contextlib.contextmanager

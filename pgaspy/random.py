@@ -7,6 +7,7 @@ the call as its counter. So every number of processes and every layout gives the
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from pgaspy.plan import strides_from_shape
 from pgaspy.procgrid import world
 from pgaspy.runtime import record, sync
 from pgaspy.segments import global_runs
+from pgaspy.supervision import announce
 
 __all__ = ["Generator", "default_rng"]
 
@@ -38,6 +40,7 @@ def default_rng(seed: int | Sequence[int] | np.random.SeedSequence | None = None
         seed = np.random.SeedSequence().entropy
         if world().size > 1:
             sync()
+            announce("default_rng", meets=True)
             seed = world().communicator.bcast(seed)
     sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     return Generator(int(sequence.generate_state(1, np.uint64)[0]))
@@ -99,12 +102,8 @@ class Generator:
         if dtype.char not in chars:
             raise TypeError(f"Unsupported dtype {dtype} for {kind}: use one of {[np.dtype(c).name for c in chars]}")
         array = empty(() if size is None else size, dtype, layout=layout, onenode=onenode)
-        stream = self._n_draws
+        fill = functools.partial(_fill, kind=kind, key=self._key, stream=self._n_draws, low=low, high=high)
         self._n_draws += 1
-
-        def fill(base: Base) -> None:
-            _fill(base, kind, self._key, stream, low, high)
-
         record(generate(array._view.layout), (array._base,), (fill,))
         return array
 

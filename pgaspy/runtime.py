@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import atexit
 import functools
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pgaspy import environment, supervision
 from pgaspy.base import Base
+from pgaspy.checking import CheckedEngine
 from pgaspy.engine import Engine, Run
+from pgaspy.nodes import Node
 from pgaspy.operations import Operation, Recipe
-from pgaspy.procgrid import world
+from pgaspy.procgrid import World, when_started, world
 from pgaspy.scheduling import Schedule, build
 from pgaspy.statistics import counts
 
@@ -35,8 +37,6 @@ MAX_HELD_BYTES = 64 << 20
 MAX_CACHED_LENGTH = 1 << 19
 """The cached schedules are forgotten when their normal forms are longer than this together."""
 
-EXECUTORS = ("lazy", "inorder")
-
 Executor = Callable[[Operation], None]
 
 
@@ -48,7 +48,7 @@ class Queue:
         self.held_bytes = 0
         self._operations: list[Operation] = []
         self._engine = Engine()
-        self._engine.overlaps = _executor_from_environment() == "lazy"
+        self._engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
         self._is_running = False
         self._schedules: dict[tuple[Any, ...], Schedule] = {}
         self._cached_length = 0
@@ -104,6 +104,15 @@ class Queue:
             self._is_running = False
             if timeline is not None:
                 timeline.flushed(start, n_operations, cause)
+
+    def use(self, engine: Engine) -> None:
+        """Execute with another engine from now on, when nothing is recorded yet."""
+        engine.overlaps, self._engine = self._engine.overlaps, engine
+
+    def messages(self) -> list[tuple[Node, int, float]]:
+        """The messages under way, for another thread: nodes, the numbers of their operations, and when they began."""
+        under_way = [(run.schedule.nodes[k], run, start) for run, k, start in list(self._engine._under_way)]
+        return [(node, run.numbers[node.position], start) for node, run, start in under_way]
 
     def forget(self) -> None:
         """Forget the cached schedules."""
@@ -182,16 +191,30 @@ def _count_extra_references() -> int:
 _EXTRA_REFERENCES = _count_extra_references()
 
 
-def _executor_from_environment() -> str:
-    name = os.environ.get("PGASPY_EXECUTOR", "lazy")
-    if name not in EXECUTORS:
-        raise ValueError(f"PGASPY_EXECUTOR={name} is not one of {', '.join(EXECUTORS)}")
-    return name
-
-
 queue = Queue()
 
-_record: Executor = queue.record
+_executor: Executor = queue.record
+"""What takes the operations of the program."""
+
+_record: Executor = _executor
+"""The same, unless they are planned."""
+
+def _begin(job: World) -> None:
+    """Have the program checked and watched, where the environment asks for it. Collective."""
+    global _executor, _record
+    supervision.begin(job, queue.messages)
+    if supervision.notes():
+        _executor = _record = _note_and_record
+    if supervision.checker is not None:
+        queue.use(CheckedEngine(supervision.checker.poll))
+
+
+when_started.append(_begin)
+
+
+def _note_and_record(operation: Operation) -> None:
+    supervision.note(operation)
+    queue.record(operation)
 
 
 def record(recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...] = ()) -> None:
@@ -235,7 +258,7 @@ def forget() -> None:
 
 def is_planning() -> bool:
     """Whether operations are not executed now, but handed to somebody else: `explain`."""
-    return _record != queue.record
+    return _record != _executor
 
 
 def _check_not_planning() -> None:
@@ -250,7 +273,8 @@ def dry_run(executor: Executor) -> Iterator[None]:
     global _record
     before, _record = _record, executor
     try:
-        yield
+        with supervision.paused():
+            yield
     finally:
         _record = before
 
@@ -259,7 +283,11 @@ def _at_exit() -> None:
     """Execute what is recorded, as others may wait for messages; never after an uncaught exception."""
     try:
         if getattr(sys, "last_value", None) is None and getattr(sys, "last_exc", None) is None:
+            supervision.announce("the end of the program")
             queue.finish()
+            supervision.end()
+    except BaseException:  # the interpreter would print it and go on, while others wait
+        sys.excepthook(*sys.exc_info())
     finally:
         if counts.timeline is not None:
             counts.timeline.write(world().communicator)

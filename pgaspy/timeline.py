@@ -20,7 +20,6 @@ ends at a `raise SystemExit(n)`, or a process alone that fails, writes what happ
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import socket
@@ -32,9 +31,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from types import FrameType
+from pgaspy import environment
+from pgaspy.places import caller
 
+if TYPE_CHECKING:
     from mpi4py import MPI
 
     from pgaspy.nodes import Communication, Node
@@ -94,7 +94,7 @@ class Timeline:
     def flushed(self, start: float, n_operations: int, cause: str | None) -> None:
         """Add a flush from `start` until now; without a cause, that is the public function that was called."""
         stop = time.perf_counter()
-        called, file, line = _caller(sys._getframe(1))
+        called, file, line = caller(sys._getframe(1))
         self.add("flush", (cause or called, n_operations, file, line), start, stop)
 
     # Writing ---------------------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ _SHAPES: dict[str, Any] = {"flush": _Shapes.flush, "message": _Shapes.message, "
 
 def begin(comm: MPI.Intracomm) -> Timeline | None:
     """The timeline that `PGASPY_TRACE` on rank 0 asks for. Collective."""
-    path = comm.bcast(os.environ.get("PGASPY_TRACE"))
+    path = comm.bcast(environment.value("PGASPY_TRACE"))
     if not path:
         return None
     found = Timeline(path)
@@ -235,20 +235,6 @@ def _clocks() -> tuple[float, int]:
         return after - before, (before + after) / 2, now
 
     return min(look() for _ in range(5))[1:]
-
-
-def _caller(frame: FrameType) -> tuple[str, str, int]:
-    """The name of pgaspy's function that the program called, and the file and line where it did."""
-    while (outer := frame.f_back) is not None and _is_own(outer.f_globals.get("__name__", "")):
-        frame = outer
-    name = frame.f_code.co_name
-    return (name, "", 0) if outer is None else (name, outer.f_code.co_filename, outer.f_lineno)
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_own(module: str) -> bool:
-    """Whether a module is part of pgaspy; its algorithms are programs."""
-    return (module == "pgaspy" or module.startswith("pgaspy.")) and not module.startswith("pgaspy.algorithms.")
 
 
 def _as_json(events: Sequence[dict[str, Any]]) -> bytes:

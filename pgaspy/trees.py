@@ -7,7 +7,7 @@ through it (as the panels do in HPL, Petitet et al., section "Panel broadcast").
 
 from __future__ import annotations
 
-__all__ = ["SEGMENT_BYTES", "broadcast_neighbours", "reduction_neighbours", "segments_of"]
+__all__ = ["SEGMENT_BYTES", "broadcast_neighbours", "flood_targets", "reduction_neighbours", "segments_of"]
 
 SEGMENT_BYTES = 1 << 18
 """Longer messages to more than one process are handed on along a chain, in segments of at least this many bytes."""
@@ -34,6 +34,11 @@ def reduction_neighbours(position: int, n: int) -> tuple[list[int], int | None]:
     low = position & -position if position else 1 << n.bit_length()
     sources = [position + step for step in reversed(_steps_below(low)) if position + step < n]
     return sources, position - low if position else None
+
+
+def flood_targets(rank: int, n: int) -> list[int]:
+    """To which ranks one hands on what any of them may begin: all know it after ceil(log2(n)) steps."""
+    return [(rank + (1 << k)) % n for k in range((n - 1).bit_length())]
 
 
 def segments_of(nbytes: int, n: int, limit: int) -> list[tuple[int, int]]:

@@ -25,6 +25,7 @@ from pgaspy.operations import Access, Statement, assign
 from pgaspy.pieces import local_indices
 from pgaspy.procgrid import world
 from pgaspy.runtime import hold, record
+from pgaspy.supervision import take
 from pgaspy.view import View, whole
 
 __all__ = ["apply", "apply_binary", "as_access", "check_dtype", "check_writable", "elementwise_copy",
@@ -145,6 +146,7 @@ def _operand(x: Any) -> tuple[Any, Any]:
 def operand_from_numpy(x: NDArray[Any]) -> Base:
     """A copy of a NumPy array that is the same on every process, as a replicated base."""
     default_for(())
+    take(x)
     hold(x.nbytes)
     return wrap(replicated(x.shape, world().size), np.array(x, x.dtype.newbyteorder("="), order="C"))
 
@@ -180,6 +182,7 @@ def _part_of(x: NDArray[Any], shape: tuple[int, ...], layout: Layout) -> _Part:
     n_new = len(shape) - x.ndim
     stretched = tuple(d for d, n in enumerate(shape) if d < n_new or (x.shape[d - n_new] == 1 and n != 1))
     layout = without_dims(layout, stretched)
+    take(x)
     kept = [d for d in range(len(shape)) if d not in stretched]
     elements = x.reshape([shape[d] for d in kept])
     view, rank = whole(layout), world().rank

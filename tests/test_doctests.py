@@ -7,7 +7,8 @@ import importlib
 
 import pytest
 
-MODULES = ["blockmath", "explaining", "layout", "threads"]
+MODULES = ["blockmath", "commands.network", "commands.topology", "explaining", "launchers", "layout", "threads",
+           "words"]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -13,8 +13,8 @@ import pytest
 import pgaspy as pg
 from pgaspy import engine, progress, runtime
 from pgaspy.layout import replicated
+from tests.jobs import run_job
 from tests.layouts import layout_of
-from tests.test_endings import run_job
 from tests.together import assert_equal, collectively
 
 pytestmark = pytest.mark.mpi

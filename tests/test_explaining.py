@@ -126,6 +126,20 @@ def test_reductions() -> None:
     assert plan.nbytes_broadcast == 16 * ITEMSIZE
 
 
+def test_combine() -> None:
+    """The copies are joined along an axis of the grid, if it has several processes."""
+    def statement(grid: tuple[int, int]) -> Callable[[], None]:
+        def combined() -> None:
+            A = pg.empty((64, 60), layout=pg.Distribution("cyclic(4)", "cyclic(4)", grid=grid))
+            pg.combine(pg.add, pg.replicate(A[:, :4], axis=1))
+        return combined
+
+    *_, plan = pg.explain(statement((4, 4)), size=16).operations
+    assert plan.operation == "combine (64, 4)"
+    assert plan.nbytes_broadcast == 16 * 4 * ITEMSIZE
+    assert pg.explain(statement((16, 1)), size=16).operations[-1].nbytes_broadcast == 0
+
+
 def test_plans_are_cached() -> None:
     def statement() -> None:
         a = pg.empty((977, 13))

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import pgaspy as pg
 from pgaspy.procgrid import ProcGrid, simulated, world
-from tests.test_endings import clean_environment
-
-MPIRUN = Path(__file__).parent.parent / "tools" / "mpirun.py"
+from tests.jobs import clean_environment
 
 ON_HALF_OF_THE_PROCESSES = """
 from mpi4py import MPI
@@ -34,7 +31,7 @@ except RuntimeError as error:
 def run_script(script: str, n: int, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", script]
     if n > 1:
-        command = [sys.executable, str(MPIRUN), "-n", str(n), *command]
+        command = [sys.executable, "-m", "pgaspy", "run", "-n", str(n), *command]
     return subprocess.run(command, env=clean_environment() | environment, capture_output=True, text=True, timeout=60)
 
 
@@ -46,7 +43,7 @@ def test_init_runs_on_a_communicator_of_the_users() -> None:
 
 @pytest.mark.parametrize("variable", ["SLURM_STEP_NUM_TASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"])
 def test_many_jobs_of_one_process_are_refused(variable: str) -> None:
-    done = run_script("import pgaspy as pg; pg.SIZE", 1, **{variable: "2"})
+    done = run_script("import pgaspy", 1, **{variable: "2"})
     assert done.returncode
     assert f"{variable}=2" in done.stderr
     assert "--mpi=pmix" in done.stderr

@@ -16,7 +16,7 @@ from mpi4py import MPI
 import pgaspy as pg
 from pgaspy import runtime, statistics, timeline
 from pgaspy.timeline import Timeline, TraceWarning, begin
-from tests.test_endings import clean_environment, run, run_job
+from tests.jobs import run, run_job
 
 PROGRAM = """
 import dataclasses, json, sys
@@ -103,7 +103,7 @@ def test_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     monkeypatch.setenv("PGASPY_CACHE", str(tmp_path / "cache"))
     program = written(tmp_path, PROGRAM)
     if n == 1:
-        done = run([sys.executable, program, str(tmp_path)], clean_environment(), tmp_path)
+        done = run([sys.executable, program, str(tmp_path)], tmp_path)
     else:
         done = run_job(n, program, str(tmp_path), cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -1,0 +1,121 @@
+"""Programs that are checked or watched: what they record is noted, compared between processes, and shown.
+
+The runtime, and what else is collective, tell this module what they do. It costs nothing where nobody asks for it, as
+operations are noted by a recorder of its own, which the runtime takes when the job starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from numpy.typing import NDArray
+
+from pgaspy import environment, watchdog
+from pgaspy.base import Base
+from pgaspy.checking import Checker
+from pgaspy.journal import Journal
+from pgaspy.operations import Operation, Recipe
+from pgaspy.procgrid import World
+from pgaspy.watchdog import UnderWay
+
+__all__ = ["announce", "begin", "checker", "end", "note", "notes", "paused", "take"]
+
+_journal: Journal | None = None
+_is_paused = False
+checker: Checker | None = None
+_watchdog: watchdog.Watchdog | None = None
+
+
+def begin(job: World, messages: Callable[[], list[tuple[Any, int, float]]]) -> None:
+    """Note, check and watch the program as far as the environment asks for it. Collective.
+
+    `messages` are those under way: their nodes, the numbers of their operations, and when they were started.
+    """
+    global _journal, checker, _watchdog
+    checks = environment.value("PGASPY_CHECK") == "1" and job.size > 1
+    timeout = float(environment.value("PGASPY_TIMEOUT") or 0)
+    if checks or timeout:
+        _journal = Journal()
+        if checks:
+            checker = Checker(job.communicator, _journal)
+    if timeout or watchdog.is_wanted(job.size):
+        _watchdog = watchdog.begin(job.communicator, timeout, lambda: [
+            UnderWay(node, _words(number), start) for node, number, start in messages()])
+
+
+def notes() -> bool:
+    """Whether operations are to be noted."""
+    return _journal is not None
+
+
+def note(operation: Operation) -> None:
+    """Note an operation; compare it, if it is collective.
+
+    Raises
+    ------
+    DivergenceError
+        If processes are known to differ.
+    """
+    if operation.recipe.is_collective:
+        _note(operation.recipe, operation.bases, operation.values, operation.number)
+
+
+def announce(call: str, *values: Any, bases: Sequence[Base] = (), meets: bool = False) -> None:
+    """Note a collective call that records nothing; with `meets`, one in which MPI waits for all. Collective.
+
+    Raises
+    ------
+    DivergenceError
+        If processes are known to differ.
+    """
+    if _journal is None or _is_paused:
+        return
+    _note(call, bases, values)
+    if meets and checker is not None:
+        checker.meet()
+
+
+def take(x: NDArray[Any]) -> None:
+    """Note a NumPy array, the same on every process, that the operation recorded next takes."""
+    if _journal is not None and not _is_paused:
+        _journal.take(x)
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Note nothing meanwhile, as operations are planned only."""
+    global _is_paused
+    before, _is_paused = _is_paused, True
+    try:
+        yield
+    finally:
+        _is_paused = before
+
+
+def end() -> None:
+    """Wait for the others here rather than in MPI, where a process could say nothing any more. Collective."""
+    if checker is not None:
+        checker.meet()
+    elif _watchdog is not None:
+        _watchdog.meet()
+    stop()
+
+
+def stop() -> None:
+    """Stop watching."""
+    if _watchdog is not None:
+        _watchdog.stop()
+
+
+def _note(what: Recipe | str, bases: Sequence[Base], values: Sequence[Any], number: int = -1) -> None:
+    assert _journal is not None
+    entry = _journal.note(what, bases, values, number)
+    if checker is not None:
+        checker.add(entry)
+
+
+def _words(number: int) -> str:
+    """The operation of a number, where it is known."""
+    return "" if _journal is None else str(_journal.of_number(number) or "")
