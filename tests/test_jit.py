@@ -48,7 +48,7 @@ def add(address: int | None) -> float:
     """What the loop at this address says of 1.5 and 2."""
     assert address is not None
     ffi = FFI()
-    operands = [np.array([x]) for x in (1.5, 2.0, 0.0, -1.0)]
+    operands = [np.array([x]) for x in (0.0, 1.5, 2.0, -1.0)]  # the first is ignored
     loop = ffi.cast("void (*)(int64_t, char **, int64_t *)", address)
     loop(1, ffi.new("char *[]", [ffi.cast("char *", k.address(x)) for x in operands]), ffi.new("int64_t[]", [8] * 4))
     return float(operands[3][0])
