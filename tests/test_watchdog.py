@@ -69,8 +69,9 @@ print(float(A.sum()))
 
 
 @pytest.mark.parametrize(("name", "n"), [
-    ("in the program", 3), ("in a task", 2), ("in a message of its own", 2), ("at the end", 2),
-    ("in work that goes on", 2)])
+    ("in the program", 3),
+    *(pytest.param(name, 2, marks=pytest.mark.long)
+      for name in ("in a task", "in a message of its own", "at the end", "in work that goes on"))])
 def test_all_processes_tell_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, n: int) -> None:
     body, last, others = HANGS[name]
     (tmp_path / "program.py").write_text(START + body)
@@ -81,6 +82,7 @@ def test_all_processes_tell_where_they_are(tmp_path: Path, monkeypatch: pytest.M
         assert re.search(rf"^rank {rank} of {n} \(.*\): for \d+ s {what}", done.stderr, re.MULTILINE), done.stderr
 
 
+@pytest.mark.long
 def test_a_process_that_keeps_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "program.py").write_text(
         f"{START}\nimport ctypes\nctypes.PyDLL(None).sleep(4)\nprint('right')\n")
@@ -106,6 +108,7 @@ def test_a_signal(tmp_path: Path) -> None:
         assert re.search(rf"^rank {rank} of 2 \(.*\): for \d+ s in the program\n  at program.py", stderr, re.MULTILINE)
 
 
+@pytest.mark.long
 def test_a_process_that_is_not_late_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "program.py").write_text(f"{START}\nfor _ in range(6):\n    time.sleep(0.2)\n    float(A.sum())\n")
     monkeypatch.setenv("PGASPY_TIMEOUT", "30")
