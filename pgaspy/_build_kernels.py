@@ -36,7 +36,8 @@ int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64_t *in_
 #define MAX_PROGRAM_OPERANDS ...
 #define MAX_STEPS ...
 #define LEAF ...
-typedef struct { int64_t outer, reduced, width, rows, n_leaves; ...; } pg_leaves;
+typedef struct { int64_t rows, n_leaves; ...; } division;
+typedef struct { int64_t outer, reduced, width; division of; ...; } pg_leaves;
 void pg_leaves_init(pg_leaves *leaves, int64_t outer, int64_t reduced, int64_t extent,
                     int64_t width);
 typedef struct { int64_t n_units, head, tail; ...; } pg_piece;

@@ -523,10 +523,10 @@ static void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_
 /* ---- reductions ---------------------------------------------------------------------------- */
 
 /*
- * A reduction is a tree over leaves: LEAF elements of a row when it runs along memory, or of short rows
- * joined; LEAF_ROWS rows of elements that reduce to a row when it runs across. Leaves i and i+1, i even, are merged, then
- * pairs of leaves, and so on. The tree belongs to the shape. Chunks of 2**k leaves are whole
- * subtrees of it, so chunks, and the threads they go to, do not show in the result.
+ * A reduction is a tree over leaves: LEAF elements of a row, or of short rows joined, when it runs along
+ * memory, LEAF_ROWS rows of elements that reduce to a row when it runs across. Leaves i and i+1, i even,
+ * are merged, then pairs of leaves, and so on. The tree belongs to the shape. Chunks of 2**k leaves are
+ * whole subtrees of it, so chunks, and the threads they go to, do not show in the result.
  *
  * A leaf along memory prefetches what comes next: folding its lanes would else interrupt the stream.
  */
@@ -633,7 +633,7 @@ static const char *pg_reduce_row(int row)
 
 /* What is reduced to one result, in leaves of `rows` elements at most: the same number in each run. */
 typedef struct {
-    int64_t n, run, n_of_run, rows, n_leaves;
+    int64_t run, n_of_run, rows, n_leaves;
 } division;
 
 /* Of n elements, in rows of `extent` elements. */
@@ -641,7 +641,7 @@ static division divide(int across, int64_t n, int64_t extent)
 {
     const int64_t run = across || extent < SHORT_ROW ? MAX(n, 1) : extent;
     const int64_t rows = across ? LEAF_ROWS : LEAF, n_of_run = (run + rows - 1) / rows;
-    return (division){n, run, n_of_run, rows, n / run * n_of_run};
+    return (division){run, n_of_run, rows, n / run * n_of_run};
 }
 
 static int64_t leaf_begin(const division *d, int64_t leaf)
@@ -1054,15 +1054,13 @@ typedef struct {
     int64_t outer, reduced, width;
     int across;
     division of;            /* each result's */
-    int64_t rows, n_leaves; /* of this division */
 } pg_leaves;
 
 /* `extent` is that of the innermost dimension of more than one element that is reduced. */
 static void pg_leaves_init(pg_leaves *t, int64_t outer, int64_t reduced, int64_t extent, int64_t width)
 {
     const int across = width >= ACROSS_FROM;
-    const division of = divide(across, reduced, extent);
-    *t = (pg_leaves){outer, reduced, width, across, of, of.rows, of.n_leaves};
+    *t = (pg_leaves){outer, reduced, width, across, divide(across, reduced, extent)};
 }
 
 /*
@@ -1255,7 +1253,7 @@ static char *slot_of(const reducing *r, int k, int64_t leaf)
 static char *leaf_result(const pg_leaves *t, int64_t leaves, int64_t size, int64_t outer,
                          int64_t leaf, int64_t column)
 {
-    return (char *)leaves + ((outer * t->n_leaves + leaf) * t->width + column) * size;
+    return (char *)leaves + ((outer * t->of.n_leaves + leaf) * t->width + column) * size;
 }
 
 /* Reduce or keep unit u of reduced output k: elements of one result, that is reduced along. */
@@ -1265,7 +1263,7 @@ static void reduce_unit(const reducing *r, int k, const unit *u, const char *x)
     const reduce_row *row = r->row[k];
     char *slot = slot_of(r, k, u->leaf);
     if (slot)
-        memcpy(slot + (u->column * MIN(t->rows, t->reduced) + u->row - leaf_begin(&t->of, u->leaf))
+        memcpy(slot + (u->column * MIN(t->of.rows, t->reduced) + u->row - leaf_begin(&t->of, u->leaf))
                    * row->in_size, x, u->n_rows * row->in_size);
     else
         row->leaf(u->n_rows, x, x,
@@ -1466,7 +1464,7 @@ static void reduce_slot(const reduce_row *row, const pg_leaves *t, int64_t leaf,
             fold_row(row, i, t->width, slot + i * t->width * row->in_size, row->in_size, to);
     else
         for (int64_t j = 0; j < t->width; j++) {
-            const char *x = slot + j * MIN(t->rows, t->reduced) * row->in_size;
+            const char *x = slot + j * MIN(t->of.rows, t->reduced) * row->in_size;
             row->leaf(n, x, x, to + j * row->out_size);
         }
 }
@@ -1484,14 +1482,14 @@ static void pg_finish_leaves(int reduction, const pg_leaves *t, int64_t leaves, 
     char *const out = (char *)out_address;
     for (int i = 0; i < n_slots; i++)
         reduce_slot(row, t, slot_leaves[i], (char *)slots[i], leaves);
-    if (t->n_leaves == 0)
+    if (t->of.n_leaves == 0)
         for (int64_t i = 0; i < n_results; i++)
             memcpy(out + i * size, row->empty, size);
-    if (t->n_leaves == 0 || leaves == out_address)
+    if (t->of.n_leaves == 0 || leaves == out_address)
         return;
     if (n_results == 1) {
         char *x = (char *)leaves;
-        for (int64_t n = t->n_leaves; n > 1; n = (n + 1) / 2) {
+        for (int64_t n = t->of.n_leaves; n > 1; n = (n + 1) / 2) {
             row->pair(n / 2, x);
             if (n % 2)
                 memmove(x + n / 2 * size, x + (n - 1) * size, size);
@@ -1500,13 +1498,13 @@ static void pg_finish_leaves(int reduction, const pg_leaves *t, int64_t leaves, 
         return;
     }
     const int64_t n_tiles = (t->width + MAX_WIDTH - 1) / MAX_WIDTH;
-    const int team = team_for(n_results * t->n_leaves);
+    const int team = team_for(n_results * t->of.n_leaves);
     #pragma omp parallel for num_threads(team) if (team > 1)
     for (int64_t i = 0; i < t->outer * n_tiles; i++) {
         const int64_t outer = i / n_tiles, column = i % n_tiles * MAX_WIDTH;
         const int64_t width = MIN(t->width - column, MAX_WIDTH);
-        for (int64_t step = 1; step < t->n_leaves; step *= 2)
-            for (int64_t leaf = 0; leaf + step < t->n_leaves; leaf += 2 * step)
+        for (int64_t step = 1; step < t->of.n_leaves; step *= 2)
+            for (int64_t leaf = 0; leaf + step < t->of.n_leaves; leaf += 2 * step)
                 row->merge(width, leaf_result(t, leaves, size, outer, leaf, column),
                            leaf_result(t, leaves, size, outer, leaf + step, column));
         memcpy(out + (outer * t->width + column) * size,

@@ -209,12 +209,12 @@ class Leaves:
         extent = next((n for n in reversed(self._shape[first:stop]) if n != 1), 1)
         lib.pg_leaves_init(self.encoded, outer, reduced, extent, width)
         self.n_results: int = self.encoded.outer * self.encoded.width
-        self.rows: int = self.encoded.rows
+        self.rows: int = self.encoded.of.rows
 
     @property
     def n_leaves(self) -> int:
         """The leaves of each result."""
-        return int(self.encoded.n_leaves)
+        return int(self.encoded.of.n_leaves)
 
     @property
     def slot_size(self) -> int:
