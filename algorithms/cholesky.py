@@ -15,6 +15,7 @@ the ScaLAPACK LU, QR, and Cholesky Factorization Routines*, Scientific Programmi
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ __all__ = ["cholesky"]
 solve_adjoint = functools.partial(solve_triangle, lower=True, trans="C", from_right=True)
 
 STRIP = 192
-"""Rows that are updated at a time; what they have above the diagonal is computed as well."""
+"""Columns of a process that begin a strip of rows, which is updated at a time, with what it has above the diagonal."""
 
 
 def cholesky(A: pg.GlobalArray) -> None:
@@ -57,43 +58,35 @@ def cholesky(A: pg.GlobalArray) -> None:
     if A.shape[0] != A.shape[1]:
         raise ValueError(f"the Cholesky factorisation is one of a square matrix, not of one of shape {A.shape}")
     b, n = A.layout.block[1], len(A)
-    minor = pg.zeros(1, int, layout=pg.Distribution("*"))
-    L21 = factor_panel(A, slice(0, b), minor)
+    L21 = factor_panel(A, slice(0, b))
     for k in range(0, n - b, b):
         ahead, after = slice(k + b, k + 2 * b), slice(k + 2 * b, None)
         L21H = pg.align(L21.T, A[k + b:, k + b:], 1)            # with the columns of A22
         subtract_lower(A[ahead.start:, ahead], L21, L21H[:, :b])
-        panel = factor_panel(A, ahead, minor)
+        panel = factor_panel(A, ahead)
         subtract_lower(A[after, after], L21[b:], L21H[:, b:])   # A22 -= L21 L21^H
         L21 = panel
-    if minor.local()[0]:
-        raise np.linalg.LinAlgError("the matrix is not positive definite: its leading minor of order "
-                                    f"{minor.local()[0]} is not")
+    positive = np.diagonal(A).real > 0
+    if not positive.all():
+        order = int(np.where(positive, n, pg.arange(1, n + 1)).min())
+        raise np.linalg.LinAlgError(f"the matrix is not positive definite: its leading minor of order {order} is not")
 
 
-def factor_panel(A: pg.GlobalArray, here: slice, minor: pg.GlobalArray) -> pg.GlobalArray:
+def factor_panel(A: pg.GlobalArray, here: slice) -> pg.GlobalArray:
     """Factor a block column; L21, with a copy in every grid column."""
     rest = slice(here.stop, None)
     A11, A21 = A[here, here], A[rest, here]
     pg.schedule(factor_here, pg.update(A11))                    # A11 = L11 L11^H
     L11 = pg.replicate(pg.replicate(A11, axis=0, copy=False), axis=1, copy=False)
     pg.schedule(solve_adjoint, pg.update(A21), L11)             # L21 = A21 L11^-H
-    pg.schedule(note_minor, pg.update(minor), L11, here.start)
     return pg.replicate(A21, axis=1, copy=False)
 
 
 def factor_here(a: NDArray[Any]) -> None:
-    """Factor a block, and mark where it is not positive definite."""
+    """Factor a block, or mark the first leading minor that is not positive definite on the diagonal."""
     order = factor_cholesky(a)
     if order:
         a[order - 1, order - 1] = np.nan
-
-
-def note_minor(minor: NDArray[np.int64], factor: NDArray[Any], start: int) -> None:
-    """Note the order of the first leading minor that is not positive definite, if it ends in this block."""
-    bad = ~(np.diagonal(factor).real > 0)
-    if bad.any() and not minor[0]:
-        minor[0] = start + int(np.argmax(bad)) + 1
 
 
 def subtract_lower(A: pg.GlobalArray, L: pg.GlobalArray, LH: pg.GlobalArray) -> None:
@@ -103,13 +96,15 @@ def subtract_lower(A: pg.GlobalArray, L: pg.GlobalArray, LH: pg.GlobalArray) -> 
 
 def subtract_local(a: NDArray[Any], left: NDArray[Any], right: NDArray[Any], rows: NDArray[np.int64],
                    columns: NDArray[np.int64]) -> None:
-    """The local part of it, in strips of rows that reach to the diagonal."""
-    if not a.size:
-        return
+    """The local part of it, in strips of rows: from where one's own columns meet the diagonal to where the next do."""
     right = right.conj() if right.dtype.kind == "c" else right
-    for i in range(0, len(rows), STRIP):
-        last = int(np.searchsorted(columns, rows[i:i + STRIP][-1], side="right"))
-        add_product(a[i:i + STRIP, :last], left[i:i + STRIP], right[:, :last], -1)
+    first = [*np.searchsorted(rows, columns[::STRIP]), len(rows)]
+    for j, (i, end) in enumerate(itertools.pairwise(first)):
+        width = (j + 1) * STRIP
+        half = (j * STRIP + width) // 2
+        middle = int(np.searchsorted(rows, columns[half])) if half < len(columns) else end
+        add_product(a[i:middle, :half], left[i:middle], right[:, :half], -1)
+        add_product(a[middle:end, :width], left[middle:end], right[:, :width], -1)
 
 
 # The program ---------------------------------------------------------------------------------------------------------

@@ -12,8 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.fortran import PREFIXES, call, is_column_major, leading
+from pgaspy.lapack import invert_triangle, reciprocal_condition
 
 __all__ = ["add_product", "solve_triangle"]
+
+INVERTED = 128
+"""Triangles up to this size are inverted, to be multiplied by as many right-hand sides as ..."""
+
+MANY = 4
+"""... times their size, or more. With fewer, it does not pay."""
+
+SMALLEST_RECIPROCAL = 1e-4
+"""Of a condition number. Unit triangles of 96 rows from partial pivoting have 1e-3; the residual is 3 times as large then
+as by substitution."""
 
 
 def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: complex = 1, beta: complex = 1) -> None:
@@ -97,17 +108,63 @@ def solve_triangle(b: NDArray[Any], t: NDArray[Any], *, lower: bool = False, uni
     if b.dtype != t.dtype or b.dtype.char not in PREFIXES:
         raise TypeError(f"a triangle of dtype {t.dtype} for right-hand sides of dtype {b.dtype}: they take one dtype, "
                         "float32, float64, complex64 or complex128")
+    if trans != "N":
+        t, lower = (t.conj().T if trans == "C" else t.T), not lower
     x = b if _is_blas_matrix(b) else b.copy()
-    by_columns = is_column_major(x)
-    if is_column_major(t) != by_columns or not _is_blas_matrix(t):
-        t = t.copy(order="F" if by_columns else "C")
-    if not by_columns:  # BLAS sees the transposes: op(t)^T from the other side, of the other triangle
-        lower, from_right = not lower, not from_right
-    m, n = x.shape if by_columns else x.shape[::-1]
-    call("blas", PREFIXES[x.dtype.char] + "trsm", b"R" if from_right else b"L", b"L" if lower else b"U",
-         trans.encode(), b"U" if unit_diagonal else b"N", m, n, np.ones(1, x.dtype), t, leading(t), x, leading(x))
+    if from_right:
+        _solve(x.T, t.T, not lower, unit_diagonal)
+    else:
+        _solve(x, t, lower, unit_diagonal)
     if x is not b:
         b[...] = x
+
+
+def _solve(x: NDArray[Any], t: NDArray[Any], lower: bool, unit_diagonal: bool) -> None:
+    """Overwrite `x` with the solution of `t y = x`, by halves of `t` if there are many right-hand sides.
+
+    Then most of the work is products, and the diagonal blocks are worth inverting: BLAS multiplies by a triangle more
+    than twice as fast as it solves with one.
+    """
+    n, m = x.shape
+    if m < MANY * n:
+        _call_triangular("trsm", x, _as_ordered(t, x), lower, unit_diagonal)
+    elif n <= INVERTED:
+        _solve_by_inverse(x, _as_ordered(t, x), lower, unit_diagonal)
+    else:
+        half = n // 2
+        first, second = (slice(half), slice(half, n)) if lower else (slice(half, n), slice(half))
+        _solve(x[first], t[first, first], lower, unit_diagonal)
+        add_product(x[second], t[second, first], x[first], -1)
+        _solve(x[second], t[second, second], lower, unit_diagonal)
+
+
+def _solve_by_inverse(x: NDArray[Any], t: NDArray[Any], lower: bool, unit_diagonal: bool) -> None:
+    """The same for one diagonal block, of which it takes the inverse if that loses no accuracy to speak of.
+
+    The residual grows with the block's condition number: J. J. Du Croz and N. J. Higham, *Stability of Methods for
+    Matrix Inversion*, IMA J. Numer. Anal. 12, 1992.
+    """
+    if reciprocal_condition(t, lower, unit_diagonal) < SMALLEST_RECIPROCAL:
+        _call_triangular("trsm", x, t, lower, unit_diagonal)
+    else:
+        _call_triangular("trmm", x, invert_triangle(t, lower, unit_diagonal), lower, unit_diagonal)
+
+
+def _as_ordered(t: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
+    """A triangle in the order of the right-hand sides."""
+    by_columns = is_column_major(x)
+    if is_column_major(t) == by_columns and _is_blas_matrix(t):
+        return t
+    return t.copy(order="F" if by_columns else "C")
+
+
+def _call_triangular(name: str, x: NDArray[Any], t: NDArray[Any], lower: bool, unit_diagonal: bool) -> None:
+    """Overwrite `x` with t^-1 x (trsm) or t x (trmm), both in one order."""
+    side = b"L"
+    if not is_column_major(x):  # BLAS sees the transposes: t^T from the other side, of the other triangle
+        x, t, lower, side = x.T, t.T, not lower, b"R"
+    call("blas", PREFIXES[x.dtype.char] + name, side, b"L" if lower else b"U", b"N", b"U" if unit_diagonal else b"N",
+         *x.shape, np.ones(1, x.dtype), t, leading(t), x, leading(x))
 
 
 def _is_blas_matrix(x: NDArray[Any]) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pgaspy.fortran import PREFIXES, call, is_column_major, leading
 
-__all__ = ["factor_cholesky", "factor_lu", "factor_qr"]
+__all__ = ["factor_cholesky", "factor_lu", "factor_qr", "invert_triangle", "reciprocal_condition"]
 
 ROWS_AT_ONCE = 64
 """Of a matrix that is copied to the other order: they stay in the cache."""
@@ -75,6 +75,32 @@ def factor_qr(a: NDArray[Any], t: NDArray[Any]) -> None:
     call("lapack", PREFIXES[a.dtype.char] + "geqrt3", m, n, f, leading(f), triangle, n, 0)
     t[...] = np.triu(triangle)
     _copy(f, a)
+
+
+def invert_triangle(t: NDArray[Any], lower: bool, unit_diagonal: bool) -> NDArray[Any]:
+    """The inverse of a triangular matrix without zeros on its diagonal, in its order; anything in the other triangle.
+
+    With `unit_diagonal`, the diagonal is taken as 1 without reading it, and so is that of the result.
+    """
+    inverse = t.copy(order="F" if is_column_major(t) else "C")
+    f, lower = (inverse, lower) if is_column_major(inverse) else (inverse.T, not lower)
+    call("lapack", PREFIXES[t.dtype.char] + "trtri", *_triangle(lower, unit_diagonal), len(t), f, leading(f), 0)
+    return inverse
+
+
+def reciprocal_condition(t: NDArray[Any], lower: bool, unit_diagonal: bool) -> float:
+    """LAPACK's estimate of 1 / (||t|| ||t^-1||), in the norm of rows or of columns; 0 where t is singular."""
+    f, lower = (t, lower) if is_column_major(t) else (t.T, not lower)
+    n, found = len(t), np.zeros(1, t.real.dtype)
+    work = np.empty(3 * n, t.dtype)
+    more_work = np.empty(n, t.real.dtype if t.dtype.kind == "c" else np.int32)
+    call("lapack", PREFIXES[t.dtype.char] + "trcon", b"1", *_triangle(lower, unit_diagonal), n, f, leading(f), found,
+         work, more_work, 0)
+    return float(np.nan_to_num(found[0]))
+
+
+def _triangle(lower: bool, unit_diagonal: bool) -> tuple[bytes, bytes]:
+    return b"L" if lower else b"U", b"U" if unit_diagonal else b"N"
 
 
 def _columns(a: NDArray[Any]) -> NDArray[Any]:
