@@ -23,7 +23,7 @@ MANY = 4
 """... times their size, or more. With fewer, it does not pay."""
 
 SMALLEST_RECIPROCAL = 1e-4
-"""Of a condition number. Unit triangles of 96 rows from partial pivoting have 1e-3; the residual is 3 times as large then
+"""Of a condition number. Unit triangles of 96 rows from partial pivoting have 1e-3; then the residual is 3 times as large
 as by substitution."""
 
 

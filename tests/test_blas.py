@@ -1,0 +1,82 @@
+"""Triangles and products of local matrices by BLAS, in place, in any order."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pgaspy import blas
+from pgaspy.blas import add_product, solve_triangle
+
+ORDERS = "CF"
+
+
+def triangle(n: int, dtype: str, order: str, seed: int = 0) -> NDArray[np.generic]:
+    """A matrix whose triangles are well conditioned."""
+    rng = np.random.default_rng(seed)
+    t = rng.standard_normal((n, n)) + (1j * rng.standard_normal((n, n)) if dtype in "FD" else 0)
+    return np.array(t / n + 2 * np.eye(n), dtype, order=order)
+
+
+@pytest.mark.parametrize("dtype", "fdFD")
+@pytest.mark.parametrize("shape", [(1, 1), (5, 3), (5, 64), (96, 400), (129, 516), (300, 1200)])
+def test_a_triangle_is_solved(shape: tuple[int, int], dtype: str) -> None:
+    n, m = shape
+    for lower, unit, trans, right, of_t, of_b in itertools.product(
+            (True, False), (True, False), "NTC", (True, False), ORDERS, ORDERS):
+        t = triangle(n, dtype, of_t)
+        b = np.array(np.random.default_rng(1).standard_normal((m, n) if right else (n, m)), dtype, order=of_b)
+        x = b.copy(order="K")
+        solve_triangle(x, t, lower=lower, unit_diagonal=unit, trans=trans, from_right=right)
+        only = np.tril(t) if lower else np.triu(t)
+        if unit:
+            np.fill_diagonal(only, 1)
+        op = {"N": only, "T": only.T, "C": only.conj().T}[trans]
+        residual = np.abs((x @ op if right else op @ x) - b).max()
+        assert residual <= 50 * np.finfo(dtype).eps * max(1, np.abs(x).max())
+
+
+@pytest.mark.parametrize("from_right", [True, False])
+def test_the_right_hand_sides_may_be_a_part_of_a_matrix(from_right: bool) -> None:
+    t = triangle(40, "d", "C")
+    whole = np.random.default_rng(2).standard_normal((600, 600))
+    before = whole.copy()
+    part = np.s_[7:507, 3:43] if from_right else np.s_[7:47, 3:503]
+    solve_triangle(whole[part], t, from_right=from_right)
+    found = whole[part] @ np.triu(t) if from_right else np.triu(t) @ whole[part]
+    np.testing.assert_allclose(found, before[part], rtol=1e-12, atol=1e-12)
+    whole[part] = before[part]
+    np.testing.assert_array_equal(whole, before)
+
+
+def test_an_ill_conditioned_triangle_is_not_inverted(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 96
+    hilbert = 1 / (np.arange(n)[:, None] + np.arange(n) + 1.0) + 1e-12 * np.eye(n)
+    L, b = np.linalg.cholesky(hilbert), np.random.default_rng(3).standard_normal((n, 5 * n))
+    inverted = []
+    monkeypatch.setattr(blas, "invert_triangle", lambda t, *flags: inverted.append(t))
+    x = b.copy()
+    solve_triangle(x, L, lower=True)
+    assert not inverted
+    assert np.abs(L @ x - b).max() <= 50 * np.finfo(float).eps * np.abs(L).max() * np.abs(x).max()
+
+
+@pytest.mark.parametrize("bad", [0.0, np.nan])
+def test_a_zero_or_nan_on_the_diagonal_shows_in_the_result(bad: float) -> None:
+    t, b = triangle(50, "d", "C"), np.ones((50, 300))
+    t[7, 7] = bad
+    solve_triangle(b, t, lower=True)
+    assert np.isfinite(b[:7]).all()
+    assert not np.isfinite(b[7:]).any()
+
+
+def test_what_does_not_conform_is_refused() -> None:
+    with pytest.raises(ValueError, match="do not conform"):
+        add_product(np.zeros((2, 2)), np.zeros((2, 3)), np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="triangle of shape"):
+        solve_triangle(np.zeros((3, 2)), np.eye(2))
+    with pytest.raises(TypeError, match="one dtype"):
+        solve_triangle(np.zeros((2, 2)), np.eye(2, dtype="f"))
