@@ -23,8 +23,8 @@ MANY = 4
 """... times their size, or more. With fewer, it does not pay."""
 
 SMALLEST_RECIPROCAL = 1e-4
-"""Of a condition number. Unit triangles of 96 rows from partial pivoting have 1e-3; then the residual is 3 times as large
-as by substitution."""
+"""Of a condition number. Unit triangles of 96 rows from partial pivoting have 1e-3: the residual is then 3 times as
+large as by substitution."""
 
 
 def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: complex = 1, beta: complex = 1) -> None:
