@@ -32,10 +32,11 @@ class Parser(argparse.ArgumentParser):
             self._print_message(message, sys.stderr)
         raise SystemExit(status)
 
-    def add_blocks(self, block: int) -> None:
-        """Add the options of `in_blocks`, with the block size that is the default."""
+    def add_blocks(self, block: int, grid_rows: int = 1) -> None:
+        """Add the options of `in_blocks`, with the block size and the grid that are the defaults."""
         self.add_argument("--block", type=int, default=block, help=f"rows and columns of a block (default: {block})")
-        self.add_argument("--grid-rows", type=int, default=1, help="rows of the grid of processes (default: 1)")
+        self.add_argument("--grid-rows", type=int, default=grid_rows,
+                          help=f"rows of the grid of processes (default: {grid_rows})")
 
 
 def in_blocks(A: pg.GlobalArray, arguments: argparse.Namespace) -> pg.GlobalArray:

@@ -45,7 +45,8 @@ class Turns:
     def __init__(self, job: str, n: int, dtype: np.dtype[Any]) -> None:
         self.job, self.n, self.dtype = job, n, dtype
         block = BLOCKS[job]
-        layout = pg.Distribution(f"cyclic({block})", f"cyclic({block})", grid=(1, pg.SIZE)) if block else None
+        grid = (pg.SIZE, 1) if job == "potrf" else (1, pg.SIZE)
+        layout = pg.Distribution(f"cyclic({block})", f"cyclic({block})", grid=grid) if block else None
         self.A = _random_matrix(n, dtype, layout)
         if job == "potrf":
             self.A = self.A + self.A.T.conj() + pg.eye(n, dtype=dtype, layout=self.A.layout) * (4 * n)

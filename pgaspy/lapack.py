@@ -39,17 +39,17 @@ def factor_lu(a: NDArray[Any], pivots: NDArray[np.int64]) -> None:
 
 
 def factor_cholesky(a: NDArray[Any]) -> int:
-    """Overwrite the lower triangle of a Hermitian matrix, the only one that is read, with L, so that A = L L^H.
+    """Overwrite the upper triangle of a Hermitian matrix, the only one that is read, with U, so that A = U^H U.
 
     Returns the order of the first leading minor that is not positive definite, or 0.
     """
     if not a.size:
         return 0
-    lower = is_column_major(a)
-    if not lower and not is_column_major(a.T):
+    upper = is_column_major(a)
+    if not upper and not is_column_major(a.T):
         raise ValueError("the matrix is contiguous along no dimension")
-    # a row-major matrix is to LAPACK its transpose, and L^T of it an upper factor
-    return call("lapack", PREFIXES[a.dtype.char] + "potrf", b"L" if lower else b"U", len(a), a, leading(a), 0)
+    # a row-major matrix is to LAPACK its transpose, and U^T of it a lower factor
+    return call("lapack", PREFIXES[a.dtype.char] + "potrf", b"U" if upper else b"L", len(a), a, leading(a), 0)
 
 
 def factor_qr(a: NDArray[Any], t: NDArray[Any]) -> None:

@@ -264,9 +264,11 @@ class TestCholesky:
             check_same(L, np.linalg.cholesky(a, upper=upper))
 
     def test_overwrites(self) -> None:
-        A = pg.array(positive_definite(40)).redistribute(layouts.factored_layout((40, 40)))
-        collectively(pg.linalg.cho_factor(A.copy())[0]._base is not A._base)
-        collectively(pg.linalg.cho_factor(A, lower=True, overwrite_a=True)[0] is A)
+        A = pg.array(positive_definite(40)).redistribute(layouts.factored_layout((40, 40), by_rows=True))
+        collectively(pg.linalg.cho_factor(A)[0]._base is not A._base)
+        B = A.copy()
+        collectively(pg.linalg.cho_factor(B.T, lower=True, overwrite_a=True)[0]._base is B._base)
+        collectively(pg.linalg.cho_factor(A, overwrite_a=True)[0] is A)
 
     @pytest.mark.parametrize("bad", [0.0, -1.0, np.nan])
     def test_indefinite_is_told_everywhere(self, bad: float) -> None:

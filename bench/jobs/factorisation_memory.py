@@ -47,12 +47,14 @@ def main(job: str, n: int, block: int | None, counts_blocks: bool) -> None:
     Parameters
     ----------
     block
-        Of the matrix, in square blocks on a grid of one row of processes; None for the default layout.
+        Of the matrix, in square blocks on a grid of one row of processes, one column for Cholesky; None for the default
+        layout.
     counts_blocks
         Count the blocks of memory that Python and NumPy allocate, without what libraries and the interpreter have
         besides; else the growth of the resident set.
     """
-    layout = None if block is None else pg.Distribution(f"cyclic({block})", f"cyclic({block})", grid=(1, pg.SIZE))
+    grid = (pg.SIZE, 1) if job == "potrf" else (1, pg.SIZE)
+    layout = None if block is None else pg.Distribution(f"cyclic({block})", f"cyclic({block})", grid=grid)
     JOBS[job](matrix(min(n, 500), layout))  # libraries are loaded, and have allocated what they keep
     A = matrix(n, layout)
     pg.COMM.Barrier()

@@ -22,7 +22,7 @@ SMALLEST_BLOCK, LARGEST_BLOCK = 32, 256
 """Matrices that lie in other blocks than these are dealt out anew."""
 
 FLAT_GRIDS = 8
-"""Up to so many processes, the grid has one row: there LAPACK factors the panels."""
+"""Up to so many processes, the grid has one row (or column): there LAPACK factors the panels."""
 
 TALL = 8
 """From so many times as many rows as columns on, on each process, the rows are dealt out, and the columns are not."""
@@ -31,11 +31,14 @@ MOVED_AT_ONCE_BYTES = 32 << 20
 """Of a matrix, on each process."""
 
 
-def factored_layout(shape: tuple[int, ...]) -> Layout:
-    """Square blocks, dealt out in turn: over one row of processes, or a grid that has few rows; or one column."""
+def factored_layout(shape: tuple[int, ...], by_rows: bool = False) -> Layout:
+    """Square blocks, dealt out in turn: over one row of processes, or a grid that has few rows; or one column.
+
+    The other way round where panels are rows of blocks, `by_rows`.
+    """
     p = pg.SIZE
     rows = 1 if p <= FLAT_GRIDS else max(r for r in range(1, math.isqrt(p) + 1) if p % r == 0)
-    rows = p if is_tall(shape) else rows
+    rows = p if is_tall(shape) else p // rows if by_rows else rows
     b = min(max(-(-shape[1] // (BLOCKS_OF_A_PROCESS * (p // rows))), SMALLEST_BLOCK), BLOCK)
     return Distribution(f"cyclic({b})", f"cyclic({b})", grid=(rows, p // rows)).bind(shape, p)
 
@@ -45,20 +48,21 @@ def is_tall(shape: tuple[int, ...]) -> bool:
     return pg.SIZE > 1 and shape[0] >= TALL * pg.SIZE * max(shape[1], 1)
 
 
-def lies_in_square_blocks(a: pg.GlobalArray) -> bool:
+def lies_in_square_blocks(a: pg.GlobalArray, by_rows: bool = False) -> bool:
     """Whether a matrix can be factored where it lies."""
-    layout, wanted = a._view.own_layout, factored_layout(a.shape)
+    layout, wanted = a._view.own_layout, factored_layout(a.shape, by_rows)
     return layout is not None and layout.grid == wanted.grid and all(
         isinstance(dim, CyclicDim) and dim.axis == d and dim.first_length == dim.block == layout.dims[0].block
         and SMALLEST_BLOCK <= dim.block <= LARGEST_BLOCK for d, dim in enumerate(layout.dims))
 
 
-def in_square_blocks(a: pg.GlobalArray, dtype: np.dtype[Any], overwrite: bool = False) -> pg.GlobalArray:
+def in_square_blocks(a: pg.GlobalArray, dtype: np.dtype[Any], overwrite: bool = False,
+                     by_rows: bool = False) -> pg.GlobalArray:
     """A copy of a matrix that can be factored where it lies; itself, if it may be overwritten and lies so already."""
-    lies_so = lies_in_square_blocks(a)
+    lies_so = lies_in_square_blocks(a, by_rows)
     if lies_so and overwrite and a.dtype == dtype:
         return a
-    return moved(a, a.layout if lies_so else factored_layout(a.shape), dtype)
+    return moved(a, a.layout if lies_so else factored_layout(a.shape, by_rows), dtype)
 
 
 def moved(a: pg.GlobalArray, layout: Distribution | Layout, dtype: np.dtype[Any]) -> pg.GlobalArray:

@@ -38,7 +38,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> pg.GlobalArray:
         not.
     """
     a = as_square(a)
-    F = as_given(_lower_factor(a, common_dtype(a), upper, overwrite=False), a)
+    F = as_given(_factor(a, common_dtype(a), upper, overwrite=False), a)
     (clear_lower if upper else clear_upper)(F)
     return F
 
@@ -52,8 +52,8 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False,
     a, lower
         As `a` and `not upper` for `cholesky`.
     overwrite_a
-        Factor `a` itself, if it (its transpose, for the upper triangle) lies in square blocks on a grid with as few
-        rows as those of the result.
+        Factor `a` itself, if it (its transpose, for the lower triangle) lies in square blocks on a grid with as few
+        columns as those of the result.
     check_finite
         Raise ValueError for infinities and NaNs.
 
@@ -64,7 +64,7 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False,
     """
     a = as_square(a)
     refuse_infinite(check_finite, a)
-    return _lower_factor(a, common_dtype(a), not lower, overwrite_a), lower
+    return _factor(a, common_dtype(a), not lower, overwrite_a), lower
 
 
 def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False,
@@ -139,20 +139,21 @@ def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, 
 # The steps -----------------------------------------------------------------------------------------------------------
 
 
-def _lower_factor(a: pg.GlobalArray, dtype: np.dtype[Any], upper: bool, overwrite: bool) -> pg.GlobalArray:
-    """The factor, in square blocks, with anything in the other triangle: L, or U = L^H of what is L^T to LAPACK."""
+def _factor(a: pg.GlobalArray, dtype: np.dtype[Any], upper: bool, overwrite: bool) -> pg.GlobalArray:
+    """U, or L = U^T of the transpose, whose upper triangle is read; with anything in the other triangle."""
     from pgaspy.algorithms import cholesky as algorithm  # on the public names, so that it comes after them
 
-    # of the transpose, whose lower triangle is read, it is the conjugate of L that comes out, and U = (L*)^T
-    F = in_square_blocks(a.T if upper else a, dtype, overwrite)
+    F = in_square_blocks(a if upper else a.T, dtype, overwrite, by_rows=True)
     algorithm.cholesky(F)
-    return F.T if upper else F
+    return F if upper else F.T
 
 
 def _triangle(a: pg.GlobalArray, dtype: np.dtype[Any]) -> pg.GlobalArray:
     """A matrix that lies in square blocks, or its transpose does: itself, if it does already."""
-    return in_square_blocks(a.T, dtype, overwrite=True).T if lies_in_square_blocks(a.T) else in_square_blocks(
-        a, dtype, overwrite=True)
+    for by_rows in (False, True):
+        if lies_in_square_blocks(a.T, by_rows):
+            return in_square_blocks(a.T, dtype, True, by_rows).T
+    return in_square_blocks(a, dtype, overwrite=True, by_rows=lies_in_square_blocks(a, by_rows=True))
 
 
 def _solved(T: pg.GlobalArray, B: pg.GlobalArray, trans: int, lower: bool, unit_diagonal: bool) -> pg.GlobalArray:
