@@ -21,9 +21,15 @@ INTERVAL_SECONDS = 5e-4
 LONGEST_INTERVAL_SECONDS = 2e-3
 """Between tests that find nothing, the interval grows to this: each takes the core from the task."""
 
+RESTS_AFTER_SECONDS = 0.1
+"""Without a task."""
+
 
 class _Helper:
-    """The thread, which is started when it is first needed; it sleeps while no task is under way."""
+    """The thread, which is started when it is first needed, and rests when there has been no task for a while.
+
+    It looks whether there is one at its own intervals: to wake it for each would cost more than many tasks take.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # held while it communicates
@@ -35,10 +41,10 @@ class _Helper:
     def begin(self, advance: Callable[[], bool]) -> None:
         with self._lock:
             self._advance = advance
-        self._wanted.set()
+            if not self._wanted.is_set():
+                self._wanted.set()
 
     def end(self) -> None:
-        self._wanted.clear()
         with self._lock:
             self._advance = None
             error, self._error = self._error, None
@@ -46,14 +52,17 @@ class _Helper:
             raise error
 
     def _run(self) -> None:
-        interval = INTERVAL_SECONDS
+        interval, last = INTERVAL_SECONDS, 0.0
         while True:
             self._wanted.wait()
             time.sleep(interval)
             with self._lock:
-                if self._advance is None:
-                    continue
                 start = time.perf_counter()
+                if self._advance is None:
+                    if start - last > RESTS_AFTER_SECONDS:
+                        self._wanted.clear()
+                    continue
+                last = start
                 try:
                     found = self._advance()
                     interval = INTERVAL_SECONDS if found else min(2 * interval, LONGEST_INTERVAL_SECONDS)
