@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from pgaspy.fortran import PREFIXES, call, is_column_major, leading
 
-__all__ = ["factor_cholesky", "factor_lu", "factor_qr", "invert_triangle", "reciprocal_condition"]
+__all__ = ["factor_cholesky", "factor_lu", "factor_qr", "invert_triangle", "permute_rows",
+           "reciprocal_condition"]
 
-ROWS_AT_ONCE = 64
+ROWS_AT_ONCE = 128
 """Of a matrix that is copied to the other order: they stay in the cache."""
 
 
@@ -97,6 +98,17 @@ def reciprocal_condition(t: NDArray[Any], lower: bool, unit_diagonal: bool) -> f
     call("lapack", PREFIXES[t.dtype.char] + "trcon", b"1", *_triangle(lower, unit_diagonal), n, f, leading(f), found,
          work, more_work, 0)
     return float(np.nan_to_num(found[0]))
+
+
+def permute_rows(a: NDArray[Any], order: NDArray[np.integer[Any]]) -> None:
+    """Let row i become what row order[i] is, in place where LAPACK has the dtype, and `a` its strides."""
+    row_major = is_column_major(a.T)
+    if a.dtype.char not in PREFIXES or not (row_major or is_column_major(a)):
+        a[...] = a[order]
+    elif a.size:
+        f = a.T if row_major else a
+        call("lapack", PREFIXES[a.dtype.char] + ("lapmt" if row_major else "lapmr"), 1, *f.shape, f, leading(f),
+             np.add(order, 1, dtype=np.int32))
 
 
 def _triangle(lower: bool, unit_diagonal: bool) -> tuple[bytes, bytes]:

@@ -10,14 +10,11 @@ from numpy.typing import NDArray
 
 from pgaspy.array import GlobalArray
 from pgaspy.creation import empty
+from pgaspy.lapack import permute_rows
 from pgaspy.movement import combine, replicate
 from pgaspy.tasks import schedule, update, write
 
 __all__ = ["either", "exchange_rows"]
-
-COLUMNS_AT_ONCE = 512
-"""So that the rows between reading and writing stay in the cache."""
-
 
 def exchange_rows(A: GlobalArray, pivots: GlobalArray, start: int = 0) -> None:
     """Exchange row `start + j` of a matrix with row `pivots[j]`, for j = 0, 1, … in turn. Collective.
@@ -86,14 +83,10 @@ def _moves_of(pivots: bytes, start: int) -> tuple[NDArray[np.int64], NDArray[np.
 
 def _exchange(a: NDArray[Any], pivots: NDArray[np.int64], start: int) -> None:
     """All rows are here."""
-    if not a.size:
-        return
     targets, sources = _moves(pivots, start)
-    moved = targets != sources
-    targets, sources = targets[moved], sources[moved]
-    for j in range(0, a.shape[1], COLUMNS_AT_ONCE):
-        part = a[:, j:j + COLUMNS_AT_ONCE]
-        part[targets] = part[sources]
+    order = np.arange(len(a) - start)
+    order[targets - start] = sources - start
+    permute_rows(a[start:], order)
 
 
 def _pick(after: NDArray[Any], a: NDArray[Any], pivots: NDArray[np.int64], start: int, rows: NDArray[np.int64]) -> None:

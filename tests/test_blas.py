@@ -1,4 +1,4 @@
-"""Triangles and products of local matrices by BLAS, in place, in any order."""
+"""Triangles, products and permuted rows of local matrices by BLAS and LAPACK, in place, in any order."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pgaspy import blas
 from pgaspy.blas import add_product, solve_triangle
+from pgaspy.lapack import permute_rows
 
 ORDERS = "CF"
 
@@ -80,3 +81,20 @@ def test_what_does_not_conform_is_refused() -> None:
         solve_triangle(np.zeros((3, 2)), np.eye(2))
     with pytest.raises(TypeError, match="one dtype"):
         solve_triangle(np.zeros((2, 2)), np.eye(2, dtype="f"))
+
+
+@pytest.mark.parametrize("dtype", ["f", "d", "F", "D", "i", "g"])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (1, 5), (5, 1), (40, 7)])
+def test_rows_are_permuted(shape: tuple[int, int], dtype: str) -> None:
+    rng = np.random.default_rng(4)
+    order = rng.permutation(shape[0])
+    whole = np.arange(50 * 60).reshape(50, 60).astype(dtype)
+    rows, columns = slice(2, 2 + shape[0]), slice(3, 3 + shape[1])
+    for a in (whole[rows, columns], whole.copy(order="F")[rows, columns],
+              np.repeat(whole, 2, axis=1)[:, ::2][rows, columns]):
+        expected = a[order]
+        permute_rows(a, order)
+        np.testing.assert_array_equal(a, expected)
+    inside = np.zeros_like(whole, bool)
+    inside[rows, columns] = True
+    np.testing.assert_array_equal(whole[~inside], np.arange(50 * 60).reshape(50, 60).astype(dtype)[~inside])
