@@ -18,7 +18,7 @@ __all__ = ["INTERVAL_SECONDS", "meanwhile"]
 
 INTERVAL_SECONDS = 5e-4
 
-LONGEST_INTERVAL_SECONDS = 2e-3
+LONGEST_INTERVAL_SECONDS = 4e-3
 """Between tests that find nothing, the interval grows to this: each takes the core from the task."""
 
 RESTS_AFTER_SECONDS = 0.1
