@@ -8,6 +8,7 @@ second run is to give the bits of the first, in whatever it reads meanwhile and 
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,9 @@ N_BATCHES = 6
 N_STATEMENTS = 14
 N_SHORT = 20
 N_COMPILED = 8
+N_MORE = 1000
 MAX_BASES = 7
+MAX_NAP_SECONDS = 0.02
 
 
 class LazyProgram(Program):
@@ -126,7 +129,7 @@ class LazyProgram(Program):
     # What each process does by itself
 
     def look(self) -> None:
-        """Now and then: another threshold, a look at a local part, kept or not, a flush, a scalar."""
+        """Now and then: another threshold, a look at a local part, kept or not, a flush, a scalar, a nap."""
         rng = self.own
         kind = rng.random()
         if kind < 0.1:
@@ -144,6 +147,8 @@ class LazyProgram(Program):
         elif kind < 0.65 and self.scalars:
             array, model = rng.choice(self.scalars)
             self.compare(np.asarray(array.item(), model.dtype), np.asarray(model))
+        elif kind > 0.99:
+            time.sleep(MAX_NAP_SECONDS * rng.random())
 
     def look_at(self, pair: Pair, keeps: bool) -> None:
         """A local part, against the same elements of the model."""
@@ -389,6 +394,14 @@ def check_programs(seeds: range) -> None:
 def test_lazy_programs(batch: int) -> None:
     first = 10_000 + batch * 1000
     check_programs(range(first, first + N_PROGRAMS // N_BATCHES))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("_as_it_was")
+@pytest.mark.parametrize("batch", range(10))
+def test_more_lazy_programs(batch: int) -> None:
+    first = 50_000 + batch * N_MORE // 10
+    check_programs(range(first, first + N_MORE // 10))
 
 
 @pytest.mark.usefixtures("_as_it_was")
