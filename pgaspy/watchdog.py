@@ -4,7 +4,7 @@
     when some process has recorded, computed, sent and received nothing for so long, all processes say where they are,
     on their stderr: the operation, for how long, and the lines of the program. The job goes on.
 
-SIGUSR2 lets a process say the same, unless the program handles that signal; launchers pass it on to all processes.
+SIGUSR2 lets a process say the same, unless the program handles that signal; most launchers pass it on to all processes.
 
 A thread watches, so that it does not matter what the main thread is in, as long as that lets others run. For one that
 does not (a C function that keeps Python's lock), Python's own `faulthandler` shows the lines. Where MPI may be called

@@ -286,6 +286,7 @@ def test_what_is_right_is_not_disturbed(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 CAUGHT = """
+from mpi4py import MPI
 for attempt in range(3):
     try:
         if is_last:
@@ -294,15 +295,18 @@ for attempt in range(3):
             B += 1
         pg.sync(), A.gather()
     except pg.DivergenceError as error:
-        print("caught", str(error).count("program.py"))
+        print(f"caught {attempt}: {str(error).count('program.py')} lines\\n", end="", flush=True)
+MPI.COMM_WORLD.Barrier()
+time.sleep(0.5)  # a launcher may drop what it has not read yet when a process ends without MPI's end
 os._exit(0)
 """
 
 
 def test_it_can_be_caught_and_is_raised_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a notebook, where the program goes on: on every process."""
+    """As in a notebook, where the program goes on: on every process, though one may learn of it with the next call."""
     _, stdout, stderr = start(tmp_path, monkeypatch, 2, START + CAUGHT)
-    assert stdout.count("caught 2\n") == 6, stderr
+    found = [stdout.count(f"caught {attempt}: 2 lines") for attempt in range(3)]
+    assert found in ([1, 2, 2], [2, 2, 2]), stderr
 
 
 # The journal ----------------------------------------------------------------------------------------------------------

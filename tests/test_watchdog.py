@@ -9,8 +9,10 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
+from pgaspy.commands.sites import this_site
 from tests.jobs import clean_environment, launcher, run, run_job
 
 START = """
@@ -93,7 +95,7 @@ def test_a_process_that_keeps_the_lock(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_signal(tmp_path: Path) -> None:
-    """While the main thread is in a C function, on all processes that the launcher passes it on to."""
+    """While the main thread is in a C function, on all processes; MPICH's launcher does not pass it on."""
     (tmp_path / "program.py").write_text(
         f"{START}\nprint('begun', flush=True)\nhang() if is_last else pg.COMM.Barrier()\n")
     with subprocess.Popen([*launcher(2), "program.py"], cwd=tmp_path, env=clean_environment(), text=True,
@@ -102,7 +104,12 @@ def test_a_signal(tmp_path: Path) -> None:
         for _ in range(2):
             assert job.stdout.readline() == "begun\n"
         time.sleep(0.5)
-        job.send_signal(signal.SIGUSR2)
+        if this_site().kind == "MPICH":
+            for process in psutil.Process(job.pid).children(recursive=True):
+                if process.cmdline()[-1:] == ["program.py"]:
+                    process.send_signal(signal.SIGUSR2)
+        else:
+            job.send_signal(signal.SIGUSR2)
         _, stderr = job.communicate(timeout=60)
     for rank in range(2):
         assert re.search(rf"^rank {rank} of 2 \(.*\): for \d+ s in the program\n  at program.py", stderr, re.MULTILINE)
