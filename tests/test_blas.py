@@ -26,8 +26,8 @@ def triangle(n: int, dtype: str, order: str, seed: int = 0) -> NDArray[np.generi
 @pytest.mark.parametrize("shape", [(1, 1), (5, 3), (5, 64), (96, 400), (129, 516), (300, 1200)])
 def test_a_triangle_is_solved(shape: tuple[int, int], dtype: str) -> None:
     n, m = shape
-    for lower, unit, trans, right, of_t, of_b in itertools.product(
-            (True, False), (True, False), "NTC", (True, False), ORDERS, ORDERS):
+    cases = list(itertools.product((True, False), (True, False), "NTC", (True, False), ORDERS, ORDERS))
+    for lower, unit, trans, right, of_t, of_b in cases[::1 if n < 100 else 7]:
         t = triangle(n, dtype, of_t)
         b = np.array(np.random.default_rng(1).standard_normal((m, n) if right else (n, m)), dtype, order=of_b)
         x = b.copy(order="K")

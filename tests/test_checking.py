@@ -261,7 +261,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int, program: str)
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("n", [pytest.param(2, marks=pytest.mark.long), 3])
 @pytest.mark.parametrize("name", [
     pytest.param(name, marks=() if name in SHORT else pytest.mark.long) for name in MISTAKES])
 def test_a_mistake_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, n: int) -> None:
@@ -278,7 +278,7 @@ def test_a_mistake_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nam
         assert re.search(r"on ranks 0-1: |on rank 1: .*\n.*on ranks 0,2: |on ranks 1-2: |on rank 2: ", message)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, pytest.param(2, marks=pytest.mark.long), 3])
 def test_what_is_right_is_not_disturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     code, stdout, stderr = start(tmp_path, monkeypatch, n, START + RIGHT)
     assert code == 0, stderr

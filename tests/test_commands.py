@@ -101,7 +101,7 @@ def test_run_refuses(arguments: list[str], words: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, pytest.param(2, marks=pytest.mark.long), 3])
 def test_run_starts_a_program(n: int) -> None:
     done = start("run", "-n", str(n), "-c", "import pgaspy as pg; print(f'rank {pg.RANK} of {pg.SIZE}')")
     assert done.returncode == 0, done.stderr

@@ -122,8 +122,8 @@ def test_one_operation_after_the_other_beyond_the_window(window: int, monkeypatc
 
 
 @pytest.mark.skipif(pg.SIZE > 1, reason="starts jobs of its own, which must not hang this one")
-@pytest.mark.parametrize("n", [2, 3])
-@pytest.mark.parametrize("window", [0, 1, 500])
+@pytest.mark.parametrize("n", [pytest.param(2, marks=pytest.mark.long), 3])
+@pytest.mark.parametrize("window", [0, pytest.param(1, marks=pytest.mark.long), 500])
 def test_joined_operations_beyond_the_window(tmp_path: Path, n: int, window: int) -> None:
     """Operands of joined operations, which a kernel takes all together, may be more than the window holds."""
     script = tmp_path / "script.py"

@@ -345,7 +345,7 @@ if pg.SIZE > 1: time.sleep(30)
 
 
 @serial
-@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_an_uncaught_task_ends_the_job(tmp_path: Path, n: int) -> None:
     done = run_program(tmp_path, n, """
 def task(x): raise ValueError("bad value")
@@ -360,7 +360,9 @@ float((c + 1).sum()); pg.COMM.Barrier()
 
 
 @serial
-@pytest.mark.parametrize("waits", ["float((a + b).sum())", "(a + b).gather()", "(a + b).local(); pg.sync()"])
+@pytest.mark.parametrize("waits", [
+    "float((a + b).sum())",
+    *(pytest.param(waits, marks=pytest.mark.long) for waits in ("(a + b).gather()", "(a + b).local(); pg.sync()"))])
 def test_an_interrupt_ends_the_job(tmp_path: Path, waits: str) -> None:
     start = time.perf_counter()
     done = run_program(tmp_path, 2, f"""

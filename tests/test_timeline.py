@@ -94,7 +94,7 @@ def check_messages(events: list[dict[str, Any]], stats: dict[str, Any], rank: in
     return set(begun)
 
 
-@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize("n", [1, pytest.param(2, marks=pytest.mark.long), 4])
 def test_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     path = tmp_path / "trace.json"
     monkeypatch.setenv("PGASPY_TRACE", "trace.json")  # in the folder where the job starts

@@ -123,7 +123,8 @@ def test_a_process_that_is_not_late_says_nothing(tmp_path: Path, monkeypatch: py
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("value", ["-1", "soon", "nan", "inf", "0"])
+@pytest.mark.parametrize("value", ["soon", *(pytest.param(value, marks=pytest.mark.long)
+                                             for value in ("-1", "nan", "inf", "0"))])
 def test_bad_values(value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGASPY_TIMEOUT", value)
     done = run([sys.executable, "-c", "import pgaspy as pg; pg.SIZE"], tmp_path)
