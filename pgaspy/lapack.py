@@ -1,7 +1,7 @@
-"""Factorisations of local arrays, in place, by LAPACK: what distributed ones are made of.
+"""Factorisations of local arrays by LAPACK, and what goes with them: what distributed ones are made of.
 
-Without Python's lock, as in `pgaspy.blas`. A singular or indefinite matrix raises nothing: what is found is returned,
-for other processes have to learn of it, too.
+In place, and without Python's lock, as in `pgaspy.blas`. A singular or indefinite matrix raises nothing: what is found
+is returned, for other processes have to learn of it, too.
 """
 
 from __future__ import annotations
