@@ -18,6 +18,7 @@ import threadpoolctl
 from numpy.typing import NDArray
 
 import pgaspy as pg
+from bench.jobs import square_blocks
 from bench.scalapack import FLOP, Missing, Setting, scalapack_seconds
 from bench.timing import Result, alone, in_turns, note, ratio, report
 from pgaspy.algorithms.cholesky import cholesky
@@ -44,10 +45,7 @@ class Turns:
 
     def __init__(self, job: str, n: int, dtype: np.dtype[Any]) -> None:
         self.job, self.n, self.dtype = job, n, dtype
-        block = BLOCKS[job]
-        grid = (pg.SIZE, 1) if job == "potrf" else (1, pg.SIZE)
-        layout = pg.Distribution(f"cyclic({block})", f"cyclic({block})", grid=grid) if block else None
-        self.A = _random_matrix(n, dtype, layout)
+        self.A = _random_matrix(n, dtype, square_blocks(job, BLOCKS[job]))
         if job == "potrf":
             self.A = self.A + self.A.T.conj() + pg.eye(n, dtype=dtype, layout=self.A.layout) * (4 * n)
         self.F = self.A.copy()

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from pgaspy.fortran import PREFIXES, call, is_column_major, leading
 
-__all__ = ["factor_cholesky", "factor_lu", "factor_qr", "invert_triangle", "permute_rows",
-           "reciprocal_condition"]
+__all__ = ["factor_cholesky", "factor_lu", "factor_qr", "invert_triangle", "permute_rows", "reciprocal_condition"]
 
 ROWS_AT_ONCE = 128
 """Of a matrix that is copied to the other order: they stay in the cache."""

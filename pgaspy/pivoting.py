@@ -16,6 +16,7 @@ from pgaspy.tasks import schedule, update, write
 
 __all__ = ["either", "exchange_rows"]
 
+
 def exchange_rows(A: GlobalArray, pivots: GlobalArray, start: int = 0) -> None:
     """Exchange row `start + j` of a matrix with row `pivots[j]`, for j = 0, 1, … in turn. Collective.
 

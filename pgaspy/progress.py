@@ -41,8 +41,7 @@ class _Helper:
     def begin(self, advance: Callable[[], bool]) -> None:
         with self._lock:
             self._advance = advance
-            if not self._wanted.is_set():
-                self._wanted.set()
+            self._wanted.set()
 
     def end(self) -> None:
         with self._lock:

@@ -12,7 +12,7 @@ from mpi4py import MPI
 
 import pgaspy as pg
 
-__all__ = ["exchange", "hand_back", "seconds_and_waiting"]
+__all__ = ["exchange", "hand_back", "seconds_and_waiting", "square_blocks"]
 
 
 def hand_back(found: Any) -> None:
@@ -53,3 +53,9 @@ def seconds_and_waiting(function: Callable[..., Any], *arguments: Any) -> tuple[
 def _seconds_waiting() -> float | None:
     stats = getattr(pg, "stats", None)
     return getattr(stats(), "seconds_waiting", None) if stats is not None else None
+
+
+def square_blocks(job: str, block: int | None) -> pg.Distribution | None:
+    """How a factorisation's matrix is dealt out: one row of processes, one column for Cholesky; None without blocks."""
+    grid = (pg.SIZE, 1) if job == "potrf" else (1, pg.SIZE)
+    return pg.Distribution(f"cyclic({block})", f"cyclic({block})", grid=grid) if block else None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import pgaspy as pg
-from bench.jobs import hand_back
+from bench.jobs import hand_back, square_blocks
 from pgaspy.algorithms.cholesky import cholesky
 from pgaspy.algorithms.lu import lu
 from pgaspy.algorithms.qr import qr
@@ -47,14 +47,12 @@ def main(job: str, n: int, block: int | None, counts_blocks: bool) -> None:
     Parameters
     ----------
     block
-        Of the matrix, in square blocks on a grid of one row of processes, one column for Cholesky; None for the default
-        layout.
+        See `square_blocks`.
     counts_blocks
         Count the blocks of memory that Python and NumPy allocate, without what libraries and the interpreter have
         besides; else the growth of the resident set.
     """
-    grid = (pg.SIZE, 1) if job == "potrf" else (1, pg.SIZE)
-    layout = None if block is None else pg.Distribution(f"cyclic({block})", f"cyclic({block})", grid=grid)
+    layout = square_blocks(job, block)
     JOBS[job](matrix(min(n, 500), layout))  # libraries are loaded, and have allocated what they keep
     A = matrix(n, layout)
     pg.COMM.Barrier()
