@@ -50,9 +50,8 @@ void pg_program_init(pg_program *program, int n_inputs, int n_outputs, int n_red
 void pg_run_program(const pg_program *program, const int64_t *addresses, int64_t start,
                     int64_t stop, int64_t loop_address);
 void pg_reduce_program(const pg_program *program, const int *reductions, const pg_piece *piece,
-                       int first_dim, int end_dim, const int64_t *addresses, const int64_t *leaves,
-                       const int64_t *head, const int64_t *tail, int64_t begin, int64_t end,
-                       int64_t loop_address);
+                       int first_dim, int end_dim, const int64_t *addresses, int64_t begin,
+                       int64_t end, int64_t loop_address);
 void pg_finish_leaves(int reduction, const pg_leaves *tree, int64_t leaves_address, int n_slots,
                       const int64_t *slot_leaves, const int64_t *slots, int64_t out_address);
 

@@ -1286,37 +1286,49 @@ static void reduce_row_of(const reducing *r, int k, const unit *u, int64_t i, in
 }
 
 /*
- * Have the loop reduce units from u on, n at most, that are leaves in a row of at least SHORT_ROW
- * elements; returns how many these were.
+ * Have the loop reduce units from u on, n at most, that are leaves in rows of at least SHORT_ROW
+ * elements; returns how many these were. All leaves of a row are one call.
  */
 static int64_t reduce_whole(const reducing *r, cursor *c, const unit *u, int64_t n)
 {
     const geometry *g = &r->g;
-    const pg_leaves *t = &r->piece->whole;
+    const pg_piece *piece = r->piece;
+    const pg_leaves *t = &piece->whole;
+    const division *of = &t->of;
     const int inner = g->ndim - 1, stored = g->n_operands - r->n;
-    const int64_t *s = g->stride[inner];
-    if (!r->whole || t->of.run < SHORT_ROW || u->leaf == r->piece->head)
+    const int64_t extent = g->shape[inner], *s = g->stride[inner];
+    if (!r->whole || of->run < SHORT_ROW || u->leaf == piece->head)
         return 0;
-    n = t->width > 1 ? 1 : MIN(n, t->of.n_of_run - u->leaf % t->of.n_of_run);
-    const int64_t last = u->leaf + n - 1;
-    n -= last == r->piece->tail || leaf_end(&t->of, last) - leaf_begin(&t->of, last) < LANES;
-    const int64_t n_elements = leaf_end(&t->of, u->leaf + n - 1) - u->row;
-    seek(g, c, first_element(r->piece, u));
-    if (n == 0 || c->column + n_elements > g->shape[inner])
-        return 0;
+    seek(g, c, first_element(piece, u));
     char *p[MAX_OPERANDS];
     int64_t strides[MAX_OPERANDS];
-    for (int o = 0; o < stored; o++) {
-        p[o] = c->at.p[o] + c->column * s[o];
+    for (int o = 0; o < stored; o++)
         strides[o] = s[o];
-    }
     for (int k = 0; k < r->n; k++) {
         p[stored + k] = leaf_result(t, r->leaves[k], r->row[k]->out_size, u->outer, u->leaf, u->column);
         strides[stored + k] = REDUCED;
     }
-    r->loop(n_elements, p, strides);
-    advance(g, c, n_elements);
-    return n;
+    n = t->width > 1 ? 1 : MIN(n, piece->first_leaf + piece->n_leaves - u->leaf);
+    const int64_t whole = of->n_of_run - (of->run - (of->n_of_run - 1) * of->rows < LANES);
+    int64_t done = 0, first = u->leaf % of->n_of_run;       /* in its row */
+    while (done < n) {
+        int64_t end = MIN(first + n - done, whole);
+        end -= u->leaf + done + end - first - 1 == piece->tail;
+        const int64_t n_elements = MIN(end * of->rows, of->run) - first * of->rows;
+        if (end <= first || c->column + n_elements > extent)
+            break;
+        for (int o = 0; o < stored; o++)
+            p[o] = c->at.p[o] + c->column * s[o];
+        r->loop(n_elements, p, strides);
+        advance(g, c, n_elements);
+        for (int k = 0; k < r->n; k++)
+            p[stored + k] += (end - first) * r->row[k]->out_size;
+        done += end - first;
+        if (end < of->n_of_run)
+            break;
+        first = 0;
+    }
+    return done;
 }
 
 /* Reduce along, from unit u on, as many of n units as a buffer takes; returns how many these were. */
@@ -1406,15 +1418,17 @@ static int64_t number_dims(geometry *g, int n_reduced, int begin, int end, int64
 
 /*
  * Units [begin, end) of a piece. Dimensions [first_dim, end_dim) of the program are reduced: the outer
- * ones are those before, the results next to each other those behind them.
+ * ones are those before, the results next to each other those behind them. The addresses are those of
+ * the operands that are stored, and then of each reduced output's leaves, head slots, and tail slots.
  */
 static void pg_reduce_program(const pg_program *p, const int *reductions, const pg_piece *piece,
                               int first_dim, int end_dim, const int64_t *addresses,
-                              const int64_t *leaves, const int64_t *head, const int64_t *tail,
                               int64_t begin, int64_t end, int64_t loop_address)
 {
-    reducing r = {.piece = piece, .n = p->n_operands - p->n_stored, .leaves = leaves, .head = head,
-                  .tail = tail};
+    reducing r = {.piece = piece, .n = p->n_operands - p->n_stored};
+    r.leaves = addresses + p->n_stored - 1;     /* the context has none */
+    r.head = r.leaves + r.n;
+    r.tail = r.head + r.n;
     geometry *const g = &r.g;
     if (begin >= end)
         return;

@@ -71,12 +71,8 @@ class FusedCall(Node):
         self._places = tuple(places)
         self._n_elements = math.prod(shape)
         self._n_rows_of_part = max(PART_ELEMENTS * self._call.n_rows // max(self._n_elements, 1), 1)
+        self.has_parts = self._n_rows_of_part < self._call.n_rows
         self.name = name
-
-    @property
-    def has_parts(self) -> bool:  # type: ignore[override]
-        """See `Node`."""
-        return self._n_rows_of_part < self._call.n_rows
 
     def run(self, memories: Memories) -> None:
         """See `Node`."""
@@ -110,6 +106,7 @@ class FusedReduceCall(Node):
         self._places = tuple(places)
         self._slot_nbytes = [leaves.slot_size * np.dtype(types[0]).itemsize for _, types in program.reductions]
         self._n_units_of_part = max(PART_ELEMENTS * self._call.n_units // max(self._call.size, 1), 1)
+        self.has_parts = self._call.size > 2 * PART_ELEMENTS
         self.name = name
 
     @property
@@ -119,35 +116,25 @@ class FusedReduceCall(Node):
 
     def store_in(self, results: Sequence[LeafResults], shared: Sequence[int]) -> None:
         """Say where results go; `shared` are the leaves that have slots, in their order."""
-        self._results = results
-        self._head, self._tail = (0 if leaf is None else shared.index(leaf)
-                                  for leaf in (self._call.head_leaf, self._call.tail_leaf))
-
-    @property
-    def has_parts(self) -> bool:  # type: ignore[override]
-        """See `Node`."""
-        return self._call.size > 2 * PART_ELEMENTS
+        self._places += tuple((result.leaves, 0) for result in results)
+        for leaf in self._call.head_leaf, self._call.tail_leaf:
+            k = 0 if leaf is None else shared.index(leaf)
+            self._places += tuple((result.slots, k * nbytes)
+                                  for result, nbytes in zip(results, self._slot_nbytes, strict=True))
 
     def run(self, memories: Memories) -> None:
         """See `Node`."""
-        self._call.call(*self._arguments(memories), 0, None, self._loop.address(self._call.size))
+        self._call.call([memories[number].address + offset for number, offset in self._places], 0, None,
+                        self._loop.address(self._call.size))
 
     def parts(self, memories: Memories) -> Iterator[None]:
         """See `Node`."""
-        arguments = self._arguments(memories)
+        addresses = [memories[number].address + offset for number, offset in self._places]
         call, loop = self._call, self._loop.address(self._call.size)
         for begin in range(0, call.n_units, self._n_units_of_part):
             if begin:
                 yield
-            call.call(*arguments, begin, min(begin + self._n_units_of_part, call.n_units), loop)
-
-    def _arguments(self, memories: Memories) -> tuple[list[int], list[int], list[int], list[int]]:
-        """The addresses of operands, leaves, and the slots of the leaves at both ends."""
-        slots = [memories[result.slots].address for result in self._results]
-        head, tail = ([at + k * nbytes for at, nbytes in zip(slots, self._slot_nbytes, strict=True)]
-                      for k in (self._head, self._tail))
-        return ([memories[number].address + offset for number, offset in self._places],
-                [memories[result.leaves].address for result in self._results], head, tail)
+            call.call(addresses, begin, min(begin + self._n_units_of_part, call.n_units), loop)
 
 
 def finish_leaves(reduction: tuple[str, str], leaves: Leaves, shared: tuple[int, ...], results: LeafResults,

@@ -287,25 +287,17 @@ class ProgramReduceCall:
         )
 
     def call(
-        self,
-        addresses: Sequence[int],
-        leaves: Sequence[int],
-        head: Sequence[int],
-        tail: Sequence[int],
-        begin: int = 0,
-        end: int | None = None,
-        loop: int | None = None,
+        self, addresses: Sequence[int], begin: int = 0, end: int | None = None, loop: int | None = None
     ) -> None:
         """Run units [begin, end) of the piece.
 
-        Per reduced output: ``leaves`` is the address of an array of one item (of the reduction's type)
-        for each leaf of each result, ``head`` and ``tail`` are those of the slots of ``head_leaf`` and
-        ``tail_leaf``, anything where there is none.
+        The addresses are those of the operands in memory, and then of three things in turn, each for
+        all reduced outputs: the array of one item (of the reduction's type) for each leaf of each
+        result, the slot of ``head_leaf``, and that of ``tail_leaf``; anything where there is none.
         """
         lib.pg_reduce_program(
-            *self._arguments, addresses, leaves, head, tail,
-            begin, self.n_units if end is None else end, loop or 0,
-        )  # fmt: skip
+            *self._arguments, addresses, begin, self.n_units if end is None else end, loop or 0
+        )
 
 
 class FinishCall:

@@ -444,7 +444,7 @@ def test_program_runs_a_given_loop() -> None:
     tree = k.Leaves(out.shape, 0, 2)
     summed = k.ProgramReduceCall(reduced, out.shape, [(0, 8), (0, 0)], tree, (0, 0))
     address = int(ffi.cast("int64_t", loop))
-    summed.call([k.address(x)] * 2, [k.address(leaves)], [0], [0], loop=address)
+    summed.call([k.address(x), k.address(x), k.address(leaves), 0, 0], loop=address)
     k.FinishCall("add", "d->d", tree, []).call(k.address(leaves), [], k.address(result))
     assert result == 7 * out.size
 
@@ -515,15 +515,9 @@ def reduce_program(
             for leaf in call.head_leaf, call.tail_leaf:
                 own.setdefault(leaf, np.zeros(tree.slot_size, types[0]))
         for begin in range(0, call.n_units, chunk or max(call.n_units, 1)):
-            call.call(
-                [k.address(v) for v in views],
-                [k.address(x) for x in leaves],
-                [k.address(s[call.head_leaf]) for s in slots],
-                [k.address(s[call.tail_leaf]) for s in slots],
-                begin,
-                min(begin + chunk, call.n_units) if chunk else None,
-                loop,
-            )
+            heads, tails = ([s[leaf] for s in slots] for leaf in (call.head_leaf, call.tail_leaf))
+            addresses = [k.address(x) for x in (*views, *leaves, *heads, *tails)]
+            call.call(addresses, begin, min(begin + chunk, call.n_units) if chunk else None, loop)
     results = []
     for (name, types), own, x in zip(program.reductions, slots, leaves, strict=True):
         out = np.empty([n for d, n in enumerate(shape) if d not in axes], types[-1])
