@@ -18,6 +18,7 @@ being done. Its nodes then wait for those of earlier schedules that access the s
 
 from __future__ import annotations
 
+import functools
 import heapq
 import os
 import time
@@ -52,6 +53,8 @@ class Run:
     ----------
     index
         Its place among all runs, in recording order.
+    slots
+        The numbers of the bases, by their ids.
     n_waits, n_uses, n_left_at, n_left
         What is left of the schedule's counts; `n_left_at` counts nodes per operation.
     is_done
@@ -75,25 +78,24 @@ class Run:
         self.n_waits = list(self.schedule.n_waits)
         self.is_done = bytearray(len(self.schedule.nodes))
         self.n_left_at = list(self.schedule.n_due_at)
+        bases = enumerate(self.memories[: self.schedule.n_bases])
+        self.slots = {id(base): slot for slot, base in bases if base is not None}
         self.oldest = next((k for k, n in enumerate(self.n_left_at) if n), 0)
         self.n_to_start = self.schedule.n_messages
-        self.later: dict[int, list[tuple[Run, int]]] = {}
+        self.later: dict[int, list[tuple[Run, Sequence[int]]]] = {}
         self.held: dict[int, int] = {}
         self.parts: dict[int, Iterator[None]] = {}
 
     def slot_of(self, memory: Any) -> int | None:
         """The number of a memory that is still to be read or written; None for any other."""
-        for slot, found in enumerate(self.memories):
-            if found is memory:
-                return slot if self.n_uses[slot] else None
-        return None
+        slot = self.slots.get(id(memory))
+        return slot if slot is not None and self.memories[slot] is memory and self.n_uses[slot] else None
 
     def allocate(self, node: Node) -> None:
         """Make the buffers that a node writes."""
-        memories = self.memories
         for number, nbytes in node.allocates:
-            if memories[number] is None:
-                memories[number] = new_buffer(nbytes)
+            if self.memories[number] is None:
+                self.memories[number] = new_buffer(nbytes)
 
     def let_go(self, node: Node) -> None:
         """Drop the memories that nothing uses after a node."""
@@ -182,6 +184,7 @@ class Engine:
             _link(earlier, run)
         self._runs.append(run)
         ready = [number for number, n in enumerate(run.n_waits) if n == 0 and number >= done]
+        run.n_left += done
         run.is_done[:done] = b"\1" * done
         for number in range(done):
             self._complete(run, number, run.schedule.nodes[number])
@@ -201,7 +204,7 @@ class Engine:
             else:
                 node.run(run.memories)
         finally:
-            statistics.counts.computed(node.name_in(run.memories), start)
+            statistics.counts.computed(node, run.memories, start)
             run.let_go(node)
 
     def _compute(self) -> None:
@@ -214,7 +217,7 @@ class Engine:
             try:
                 self._execute(run, node)
             finally:
-                self._end(run, number, node)
+                self._complete(run, number, node)
 
     def _compute_part(self, run: Run, number: int, node: Node) -> None:
         """Run the next part of a computation, which is ready again if there are more."""
@@ -227,21 +230,18 @@ class Engine:
         try:
             more = next(parts, run) is None
         finally:
-            statistics.counts.computed(node.name, start, not more)
+            statistics.counts.computed(node, run.memories, start, not more)
             if more:
                 self._make_ready(run, number)
             else:
                 del run.parts[number]
                 run.let_go(node)
-                self._end(run, number, node)
-
-    def _end(self, run: Run, number: int, node: Node) -> None:
-        run.n_left -= 1
-        self._complete(run, number, node)
+                self._complete(run, number, node)
 
     def _complete(self, run: Run, number: int, node: Node) -> None:
         """Let those get ready that waited for a node."""
         run.is_done[number] = 1
+        run.n_left -= 1
         if run.held:
             if node.nbytes_ahead and node.taken in run.schedule.named:  # which is held anyway
                 run.held[node.taken] -= node.nbytes_ahead
@@ -253,17 +253,19 @@ class Engine:
         left_at[node.due] -= 1
         while run.oldest < len(left_at) and not left_at[run.oldest]:
             run.oldest += 1
-        for successor in run.schedule.successors[number]:
-            self._release(run, successor)
-        for later, successor in run.later.pop(number, ()):
-            self._release(later, successor)
+        self._release(run, run.schedule.successors[number])
+        for later, waiting in run.later.pop(number, ()):
+            self._release(later, waiting)
         if not run.n_left:
             self._runs = [other for other in self._runs if other.n_left]
 
-    def _release(self, run: Run, number: int) -> None:
-        run.n_waits[number] -= 1
-        if not run.n_waits[number] and not run.is_done[number]:
-            self._make_ready(run, number)
+    def _release(self, run: Run, waiting: Sequence[int]) -> None:
+        """Let nodes wait for one node less."""
+        n_waits = run.n_waits
+        for number in waiting:
+            n_waits[number] -= 1
+            if not n_waits[number] and not run.is_done[number]:
+                self._make_ready(run, number)
 
     def _make_ready(self, run: Run, number: int) -> None:
         node = run.schedule.nodes[number]
@@ -314,7 +316,7 @@ class Engine:
             try:
                 self._execute(run, node)
             finally:
-                self._end(run, number, node)
+                self._complete(run, number, node)
             self._start_sends()
 
     def _start_sends(self) -> None:
@@ -336,7 +338,9 @@ class Engine:
         job = world()
         tag = (run.numbers[node.position] + node.stream) % job.n_tags
         start = time.perf_counter()
-        self._requests.append(node.start(run.memories, job.communicator, tag))
+        section = MPI.buffer.fromaddress(run.memories[node.memory].address + node.start_at, node.nbytes)
+        begin = job.communicator.Irecv if node.is_receive else job.communicator.Isend
+        self._requests.append(begin(section, node.peer, tag))
         self._under_way.append((run, number, start))
         statistics.counts.started(node)
 
@@ -356,7 +360,7 @@ class Engine:
             if timeline is not None:
                 timeline.completed(node, start)
             run.let_go(node)
-            self._end(run, number, node)
+            self._complete(run, number, node)
         return True
 
     def _wait(self) -> None:
@@ -373,18 +377,27 @@ class Engine:
 
 def _link(earlier: Run, run: Run) -> None:
     """Let the nodes of a run wait for the unfinished ones of an earlier run that access the same sections."""
-    slots = {id(memory): slot for slot, memory in enumerate(run.memories[: run.schedule.n_bases])}
-    accesses = run.schedule.first_accesses
-    for slot, found in earlier.schedule.last_accesses.items():
-        memory = earlier.memories[slot]
-        if memory is None or id(memory) not in slots:
-            continue
-        own = accesses.get(slots[id(memory)], ())
-        for number, box, writes in found:
-            if earlier.is_done[number]:
-                continue
-            waiting = earlier.later.setdefault(number, [])
-            for later, other, also_writes in own:
-                if (writes or also_writes) and overlap(box, other):
-                    waiting.append((run, later))
-                    run.n_waits[later] += 1
+    memories = earlier.memories
+    slots = [(slot, run.slots.get(id(memories[slot]))) for slot in earlier.schedule.last_accesses]
+    shared = tuple([(slot, own) for slot, own in slots if own is not None])
+    for number, waiting in _conflicts(earlier.schedule, run.schedule, shared):
+        if not earlier.is_done[number]:
+            earlier.later.setdefault(number, []).append((run, waiting))
+            for later in waiting:
+                run.n_waits[later] += 1
+
+
+@functools.lru_cache(maxsize=256)
+def _conflicts(earlier: Schedule, later: Schedule, shared: tuple[tuple[int, int], ...]) -> list[
+        tuple[int, tuple[int, ...]]]:
+    """The nodes of a schedule that others of a later one have to wait for, with these.
+
+    `shared` are the bases that both access, each by its slot in the one and in the other.
+    """
+    found: dict[int, list[int]] = {}
+    for slot, own in shared:
+        for number, box, writes in earlier.last_accesses[slot]:
+            found.setdefault(number, []).extend(
+                node for node, other, also_writes in later.first_accesses.get(own, ())
+                if (writes or also_writes) and overlap(box, other))
+    return [(number, tuple(waiting)) for number, waiting in found.items() if waiting]

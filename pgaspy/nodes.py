@@ -6,9 +6,10 @@ prepared; what a run brings is the list of its memories: bases, scalars and buff
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,13 @@ from pgaspy.base import Base, local_view
 from pgaspy.functions import AnyFunction
 from pgaspy.view import View
 
-if TYPE_CHECKING:
-    from mpi4py import MPI
-
-__all__ = ["Buffer", "Call", "Cast", "Communication", "Copy", "Memories", "Node", "NumpyCall", "Place",
-           "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "new_buffer"]
+__all__ = ["Buffer", "Call", "Cast", "Combination", "Communication", "Copy", "Join", "Memories", "Node", "NumpyCall",
+           "Place", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "new_buffer"]
 
 Bytes = memory.Bytes
+Combination = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+"""Joins two flat arrays, element by element; a ufunc, where there is one that does."""
+
 Place = tuple[int, int]
 """A memory's number, and an offset in bytes."""
 
@@ -176,6 +177,34 @@ class Cast(Node):
             np.copyto(to, elements, casting="unsafe")
 
 
+class Join(Node):
+    """The n elements of several memories joined by a function of two, in their order."""
+
+    name = "combine"
+
+    def __init__(self, combine: Combination, dtype: np.dtype[Any], n: int, sources: Sequence[int], target: int) -> None:
+        self._combine, self._dtype = combine, dtype
+        self._sources, self._target = sources, target
+        self._kernel = None
+        if isinstance(combine, np.ufunc) and getattr(np, combine.__name__, None) is combine:
+            row = kernels.lookup(combine.__name__, f"{dtype.char * 2}->{dtype.char}")
+            if row is not None:
+                self._kernel = kernels.ElementwiseCall(row, [n], [[dtype.itemsize]] * 3)
+
+    def run(self, memories: Memories) -> None:
+        """See `Node`."""
+        first, *others = self._sources
+        if self._kernel is not None:
+            joined, target = memories[first].address, memories[self._target].address
+            for number in others:
+                self._kernel.call(joined, memories[number].address, target)
+                joined = target
+            return
+        arrays = [bytes_of(memories, number).view(self._dtype) for number in self._sources]
+        with np.errstate(all="ignore"):
+            bytes_of(memories, self._target).view(self._dtype)[...] = functools.reduce(self._combine, arrays)
+
+
 class NumpyCall(Node):
     """A function without C kernel, called on NumPy views of a piece."""
 
@@ -239,21 +268,15 @@ class Call(Node):
 
 
 class Communication(Node):
-    """One message: bytes [start, stop) of a memory; `tag` is that of its operation, `stream` sets it apart there."""
+    """One message: bytes [start, stop) of a memory. With its operation's tag, `stream` sets it apart from others."""
 
     is_communication = True
+    is_receive = False
 
     def __init__(self, number: int, start: int, stop: int, peer: int, stream: int) -> None:
-        self.memory, self.start_at, self.stop_at = number, start, stop
+        self.memory, self.start_at = number, start
         self.peer, self.stream = peer, stream
         self.nbytes = stop - start
-
-    def start(self, memories: Memories, comm: MPI.Intracomm, tag: int) -> MPI.Request:
-        """Start it; the request is complete when the memory may be used again."""
-        raise NotImplementedError
-
-    def _section(self, memories: Memories) -> NDArray[np.uint8]:
-        return bytes_of(memories, self.memory)[self.start_at : self.stop_at]
 
 
 class Send(Communication):
@@ -261,20 +284,13 @@ class Send(Communication):
 
     name = "send"
 
-    def start(self, memories: Memories, comm: MPI.Intracomm, tag: int) -> MPI.Request:
-        """See `Communication`."""
-        return comm.Isend(self._section(memories), self.peer, tag)
-
 
 class Receive(Communication):
     """A message from a peer."""
 
     name = "receive"
+    is_receive = True
 
     def __init__(self, number: int, start: int, stop: int, peer: int, stream: int) -> None:
         super().__init__(number, start, stop, peer, stream)
         self.nbytes_ahead, self.taken = self.nbytes, number
-
-    def start(self, memories: Memories, comm: MPI.Intracomm, tag: int) -> MPI.Request:
-        """See `Communication`."""
-        return comm.Irecv(self._section(memories), self.peer, tag)

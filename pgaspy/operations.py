@@ -157,8 +157,9 @@ class Reduction(Protocol):
         `indices(d)` are the global indices of the local part along d; `operands` the local parts of the others.
         """
 
-    def combine(self, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
-        """Two flat arrays of partial results, of lower and of higher ranks, joined element by element."""
+    @property
+    def combine(self) -> Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]:
+        """What joins two flat arrays of partial results, of lower and of higher ranks; a ufunc, if one does."""
 
     @property
     def result(self) -> Callable[[NDArray[Any]], NDArray[Any]] | None:

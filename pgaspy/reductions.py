@@ -254,9 +254,9 @@ class _UfuncReduction:
         call.call(kernels.address(local), kernels.address(partial))
         return partial
 
-    def combine(self, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
-        with np.errstate(all="ignore"):
-            return self.ufunc(lower, higher)
+    @property
+    def combine(self) -> np.ufunc:
+        return self.ufunc
 
     @property
     def result(self) -> None:

@@ -14,8 +14,10 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.base import local_view
@@ -36,7 +38,8 @@ MAX_SENT_SECTIONS = 16
 """Of an array, for which its computation is cut into pieces."""
 
 
-class Schedule(NamedTuple):
+@dataclass(eq=False, slots=True)
+class Schedule:
     """A graph of nodes.
 
     Attributes
@@ -277,13 +280,14 @@ def _lower_combine_copies(builder: Builder, operation: Traced, rank: int) -> Non
     def take(memories: Memories) -> None:
         bytes_of(memories, number).view(dtype).reshape(shape)[...] = local_view(memories[slot], view)
 
-    def combine(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+    def combine_flat(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
         return recipe.function(lower.reshape(shape), higher.reshape(shape)).reshape(-1)
 
     def store(memories: Memories) -> None:
         local_view(memories[slot], view)[...] = bytes_of(memories, combined).view(dtype).reshape(shape)
 
     builder.add(Call(take, "combine"), [(slot, box)], [(number, None)])
+    combine = recipe.function if isinstance(recipe.function, np.ufunc) else combine_flat
     combined = exchange_partials(builder, number, math.prod(shape), dtype, combine, members, rank)
     builder.add(Call(store, "combine"), [(combined, None)], [(slot, box)])
 

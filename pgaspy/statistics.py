@@ -10,7 +10,7 @@ from pgaspy import jit
 from pgaspy.timeline import Timeline
 
 if TYPE_CHECKING:
-    from pgaspy.nodes import Communication
+    from pgaspy.nodes import Communication, Memories, Node
 
 __all__ = ["Statistics", "counts", "stats"]
 
@@ -93,13 +93,13 @@ class _Counts(Statistics):
 
     timeline: Timeline | None = None
 
-    def computed(self, name: str, start: float, is_complete: bool = True) -> None:
+    def computed(self, node: Node, memories: Memories, start: float, is_complete: bool = True) -> None:
         """Count a computation, or a part of one, that began at `start` and ends now."""
         stop = time.perf_counter()
         self.n_pieces += is_complete
         self.seconds_computing += stop - start
         if self.timeline is not None:
-            self.timeline.add("computing", name, start, stop)
+            self.timeline.add("computing", node.name_in(memories), start, stop)
 
     def waited(self, start: float) -> None:
         """Count time spent waiting from `start` until now."""
@@ -126,12 +126,12 @@ class _Counts(Statistics):
 
     def started(self, message: Communication) -> None:
         """Count a message."""
-        if message.name == "send":
-            self.n_sends += 1
-            self.nbytes_sent += message.nbytes
-        else:
+        if message.is_receive:
             self.n_receives += 1
             self.nbytes_received += message.nbytes
+        else:
+            self.n_sends += 1
+            self.nbytes_sent += message.nbytes
 
 
 counts = _Counts()

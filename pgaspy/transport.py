@@ -8,21 +8,19 @@ reductions are trees of such messages: nothing here has to be started by all pro
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pgaspy import memory
 from pgaspy.boxes import Box, runs_box
 from pgaspy.kernels import OTHER, OWN, PACKED, SectionCopy
 from pgaspy.layout import coords_from_rank, rank_from_coords
 from pgaspy.lowering import Builder
-from pgaspy.nodes import Call, Cast, Copy, Memories, Place, Receive, Send, bytes_of
+from pgaspy.nodes import Cast, Combination, Copy, Join, Place, Receive, Send
 from pgaspy.plan import Message, TransferPlan, fixed_offset, strides_from_shape
 from pgaspy.segments import OTHER_START, OWN_START
 from pgaspy.trees import broadcast_neighbours, reduction_neighbours, segments_of
@@ -33,9 +31,6 @@ __all__ = ["MAX_MESSAGE_BYTES", "Side", "exchange_partials", "first_stream", "fl
 
 MAX_MESSAGE_BYTES = 1 << 30
 """Below MPI's limit of 2**31 elements, and so of bytes."""
-
-Combination = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
-"""Joins two flat arrays of partial results, of lower and of higher ranks."""
 
 MAX_GATHERED_PARTIALS = 32
 """Up to so many processes, small partial results are sent by each to all: one latency, not two."""
@@ -303,12 +298,7 @@ def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any],
             receive(builder, (parts[peer], 0), None, nbytes, peer, 0)
     result = builder.buffer(nbytes) if wanted is None else wanted
     numbers = [parts[member] for member in members]
-
-    def join(memories: Memories) -> None:
-        arrays = [bytes_of(memories, number).view(dtype) for number in numbers]
-        bytes_of(memories, result).view(dtype)[...] = functools.reduce(combine, arrays)
-
-    builder.add(Call(join, "combine"), [(number, None) for number in numbers], [(result, None)])
+    builder.add(Join(combine, dtype, size, numbers, result), [(number, None) for number in numbers], [(result, None)])
     return result
 
 
@@ -320,17 +310,10 @@ def _by_tree(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], co
     for source in sources:
         theirs = builder.buffer(nbytes)
         receive(builder, (theirs, 0), None, nbytes, members[source], 0)
-        builder.add(Call(_joining(combine, dtype, partial, theirs), "combine"), [(partial, None), (theirs, None)],
+        builder.add(Join(combine, dtype, size, [partial, theirs], partial), [(partial, None), (theirs, None)],
                     [(partial, None)])
     if target is not None:
         send(builder, (partial, 0), None, nbytes, members[target], 0)
         partial = builder.buffer(nbytes)
     _hand_on(builder, (partial, 0), None, nbytes, members, position, 0, stream=1)
     return partial
-
-
-def _joining(combine: Combination, dtype: np.dtype[Any], ours: int, theirs: int) -> Callable[[Memories], None]:
-    def join(memories: Memories) -> None:
-        lower, higher = (bytes_of(memories, number).view(dtype) for number in (ours, theirs))
-        lower[...] = combine(lower, higher)
-    return join

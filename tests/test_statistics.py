@@ -9,6 +9,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy import runtime
+from pgaspy.nodes import Node
 from pgaspy.statistics import Statistics, _Counts
 from tests.together import collectively
 
@@ -48,7 +49,7 @@ def test_compiling_is_not_counted_as_computing() -> None:
     counts = _Counts()
     start = time.perf_counter() - 10
     counts.compiled(start + 1)
-    counts.computed("add", start)
+    counts.computed(Node(), [], start)
     assert counts.seconds_compiling == pytest.approx(9, abs=0.1)
     assert counts.seconds_computing == pytest.approx(1, abs=0.1)
 
@@ -57,7 +58,7 @@ def test_parts_are_one_piece() -> None:
     counts = _Counts()
     start = time.perf_counter() - 1
     for is_complete in (False, False, True):
-        counts.computed("add", start, is_complete)
+        counts.computed(Node(), [], start, is_complete)
     assert counts.n_pieces == 1
     assert counts.seconds_computing == pytest.approx(3, abs=0.1)
 
