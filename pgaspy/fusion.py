@@ -410,6 +410,12 @@ class Kernel:
         self._dtypes.append(char)
         return len(self._dtypes) - 1
 
+    def _is_read_after(self, value: int, output: Output | None) -> bool:
+        """Whether what lies where a value is to be stored is an input of a step after the one that computes it."""
+        place = None if output is None else self._known.get(("array", output.slot, output.view))
+        steps = [step for step in self._steps if step.output == value or place in step.inputs]
+        return place is not None and steps[-1].output != value
+
     def _numbered(self) -> Program:
         """The program: values numbered as a `Program` has them, and registers used again after their last use."""
         number: dict[int, int] = {}
@@ -421,9 +427,10 @@ class Kernel:
         chars = "".join(self._dtypes[v] for v in wanted)
         copies: list[Step] = []
         for n, value in enumerate(wanted):
-            if value in self._computed and value not in number:
+            output = self.outputs[n] if n < len(self.outputs) else None
+            if value in self._computed and value not in number and not self._is_read_after(value, output):
                 number[value] = n_inputs + n
-            else:  # an input, or a value that is stored twice
+            else:  # an input, a value that is stored twice, or one whose place is still read
                 char = self._dtypes[value]
                 copies.append(Step("copy", f"{char}->{char}", (value,), -1 - (n_inputs + n)))
         steps = [*self._steps, *copies]

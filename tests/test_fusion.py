@@ -85,6 +85,22 @@ def reduced_between(a: pg.GlobalArray) -> object:
     return total
 
 
+def replaced(a: Any) -> Any:
+    """Like `a[...] = new` at the end of a sweep, whose change is computed of both."""
+    new = a[::-1] * 0.5
+    change = abs(new - a).max()
+    a[...] = new
+    return change
+
+
+def replaced_by_itself(a: Any) -> Any:
+    """The same in one kernel."""
+    new = a * 0.5
+    change = abs(new - a).max()
+    a[...] = new
+    return change
+
+
 @pytest.mark.parametrize(("program", "n_fused", "n_kernels"), [
     (in_place, 2, 1), (different_views, 2, 2), (read_anywhere, 2, 1), (overwritten_later, 3, 1), (reduced, 4, 1),
     (reduced_between, 3, 2),
@@ -96,9 +112,10 @@ def test_what_is_joined(program: Callable[[pg.GlobalArray], object], n_fused: in
 
 
 @pytest.mark.parametrize("program", [in_place, different_views, disjoint_views, read_anywhere, overwritten_later,
-                                     reduced, reduced_between])
+                                     reduced, reduced_between, replaced, replaced_by_itself])
 def test_what_is_computed(program: Callable[[pg.GlobalArray], object]) -> None:
     a, x = rows(), np.arange(4.0 * N)
+    pg.sync()
     found, expected = program(a), program(x)
     for f, e in zip(*(y if isinstance(y, tuple) else (y,) for y in (found, expected)), strict=True):
         if e is not None:
