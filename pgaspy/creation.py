@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from pgaspy.alignment import result_layout
 from pgaspy.array import GlobalArray
 from pgaspy.base import Base
-from pgaspy.defaults import layout_for
+from pgaspy.defaults import default_for, layout_for
 from pgaspy.dispatch import implements
 from pgaspy.global_assign import redistributed
 from pgaspy.layout import Distribution, Layout
@@ -85,35 +86,39 @@ def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: 
     dtype = prototype.dtype if dtype is None else dtype
     shape = prototype.shape if shape is None else _checked_shape(shape)
     if layout is None and onenode is None and isinstance(prototype, GlobalArray) and shape == prototype.shape:
-        layout = prototype._view.own_layout
+        view = prototype._view
+        layout = view.layout if view.is_whole else result_layout(shape, [view], default_for(shape))
     return empty(shape, dtype, layout=layout, onenode=onenode)
 
 
 @implements(np.empty_like)
 def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None,
                layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
-    """A new array of the shape, dtype and layout of another. Collective."""
+    """A new array of the shape and dtype of another, in the layout that results of operations on it have.
+
+    Collective.
+    """
     return _like(prototype, dtype, shape, layout, onenode)
 
 
 @implements(np.zeros_like)
 def zeros_like(a: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None, layout: AnyLayout = None,
                onenode: int | None = None) -> GlobalArray:
-    """A new array of zeros, of the shape, dtype and layout of another. Collective."""
+    """`empty_like` with zeros. Collective."""
     return full_like(a, 0, dtype, shape=shape, layout=layout, onenode=onenode)
 
 
 @implements(np.ones_like)
 def ones_like(a: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None, layout: AnyLayout = None,
               onenode: int | None = None) -> GlobalArray:
-    """A new array of ones, of the shape, dtype and layout of another. Collective."""
+    """`empty_like` with ones. Collective."""
     return full_like(a, 1, dtype, shape=shape, layout=layout, onenode=onenode)
 
 
 @implements(np.full_like)
 def full_like(a: Any, fill_value: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None,
               layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
-    """A new array of one value, of the shape, dtype and layout of another. Collective."""
+    """`empty_like` with one value. Collective."""
     result = _like(a, dtype, shape, layout, onenode)
     result[...] = fill_value
     return result
