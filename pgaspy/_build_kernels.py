@@ -37,7 +37,7 @@ int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64_t *in_
 #define MAX_STEPS ...
 #define LEAF ...
 typedef struct { int64_t rows, n_leaves; ...; } division;
-typedef struct { int64_t outer, reduced, width; division of; ...; } pg_leaves;
+typedef struct { int64_t outer, reduced, width; int across; division of; ...; } pg_leaves;
 void pg_leaves_init(pg_leaves *leaves, int64_t outer, int64_t reduced, int64_t extent,
                     int64_t width);
 typedef struct { int64_t n_units, head, tail; ...; } pg_piece;
@@ -52,6 +52,15 @@ void pg_run_program(const pg_program *program, const int64_t *addresses, int64_t
 void pg_reduce_program(const pg_program *program, const int *reductions, const pg_piece *piece,
                        int first_dim, int end_dim, const int64_t *addresses, int64_t begin,
                        int64_t end, int64_t loop_address);
+typedef struct {
+    const pg_program *program;
+    const int *reductions;
+    const pg_piece *piece;
+    int first_dim, end_dim;
+    int64_t n_rows, lag, address;
+} pg_stage;
+void pg_run_chain(int n_stages, const pg_stage *stages, const int64_t *addresses,
+                  const int64_t *loops, int64_t band, int64_t begin, int64_t end);
 void pg_finish_leaves(int reduction, const pg_leaves *tree, int64_t leaves_address, int n_slots,
                       const int64_t *slot_leaves, const int64_t *slots, int64_t out_address);
 

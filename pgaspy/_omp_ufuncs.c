@@ -1417,21 +1417,19 @@ static int64_t number_dims(geometry *g, int n_reduced, int begin, int end, int64
 }
 
 /*
- * Units [begin, end) of a piece. Dimensions [first_dim, end_dim) of the program are reduced: the outer
- * ones are those before, the results next to each other those behind them. The addresses are those of
- * the operands that are stored, and then of each reduced output's leaves, head slots, and tail slots.
+ * A program on a piece. Dimensions [first_dim, end_dim) of the program are reduced: the outer ones are
+ * those before, the results next to each other those behind them. The addresses are those of the
+ * operands that are stored, and then of each reduced output's leaves, head slots, and tail slots.
  */
-static void pg_reduce_program(const pg_program *p, const int *reductions, const pg_piece *piece,
-                              int first_dim, int end_dim, const int64_t *addresses,
-                              int64_t begin, int64_t end, int64_t loop_address)
+static reducing describe_reduction(const pg_program *p, const int *reductions, const pg_piece *piece,
+                                   int first_dim, int end_dim, const int64_t *addresses,
+                                   int64_t loop_address)
 {
     reducing r = {.piece = piece, .n = p->n_operands - p->n_stored};
+    geometry *const g = &r.g;
     r.leaves = addresses + p->n_stored - 1;     /* the context has none */
     r.head = r.leaves + r.n;
     r.tail = r.head + r.n;
-    geometry *const g = &r.g;
-    if (begin >= end)
-        return;
     r.loop = describe_program(p, g, addresses, 0, p->ndim ? p->shape[p->row_dim] : 1,
                               (loop_fn *)loop_address);
     /* The order in which the elements are numbered, for a reduced output is the key to it. */
@@ -1439,7 +1437,7 @@ static void pg_reduce_program(const pg_program *p, const int *reductions, const 
     const int high = piece->whole.across ? g->ndim : end_dim;
     int64_t size = number_dims(g, r.n, low, high, 1);
     size = number_dims(g, r.n, high, g->ndim, size);
-    size = number_dims(g, r.n, 0, low, size);
+    number_dims(g, r.n, 0, low, size);
     for (int k = 0; k < r.n; k++) {
         r.row[k] = &reduce_rows[reductions[k]];
         g->base[g->n_operands - r.n + k] = NULL;
@@ -1453,17 +1451,103 @@ static void pg_reduce_program(const pg_program *p, const int *reductions, const 
     for (int k = 0; k < r.n; k++)
         for (int d = 0; d < g->ndim; d++)
             g->stride[d][g->n_operands - r.n + k] *= r.row[k]->in_size;
-    const int prefetched = p->streaming && size > FAR && (loop_address || p->only_loop);
-    r.streams = find_streams(prefetched ? g->n_operands - r.n : 0, g->base, g->stride[g->ndim - 1]);
-    r.longest = prefetched ? BATCH / r.streams.size : LEAF;
+    r.longest = LEAF;
     r.thin = g->ndim > 1 && g->shape[g->ndim - 1] < THIN;
     r.whole = loop_address != 0;
+    return r;
+}
+
+/* Units [begin, end) of a piece. */
+static void pg_reduce_program(const pg_program *p, const int *reductions, const pg_piece *piece,
+                              int first_dim, int end_dim, const int64_t *addresses,
+                              int64_t begin, int64_t end, int64_t loop_address)
+{
+    if (begin >= end)
+        return;
+    reducing r = describe_reduction(p, reductions, piece, first_dim, end_dim, addresses, loop_address);
+    const int64_t size = count(&r.g, r.g.ndim);
+    if (p->streaming && size > FAR && (loop_address || p->only_loop)) {
+        r.streams = find_streams(r.g.n_operands - r.n, r.g.base, r.g.stride[r.g.ndim - 1]);
+        r.longest = BATCH / r.streams.size;
+    }
     const int team = team_for(size / piece->n_units * (end - begin) * (p->cost + r.n));
     #pragma omp parallel num_threads(team) if (team > 1)
     {
         const int64_t t = omp_get_thread_num(), parts = omp_get_num_threads();
         reduce_units(&r, begin + (end - begin) * t / parts,
                      begin + (end - begin) * (t + 1) / parts);
+    }
+}
+
+/*
+ * A chain: programs one after the other that meet in memory, of which row i of one has to come after
+ * rows up to i + d of another, for some d. Not one after the other has passed all of the memory, but
+ * in bands of rows that stay in the cache meanwhile: row i of a stage belongs to front i + lag, and all
+ * that a row has to come after is of its front or an earlier one, and of an earlier stage (this is loop
+ * fusion by shifting: Manjikian and Abdelrahman, IEEE Trans. Parallel Distrib. Syst. 8(2), 1997).
+ */
+typedef struct {
+    const pg_program *program;
+    const int *reductions;      /* NULL: nothing is reduced; else the last stage, which has one result */
+    const pg_piece *piece;
+    int first_dim, end_dim;
+    int64_t n_rows, lag, address;           /* `address` is the number of its first one */
+} pg_stage;
+
+/* The first unit with an element of a row, or of one behind it. */
+static int64_t unit_from_row(const pg_stage *s, int64_t i)
+{
+    const pg_piece *p = s->piece;
+    return i == s->n_rows ? p->n_units : leaf_of(&p->whole.of, p->row + i * (p->n_rows / s->n_rows)) - p->first_leaf;
+}
+
+/* Rows [begin, end) of a stage, by this thread alone; none of it goes past the caches. */
+static void run_rows(const pg_stage *s, const reducing *r, const int64_t *addresses, int64_t loop_address,
+                     int64_t begin, int64_t end)
+{
+    if (begin >= end)
+        return;
+    if (s->reductions) {
+        reduce_units(r, unit_from_row(s, begin), unit_from_row(s, end));
+        return;
+    }
+    const pg_program *p = s->program;
+    geometry g;
+    loop_fn *const loop = describe_program(p, &g, addresses, begin, end, (loop_fn *)loop_address);
+    for_each(loop == p->only_loop ? p->steps[0].loop : loop, &g, 0);
+}
+
+/* Fronts [begin, end) of a chain, in bands of so many rows for each thread. */
+static void pg_run_chain(int n_stages, const pg_stage *stages, const int64_t *addresses,
+                         const int64_t *loops, int64_t band, int64_t begin, int64_t end)
+{
+    reducing r[n_stages];
+    int64_t work = 0;
+    for (int k = 0; k < n_stages; k++) {
+        const pg_stage *s = &stages[k];
+        const pg_program *p = s->program;
+        int64_t size = p->cost + p->n_operands - p->n_stored;
+        for (int d = 0; d < p->ndim; d++)
+            size *= p->shape[d];
+        work += size / s->n_rows * band;
+        if (s->reductions)
+            r[k] = describe_reduction(p, s->reductions, s->piece, s->first_dim, s->end_dim,
+                                      addresses + s->address, loops[k]);
+    }
+    const int team = team_for(work);
+    #pragma omp parallel num_threads(team) if (team > 1)
+    {
+        const int64_t t = omp_get_thread_num(), parts = omp_get_num_threads();
+        for (int64_t front = begin; front < end; front += band * parts)
+            for (int k = 0; k < n_stages; k++) {
+                const pg_stage *s = &stages[k];
+                const int64_t next = MIN(front + band * parts, end);
+                const int64_t first = MIN(MAX(front - s->lag, 0), s->n_rows);
+                const int64_t n = MIN(MAX(next - s->lag, 0), s->n_rows) - first;
+                run_rows(s, &r[k], addresses + s->address, loops[k],
+                         first + n * t / parts, first + n * (t + 1) / parts);
+                #pragma omp barrier
+            }
     }
 }
 

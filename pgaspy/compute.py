@@ -13,7 +13,7 @@ from pgaspy.boxes import Box, contains, view_ranges
 from pgaspy.fusion import Group, Input, Kernel, Operand, ReducedOutput, Traced
 from pgaspy.kernel_calls import FusedCall, FusedReduceCall, LeafResults, finish_leaves
 from pgaspy.lowering import Access, Builder
-from pgaspy.nodes import NumpyCall, Place
+from pgaspy.nodes import Node, NumpyCall, Place
 from pgaspy.operations import Statement
 from pgaspy.pieces import BUFFER, LOCAL, Piece, Source, plan_boxes, plan_operand
 from pgaspy.transport import first_stream, receive_into_buffer, send_message, transfer, view_side
@@ -46,13 +46,21 @@ def lower_group(builder: Builder, group: Group, kernel: Kernel, sent: Mapping[in
     name = "+".join(dict.fromkeys(step.name for step in kernel.program.steps))
     if kernel.reductions:
         return _reducing_pieces(builder, kernel, pieces, lies_in, sent, name, rank)
-    together = object()
+    lowered = []
     for piece in pieces:
         places, strides, reads, writes = _operands(kernel, piece, lies_in)
         node = FusedCall(kernel.program, piece.shape, strides, places, name)
         node.is_urgent = _is_sent(writes, sent)
-        builder.add(node, reads, writes, group=together)
+        lowered.append((node, reads, writes))
+    _add_together(builder, lowered)
     return []
+
+
+def _add_together(builder: Builder, lowered: Sequence[tuple[Node, list[Access], list[Access]]]) -> None:
+    """Add the pieces of a kernel, those first that are sent next: others may then become longer by what follows."""
+    together = object()
+    for node, reads, writes in sorted(lowered, key=lambda piece: not piece[0].is_urgent):
+        builder.add(node, reads, writes, group=together)
 
 
 def _is_sent(writes: Sequence[Access], sent: Mapping[int, Sequence[Box]]) -> bool:
@@ -179,7 +187,6 @@ def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
                      name: str, rank: int) -> list[tuple[Traced, int]]:
     """The kernel's pieces, each with the results of the reductions' leaves in it, and then the rest of the trees."""
     leaves = _leaves(kernel.reductions[0], rank)
-    together = object()
     lowered = []
     for piece in pieces:
         places, strides, reads, writes = _operands(kernel, piece, lies_in)
@@ -190,10 +197,10 @@ def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
                            builder.buffer(len(shared) * leaves.slot_size * np.dtype(types[0]).itemsize))
                for _, types in (r.kernel for r in kernel.reductions)]
     buffers = [(number, None) for result in results for number in result]
-    for node, reads, writes in lowered:
+    for node, _, writes in lowered:
         node.store_in(results, shared)
         node.is_urgent = _is_sent(writes, sent)
-        builder.add(node, reads, [*writes, *buffers], group=together)
+    _add_together(builder, [(node, reads, [*writes, *buffers]) for node, reads, writes in lowered])
     partials = []
     for result, reduction in zip(results, kernel.reductions, strict=True):
         builder.position = reduction.operation.position

@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import functools
 import heapq
+import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from mpi4py import MPI
@@ -41,6 +42,9 @@ WINDOW_BYTES = 128 << 20
 RECEIVED_AT_ONCE_BYTES = 4 << 20
 """Longer messages are received one after the other, for those under way at once share the network evenly, and the one
 that is needed first would arrive with the last."""
+
+IDLE_SECONDS = 1e-3
+"""After waiting so long, what was to be executed together with later operations is executed now."""
 
 SPIN_SECONDS = 0.02
 """After waiting so long, the process lets others have its core between two tests."""
@@ -142,10 +146,11 @@ class Engine:
                 self._add(run)  # what is left goes on when there is an occasion
                 raise
 
-    def finish(self, memory: Any = None) -> None:
+    def finish(self, memory: Any = None, when_idle: Callable[[], None] | None = None) -> None:
         """Execute everything; or return when nothing is left that uses a memory.
 
-        Whatever is ready makes progress meanwhile, as another process may need it to get on.
+        Whatever is ready makes progress meanwhile, as another process may need it to get on. `when_idle` is called
+        once, if there is nothing to do for a while: it may add a run.
         """
         wanted = None if memory is None else [
             (run.n_uses, slot) for run in self._runs for slot in [run.slot_of(memory)] if slot is not None]
@@ -153,7 +158,11 @@ class Engine:
             self._communicate()
             if wanted is not None and not [slot for uses, slot in wanted if uses[slot]]:
                 return
-            self._step()
+            if when_idle is None:
+                self._step()
+            elif not self._step(IDLE_SECONDS):
+                when_idle()
+                when_idle = None
 
     def catch_up(self) -> None:
         """Execute everything but the run that came last, which gets under way."""
@@ -162,12 +171,13 @@ class Engine:
             self._step()
             self._communicate()
 
-    def _step(self) -> None:
-        """Compute, if there is anything to, or wait for a message."""
+    def _step(self, seconds: float = math.inf) -> bool:
+        """Compute, if there is anything to, or wait for a message, but not longer; whether there was one in time."""
         if self._requests and not (self._computations and self._may_compute()):
-            self._wait()
-        elif self._computations:
+            return self._wait(seconds)
+        if self._computations:
             self._compute()
+        return True
 
     def _may_compute(self) -> bool:
         """Whether to compute while messages are under way; without overlap, only what others have to wait for."""
@@ -363,14 +373,18 @@ class Engine:
             self._complete(run, number, node)
         return True
 
-    def _wait(self) -> None:
-        """Wait for a message. By testing, so that an interrupt is seen."""
+    def _wait(self, seconds: float) -> bool:
+        """Wait for a message, but not longer; whether there was one. By testing, so that an interrupt is seen."""
         start = time.perf_counter()
         try:
             while not self._test():
                 os.sched_yield()
-                if time.perf_counter() - start > SPIN_SECONDS:
+                waited = time.perf_counter() - start
+                if waited > seconds:
+                    return False
+                if waited > SPIN_SECONDS:
                     time.sleep(5e-5)
+            return True
         finally:
             statistics.counts.waited(start)
 

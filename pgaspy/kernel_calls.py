@@ -1,4 +1,6 @@
-"""Kernels of joined operations as nodes of a schedule: on a piece, interpreted or compiled, whole or in parts."""
+"""Kernels of joined operations as nodes of a schedule: on a piece, interpreted or compiled, whole or in parts. Kernels
+that follow each other through the same rows become one node, a chain.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from pgaspy import jit, kernels, statistics
+from pgaspy.chains import Rows, band, rows_ahead
 from pgaspy.codegen import has_maths
-from pgaspy.kernels import Leaves, ProgramCall, ProgramReduceCall
+from pgaspy.kernels import ChainCall, Leaves, ProgramCall, ProgramReduceCall
 from pgaspy.nodes import Call, Memories, Node, Place
 from pgaspy.program import Program
 
-__all__ = ["FusedCall", "FusedReduceCall", "LeafResults", "finish_leaves"]
+__all__ = ["ChainedCall", "FusedCall", "FusedReduceCall", "LeafResults", "finish_leaves"]
 
 PART_ELEMENTS = 1 << 20
 """While messages are under way, a kernel returns after so many elements (about a millisecond) to test for them."""
@@ -61,28 +64,102 @@ def _loop_for(program: Program, strides: Sequence[tuple[int, ...]]) -> _Loop:
     return _loop(program, frozenset(n for n in range(program.n_inputs) if not any(strides[n])))
 
 
-class FusedCall(Node):
-    """A program on a piece."""
+class KernelCall(Node):
+    """Kernels on a piece each: one, or a chain of several.
+
+    Attributes
+    ----------
+    stages, lags
+        The kernels in their order, and how many rows each is behind the first.
+    places
+        Of the operands of all.
+    """
+
+    is_kernel = True
+    stages: tuple[_SingleKernel, ...]
+    lags: tuple[int, ...]
+    places: tuple[Place, ...]
+
+    def following(self, earlier: Node) -> KernelCall | None:
+        """See `Node`."""
+        if not isinstance(earlier, KernelCall) or earlier.is_urgent or self.is_urgent or not all(
+                stage.is_by_rows for stage in (*earlier.stages, *self.stages)):
+            return None
+        (own,) = self.stages
+        lags = []
+        for stage, lag in zip(earlier.stages, earlier.lags, strict=True):
+            ahead = rows_ahead(stage.rows, own.rows)
+            if ahead is None:
+                return None
+            lags.append(lag + ahead)
+        stages = *earlier.stages, own
+        n_rows = band([stage.rows for stage in stages], own.call.n_rows, max(lags))
+        return None if n_rows is None else ChainedCall(stages, (*earlier.lags, max(lags)), n_rows)
+
+    def _addresses(self, memories: Memories) -> list[int]:
+        return [memories[number].address + offset for number, offset in self.places]
+
+
+class _SingleKernel(KernelCall):
+    """One kernel.
+
+    Attributes
+    ----------
+    rows
+        What it touches in each row.
+    is_by_rows
+        Whether it may be computed row by row.
+    """
+
+    call: ProgramCall | ProgramReduceCall
+    is_by_rows = True
 
     def __init__(self, program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
                  places: Sequence[Place], name: str) -> None:
-        self._call = ProgramCall(program, shape, strides)
-        self._loop = _loop_for(program, strides)
-        self._places = tuple(places)
-        self._n_elements = math.prod(shape)
-        self._n_rows_of_part = max(PART_ELEMENTS * self._call.n_rows // max(self._n_elements, 1), 1)
-        self.has_parts = self._n_rows_of_part < self._call.n_rows
+        self.places = tuple(places)
         self.name = name
+        self.stages, self.lags = (self,), (0,)
+        self.n_elements = math.prod(shape)
+        self.rows = _rows(program, shape, strides, places)
+        self._loop = _loop_for(program, strides)
+
+    def loop(self) -> int | None:
+        """The address of the compiled loop, if there is one."""
+        return self._loop.address(self.n_elements)
+
+
+def _rows(program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
+          places: Sequence[Place]) -> tuple[Rows, ...]:
+    """What a program touches of its operands in memory: in each row of the first dimension that is not of extent 1."""
+    row_dim = next((d for d, n in enumerate(shape) if n != 1), 0)
+    found = []
+    for k, ((memory, offset), steps, char) in enumerate(zip(places, strides, program.operands, strict=False)):
+        spans = [step * (n - 1) for d, (step, n) in enumerate(zip(steps, shape, strict=True)) if d != row_dim]
+        low, high = (sum(end(span, 0) for span in spans) for end in (min, max))
+        found.append(Rows(memory, offset + low, offset + high + np.dtype(char).itemsize,
+                          steps[row_dim] if steps else 0, k >= program.n_inputs))
+    return tuple(found)
+
+
+class FusedCall(_SingleKernel):
+    """A program on a piece."""
+
+    call: ProgramCall
+
+    def __init__(self, program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
+                 places: Sequence[Place], name: str) -> None:
+        super().__init__(program, shape, strides, places, name)
+        self.call = ProgramCall(program, shape, strides)
+        self._n_rows_of_part = max(PART_ELEMENTS * self.call.n_rows // max(self.n_elements, 1), 1)
+        self.has_parts = self._n_rows_of_part < self.call.n_rows
 
     def run(self, memories: Memories) -> None:
         """See `Node`."""
-        self._call.call([memories[number].address + offset for number, offset in self._places],
-                        self._loop.address(self._n_elements))
+        self.call.call(self._addresses(memories), self.loop())
 
     def parts(self, memories: Memories) -> Iterator[None]:
         """See `Node`."""
-        addresses = [memories[number].address + offset for number, offset in self._places]
-        call, loop = self._call, self._loop.address(self._n_elements)
+        addresses, call, loop = self._addresses(memories), self.call, self.loop()
         for start in range(0, call.n_rows, self._n_rows_of_part):
             if start:
                 yield
@@ -96,45 +173,71 @@ class LeafResults(NamedTuple):
     slots: int
 
 
-class FusedReduceCall(Node):
+class FusedReduceCall(_SingleKernel):
     """A program whose last outputs are reduced, on a piece: leaf by leaf, as the elements come."""
+
+    call: ProgramReduceCall
 
     def __init__(self, program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
                  places: Sequence[Place], leaves: Leaves, start: tuple[int, ...], name: str) -> None:
-        self._call = ProgramReduceCall(program, shape, strides, leaves, start)
-        self._loop = _loop_for(program, strides)
-        self._places = tuple(places)
+        super().__init__(program, shape, strides, places, name)
+        self.call = ProgramReduceCall(program, shape, strides, leaves, start)
+        self.is_by_rows = leaves.is_one_along
         self._slot_nbytes = [leaves.slot_size * np.dtype(types[0]).itemsize for _, types in program.reductions]
-        self._n_units_of_part = max(PART_ELEMENTS * self._call.n_units // max(self._call.size, 1), 1)
-        self.has_parts = self._call.size > 2 * PART_ELEMENTS
-        self.name = name
+        self._n_units_of_part = max(PART_ELEMENTS * self.call.n_units // max(self.n_elements, 1), 1)
+        self.has_parts = self.n_elements > 2 * PART_ELEMENTS
 
     @property
     def cut_leaves(self) -> list[int]:
         """The leaves that belong to other pieces as well."""
-        return [leaf for leaf in (self._call.head_leaf, self._call.tail_leaf) if leaf is not None]
+        return [leaf for leaf in (self.call.head_leaf, self.call.tail_leaf) if leaf is not None]
 
     def store_in(self, results: Sequence[LeafResults], shared: Sequence[int]) -> None:
         """Say where results go; `shared` are the leaves that have slots, in their order."""
-        self._places += tuple((result.leaves, 0) for result in results)
-        for leaf in self._call.head_leaf, self._call.tail_leaf:
+        self.places += tuple((result.leaves, 0) for result in results)
+        for leaf in self.call.head_leaf, self.call.tail_leaf:
             k = 0 if leaf is None else shared.index(leaf)
-            self._places += tuple((result.slots, k * nbytes)
-                                  for result, nbytes in zip(results, self._slot_nbytes, strict=True))
+            self.places += tuple((result.slots, k * nbytes)
+                                 for result, nbytes in zip(results, self._slot_nbytes, strict=True))
 
     def run(self, memories: Memories) -> None:
         """See `Node`."""
-        self._call.call([memories[number].address + offset for number, offset in self._places], 0, None,
-                        self._loop.address(self._call.size))
+        self.call.call(self._addresses(memories), loop=self.loop())
 
     def parts(self, memories: Memories) -> Iterator[None]:
         """See `Node`."""
-        addresses = [memories[number].address + offset for number, offset in self._places]
-        call, loop = self._call, self._loop.address(self._call.size)
+        addresses, call, loop = self._addresses(memories), self.call, self.loop()
         for begin in range(0, call.n_units, self._n_units_of_part):
             if begin:
                 yield
             call.call(addresses, begin, min(begin + self._n_units_of_part, call.n_units), loop)
+
+
+class ChainedCall(KernelCall):
+    """Kernels in bands of rows: each follows those before it, as many rows behind as it has to be."""
+
+    def __init__(self, stages: tuple[_SingleKernel, ...], lags: tuple[int, ...], n_rows_of_band: int) -> None:
+        self.stages, self.lags = stages, lags
+        self.name = ", ".join(stage.name for stage in stages)
+        self.places = tuple(place for stage in stages for place in stage.places)
+        self._call = ChainCall([stage.call for stage in stages], lags, [len(stage.places) for stage in stages],
+                               n_rows_of_band)
+        n_elements = sum(stage.n_elements for stage in stages)
+        self._n_fronts_of_part = max(PART_ELEMENTS * self._call.n_fronts // n_elements, 1)
+        self.has_parts = n_elements > 2 * PART_ELEMENTS
+
+    def run(self, memories: Memories) -> None:
+        """See `Node`."""
+        self._call.call(self._addresses(memories), [stage.loop() for stage in self.stages])
+
+    def parts(self, memories: Memories) -> Iterator[None]:
+        """See `Node`."""
+        addresses, loops = self._addresses(memories), [stage.loop() for stage in self.stages]
+        n_fronts = self._call.n_fronts
+        for begin in range(0, n_fronts, self._n_fronts_of_part):
+            if begin:
+                yield
+            self._call.call(addresses, loops, begin, min(begin + self._n_fronts_of_part, n_fronts))
 
 
 def finish_leaves(reduction: tuple[str, str], leaves: Leaves, shared: tuple[int, ...], results: LeafResults,

@@ -25,7 +25,8 @@ from pgaspy.program import Program
 
 __all__ = [
     "LEAF", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED",
-    "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy",
+    "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall",
+    "SectionCopy",
     "address", "fill_random", "get_threads", "lookup", "philox", "reduce_lookup",
     "set_threads",
 ]
@@ -172,24 +173,29 @@ class ProgramCall:
     Raises ValueError for more operands or steps than there may be, and TypeError for unknown kernels.
     """
 
-    __slots__ = ("_keep", "_program", "n_rows")
+    __slots__ = ("_keep", "n_rows", "program")
 
     def __init__(
         self, program: Program, shape: Sequence[int], strides_per_operand: Sequence[Sequence[int]]
     ) -> None:
-        self._program, self._keep = _encode(program, shape, strides_per_operand)
+        #: The program as C has it.
+        self.program, self._keep = _encode(program, shape, strides_per_operand)
         #: The extent of the first dimension that is not of extent 1, whose parts can be run.
-        self.n_rows = next((n for n in shape if n != 1), 1)
+        self.n_rows = _n_rows(shape)
 
     def call(self, addresses: Sequence[int], loop: int | None = None) -> None:
         """Run on operands at these addresses."""
-        _run_program(self._program, addresses, 0, self.n_rows, loop or 0)
+        _run_program(self.program, addresses, 0, self.n_rows, loop or 0)
 
     def call_part(
         self, addresses: Sequence[int], start: int, stop: int, loop: int | None = None
     ) -> None:
         """Run rows [start, stop) alone; the addresses are those of the whole operands."""
-        _run_program(self._program, addresses, start, stop, loop or 0)
+        _run_program(self.program, addresses, start, stop, loop or 0)
+
+
+def _n_rows(shape: Sequence[int]) -> int:
+    return next((n for n in shape if n != 1), 1)
 
 
 class Leaves:
@@ -220,6 +226,11 @@ class Leaves:
     def slot_size(self) -> int:
         """The elements of one leaf of all results."""
         return int(min(self.rows, self.encoded.reduced) * self.encoded.width)
+
+    @property
+    def is_one_along(self) -> bool:
+        """Whether there is one result, whose leaves follow each other in row-major order."""
+        return self.n_results == 1 and not self.encoded.across
 
     @property
     def dims_to_cut(self) -> set[int]:
@@ -265,7 +276,7 @@ class ProgramReduceCall:
     arrays of ``leaves.slot_size`` items of the reduced output's type.
     """
 
-    __slots__ = ("_arguments", "_keep", "head_leaf", "n_units", "size", "tail_leaf")
+    __slots__ = ("_keep", "head_leaf", "n_rows", "n_units", "program", "reduction", "size", "tail_leaf")
 
     def __init__(
         self,
@@ -276,10 +287,11 @@ class ProgramReduceCall:
         start: Sequence[int],
     ) -> None:
         rows = ffi.new("int[]", [_reduction(*reduction) for reduction in program.reductions])
-        encoded, keep = _encode(program, shape, strides_per_operand)
         piece = leaves.piece(start, shape)
-        self._keep = keep
-        self._arguments = encoded, rows, piece, *leaves.dims
+        #: The program, and how it is reduced, as C has them.
+        self.program, self._keep = _encode(program, shape, strides_per_operand)
+        self.reduction = rows, piece, *leaves.dims
+        self.n_rows = _n_rows(shape)
         self.size = math.prod(shape)
         self.n_units: int = piece.n_units
         self.head_leaf, self.tail_leaf = (
@@ -296,8 +308,46 @@ class ProgramReduceCall:
         result, the slot of ``head_leaf``, and that of ``tail_leaf``; anything where there is none.
         """
         lib.pg_reduce_program(
-            *self._arguments, addresses, begin, self.n_units if end is None else end, loop or 0
+            self.program, *self.reduction, addresses, begin, self.n_units if end is None else end, loop or 0
         )
+
+
+class ChainCall:
+    """Programs one after the other, as a chain: side by side, in bands of rows that stay in the cache.
+
+    Row i of stage k, in the first dimension of its shape that is not of extent 1, belongs to front
+    ``i + lags[k]``: it may only have to come after rows of earlier stages that belong to this front or to
+    earlier ones. Only the last stage may reduce, to one result, of leaves in row-major order.
+    """
+
+    __slots__ = ("_band", "_calls", "_stages", "n_fronts")
+
+    def __init__(
+        self, calls: Sequence[ProgramCall | ProgramReduceCall], lags: Sequence[int],
+        n_addresses: Sequence[int], band: int
+    ) -> None:  # fmt: skip
+        """``band`` is the number of rows for each thread; a stage takes ``n_addresses`` addresses."""
+        self._calls = tuple(calls)  # which keep what the stages refer to
+        self._band = band
+        self._stages = ffi.new("pg_stage[]", len(calls))
+        first = 0
+        for stage, call, lag, n in zip(self._stages, calls, lags, n_addresses, strict=True):
+            stage.program = call.program
+            if isinstance(call, ProgramReduceCall):
+                stage.reductions, stage.piece, stage.first_dim, stage.end_dim = call.reduction
+            stage.n_rows, stage.lag, stage.address = call.n_rows, lag, first
+            first += n
+        #: The fronts, in the order of which all is computed.
+        self.n_fronts: int = max(call.n_rows + lag for call, lag in zip(calls, lags, strict=True))
+
+    def call(
+        self, addresses: Sequence[int], loops: Sequence[int | None], begin: int = 0, end: int | None = None
+    ) -> None:
+        """Run fronts [begin, end), with the addresses of all stages and the loop of each."""
+        lib.pg_run_chain(
+            len(self._calls), self._stages, addresses, [loop or 0 for loop in loops], self._band, begin,
+            self.n_fronts if end is None else end,
+        )  # fmt: skip
 
 
 class FinishCall:

@@ -95,14 +95,20 @@ class Builder:
         """Add a node, with what it accesses, and the nodes it has to come after besides; its number.
 
         Accesses of one `group` do not conflict with each other: messages that fill one memory together, say.
+
+        A kernel may become part of the last node that it has to come after, if that is a kernel, too. It then waits
+        for nothing that was added later than that one, and so for no operation that was recorded later.
         """
-        number = len(self.nodes)
         waits = set(after)
         reads, writes = list(reads), list(writes)
         for memory, box in reads:
             waits.update(self._of(memory).conflicts(box, False, group))
         for memory, box in writes:
             waits.update(self._of(memory).conflicts(box, True, group))
+        number = max(waits, default=-1)
+        chain = node.following(self.nodes[number]) if self._may_be_longer(number) else None
+        if chain is None:
+            number = len(self.nodes)
         for accesses, writing in ((reads, False), (writes, True)):
             for memory, box in accesses:
                 if memory < self.n_bases and not self._of(memory).is_covered(box, group):
@@ -113,12 +119,27 @@ class Builder:
             self._of(memory).reads.append((number, box, group))
         waits.discard(number)
         nbytes = self._nbytes_of_buffer
-        node.uses = tuple(dict.fromkeys(memory for memory, _ in (*reads, *writes)))
-        node.allocates = tuple({memory: nbytes[memory] for memory, _ in writes if memory in nbytes}.items())
+        uses = dict.fromkeys(memory for memory, _ in (*reads, *writes))
+        allocates = {memory: nbytes[memory] for memory, _ in writes if memory in nbytes}
+        if chain is not None:
+            first = self.nodes[number]
+            chain.uses = tuple(dict.fromkeys(first.uses) | uses)
+            chain.allocates = tuple((dict(first.allocates) | allocates).items())
+            chain.position, chain.due = first.position, first.due
+            self.nodes[number] = chain
+            self.dependencies[number] |= waits
+            return number
+        node.uses, node.allocates = tuple(uses), tuple(allocates.items())
         node.position, node.due = self.position, self.due
         self.nodes.append(node)
         self.dependencies.append(waits)
         return number
+
+    def _may_be_longer(self, number: int) -> bool:
+        """Whether a node is a kernel that only kernels wait for: nothing that a message may wait for in turn."""
+        return number >= 0 and self.nodes[number].is_kernel and all(
+            self.nodes[later].is_kernel and not self.nodes[later].is_urgent
+            for later in range(number + 1, len(self.nodes)) if number in self.dependencies[later])
 
     @property
     def last_accesses(self) -> dict[int, list[BaseAccess]]:

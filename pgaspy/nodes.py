@@ -108,6 +108,8 @@ class Node:
         Whether it is a message; whether it may take any time, and lets messages wait meanwhile.
     has_parts
         Whether it can be computed in parts, so that messages are tested for in between.
+    is_kernel
+        Whether it is a kernel of elementwise operations, which may become part of a chain.
     is_urgent
         Whether it computes what is likely to be sent next.
     """
@@ -121,6 +123,7 @@ class Node:
     is_communication = False
     is_task = False
     has_parts = False
+    is_kernel = False
     is_urgent = False
 
     def run(self, memories: Memories) -> None:
@@ -130,6 +133,10 @@ class Node:
     def name_in(self, memories: Memories) -> str:
         """What people call it in a run."""
         return self.name
+
+    def following(self, earlier: Node) -> Node | None:
+        """A node that does what an earlier one does, and then this one; None if it is better not to have that."""
+        return None
 
     def parts(self, memories: Memories) -> Iterator[None]:
         """Compute one part after the other, each as soon as the next one is asked for; yields between them."""

@@ -23,13 +23,16 @@ from pgaspy.engine import Engine, Run
 from pgaspy.nodes import Node
 from pgaspy.operations import Operation, Recipe
 from pgaspy.procgrid import World, when_started, world
-from pgaspy.scheduling import Schedule, build
+from pgaspy.scheduling import Schedule, build, may_be_postponed
 from pgaspy.statistics import counts
 
 __all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "is_planning", "queue", "record", "sync"]
 
 MAX_OPERATIONS = 256
 """Recorded operations are executed when they are so many."""
+
+MAX_POSTPONED = 8
+"""The most operations that are not executed yet when a value is read that does not depend on them."""
 
 MAX_HELD_BYTES = 64 << 20
 """They are also executed when they hold so many bytes that nobody else does: copies of NumPy operands."""
@@ -84,13 +87,35 @@ class Queue:
     def finish(self, base: Base | None = None, cause: str | None = None) -> None:
         """Execute everything; or return when all is complete that reads or writes a base.
 
-        Everything else makes progress meanwhile: on another process, somebody may wait for that. The timeline names
-        the cause, or the public function that was called.
+        Everything else makes progress meanwhile: on another process, somebody may wait for that. But what comes last,
+        and nobody else can wait for, is postponed unless there is time for it: it is planned together with what is
+        recorded next. The timeline names the cause, or the public function that was called.
         """
         if self._is_running:
             raise RuntimeError("a task cannot wait for global arrays")
-        if self._operations or not self._engine.is_idle:
-            self._flush(functools.partial(self._engine.finish, base), cause)
+        if base is None:
+            if self._operations or not self._engine.is_idle:
+                self._flush(self._engine.finish, cause)
+            return
+        operations = self._operations
+        n = len(operations)
+        while n and len(operations) - n < MAX_POSTPONED and base not in operations[n - 1].bases and may_be_postponed(
+                operations[n - 1].recipe, world().rank):
+            n -= 1
+        postponed = operations[n:]
+        del operations[n:]
+
+        def execute_postponed() -> None:
+            self._operations += postponed
+            postponed.clear()
+            if self._operations:
+                self._engine.execute(self._next_run())
+
+        try:
+            if operations or not self._engine.is_idle:
+                self._flush(functools.partial(self._engine.finish, base, execute_postponed), cause)
+        finally:
+            self._operations += postponed
 
     def _flush(self, execute: Callable[[], None], cause: str | None) -> None:
         """Hand what is recorded to the engine, and execute of it what there is a cause for."""

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgaspy import chains
 from pgaspy.base import local_view
 from pgaspy.boxes import Box, runs_box, view_box
 from pgaspy.compute import can_reduce, lower_group, lower_statement
@@ -32,7 +33,7 @@ from pgaspy.plan import plan_transfer
 from pgaspy.plan_reshape import plan_reshape
 from pgaspy.transport import exchange_partials, flat_side, group_members, transfer, view_side
 
-__all__ = ["Schedule", "build"]
+__all__ = ["Schedule", "build", "may_be_postponed"]
 
 MAX_SENT_SECTIONS = 16
 """Of an array, for which its computation is cut into pieces."""
@@ -112,6 +113,23 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
             builder.position = item.position
             _LOWER[type(item.recipe)](builder, item, rank)
     return _finished(builder, named, tuple(last_joined), n_fused, n_kernels)
+
+
+@functools.lru_cache(maxsize=8192)
+def may_be_postponed(recipe: Recipe, rank: int) -> bool:
+    """Whether nobody has to wait if an operation is executed with later ones, and a chain with these may be faster.
+
+    It is an elementwise one, on much memory, and this process sends and receives nothing for it.
+    """
+    if isinstance(recipe, Assign):
+        dtype, plans = recipe.dtype, [plan_transfer(recipe.target, recipe.source, rank)]
+    elif isinstance(recipe, Statement):
+        dtype, operands = recipe.output_dtypes[0], zip(recipe.views[recipe.n_outputs:], recipe.copied, strict=True)
+        plans = [plan_operand(recipe.written[0], view, copied, rank).transfer for view, copied in operands]
+    else:
+        return False
+    size = math.prod(local_view_shape(recipe.views[0], rank))
+    return size * dtype.itemsize * len(recipe.views) >= chains.MIN_BYTES and all(plan.is_local for plan in plans)
 
 
 def _finished(builder: Builder, named: frozenset[int], last_joined: tuple[int, ...], n_fused: int,

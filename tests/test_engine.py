@@ -38,7 +38,7 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
     watched = Watched()
     step, start_message, hold = engine.Engine._step, engine.Engine._start_message, engine.Engine._hold
 
-    def checked_step(self: Any) -> None:
+    def checked_step(self: Any, *limit: float) -> bool:
         if self._sends:
             watched.problems.append("a computation is run while a message is ready to be sent")
         if self._takers:
@@ -55,7 +55,7 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
         before = bool(self._computations), bool(self._requests)
         if self._runs and not any(before):
             watched.problems.append("nothing is left to do or to wait for, and yet it goes on")
-        step(self)
+        return step(self, *limit)
 
     def noted_start(self: Any, run: Any, number: int) -> None:
         watched.started.append(run.numbers[run.schedule.nodes[number].position])

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import compute, jit, kernel_calls, kernels, memory, runtime, transport, trees
+from pgaspy import chains, compute, jit, kernel_calls, kernels, memory, runtime, scheduling, transport, trees
 from tests.randomly import random_layout
 from tests.test_programs import STATEMENTS as PLAIN_STATEMENTS
 from tests.test_programs import Pair, Program, largest
@@ -207,6 +207,21 @@ class LazyProgram(Program):
             self.check(*result, exact, pair.model.size * max(largest(pair.model), 1.0))
             self.add(result)
 
+    def replaced(self) -> None:
+        """A section takes what is computed of it, with the change, as at the end of a sweep."""
+        target = self.pick_target()
+        if not owned_once(target) or target.model.dtype.char not in "fd" or not target.model.size:
+            return
+        self.note("replaced", target)
+        changes = []
+        for x in target:
+            new = x * 0.5
+            changes.append(new - x)
+            x[...] = new
+        self.add(Pair(*changes))
+        self.check(*changes)
+        self.check_base(target)
+
     def element(self) -> None:
         pair = self.pick(1)
         if not pair.model.size:
@@ -317,7 +332,8 @@ class LazyProgram(Program):
 
 
 STATEMENTS: tuple[Callable[[Any], None], ...] = (
-    *PLAIN_STATEMENTS, LazyProgram.scalar, LazyProgram.scalar, LazyProgram.reduced, LazyProgram.element,
+    *PLAIN_STATEMENTS, LazyProgram.scalar, LazyProgram.scalar, LazyProgram.reduced, LazyProgram.replaced,
+    LazyProgram.element,
     LazyProgram.hoisted, LazyProgram.task, LazyProgram.task, LazyProgram.delete, LazyProgram.dead, LazyProgram.chain,
     LazyProgram.chain, Program.in_place, Program.assign_to_itself,
 )  # fmt: skip
@@ -391,9 +407,20 @@ def check_programs(seeds: range) -> None:
     collectively(not problem, problem)
 
 
+@pytest.fixture
+def _chains(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Kernels are chained also where they touch little memory."""
+    monkeypatch.setattr(chains, "MIN_BYTES", 0)
+    scheduling.may_be_postponed.cache_clear()
+    yield
+    scheduling.may_be_postponed.cache_clear()
+
+
 @pytest.mark.usefixtures("_as_it_was")
 @pytest.mark.parametrize("batch", range(N_BATCHES))
-def test_lazy_programs(batch: int) -> None:
+def test_lazy_programs(batch: int, request: pytest.FixtureRequest) -> None:
+    if batch % 2:
+        request.getfixturevalue("_chains")
     first = 10_000 + batch * 1000
     check_programs(range(first, first + N_PROGRAMS // N_BATCHES))
 
@@ -401,12 +428,14 @@ def test_lazy_programs(batch: int) -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("_as_it_was")
 @pytest.mark.parametrize("batch", range(10))
-def test_more_lazy_programs(batch: int) -> None:
+def test_more_lazy_programs(batch: int, request: pytest.FixtureRequest) -> None:
+    if batch % 2:
+        request.getfixturevalue("_chains")
     first = 50_000 + batch * N_MORE // 10
     check_programs(range(first, first + N_MORE // 10))
 
 
-@pytest.mark.usefixtures("_as_it_was")
+@pytest.mark.usefixtures("_as_it_was", "_chains")
 def test_short_messages_and_poisoned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Messages, trees and pieces as on much data; and memory that is never what it was before."""
     allocate, rng = memory.allocate, random.Random(0)
@@ -425,7 +454,7 @@ def test_short_messages_and_poisoned_memory(monkeypatch: pytest.MonkeyPatch) -> 
     check_programs(range(20_000, 20_000 + N_SHORT))
 
 
-@pytest.mark.usefixtures("_as_it_was")
+@pytest.mark.usefixtures("_as_it_was", "_chains")
 @pytest.mark.parametrize("compiles", [True, False])
 def test_compiled_programs(compiles: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything is compiled that can be; or nothing is, although it is wanted."""
