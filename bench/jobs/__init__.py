@@ -12,7 +12,10 @@ from mpi4py import MPI
 
 import pgaspy as pg
 
-__all__ = ["exchange", "hand_back", "seconds_and_waiting", "square_blocks"]
+__all__ = ["Shares", "exchange", "hand_back", "seconds_and_waiting", "square_blocks"]
+
+Shares = tuple[float, float]
+"""Of the time that a process spends waiting: that of the one with the smallest, and of the one with the largest."""
 
 
 def hand_back(found: Any) -> None:
@@ -34,10 +37,10 @@ def exchange(n: int, n_times: int = 1) -> Callable[[], None]:
     return call
 
 
-def seconds_and_waiting(function: Callable[..., Any], *arguments: Any) -> tuple[float, float | None]:
-    """The seconds of a call, with all that it records, and the share of them spent waiting. Collective.
+def seconds_and_waiting(function: Callable[..., Any], *arguments: Any) -> tuple[float, Shares | None]:
+    """The seconds of a call, with all that it records, on the slowest process; and the shares of them spent waiting.
 
-    Both are those of the process where they are larger. The share is None where the runtime does not count it.
+    Shares are None where the runtime does not count them. Collective.
     """
     comm = MPI.COMM_WORLD
     pg.sync()
@@ -46,8 +49,10 @@ def seconds_and_waiting(function: Callable[..., Any], *arguments: Any) -> tuple[
     function(*arguments)
     pg.sync()
     seconds, after = perf_counter() - start, _seconds_waiting()
-    share = None if before is None or after is None else comm.allreduce((after - before) / seconds, MPI.MAX)
-    return comm.allreduce(seconds, MPI.MAX), share
+    if before is None or after is None:
+        return comm.allreduce(seconds, MPI.MAX), None
+    share = (after - before) / seconds
+    return comm.allreduce(seconds, MPI.MAX), (comm.allreduce(share, MPI.MIN), comm.allreduce(share, MPI.MAX))
 
 
 def _seconds_waiting() -> float | None:

@@ -11,7 +11,7 @@ import numpy as np
 from mpi4py import MPI
 
 import pgaspy as pg
-from bench.jobs import exchange, hand_back, seconds_and_waiting
+from bench.jobs import Shares, exchange, hand_back, seconds_and_waiting
 
 READINGS = ("every sweep", "at the end")
 """When the program reads the residual."""
@@ -49,21 +49,22 @@ def choose_rows(n_columns: int, n_sweeps: int, seconds: float) -> int:
     return n_rows
 
 
-def measure(n_rows: int, n_columns: int, n_sweeps: int, repeats: int) -> dict[str, tuple[float, float | None]]:
-    """For each of READINGS, the seconds per sweep and the share of them spent waiting. Collective."""
+def measure(n_rows: int, n_columns: int, n_sweeps: int, repeats: int) -> dict[str, tuple[float, Shares | None]]:
+    """For each of READINGS, the seconds per sweep and the shares of them spent waiting. Collective."""
     full, work = field(n_rows, n_columns)
     for reading in READINGS:  # schedules and kernels are made
         for _ in range(2):
             heat(full, work, n_sweeps, reading)
-    found: dict[str, list[tuple[float, float | None]]] = {reading: [] for reading in READINGS}
+    found: dict[str, list[tuple[float, Shares | None]]] = {reading: [] for reading in READINGS}
     for _ in range(repeats):
         for reading in READINGS:
             found[reading].append(seconds_and_waiting(heat, full, work, n_sweeps, reading))
-    medians = {}
-    for reading, pairs in found.items():
-        shares = [share for _, share in pairs if share is not None]
-        medians[reading] = median(s for s, _ in pairs) / n_sweeps, median(shares) if shares else None
-    return medians
+    return {reading: (median(seconds for seconds, _ in pairs) / n_sweeps, _medians([both for _, both in pairs if both]))
+            for reading, pairs in found.items()}
+
+
+def _medians(shares: list[Shares]) -> Shares | None:
+    return (median(least for least, _ in shares), median(most for _, most in shares)) if shares else None
 
 
 def main(together: bool, columns: int, sweeps: int, repeats: int = 1, rows: list[int] | None = None,
@@ -77,13 +78,18 @@ def main(together: bool, columns: int, sweeps: int, repeats: int = 1, rows: list
     """
     if not together:
         pg.init(MPI.COMM_SELF)
-    exchange_rows = exchange(columns - 2, sweeps)
-    exchange_rows()
-    link = median(seconds_and_waiting(exchange_rows)[0] for _ in range(3)) / sweeps
+    link, residual = (_seconds_per_exchange(n, sweeps) for n in (columns - 2, 1))
     if rows is None:
         hand_back([choose_rows(columns, sweeps, link / ratio) for ratio in link_over_computing or []])
     else:
-        hand_back({"link": link, "heat": [measure(n_rows, columns, sweeps, repeats) for n_rows in rows]})
+        hand_back({"link": link, "residual": residual,
+                   "heat": [measure(n_rows, columns, sweeps, repeats) for n_rows in rows]})
+
+
+def _seconds_per_exchange(n: int, n_times: int) -> float:
+    call = exchange(n, n_times)
+    call()
+    return median(seconds_and_waiting(call)[0] for _ in range(3)) / n_times
 
 
 if __name__ == "__main__":

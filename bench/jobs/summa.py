@@ -37,9 +37,9 @@ def main(n: int, panels: list[int], repeats: int) -> None:
         panel: {"summa": [], "waiting": [], "products": [], "link": []} for panel in panels}
     for _ in range(repeats):
         for panel, times in found.items():
-            seconds, waiting = seconds_and_waiting(summa, A, B, C, panel)
+            seconds, shares = seconds_and_waiting(summa, A, B, C, panel)
             times["summa"].append(seconds)
-            times["waiting"] += [] if waiting is None else [waiting]
+            times["waiting"] += [] if shares is None else [max(shares)]
             times["products"].append(seconds_and_waiting(products, panel)[0])
             # each panel of B crosses the link once, from the process that owns it
             times["link"].append(seconds_and_waiting(send_panel, panel)[0] * n / panel)
