@@ -19,33 +19,36 @@ __all__ = ["Base", "check_local", "local_view", "wrap"]
 
 
 class Base:
-    """The storage of an array on this process; allocated when it is first used, so that planning needs none."""
+    """The storage of an array on this process; allocated when it is first used, so that planning needs none.
 
-    __slots__ = ("_address", "_block", "_lent", "_local", "dtype", "layout", "mark")
+    Attributes
+    ----------
+    local
+        The local part, C-ordered; owned blocks in local index order, as in ScaLAPACK.
+    address
+        That of the local part.
+    mark
+        What the journal knows the array by, where there is one.
+    """
 
+    __slots__ = ("_block", "_lent", "address", "dtype", "layout", "local", "mark")
+
+    local: NDArray[Any]
+    address: int
     mark: Any
-    """What the journal knows the array by, where there is one."""
 
     def __init__(self, layout: Layout, dtype: np.dtype[Any]) -> None:
         self.layout = layout
         self.dtype = dtype
         self._lent: int | None = None
-        self._local: NDArray[Any] | None = None
         self._block: memory.Bytes | None = None
 
-    @property
-    def local(self) -> NDArray[Any]:
-        """The local part, C-ordered; owned blocks in local index order, as in ScaLAPACK."""
-        if self._local is None:
-            self._allocate()
-        return self._local  # type: ignore[return-value]
-
-    @property
-    def address(self) -> int:
-        """The address of the local part."""
-        if self._local is None:
-            self._allocate()
-        return self._address
+    def __getattr__(self, name: str) -> Any:
+        """What is there only after allocation."""
+        if name not in ("local", "address"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        self._allocate()
+        return getattr(self, name)
 
     def _allocate(self) -> None:
         shape = self.layout.local_shape(world().rank)
@@ -53,11 +56,11 @@ class Base:
         for n in shape:
             nbytes *= n
         if nbytes < memory.REUSED_FROM_BYTES:
-            self._local = np.empty(shape, self.dtype)
+            self.local = np.empty(shape, self.dtype)
         else:
             self._block = memory.allocate(nbytes)
-            self._local = np.ndarray(shape, self.dtype, self._block)
-        self._address = kernels.address(self._local)
+            self.local = np.ndarray(shape, self.dtype, self._block)
+        self.address = kernels.address(self.local)
 
     def lend(self) -> None:
         """Note that a NumPy view of the local part is handed out."""
@@ -79,15 +82,15 @@ class Base:
     def __del__(self) -> None:
         block = getattr(self, "_block", None)
         if block is not None:
-            self._local = self._block = None
+            del self.local, self._block
             memory.give_back(block, 1)
 
 
 def wrap(layout: Layout, local: NDArray[Any]) -> Base:
     """A base on a C-ordered array that exists: a copy of a NumPy operand, which every process holds."""
     base = Base(layout, local.dtype)
-    base._local = local
-    base._address = kernels.address(local)
+    base.local = local
+    base.address = kernels.address(local)
     return base
 
 

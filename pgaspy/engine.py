@@ -58,7 +58,7 @@ class Run:
     index
         Its place among all runs, in recording order.
     slots
-        The numbers of the bases, by their ids.
+        The numbers of the bases that are accessed, by their ids.
     n_waits, n_uses, n_left_at, n_left
         What is left of the schedule's counts; `n_left_at` counts nodes per operation.
     is_done
@@ -82,13 +82,20 @@ class Run:
         self.n_waits = list(self.schedule.n_waits)
         self.is_done = bytearray(len(self.schedule.nodes))
         self.n_left_at = list(self.schedule.n_due_at)
-        bases = enumerate(self.memories[: self.schedule.n_bases])
-        self.slots = {id(base): slot for slot, base in bases if base is not None}
-        self.oldest = next((k for k, n in enumerate(self.n_left_at) if n), 0)
+        memories = self.memories
+        self.slots = {id(memories[slot]): slot for slot in self.schedule.last_accesses if memories[slot] is not None}
+        self.oldest = 0
+        self.go_on()
         self.n_to_start = self.schedule.n_messages
         self.later: dict[int, list[tuple[Run, Sequence[int]]]] = {}
         self.held: dict[int, int] = {}
         self.parts: dict[int, Iterator[None]] = {}
+
+    def go_on(self) -> None:
+        """Find the oldest operation that is not done."""
+        left_at = self.n_left_at
+        while self.oldest < len(left_at) and not left_at[self.oldest]:
+            self.oldest += 1
 
     def slot_of(self, memory: Any) -> int | None:
         """The number of a memory that is still to be read or written; None for any other."""
@@ -205,7 +212,8 @@ class Engine:
 
     def _execute(self, run: Run, node: Node) -> None:
         """Compute a node to its end; what failed counts as done, so that others do not wait for it."""
-        run.allocate(node)
+        if node.allocates:
+            run.allocate(node)
         start = time.perf_counter()
         try:
             if node.is_task and self._runs:
@@ -259,10 +267,9 @@ class Engine:
             for memory in node.uses:
                 if not run.n_uses[memory] and memory in run.held:
                     self._hold(-run.held.pop(memory))
-        left_at = run.n_left_at
-        left_at[node.due] -= 1
-        while run.oldest < len(left_at) and not left_at[run.oldest]:
-            run.oldest += 1
+        run.n_left_at[node.due] -= 1
+        if not run.n_left_at[node.due]:
+            run.go_on()
         self._release(run, run.schedule.successors[number])
         for later, waiting in run.later.pop(number, ()):
             self._release(later, waiting)
@@ -343,7 +350,8 @@ class Engine:
     def _start_message(self, run: Run, number: int) -> None:
         node = run.schedule.nodes[number]
         assert isinstance(node, Communication)
-        run.allocate(node)
+        if node.allocates:
+            run.allocate(node)
         run.n_to_start -= 1
         job = world()
         tag = (run.numbers[node.position] + node.stream) % job.n_tags

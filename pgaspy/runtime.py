@@ -108,12 +108,12 @@ class Queue:
         def execute_postponed() -> None:
             self._operations += postponed
             postponed.clear()
-            if self._operations:
-                self._engine.execute(self._next_run())
+            self._engine.execute(self._next_run())
 
+        when_idle = execute_postponed if postponed else None
         try:
             if operations or not self._engine.is_idle:
-                self._flush(functools.partial(self._engine.finish, base, execute_postponed), cause)
+                self._flush(functools.partial(self._engine.finish, base, when_idle), cause)
         finally:
             self._operations += postponed
 
@@ -148,25 +148,13 @@ class Queue:
         """A run of what is recorded, which is not recorded any more."""
         operations, self._operations, self.held_bytes = self._operations, [], 0
         slots: dict[Base, int] = {}
-        n_uses: list[int] = []
-        key: list[Any] = []
-        for operation in operations:
-            key.append(operation[0])
-            for used in operation[1]:
-                slot = slots.setdefault(used, len(n_uses))
-                if slot == len(n_uses):
-                    n_uses.append(1)
-                else:
-                    n_uses[slot] += 1
-                key.append(slot)
-        del used  # which would be a name for a base
-        named = _named(slots, n_uses)
-        key.append(named)
+        numbers = [slots.setdefault(base, len(slots)) for operation in operations for base in operation[1]]
+        named = _named(slots, numbers)
         counts.n_flushes += 1
-        key_ = tuple(key)
-        schedule = self._schedules.get(key_)
+        key = (*[operation[0] for operation in operations], *numbers, named)
+        schedule = self._schedules.get(key)
         if schedule is None:
-            schedule = self._plan(key_, operations, slots, named)
+            schedule = self._plan(key, operations, slots, named)
         counts.n_fused += schedule.n_fused
         counts.n_kernels += schedule.n_kernels
         memories: list[Any] = [*slots]
@@ -192,10 +180,10 @@ class Queue:
         return schedule
 
 
-def _named(slots: dict[Base, int], n_uses: list[int]) -> tuple[int, ...]:
-    """The bases that somebody refers to besides the recorded operations."""
-    extra = _EXTRA_REFERENCES
-    return tuple([slot for base, slot in slots.items() if sys.getrefcount(base) > n_uses[slot] + extra])
+def _named(slots: dict[Base, int], numbers: list[int]) -> tuple[int, ...]:
+    """The bases that somebody refers to besides the recorded operations, which have these, by their numbers."""
+    extra, n_uses = _EXTRA_REFERENCES, numbers.count
+    return tuple([slot for base, slot in slots.items() if sys.getrefcount(base) > n_uses(slot) + extra])
 
 
 _EXTRA_REFERENCES = -1
@@ -208,7 +196,7 @@ def _count_extra_references() -> int:
     n = 0
     while True:
         globals()["_EXTRA_REFERENCES"] = n
-        if not _named(slots, [1]):
+        if not _named(slots, [0]):
             return n
         n += 1
 
