@@ -182,8 +182,10 @@ class Queue:
 
 def _named(slots: dict[Base, int], numbers: list[int]) -> tuple[int, ...]:
     """The bases that somebody refers to besides the recorded operations, which have these, by their numbers."""
-    extra, n_uses = _EXTRA_REFERENCES, numbers.count
-    return tuple([slot for base, slot in slots.items() if sys.getrefcount(base) > n_uses(slot) + extra])
+    n_uses = [_EXTRA_REFERENCES] * len(slots)
+    for number in numbers:
+        n_uses[number] += 1
+    return tuple([slot for base, slot in slots.items() if sys.getrefcount(base) > n_uses[slot]])
 
 
 _EXTRA_REFERENCES = -1
