@@ -80,6 +80,28 @@ class KernelCall(Node):
     lags: tuple[int, ...]
     places: tuple[Place, ...]
 
+    def run(self, memories: Memories) -> None:
+        """See `Node`."""
+        self._compute(self._addresses(memories), [stage.loop() for stage in self.stages], 0, self._length)
+
+    def parts(self, memories: Memories) -> Iterator[None]:
+        """See `Node`."""
+        addresses, loops = self._addresses(memories), [stage.loop() for stage in self.stages]
+        for begin in range(0, self._length, self._length_of_part):
+            if begin:
+                yield
+            self._compute(addresses, loops, begin, min(begin + self._length_of_part, self._length))
+
+    def _set_length(self, length: int, n_elements: int) -> None:
+        """Note what can be computed in parts: so many rows, or units of another kind, with these elements."""
+        self._length = length
+        self._length_of_part = max(PART_ELEMENTS * length // max(n_elements, 1), 1)
+        self.has_parts = n_elements >= 2 * PART_ELEMENTS and length > 1
+
+    def _compute(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
+        """Compute a part, with the loop of each stage."""
+        raise NotImplementedError
+
     def following(self, earlier: Node) -> KernelCall | None:
         """See `Node`."""
         if not isinstance(earlier, KernelCall) or earlier.is_urgent or self.is_urgent or not all(
@@ -150,20 +172,10 @@ class FusedCall(_SingleKernel):
                  places: Sequence[Place], name: str) -> None:
         super().__init__(program, shape, strides, places, name)
         self.call = ProgramCall(program, shape, strides)
-        self._n_rows_of_part = max(PART_ELEMENTS * self.call.n_rows // max(self.n_elements, 1), 1)
-        self.has_parts = self._n_rows_of_part < self.call.n_rows
+        self._set_length(self.call.n_rows, self.n_elements)
 
-    def run(self, memories: Memories) -> None:
-        """See `Node`."""
-        self.call.call(self._addresses(memories), self.loop())
-
-    def parts(self, memories: Memories) -> Iterator[None]:
-        """See `Node`."""
-        addresses, call, loop = self._addresses(memories), self.call, self.loop()
-        for start in range(0, call.n_rows, self._n_rows_of_part):
-            if start:
-                yield
-            call.call_part(addresses, start, min(start + self._n_rows_of_part, call.n_rows), loop)
+    def _compute(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
+        self.call.call_part(addresses, begin, end, loops[0])
 
 
 class LeafResults(NamedTuple):
@@ -184,8 +196,7 @@ class FusedReduceCall(_SingleKernel):
         self.call = ProgramReduceCall(program, shape, strides, leaves, start)
         self.is_by_rows = leaves.is_one_along
         self._slot_nbytes = [leaves.slot_size * np.dtype(types[0]).itemsize for _, types in program.reductions]
-        self._n_units_of_part = max(PART_ELEMENTS * self.call.n_units // max(self.n_elements, 1), 1)
-        self.has_parts = self.n_elements > 2 * PART_ELEMENTS
+        self._set_length(self.call.n_units, self.n_elements)
 
     @property
     def cut_leaves(self) -> list[int]:
@@ -200,17 +211,8 @@ class FusedReduceCall(_SingleKernel):
             self.places += tuple((result.slots, k * nbytes)
                                  for result, nbytes in zip(results, self._slot_nbytes, strict=True))
 
-    def run(self, memories: Memories) -> None:
-        """See `Node`."""
-        self.call.call(self._addresses(memories), loop=self.loop())
-
-    def parts(self, memories: Memories) -> Iterator[None]:
-        """See `Node`."""
-        addresses, call, loop = self._addresses(memories), self.call, self.loop()
-        for begin in range(0, call.n_units, self._n_units_of_part):
-            if begin:
-                yield
-            call.call(addresses, begin, min(begin + self._n_units_of_part, call.n_units), loop)
+    def _compute(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
+        self.call.call(addresses, begin, end, loops[0])
 
 
 class ChainedCall(KernelCall):
@@ -222,22 +224,10 @@ class ChainedCall(KernelCall):
         self.places = tuple(place for stage in stages for place in stage.places)
         self._call = ChainCall([stage.call for stage in stages], lags, [len(stage.places) for stage in stages],
                                n_rows_of_band)
-        n_elements = sum(stage.n_elements for stage in stages)
-        self._n_fronts_of_part = max(PART_ELEMENTS * self._call.n_fronts // n_elements, 1)
-        self.has_parts = n_elements > 2 * PART_ELEMENTS
+        self._set_length(self._call.n_fronts, sum(stage.n_elements for stage in stages))
 
-    def run(self, memories: Memories) -> None:
-        """See `Node`."""
-        self._call.call(self._addresses(memories), [stage.loop() for stage in self.stages])
-
-    def parts(self, memories: Memories) -> Iterator[None]:
-        """See `Node`."""
-        addresses, loops = self._addresses(memories), [stage.loop() for stage in self.stages]
-        n_fronts = self._call.n_fronts
-        for begin in range(0, n_fronts, self._n_fronts_of_part):
-            if begin:
-                yield
-            self._call.call(addresses, loops, begin, min(begin + self._n_fronts_of_part, n_fronts))
+    def _compute(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
+        self._call.call(addresses, loops, begin, end)
 
 
 def finish_leaves(reduction: tuple[str, str], leaves: Leaves, shared: tuple[int, ...], results: LeafResults,

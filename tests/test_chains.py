@@ -136,7 +136,7 @@ def run(node: KernelCall, memories: list[Any], in_parts: bool, monkeypatch: pyte
         node.run(memories)
         return
     if isinstance(node, ChainedCall):
-        monkeypatch.setattr(node, "_n_fronts_of_part", 7)
+        monkeypatch.setattr(node, "_length_of_part", 7)
     for _ in node.parts(memories):
         pass
 
