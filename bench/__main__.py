@@ -75,6 +75,9 @@ def machine() -> str:
 def main() -> None:
     """Run, print and store."""
     names = sys.argv[1:] or list(BENCHMARKS)
+    if unknown := [name for name in names if name not in BENCHMARKS]:
+        sys.exit(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}. Options are for a "
+                 "benchmark by itself: python -m bench.NAME --help")
     results = []
     for name in names:
         for n_processes, options in BENCHMARKS[name]:

@@ -5,7 +5,8 @@ by itself. A runtime that hides the exchange takes as long as the longer of the 
 does not wait, but for the process that takes longer to compute, where the hosts are not equally fast. A program that
 reads the residual in every sweep exchanges it in between, which nothing can hide: that is added to both.
 
-Usage: python -m bench.link_heat [--rate 200mbit] [--columns 8000] [--sweeps 20] [--repeats 5] [--rounds 3]
+Usage: python -m bench.link_heat [--rate 200mbit] [--columns 24000] [--sweeps 10] [--repeats 3]
+    [--rounds 3]
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ def main() -> None:
     """Measure, the executors and the limits in turns."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rate", default="200mbit", help="of the link, each way")
-    parser.add_argument("--columns", type=int, default=8000, help="of the field: 8 bytes of each message")
-    parser.add_argument("--sweeps", type=int, default=20, help="of one measurement")
-    parser.add_argument("--repeats", type=int, default=5, help="of a measurement in a job")
+    parser.add_argument("--columns", type=int, default=24000, help="of the field: 8 bytes of each message")
+    parser.add_argument("--sweeps", type=int, default=10, help="of one measurement")
+    parser.add_argument("--repeats", type=int, default=3, help="of a measurement in a job")
     parser.add_argument("--rounds", type=int, default=3, help="of jobs; the medians over them are reported")
     arguments = parser.parse_args()
     task = {"columns": arguments.columns, "sweeps": arguments.sweeps, "repeats": arguments.repeats}
