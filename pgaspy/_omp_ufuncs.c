@@ -1521,7 +1521,11 @@ static void run_rows(const pg_stage *s, const reducing *r, const int64_t *addres
 static void pg_run_chain(int n_stages, const pg_stage *stages, const int64_t *addresses,
                          const int64_t *loops, int64_t band, int64_t begin, int64_t end)
 {
-    reducing r[n_stages];
+    const pg_stage *const last = &stages[n_stages - 1];
+    reducing r;
+    if (last->reductions)
+        r = describe_reduction(last->program, last->reductions, last->piece, last->first_dim, last->end_dim,
+                               addresses + last->address, loops[n_stages - 1]);
     int64_t work = 0;
     for (int k = 0; k < n_stages; k++) {
         const pg_stage *s = &stages[k];
@@ -1530,9 +1534,6 @@ static void pg_run_chain(int n_stages, const pg_stage *stages, const int64_t *ad
         for (int d = 0; d < p->ndim; d++)
             size *= p->shape[d];
         work += size / s->n_rows * band;
-        if (s->reductions)
-            r[k] = describe_reduction(p, s->reductions, s->piece, s->first_dim, s->end_dim,
-                                      addresses + s->address, loops[k]);
     }
     const int team = team_for(work);
     #pragma omp parallel num_threads(team) if (team > 1)
@@ -1544,7 +1545,7 @@ static void pg_run_chain(int n_stages, const pg_stage *stages, const int64_t *ad
                 const int64_t next = MIN(front + band * parts, end);
                 const int64_t first = MIN(MAX(front - s->lag, 0), s->n_rows);
                 const int64_t n = MIN(MAX(next - s->lag, 0), s->n_rows) - first;
-                run_rows(s, &r[k], addresses + s->address, loops[k],
+                run_rows(s, &r, addresses + s->address, loops[k],
                          first + n * t / parts, first + n * (t + 1) / parts);
                 #pragma omp barrier
             }

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy.alignment import result_layout
 from pgaspy.array import GlobalArray
 from pgaspy.base import Base
-from pgaspy.defaults import default_for, layout_for
+from pgaspy.defaults import layout_for
 from pgaspy.dispatch import implements
-from pgaspy.global_assign import redistributed
+from pgaspy.global_assign import layout_like, redistributed
 from pgaspy.layout import Distribution, Layout
 from pgaspy.operations import generate
 from pgaspy.pieces import local_indices
@@ -86,8 +85,7 @@ def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: 
     dtype = prototype.dtype if dtype is None else dtype
     shape = prototype.shape if shape is None else _checked_shape(shape)
     if layout is None and onenode is None and isinstance(prototype, GlobalArray) and shape == prototype.shape:
-        view = prototype._view
-        layout = view.layout if view.is_whole else result_layout(shape, [view], default_for(shape))
+        layout = layout_like(prototype._view)
     return empty(shape, dtype, layout=layout, onenode=onenode)
 
 

@@ -21,7 +21,7 @@ from pgaspy.runtime import finish
 from pgaspy.ufuncs import check_writable, elementwise_copy, record_assignment, record_into
 from pgaspy.view import View, whole
 
-__all__ = ["aligned", "assign", "copied", "gathered", "item", "redistributed", "replicate"]
+__all__ = ["aligned", "assign", "copied", "gathered", "item", "layout_like", "redistributed", "replicate"]
 
 
 def assign(base: Base, view: View, value: Any) -> None:
@@ -70,7 +70,7 @@ def _warn_of_discarded_imaginary_part(source: np.dtype[Any], target: np.dtype[An
 def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype[Any] | None = None) -> Access:
     """A new array with the elements of a view; in the layout that a result of it takes, or in a given one."""
     if layout is None:
-        layout = view.layout if view.is_whole else result_layout(view.shape, [view], default_for(view.shape))
+        layout = layout_like(view)
     target = Access(Base(layout, base.dtype if dtype is None else dtype), whole(layout))
     if view.size:
         _warn_of_discarded_imaginary_part(base.dtype, target.base.dtype)
@@ -79,6 +79,11 @@ def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype
         else:
             record_assignment(target, Access(base, view))
     return target
+
+
+def layout_like(view: View) -> Layout:
+    """The layout of a new array like a view: that of results of operations on it."""
+    return view.layout if view.is_whole else result_layout(view.shape, [view], default_for(view.shape))
 
 
 def redistributed(base: Base, view: View, layout: Distribution | Layout | None) -> Access:
