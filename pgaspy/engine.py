@@ -23,14 +23,14 @@ import heapq
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mpi4py import MPI
 
 from pgaspy import progress, statistics
 from pgaspy.boxes import overlap
-from pgaspy.nodes import Communication, Memories, Node, new_buffer
+from pgaspy.nodes import Communication, Memories, Node, new_buffer, new_buffers
 from pgaspy.procgrid import world
 from pgaspy.scheduling import Schedule
 
@@ -55,52 +55,54 @@ class Run:
 
     Attributes
     ----------
+    nodes
+        Those of the schedule.
     index
         Its place among all runs, in recording order.
-    slots
-        The numbers of the bases that are accessed, by their ids.
-    n_waits, n_uses, n_left_at, n_left
-        What is left of the schedule's counts; `n_left_at` counts nodes per operation.
+    n_waits, n_uses, n_left
+        What is left of the schedule's counts, and the nodes that are left.
     is_done
         Per node.
+    later
+        Per node, those of later runs that wait for it, with these runs.
     held
         Bytes that were filled ahead, per memory.
+    parts
+        What is left of the computations that have been begun.
     """
 
     def __init__(self, schedule: Schedule, memories: Memories, numbers: Sequence[int]) -> None:
         """`memories` are the bases and the values, `numbers` those of the operations."""
-        self.schedule = schedule
-        self.memories = memories
-        memories += [None] * (schedule.n_memories - len(memories))
-        self.numbers = numbers
-        self.n_uses = list(schedule.n_uses)
-        self.n_left = len(schedule.nodes)
+        self.schedule, self.nodes = schedule, schedule.nodes
+        self.memories, self.numbers = memories, numbers
+        spare = schedule.spare
+        memories += spare.pop() if spare else new_buffers(schedule.buffer_sizes)
+        self.n_uses = [*schedule.n_uses]
 
-    def prepare(self, index: int) -> None:
-        """Get ready to be executed in any order."""
+    def prepare(self, index: int, n_done: int) -> None:
+        """Get ready to be executed in any order, where the first nodes are done."""
+        nodes = self.nodes
         self.index = index
-        self.n_waits = list(self.schedule.n_waits)
-        self.is_done = bytearray(len(self.schedule.nodes))
-        self.n_left_at = list(self.schedule.n_due_at)
-        memories = self.memories
-        self.slots = {id(memories[slot]): slot for slot in self.schedule.last_accesses if memories[slot] is not None}
-        self.oldest = 0
-        self.go_on()
+        self.n_waits = [*self.schedule.n_waits]
+        self.is_done = bytearray(len(nodes))
         self.n_to_start = self.schedule.n_messages
         self.later: dict[int, list[tuple[Run, Sequence[int]]]] = {}
         self.held: dict[int, int] = {}
         self.parts: dict[int, Iterator[None]] = {}
+        self._n_done_by_age = 0
+        self.n_left = len(nodes) - n_done
+        for number in range(n_done):
+            self.is_done[number] = 1
+            for later in nodes[number].successors:
+                self.n_waits[later] -= 1
 
-    def go_on(self) -> None:
-        """Find the oldest operation that is not done."""
-        left_at = self.n_left_at
-        while self.oldest < len(left_at) and not left_at[self.oldest]:
-            self.oldest += 1
-
-    def slot_of(self, memory: Any) -> int | None:
-        """The number of a memory that is still to be read or written; None for any other."""
-        slot = self.slots.get(id(memory))
-        return slot if slot is not None and self.memories[slot] is memory and self.n_uses[slot] else None
+    @property
+    def oldest(self) -> int:
+        """The oldest operation that is not done."""
+        by_age, is_done = self.schedule.nodes_by_age, self.is_done
+        while is_done[by_age[self._n_done_by_age]]:
+            self._n_done_by_age += 1
+        return self.nodes[by_age[self._n_done_by_age]].due
 
     def allocate(self, node: Node) -> None:
         """Make the buffers that a node writes."""
@@ -110,11 +112,17 @@ class Run:
 
     def let_go(self, node: Node) -> None:
         """Drop the memories that nothing uses after a node."""
-        uses, memories = self.n_uses, self.memories
+        uses = self.n_uses
         for number in node.uses:
-            uses[number] -= 1
-            if not uses[number]:
-                memories[number] = None
+            left = uses[number] = uses[number] - 1
+            if not left:
+                self.memories[number] = None
+
+    def end(self) -> None:
+        """Leave the buffers to the next run of the schedule."""
+        schedule = self.schedule
+        if not schedule.spare:
+            schedule.spare.append(self.memories[schedule.n_memories - len(schedule.buffer_sizes):])
 
 
 class Engine:
@@ -124,8 +132,8 @@ class Engine:
         self.overlaps = True
         self._runs: list[Run] = []
         self._n_runs = 0
-        # heaps of ready nodes: what is sent, what takes memory ahead, and other computations
-        self._sends: list[tuple[int, int, Run]] = []
+        # heaps of ready nodes: messages, and what takes memory ahead; and other computations
+        self._messages: list[tuple[int, int, Run]] = []
         self._takers: list[tuple[int, int, int, Run]] = []
         self._computations: list[tuple[bool, int, int, Run]] = []
         self._requests: list[MPI.Request] = []
@@ -143,15 +151,18 @@ class Engine:
         if run.schedule.n_messages or self._runs:
             self._add(run)
             return
-        nodes = run.schedule.nodes
-        while run.n_left:
-            node = nodes[len(nodes) - run.n_left]
-            run.n_left -= 1
-            try:
-                self._execute(run, node)
-            except BaseException:
-                self._add(run)  # what is left goes on when there is an occasion
-                raise
+        n_done = 0
+        try:
+            for node in run.nodes:
+                n_done += 1
+                try:
+                    self._execute(run, node)
+                finally:
+                    run.let_go(node)
+        except BaseException:
+            self._add(run, n_done)  # what is left goes on when there is an occasion
+            raise
+        run.end()
 
     def finish(self, memory: Any = None, when_idle: Callable[[], None] | None = None) -> None:
         """Execute everything; or return when nothing is left that uses a memory.
@@ -159,11 +170,13 @@ class Engine:
         Whatever is ready makes progress meanwhile, as another process may need it to get on. `when_idle` is called
         once, if there is nothing to do for a while: it may add a run.
         """
-        wanted = None if memory is None else [
-            (run.n_uses, slot) for run in self._runs for slot in [run.slot_of(memory)] if slot is not None]
+        users = self._runs if memory is None else [run for run in self._runs if memory in run.memories]
+        slots = [] if memory is None else [(run.memories, run.memories.index(memory)) for run in users]
         while self._runs:
             self._communicate()
-            if wanted is not None and not [slot for uses, slot in wanted if uses[slot]]:
+            while slots and slots[-1][0][slots[-1][1]] is None:
+                slots.pop()
+            if memory is not None and not slots:
                 return
             if when_idle is None:
                 self._step()
@@ -190,22 +203,19 @@ class Engine:
         """Whether to compute while messages are under way; without overlap, only what others have to wait for."""
         return self.overlaps or any(run.n_to_start for run in self._runs)
 
-    def _add(self, run: Run) -> None:
-        """Take a run, whose nodes wait for those of earlier ones that they conflict with."""
-        done = len(run.schedule.nodes) - run.n_left
-        run.prepare(self._n_runs)
+    def _add(self, run: Run, n_done: int = 0) -> None:
+        """Take a run, whose nodes wait for those of earlier ones that they conflict with. The first may be done."""
+        run.prepare(self._n_runs, n_done)
         self._n_runs += 1
         if not run.n_left:
             return
-        for earlier in self._runs:
-            _link(earlier, run)
+        if self._runs:
+            bases = run.memories[:run.schedule.n_bases]
+            slots = dict(zip(bases, range(len(bases)), strict=True))
+            for earlier in self._runs:
+                _link(earlier, run, slots)
         self._runs.append(run)
-        ready = [number for number, n in enumerate(run.n_waits) if n == 0 and number >= done]
-        run.n_left += done
-        run.is_done[:done] = b"\1" * done
-        for number in range(done):
-            self._complete(run, number, run.schedule.nodes[number])
-        for number in ready:
+        for number in [number for number, n in enumerate(run.n_waits) if not (n or run.is_done[number])]:
             self._make_ready(run, number)
 
     # Computing -------------------------------------------------------------------------------------------------------
@@ -217,18 +227,17 @@ class Engine:
         start = time.perf_counter()
         try:
             if node.is_task and self._runs:
-                with progress.meanwhile(self._communicate_only):
+                with progress.meanwhile(self._move_messages):
                     node.run(run.memories)
             else:
                 node.run(run.memories)
         finally:
             statistics.counts.computed(node, run.memories, start)
-            run.let_go(node)
 
     def _compute(self) -> None:
         """Run one computation, or one part of a long one while messages are under way."""
-        *_, number, run = heapq.heappop(self._computations)
-        node = run.schedule.nodes[number]
+        _, _, number, run = heapq.heappop(self._computations)
+        node = run.nodes[number]
         if node.has_parts and (self._requests or number in run.parts):
             self._compute_part(run, number, node)
         else:
@@ -253,75 +262,72 @@ class Engine:
                 self._make_ready(run, number)
             else:
                 del run.parts[number]
-                run.let_go(node)
                 self._complete(run, number, node)
 
     def _complete(self, run: Run, number: int, node: Node) -> None:
-        """Let those get ready that waited for a node."""
+        """Drop what nothing uses after a node, and let those get ready that waited for it."""
         run.is_done[number] = 1
-        run.n_left -= 1
+        run.let_go(node)
         if run.held:
-            if node.nbytes_ahead and node.taken in run.schedule.named:  # which is held anyway
-                run.held[node.taken] -= node.nbytes_ahead
-                self._hold(-node.nbytes_ahead)
-            for memory in node.uses:
-                if not run.n_uses[memory] and memory in run.held:
-                    self._hold(-run.held.pop(memory))
-        run.n_left_at[node.due] -= 1
-        if not run.n_left_at[node.due]:
-            run.go_on()
-        self._release(run, run.schedule.successors[number])
-        for later, waiting in run.later.pop(number, ()):
-            self._release(later, waiting)
+            self._let_go_of_held(run, node)
+        self._release(run, node.successors)
+        if number in run.later:
+            for later, waiting in run.later.pop(number):
+                self._release(later, waiting)
+        run.n_left -= 1
         if not run.n_left:
-            self._runs = [other for other in self._runs if other.n_left]
+            self._runs.remove(run)
+            run.end()
 
     def _release(self, run: Run, waiting: Sequence[int]) -> None:
         """Let nodes wait for one node less."""
         n_waits = run.n_waits
         for number in waiting:
-            n_waits[number] -= 1
-            if not n_waits[number] and not run.is_done[number]:
+            left = n_waits[number] = n_waits[number] - 1
+            if not left:
                 self._make_ready(run, number)
 
     def _make_ready(self, run: Run, number: int) -> None:
-        node = run.schedule.nodes[number]
+        node = run.nodes[number]
         if node.nbytes_ahead:
             heapq.heappush(self._takers, (run.index, node.position, number, run))
         elif node.is_communication:
-            heapq.heappush(self._sends, (run.index, number, run))
+            heapq.heappush(self._messages, (run.index, number, run))
         else:
-            heapq.heappush(self._computations, (not run.schedule.is_urgent[number], run.index, number, run))
+            heapq.heappush(self._computations, (not node.is_urgent, run.index, number, run))
 
     # Communicating ---------------------------------------------------------------------------------------------------
 
-    def _communicate(self) -> None:
-        """Start what may start, and complete what has arrived, until there is nothing of either."""
-        self._start(packs=True)
-        while self._requests and self._test():
-            self._start(packs=True)
+    def _communicate(self, packs: bool = True) -> bool:
+        """Start what may start, and complete what has arrived, until there is nothing of either.
 
-    def _communicate_only(self) -> bool:
-        """The same while a task computes, by another thread: nothing is packed. Whether any message was complete."""
+        With `packs`, this includes the copies that messages wait for. Returns whether any message was complete.
+        """
         found = False
-        self._start(packs=False)
-        while self._requests and self._test():
+        while True:
+            if self._messages:
+                self._start_messages()
+            if self._takers:
+                self._take(packs)
+            if not (self._requests and self._test()):
+                return found
             found = True
-            self._start(packs=False)
-        return found
 
-    def _start(self, packs: bool) -> None:
-        """Start every message that may start; with `packs`, also the copies that messages wait for."""
-        if self._sends:
-            self._start_sends()
+    def _move_messages(self) -> bool:
+        """The same while a task computes, by another thread: nothing is packed."""
+        return self._communicate(packs=False)
+
+    def _take(self, packs: bool) -> None:
+        """Start what takes memory ahead, as far as there is room for it: messages and, with `packs`, copies."""
         while self._takers:
-            *_, number, run = self._takers[0]
-            node = run.schedule.nodes[number]
-            is_oldest = run is self._runs[0] and node.position <= run.schedule.last_joined[run.oldest]
-            if not is_oldest and (self._held_bytes + node.nbytes_ahead > WINDOW_BYTES or (
-                    node.is_communication and 0 < self._received_bytes > RECEIVED_AT_ONCE_BYTES - node.nbytes_ahead)):
-                return
+            _, _, number, run = self._takers[0]
+            node = run.nodes[number]
             if not (packs or node.is_communication):
+                return
+            is_too_much = self._held_bytes + node.nbytes_ahead > WINDOW_BYTES or (
+                node.is_communication and 0 < self._received_bytes > RECEIVED_AT_ONCE_BYTES - node.nbytes_ahead)
+            if is_too_much and not (
+                    run is self._runs[0] and node.position <= run.schedule.last_joined[run.oldest]):
                 return
             heapq.heappop(self._takers)
             run.held[node.taken] = run.held.get(node.taken, 0) + node.nbytes_ahead
@@ -334,12 +340,21 @@ class Engine:
                 self._execute(run, node)
             finally:
                 self._complete(run, number, node)
-            self._start_sends()
+            self._start_messages()
 
-    def _start_sends(self) -> None:
-        while self._sends:
-            _, number, run = heapq.heappop(self._sends)
+    def _start_messages(self) -> None:
+        while self._messages:
+            _, number, run = heapq.heappop(self._messages)
             self._start_message(run, number)
+
+    def _let_go_of_held(self, run: Run, node: Node) -> None:
+        """Count bytes as free again that were filled ahead: what is dropped after a node, and what is named anyway."""
+        if node.nbytes_ahead and node.taken in run.schedule.named:
+            run.held[node.taken] -= node.nbytes_ahead
+            self._hold(-node.nbytes_ahead)
+        for memory in node.uses:
+            if not run.n_uses[memory] and memory in run.held:
+                self._hold(-run.held.pop(memory))
 
     def _hold(self, nbytes: int) -> None:
         """Count bytes that are filled ahead; negative ones when they are free again."""
@@ -348,7 +363,7 @@ class Engine:
             statistics.counts.timeline.held(self._held_bytes)
 
     def _start_message(self, run: Run, number: int) -> None:
-        node = run.schedule.nodes[number]
+        node = run.nodes[number]
         assert isinstance(node, Communication)
         if node.allocates:
             run.allocate(node)
@@ -367,17 +382,17 @@ class Engine:
         done = MPI.Request.Testsome(self._requests)
         if not done:
             return False
-        ended = [self._under_way[k] for k in done]
-        gone = set(done)
-        self._requests = [r for k, r in enumerate(self._requests) if k not in gone]
-        self._under_way = [n for k, n in enumerate(self._under_way) if k not in gone]
+        done.sort(reverse=True)
+        ended = []
+        for k in done:
+            del self._requests[k]
+            ended.append(self._under_way.pop(k))
         timeline = statistics.counts.timeline
         for run, number, start in ended:
-            node = run.schedule.nodes[number]
+            node = run.nodes[number]
             self._received_bytes -= node.nbytes_ahead
             if timeline is not None:
                 timeline.completed(node, start)
-            run.let_go(node)
             self._complete(run, number, node)
         return True
 
@@ -397,21 +412,27 @@ class Engine:
             statistics.counts.waited(start)
 
 
-def _link(earlier: Run, run: Run) -> None:
-    """Let the nodes of a run wait for the unfinished ones of an earlier run that access the same sections."""
+def _link(earlier: Run, run: Run, slots: Mapping[Any, int]) -> None:
+    """Let the nodes of a run wait for the unfinished ones of an earlier run that access the same sections.
+
+    `slots` are the numbers of the later run's bases.
+    """
     memories = earlier.memories
-    slots = [(slot, run.slots.get(id(memories[slot]))) for slot in earlier.schedule.last_accesses]
-    shared = tuple([(slot, own) for slot, own in slots if own is not None])
-    for number, waiting in _conflicts(earlier.schedule, run.schedule, shared):
-        if not earlier.is_done[number]:
+    shared = tuple([
+        (slot, slots[base]) for slot in earlier.schedule.last_accesses if (base := memories[slot]) in slots])
+    conflicts = _conflicts(earlier.schedule, run.schedule, shared)
+    number = earlier.is_done.find(0)
+    while number >= 0:
+        waiting = conflicts.get(number)
+        if waiting is not None:
             earlier.later.setdefault(number, []).append((run, waiting))
             for later in waiting:
                 run.n_waits[later] += 1
+        number = earlier.is_done.find(0, number + 1)
 
 
 @functools.lru_cache(maxsize=256)
-def _conflicts(earlier: Schedule, later: Schedule, shared: tuple[tuple[int, int], ...]) -> list[
-        tuple[int, tuple[int, ...]]]:
+def _conflicts(earlier: Schedule, later: Schedule, shared: tuple[tuple[int, int], ...]) -> dict[int, tuple[int, ...]]:
     """The nodes of a schedule that others of a later one have to wait for, with these.
 
     `shared` are the bases that both access, each by its slot in the one and in the other.
@@ -422,4 +443,4 @@ def _conflicts(earlier: Schedule, later: Schedule, shared: tuple[tuple[int, int]
             found.setdefault(number, []).extend(
                 node for node, other, also_writes in later.first_accesses.get(own, ())
                 if (writes or also_writes) and overlap(box, other))
-    return [(number, tuple(waiting)) for number, waiting in found.items() if waiting]
+    return {number: tuple(waiting) for number, waiting in found.items() if waiting}

@@ -7,8 +7,9 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from operator import add, attrgetter, itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,9 @@ COMPILED_FROM_CALLS = 4
 COMPILED_FROM_ELEMENTS = 1 << 10
 """A program is compiled when it has interpreted so many steps on elements; or from its so-manieth call on, if it has so
 many elements. What runs once on little data, or on a few elements only, is not worth 0.2 s of a compiler."""
+
+
+_address_of = attrgetter("address")
 
 
 class _Loop:
@@ -119,7 +123,14 @@ class KernelCall(Node):
         return None if n_rows is None else ChainedCall(stages, (*earlier.lags, max(lags)), n_rows)
 
     def _addresses(self, memories: Memories) -> list[int]:
-        return [memories[number].address + offset for number, offset in self.places]
+        operands_of, offsets = self._operands
+        return [*map(add, map(_address_of, operands_of(memories)), offsets)]
+
+    @functools.cached_property
+    def _operands(self) -> tuple[Callable[[Memories], tuple[Any, ...]], tuple[int, ...]]:
+        """What finds the memories of all operands, and their offsets there."""
+        numbers, offsets = zip(*self.places, strict=True)
+        return itemgetter(*numbers, numbers[0]), offsets  # of a single number, it would not return a tuple
 
 
 class _SingleKernel(KernelCall):

@@ -69,6 +69,8 @@ class Builder:
         Each node, and the numbers of the nodes that have to be complete before it.
     first_accesses
         Per base, those that wait for no write here that covers them.
+    nbytes_of_buffer
+        The buffers, in the order of their numbers, which follow those of all other memories.
     position, due
         The operation that nodes are added for; and the first of those that share a kernel with it.
     """
@@ -80,14 +82,14 @@ class Builder:
         self.dependencies: list[set[int]] = []
         self.n_memories = n_memories
         self.position = self.due = 0
-        self._nbytes_of_buffer: dict[int, int] = {}
+        self.nbytes_of_buffer: dict[int, int] = {}
         self._accesses: dict[int, _Accesses] = {}
 
     def buffer(self, nbytes: int) -> int:
         """A new buffer's number."""
         number = self.n_memories
         self.n_memories += 1
-        self._nbytes_of_buffer[number] = nbytes
+        self.nbytes_of_buffer[number] = nbytes
         return number
 
     def add(self, node: Node, reads: Iterable[Access] = (), writes: Iterable[Access] = (),
@@ -118,7 +120,7 @@ class Builder:
         for memory, box in reads:
             self._of(memory).reads.append((number, box, group))
         waits.discard(number)
-        nbytes = self._nbytes_of_buffer
+        nbytes = self.nbytes_of_buffer
         uses = dict.fromkeys(memory for memory, _ in (*reads, *writes))
         allocates = {memory: nbytes[memory] for memory, _ in writes if memory in nbytes}
         if chain is not None:

@@ -20,7 +20,7 @@ from pgaspy.functions import AnyFunction
 from pgaspy.view import View
 
 __all__ = ["Buffer", "Call", "Cast", "Combination", "Communication", "Copy", "Join", "Memories", "Node", "NumpyCall",
-           "Place", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "new_buffer"]
+           "Place", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "new_buffer", "new_buffers"]
 
 Bytes = memory.Bytes
 Combination = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
@@ -35,9 +35,9 @@ class Buffer:
 
     __slots__ = ("address", "bytes")
 
-    def __init__(self, nbytes: int) -> None:
-        self.bytes = np.empty(nbytes, np.uint8)
-        self.address = kernels.address(self.bytes)
+    def __init__(self, found: Bytes) -> None:
+        self.bytes = found
+        self.address = kernels.address(found)
 
 
 class _LargeBuffer(Buffer):
@@ -47,8 +47,7 @@ class _LargeBuffer(Buffer):
 
     def __init__(self, nbytes: int) -> None:
         self._block = memory.allocate(nbytes)
-        self.bytes = self._block[:nbytes]
-        self.address = kernels.address(self._block)
+        super().__init__(self._block[:nbytes])
 
     def __del__(self) -> None:
         block = self._block
@@ -58,7 +57,23 @@ class _LargeBuffer(Buffer):
 
 def new_buffer(nbytes: int) -> Buffer:
     """A buffer, uninitialised."""
-    return Buffer(nbytes) if nbytes < memory.REUSED_FROM_BYTES else _LargeBuffer(nbytes)
+    return Buffer(np.empty(nbytes, np.uint8)) if nbytes < memory.REUSED_FROM_BYTES else _LargeBuffer(nbytes)
+
+
+def new_buffers(sizes: Sequence[int | None]) -> list[Buffer | None]:
+    """Buffers of some sizes in one block of memory, uninitialised; None for each without size."""
+    block = np.empty(sum(_aligned(nbytes) for nbytes in sizes if nbytes is not None), np.uint8)
+    found: list[Buffer | None] = []
+    start = 0
+    for nbytes in sizes:
+        found.append(None if nbytes is None else Buffer(block[start:start + nbytes]))
+        start += 0 if nbytes is None else _aligned(nbytes)
+    return found
+
+
+def _aligned(nbytes: int) -> int:
+    """Up to the next cache line."""
+    return -(-nbytes // 64) * 64
 
 
 class Scalar:
@@ -94,8 +109,10 @@ class Node:
 
     Attributes
     ----------
+    successors
+        The numbers of the nodes that wait for it.
     uses
-        The memories that it uses; a run lets go of each after its last use.
+        The memories that it uses, without those that last as long as the run; which lets go of each after its last use.
     allocates
         (number, bytes) of the buffers that it writes, which it makes if they are not there.
     position, due
@@ -111,9 +128,10 @@ class Node:
     is_kernel
         Whether it is a kernel of elementwise operations, which may become part of a chain.
     is_urgent
-        Whether it computes what is likely to be sent next.
+        Whether a message waits for it, or is likely to: it is taken before others that are ready.
     """
 
+    successors: tuple[int, ...] = ()
     uses: tuple[int, ...] = ()
     allocates: tuple[tuple[int, int], ...] = ()
     position = due = 0

@@ -12,8 +12,11 @@ import atexit
 import functools
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain, compress, count
+from operator import gt
 from typing import Any
 
 from pgaspy import environment, supervision
@@ -53,7 +56,7 @@ class Queue:
         self._engine = Engine()
         self._engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
         self._is_running = False
-        self._schedules: dict[tuple[Any, ...], Schedule] = {}
+        self._structures: dict[tuple[Any, ...], _Structure] = {}
         self._cached_length = 0
 
     @property
@@ -136,34 +139,36 @@ class Queue:
 
     def messages(self) -> list[tuple[Node, int, float]]:
         """The messages under way, for another thread: nodes, the numbers of their operations, and when they began."""
-        under_way = [(run.schedule.nodes[k], run, start) for run, k, start in list(self._engine._under_way)]
+        under_way = [(run.nodes[k], run, start) for run, k, start in list(self._engine._under_way)]
         return [(node, run.numbers[node.position], start) for node, run, start in under_way]
 
     def forget(self) -> None:
         """Forget the cached schedules."""
-        self._schedules.clear()
+        self._structures.clear()
         self._cached_length = 0
 
     def _next_run(self) -> Run:
         """A run of what is recorded, which is not recorded any more."""
         operations, self._operations, self.held_bytes = self._operations, [], 0
-        slots: dict[Base, int] = {}
-        numbers = [slots.setdefault(base, len(slots)) for operation in operations for base in operation[1]]
-        named = _named(slots, numbers)
+        recipes, bases, values, numbers = zip(*operations, strict=True)
+        slots = dict(zip(dict.fromkeys(chain.from_iterable(bases)), count(), strict=False))
+        uses = tuple(map(slots.__getitem__, chain.from_iterable(bases)))
         counts.n_flushes += 1
-        key = (*[operation[0] for operation in operations], *numbers, named)
-        schedule = self._schedules.get(key)
+        structure = self._structures.get((recipes, uses))
+        if structure is None:
+            if self._cached_length > MAX_CACHED_LENGTH:
+                self.forget()
+            structure = self._structures[recipes, uses] = _Structure(uses)
+            self._cached_length += len(recipes) + len(uses)
+        named = tuple(map(gt, _n_references(slots), structure.n_references))
+        schedule = structure.schedules.get(named)
         if schedule is None:
-            schedule = self._plan(key, operations, slots, named)
+            schedule = structure.schedules[named] = self._plan(operations, slots, named)
         counts.n_fused += schedule.n_fused
         counts.n_kernels += schedule.n_kernels
-        memories: list[Any] = [*slots]
-        for operation in operations:
-            memories += operation[2]
-        return Run(schedule, memories, [operation[3] for operation in operations])
+        return Run(schedule, [*slots, *chain.from_iterable(values)], numbers)
 
-    def _plan(self, key: tuple[Any, ...], operations: list[Operation], slots: dict[Base, int],
-              named: tuple[int, ...]) -> Schedule:
+    def _plan(self, operations: list[Operation], slots: dict[Base, int], named: tuple[bool, ...]) -> Schedule:
         start = time.perf_counter()
         described = []
         n_memories = len(slots)
@@ -171,39 +176,46 @@ class Queue:
             values = tuple(range(n_memories, n_memories + len(operation.values)))
             n_memories += len(values)
             described.append((operation.recipe, tuple(slots[used] for used in operation.bases), values))
-        schedule = build(described, len(slots), n_memories, frozenset(named), world().rank, self._engine.overlaps)
-        if self._cached_length > MAX_CACHED_LENGTH:
-            self.forget()
-        self._schedules[key] = schedule
-        self._cached_length += len(key)
+        schedule = build(described, len(slots), n_memories, frozenset(compress(slots.values(), named)), world().rank,
+                         self._engine.overlaps)
+        self._cached_length += schedule.length
         counts.planned(start)
         return schedule
 
 
-def _named(slots: dict[Base, int], numbers: list[int]) -> tuple[int, ...]:
-    """The bases that somebody refers to besides the recorded operations, which have these, by their numbers."""
-    n_uses = [_EXTRA_REFERENCES] * len(slots)
-    for number in numbers:
-        n_uses[number] += 1
-    return tuple([slot for base, slot in slots.items() if sys.getrefcount(base) > n_uses[slot]])
+class _Structure:
+    """Operations in their normal form.
+
+    Attributes
+    ----------
+    n_references
+        Per base, those that the operations have, and who counts them. If there are more, somebody has a name for it.
+    schedules
+        One for each choice of bases that have names.
+    """
+
+    __slots__ = ("n_references", "schedules")
+
+    def __init__(self, uses: tuple[int, ...]) -> None:
+        """`uses` are the numbers of the bases, in the order of their use."""
+        n_uses = Counter(uses)
+        self.n_references = [n_uses[slot] + _REFERENCES_OF_COUNTING for slot in range(len(n_uses))]
+        self.schedules: dict[tuple[bool, ...], Schedule] = {}
 
 
-_EXTRA_REFERENCES = -1
+def _n_references(slots: dict[Base, int]) -> Iterator[int]:
+    """How often each base is referred to."""
+    return map(sys.getrefcount, slots)
 
 
-def _count_extra_references() -> int:
-    """How many references `_named` sees beyond those of the operations: the dictionary's, and its own."""
-    operations = [(Base.__new__(Base),)]
+def _references_of_counting() -> int:
+    """How many references to a base there are while they are counted, besides those of the operations."""
+    operations = ((Base.__new__(Base),),)
     slots = {operations[0][0]: 0}
-    n = 0
-    while True:
-        globals()["_EXTRA_REFERENCES"] = n
-        if not _named(slots, [0]):
-            return n
-        n += 1
+    return next(_n_references(slots)) - len(operations)
 
 
-_EXTRA_REFERENCES = _count_extra_references()
+_REFERENCES_OF_COUNTING = _references_of_counting()
 
 
 queue = Queue()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from pgaspy.boxes import Box, runs_box, view_box
 from pgaspy.compute import can_reduce, lower_group, lower_statement
 from pgaspy.fusion import Group, Kernel, Traced, grouped
 from pgaspy.lowering import BaseAccess, Builder
-from pgaspy.nodes import Call, Memories, Node, TaskCall, bytes_of
+from pgaspy.nodes import Buffer, Call, Memories, Node, TaskCall, bytes_of
 from pgaspy.operations import Assign, Combine, Generate, Recipe, Reduce, Reshape, Statement, Task
 from pgaspy.pieces import local_indices, local_view_shape, plan_operand
 from pgaspy.plan import plan_transfer
@@ -35,6 +35,9 @@ from pgaspy.plan_reshape import plan_reshape
 from pgaspy.transport import exchange_partials, flat_side, group_members, transfer, view_side
 
 __all__ = ["Schedule", "build", "may_be_postponed"]
+
+LASTING_BUFFER_BYTES, LASTING_BYTES = 1 << 14, 1 << 18
+"""Buffers of so many bytes each, and in all, are made once, and used by every run of a schedule."""
 
 MAX_SENT_SECTIONS = 16
 """Of an array, for which its computation is cut into pieces."""
@@ -48,14 +51,15 @@ class Schedule:
     ----------
     nodes
         In recording order.
+    nodes_by_age
+        The nodes' numbers, sorted by the operations that they are due with.
     n_waits
         Per node, the number of nodes that it waits for.
-    successors
-        Per node, the nodes that wait for it.
-    is_urgent
-        Per node, whether a message waits for it, or will: it is taken before others that are ready.
     n_bases, n_memories, n_uses
-        The number of bases and of memories, bases first, and per memory the nodes that use it.
+        The number of bases and of memories, bases first and buffers last, and per memory the nodes that use it.
+    buffer_sizes, spare
+        Per buffer, its bytes if it is one of the small ones that last as long as a run; and those that are left from
+        the last run.
     first_accesses, last_accesses
         Per base, (node, box, whether it writes) of the accesses that have to wait for those of earlier schedules, and
         of those that later schedules have to wait for.
@@ -63,8 +67,6 @@ class Schedule:
         The bases that somebody holds besides, so that they live on.
     last_joined
         Per operation, the last one that shares a kernel with it, if it is the first of them; else itself.
-    n_due_at
-        Per operation, the nodes that are due with it (see `Node`).
     n_messages
         The nodes that are messages.
     n_fused, n_kernels
@@ -72,20 +74,25 @@ class Schedule:
     """
 
     nodes: tuple[Node, ...]
+    nodes_by_age: tuple[int, ...]
     n_waits: tuple[int, ...]
-    successors: tuple[tuple[int, ...], ...]
-    is_urgent: tuple[bool, ...]
     n_bases: int
     n_memories: int
     n_uses: tuple[int, ...]
+    buffer_sizes: tuple[int | None, ...]
     first_accesses: dict[int, list[BaseAccess]]
     last_accesses: dict[int, list[BaseAccess]]
     named: frozenset[int]
     last_joined: tuple[int, ...]
-    n_due_at: tuple[int, ...]
     n_messages: int
     n_fused: int
     n_kernels: int
+    spare: list[list[Buffer | None]] = field(default_factory=list)
+
+    @property
+    def length(self) -> int:
+        """What it takes to keep it, in units of some 100 bytes."""
+        return len(self.nodes) + sum(size for size in self.buffer_sizes if size is not None) // 100
 
 
 def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]], n_bases: int, n_memories: int,
@@ -140,21 +147,37 @@ def _finished(builder: Builder, named: frozenset[int], last_joined: tuple[int, .
     for number, waits in enumerate(builder.dependencies):
         for other in waits:
             successors[other].append(number)
-    is_urgent = tuple(node.is_urgent or any(nodes[s].is_communication for s in found)
-                      for node, found in zip(nodes, successors, strict=True))
+    sizes = _sizes_of_lasting(builder)
     n_uses = [0] * builder.n_memories
-    n_due_at = [0] * len(last_joined)
-    for node in nodes:
-        n_due_at[node.due] += 1
+    for node, found in zip(nodes, successors, strict=True):
+        node.successors = tuple(found)
+        node.is_urgent = node.is_urgent or any(nodes[number].is_communication for number in found)
+        node.uses = tuple(memory for memory in node.uses if memory not in sizes)
+        node.allocates = tuple((memory, nbytes) for memory, nbytes in node.allocates if memory not in sizes)
+        if node.taken in sizes:
+            node.nbytes_ahead = 0
         for memory in node.uses:
             n_uses[memory] += 1
     return Schedule(
-        nodes=tuple(nodes), n_waits=tuple(len(waits) for waits in builder.dependencies),
-        successors=tuple(tuple(sorted(found)) for found in successors), is_urgent=is_urgent,
+        nodes=tuple(nodes), nodes_by_age=tuple(sorted(range(len(nodes)), key=lambda number: nodes[number].due)),
+        n_waits=tuple(len(waits) for waits in builder.dependencies),
         n_bases=builder.n_bases, n_memories=builder.n_memories, n_uses=tuple(n_uses),
+        buffer_sizes=tuple(sizes.get(number) for number in builder.nbytes_of_buffer),
         first_accesses=builder.first_accesses, last_accesses=builder.last_accesses,
-        named=named, last_joined=last_joined, n_due_at=tuple(n_due_at),
+        named=named, last_joined=last_joined,
         n_messages=sum(node.is_communication for node in nodes), n_fused=n_fused, n_kernels=n_kernels)
+
+
+def _sizes_of_lasting(builder: Builder) -> dict[int, int]:
+    """The small buffers that last as long as a run, with their bytes; but none that is copied into ahead."""
+    packed = {node.taken for node in builder.nodes if not node.is_communication}
+    found: dict[int, int] = {}
+    nbytes_left = LASTING_BYTES
+    for number, nbytes in builder.nbytes_of_buffer.items():
+        if nbytes <= min(nbytes_left, LASTING_BUFFER_BYTES) and number not in packed:
+            found[number] = nbytes
+            nbytes_left -= nbytes
+    return found
 
 
 def _sent_sections(traced: Sequence[Traced], rank: int) -> dict[int, list[Box]]:

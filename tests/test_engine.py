@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import engine, progress, runtime
+from pgaspy import engine, progress, runtime, scheduling
 from pgaspy.layout import replicated
 from tests.jobs import run_job
 from tests.layouts import layout_of
@@ -33,20 +33,30 @@ class Watched:
 
 
 @pytest.fixture
+def _all_held(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No buffers that last as long as a run: all are allocated ahead, and counted."""
+    runtime.forget()
+    monkeypatch.setattr(scheduling, "LASTING_BYTES", 0)
+    yield
+    pg.sync()
+    runtime.forget()
+
+
+@pytest.fixture
 def _watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
     """The engine, with its invariants checked between any two steps."""
     watched = Watched()
     step, start_message, hold = engine.Engine._step, engine.Engine._start_message, engine.Engine._hold
 
     def checked_step(self: Any, *limit: float) -> bool:
-        if self._sends:
+        if self._messages:
             watched.problems.append("a computation is run while a message is ready to be sent")
         if self._takers:
             *_, number, run = self._takers[0]
-            node = run.schedule.nodes[number]
+            node = run.nodes[number]
             if (self._held_bytes + node.nbytes_ahead <= engine.WINDOW_BYTES and not self._received_bytes):
                 watched.problems.append("a computation is run while a message may be received or packed")
-        in_queues = {(run.index, number) for queue in (self._sends, self._takers, self._computations)
+        in_queues = {(run.index, number) for queue in (self._messages, self._takers, self._computations)
                      for *_, number, run in queue} | {(run.index, number) for run, number, *_ in self._under_way}
         for run in self._runs:
             for number, n in enumerate(run.n_waits):
@@ -58,7 +68,7 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
         return step(self, *limit)
 
     def noted_start(self: Any, run: Any, number: int) -> None:
-        watched.started.append(run.numbers[run.schedule.nodes[number].position])
+        watched.started.append(run.numbers[run.nodes[number].position])
         start_message(self, run, number)
 
     def noted_hold(self: Any, nbytes: int) -> None:
@@ -101,6 +111,14 @@ def test_invariants(_watched: Watched) -> None:  # noqa: PT019
     collectively(pg.SIZE == 1 or bool(_watched.started))
 
 
+@pytest.mark.usefixtures("_all_held")
+def test_invariants_where_all_is_held(_watched: Watched) -> None:  # noqa: PT019
+    program()
+    collectively(not _watched.problems, "; ".join(dict.fromkeys(_watched.problems)))
+    collectively(pg.SIZE == 1 or bool(_watched.most_held))
+
+
+@pytest.mark.usefixtures("_all_held")
 @pytest.mark.parametrize("window", [0, 1000, 1 << 20])
 def test_one_operation_after_the_other_beyond_the_window(window: int, monkeypatch: pytest.MonkeyPatch,
                                                          _watched: Watched) -> None:  # noqa: PT019
@@ -131,8 +149,8 @@ def test_joined_operations_beyond_the_window(tmp_path: Path, n: int, window: int
 import faulthandler
 faulthandler.dump_traceback_later(20, exit=True)
 import numpy as np, pgaspy as pg
-from pgaspy import engine
-engine.WINDOW_BYTES = {window}
+from pgaspy import engine, scheduling
+engine.WINDOW_BYTES, scheduling.LASTING_BYTES = {window}, 0
 x = np.arange(300.0).reshape(20, 15)
 formats = ("block", "*"), ("cyclic(2)", "cyclic(3)"), ("*", "cyclic")
 a, b, c = (pg.array(x, layout=pg.Distribution(*f)) for f in formats)
@@ -217,8 +235,8 @@ def test_an_operation_between_joined_ones_beyond_the_window(tmp_path: Path, wind
 import faulthandler
 faulthandler.dump_traceback_later(20, exit=True)
 import numpy as np, pgaspy as pg
-from pgaspy import engine
-engine.WINDOW_BYTES = {window}
+from pgaspy import engine, scheduling
+engine.WINDOW_BYTES, scheduling.LASTING_BYTES = {window}, 0
 x = np.arange(300.0).reshape(20, 15)
 a, b, c, d = (pg.array(x, onenode=rank) for rank in (0, 1, 0, 1))
 e = pg.zeros((15, 20), onenode=1)
