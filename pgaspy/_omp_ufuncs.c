@@ -1421,26 +1421,27 @@ static int64_t number_dims(geometry *g, int n_reduced, int begin, int end, int64
  * those before, the results next to each other those behind them. The addresses are those of the
  * operands that are stored, and then of each reduced output's leaves, head slots, and tail slots.
  */
-static reducing describe_reduction(const pg_program *p, const int *reductions, const pg_piece *piece,
-                                   int first_dim, int end_dim, const int64_t *addresses,
-                                   int64_t loop_address)
+static void describe_reduction(reducing *r, const pg_program *p, const int *reductions, const pg_piece *piece,
+                               int first_dim, int end_dim, const int64_t *addresses, int64_t loop_address)
 {
-    reducing r = {.piece = piece, .n = p->n_operands - p->n_stored};
-    geometry *const g = &r.g;
-    r.leaves = addresses + p->n_stored - 1;     /* the context has none */
-    r.head = r.leaves + r.n;
-    r.tail = r.head + r.n;
-    r.loop = describe_program(p, g, addresses, 0, p->ndim ? p->shape[p->row_dim] : 1,
+    geometry *const g = &r->g;
+    r->piece = piece;
+    r->n = p->n_operands - p->n_stored;
+    r->leaves = addresses + p->n_stored - 1;    /* the context has none */
+    r->head = r->leaves + r->n;
+    r->tail = r->head + r->n;
+    r->streams = (streams){0};
+    r->loop = describe_program(p, g, addresses, 0, p->ndim ? p->shape[p->row_dim] : 1,
                               (loop_fn *)loop_address);
     /* The order in which the elements are numbered, for a reduced output is the key to it. */
     const int low = piece->whole.across ? 0 : first_dim;
     const int high = piece->whole.across ? g->ndim : end_dim;
-    int64_t size = number_dims(g, r.n, low, high, 1);
-    size = number_dims(g, r.n, high, g->ndim, size);
-    number_dims(g, r.n, 0, low, size);
-    for (int k = 0; k < r.n; k++) {
-        r.row[k] = &reduce_rows[reductions[k]];
-        g->base[g->n_operands - r.n + k] = NULL;
+    int64_t size = number_dims(g, r->n, low, high, 1);
+    size = number_dims(g, r->n, high, g->ndim, size);
+    number_dims(g, r->n, 0, low, size);
+    for (int k = 0; k < r->n; k++) {
+        r->row[k] = &reduce_rows[reductions[k]];
+        g->base[g->n_operands - r->n + k] = NULL;
     }
     normalise(g, g->n_operands - 1);
     if (g->ndim == 0) {
@@ -1448,13 +1449,12 @@ static reducing describe_reduction(const pg_program *p, const int *reductions, c
         g->shape[0] = 1;
         memset(g->stride[0], 0, sizeof g->stride[0]);
     }
-    for (int k = 0; k < r.n; k++)
+    for (int k = 0; k < r->n; k++)
         for (int d = 0; d < g->ndim; d++)
-            g->stride[d][g->n_operands - r.n + k] *= r.row[k]->in_size;
-    r.longest = LEAF;
-    r.thin = g->ndim > 1 && g->shape[g->ndim - 1] < THIN;
-    r.whole = loop_address != 0;
-    return r;
+            g->stride[d][g->n_operands - r->n + k] *= r->row[k]->in_size;
+    r->longest = LEAF;
+    r->thin = g->ndim > 1 && g->shape[g->ndim - 1] < THIN;
+    r->whole = loop_address != 0;
 }
 
 /* Units [begin, end) of a piece. */
@@ -1464,7 +1464,8 @@ static void pg_reduce_program(const pg_program *p, const int *reductions, const 
 {
     if (begin >= end)
         return;
-    reducing r = describe_reduction(p, reductions, piece, first_dim, end_dim, addresses, loop_address);
+    reducing r;
+    describe_reduction(&r, p, reductions, piece, first_dim, end_dim, addresses, loop_address);
     const int64_t size = count(&r.g, r.g.ndim);
     if (p->streaming && size > FAR && (loop_address || p->only_loop)) {
         r.streams = find_streams(r.g.n_operands - r.n, r.g.base, r.g.stride[r.g.ndim - 1]);
@@ -1524,8 +1525,8 @@ static void pg_run_chain(int n_stages, const pg_stage *stages, const int64_t *ad
     const pg_stage *const last = &stages[n_stages - 1];
     reducing r;
     if (last->reductions)
-        r = describe_reduction(last->program, last->reductions, last->piece, last->first_dim, last->end_dim,
-                               addresses + last->address, loops[n_stages - 1]);
+        describe_reduction(&r, last->program, last->reductions, last->piece, last->first_dim, last->end_dim,
+                           addresses + last->address, loops[n_stages - 1]);
     int64_t work = 0;
     for (int k = 0; k < n_stages; k++) {
         const pg_stage *s = &stages[k];

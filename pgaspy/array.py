@@ -25,6 +25,8 @@ def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
     def method(self: GlobalArray, other: Any) -> Any:
         if other.__class__ is GlobalArray:
             return ufuncs.apply_binary(ufunc, self, other, GlobalArray)
+        if other.__class__ in ufuncs.WEAK:
+            return ufuncs.apply_with_number(ufunc, self, other, False, GlobalArray)
         if _defers(other):
             return NotImplemented
         return ufuncs.apply(ufunc, (self, other), make=GlobalArray)
@@ -33,6 +35,8 @@ def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
 
 def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
     def method(self: GlobalArray, other: Any) -> Any:
+        if other.__class__ in ufuncs.WEAK:
+            return ufuncs.apply_with_number(ufunc, self, other, True, GlobalArray)
         if _defers(other):
             return NotImplemented
         return ufuncs.apply(ufunc, (other, self), make=GlobalArray)
@@ -47,7 +51,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 
 def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], Any]:
     def method(self: GlobalArray) -> Any:
-        return ufuncs.apply(ufunc, (self,), make=GlobalArray)
+        return ufuncs.apply_unary(ufunc, self, GlobalArray)
     return method
 
 
@@ -56,6 +60,8 @@ def _reduction(name: str, *positional: str) -> Callable[..., Any]:
     function = getattr(reductions, name)
 
     def method(self: GlobalArray, axis: Any = None, *arguments: Any, **options: Any) -> Any:
+        if not (arguments or options):
+            return GlobalArray(*function(self._base, self._view, axis))
         if len(arguments) > len(positional):
             raise TypeError(f"{name} takes at most {len(positional) + 1} positional arguments")
         options |= dict(zip(positional, arguments, strict=False))
@@ -326,6 +332,9 @@ class GlobalArray:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
                         where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
+        if ufunc.nin == len(inputs) == 1 and method == "__call__" and where is True and casting == "same_kind" and not (
+                out or dtype or options):
+            return ufuncs.apply_unary(ufunc, inputs[0], GlobalArray)
         if ufunc.signature is not None:
             return _into(_along_dimensions(ufunc, method, inputs, dtype, options), out)
         unknown = options.keys() - {"order", "subok", *(("axis", "keepdims") if method == "reduce" else ())}
@@ -385,7 +394,7 @@ class GlobalArray:
 
     def __pow__(self, exponent: Any) -> Any:
         shortcut = self._power_shortcut(exponent)
-        return _power(self, exponent) if shortcut is None else ufuncs.apply(shortcut, (self,), make=GlobalArray)
+        return _power(self, exponent) if shortcut is None else ufuncs.apply_unary(shortcut, self, GlobalArray)
 
     def __ipow__(self, exponent: Any) -> GlobalArray:
         shortcut = self._power_shortcut(exponent)

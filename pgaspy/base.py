@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,11 @@ class Base:
         That of the local part.
     mark
         What the journal knows the array by, where there is one.
+    n_lent
+        The bases of which NumPy views may be alive.
     """
+
+    n_lent: ClassVar[int] = 0
 
     __slots__ = ("_block", "_lent", "address", "dtype", "layout", "local", "mark")
 
@@ -66,13 +70,18 @@ class Base:
         """Note that a NumPy view of the local part is handed out."""
         if self._lent is None:
             self._lent = self._n_references()
+            Base.n_lent += 1
 
     @property
     def is_lent(self) -> bool:
         """Whether a NumPy view of the local part may be alive."""
-        if self._lent is not None and self._n_references() <= self._lent:
-            self._lent = None
-        return self._lent is not None
+        if self._lent is None:
+            return False
+        if self._n_references() > self._lent:
+            return True
+        self._lent = None
+        Base.n_lent -= 1
+        return False
 
     def _n_references(self) -> int:
         """References to what NumPy views of the local part keep alive: the array, and the block that it lies in."""
@@ -80,7 +89,9 @@ class Base:
         return sys.getrefcount(local) + (0 if self._block is None else sys.getrefcount(self._block))
 
     def __del__(self) -> None:
-        block = getattr(self, "_block", None)
+        if self._lent is not None:
+            Base.n_lent -= 1
+        block = self._block
         if block is not None:
             del self.local, self._block
             memory.give_back(block, 1)

@@ -24,6 +24,8 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import compress, count
+from operator import not_
 from typing import Any
 
 from mpi4py import MPI
@@ -215,8 +217,9 @@ class Engine:
             for earlier in self._runs:
                 _link(earlier, run, slots)
         self._runs.append(run)
-        for number in [number for number, n in enumerate(run.n_waits) if not (n or run.is_done[number])]:
-            self._make_ready(run, number)
+        for number in [*compress(count(), map(not_, run.n_waits))]:
+            if number >= n_done:
+                self._make_ready(run, number)
 
     # Computing -------------------------------------------------------------------------------------------------------
 
@@ -363,17 +366,14 @@ class Engine:
             statistics.counts.timeline.held(self._held_bytes)
 
     def _start_message(self, run: Run, number: int) -> None:
-        node = run.nodes[number]
-        assert isinstance(node, Communication)
+        node: Communication = run.nodes[number]  # type: ignore[assignment]
         if node.allocates:
             run.allocate(node)
         run.n_to_start -= 1
-        job = world()
-        tag = (run.numbers[node.position] + node.stream) % job.n_tags
+        begin, n_tags = _transport(node.is_receive)
         start = time.perf_counter()
         section = MPI.buffer.fromaddress(run.memories[node.memory].address + node.start_at, node.nbytes)
-        begin = job.communicator.Irecv if node.is_receive else job.communicator.Isend
-        self._requests.append(begin(section, node.peer, tag))
+        self._requests.append(begin(section, node.peer, (run.numbers[node.position] + node.stream) % n_tags))
         self._under_way.append((run, number, start))
         statistics.counts.started(node)
 
@@ -410,6 +410,13 @@ class Engine:
             return True
         finally:
             statistics.counts.waited(start)
+
+
+@functools.cache
+def _transport(is_receive: bool) -> tuple[Callable[..., MPI.Request], int]:
+    """What begins a message, and the number of tags."""
+    job = world()
+    return job.communicator.Irecv if is_receive else job.communicator.Isend, job.n_tags
 
 
 def _link(earlier: Run, run: Run, slots: Mapping[Any, int]) -> None:

@@ -15,10 +15,10 @@ from pgaspy.alignment import result_layout
 from pgaspy.base import Base
 from pgaspy.defaults import default_for, layout_for
 from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_dim
-from pgaspy.operations import Access
+from pgaspy.operations import Access, Assign
 from pgaspy.procgrid import world
-from pgaspy.runtime import finish
-from pgaspy.ufuncs import check_writable, elementwise_copy, record_assignment, record_into
+from pgaspy.runtime import finish, record
+from pgaspy.ufuncs import MAX_STATEMENTS, check_writable, elementwise_copy, record_assignment, record_into
 from pgaspy.view import View, whole
 
 __all__ = ["aligned", "assign", "copied", "gathered", "item", "layout_like", "redistributed", "replicate"]
@@ -32,20 +32,33 @@ def assign(base: Base, view: View, value: Any) -> None:
     ValueError
         If the value does not broadcast to the view, or the view repeats elements.
     """
+    given = getattr(value, "_view", None)
+    key = None if given is None else (id(view), id(given), base.dtype, value._base.dtype, value._base is base)
+    found = _assignments.get(key)
+    if found is not None:
+        record(found[0], (base, value._base))
+        return
     check_writable(view)
-    source = getattr(value, "_view", None)
-    if source is None:
+    if given is None:
         value = value if type(value) in (int, float, complex) else np.asarray(value)
         elementwise_copy(base, view, _without_leading_ones(value, view.ndim))
         return
-    source = _drop_leading_ones(source, view.ndim).broadcast_to(view.shape)
+    source = _drop_leading_ones(given, view.ndim).broadcast_to(view.shape)
     if view.size == 0 or (value._base is base and source == view):
         return
     _warn_of_discarded_imaginary_part(value._base.dtype, base.dtype)
     if source.stretched_dims:
         record_into(None, [value._base], [(source, value._base.dtype)], base, view)
-    else:
-        record_assignment(Access(base, view), Access(value._base, source))
+        return
+    recipe = record_assignment(Access(base, view), Access(value._base, source))
+    if base.dtype == value._base.dtype:  # else it may have to be warned of every time
+        if len(_assignments) >= MAX_STATEMENTS:
+            _assignments.clear()
+        _assignments[key] = recipe, view, given
+
+
+_assignments: dict[Any, tuple[Assign, View, View]] = {}
+"""Assignments, found again by the views themselves; with these, so that their ids stay theirs."""
 
 
 def _drop_leading_ones(view: View, ndim: int) -> View:

@@ -132,7 +132,7 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: np.d
         raise TypeError(f"{ufunc.__name__}.reduce is not supported for global arrays: it is not associative, so that "
                         "its result would depend on the layout")
     axes = _axes(view, axis)
-    if view.index(view.turning_key).own_layout is None:
+    if view.turned.own_layout is None:
         base, view = copied(base, view)
     return _recorded(_ufunc_call(ufunc, view, base.dtype, dtype, axes, keepdims), base)
 
@@ -146,7 +146,7 @@ def _ufunc_call(ufunc: np.ufunc, view: View, source: np.dtype[Any], wanted: np.d
     dtype = _result_dtype(ufunc, source, wanted)
     reduction = _UfuncReduction(ufunc, dtype, _identity(ufunc, dtype))
     key = [None if d in axes else s for d, s in enumerate(view.turning_key) if keepdims or d not in axes]
-    return _call(view.index(view.turning_key), axes, reduction, (dtype, source), key)
+    return _call(view.turned, axes, reduction, (dtype, source), key)
 
 
 def _result_dtype(ufunc: np.ufunc, source: np.dtype[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any]:

@@ -76,15 +76,20 @@ class Queue:
             raise RuntimeError("a task works on the local parts of its arrays; it cannot use global arrays, as these "
                                "take all processes")
         counts.n_recorded += 1
-        if not self._engine.overlaps:
+        try:
+            if len(self._operations) >= self.max_operations or self.held_bytes > MAX_HELD_BYTES:
+                self._flush(self._engine.catch_up, "threshold")
+        finally:  # as the others record it, too
             self._operations.append(operation)
+        if Base.n_lent or not self._engine.overlaps:
+            self._finish_what_is_seen(operation)
+
+    def _finish_what_is_seen(self, operation: Operation) -> None:
+        """Execute an operation at once where a local view may see what it does; and without overlap, every one."""
+        if not self._engine.overlaps:
             self.finish(cause="operation")
-            return
-        if len(self._operations) >= self.max_operations or self.held_bytes > MAX_HELD_BYTES:
-            self._flush(self._engine.catch_up, "threshold")
-        self._operations.append(operation)
         for base in operation.bases:
-            if base._lent is not None and base.is_lent:
+            if base.is_lent:
                 self.finish(base, cause="lease")
 
     def finish(self, base: Base | None = None, cause: str | None = None) -> None:
@@ -210,8 +215,8 @@ def _n_references(slots: dict[Base, int]) -> Iterator[int]:
 
 def _references_of_counting() -> int:
     """How many references to a base there are while they are counted, besides those of the operations."""
-    operations = ((Base.__new__(Base),),)
-    slots = {operations[0][0]: 0}
+    operations = ((object(),),)
+    slots: dict[Any, int] = {operations[0][0]: 0}
     return next(_n_references(slots)) - len(operations)
 
 

@@ -21,18 +21,22 @@ from pgaspy.defaults import default_for
 from pgaspy.functions import AnyFunction
 from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.nodes import Scalar
-from pgaspy.operations import Access, Statement, assign
+from pgaspy.operations import Access, Assign, Statement, assign
 from pgaspy.pieces import local_indices
 from pgaspy.procgrid import world
 from pgaspy.runtime import hold, record
 from pgaspy.supervision import take
 from pgaspy.view import View, whole
 
-__all__ = ["apply", "apply_binary", "as_access", "check_dtype", "check_writable", "elementwise_copy",
-           "operand_from_numpy", "record_assignment", "record_into"]
+__all__ = ["MAX_STATEMENTS", "WEAK", "apply", "apply_binary", "apply_unary", "apply_with_number", "as_access",
+           "check_dtype", "check_writable", "elementwise_copy", "operand_from_numpy", "record_assignment",
+           "record_into"]
 
-_WEAK = (int, float, complex)
+WEAK = (int, float, complex)
+"""The classes of Python's numbers, which take the dtypes of the arrays that they meet."""
+
 MAX_STATEMENTS = 8192
+"""What is found again, of each kind; all of it is forgotten when it is more."""
 
 PARTS_FROM_BYTES = 1 << 16
 """Of NumPy arrays that are larger, a process copies only the part that it needs."""
@@ -83,30 +87,71 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
     return tuple([make(base, view) for base, view in zip(outputs, written, strict=True)])
 
 
+# Operators have to cost next to nothing: they are found again by their operands' views themselves, not by what these
+# are equal to.
+
+
+def apply_unary(ufunc: np.ufunc, x: Any, make: Any) -> Any:
+    """`apply` for a global array."""
+    x_base, x_view = x._base, x._view
+    key = ufunc, id(x_view), x_base.dtype
+    found = _operators.get(key)
+    if found is None:
+        return _apply_first(key, ufunc, (x,), make)
+    statement, view, layout, dtype, _, _ = found
+    base = Base(layout, dtype)
+    record(statement, (base, x_base))
+    return make(base, view)
+
+
 def apply_binary(ufunc: np.ufunc, x: Any, y: Any, make: Any) -> Any:
-    """`apply` for two global arrays: an operator, which has to cost next to nothing."""
+    """`apply` for two global arrays."""
     x_base, x_view, y_base, y_view = x._base, x._view, y._base, y._view
     key = ufunc, id(x_view), x_base.dtype, id(y_view), y_base.dtype
-    found = _binary_statements.get(key)
+    found = _operators.get(key)
     if found is None:
-        result = apply(ufunc, (x, y), make=make)
-        statement = _statements.get((ufunc, None, "same_kind", True, (x_view, x_base.dtype), (y_view, y_base.dtype)))
-        if statement is not None and len(statement.written) == 1:
-            if len(_binary_statements) >= MAX_STATEMENTS:
-                _binary_statements.clear()
-            # with the views, so that their ids stay theirs
-            view = statement.written[0]
-            _binary_statements[key] = statement, view, view.layout, statement.output_dtypes[0], x_view, y_view
-        return result
+        return _apply_first(key, ufunc, (x, y), make)
     statement, view, layout, dtype, _, _ = found
     base = Base(layout, dtype)
     record(statement, (base, x_base, y_base))
     return make(base, view)
 
 
-_binary_statements: dict[Any, tuple[Statement, View, Layout, np.dtype[Any], View, View]] = {}
+def apply_with_number(ufunc: np.ufunc, x: Any, number: complex, is_first: bool, make: Any) -> Any:
+    """`apply` for a global array and a Python number, which may be the first operand."""
+    x_base, x_view = x._base, x._view
+    key = ufunc, id(x_view), x_base.dtype, number.__class__, is_first
+    found = _operators.get(key)
+    if found is None:
+        return _apply_first(key, ufunc, (number, x) if is_first else (x, number), make)
+    statement, view, layout, dtype, number_dtype, _ = found
+    base = Base(layout, dtype)
+    record(statement, (base, x_base), (Scalar(number, number_dtype),))
+    return make(base, view)
+
+
+def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) -> Any:
+    """`apply`, and have it found again, if nothing depends on a number's value."""
+    result = apply(ufunc, inputs, make=make)
+    descriptions = [_operand(x)[1] for x in inputs]
+    statement = _statements.get((ufunc, None, "same_kind", True, *descriptions))
+    if statement is not None and len(statement.written) == 1 and not (int in descriptions and ufunc in _DEPENDING):
+        if len(_operators) >= MAX_STATEMENTS:
+            _operators.clear()
+        view, dtype = statement.written[0], statement.output_dtypes[0]
+        number_dtype = next((loop for v, loop in zip(statement.operands, statement.loop_dtypes, strict=False)
+                             if v is None), dtype)
+        # with the operands' views, so that their ids stay theirs
+        _operators[key] = statement, view, view.layout, dtype, number_dtype, descriptions
+    return result
+
+
+_operators: dict[Any, tuple[Statement, View, Layout, np.dtype[Any], np.dtype[Any], Any]] = {}
+"""The statement, the output's view, layout and dtype, and the dtype of a number among the operands."""
 
 _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
+_DEPENDING = _COMPARISONS | {np.power}
+"""Where the value of an integer decides what is computed, or whether it may be."""
 
 
 def _within_range(inputs: Sequence[Any]) -> Sequence[Any]:
@@ -131,7 +176,7 @@ def _operand(x: Any) -> tuple[Any, Any]:
     view = getattr(x, "_view", None)
     if view is not None:
         return x._base, (view, x._base.dtype)
-    if type(x) in _WEAK:
+    if type(x) in WEAK:
         return x, type(x)
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError("masked arrays are not supported, as their masks would be lost: use where(mask, x, y)")
@@ -361,11 +406,12 @@ def _statement_aside(statement: Statement, aside: View) -> Statement:
     return replace(statement, written=(aside,), copied=(False,) * len(statement.copied))
 
 
-def record_assignment(target: Access, source: Access) -> None:
-    """Record `target[...] = source`, for views of one shape."""
+def record_assignment(target: Access, source: Access) -> Assign:
+    """Record `target[...] = source`, for views of one shape; the recipe."""
     (out, view), (base, from_) = target, source
-    overlaps = out is base and not view.disjoint(from_)
-    record(assign(view, from_, out.dtype, base.dtype, overlaps), (out, base))
+    recipe = assign(view, from_, out.dtype, base.dtype, out is base and not view.disjoint(from_))
+    record(recipe, (out, base))
+    return recipe
 
 
 def elementwise_copy(out: Base, view: View, x: Any) -> None:

@@ -153,7 +153,7 @@ class View:
         IndexError
             For an index out of bounds, too many indices, a second Ellipsis, and indices by arrays.
         """
-        frozen = frozen_key(key)
+        frozen = _ALL if key is Ellipsis else frozen_key(key)
         child = self._children.get(frozen)
         return child if child is not None else self._index(frozen)
 
@@ -232,11 +232,19 @@ class View:
         return tuple(slice(None, None, -1 if step < 0 else 1) for step in self.steps)
 
     @functools.cached_property
+    def turned(self) -> View:
+        """This view with its reversed dimensions turned round."""
+        return self.index(self.turning_key)
+
+    @functools.cached_property
     def unstretched(self) -> View:
         """This view without its stretched dimensions."""
         kept = [d for d in range(self.ndim) if d not in self.stretched_dims]
         return self._child(("unstretched",), [self.shape[d] for d in kept], [self.base_dims[d] for d in kept],
                            [self.steps[d] for d in kept], self.origin)
+
+
+_ALL = (Ellipsis,)
 
 
 def frozen_key(key: Any) -> tuple[Any, ...]:

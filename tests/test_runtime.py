@@ -79,6 +79,28 @@ def test_executed_at_a_threshold() -> None:
     assert_equal(a, np.full(10, 40.0))
 
 
+def test_what_is_recorded_when_a_flush_fails_is_not_lost() -> None:
+    """A process where a task fails at a threshold has recorded the statement that raises, as the others have."""
+    def fail(local: Any) -> None:
+        raise ValueError("bad value")
+
+    a, b = pg.zeros(SHAPE), pg.zeros(SHAPE, layout=layout_of("cyclic(2)", SHAPE))
+    pg.sync()
+    if pg.RANK == pg.SIZE - 1:
+        runtime.queue.max_operations = 1
+    pg.schedule(fail, pg.update(a))
+    try:
+        b[...] = 5
+        problem = "" if pg.RANK < pg.SIZE - 1 else "no error"
+        pg.sync()
+        problem = problem or "no error"
+    except pg.TaskError:
+        problem = ""
+    collectively(not problem, problem)
+    assert_equal(b[1:] - b[:-1] + 1, np.ones((SHAPE[0] - 1, SHAPE[1])))
+    assert_equal(b, np.full(SHAPE, 5.0))
+
+
 def test_executed_when_operands_hold_much(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "MAX_HELD_BYTES", 5 * X.nbytes)
     a = pg.zeros(SHAPE)
@@ -172,7 +194,9 @@ def test_messages_of_dead_results_are_sent() -> None:
 @pytest.mark.parametrize("n", [8, 200])
 def test_leases(n: int) -> None:
     """While a local view is alive, what writes or reads its array is executed before the call returns."""
+    gc.collect()
     a, b = pg.zeros((n, n)), pg.ones((n, n))
+    n_lent = base.Base.n_lent
     part = a.local()
     derived = part[:1]
     del part
@@ -192,6 +216,7 @@ def test_leases(n: int) -> None:
     before = n_recorded()
     a += b
     collectively(n_recorded() == before + 1, "laziness returns with the last local view")
+    collectively(base.Base.n_lent == n_lent, f"{base.Base.n_lent} bases are lent, {n_lent} were")
     assert_equal(a, np.full((n, n), 5.0))
 
 
