@@ -77,15 +77,14 @@ class Run:
         """`memories` are the bases and the values, `numbers` those of the operations."""
         self.schedule, self.nodes = schedule, schedule.nodes
         self.memories, self.numbers = memories, numbers
-        spare = schedule.spare
-        memories += spare.pop() if spare else new_buffers(schedule.buffer_sizes)
-        self.n_uses = [*schedule.n_uses]
+        if schedule.buffer_sizes:
+            memories += schedule.spare.pop() if schedule.spare else new_buffers(schedule.buffer_sizes)
 
     def prepare(self, index: int, n_done: int) -> None:
         """Get ready to be executed in any order, where the first nodes are done."""
         nodes = self.nodes
         self.index = index
-        self.n_waits = [*self.schedule.n_waits]
+        self.n_waits, self.n_uses = [*self.schedule.n_waits], [*self.schedule.n_uses]
         self.is_done = bytearray(len(nodes))
         self.n_to_start = self.schedule.n_messages
         self.later: dict[int, list[tuple[Run, Sequence[int]]]] = {}
@@ -95,6 +94,7 @@ class Run:
         self.n_left = len(nodes) - n_done
         for number in range(n_done):
             self.is_done[number] = 1
+            self.let_go(nodes[number])
             for later in nodes[number].successors:
                 self.n_waits[later] -= 1
 
@@ -123,7 +123,7 @@ class Run:
     def end(self) -> None:
         """Leave the buffers to the next run of the schedule."""
         schedule = self.schedule
-        if not schedule.spare:
+        if schedule.buffer_sizes and not schedule.spare:
             schedule.spare.append(self.memories[schedule.n_memories - len(schedule.buffer_sizes):])
 
 
@@ -160,7 +160,8 @@ class Engine:
                 try:
                     self._execute(run, node)
                 finally:
-                    run.let_go(node)
+                    for number in node.last_uses:
+                        run.memories[number] = None
         except BaseException:
             self._add(run, n_done)  # what is left goes on when there is an occasion
             raise

@@ -156,9 +156,16 @@ class _SingleKernel(KernelCall):
         self.rows = _rows(program, shape, strides, places)
         self._loop = _loop_for(program, strides)
 
+    def run(self, memories: Memories) -> None:
+        """See `Node`."""
+        self.call.call_part(self._addresses(memories), 0, self._length, self._loop.address(self.n_elements))
+
     def loop(self) -> int | None:
         """The address of the compiled loop, if there is one."""
         return self._loop.address(self.n_elements)
+
+    def _compute(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
+        self.call.call_part(addresses, begin, end, loops[0])
 
 
 def _rows(program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
@@ -184,9 +191,6 @@ class FusedCall(_SingleKernel):
         super().__init__(program, shape, strides, places, name)
         self.call = ProgramCall(program, shape, strides)
         self._set_length(self.call.n_rows, self.n_elements)
-
-    def _compute(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
-        self.call.call_part(addresses, begin, end, loops[0])
 
 
 class LeafResults(NamedTuple):
@@ -221,9 +225,6 @@ class FusedReduceCall(_SingleKernel):
             k = 0 if leaf is None else shared.index(leaf)
             self.places += tuple((result.slots, k * nbytes)
                                  for result, nbytes in zip(results, self._slot_nbytes, strict=True))
-
-    def _compute(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
-        self.call.call(addresses, begin, end, loops[0])
 
 
 class ChainedCall(KernelCall):

@@ -298,8 +298,8 @@ class ProgramReduceCall:
             None if leaf < 0 else leaf for leaf in (piece.head, piece.tail)
         )
 
-    def call(
-        self, addresses: Sequence[int], begin: int = 0, end: int | None = None, loop: int | None = None
+    def call_part(
+        self, addresses: Sequence[int], begin: int, end: int, loop: int | None = None
     ) -> None:
         """Run units [begin, end) of the piece.
 
@@ -307,9 +307,7 @@ class ProgramReduceCall:
         all reduced outputs: the array of one item (of the reduction's type) for each leaf of each
         result, the slot of ``head_leaf``, and that of ``tail_leaf``; anything where there is none.
         """
-        lib.pg_reduce_program(
-            self.program, *self.reduction, addresses, begin, self.n_units if end is None else end, loop or 0
-        )
+        lib.pg_reduce_program(self.program, *self.reduction, addresses, begin, end, loop or 0)
 
 
 class ChainCall:

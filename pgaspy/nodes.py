@@ -113,6 +113,8 @@ class Node:
         The numbers of the nodes that wait for it.
     uses
         The memories that it uses, without those that last as long as the run; which lets go of each after its last use.
+    last_uses
+        Those that nothing uses after it where nodes are executed in order.
     allocates
         (number, bytes) of the buffers that it writes, which it makes if they are not there.
     position, due
@@ -133,6 +135,7 @@ class Node:
 
     successors: tuple[int, ...] = ()
     uses: tuple[int, ...] = ()
+    last_uses: tuple[int, ...] = ()
     allocates: tuple[tuple[int, int], ...] = ()
     position = due = 0
     name = ""

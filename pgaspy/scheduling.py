@@ -158,6 +158,9 @@ def _finished(builder: Builder, named: frozenset[int], last_joined: tuple[int, .
             node.nbytes_ahead = 0
         for memory in node.uses:
             n_uses[memory] += 1
+    last_users = {memory: node for node in nodes for memory in node.uses}
+    for memory, node in last_users.items():
+        node.last_uses += (memory,)
     return Schedule(
         nodes=tuple(nodes), nodes_by_age=tuple(sorted(range(len(nodes)), key=lambda number: nodes[number].due)),
         n_waits=tuple(len(waits) for waits in builder.dependencies),

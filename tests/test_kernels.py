@@ -444,7 +444,7 @@ def test_program_runs_a_given_loop() -> None:
     tree = k.Leaves(out.shape, 0, 2)
     summed = k.ProgramReduceCall(reduced, out.shape, [(0, 8), (0, 0)], tree, (0, 0))
     address = int(ffi.cast("int64_t", loop))
-    summed.call([k.address(x), k.address(x), k.address(leaves), 0, 0], loop=address)
+    summed.call_part([k.address(x), k.address(x), k.address(leaves), 0, 0], 0, summed.n_units, address)
     k.FinishCall("add", "d->d", tree, []).call(k.address(leaves), [], k.address(result))
     assert result == 7 * out.size
 
@@ -517,7 +517,7 @@ def reduce_program(
         for begin in range(0, call.n_units, chunk or max(call.n_units, 1)):
             heads, tails = ([s[leaf] for s in slots] for leaf in (call.head_leaf, call.tail_leaf))
             addresses = [k.address(x) for x in (*views, *leaves, *heads, *tails)]
-            call.call(addresses, begin, min(begin + chunk, call.n_units) if chunk else None, loop)
+            call.call_part(addresses, begin, min(begin + chunk, call.n_units) if chunk else call.n_units, loop)
     results = []
     for (name, types), own, x in zip(program.reductions, slots, leaves, strict=True):
         out = np.empty([n for d, n in enumerate(shape) if d not in axes], types[-1])
