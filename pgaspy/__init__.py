@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as _np
 
 from pgaspy import launchers as _launchers  # before what imports MPI
+from pgaspy import mpi_settings as _mpi_settings  # before that, too
 from pgaspy import notebooks as _notebooks
 
 # `x as x` makes a name public to type checkers

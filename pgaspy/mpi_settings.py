@@ -1,0 +1,20 @@
+"""Settings of MPI libraries that suit pgaspy, where the environment says nothing else.
+
+Imported before anything that imports MPI, which reads them when it starts; what this process starts inherits them.
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["SETTINGS"]
+
+SETTINGS = {"OMPI_MCA_btl_tcp_eager_limit": str(1 << 20)}
+"""Open MPI's over TCP: how many bytes of a message are sent before the receiver has answered (by default 64 KiB).
+
+The answer to a longer message waits behind all that the receiver is just sending the other way. So two processes that
+exchange such messages in every step of a loop end up sending in turns, and have half of what the network can do.
+"""
+
+for _name, _value in SETTINGS.items():
+    os.environ.setdefault(_name, _value)
