@@ -447,6 +447,7 @@ def test_short_messages_and_poisoned_memory(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(memory, "REUSED_FROM_BYTES", 1)
     monkeypatch.setattr(memory, "allocate", poisoned)
+    monkeypatch.setattr(scheduling, "LASTING_BYTES", 0)
     monkeypatch.setattr(transport, "MAX_MESSAGE_BYTES", 56)
     monkeypatch.setattr(trees, "SEGMENT_BYTES", 40)
     monkeypatch.setattr(compute, "CUT_FROM_ELEMENTS", 4)
