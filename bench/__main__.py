@@ -25,6 +25,7 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
     "kernels": [(1, [])],
     "importing": [(1, [])],
     "overhead": [(1, [])],
+    "steps": [(1, []), (2, [])],
     "plans": [(1, [])],
     "movement": [(2, [])],
     "products": [(2, ["--unbound"])],

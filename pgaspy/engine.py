@@ -31,6 +31,7 @@ from typing import Any
 from mpi4py import MPI
 
 from pgaspy import progress, statistics
+from pgaspy.base import Base
 from pgaspy.boxes import overlap
 from pgaspy.nodes import Communication, Memories, Node, new_buffer, new_buffers
 from pgaspy.procgrid import world
@@ -106,6 +107,11 @@ class Run:
             self._n_done_by_age += 1
         return self.nodes[by_age[self._n_done_by_age]].due
 
+    def slots_of(self, base: Base | None) -> list[int]:
+        """The number of a base that is still to be read or written; nothing for any other."""
+        bases = self.memories[:self.schedule.n_bases]
+        return [bases.index(base)] if base is not None and base in bases else []
+
     def allocate(self, node: Node) -> None:
         """Make the buffers that a node writes."""
         for number, nbytes in node.allocates:
@@ -167,19 +173,18 @@ class Engine:
             raise
         run.end()
 
-    def finish(self, memory: Any = None, when_idle: Callable[[], None] | None = None) -> None:
-        """Execute everything; or return when nothing is left that uses a memory.
+    def finish(self, base: Base | None = None, when_idle: Callable[[], None] | None = None) -> None:
+        """Execute everything; or return when nothing is left that uses a base.
 
         Whatever is ready makes progress meanwhile, as another process may need it to get on. `when_idle` is called
         once, if there is nothing to do for a while: it may add a run.
         """
-        users = self._runs if memory is None else [run for run in self._runs if memory in run.memories]
-        slots = [] if memory is None else [(run.memories, run.memories.index(memory)) for run in users]
+        wanted = [(run.n_uses, slot) for run in self._runs for slot in run.slots_of(base)]
         while self._runs:
             self._communicate()
-            while slots and slots[-1][0][slots[-1][1]] is None:
-                slots.pop()
-            if memory is not None and not slots:
+            while wanted and not wanted[-1][0][wanted[-1][1]]:
+                wanted.pop()
+            if base is not None and not wanted:
                 return
             if when_idle is None:
                 self._step()

@@ -40,8 +40,9 @@ MAX_POSTPONED = 8
 MAX_HELD_BYTES = 64 << 20
 """They are also executed when they hold so many bytes that nobody else does: copies of NumPy operands."""
 
-MAX_CACHED_LENGTH = 1 << 19
-"""The cached schedules are forgotten when their normal forms are longer than this together."""
+MAX_CACHED_LENGTH, BYTES_PER_LENGTH = 1 << 19, 64
+"""The cached schedules are forgotten when their normal forms are longer than this together, with so many bytes of the
+buffers that they keep counted as one."""
 
 Executor = Callable[[Operation], None]
 
@@ -183,7 +184,7 @@ class Queue:
             described.append((operation.recipe, tuple(slots[used] for used in operation.bases), values))
         schedule = build(described, len(slots), n_memories, frozenset(compress(slots.values(), named)), world().rank,
                          self._engine.overlaps)
-        self._cached_length += schedule.length
+        self._cached_length += schedule.nbytes_kept // BYTES_PER_LENGTH
         counts.planned(start)
         return schedule
 

@@ -90,9 +90,9 @@ class Schedule:
     spare: list[list[Buffer | None]] = field(default_factory=list)
 
     @property
-    def length(self) -> int:
-        """What it takes to keep it, in units of some 100 bytes."""
-        return len(self.nodes) + sum(size for size in self.buffer_sizes if size is not None) // 100
+    def nbytes_kept(self) -> int:
+        """The bytes of the buffers that are kept for the next run."""
+        return sum(nbytes for nbytes in self.buffer_sizes if nbytes is not None)
 
 
 def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]], n_bases: int, n_memories: int,

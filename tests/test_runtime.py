@@ -244,6 +244,27 @@ def test_local_views_outlive_their_arrays() -> None:
     collectively(np.array_equal(part, expected))
 
 
+def test_a_part_without_elements_is_not_waited_for() -> None:
+    """Operations on an array of which this process holds nothing end here at once, though others wait for a message."""
+    if pg.SIZE == 1:
+        pytest.skip("takes several processes")
+    late, is_late = pg.SIZE - 1, pg.RANK == pg.SIZE - 1
+    a, b = pg.ones(SHAPE, onenode=late), pg.ones(SHAPE, onenode=late)
+    pg.sync()
+    pg.COMM.Barrier()
+    start = time.perf_counter()
+    if is_late:
+        time.sleep(1.5)
+    c = a.redistribute(layout_of("cyclic(2)", SHAPE))
+    b += 1
+    if not is_late:
+        b.local()
+    waited = time.perf_counter() - start
+    collectively(is_late or waited < 1, f"waited for {waited} s")
+    assert_equal(c, np.ones(SHAPE))
+    assert_equal(b, np.full(SHAPE, 2.0))
+
+
 @pytest.mark.parametrize("k", range(pg.SIZE))
 def test_local_on_one_process(k: int) -> None:
     a, b = pg.array(X), pg.array(X[::-1], layout=layout_of("cyclic(2)", SHAPE))
