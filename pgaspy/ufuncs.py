@@ -134,8 +134,9 @@ def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) 
     """`apply`, and have it found again, if nothing depends on a number's value."""
     result = apply(ufunc, inputs, make=make)
     descriptions = [_operand(x)[1] for x in inputs]
+    depends = ufunc in _DEPENDING and int in descriptions and key[2].kind in "iub"
     statement = _statements.get((ufunc, None, "same_kind", True, *descriptions))
-    if statement is not None and len(statement.written) == 1 and not (int in descriptions and ufunc in _DEPENDING):
+    if statement is not None and len(statement.written) == 1 and not depends:
         if len(_operators) >= MAX_STATEMENTS:
             _operators.clear()
         view, dtype = statement.written[0], statement.output_dtypes[0]
@@ -151,7 +152,7 @@ _operators: dict[Any, tuple[Statement, View, Layout, np.dtype[Any], np.dtype[Any
 
 _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 _DEPENDING = _COMPARISONS | {np.power}
-"""Where the value of an integer decides what is computed, or whether it may be."""
+"""Where the value of an integer decides what is computed with integers, or whether it may be."""
 
 
 def _within_range(inputs: Sequence[Any]) -> Sequence[Any]:
