@@ -13,7 +13,7 @@ import functools
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, compress, count
 from operator import gt
@@ -157,8 +157,8 @@ class Queue:
         """A run of what is recorded, which is not recorded any more."""
         operations, self._operations, self.held_bytes = self._operations, [], 0
         recipes, bases, values, numbers = zip(*operations, strict=True)
-        slots = dict(zip(dict.fromkeys(chain.from_iterable(bases)), count(), strict=False))
-        uses = tuple(map(slots.__getitem__, chain.from_iterable(bases)))
+        first_uses: dict[Base, int] = {}
+        uses = tuple(map(first_uses.setdefault, chain.from_iterable(bases), count()))
         counts.n_flushes += 1
         structure = self._structures.get((recipes, uses))
         if structure is None:
@@ -166,16 +166,17 @@ class Queue:
                 self.forget()
             structure = self._structures[recipes, uses] = _Structure(uses)
             self._cached_length += len(recipes) + len(uses)
-        named = tuple(map(gt, _n_references(slots), structure.n_references))
+        named = tuple(map(gt, _n_references(first_uses), structure.n_references))
         schedule = structure.schedules.get(named)
         if schedule is None:
-            schedule = structure.schedules[named] = self._plan(operations, slots, named)
+            schedule = structure.schedules[named] = self._plan(operations, [*first_uses], named)
         counts.n_fused += schedule.n_fused
         counts.n_kernels += schedule.n_kernels
-        return Run(schedule, [*slots, *chain.from_iterable(values)], numbers)
+        return Run(schedule, [*first_uses, *chain.from_iterable(values)], numbers)
 
-    def _plan(self, operations: list[Operation], slots: dict[Base, int], named: tuple[bool, ...]) -> Schedule:
+    def _plan(self, operations: list[Operation], bases: list[Base], named: tuple[bool, ...]) -> Schedule:
         start = time.perf_counter()
+        slots = {base: slot for slot, base in enumerate(bases)}
         described = []
         n_memories = len(slots)
         for operation in operations:
@@ -195,7 +196,7 @@ class _Structure:
     Attributes
     ----------
     n_references
-        Per base, those that the operations have, and who counts them. If there are more, somebody has a name for it.
+        Per base, those of the operations and of who counts them. If there are more, somebody has a name for it.
     schedules
         One for each choice of bases that have names.
     """
@@ -203,22 +204,21 @@ class _Structure:
     __slots__ = ("n_references", "schedules")
 
     def __init__(self, uses: tuple[int, ...]) -> None:
-        """`uses` are the numbers of the bases, in the order of their use."""
-        n_uses = Counter(uses)
-        self.n_references = [n_uses[slot] + _REFERENCES_OF_COUNTING for slot in range(len(n_uses))]
+        """`uses` are the bases, in the order of their use, each by the number of its first one."""
+        self.n_references = [n_uses + _REFERENCES_OF_COUNTING for n_uses in Counter(uses).values()]
         self.schedules: dict[tuple[bool, ...], Schedule] = {}
 
 
-def _n_references(slots: dict[Base, int]) -> Iterator[int]:
+def _n_references(bases: Iterable[Base]) -> Iterator[int]:
     """How often each base is referred to."""
-    return map(sys.getrefcount, slots)
+    return map(sys.getrefcount, bases)
 
 
 def _references_of_counting() -> int:
     """How many references to a base there are while they are counted, besides those of the operations."""
     operations = ((object(),),)
-    slots: dict[Any, int] = {operations[0][0]: 0}
-    return next(_n_references(slots)) - len(operations)
+    first_uses: dict[Any, int] = {operations[0][0]: 0}
+    return next(_n_references(first_uses)) - len(operations)
 
 
 _REFERENCES_OF_COUNTING = _references_of_counting()
