@@ -26,6 +26,7 @@ from pgaspy.engine import Engine, Run
 from pgaspy.nodes import Node
 from pgaspy.operations import Operation, Recipe
 from pgaspy.procgrid import World, when_started, world
+from pgaspy.recorded import Recorded
 from pgaspy.scheduling import Schedule, build, may_be_postponed
 from pgaspy.statistics import counts
 
@@ -53,7 +54,7 @@ class Queue:
     def __init__(self) -> None:
         self.max_operations = MAX_OPERATIONS
         self.held_bytes = 0
-        self._operations: list[Operation] = []
+        self._recorded = Recorded()
         self._engine = Engine()
         self._engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
         self._is_running = False
@@ -71,25 +72,29 @@ class Queue:
         self._engine.overlaps = value
         self.forget()
 
-    def record(self, operation: Operation) -> None:
+    def record(self, recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...], number: int) -> None:
         """Take an operation; execute before that what is too much, and at once what a local view may see."""
         if self._is_running:
             raise RuntimeError("a task works on the local parts of its arrays; it cannot use global arrays, as these "
                                "take all processes")
         counts.n_recorded += 1
         try:
-            if len(self._operations) >= self.max_operations or self.held_bytes > MAX_HELD_BYTES:
+            if len(self._recorded.recipes) >= self.max_operations or self.held_bytes > MAX_HELD_BYTES:
                 self._flush(self._engine.catch_up, "threshold")
         finally:  # as the others record it, too
-            self._operations.append(operation)
+            recorded = self._recorded
+            recorded.recipes.append(recipe)
+            recorded.bases += bases
+            recorded.values.append(values)
+            recorded.numbers.append(number)  # last: see `Recorded.is_whole`
         if Base.n_lent or not self._engine.overlaps:
-            self._finish_what_is_seen(operation)
+            self._finish_what_is_seen(bases)
 
-    def _finish_what_is_seen(self, operation: Operation) -> None:
-        """Execute an operation at once where a local view may see what it does; and without overlap, every one."""
+    def _finish_what_is_seen(self, bases: Iterable[Base]) -> None:
+        """Execute the last operation where a local view may see what it does to bases; without overlap, in any case."""
         if not self._engine.overlaps:
             self.finish(cause="operation")
-        for base in operation.bases:
+        for base in bases:
             if base.is_lent:
                 self.finish(base, cause="lease")
 
@@ -103,35 +108,40 @@ class Queue:
         if self._is_running:
             raise RuntimeError("a task cannot wait for global arrays")
         if base is None:
-            if self._operations or not self._engine.is_idle:
+            if self._recorded or not self._engine.is_idle:
                 self._flush(self._engine.finish, cause)
             return
-        operations = self._operations
-        n = len(operations)
-        while n and len(operations) - n < MAX_POSTPONED and base not in operations[n - 1].bases and may_be_postponed(
-                operations[n - 1].recipe, world().rank):
-            n -= 1
-        postponed = operations[n:]
-        del operations[n:]
-
-        def execute_postponed() -> None:
-            self._operations += postponed
-            postponed.clear()
-            self._engine.execute(self._next_run())
-
-        when_idle = execute_postponed if postponed else None
+        postponed = self._postponed(base)
+        when_idle = None if postponed is None else functools.partial(self._begin, postponed)
         try:
-            if operations or not self._engine.is_idle:
+            if self._recorded or not self._engine.is_idle:
                 self._flush(functools.partial(self._engine.finish, base, when_idle), cause)
         finally:
-            self._operations += postponed
+            if postponed is not None:
+                self._recorded.take_over(postponed)
+
+    def _begin(self, postponed: Recorded) -> None:
+        """Hand to the engine what was postponed; nothing of it is left."""
+        self._recorded.take_over(postponed)
+        self._engine.execute(self._next_run())
+
+    def _postponed(self, base: Base) -> Recorded | None:
+        """What is recorded last, and may wait although a value of a base is needed; taken from what is recorded."""
+        recorded = self._recorded
+        n, n_bases = len(recorded), len(recorded.bases)
+        while n and len(recorded) - n < MAX_POSTPONED:
+            bases = recorded.bases_before(n_bases, n - 1)
+            if base in bases or not may_be_postponed(recorded.recipes[n - 1], world().rank):
+                break
+            n, n_bases = n - 1, n_bases - len(bases)
+        return recorded.cut(n, n_bases) if n < len(recorded) else None
 
     def _flush(self, execute: Callable[[], None], cause: str | None) -> None:
         """Hand what is recorded to the engine, and execute of it what there is a cause for."""
         self._is_running = True
-        timeline, n_operations, start = counts.timeline, len(self._operations), time.perf_counter()
+        timeline, n_operations, start = counts.timeline, len(self._recorded), time.perf_counter()
         try:
-            if self._operations:
+            if n_operations:
                 self._engine.execute(self._next_run())
             execute()
         finally:
@@ -155,10 +165,12 @@ class Queue:
 
     def _next_run(self) -> Run:
         """A run of what is recorded, which is not recorded any more."""
-        operations, self._operations, self.held_bytes = self._operations, [], 0
-        recipes, bases, values, numbers = zip(*operations, strict=True)
+        recorded, self._recorded, self.held_bytes = self._recorded, Recorded(), 0
+        if not recorded.is_whole:
+            raise RuntimeError("this process was interrupted while it recorded an operation, and does not do what the "
+                               "others do any more: start the job again")
         first_uses: dict[Base, int] = {}
-        uses = tuple(map(first_uses.setdefault, chain.from_iterable(bases), count()))
+        recipes, uses = tuple(recorded.recipes), tuple(map(first_uses.setdefault, recorded.bases, count()))
         counts.n_flushes += 1
         structure = self._structures.get((recipes, uses))
         if structure is None:
@@ -169,12 +181,12 @@ class Queue:
         named = tuple(map(gt, _n_references(first_uses), structure.n_references))
         schedule = structure.schedules.get(named)
         if schedule is None:
-            schedule = structure.schedules[named] = self._plan(operations, [*first_uses], named)
+            schedule = structure.schedules[named] = self._plan(recorded, [*first_uses], named)
         counts.n_fused += schedule.n_fused
         counts.n_kernels += schedule.n_kernels
-        return Run(schedule, [*first_uses, *chain.from_iterable(values)], numbers)
+        return Run(schedule, [*first_uses, *chain.from_iterable(recorded.values)], recorded.numbers)
 
-    def _plan(self, operations: list[Operation], bases: list[Base], named: tuple[bool, ...]) -> Schedule:
+    def _plan(self, operations: Recorded, bases: list[Base], named: tuple[bool, ...]) -> Schedule:
         start = time.perf_counter()
         slots = {base: slot for slot, base in enumerate(bases)}
         described = []
@@ -216,9 +228,9 @@ def _n_references(bases: Iterable[Base]) -> Iterator[int]:
 
 def _references_of_counting() -> int:
     """How many references to a base there are while they are counted, besides those of the operations."""
-    operations = ((object(),),)
-    first_uses: dict[Any, int] = {operations[0][0]: 0}
-    return next(_n_references(first_uses)) - len(operations)
+    bases: list[Any] = [object()]
+    first_uses = {bases[0]: 0}
+    return next(_n_references(first_uses)) - len(bases)
 
 
 _REFERENCES_OF_COUNTING = _references_of_counting()
@@ -226,18 +238,18 @@ _REFERENCES_OF_COUNTING = _references_of_counting()
 
 queue = Queue()
 
-_executor: Executor = queue.record
-"""What takes the operations of the program."""
+_noted: Executor | None = None
+"""What takes the operations of the program in the place of the queue, where they are noted."""
 
-_record: Executor = _executor
-"""The same, unless they are planned."""
+_instead: Executor | None = None
+"""What takes them now: the same, unless they are planned."""
 
 def _begin(job: World) -> None:
     """Have the program checked and watched, where the environment asks for it. Collective."""
-    global _executor, _record
+    global _noted, _instead
     supervision.begin(job, queue.messages)
     if supervision.notes():
-        _executor = _record = _note_and_record
+        _noted = _instead = _note_and_record
     if supervision.checker is not None:
         queue.use(CheckedEngine(supervision.checker.poll))
 
@@ -247,7 +259,7 @@ when_started.append(_begin)
 
 def _note_and_record(operation: Operation) -> None:
     supervision.note(operation)
-    queue.record(operation)
+    queue.record(*operation)
 
 
 def record(recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...] = ()) -> None:
@@ -260,11 +272,10 @@ def record(recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...] = ()
     number = job.n_streams
     if recipe.is_collective:
         job.n_streams = number + len(bases) * (1 + job.size)
-    _record(_new_operation(Operation, (recipe, bases, values, number)))
-
-
-_new_operation = tuple.__new__
-"""A named tuple's own constructor takes twice the time."""
+    if _instead is None:
+        queue.record(recipe, bases, values, number)
+    else:
+        _instead(Operation(recipe, bases, values, number))
 
 
 def hold(nbytes: int) -> None:
@@ -291,7 +302,7 @@ def forget() -> None:
 
 def is_planning() -> bool:
     """Whether operations are not executed now, but handed to somebody else: `explain`."""
-    return _record != _executor
+    return _instead is not _noted
 
 
 def _check_not_planning() -> None:
@@ -303,13 +314,13 @@ def _check_not_planning() -> None:
 @contextmanager
 def dry_run(executor: Executor) -> Iterator[None]:
     """Hand operations to an executor that does not execute them, meanwhile."""
-    global _record
-    before, _record = _record, executor
+    global _instead
+    before, _instead = _instead, executor
     try:
         with supervision.paused():
             yield
     finally:
-        _record = before
+        _instead = before
 
 
 def _at_exit() -> None:

@@ -338,5 +338,5 @@ def test_off_by_default() -> None:
     from pgaspy import runtime, supervision
 
     assert not supervision.notes()
-    assert runtime._record == runtime.queue.record
+    assert runtime._instead is None
     assert issubclass(pg.DivergenceError, RuntimeError)

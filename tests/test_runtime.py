@@ -17,7 +17,7 @@ import pgaspy as pg
 from pgaspy import base, memory, runtime
 from tests.jobs import run_job
 from tests.layouts import layout_of
-from tests.together import assert_equal, collectively
+from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = pytest.mark.mpi
 
@@ -40,7 +40,7 @@ def n_flushes() -> int:
 
 def n_recorded() -> int:
     """How many operations are recorded and not executed."""
-    return len(runtime.queue._operations)
+    return len(runtime.queue._recorded)
 
 
 NEEDS: dict[str, Callable[[Any], Any]] = {
@@ -99,6 +99,16 @@ def test_what_is_recorded_when_a_flush_fails_is_not_lost() -> None:
     collectively(not problem, problem)
     assert_equal(b[1:] - b[:-1] + 1, np.ones((SHAPE[0] - 1, SHAPE[1])))
     assert_equal(b, np.full(SHAPE, 5.0))
+
+
+def test_an_interrupt_while_recording_is_noticed() -> None:
+    a = pg.zeros(SHAPE)
+    pg.sync()
+    a += 1
+    runtime.queue._recorded.recipes.append(runtime.queue._recorded.recipes[0])
+    raises_everywhere(RuntimeError, "interrupted while it recorded", pg.sync)
+    a[...] = 3
+    assert_equal(a, np.full(SHAPE, 3.0))
 
 
 def test_executed_when_operands_hold_much(monkeypatch: pytest.MonkeyPatch) -> None:
