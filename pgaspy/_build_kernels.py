@@ -47,6 +47,7 @@ typedef struct { ...; } pg_program;
 void pg_program_init(pg_program *program, int n_inputs, int n_outputs, int n_reduced,
                      int n_registers, const int64_t *register_sizes, int n_steps,
                      const int *steps, int ndim, const int64_t *shape, const int64_t *strides);
+int64_t pg_n_completed(void);
 void pg_run_program(const pg_program *program, const int64_t *addresses, int64_t start,
                     int64_t stop, int64_t loop_address);
 void pg_reduce_program(const pg_program *program, const int *reductions, const pg_piece *piece,

@@ -1030,6 +1030,17 @@ static loop_fn *describe_program(const pg_program *p, geometry *g, const int64_t
     return loop ? loop : p->only_loop ? p->only_loop : run_interpreted;
 }
 
+/*
+ * Programs, chains and the ends of reductions that are complete. They overwrite what they read, so that
+ * who is interrupted when one returns has to know that it must not run again.
+ */
+static int64_t n_completed;
+
+static int64_t pg_n_completed(void)
+{
+    return n_completed;
+}
+
 static void pg_run_program(const pg_program *p, const int64_t *addresses, int64_t start,
                            int64_t stop, int64_t loop_address)
 {
@@ -1037,6 +1048,7 @@ static void pg_run_program(const pg_program *p, const int64_t *addresses, int64_
     loop_fn *const loop = describe_program(p, &g, addresses, start, stop, (loop_fn *)loop_address);
     if (start < stop && count(&g, g.ndim) > 0)
         for_each(loop, &g, p->cost);
+    n_completed++;
 }
 
 /*
@@ -1462,6 +1474,7 @@ static void pg_reduce_program(const pg_program *p, const int *reductions, const 
                               int first_dim, int end_dim, const int64_t *addresses,
                               int64_t begin, int64_t end, int64_t loop_address)
 {
+    n_completed += begin >= end;
     if (begin >= end)
         return;
     reducing r;
@@ -1478,6 +1491,7 @@ static void pg_reduce_program(const pg_program *p, const int *reductions, const 
         reduce_units(&r, begin + (end - begin) * t / parts,
                      begin + (end - begin) * (t + 1) / parts);
     }
+    n_completed++;
 }
 
 /*
@@ -1551,6 +1565,7 @@ static void pg_run_chain(int n_stages, const pg_stage *stages, const int64_t *ad
                 #pragma omp barrier
             }
     }
+    n_completed++;
 }
 
 /* The results of leaf `leaf`, of the only outer index, whose elements are in a slot. */
@@ -1570,18 +1585,14 @@ static void reduce_slot(const reduce_row *row, const pg_leaves *t, int64_t leaf,
 }
 
 /*
- * The results of a reduction, when all pieces are done: slot i belongs to leaf slot_leaves[i]. The
+ * The results of a reduction, when all pieces are done, from those of the leaves. The
  * tree is that of tree(), level by level, in the place of the leaves, which may be that of the results
  * if each is that of one leaf.
  */
-static void pg_finish_leaves(int reduction, const pg_leaves *t, int64_t leaves, int n_slots,
-                             const int64_t *slot_leaves, const int64_t *slots, int64_t out_address)
+static void finish_trees(const reduce_row *row, const pg_leaves *t, int64_t leaves, int64_t out_address)
 {
-    const reduce_row *row = &reduce_rows[reduction];
     const int64_t size = row->out_size, n_results = t->outer * t->width;
     char *const out = (char *)out_address;
-    for (int i = 0; i < n_slots; i++)
-        reduce_slot(row, t, slot_leaves[i], (char *)slots[i], leaves);
     if (t->of.n_leaves == 0)
         for (int64_t i = 0; i < n_results; i++)
             memcpy(out + i * size, row->empty, size);
@@ -1610,6 +1621,16 @@ static void pg_finish_leaves(int reduction, const pg_leaves *t, int64_t leaves, 
         memcpy(out + (outer * t->width + column) * size,
                leaf_result(t, leaves, size, outer, 0, column), width * size);
     }
+}
+
+static void pg_finish_leaves(int reduction, const pg_leaves *t, int64_t leaves, int n_slots,
+                             const int64_t *slot_leaves, const int64_t *slots, int64_t out_address)
+{
+    const reduce_row *row = &reduce_rows[reduction];
+    for (int i = 0; i < n_slots; i++)
+        reduce_slot(row, t, slot_leaves[i], (char *)slots[i], leaves);
+    finish_trees(row, t, leaves, out_address);
+    n_completed++;
 }
 
 /* ---- sections ------------------------------------------------------------------------------ */

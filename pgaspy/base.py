@@ -1,10 +1,15 @@
-"""Bases: distributed storage. One local array per process holds the owned blocks in local index order."""
+"""Bases: distributed storage. One local array per process holds the owned blocks in local index order.
+
+What arrays, and the functions that are called on them, hold is a `Base`. What operations that are recorded or executed
+hold is its `Storage`. So an array has a name as long as its base is there, which the storage tells by a weak reference:
+nobody counts, and nothing is inferred from how the interpreter counts.
+"""
 
 from __future__ import annotations
 
 import functools
-import sys
-from typing import Any, ClassVar
+import weakref
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,37 +20,70 @@ from pgaspy.pieces import local_view_shape, storage_geometry
 from pgaspy.procgrid import world
 from pgaspy.view import View
 
-__all__ = ["Base", "check_local", "local_view", "wrap"]
+__all__ = ["Base", "Storage", "check_local", "lent", "lent_view", "local_view", "wrap"]
 
 
-class Base:
-    """The storage of an array on this process; allocated when it is first used, so that planning needs none.
+class Lease:
+    """The memory of a storage while NumPy views of it may be alive: the object at the end of their `.base` chain.
+
+    NumPy takes it for an array. Whatever is made of its views (slices, memoryviews, tensors of other libraries) refers
+    to it; when it is gone, nobody sees that memory any more.
+    """
+
+    __slots__ = ("__array_interface__", "__weakref__", "_storage")
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self.__array_interface__ = storage.local.__array_interface__
+
+
+_Leased = weakref.ref[Lease]
+
+lent: set[_Leased] = set()
+"""The leases of which views may be alive."""
+
+
+def _never_leased() -> _Leased:
+    class Nothing:
+        """What is gone when this function returns."""
+
+    return weakref.ref(Nothing())  # type: ignore[arg-type]
+
+
+_NEVER = _never_leased()
+
+
+class Storage:
+    """The memory of an array on this process; allocated when it is first used, so that planning needs none.
 
     Attributes
     ----------
+    name
+        Refers to the base, weakly: there is none when no array has this storage any more.
+    number
+        The array's among those that collective operations were recorded for; -1 before the first.
+    poison
+        Why the elements are not what was recorded, where they are not.
     local
         The local part, C-ordered; owned blocks in local index order, as in ScaLAPACK.
     address
         That of the local part.
-    mark
-        What the journal knows the array by, where there is one.
-    n_lent
-        The bases of which NumPy views may be alive.
     """
 
-    n_lent: ClassVar[int] = 0
-
-    __slots__ = ("_block", "_lent", "address", "dtype", "layout", "local", "mark")
+    __slots__ = ("__weakref__", "_leased", "_return", "address", "dtype", "layout", "local", "name", "number",
+                 "poison")
 
     local: NDArray[Any]
     address: int
-    mark: Any
+    _return: memory.Return | None
 
-    def __init__(self, layout: Layout, dtype: np.dtype[Any]) -> None:
+    def __init__(self, layout: Layout, dtype: np.dtype[Any], base: Base) -> None:
         self.layout = layout
         self.dtype = dtype
-        self._lent: int | None = None
-        self._block: memory.Bytes | None = None
+        self.name = weakref.ref(base)
+        self.number = -1
+        self.poison: Any = None
+        self._leased = _NEVER
 
     def __getattr__(self, name: str) -> Any:
         """What is there only after allocation."""
@@ -60,63 +98,89 @@ class Base:
         for n in shape:
             nbytes *= n
         if nbytes < memory.REUSED_FROM_BYTES:
-            self.local = np.empty(shape, self.dtype)
+            self.hold(np.empty(shape, self.dtype))
         else:
-            self._block = memory.allocate(nbytes)
-            self.local = np.ndarray(shape, self.dtype, self._block)
-        self.address = kernels.address(self.local)
+            block = memory.allocate(nbytes)
+            self._return = memory.come_back(self, block)
+            self.hold(np.ndarray(shape, self.dtype, block))
 
-    def lend(self) -> None:
-        """Note that a NumPy view of the local part is handed out."""
-        if self._lent is None:
-            self._lent = self._n_references()
-            Base.n_lent += 1
+    def hold(self, local: NDArray[Any]) -> None:
+        """Have an array as the local part."""
+        self.address = kernels.address(local)
+        self.local = local
+
+    def hand_over(self) -> NDArray[Any]:
+        """The local part, for somebody who keeps it: its memory is not used again."""
+        local = self.local
+        self._return = None
+        return local
 
     @property
     def is_lent(self) -> bool:
         """Whether a NumPy view of the local part may be alive."""
-        if self._lent is None:
-            return False
-        if self._n_references() > self._lent:
-            return True
-        self._lent = None
-        Base.n_lent -= 1
-        return False
+        return self._leased() is not None
 
-    def _n_references(self) -> int:
-        """References to what NumPy views of the local part keep alive: the array, and the block that it lies in."""
-        local = self.local
-        return sys.getrefcount(local) + (0 if self._block is None else sys.getrefcount(self._block))
+    def lend(self) -> NDArray[Any]:
+        """The local part as an array whose views keep the lease alive."""
+        lease = self._leased()
+        if lease is None:
+            lease = Lease(self)
+            self._leased = weakref.ref(lease, lent.discard)
+            lent.add(self._leased)
+        return np.asarray(lease)
 
-    def __del__(self) -> None:
-        if self._lent is not None:
-            Base.n_lent -= 1
-        block = self._block
-        if block is not None:
-            del self.local, self._block
-            memory.give_back(block, 1)
+
+class Base:
+    """An array's storage, for those that have a name for it.
+
+    Attributes
+    ----------
+    mark
+        What the journal knows the array by, where there is one.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "layout", "mark", "storage")
+
+    mark: Any
+
+    def __init__(self, layout: Layout, dtype: np.dtype[Any]) -> None:
+        self.layout = layout
+        self.dtype = dtype
+        self.storage = Storage(layout, dtype, self)
+
+    @property
+    def local(self) -> NDArray[Any]:
+        """See `Storage`."""
+        return self.storage.local
 
 
 def wrap(layout: Layout, local: NDArray[Any]) -> Base:
     """A base on a C-ordered array that exists: a copy of a NumPy operand, which every process holds."""
     base = Base(layout, local.dtype)
-    base.local = local
-    base.address = kernels.address(local)
+    base.storage.hold(local)
     return base
 
 
-def local_view(base: Base, view: View) -> NDArray[Any]:
-    """The NumPy view of the part of a view that this process owns; empty where it owns nothing.
+def local_view(storage: Storage, view: View) -> NDArray[Any]:
+    """The NumPy view of the part of a view that this process owns, for pgaspy; empty where it owns nothing.
 
     Raises
     ------
     ValueError
         If no NumPy view has these elements; the same on every process.
     """
-    shape, offset, strides = _local_geometry(view, base.dtype.itemsize, world().rank)
+    shape, offset, strides = _local_geometry(view, storage.dtype.itemsize, world().rank)
     if 0 in shape:
-        return np.empty(shape, base.dtype)
-    return np.ndarray(shape, base.dtype, base.local, offset, strides)
+        return np.empty(shape, storage.dtype)
+    return np.ndarray(shape, storage.dtype, storage.local, offset, strides)
+
+
+def lent_view(storage: Storage, view: View) -> NDArray[Any]:
+    """The same for the program, which may keep it: as long as it does, the storage is lent."""
+    shape, offset, strides = _local_geometry(view, storage.dtype.itemsize, world().rank)
+    if 0 in shape:
+        return np.empty(shape, storage.dtype)
+    return np.ndarray(shape, storage.dtype, storage.lend(), offset, strides)
 
 
 def check_local(view: View) -> None:

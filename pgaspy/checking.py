@@ -21,17 +21,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from mpi4py import MPI
 
-from pgaspy.engine import Engine
 from pgaspy.trees import flood_targets
 from pgaspy.words import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pgaspy.engine import Run
     from pgaspy.journal import Entry, Journal
 
-__all__ = ["CheckedEngine", "Checker", "DivergenceError", "meet"]
+__all__ = ["Checker", "DivergenceError", "meet"]
 
 BATCH = 64
 """Digests are sent when they are so many, or when the process has time."""
@@ -153,25 +151,6 @@ class Checker:
         while len(said := json.dumps({key: text[:limit] for key, text in fields.items()}).encode()) > MAX_REPORT_BYTES:
             limit //= 2
         return said
-
-
-class CheckedEngine(Engine):
-    """An engine that lets the checker look for messages whenever it looks for its own."""
-
-    def __init__(self, poll: Callable[[], None]) -> None:
-        super().__init__()
-        self._poll = poll
-
-    def execute(self, run: Run) -> None:
-        """See `Engine`."""
-        self._poll()
-        super().execute(run)
-
-    def _test(self) -> bool:
-        found = super()._test()
-        if not found:
-            self._poll()
-        return found
 
 
 def meet(comm: MPI.Intracomm, poll: Callable[[], None] = lambda: None) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy.array import GlobalArray
-from pgaspy.base import Base
+from pgaspy.base import Base, Storage
 from pgaspy.defaults import layout_for
 from pgaspy.dispatch import implements
 from pgaspy.global_assign import layout_like, redistributed
@@ -215,10 +215,10 @@ def _generated(array: GlobalArray, values: Callable[..., Any]) -> GlobalArray:
     """Fill an array: `values` maps the global indices per dimension of a local part to its elements."""
     view = array._view
 
-    def fill(base: Base) -> None:
+    def fill(storage: Storage) -> None:
         rank = world().rank
         if view.layout.holds(view.layout.coords_from_rank(rank)):
-            base.local[...] = values(*[local_indices(view, d, rank) for d in range(view.ndim)])
+            storage.local[...] = values(*[local_indices(view, d, rank) for d in range(view.ndim)])
 
     record(generate(view.layout), (array._base,), (fill,))
     return array

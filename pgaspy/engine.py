@@ -14,6 +14,9 @@ job: of the operations whose messages are not done everywhere, the oldest is amo
 
 Several schedules can be under way: what is recorded later begins while the rest of what was recorded before is still
 being done. Its nodes then wait for those of earlier schedules that access the same sections.
+
+What takes no messages is executed in order, and may be interrupted after any step of the interpreter: how far it is
+follows from the number of calls that are complete, so that nothing is executed twice, and nothing is left out.
 """
 
 from __future__ import annotations
@@ -26,15 +29,26 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress, count
 from operator import not_
+from types import CodeType
 from typing import Any
 
 from mpi4py import MPI
 
 from pgaspy import progress, statistics
-from pgaspy.base import Base
-from pgaspy.boxes import overlap
-from pgaspy.nodes import Communication, Memories, Node, new_buffer, new_buffers
+from pgaspy.base import Storage
+from pgaspy.boxes import contains, overlap
+from pgaspy.failures import JobError, Poison, is_interrupt, place_of
+from pgaspy.nodes import (
+    Communication,
+    Memories,
+    Node,
+    TaskCall,
+    n_completed,
+    new_buffer,
+    new_buffers,
+)
 from pgaspy.procgrid import world
+from pgaspy.recorded import Recorded
 from pgaspy.scheduling import Schedule
 
 __all__ = ["WINDOW_BYTES", "Engine", "Run"]
@@ -48,6 +62,9 @@ that is needed first would arrive with the last."""
 
 IDLE_SECONDS = 1e-3
 """After waiting so long, what was to be executed together with later operations is executed now."""
+
+LOOK_SECONDS = 1e-3
+"""How often a process that waits looks for what others have to say."""
 
 SPIN_SECONDS = 0.02
 """After waiting so long, the process lets others have its core between two tests."""
@@ -72,17 +89,37 @@ class Run:
         Bytes that were filled ahead, per memory.
     parts
         What is left of the computations that have been begun.
+    numbers, codes, instructions
+        Of the operations: see `Call`.
+    taken_from, n_taken
+        What its operations are still recorded in, the first ones, until they are taken out of it.
+    n_done
+        Where nodes are executed in order, those that are complete.
+    n_completed_before
+        What `n_completed` was before them.
+    is_begun
+        Whether the execution has begun, and may have been interrupted.
+    spoiled
+        The memories that are poisoned.
     """
 
-    def __init__(self, schedule: Schedule, memories: Memories, numbers: Sequence[int]) -> None:
-        """`memories` are the bases and the values, `numbers` those of the operations."""
-        self.schedule, self.nodes = schedule, schedule.nodes
-        self.memories, self.numbers = memories, numbers
+    n_done = n_completed_before = 0
+    is_begun = False
+    spoiled: dict[int, Poison] = {}  # noqa: RUF012  (replaced, not changed, where there are any)
+
+    taken_from: Recorded | None = None
+    n_taken = 0
+
+    def __init__(self, schedule: Schedule, memories: Memories, numbers: Sequence[int], codes: Sequence[CodeType | None],
+                 instructions: Sequence[int]) -> None:
+        """`memories` are the storages and the values."""
+        self.schedule, self.nodes, self.memories = schedule, schedule.nodes, memories
+        self.numbers, self.codes, self.instructions = numbers, codes, instructions
         if schedule.buffer_sizes:
             memories += schedule.spare.pop() if schedule.spare else new_buffers(schedule.buffer_sizes)
 
-    def prepare(self, index: int, n_done: int) -> None:
-        """Get ready to be executed in any order, where the first nodes are done."""
+    def prepare(self, index: int) -> None:
+        """Get ready to be executed in any order."""
         nodes = self.nodes
         self.index = index
         self.n_waits, self.n_uses = [*self.schedule.n_waits], [*self.schedule.n_uses]
@@ -92,12 +129,7 @@ class Run:
         self.held: dict[int, int] = {}
         self.parts: dict[int, Iterator[None]] = {}
         self._n_done_by_age = 0
-        self.n_left = len(nodes) - n_done
-        for number in range(n_done):
-            self.is_done[number] = 1
-            self.let_go(nodes[number])
-            for later in nodes[number].successors:
-                self.n_waits[later] -= 1
+        self.n_left = len(nodes)
 
     @property
     def oldest(self) -> int:
@@ -107,10 +139,10 @@ class Run:
             self._n_done_by_age += 1
         return self.nodes[by_age[self._n_done_by_age]].due
 
-    def slots_of(self, base: Base | None) -> list[int]:
-        """The number of a base that is still to be read or written; nothing for any other."""
-        bases = self.memories[:self.schedule.n_bases]
-        return [bases.index(base)] if base is not None and base in bases else []
+    def slots_of(self, storage: Storage | None) -> list[int]:
+        """The number of a storage that is still to be read or written; nothing for any other."""
+        storages = self.memories[:self.schedule.n_bases]
+        return [storages.index(storage)] if storage is not None and storage in storages else []
 
     def allocate(self, node: Node) -> None:
         """Make the buffers that a node writes."""
@@ -126,6 +158,30 @@ class Run:
             if not left:
                 self.memories[number] = None
 
+    def spoil(self, node: Node, poison: Poison) -> None:
+        """Poison what a node that is not executed would have written."""
+        self.spoiled = dict(self.spoiled)
+        for number, _ in node.writes:
+            self.spoiled[number] = poison
+            if number < self.schedule.n_bases:
+                self.memories[number].poison = poison
+
+    def poison_of(self, node: Node) -> Poison | None:
+        """That of what a node reads. What it overwrites as a whole is poisoned no more."""
+        found = next((self.spoiled[number] for number in node.reads if number in self.spoiled), None)
+        if found is None:
+            for number, box in node.writes:
+                if number in self.spoiled and (box is None or (number < self.schedule.n_bases and contains(
+                        box, tuple((0, n) for n in self.memories[number].local.shape)))):
+                    self.spoiled.pop(number)
+                    if number < self.schedule.n_bases:
+                        self.memories[number].poison = None
+        return found
+
+    def line_of(self, node: Node) -> str:
+        """The line of the program that a node's operation was recorded at."""
+        return place_of(self.codes[node.position], self.instructions[node.position])
+
     def end(self) -> None:
         """Leave the buffers to the next run of the schedule."""
         schedule = self.schedule
@@ -137,7 +193,13 @@ class Engine:
     """Executes runs."""
 
     def __init__(self) -> None:
-        self.overlaps = True
+        """Of a process that others do not wait for, until `is_alone` is set to False."""
+        self.overlaps = self.is_alone = True
+        self.look: Callable[[], None] | None = None  # for what others have to say, while waiting
+        self.failures: list[Poison] = []  # that the program may not have seen
+        self.has_failed = False
+        self._straight: Run | None = None  # what is executed in order
+        self._abandoned: list[Any] = []  # memory that messages are still written to
         self._runs: list[Run] = []
         self._n_runs = 0
         # heaps of ready nodes: messages, and what takes memory ahead; and other computations
@@ -152,39 +214,113 @@ class Engine:
     @property
     def is_idle(self) -> bool:
         """Whether everything is done."""
-        return not self._runs
+        return not self._runs and self._straight is None
 
-    def execute(self, run: Run) -> None:
-        """Take a run without messages, and execute it; or add it to what is under way."""
+    @property
+    def straight(self) -> Run | None:
+        """The run that is being executed in order."""
+        return self._straight
+
+    def under_way(self) -> list[tuple[Communication, int, float]]:
+        """The messages, with the numbers of their operations, and when they began; also for another thread."""
+        found = [(run.nodes[k], run, start) for run, k, start in list(self._under_way)]
+        return [(node, run.numbers[node.position], start) for node, run, start in found]  # type: ignore[misc]
+
+    def take(self, run: Run) -> None:
+        """Add a run to what is under way; or have one without messages, which `resume` executes in order."""
         if run.schedule.n_messages or self._runs:
             self._add(run)
             return
-        n_done = 0
-        try:
-            for node in run.nodes:
-                n_done += 1
-                try:
-                    self._execute(run, node)
-                finally:
-                    for number in node.last_uses:
-                        run.memories[number] = None
-        except BaseException:
-            self._add(run, n_done)  # what is left goes on when there is an occasion
-            raise
-        run.end()
+        run.n_completed_before = n_completed()
+        self._straight = run  # from here on it is the engine's, whatever interrupts it
 
-    def finish(self, base: Base | None = None, when_idle: Callable[[], None] | None = None) -> None:
-        """Execute everything; or return when nothing is left that uses a base.
+    def resume(self) -> None:
+        """Execute what is executed in order, from where it was interrupted."""
+        run = self._straight
+        if run is not None:
+            if run.is_begun:
+                self._find_place(run)
+            run.is_begun = True
+            self._go_on(run)
+
+    def _go_on(self, run: Run) -> None:
+        """Execute the nodes in order, from the first that is not done."""
+        memories = run.memories
+        for node in run.nodes[run.n_done:]:
+            if run.spoiled and (poison := run.poison_of(node)) is not None:
+                self._skip(run, node, poison)
+                continue
+            try:
+                self._execute(run, node)
+            except Exception as error:
+                self._skip(run, node, self._poison_for(error, run, node))
+                continue
+            run.n_done += 1  # before memory goes: what is interrupted in between is not executed again
+            for number in node.last_uses:
+                memories[number] = None
+        run.end()
+        self._straight = None
+
+    def _find_place(self, run: Run) -> None:
+        """Find out whether the node that was interrupted is complete."""
+        if run.n_done == len(run.nodes):
+            return
+        node = run.nodes[run.n_done]
+        counted = n_completed() - run.n_completed_before - sum(done.n_counted for done in run.nodes[:run.n_done])
+        if node.n_counted and counted >= node.n_counted:
+            run.n_done += 1
+        elif isinstance(node, TaskCall) and node.is_begun:
+            error = node.interrupted(run.memories)
+            self._skip(run, node, self.poison(error, run.line_of(node)))
+
+    def _skip(self, run: Run, node: Node, poison: Poison) -> None:
+        """Leave out a node, and poison what it would have written."""
+        run.spoil(node, poison)
+        run.n_completed_before = n_completed() - sum(done.n_counted for done in run.nodes[:run.n_done + 1])
+        if isinstance(node, TaskCall):
+            node.is_begun = False
+        run.n_done += 1
+
+    def _poison_for(self, error: Exception, run: Run, node: Node) -> Poison:
+        """What the results of a node are poisoned by that has raised, where that is this process's own affair.
+
+        What a task raises is, and all that is no interrupt where nobody waits for this process.
+        """
+        if not (self.is_alone or node.is_task) or is_interrupt(error):
+            raise error
+        return self.poison(error, run.line_of(node))
+
+    def poison(self, error: BaseException, line: str) -> Poison:
+        """That of an error which the program gets when it waits next."""
+        found = Poison(error, line)
+        self.failures.append(found)
+        self.has_failed = True
+        return found
+
+    def abandon(self, error: JobError) -> None:
+        """Give up all that is under way, as the job has failed: what is not complete is poisoned."""
+        self.has_failed = True
+        for run in [*self._runs, *([] if self._straight is None else [self._straight])]:
+            for number, node in enumerate(run.nodes):
+                if not (number < run.n_done if run is self._straight else run.is_done[number]):
+                    run.spoil(node, Poison(error, ""))
+        self._abandoned += [*self._requests, *self._runs]
+        self._runs, self._straight = [], None
+        self._messages, self._takers, self._computations = [], [], []
+        self._requests, self._under_way = [], []
+
+    def finish(self, storage: Storage | None = None, when_idle: Callable[[], None] | None = None) -> None:
+        """Execute everything; or return when nothing is left that uses a storage.
 
         Whatever is ready makes progress meanwhile, as another process may need it to get on. `when_idle` is called
         once, if there is nothing to do for a while: it may add a run.
         """
-        wanted = [(run.n_uses, slot) for run in self._runs for slot in run.slots_of(base)]
+        wanted = [(run.n_uses, slot) for run in self._runs for slot in run.slots_of(storage)]
         while self._runs:
             self._communicate()
             while wanted and not wanted[-1][0][wanted[-1][1]]:
                 wanted.pop()
-            if base is not None and not wanted:
+            if storage is not None and not wanted:
                 return
             if when_idle is None:
                 self._step()
@@ -211,9 +347,9 @@ class Engine:
         """Whether to compute while messages are under way; without overlap, only what others have to wait for."""
         return self.overlaps or any(run.n_to_start for run in self._runs)
 
-    def _add(self, run: Run, n_done: int = 0) -> None:
-        """Take a run, whose nodes wait for those of earlier ones that they conflict with. The first may be done."""
-        run.prepare(self._n_runs, n_done)
+    def _add(self, run: Run) -> None:
+        """Take a run, whose nodes wait for those of earlier ones that they conflict with."""
+        run.prepare(self._n_runs)
         self._n_runs += 1
         if not run.n_left:
             return
@@ -224,36 +360,42 @@ class Engine:
                 _link(earlier, run, slots)
         self._runs.append(run)
         for number in [*compress(count(), map(not_, run.n_waits))]:
-            if number >= n_done:
-                self._make_ready(run, number)
+            self._make_ready(run, number)
 
     # Computing -------------------------------------------------------------------------------------------------------
 
     def _execute(self, run: Run, node: Node) -> None:
-        """Compute a node to its end; what failed counts as done, so that others do not wait for it."""
+        """Compute a node to its end."""
         if node.allocates:
             run.allocate(node)
         start = time.perf_counter()
-        try:
-            if node.is_task and self._runs:
-                with progress.meanwhile(self._move_messages):
-                    node.run(run.memories)
-            else:
+        if node.is_task and self._runs:
+            with progress.meanwhile(self._move_messages):
                 node.run(run.memories)
-        finally:
-            statistics.counts.computed(node, run.memories, start)
+        else:
+            node.run(run.memories)
+        statistics.counts.computed(node, run.memories, start)
 
     def _compute(self) -> None:
         """Run one computation, or one part of a long one while messages are under way."""
         _, _, number, run = heapq.heappop(self._computations)
         node = run.nodes[number]
-        if node.has_parts and (self._requests or number in run.parts):
+        if node.has_parts and (self._requests or number in run.parts) and not run.spoiled:
             self._compute_part(run, number, node)
         else:
+            self._execute_or_spoil(run, node)
+            self._complete(run, number, node)
+
+    def _execute_or_spoil(self, run: Run, node: Node) -> None:
+        """Compute a node; or poison what it writes, if that fails, or if what it reads is poisoned."""
+        poison = run.poison_of(node) if run.spoiled else None
+        if poison is None:
             try:
                 self._execute(run, node)
-            finally:
-                self._complete(run, number, node)
+                return
+            except Exception as error:
+                poison = self._poison_for(error, run, node)
+        run.spoil(node, poison)
 
     def _compute_part(self, run: Run, number: int, node: Node) -> None:
         """Run the next part of a computation, which is ready again if there are more."""
@@ -262,16 +404,13 @@ class Engine:
             run.allocate(node)
             parts = run.parts[number] = node.parts(run.memories)
         start = time.perf_counter()
-        more = False
-        try:
-            more = next(parts, run) is None
-        finally:
-            statistics.counts.computed(node, run.memories, start, not more)
-            if more:
-                self._make_ready(run, number)
-            else:
-                del run.parts[number]
-                self._complete(run, number, node)
+        more = next(parts, run) is None
+        statistics.counts.computed(node, run.memories, start, not more)
+        if more:
+            self._make_ready(run, number)
+        else:
+            del run.parts[number]
+            self._complete(run, number, node)
 
     def _complete(self, run: Run, number: int, node: Node) -> None:
         """Drop what nothing uses after a node, and let those get ready that waited for it."""
@@ -345,10 +484,8 @@ class Engine:
                 self._received_bytes += node.nbytes_ahead
                 self._start_message(run, number)
                 continue
-            try:
-                self._execute(run, node)
-            finally:
-                self._complete(run, number, node)
+            self._execute_or_spoil(run, node)
+            self._complete(run, number, node)
             self._start_messages()
 
     def _start_messages(self) -> None:
@@ -375,6 +512,8 @@ class Engine:
         node: Communication = run.nodes[number]  # type: ignore[assignment]
         if node.allocates:
             run.allocate(node)
+        if run.spoiled and (poison := run.poison_of(node)) is not None:
+            raise poison.show()  # others would take it for what was recorded
         run.n_to_start -= 1
         begin, n_tags = _transport(node.is_receive)
         start = time.perf_counter()
@@ -405,12 +544,16 @@ class Engine:
     def _wait(self, seconds: float) -> bool:
         """Wait for a message, but not longer; whether there was one. By testing, so that an interrupt is seen."""
         start = time.perf_counter()
+        next_look = LOOK_SECONDS
         try:
             while not self._test():
                 os.sched_yield()
                 waited = time.perf_counter() - start
                 if waited > seconds:
                     return False
+                if waited > next_look and self.look is not None:
+                    next_look = waited + LOOK_SECONDS
+                    self.look()
                 if waited > SPIN_SECONDS:
                     time.sleep(5e-5)
             return True

@@ -41,6 +41,7 @@ class Variable:
 
 
 VARIABLES: Mapping[str, Variable] = {
+    "PGASPY_ABORT_AFTER": Variable("10", is_seconds=True),
     "PGASPY_CACHE": Variable(may_differ=True),  # a folder of the host
     "PGASPY_CHECK": Variable("0", ("0", "1")),
     "PGASPY_EXECUTOR": Variable("lazy", ("lazy", "inorder")),

@@ -113,7 +113,7 @@ def gathered(base: Base, view: View, root: int | None) -> NDArray[Any] | None:
     if root is not None and world().rank != root:
         return None
     finish(target.base)
-    return target.base.local
+    return target.base.storage.hand_over()
 
 
 def item(base: Base, view: View) -> Any:

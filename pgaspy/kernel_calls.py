@@ -80,6 +80,7 @@ class KernelCall(Node):
     """
 
     is_kernel = True
+    n_counted = 1
     stages: tuple[_SingleKernel, ...]
     lags: tuple[int, ...]
     places: tuple[Place, ...]
@@ -253,4 +254,4 @@ def finish_leaves(reduction: tuple[str, str], leaves: Leaves, shared: tuple[int,
         finish.call(memories[results.leaves].address, [first_slot + k * nbytes for k in range(len(shared))],
                     memories[partial].address)
 
-    return Call(run, "reduce")
+    return Call(run, "reduce", n_counted=1)

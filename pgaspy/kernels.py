@@ -27,7 +27,7 @@ __all__ = [
     "LEAF", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED",
     "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall",
     "SectionCopy",
-    "address", "fill_random", "get_threads", "lookup", "philox", "reduce_lookup",
+    "address", "fill_random", "get_threads", "lookup", "n_completed", "philox", "reduce_lookup",
     "set_threads",
 ]
 
@@ -54,6 +54,9 @@ _KINDS = {"random": 0, "uniform": 1, "standard_normal": 2, "integers": 3}
 _run_program = lib.pg_run_program
 set_threads = lib.pg_set_threads
 get_threads = lib.pg_get_threads
+
+#: How many programs, chains and ends of reductions are complete.
+n_completed = lib.pg_n_completed
 
 
 def _table(row_name: object) -> dict[tuple[str, str], int]:

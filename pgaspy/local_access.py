@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.base import Base, local_view
+from pgaspy.base import Base, lent_view
 from pgaspy.pieces import local_indices
 from pgaspy.plan import fixed_offset, strides_from_shape
 from pgaspy.procgrid import world
@@ -23,8 +23,7 @@ __all__ = ["blocks", "global_indices", "local"]
 def local(base: Base, view: View) -> NDArray[Any]:
     """See `GlobalArray.local`."""
     finish(base)
-    base.lend()
-    array = local_view(base, view)
+    array = lent_view(base.storage, view)
     array.flags.writeable = not _is_replicated(view)
     return array
 
@@ -41,7 +40,6 @@ def blocks(base: Base, view: View, ranges: Sequence[tuple[int, int]] | None, ind
     if ranges is not None and len(ranges) != view.ndim:
         raise ValueError(f"ranges has {len(ranges)} pairs, the array has {view.ndim} dimensions")
     finish(base)
-    base.lend()
     layout, rank = view.layout, world().rank
     coords = layout.coords_from_rank(rank)
     if not view.holds(coords) or (view.size and view.stretched_dims):
@@ -69,8 +67,7 @@ def _views(base: Base, view: View, per_dim: Sequence[Sequence[tuple[int, int, in
         shape = tuple(length for _, _, length in combination)
         offset = start + sum(first * stride for (_, first, _), stride in zip(combination, dims, strict=True))
         finish(base)  # what was recorded since the last block was asked for
-        base.lend()
-        block = np.ndarray(shape, base.dtype, base.local, offset, strides)
+        block = np.ndarray(shape, base.dtype, base.storage.lend(), offset, strides)
         block.flags.writeable = writeable
         yield (tuple(number for number, _, _ in combination), block) if index else block
 

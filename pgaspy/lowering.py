@@ -127,11 +127,14 @@ class Builder:
             first = self.nodes[number]
             chain.uses = tuple(dict.fromkeys(first.uses) | uses)
             chain.allocates = tuple((dict(first.allocates) | allocates).items())
+            chain.reads = tuple(dict.fromkeys((*first.reads, *(memory for memory, _ in reads))))
+            chain.writes = (*first.writes, *writes)
             chain.position, chain.due = first.position, first.due
             self.nodes[number] = chain
             self.dependencies[number] |= waits
             return number
         node.uses, node.allocates = tuple(uses), tuple(allocates.items())
+        node.reads, node.writes = tuple(dict.fromkeys(memory for memory, _ in reads)), tuple(writes)
         node.position, node.due = self.position, self.due
         self.nodes.append(node)
         self.dependencies.append(waits)
@@ -155,4 +158,3 @@ class Builder:
         if found is None:
             found = self._accesses[memory] = _Accesses()
         return found
-

@@ -1,15 +1,21 @@
-"""Memory that is used again: fresh pages cost more than what is computed in them."""
+"""Memory that is used again: fresh pages cost more than what is computed in them.
+
+A block belongs to an object, and comes back when that is gone. A weak reference sees to it, whose callback is a method
+of a deque: no code of Python runs while an object ends, which may be anywhere, in a collection of garbage or while a
+signal is handled. What has come back is taken over by the next allocation.
+"""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections import OrderedDict
+import weakref
+from collections import OrderedDict, deque
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["allocate", "give_back"]
+__all__ = ["Return", "allocate", "come_back"]
 
 Bytes = NDArray[np.uint8]
 
@@ -25,12 +31,25 @@ KEPT_BYTES = min(1 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE
 _free: OrderedDict[int, list[Bytes]] = OrderedDict()
 _kept_bytes = 0
 
+_returned: tuple[deque[Return], ...] = deque(maxlen=64), deque(maxlen=8), deque(maxlen=2)
+"""What has come back since the last allocation: small, larger and the largest blocks, each queue as long as to hold at
+most `KEPT_BYTES`; of more, the first are dropped."""
+
+
+class Return(weakref.ref[Any]):
+    """Brings a block back when the object that it belongs to is gone, which keeps this until then."""
+
+    __slots__ = ("block",)
+
+    block: Bytes
+
 
 def allocate(nbytes: int) -> Bytes:
     """At least `nbytes` bytes of uninitialised memory; a large block is the smallest that fits of those given back."""
     global _kept_bytes
     if nbytes < REUSED_FROM_BYTES:
         return np.empty(nbytes, np.uint8)
+    _take_over()
     nbytes = _size_class(nbytes)
     if nbytes not in _free:
         fitting = [size for size in _free if nbytes < size <= LARGEST_RATIO * nbytes]
@@ -38,44 +57,43 @@ def allocate(nbytes: int) -> Bytes:
             return np.empty(nbytes, np.uint8)
         nbytes = min(fitting)
     blocks = _free[nbytes]
-    _kept_bytes -= nbytes
     block = blocks.pop()
     if not blocks:
         del _free[nbytes]
+    _kept_bytes -= nbytes  # last: what is interrupted before counts too much, which is noticed
     return block
 
 
-def give_back(block: Bytes, n_own_references: int) -> None:
-    """Keep a block for the next allocation, unless anybody else still refers to it (a local view that lives on).
+def come_back(owner: Any, block: Bytes) -> Return | None:
+    """What brings a block back when its owner is gone, if the owner keeps it; None if it is not used again.
 
-    `n_own_references` is the number of references to the block that the caller holds, one of them a local name that
-    it passes here.
+    Nothing may refer to the memory any more then.
     """
+    for queue in _returned:
+        if REUSED_FROM_BYTES <= block.nbytes <= KEPT_BYTES // (queue.maxlen or 1):
+            found = Return(owner, queue.append)
+            found.block = block
+            return found
+    return None
+
+
+def _take_over() -> None:
+    """Keep the blocks that have come back for the next allocations."""
     global _kept_bytes
-    nbytes = block.nbytes
-    if not REUSED_FROM_BYTES <= nbytes <= KEPT_BYTES or sys.getrefcount(block) > n_own_references + _OF_THE_CALL:
-        return
-    _free.setdefault(nbytes, []).append(block)
-    _free.move_to_end(nbytes)
-    _kept_bytes += nbytes
+    for queue in _returned:
+        while queue:
+            block = queue.popleft().block
+            _kept_bytes += block.nbytes
+            _free.setdefault(block.nbytes, []).append(block)
+            _free.move_to_end(block.nbytes)
+    if _kept_bytes > KEPT_BYTES:
+        _kept_bytes = sum(nbytes * len(blocks) for nbytes, blocks in _free.items())
     while _kept_bytes > KEPT_BYTES:
         oldest, blocks = next(iter(_free.items()))
         blocks.pop(0)
         _kept_bytes -= oldest
         if not blocks:
             del _free[oldest]
-
-
-def _references_of_a_call() -> int:
-    """How many references a call adds to an argument, as the function called counts them: it differs by version."""
-    def count(block: Bytes) -> int:
-        return sys.getrefcount(block)
-
-    block = np.empty(1, np.uint8)
-    return count(block) - 1
-
-
-_OF_THE_CALL = _references_of_a_call()
 
 
 def _size_class(nbytes: int) -> int:

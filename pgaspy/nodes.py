@@ -9,18 +9,22 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat, starmap
+from operator import is_
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy import kernels, memory
-from pgaspy.base import Base, local_view
+from pgaspy.base import Storage, lent_view
+from pgaspy.boxes import Box
+from pgaspy.failures import is_interrupt
 from pgaspy.functions import AnyFunction
 from pgaspy.view import View
 
 __all__ = ["Buffer", "Call", "Cast", "Combination", "Communication", "Copy", "Join", "Memories", "Node", "NumpyCall",
-           "Place", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "new_buffer", "new_buffers"]
+           "Place", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "n_completed", "new_buffer", "new_buffers"]
 
 Bytes = memory.Bytes
 Combination = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
@@ -33,31 +37,23 @@ Place = tuple[int, int]
 class Buffer:
     """Memory of a run that belongs to no array."""
 
-    __slots__ = ("address", "bytes")
+    __slots__ = ("__weakref__", "_return", "address", "bytes")
+
+    _return: memory.Return | None
 
     def __init__(self, found: Bytes) -> None:
         self.bytes = found
         self.address = kernels.address(found)
 
 
-class _LargeBuffer(Buffer):
-    """A buffer whose memory goes back to the pool with the last reference."""
-
-    __slots__ = ("_block",)
-
-    def __init__(self, nbytes: int) -> None:
-        self._block = memory.allocate(nbytes)
-        super().__init__(self._block[:nbytes])
-
-    def __del__(self) -> None:
-        block = self._block
-        del self._block, self.bytes
-        memory.give_back(block, 1)
-
-
 def new_buffer(nbytes: int) -> Buffer:
     """A buffer, uninitialised."""
-    return Buffer(np.empty(nbytes, np.uint8)) if nbytes < memory.REUSED_FROM_BYTES else _LargeBuffer(nbytes)
+    if nbytes < memory.REUSED_FROM_BYTES:
+        return Buffer(np.empty(nbytes, np.uint8))
+    block = memory.allocate(nbytes)
+    buffer = Buffer(block[:nbytes])
+    buffer._return = memory.come_back(buffer, block)
+    return buffer
 
 
 def new_buffers(sizes: Sequence[int | None]) -> list[Buffer | None]:
@@ -92,16 +88,41 @@ class Scalar:
 
 
 Memories = list[Any]
-"""Of a run: `Base`, `Scalar` or `Buffer` by number; None for a buffer before its first and after its last use."""
+"""Of a run: `Storage`, `Scalar` or `Buffer` by number; None for a buffer before its first and after its last use."""
 
 
 def bytes_of(memories: Memories, number: int) -> Bytes:
     """A memory as bytes."""
     found = memories[number]
-    if isinstance(found, Base):
+    if isinstance(found, Storage):
         local = found.local
         return np.ndarray((local.nbytes,), np.uint8, local)
     return found.bytes
+
+
+_completed = bytearray()
+"""As long as the calls of functions that are complete are many: `extend` calls one and grows, both in one step of the
+interpreter, so that an interrupt does not come in between."""
+
+_NONE = repeat(None)  # compared with, so that no result is kept
+
+MAX_COMPLETED = 1 << 20
+
+
+def n_completed() -> int:
+    """How many counted calls are complete: of kernels, which count themselves, and of other functions."""
+    return kernels.n_completed() + len(_completed)
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> None:
+    """Call a function, and count it when it is complete."""
+    _completed.extend(map(is_, starmap(function, (arguments,)), _NONE))
+
+
+def forget_completed() -> None:
+    """Count from the beginning, now and then; when nothing is being executed."""
+    if len(_completed) > MAX_COMPLETED:
+        _completed.clear()
 
 
 class Node:
@@ -117,6 +138,11 @@ class Node:
         Those that nothing uses after it where nodes are executed in order.
     allocates
         (number, bytes) of the buffers that it writes, which it makes if they are not there.
+    reads, writes
+        The memories that it reads; those that it writes, each with the box of it.
+    n_counted
+        How many of its calls are counted when they are complete (see `n_completed`): of a node that must not run twice,
+        as it reads what it writes, at least one.
     position, due
         Of its operation among those of its schedule; and of the first operation that may wait for it.
     name
@@ -137,6 +163,9 @@ class Node:
     uses: tuple[int, ...] = ()
     last_uses: tuple[int, ...] = ()
     allocates: tuple[tuple[int, int], ...] = ()
+    reads: tuple[int, ...] = ()
+    writes: tuple[tuple[int, Box], ...] = ()
+    n_counted = 0
     position = due = 0
     name = ""
     nbytes_ahead = 0
@@ -236,6 +265,8 @@ class Join(Node):
 class NumpyCall(Node):
     """A function without C kernel, called on NumPy views of a piece."""
 
+    n_counted = 1
+
     def __init__(self, function: AnyFunction | None, n_outputs: int, has_mask: bool, signature: tuple[Any, ...],
                  shape: tuple[int, ...], operands: Sequence[tuple[Place, np.dtype[Any], tuple[int, ...]]]) -> None:
         self._function, self._n_outputs, self._has_mask = function, n_outputs, has_mask
@@ -259,10 +290,11 @@ class NumpyCall(Node):
         outputs, inputs = views[: self._n_outputs], views[self._n_outputs:]
         with np.errstate(all="ignore"):
             if self._function is None:
-                np.copyto(outputs[0], inputs[0], casting="unsafe")
+                _call(functools.partial(np.copyto, casting="unsafe"), outputs[0], inputs[0])
                 return
             options: dict[str, Any] = {"where": inputs.pop()} if self._has_mask else {}
-            self._function(*inputs, out=tuple(outputs), casting="unsafe", signature=self._signature, **options)
+            _call(functools.partial(self._function, out=tuple(outputs), casting="unsafe", signature=self._signature,
+                                    **options), *inputs)
 
 
 class TaskCall(Node):
@@ -270,13 +302,28 @@ class TaskCall(Node):
 
     is_task = True
     name = "task"
+    n_counted = 1
 
     def __init__(self, value: int, arrays: Sequence[tuple[int, View]]) -> None:
         self._value, self._arrays = value, arrays
+        self.is_begun = False  # the function is called, and may not be called again
 
     def run(self, memories: Memories) -> None:
         """See `Node`."""
-        memories[self._value]([local_view(memories[slot], view) for slot, view in self._arrays])
+        self.is_begun = False
+        function, arguments = memories[self._value].bound([lent_view(memories[s], view) for s, view in self._arrays])
+        self.is_begun = True
+        try:
+            _call(function, *arguments)
+        except Exception as error:
+            if is_interrupt(error):
+                raise
+            raise memories[self._value].failed(error) from error
+
+    def interrupted(self, memories: Memories) -> Exception:
+        """What became of it, when it was interrupted after it had begun."""
+        found: Exception = memories[self._value].failed(KeyboardInterrupt("it was interrupted"))
+        return found
 
     def name_in(self, memories: Memories) -> str:
         """See `Node`."""
@@ -286,9 +333,9 @@ class TaskCall(Node):
 class Call(Node):
     """Anything else that a process does by itself, as a function of the memories."""
 
-    def __init__(self, function: Callable[[Memories], None], name: str) -> None:
+    def __init__(self, function: Callable[[Memories], None], name: str, n_counted: int = 0) -> None:
         self._function = function
-        self.name = name
+        self.name, self.n_counted = name, n_counted
 
     def run(self, memories: Memories) -> None:
         """See `Node`."""

@@ -55,10 +55,14 @@ class Operation(NamedTuple):
 
 
 class _Recipe:
-    """What all recipes have: `views`, of which the first `n_outputs` are written and the others are read."""
+    """What all recipes have: `views`, of which the first `n_outputs` are written and the others are read.
+
+    One that `updates` may leave elements of what it writes as they are, or reads them.
+    """
 
     views: tuple[View, ...]
     n_outputs: int = 1
+    updates = False
     is_collective = True
     name = ""
 
@@ -88,7 +92,7 @@ class Statement(_Recipe):
     has_mask: bool = False
 
     def __post_init__(self) -> None:
-        self.n_outputs = len(self.written)
+        self.n_outputs, self.updates = len(self.written), self.has_mask
         self.views = (*self.written, *(view for view in self.operands if view is not None))
         self.name = "copy" if self.function is None else self.function.__name__
 
@@ -200,6 +204,7 @@ class Combine(_Recipe):
     dtype: np.dtype[Any]
     function: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
     name = "combine"
+    updates = True
 
     def __post_init__(self) -> None:
         self.views = (self.view,)

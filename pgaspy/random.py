@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 
 from pgaspy import kernels
 from pgaspy.array import GlobalArray
-from pgaspy.base import Base
+from pgaspy.base import Storage
 from pgaspy.creation import AnyLayout, Shape, empty
 from pgaspy.operations import generate
 from pgaspy.plan import strides_from_shape
@@ -108,13 +108,13 @@ class Generator:
         return array
 
 
-def _fill(base: Base, kind: str, key: int, stream: int, low: Any, high: Any) -> None:
-    """Fill the local part of a base; the other side of its runs is the global index."""
-    layout = base.layout
+def _fill(storage: Storage, kind: str, key: int, stream: int, low: Any, high: Any) -> None:
+    """Fill the local part of an array; the other side of its runs is the global index."""
+    layout = storage.layout
     coords = layout.coords_from_rank(world().rank)
-    if not layout.holds(coords) or not base.local.size:
+    if not layout.holds(coords) or not storage.local.size:
         return
     runs = [global_runs(dim, layout.dim_coord(d, coords)) for d, dim in enumerate(layout.dims)]
-    kernels.fill_random(kind, base.dtype.char, base.address, base.local.strides, kernels.OWN,
+    kernels.fill_random(kind, storage.dtype.char, storage.address, storage.local.strides, kernels.OWN,
                         strides_from_shape(layout.shape), kernels.OTHER, runs,
                         key=key, stream=stream, low=low, high=high)

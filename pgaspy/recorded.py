@@ -1,18 +1,49 @@
 """Operations that are recorded, in their order.
 
-They are kept side by side, not as an object each: while there are many, Python's garbage collector would come by and
-visit them all, again and again.
+They are kept in one list, not as an object each: while there are many, Python's garbage collector would come by and
+visit them all, again and again. And an operation is added by one step of the interpreter, so that an interrupt, which
+may come after any, finds it recorded or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from itertools import chain
+from types import CodeType
+from typing import Any, ClassVar, NamedTuple
 
-from pgaspy.base import Base
-from pgaspy.operations import Operation, Recipe
+from pgaspy.base import Storage
+from pgaspy.failures import place_of
+from pgaspy.operations import Recipe
 
-__all__ = ["Recorded"]
+__all__ = ["Call", "Recorded"]
+
+
+class Call(NamedTuple):
+    """A recorded operation.
+
+    Attributes
+    ----------
+    storages
+        As many as the recipe has views, in the same order: what it writes first.
+    values
+        What else it takes: the scalars of a statement, the function of a generation or a task.
+    number
+        Of a collective operation: the same on every process, and far enough from the next one's for all its messages.
+    code, instruction
+        Where the program called it; None where that is not known.
+    """
+
+    recipe: Recipe
+    storages: tuple[Storage, ...]
+    values: tuple[Any, ...]
+    number: int
+    code: CodeType | None
+    instruction: int
+
+    @property
+    def line(self) -> str:
+        """Where the program called it, in words; nothing where that is not known."""
+        return place_of(self.code, self.instruction)
 
 
 class Recorded:
@@ -20,49 +51,36 @@ class Recorded:
 
     Attributes
     ----------
-    recipes, values, numbers
-        Of each operation.
-    bases
-        Those of all operations, one after the other.
+    fields
+        Those of all operations, one after the other, in the order of `Call`.
     """
 
-    __slots__ = ("bases", "numbers", "recipes", "values")
+    N_FIELDS: ClassVar[int] = len(Call._fields)
 
-    def __init__(self) -> None:
-        self.recipes: list[Recipe] = []
-        self.bases: list[Base] = []
-        self.values: list[tuple[Any, ...]] = []
-        self.numbers: list[int] = []
+    __slots__ = ("fields",)
 
-    def __len__(self) -> int:
-        return len(self.recipes)
-
-    def __iter__(self) -> Iterator[Operation]:
-        bases = iter(self.bases)
-        for recipe, values, number in zip(self.recipes, self.values, self.numbers, strict=True):
-            yield Operation(recipe, tuple(next(bases) for _ in recipe.views), values, number)
+    def __init__(self, fields: list[Any] | None = None) -> None:
+        self.fields: list[Any] = [] if fields is None else fields
 
     @property
-    def is_whole(self) -> bool:
-        """Whether no operation is recorded in part, as Ctrl-C came in between."""
-        return len(self.recipes) == len(self.numbers)
+    def storages(self) -> list[Storage]:
+        """Those of all operations, one after the other."""
+        return [*chain.from_iterable(self.fields[1::self.N_FIELDS])]
 
-    def bases_before(self, stop: int, n: int) -> list[Base]:
-        """The bases of operation n, where those of the operation behind it begin at `stop`."""
-        return self.bases[stop - len(self.recipes[n].views):stop]
+    def __len__(self) -> int:
+        return len(self.fields) // self.N_FIELDS
 
-    def cut(self, n: int, n_bases: int) -> Recorded:
-        """Keep the first n operations, which have so many bases; the others."""
-        rest = Recorded()
-        rest.recipes, rest.values, rest.numbers = self.recipes[n:], self.values[n:], self.numbers[n:]
-        rest.bases = self.bases[n_bases:]
-        del self.recipes[n:], self.values[n:], self.numbers[n:], self.bases[n_bases:]
-        return rest
+    def __getitem__(self, n: int) -> Call:
+        return Call(*self.fields[n * self.N_FIELDS:(n + 1) * self.N_FIELDS])
 
-    def take_over(self, others: Recorded) -> None:
-        """Add operations behind these, and leave none there."""
-        self.recipes += others.recipes
-        self.bases += others.bases
-        self.values += others.values
-        self.numbers += others.numbers
-        others.cut(0, 0)
+    def columns(self) -> tuple[Any, ...]:
+        """Of all operations: recipes, storages, values, and of each its number, code and instruction."""
+        fields, n = self.fields, self.N_FIELDS
+        return (tuple(fields[::n]), [*chain.from_iterable(fields[1::n])], [*chain.from_iterable(fields[2::n])],
+                fields[3::n], fields[4::n], fields[5::n])
+
+    def split(self, n: int) -> tuple[Recorded, Recorded]:
+        """The first n operations, these themselves if they are all, and the others."""
+        n *= self.N_FIELDS
+        fields = self.fields
+        return (self, Recorded()) if n == len(fields) else (Recorded(fields[:n]), Recorded(fields[n:]))

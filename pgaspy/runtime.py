@@ -10,27 +10,35 @@ from __future__ import annotations
 
 import atexit
 import functools
+import os
 import sys
+import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, compress, count
-from operator import gt
+from itertools import compress, count, repeat
+from operator import attrgetter, call, is_not
+from types import CodeType, FrameType
 from typing import Any
 
 from pgaspy import environment, supervision
-from pgaspy.base import Base
-from pgaspy.checking import CheckedEngine
+from pgaspy.alarms import Alarms
+from pgaspy.base import Base, Storage, lent
+from pgaspy.checking import DivergenceError
+from pgaspy.endings import is_interactive
 from pgaspy.engine import Engine, Run
-from pgaspy.nodes import Node
+from pgaspy.failures import JobError, Poison, is_interrupt
+from pgaspy.nodes import Node, forget_completed
 from pgaspy.operations import Operation, Recipe
+from pgaspy.places import frames_of_program, line_of
 from pgaspy.procgrid import World, when_started, world
 from pgaspy.recorded import Recorded
 from pgaspy.scheduling import Schedule, build, may_be_postponed
 from pgaspy.statistics import counts
 
-__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "is_planning", "queue", "record", "sync"]
+__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "is_complete", "is_planning", "queue", "record",
+           "sync"]
 
 MAX_OPERATIONS = 256
 """Recorded operations are executed when they are so many."""
@@ -48,18 +56,46 @@ buffers that they keep counted as one."""
 Executor = Callable[[Operation], None]
 
 
+_storage_of = attrgetter("storage")
+_name_of = attrgetter("name")
+
+
 class Queue:
-    """What is recorded and not executed yet, and the run that is under way."""
+    """What is recorded and not executed yet, and the run that is under way.
+
+    Attributes
+    ----------
+    error
+        Why no operation can be executed any more, where that is so.
+    """
 
     def __init__(self) -> None:
-        self.max_operations = MAX_OPERATIONS
         self.held_bytes = 0
+        self.error: Exception | None = None
+        self.alarms: Alarms | None = None
         self._recorded = Recorded()
         self._engine = Engine()
         self._engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
         self._is_running = False
+        self._n_one_by_one = 0
         self._structures: dict[tuple[Any, ...], _Structure] = {}
         self._cached_length = 0
+        self.max_operations = MAX_OPERATIONS
+
+    @property
+    def max_operations(self) -> int:
+        """How many operations may be recorded."""
+        return self._max_operations
+
+    @max_operations.setter
+    def max_operations(self, n: int) -> None:
+        self._max_operations = n
+        self._set_limit()
+
+    def _set_limit(self) -> None:
+        """Note from which number of fields on something is to be seen to before an operation is recorded."""
+        is_plain = self.error is None and not self._engine.has_failed
+        self._max_fields = self._max_operations * Recorded.N_FIELDS if is_plain else 0
 
     @property
     def overlaps(self) -> bool:
@@ -72,30 +108,64 @@ class Queue:
         self._engine.overlaps = value
         self.forget()
 
-    def record(self, recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...], number: int) -> None:
-        """Take an operation; execute before that what is too much, and at once what a local view may see."""
+    def begin(self, job: World) -> None:
+        """Be the queue of a job, whose processes wait for each other."""
+        if job.size > 1:
+            patience = None if is_interactive() else float(environment.value("PGASPY_ABORT_AFTER"))
+            self.alarms = Alarms(job.communicator, patience)
+            self._engine.is_alone, self._engine.look = False, self._look
+
+    def record(self, recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...], number: int,
+               code: CodeType | None = None, instruction: int = 0) -> None:
+        """Take an operation; execute before that what is too much, and at once what a local view may see.
+
+        It is recorded by one step of the interpreter: who is interrupted finds it recorded, or not.
+        """
         if self._is_running:
-            raise RuntimeError("a task works on the local parts of its arrays; it cannot use global arrays, as these "
-                               "take all processes")
+            raise RuntimeError(_words_for_busy())
         counts.n_recorded += 1
-        try:
-            if len(self._recorded.recipes) >= self.max_operations or self.held_bytes > MAX_HELD_BYTES:
-                self._flush(self._engine.catch_up, "threshold")
-        finally:  # as the others record it, too
-            recorded = self._recorded
-            recorded.recipes.append(recipe)
-            recorded.bases += bases
-            recorded.values.append(values)
-            recorded.numbers.append(number)  # last: see `Recorded.is_whole`
-        if Base.n_lent or not self._engine.overlaps:
+        if len(self._recorded.fields) >= self._max_fields or self.held_bytes > MAX_HELD_BYTES:
+            self._make_room(recipe, bases)
+        self._recorded.fields += (recipe, tuple(map(_storage_of, bases)), values, number, code, instruction)
+        if lent or not self._engine.overlaps:
             self._finish_what_is_seen(bases)
 
-    def _finish_what_is_seen(self, bases: Iterable[Base]) -> None:
+    def _make_room(self, recipe: Recipe, bases: tuple[Base, ...]) -> None:
+        """See to what has to be done before an operation is recorded.
+
+        Raises
+        ------
+        BaseException
+            That of what it reads, if that is poisoned; `JobError`, if the job has failed.
+        """
+        if self.error is not None:
+            raise self.error
+        if self._engine.has_failed:
+            try:
+                self._check_poison(recipe, [base.storage for base in bases])
+            except BaseException as error:
+                if recipe.is_collective:
+                    self._fail(error)  # as the others record it
+                raise
+        if len(self._recorded) >= self._max_operations or self.held_bytes > MAX_HELD_BYTES:
+            self._flush(self._engine.catch_up, "threshold")
+
+    def _check_poison(self, recipe: Recipe, storages: list[Storage]) -> None:
+        """Refuse what uses a poisoned array; one that is overwritten as a whole is poisoned no more."""
+        for storage in storages:
+            if storage.poison is not None and not _overwrites(recipe, storages, storage):
+                raise storage.poison.show()
+        if any(storage.poison is not None for storage in storages):
+            self._flush(self._engine.catch_up, "poison")  # what was recorded before still finds it so
+            for storage in storages:
+                storage.poison = None
+
+    def _finish_what_is_seen(self, bases: tuple[Base, ...]) -> None:
         """Execute the last operation where a local view may see what it does to bases; without overlap, in any case."""
         if not self._engine.overlaps:
             self.finish(cause="operation")
         for base in bases:
-            if base.is_lent:
+            if base.storage.is_lent:
                 self.finish(base, cause="lease")
 
     def finish(self, base: Base | None = None, cause: str | None = None) -> None:
@@ -104,97 +174,237 @@ class Queue:
         Everything else makes progress meanwhile: on another process, somebody may wait for that. But what comes last,
         and nobody else can wait for, is postponed unless there is time for it: it is planned together with what is
         recorded next. The timeline names the cause, or the public function that was called.
+
+        Raises
+        ------
+        BaseException
+            What an operation has raised that was executed, once; and of a base that is poisoned, each time.
         """
         if self._is_running:
-            raise RuntimeError("a task cannot wait for global arrays")
-        if base is None:
-            if self._recorded or not self._engine.is_idle:
-                self._flush(self._engine.finish, cause)
+            raise RuntimeError(_words_for_busy())
+        if self.error is not None:
+            self._check_rescue(base)
             return
-        postponed = self._postponed(base)
-        when_idle = None if postponed is None else functools.partial(self._begin, postponed)
-        try:
-            if self._recorded or not self._engine.is_idle:
-                self._flush(functools.partial(self._engine.finish, base, when_idle), cause)
-        finally:
-            if postponed is not None:
-                self._recorded.take_over(postponed)
+        if base is None:
+            if self._recorded.fields or not self._engine.is_idle:
+                self._flush(self._engine.finish, cause)
+        else:
+            n_postponed = self._n_postponed(base.storage)
+            when_idle = self._hand_over_rest if n_postponed else None
+            if self._recorded.fields or not self._engine.is_idle:
+                self._flush(functools.partial(self._engine.finish, base.storage, when_idle), cause, n_postponed)
+        if self._engine.has_failed:
+            self._raise_failures(base)
 
-    def _begin(self, postponed: Recorded) -> None:
-        """Hand to the engine what was postponed; nothing of it is left."""
-        self._recorded.take_over(postponed)
-        self._engine.execute(self._next_run())
+    def is_complete(self, base: Base) -> bool:
+        """Whether nothing is recorded or under way that reads or writes a base."""
+        storage = base.storage
+        return storage.poison is None and self._engine.is_idle and all(
+            storage not in self._recorded[n].storages for n in range(len(self._recorded)))
 
-    def _postponed(self, base: Base) -> Recorded | None:
-        """What is recorded last, and may wait although a value of a base is needed; taken from what is recorded."""
-        recorded = self._recorded
-        n, n_bases = len(recorded), len(recorded.bases)
-        while n and len(recorded) - n < MAX_POSTPONED:
-            bases = recorded.bases_before(n_bases, n - 1)
-            if base in bases or not may_be_postponed(recorded.recipes[n - 1], world().rank):
+    def _check_rescue(self, base: Base | None) -> None:
+        """Refuse to wait where the job has failed, but for an array that is complete."""
+        assert self.error is not None
+        if base is None or not isinstance(self.error, JobError):
+            raise self.error
+        if base.storage.poison is not None:
+            raise base.storage.poison.show()
+
+    def _raise_failures(self, base: Base | None) -> None:
+        """Raise what the program has not seen yet, and what a base is poisoned by."""
+        if base is not None and base.storage.poison is not None:
+            raise base.storage.poison.show()
+        unseen = [poison for poison in self._engine.failures if not poison.is_seen]
+        self._engine.failures = unseen
+        if unseen:
+            raise unseen[0].show()
+
+    def _n_postponed(self, storage: Storage) -> int:
+        """How many operations, recorded last, may wait although a value of a storage is needed."""
+        recorded, n = self._recorded, 0
+        while n < min(MAX_POSTPONED, len(recorded)):
+            last = recorded[len(recorded) - 1 - n]
+            if storage in last.storages or not may_be_postponed(last.recipe, world().rank):
                 break
-            n, n_bases = n - 1, n_bases - len(bases)
-        return recorded.cut(n, n_bases) if n < len(recorded) else None
+            n += 1
+        return n
 
-    def _flush(self, execute: Callable[[], None], cause: str | None) -> None:
-        """Hand what is recorded to the engine, and execute of it what there is a cause for."""
-        self._is_running = True
-        timeline, n_operations, start = counts.timeline, len(self._recorded), time.perf_counter()
+    def _flush(self, execute: Callable[[], None], cause: str | None, n_postponed: int = 0) -> None:
+        """Hand what is recorded to the engine, but for the last ones, and execute of it what there is a cause for."""
+        engine = self._engine
+        timeline, start = counts.timeline, time.perf_counter()
+        n_operations = len(self._recorded) - n_postponed
         try:
-            if n_operations:
-                self._engine.execute(self._next_run())
+            self._is_running = True
+            if engine.straight is not None:
+                self._resume()
+            if engine.look is not None:
+                engine.look()
+            if n_operations > 0:
+                self._hand_over(n_operations)
+                self._hand_over_one_by_one()
             execute()
+        except BaseException as error:
+            self._fail(error)
+            raise
         finally:
             self._is_running = False
             if timeline is not None:
                 timeline.flushed(start, n_operations, cause)
 
-    def use(self, engine: Engine) -> None:
-        """Execute with another engine from now on, when nothing is recorded yet."""
-        engine.overlaps, self._engine = self._engine.overlaps, engine
+    def _resume(self) -> None:
+        """Go on with what was interrupted; what the engine has is not recorded any more."""
+        run = self._engine.straight
+        if run is not None and run.taken_from is self._recorded:
+            _, self._recorded = self._recorded.split(run.n_taken)
+        self._engine.resume()
+
+    def _hand_over_rest(self) -> None:
+        """Hand to the engine what was postponed."""
+        self._hand_over(len(self._recorded))
+        self._hand_over_one_by_one()
+
+    def _hand_over_one_by_one(self) -> None:
+        """Hand to the engine what could not be handed over together."""
+        while self._n_one_by_one:
+            self._n_one_by_one -= 1
+            self._hand_over(1)
+
+    def _hand_over(self, n: int) -> None:
+        """Have the engine execute the first n operations.
+
+        What may be interrupted before it is the engine's leaves them recorded.
+        """
+        engine = self._engine
+        if engine.has_failed:
+            if n > 1 and any(storage.poison is not None for storage in self._recorded.storages):
+                self._n_one_by_one = n
+                return
+            if n == 1 and self._is_left_out():
+                _, self._recorded = self._recorded.split(1)
+                return
+        recorded = self._recorded
+        first, rest = recorded.split(n)
+        try:
+            run = self._run_of(first, rest)
+        except Exception as error:
+            if is_interrupt(error) or (n == 1 and not engine.is_alone):
+                raise
+            self._plan_failed(n, error)
+            return
+        run.taken_from, run.n_taken = recorded, n
+        engine.take(run)
+        self._recorded = rest
+        run.taken_from = None
+        del recorded, first  # so that arrays go when the run drops them
+        engine.resume()
+        if engine.has_failed:
+            self._set_limit()
+
+    def _is_left_out(self) -> bool:
+        """Whether the first operation uses what is poisoned, so that what it writes is as well."""
+        first = self._recorded[0]
+        poisons = [storage.poison for storage in first.storages if storage.poison is not None and not _overwrites(
+            first.recipe, first.storages, storage)]
+        if poisons and first.recipe.is_collective and not self._engine.is_alone:
+            raise poisons[0].show()  # others may wait for what it sends
+        for storage in first.storages[:first.recipe.n_outputs]:
+            storage.poison = poisons[0] if poisons else None
+        return bool(poisons)
+
+    def _plan_failed(self, n: int, error: Exception) -> None:
+        """Of operations that cannot be planned together, those that cannot be planned alone are poisoned."""
+        if n > 1:
+            warnings.warn(f"pgaspy could not plan {n} operations together, and executes them one by one: "
+                          f"{type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
+            self._n_one_by_one = n
+            return
+        first = self._recorded[0]
+        poison = self._engine.poison(error, first.line)
+        for storage in first.storages[:first.recipe.n_outputs]:
+            storage.poison = poison
+        _, self._recorded = self._recorded.split(1)
+        self._set_limit()
+
+    def _look(self) -> None:
+        """Look for what other processes have to say.
+
+        Raises
+        ------
+        DivergenceError
+            If processes do not record the same.
+        JobError
+            If one of them has failed.
+        """
+        if supervision.checker is not None:
+            supervision.checker.poll()
+        if self.alarms is not None and (error := self.alarms.heard()) is not None:
+            raise error
+
+    def _fail(self, error: BaseException) -> None:
+        """Fail the job, if others wait for this process, which could not do its part."""
+        if self._engine.is_alone or self.alarms is None or self.error is not None:
+            return
+        if isinstance(error, JobError | DivergenceError):
+            self.error = error
+        else:
+            frames = frames_of_program(sys._getframe())
+            failure = JobError(world().rank, line_of(frames[0]) if frames else "", f"{type(error).__name__}: {error}")
+            self.error = failure
+            self.alarms.tell(failure)
+        engine_error = self.error if isinstance(self.error, JobError) else JobError(world().rank, "", str(self.error))
+        self._engine.abandon(engine_error)
+        for n in range(len(self._recorded)):
+            operation = self._recorded[n]
+            for storage in operation.storages[:operation.recipe.n_outputs]:
+                storage.poison = Poison(engine_error, "")
+        self._recorded = Recorded()
+        self._set_limit()
 
     def messages(self) -> list[tuple[Node, int, float]]:
         """The messages under way, for another thread: nodes, the numbers of their operations, and when they began."""
-        under_way = [(run.nodes[k], run, start) for run, k, start in list(self._engine._under_way)]
-        return [(node, run.numbers[node.position], start) for node, run, start in under_way]
+        return list(self._engine.under_way())
 
     def forget(self) -> None:
         """Forget the cached schedules."""
         self._structures.clear()
         self._cached_length = 0
 
-    def _next_run(self) -> Run:
-        """A run of what is recorded, which is not recorded any more."""
-        recorded, self._recorded, self.held_bytes = self._recorded, Recorded(), 0
-        if not recorded.is_whole:
-            raise RuntimeError("this process was interrupted while it recorded an operation, and does not do what the "
-                               "others do any more: start the job again")
-        first_uses: dict[Base, int] = {}
-        recipes, uses = tuple(recorded.recipes), tuple(map(first_uses.setdefault, recorded.bases, count()))
+    def _run_of(self, recorded: Recorded, rest: Recorded) -> Run:
+        """A run of operations, after which others are executed that are recorded as well."""
+        first_uses: dict[Storage, int] = {}
+        recipes, storages, values, *callers = recorded.columns()
+        uses = tuple(map(first_uses.setdefault, storages, count()))
         counts.n_flushes += 1
+        self.held_bytes = 0
         structure = self._structures.get((recipes, uses))
         if structure is None:
             if self._cached_length > MAX_CACHED_LENGTH:
                 self.forget()
-            structure = self._structures[recipes, uses] = _Structure(uses)
+            structure = self._structures[recipes, uses] = {}
             self._cached_length += len(recipes) + len(uses)
-        named = tuple(map(gt, _n_references(first_uses), structure.n_references))
-        schedule = structure.schedules.get(named)
+        named = tuple(map(is_not, map(call, map(_name_of, first_uses)), repeat(None)))
+        if rest.fields:
+            used = {*rest.storages}
+            named = tuple([name or storage in used for name, storage in zip(named, first_uses, strict=True)])
+        schedule = structure.get(named)
         if schedule is None:
-            schedule = structure.schedules[named] = self._plan(recorded, [*first_uses], named)
+            schedule = structure[named] = self._plan(recorded, [*first_uses], named)
         counts.n_fused += schedule.n_fused
         counts.n_kernels += schedule.n_kernels
-        return Run(schedule, [*first_uses, *chain.from_iterable(recorded.values)], recorded.numbers)
+        return Run(schedule, [*first_uses, *values], *callers)
 
-    def _plan(self, operations: Recorded, bases: list[Base], named: tuple[bool, ...]) -> Schedule:
+    def _plan(self, recorded: Recorded, storages: list[Storage], named: tuple[bool, ...]) -> Schedule:
         start = time.perf_counter()
-        slots = {base: slot for slot, base in enumerate(bases)}
+        forget_completed()
+        slots = {storage: slot for slot, storage in enumerate(storages)}
         described = []
         n_memories = len(slots)
-        for operation in operations:
+        for n in range(len(recorded)):
+            operation = recorded[n]
             values = tuple(range(n_memories, n_memories + len(operation.values)))
             n_memories += len(values)
-            described.append((operation.recipe, tuple(slots[used] for used in operation.bases), values))
+            described.append((operation.recipe, tuple(slots[used] for used in operation.storages), values))
         schedule = build(described, len(slots), n_memories, frozenset(compress(slots.values(), named)), world().rank,
                          self._engine.overlaps)
         self._cached_length += schedule.nbytes_kept // BYTES_PER_LENGTH
@@ -202,38 +412,24 @@ class Queue:
         return schedule
 
 
-class _Structure:
-    """Operations in their normal form.
-
-    Attributes
-    ----------
-    n_references
-        Per base, those of the operations and of who counts them. If there are more, somebody has a name for it.
-    schedules
-        One for each choice of bases that have names.
-    """
-
-    __slots__ = ("n_references", "schedules")
-
-    def __init__(self, uses: tuple[int, ...]) -> None:
-        """`uses` are the bases, in the order of their use, each by the number of its first one."""
-        self.n_references = [n_uses + _REFERENCES_OF_COUNTING for n_uses in Counter(uses).values()]
-        self.schedules: dict[tuple[bool, ...], Schedule] = {}
+_Structure = dict[tuple[bool, ...], Schedule]
+"""Operations in their normal form: the schedules, one for each choice of storages that have names."""
 
 
-def _n_references(bases: Iterable[Base]) -> Iterator[int]:
-    """How often each base is referred to."""
-    return map(sys.getrefcount, bases)
+def _overwrites(recipe: Recipe, storages: Sequence[Storage], storage: Storage) -> bool:
+    """Whether an operation writes an array as a whole, and does not read it."""
+    n = recipe.n_outputs
+    return not recipe.updates and storage not in storages[n:] and any(
+        view.is_whole for view, written in zip(recipe.views[:n], storages, strict=False) if written is storage)
 
 
-def _references_of_counting() -> int:
-    """How many references to a base there are while they are counted, besides those of the operations."""
-    bases: list[Any] = [object()]
-    first_uses = {bases[0]: 0}
-    return next(_n_references(first_uses)) - len(bases)
-
-
-_REFERENCES_OF_COUNTING = _references_of_counting()
+def _words_for_busy() -> str:
+    """What is wrong with a call while operations are executed."""
+    if threading.current_thread() is not threading.main_thread():
+        return (f"pgaspy is called by the thread {threading.current_thread().name!r} while another one executes "
+                "operations: one thread of a process may use global arrays, as all processes do the same in one order")
+    return ("a task works on the local parts of its arrays; it cannot use global arrays, or wait for them, as these "
+            "take all processes")
 
 
 queue = Queue()
@@ -250,8 +446,7 @@ def _begin(job: World) -> None:
     supervision.begin(job, queue.messages)
     if supervision.notes():
         _noted = _instead = _note_and_record
-    if supervision.checker is not None:
-        queue.use(CheckedEngine(supervision.checker.poll))
+    queue.begin(job)
 
 
 when_started.append(_begin)
@@ -259,23 +454,55 @@ when_started.append(_begin)
 
 def _note_and_record(operation: Operation) -> None:
     supervision.note(operation)
-    queue.record(*operation)
+    queue.record(*operation, *_place(sys._getframe(1)))
 
 
 def record(recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...] = ()) -> None:
     """Record an operation. Collective, unless the recipe says otherwise: every process records the same, in the same
     order.
-
-    `bases` is a tuple that nobody else keeps: who holds a base besides has a name for it.
     """
     job = world()
     number = job.n_streams
     if recipe.is_collective:
         job.n_streams = number + len(bases) * (1 + job.size)
     if _instead is None:
-        queue.record(recipe, bases, values, number)
+        try:
+            frame = _frame(_DEPTH_OF_OPERATORS)
+            if _is_own[frame.f_code.co_filename]:
+                frame = _frame_of_program(frame)
+        except (KeyError, ValueError):  # of a file that is new, or no so deep stack
+            frame = _frame_of_program(_frame(1))
+        queue.record(recipe, bases, values, number, frame.f_code, frame.f_lasti)
     else:
         _instead(Operation(recipe, bases, values, number))
+
+
+_frame = sys._getframe
+
+_DEPTH_OF_OPERATORS = 3
+"""Where the program is on the stack, if it called an operator: what is called most finds it at once."""
+
+_FOLDER = os.path.dirname(__file__) + os.sep  # noqa: PTH120  (as code objects have it)
+_is_own: dict[str, bool] = {}
+"""Whether a file is one of pgaspy's."""
+
+
+def _frame_of_program(frame: FrameType) -> FrameType:
+    """The innermost frame, from a given one on, that is not pgaspy's; the outermost, if all are."""
+    while True:
+        file = frame.f_code.co_filename
+        is_own = _is_own.get(file)
+        if is_own is None:
+            is_own = _is_own[file] = file.startswith(_FOLDER)
+        if not is_own or frame.f_back is None:
+            return frame
+        frame = frame.f_back
+
+
+def _place(frame: FrameType) -> tuple[CodeType, int]:
+    """Where the program is."""
+    found = _frame_of_program(frame)
+    return found.f_code, found.f_lasti
 
 
 def hold(nbytes: int) -> None:
@@ -298,6 +525,11 @@ def sync() -> None:
 def forget() -> None:
     """Forget the cached schedules."""
     queue.forget()
+
+
+def is_complete(base: Base) -> bool:
+    """Whether nothing is recorded or under way that reads or writes a base: it can be read without waiting."""
+    return queue.is_complete(base)
 
 
 def is_planning() -> bool:
@@ -325,16 +557,46 @@ def dry_run(executor: Executor) -> Iterator[None]:
 
 def _at_exit() -> None:
     """Execute what is recorded, as others may wait for messages; never after an uncaught exception."""
+    failed = False
     try:
-        if getattr(sys, "last_value", None) is None and getattr(sys, "last_exc", None) is None:
+        if queue.error is None and getattr(sys, "last_value", None) is None and getattr(sys, "last_exc", None) is None:
             supervision.announce("the end of the program")
             queue.finish()
             supervision.end()
     except BaseException:  # the interpreter would print it and go on, while others wait
+        failed = True
         sys.excepthook(*sys.exc_info())
     finally:
         if counts.timeline is not None:
             counts.timeline.write(world().communicator)
+    if queue.error is not None and queue.alarms is not None:
+        queue.alarms.end(queue.error)
+    if failed:
+        _end_with_failure()
+
+
+def _end_with_failure() -> None:
+    """End with a status that says so, which the interpreter would not at this point; after all others that end."""
+    atexit.unregister(_at_exit)
+    atexit._run_exitfuncs()
+    for stream in sys.stdout, sys.stderr:
+        if stream is not None:
+            stream.flush()
+    from mpi4py import MPI
+
+    if MPI.Is_initialized() and not MPI.Is_finalized():
+        MPI.Finalize()
+    os._exit(1)
+
+
+def _in_forked_child() -> None:
+    """Refuse all that is recorded in a fork of a process of the job: it shares its messages with nobody."""
+    queue.error = RuntimeError("this process is a fork of one that uses pgaspy, and is no part of the job: start "
+                               "processes with the launcher, or with multiprocessing's method 'spawn'")
+    queue.alarms = None
+    queue._set_limit()
+    atexit.unregister(_at_exit)
 
 
 atexit.register(_at_exit)
+os.register_at_fork(after_in_child=_in_forked_child)

@@ -122,17 +122,19 @@ class _Call:
         function = getattr(self._function, "func", self._function)  # of a functools.partial
         return getattr(function, "__qualname__", type(function).__name__)
 
-    def __call__(self, views: Sequence[NDArray[Any]]) -> None:
-        """Call the function on the local views, those that it writes first."""
+    def bound(self, views: Sequence[NDArray[Any]]) -> tuple[Callable[..., Any], list[Any]]:
+        """The function, and what it is called with: the local views, those that it writes first, among the others."""
         arguments = list(self._arguments)
         for k, place in self._places:
             view = views[place]
             if place >= self._n_written:
                 view.flags.writeable = False
             arguments[k] = view
-        try:
-            self._function(*arguments)
-        except Exception as error:
-            raise TaskError(f"the task {self.name}, scheduled at {self._where}, raised {type(error).__name__}: "
-                            f"{error}") from error
+        return self._function, arguments
+
+    def failed(self, error: BaseException) -> TaskError:
+        """What is raised for an exception of the function."""
+        found = TaskError(f"the task {self.name}, scheduled at {self._where}, raised {type(error).__name__}: {error}")
+        found.__cause__ = error
+        return found
 

@@ -80,7 +80,7 @@ def test_executed_at_a_threshold() -> None:
 
 
 def test_what_is_recorded_when_a_flush_fails_is_not_lost() -> None:
-    """A process where a task fails at a threshold has recorded the statement that raises, as the others have."""
+    """What a task raises at a threshold is raised when somebody waits; nothing else is lost."""
     def fail(local: Any) -> None:
         raise ValueError("bad value")
 
@@ -89,26 +89,10 @@ def test_what_is_recorded_when_a_flush_fails_is_not_lost() -> None:
     if pg.RANK == pg.SIZE - 1:
         runtime.queue.max_operations = 1
     pg.schedule(fail, pg.update(a))
-    try:
-        b[...] = 5
-        problem = "" if pg.RANK < pg.SIZE - 1 else "no error"
-        pg.sync()
-        problem = problem or "no error"
-    except pg.TaskError:
-        problem = ""
-    collectively(not problem, problem)
+    b[...] = 5
+    raises_everywhere(pg.TaskError, "bad value", pg.sync)
     assert_equal(b[1:] - b[:-1] + 1, np.ones((SHAPE[0] - 1, SHAPE[1])))
     assert_equal(b, np.full(SHAPE, 5.0))
-
-
-def test_an_interrupt_while_recording_is_noticed() -> None:
-    a = pg.zeros(SHAPE)
-    pg.sync()
-    a += 1
-    runtime.queue._recorded.recipes.append(runtime.queue._recorded.recipes[0])
-    raises_everywhere(RuntimeError, "interrupted while it recorded", pg.sync)
-    a[...] = 3
-    assert_equal(a, np.full(SHAPE, 3.0))
 
 
 def test_executed_when_operands_hold_much(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,13 +130,13 @@ def test_scalars_are_taken_when_recorded() -> None:
 def _counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The arrays whose storage is allocated."""
     allocated: list[Any] = []
-    allocate = base.Base._allocate
+    allocate = base.Storage._allocate
 
-    def counting(self: base.Base) -> None:
+    def counting(self: base.Storage) -> None:
         allocated.append(self.layout.shape)
         allocate(self)
 
-    monkeypatch.setattr(base.Base, "_allocate", counting)
+    monkeypatch.setattr(base.Storage, "_allocate", counting)
     return allocated
 
 
@@ -206,7 +190,7 @@ def test_leases(n: int) -> None:
     """While a local view is alive, what writes or reads its array is executed before the call returns."""
     gc.collect()
     a, b = pg.zeros((n, n)), pg.ones((n, n))
-    n_lent = base.Base.n_lent
+    n_lent = len(base.lent)
     part = a.local()
     derived = part[:1]
     del part
@@ -226,7 +210,7 @@ def test_leases(n: int) -> None:
     before = n_recorded()
     a += b
     collectively(n_recorded() == before + 1, "laziness returns with the last local view")
-    collectively(base.Base.n_lent == n_lent, f"{base.Base.n_lent} bases are lent, {n_lent} were")
+    collectively(len(base.lent) == n_lent, f"{len(base.lent)} bases are lent, {n_lent} were")
     assert_equal(a, np.full((n, n), 5.0))
 
 

@@ -1,0 +1,99 @@
+"""What failed, and what follows from it.
+
+An array that could not be computed as it was recorded is *poisoned*: whoever uses it gets the error that is to blame.
+An error of one process fails the job, as the others wait for what it does not send: they all raise `JobError`.
+"""
+
+from __future__ import annotations
+
+import functools
+import signal
+from types import CodeType, TracebackType
+from typing import Any
+
+from pgaspy.places import Place
+
+__all__ = ["JobError", "Poison", "is_interrupt", "place_of"]
+
+
+class JobError(RuntimeError):
+    """The job has failed, as a process could not do its part; no global array can be computed any more.
+
+    What is on this process can be rescued: `local()` works for arrays that are complete.
+
+    Attributes
+    ----------
+    rank
+        The process that failed.
+    line
+        The line of its program, or nothing where that is not known.
+    cause
+        What it raised, in words.
+    """
+
+    def __init__(self, rank: int, line: str, cause: str) -> None:
+        super().__init__(f"the job has failed: {cause}, on rank {rank}{line and f', at {line}'}")
+        self.rank, self.line, self.cause = rank, line, cause
+
+    def __reduce__(self) -> Any:
+        return JobError, (self.rank, self.line, self.cause)
+
+
+class Poison:
+    """Why an array is not what was recorded.
+
+    Attributes
+    ----------
+    error
+        What was raised.
+    line
+        Of the program, where the operation was recorded.
+    is_seen
+        Whether the program got the error.
+    """
+
+    def __init__(self, error: BaseException, line: str) -> None:
+        self.error, self.line = error, line
+        self.is_seen = False
+        if line:
+            error.add_note(f"of the operation recorded at {line}")
+
+    def show(self) -> BaseException:
+        """The error, for the program."""
+        self.is_seen = True
+        return self.error
+
+
+def place_of(code: CodeType | None, instruction: int) -> str:
+    """The line of an instruction, for people; nothing where it is not known."""
+    if code is None:
+        return ""
+    line = next((line for start, stop, line in code.co_lines() if start <= instruction < stop), None)
+    return str(Place("", code.co_filename, line or code.co_firstlineno))
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether an exception comes from outside, as Ctrl-C does: what was being done is not to blame.
+
+    Any exception that the handler of a signal raises is one. Its frames are in the traceback.
+    """
+    if not isinstance(error, Exception):
+        return True
+    handlers = {code for number in signal.valid_signals() if (code := _code_of(signal.getsignal(number))) is not None}
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code in handlers:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _code_of(handler: Any) -> CodeType | None:
+    """The code of a function, of a method, of a partial of one, or of what is called as one."""
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    handler = getattr(handler, "__func__", handler)
+    code = getattr(handler, "__code__", None)
+    if code is None and callable(handler):
+        code = getattr(vars(type(handler)).get("__call__"), "__code__", None)
+    return code

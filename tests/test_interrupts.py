@@ -1,0 +1,197 @@
+"""Interrupts on one process: the statement that is interrupted has happened as a whole or not at all, and none is lost.
+
+An interrupt may come after any step of the interpreter, so it is raised after each of them: by a trace function, which
+is the same on any machine. Signals come at random moments besides.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy import runtime
+
+N = 300
+Arrays = list[Any]
+
+
+class Stop(Exception):
+    """What a handler of signals raises."""
+
+
+def in_place(x: Arrays) -> None:
+    x[0] += 1
+
+
+def shifted(x: Arrays) -> None:
+    x[0][1:] += x[0][:-1]
+
+
+def by_temporaries(x: Arrays) -> None:
+    x[1][...] = (x[0] * 2 - x[1]) / 4 + x[1][::-1]
+
+
+def replaced(x: Arrays) -> None:
+    x[1] = x[1] + x[0] * 0.5
+
+
+def reduced(x: Arrays) -> None:
+    x[1] -= (x[0] * x[0]).sum() / N
+
+
+def by_numpys_function(x: Arrays) -> None:
+    np.nextafter(x[0], x[1], out=x[0])
+
+
+def by_a_task(x: Arrays) -> None:
+    def double(local: Any) -> None:
+        local *= 2
+
+    if isinstance(x[0], np.ndarray):
+        double(x[0])
+    else:
+        pg.schedule(double, pg.update(x[0]))
+
+
+def read(x: Arrays) -> None:
+    float(x[1][N // 2])
+
+
+def flushed(x: Arrays) -> None:
+    if not isinstance(x[0], np.ndarray):
+        pg.sync()
+
+
+STATEMENTS: Sequence[Callable[[Arrays], None]] = [
+    in_place, by_temporaries, shifted, reduced, flushed, by_numpys_function, replaced, in_place, read, by_a_task,
+    in_place, shifted, flushed, reduced]
+
+
+def states() -> Iterator[Arrays]:
+    """What NumPy's arrays are before and after each statement."""
+    x = [np.linspace(0, 1, N), np.linspace(1, 2, N)]
+    yield [one.copy() for one in x]
+    for statement in STATEMENTS:
+        statement(x)
+        yield [one.copy() for one in x]
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[Arrays]:
+    """The bits of a run that is not interrupted, which is as NumPy's but for the order of sums."""
+    found = []
+    for n in range(len(STATEMENTS) + 1):
+        x = arrays()
+        for statement in STATEMENTS[:n]:
+            statement(x)
+        found.append([one.gather() for one in x])
+    for ours, numpys in zip(found, states(), strict=True):
+        for one, other in zip(ours, numpys, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-13)
+    return found
+
+
+def arrays() -> Arrays:
+    return [pg.array(np.linspace(0, 1, N)), pg.array(np.linspace(1, 2, N))]
+
+
+def check(x: Arrays, n_done: int, expected: list[Arrays], where: Any) -> None:
+    """The state after the first statements, or after these and the one that was interrupted."""
+    found = [one.gather() for one in x]
+    for state in expected[n_done:n_done + 2]:
+        if all(np.array_equal(one, other) for one, other in zip(found, state, strict=True)):
+            return
+    raise AssertionError(f"interrupted at {where}, in statement {n_done}: {STATEMENTS[n_done].__name__}")
+
+
+class Interrupter:
+    """Raises KeyboardInterrupt after a number of steps of the interpreter in pgaspy."""
+
+    def __init__(self, n_steps: int) -> None:
+        self.n_left = n_steps
+        self.where: Any = None
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if not frame.f_globals.get("__name__", "").startswith("pgaspy."):
+            return None
+        if event == "call":
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        elif event == "opcode":
+            self.n_left -= 1
+            if not self.n_left:
+                self.where = frame.f_code.co_qualname, frame.f_lineno
+                raise KeyboardInterrupt
+        return self
+
+
+def run(x: Arrays, trace: Any) -> int:
+    """How many statements are done when one is interrupted; all, if none is."""
+    before, n_done = sys.gettrace(), 0
+    sys.settrace(trace)
+    try:
+        for n_done, statement in enumerate(STATEMENTS):  # noqa: B007
+            statement(x)
+        n_done += 1
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(before)
+    return n_done
+
+
+@pytest.mark.parametrize("executor", ["lazy", "in order"])
+@pytest.mark.parametrize("is_planned", [True, False])
+def test_after_every_step(executor: str, is_planned: bool, expected: list[Arrays]) -> None:
+    """Where nothing is planned yet there are a hundred times as many steps, of which some are taken."""
+    runtime.queue.overlaps = executor == "lazy"
+    try:
+        steps = range(1, 1 << 30) if is_planned else itertools.count(1, 1009)
+        for n in steps:
+            if not is_planned:
+                runtime.forget()
+            interrupter, x = Interrupter(n), arrays()
+            pg.sync()
+            n_done = run(x, interrupter)
+            if n_done == len(STATEMENTS):
+                break
+            check(x, n_done, expected, interrupter.where)
+        assert n > 20
+    finally:
+        runtime.queue.overlaps = True
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, Stop])
+def test_by_signals(kind: type[BaseException], expected: list[Arrays]) -> None:
+    def handler(*_: Any) -> None:
+        raise kind
+
+    draw, n_raised = random.Random(1), 0
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        for _ in range(200):
+            x = arrays()
+            pg.sync()
+            n_done = 0
+            try:
+                signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-4, 3e-3))
+                for n_done, statement in enumerate(STATEMENTS):  # noqa: B007
+                    statement(x)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                n_done += 1
+            except kind:
+                n_raised += 1
+            if n_done < len(STATEMENTS):
+                check(x, n_done, expected, "a signal")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert n_raised > 20
