@@ -15,7 +15,7 @@
 
 #include "_omp_functions.h"
 
-#define MAX_DIMS 33         /* NumPy's 32 of old, and one that tiling adds */
+#define MAX_DIMS 65         /* NumPy's 64, and one that tiling adds */
 #define MAX_OPERANDS 128
 #define GRAIN 32768         /* the least work, in additions, that is worth a parallel region */
 #define BLOCK 16            /* elements that maths functions and random numbers take at a time */
@@ -873,6 +873,7 @@ static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64
  */
 #define MAX_PROGRAM_OPERANDS (MAX_OPERANDS - 1)
 #define MAX_STEPS 192
+#define MAX_REDUCTIONS 32   /* of a program: each thread has a leaf of each on its stack */
 #define PROGRAM_BLOCK 256   /* a multiple of BLOCK, so that maths functions see full blocks */
 #define STREAMING (1 << 17) /* the least items of all operands that come from memory, not the L2 cache */
 
@@ -1170,7 +1171,7 @@ typedef struct {
     int thin;
     int whole;              /* the loop reduces whole leaves, where they lie in a row */
     int n;
-    const reduce_row *row[MAX_PROGRAM_OPERANDS];
+    const reduce_row *row[MAX_REDUCTIONS];
     const int64_t *leaves, *head, *tail;
 } reducing;
 
@@ -1178,7 +1179,7 @@ typedef struct {
 typedef struct {
     int64_t number, column;
     row at;
-    char *buffer[MAX_PROGRAM_OPERANDS];
+    char *buffer[MAX_REDUCTIONS];
 } cursor;
 
 /* Whole rows of a few elements, n elements at most, as run_thin does; returns how many there were. */

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ceil_div", "clipped", "near_square_grid", "solve_congruence"]
+__all__ = ["ceil_div", "clipped", "narrow", "near_square_grid", "solve_congruence", "wide"]
 
 
 def ceil_div(a: Any, b: Any) -> Any:
@@ -20,6 +20,16 @@ def clipped(a: Any, low: int, high: int) -> Any:
     if isinstance(a, np.ndarray):
         return np.minimum(np.maximum(a, low), high)
     return min(max(a, low), high)
+
+
+def wide(a: Any) -> Any:
+    """The integer, or an array of them that have any length, as Python's have."""
+    return a.astype(object) if isinstance(a, np.ndarray) else int(a)
+
+
+def narrow(a: Any) -> Any:
+    """The integer, or an array of them in 64 bits again."""
+    return a.astype(np.int64) if isinstance(a, np.ndarray) and a.dtype == object else a
 
 
 def near_square_grid(n_procs: int, n_axes: int) -> tuple[int, ...]:

@@ -15,14 +15,25 @@ from pgaspy.kernel_calls import FusedCall, FusedReduceCall, LeafResults, finish_
 from pgaspy.lowering import Access, Builder
 from pgaspy.nodes import Node, NumpyCall, Place
 from pgaspy.operations import Statement
-from pgaspy.pieces import BUFFER, LOCAL, Piece, Source, plan_boxes, plan_operand
+from pgaspy.pieces import (
+    BUFFER,
+    LOCAL,
+    Piece,
+    Source,
+    joint_cuts,
+    max_pieces,
+    n_pieces,
+    plan_boxes,
+    plan_operands,
+)
 from pgaspy.transport import first_stream, receive_into_buffer, send_message, transfer, view_side
 from pgaspy.view import View
 
 __all__ = ["can_reduce", "lower_group", "lower_statement"]
 
 CUT_FROM_ELEMENTS = 1 << 14
-"""Smaller pieces are not cut where a later message takes a part of what they write."""
+"""Smaller pieces are not cut where a later message takes a part of what they write; nor where there would be more of
+them than operands may cut."""
 
 
 def lower_group(builder: Builder, group: Group, kernel: Kernel, sent: Mapping[int, Sequence[Box]],
@@ -37,8 +48,6 @@ def lower_group(builder: Builder, group: Group, kernel: Kernel, sent: Mapping[in
             builder.position = operand.operation.position
             lies_in[operand.operation.position, operand.number] = _lower_operand(builder, operand, rank)
     builder.position = group.members[0].operation.position
-    if not kernel.program.steps:
-        return []
     outs = [output.view for output in kernel.outputs] or [group.members[0].out]
     arrays = [i.operand for i in kernel.inputs if i.operand is not None]
     cuts = _cuts(kernel, sent, rank)
@@ -89,6 +98,14 @@ def _lower_operand(builder: Builder, operand: Operand, rank: int) -> _Lies:
     for message in plan.transfer.sends:
         send_message(builder, message, src, dtype, stream, in_place=True)
     return _Lies(tuple(receive_into_buffer(builder, m, dtype, stream) for m in plan.transfer.receives), None)
+
+
+def _lower_messages(builder: Builder, operand: Operand, rank: int) -> None:
+    """The messages of an operand that is not wanted here: the same ones."""
+    plan, dtype = operand.plan, operand.dtype
+    nowhere = view_side(operand.slot, plan.target, dtype, rank)
+    transfer(builder, plan.transfer, nowhere, view_side(operand.slot, plan.view, dtype, rank), False, operand.number,
+             rank, plan.target.layout.grid, is_wanted=False)
 
 
 def _operands(kernel: Kernel, piece: Piece, lies_in: dict[tuple[int, int], _Lies]) -> tuple[
@@ -145,7 +162,10 @@ def _cuts(kernel: Kernel, sent: Mapping[int, Sequence[Box]], rank: int) -> list[
     if kernel.reductions:
         dims = _leaves(kernel.reductions[0], rank).dims_to_cut
         cuts = [found if d in dims else [] for d, found in enumerate(cuts)]
-    return cuts
+    first = kernel.outputs[0].view
+    together = joint_cuts(first.ndim, [i.operand.plan for i in kernel.inputs if i.operand is not None])
+    n = n_pieces([starts.union(found) for starts, found in zip(together, cuts, strict=True)])
+    return cuts if n <= max_pieces(first, rank) else [[] for _ in cuts]
 
 
 def _within(view: View, box: Box, rank: int) -> list[tuple[int, int]]:
@@ -220,11 +240,14 @@ def lower_statement(builder: Builder, operation: Traced, rank: int) -> None:
     statement = operation.recipe
     assert isinstance(statement, Statement)
     out, n_outputs = statement.written[0], len(statement.written)
-    operands = [
-        Operand(operation, n, slot, view, dtype, plan_operand(out, view, copied, rank))
-        for n, (slot, view, dtype, copied) in enumerate(zip(
-            operation.slots[n_outputs:], statement.views[n_outputs:], [d for d in statement.dtypes if d is not None],
-            statement.copied, strict=True))]
+    views, dtypes = statement.views[n_outputs:], [d for d in statement.dtypes if d is not None]
+    plans = plan_operands(out, views, statement.copied, rank)
+    operands = [Operand(operation, n, *described) for n, described in enumerate(
+        zip(operation.slots[n_outputs:], views, dtypes, plans, strict=True))]
+    if not operation.is_wanted:
+        for operand in operands:
+            _lower_messages(builder, operand, rank)
+        return
     lies_in = {(operation.position, x.number): _lower_operand(builder, x, rank) for x in operands}
     pieces = plan_boxes(statement.written, [x.view for x in operands], [x.plan for x in operands], (), rank)
     together = object()

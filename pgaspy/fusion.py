@@ -18,7 +18,7 @@ import numpy as np
 from pgaspy import kernels
 from pgaspy.layout import BlockDim, Layout
 from pgaspy.operations import Assign, Recipe, Reduce, Statement
-from pgaspy.pieces import OperandPlan, plan_operand
+from pgaspy.pieces import OperandPlan, joint_cuts, max_pieces, n_pieces, plan_operands
 from pgaspy.program import Program, Step
 from pgaspy.view import View
 
@@ -26,17 +26,22 @@ __all__ = ["Group", "Input", "Kernel", "Operand", "Output", "ReducedOutput", "Tr
 
 MAX_STEPS = kernels.MAX_PROGRAM_STEPS
 MAX_OPERANDS = kernels.MAX_PROGRAM_OPERANDS
+MAX_REDUCTIONS = kernels.MAX_PROGRAM_REDUCTIONS
 MAX_STEPS_BACK = 16
 """How many operations and kernels an operation looks back for one to join."""
 
 
 class Traced(NamedTuple):
-    """A recorded operation in a schedule: the numbers of the memories that its views, and its values, stand for."""
+    """A recorded operation in a schedule: the numbers of the memories that its views, and its values, stand for.
+
+    What is not wanted here, where nobody can see it, are its results: its messages alone are left of it.
+    """
 
     position: int
     recipe: Recipe
     slots: tuple[int, ...]
     values: tuple[int, ...]
+    is_wanted: bool = True
 
 
 class Input(NamedTuple):
@@ -98,9 +103,10 @@ class _Member:
             self.loop, self.out_dtype = recipe.loop_dtypes, recipe.output_dtypes[0]
             dtypes, copied = [d for d in recipe.dtypes if d is not None], recipe.copied
         self.out_slot = operation.slots[0]
-        described = enumerate(zip(operation.slots[1:], views, dtypes, copied, strict=True))
-        arrays = iter([Operand(operation, n, slot, view, dtype, plan_operand(self.out, view, copy, rank))
-                       for n, (slot, view, dtype, copy) in described])
+        plans = plan_operands(self.out, views, copied, rank)
+        arrays = iter(Operand(operation, n, *described) for n, described in enumerate(
+            zip(operation.slots[1:], views, dtypes, plans, strict=True)))
+        self.cuts, self.max_pieces = joint_cuts(self.out.ndim, plans), max_pieces(self.out, rank)
         scalars = iter(operation.values)
         is_array = [True] if isinstance(recipe, Assign) else [view is not None for view in recipe.operands]
         self.operands: list[Operand | int] = [next(arrays) if array else next(scalars) for array in is_array]
@@ -144,9 +150,8 @@ class Group:
         self.space = space
         self.members: list[_Member] = []
         self.reductions: list[ReducedOutput] = []
-        self.n_steps = 0
-        self._arrays: set[tuple[int, View]] = set()  # what it reads or writes
-        self._n_others = 0  # operands that are scalars, or assembled for one operation
+        self.code = _Code()
+        self._cuts: list[set[int]] = []  # per dimension, where operands cut the local part into pieces
         self.is_awaited = False  # by an operation outside, whose result another process may be waiting for
 
     @property
@@ -155,19 +160,10 @@ class Group:
         found = [member.operation for member in self.members] + [r.operation for r in self.reductions]
         return sorted(found, key=lambda operation: operation.position)
 
-    @property
-    def n_operands(self) -> int:
-        """How many operands its program has at most: if everything is stored that is written."""
-        return len(self._arrays) + self._n_others + len(self.reductions)
-
     def may_take(self, member: _Member) -> bool:
         """Whether an operation may join."""
         if self.is_awaited and not all(x.plan.transfer.is_local for x in member.arrays):
             return False  # the process at the other end may wait for this kernel's results before it records this one
-        n_operands = self.n_operands + len(member.operands) + 1
-        n_steps = self.n_steps + len(member.operands) + 3
-        if n_operands > MAX_OPERANDS or n_steps > MAX_STEPS:
-            return False
         results = {reduction.operation.slots[0] for reduction in self.reductions}
         if not results.isdisjoint(member.operation.slots):
             return False
@@ -180,19 +176,23 @@ class Group:
                 return False
             if not all(_apart(member, operand) for operand in other.arrays):
                 return False
-        return True
+        return self._has_room_for(member)
+
+    def _has_room_for(self, member: _Member) -> bool:
+        """Whether one kernel can compute an operation besides, even if everything is stored that is written."""
+        if n_pieces([own | others for own, others in zip(member.cuts, self._cuts, strict=True)]) > member.max_pieces:
+            return False
+        if self.code.has_room_for(len(member.operands), len(self.reductions)):
+            return True
+        longer = self.code.copy()
+        longer.add(member)
+        return longer.is_short_enough(self.reductions)
 
     def take(self, member: _Member) -> None:
         """Let an operation join."""
+        self._cuts = [own | others for own, others in zip(member.cuts, self._cuts or member.cuts, strict=True)]
         self.members.append(member)
-        self._arrays.add((member.out_slot, member.out))
-        for operand in member.operands:
-            if isinstance(operand, Operand) and operand.plan.is_local:
-                self._arrays.add((operand.slot, operand.view))
-            else:
-                self._n_others += 1
-        self.n_steps += 2 + sum(_needs_cast(member, n) for n in range(len(member.operands)))
-        self.n_steps += member.loop[-1] != member.out_dtype
+        self.code.add(member)
 
     def may_reduce(self, operation: Traced) -> ReducedOutput | None:
         """How a reduction may end this kernel, if it may: of a whole array that the kernel writes.
@@ -207,20 +207,18 @@ class Group:
             return None
         if self.reductions and self.reductions[0].axes != recipe.axes:
             return None
-        if self.n_operands >= MAX_OPERANDS or self.n_steps >= MAX_STEPS - 1:
-            return None
         written = [member for member in self.members if member.out_slot == slot]
         if not written or any(member.out != view for member in written):
             return None
         if any(operation.slots[0] in other.slots for other in self.operations):
             return None
-        return ReducedOutput(operation, kernel)
+        found = ReducedOutput(operation, kernel)
+        return found if self.code.is_short_enough([*self.reductions, found]) else None
 
     def take_reduction(self, reduction: ReducedOutput) -> None:
         """Let a reduction end this kernel."""
         self.reductions.append(reduction)
         self.is_awaited = True
-        self.n_steps += 1
 
 
 def _apart(writer: _Member, operand: Operand) -> bool:
@@ -233,11 +231,6 @@ def _apart(writer: _Member, operand: Operand) -> bool:
 def _follow(axes: tuple[int, ...], ndim: int) -> bool:
     """Whether axes in their order are some that follow each other, or all that there are."""
     return len(axes) == ndim or (len(axes) > 0 and axes[-1] - axes[0] == len(axes) - 1)
-
-
-def _needs_cast(member: _Member, n: int) -> bool:
-    operand = member.operands[n]
-    return isinstance(operand, Operand) and operand.dtype != member.loop[n]
 
 
 def grouped(operations: Sequence[Traced], rank: int, fuses: bool) -> list[Group | Traced]:
@@ -275,7 +268,7 @@ def _await(items: Sequence[Group | Traced], operation: Traced, own: Group | None
 def _member(operation: Traced, rank: int) -> _Member | None:
     """An operation as the member of a kernel; None for any other, and where this process computes nothing."""
     recipe = operation.recipe
-    if not _has_kernel(recipe):
+    if not operation.is_wanted or not _has_kernel(recipe):
         return None
     layout = recipe.views[0].own_layout
     assert layout is not None
@@ -341,27 +334,52 @@ def _space(layout: Layout, rank: int) -> Any:
     return tuple(space)
 
 
-class Kernel:
-    """A group's program, and what its operands stand for: inputs, stored outputs, and reductions."""
+class _Code:
+    """What the members of a kernel compute, one step after the other: inputs and results of steps are values.
 
-    def __init__(self, group: Group, is_stored: Callable[[int], bool]) -> None:
-        """`is_stored(slot)` says whether what the group writes there is read outside of it, or has a name."""
+    Attributes
+    ----------
+    inputs
+        What is read.
+    """
+
+    def __init__(self) -> None:
         self.inputs: list[Input] = []
-        self._members = group.members
-        self._values: dict[tuple[int, View], int] = {}  # virtual numbers, in the order of their steps
+        self._values: dict[tuple[int, View], int] = {}  # of what is written, in the order of the steps
         self._known: dict[Any, int] = {}
         self._computed: set[int] = set()
         self._dtypes: list[str] = []
         self._steps: list[Step] = []
-        for member in group.members:
-            self._add(member)
-        written = dict.fromkeys((m.out_slot, m.out) for m in group.members)
-        self.outputs = [Output(slot, view, np.dtype(self._dtypes[self._values[slot, view]]))
-                        for slot, view in written if is_stored(slot)]
-        self.reductions = group.reductions
-        self.program = self._numbered()
 
-    def _add(self, member: _Member) -> None:
+    def copy(self) -> _Code:
+        """The same, to add to."""
+        other = _Code()
+        other.inputs, other._values, other._known = [*self.inputs], {**self._values}, {**self._known}
+        other._computed, other._dtypes, other._steps = {*self._computed}, [*self._dtypes], [*self._steps]
+        return other
+
+    @property
+    def outputs(self) -> list[Output]:
+        """What is written."""
+        return [Output(slot, view, np.dtype(self._dtypes[value])) for (slot, view), value in self._values.items()]
+
+    def has_room_for(self, n_operands: int, n_reductions: int) -> bool:
+        """Whether a kernel certainly can compute an operation on so many operands besides."""
+        n_outputs = len(self._values) + 1 + n_reductions  # each may take a step that copies it
+        return (len(self.inputs) + n_operands + n_outputs <= MAX_OPERANDS
+                and len(self._steps) + n_operands + 2 + n_outputs <= MAX_STEPS)
+
+    def is_short_enough(self, reductions: Sequence[ReducedOutput]) -> bool:
+        """Whether one kernel can compute this, with these reductions, even if everything is stored that is written.
+
+        What is not stored is an operand less, and at most a register more, of which there are no more than steps.
+        """
+        if len(reductions) > MAX_REDUCTIONS or len(self.inputs) + len(self._values) + len(reductions) > MAX_OPERANDS:
+            return False
+        return len(self.program(self.outputs, reductions).steps) <= MAX_STEPS
+
+    def add(self, member: _Member) -> None:
+        """What an operation computes, besides."""
         inputs = []
         for n, operand in enumerate(member.operands):
             value = self._value(member, n, operand)
@@ -416,18 +434,18 @@ class Kernel:
         steps = [step for step in self._steps if step.output == value or place in step.inputs]
         return place is not None and steps[-1].output != value
 
-    def _numbered(self) -> Program:
-        """The program: values numbered as a `Program` has them, and registers used again after their last use."""
+    def program(self, outputs: Sequence[Output], reductions: Sequence[ReducedOutput]) -> Program:
+        """The program that stores these outputs: values numbered as a `Program` has them, and registers used again."""
         number: dict[int, int] = {}
         for value, n in [(key[1], n) for key, n in self._known.items() if key[0] == "input"]:
             number[value] = n
         n_inputs = len(self.inputs)
-        wanted = [self._values[o.slot, o.view] for o in self.outputs]
-        wanted += [self._values[r.operation.slots[1], r.operation.recipe.views[1]] for r in self.reductions]
+        wanted = [self._values[o.slot, o.view] for o in outputs]
+        wanted += [self._values[r.operation.slots[1], r.operation.recipe.views[1]] for r in reductions]
         chars = "".join(self._dtypes[v] for v in wanted)
         copies: list[Step] = []
         for n, value in enumerate(wanted):
-            output = self.outputs[n] if n < len(self.outputs) else None
+            output = outputs[n] if n < len(outputs) else None
             if value in self._computed and value not in number and not self._is_read_after(value, output):
                 number[value] = n_inputs + n
             else:  # an input, a value that is stored twice, or one whose place is still read
@@ -435,7 +453,17 @@ class Kernel:
                 copies.append(Step("copy", f"{char}->{char}", (value,), -1 - (n_inputs + n)))
         steps = [*self._steps, *copies]
         operands = "".join(i.dtype.char for i in self.inputs) + chars
-        return _allocated(steps, number, operands, n_inputs, self._dtypes, tuple(r.kernel for r in self.reductions))
+        return _allocated(steps, number, operands, n_inputs, self._dtypes, tuple(r.kernel for r in reductions))
+
+
+class Kernel:
+    """A group's program, and what its operands stand for: inputs, stored outputs, and reductions."""
+
+    def __init__(self, group: Group, is_stored: Callable[[int], bool]) -> None:
+        """`is_stored(slot)` says whether what the group writes there is read outside of it, or has a name."""
+        self.inputs, self.reductions = group.code.inputs, group.reductions
+        self.outputs = [output for output in group.code.outputs if is_stored(output.slot)]
+        self.program = group.code.program(self.outputs, self.reductions)
 
 
 def _allocated(steps: Sequence[Step], number: dict[int, int], operands: str, n_inputs: int, dtypes: Sequence[str],

@@ -24,7 +24,7 @@ except ModuleNotFoundError as error:
 from pgaspy.program import Program
 
 __all__ = [
-    "LEAF", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED",
+    "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED",
     "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall",
     "SectionCopy",
     "address", "fill_random", "get_threads", "lookup", "n_completed", "philox", "reduce_lookup",
@@ -42,9 +42,13 @@ if _missing:
 #: (2, 3), or none: the elements lie one after the other in the order of the runs.
 OWN, OTHER, PACKED = range(3)
 
-#: The most inputs and outputs of a program, and its most steps and registers.
+#: The most dimensions of anything: a C loop takes one more, by which it is tiled.
+MAX_NDIM: int = lib.MAX_DIMS - 1
+
+#: The most inputs and outputs of a program, its most steps and registers, and its most reductions.
 MAX_PROGRAM_OPERANDS: int = lib.MAX_PROGRAM_OPERANDS
 MAX_PROGRAM_STEPS: int = lib.MAX_STEPS
+MAX_PROGRAM_REDUCTIONS: int = lib.MAX_REDUCTIONS
 
 #: The elements, consecutive in row-major order, that a complete reduction takes at once.
 LEAF: int = lib.LEAF
@@ -88,6 +92,12 @@ def _int64s(values: Sequence[int]) -> object:
     return ffi.new("int64_t[]", list(values))
 
 
+def _check_ndim(ndim: int) -> None:
+    """Raise ValueError for more dimensions than the C arrays have room for."""
+    if ndim > MAX_NDIM:
+        raise ValueError(f"{ndim} dimensions are more than the {MAX_NDIM} that a kernel takes: join some of them")
+
+
 class ElementwiseCall:
     """An elementwise kernel and the geometry it runs on: inputs first, the output last."""
 
@@ -96,6 +106,7 @@ class ElementwiseCall:
     def __init__(
         self, row: int, shape: Sequence[int], strides_per_operand: Sequence[Sequence[int]]
     ) -> None:
+        _check_ndim(len(shape))
         strides = [stride for strides in strides_per_operand for stride in strides]
         self._arguments = row, len(shape), _int64s(shape), _int64s(strides)
 
@@ -119,6 +130,7 @@ class ReduceCall:
         reduced_shape: Sequence[int],
         in_reduced_strides: Sequence[int],
     ) -> None:
+        _check_ndim(len(kept_shape) + len(reduced_shape))
         self._arguments = (
             row,
             len(kept_shape), _int64s(kept_shape), _int64s(in_kept_strides), _int64s(out_strides),
@@ -136,6 +148,13 @@ def _encode(
 ) -> tuple[object, object]:
     """Return a program and its geometry as C wants them, and the arrays to keep alive meanwhile."""
     n_operands, n_steps = len(program.operands), len(program.steps)
+    _check_ndim(len(shape))
+    if not program.n_outputs:
+        raise ValueError(f"a program of {n_steps} steps without outputs computes nothing: leave it away")
+    if program.n_reduced > MAX_PROGRAM_REDUCTIONS:
+        raise ValueError(
+            f"a program of {program.n_reduced} reductions exceeds {MAX_PROGRAM_REDUCTIONS}: split it"
+        )
     if n_operands > MAX_PROGRAM_OPERANDS or max(n_steps, len(program.registers)) > MAX_PROGRAM_STEPS:
         raise ValueError(
             f"a program of {n_operands} operands, {n_steps} steps and {len(program.registers)} "
@@ -173,7 +192,8 @@ class ProgramCall:
     runs the kernel of the only step, or interprets the steps on blocks that stay in the L1 cache.
     Results are the same to the bit as those of the steps' kernels one after the other.
 
-    Raises ValueError for more operands or steps than there may be, and TypeError for unknown kernels.
+    Raises ValueError for more operands, steps, reductions or dimensions than there may be, or without outputs, and
+    TypeError for unknown kernels.
     """
 
     __slots__ = ("_keep", "n_rows", "program")
@@ -381,6 +401,7 @@ class _Runs:
     __slots__ = ("_arrays", "arguments")
 
     def __init__(self, runs: Sequence[np.ndarray]) -> None:
+        _check_ndim(len(runs))
         self._arrays = [np.ascontiguousarray(r, np.int64).reshape(-1, 5) for r in runs]
         self.arguments = (
             len(runs),

@@ -19,10 +19,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pgaspy.blockmath import ceil_div, clipped, near_square_grid
+from pgaspy.blockmath import ceil_div, clipped, narrow, near_square_grid, wide
 
-__all__ = ["BlockDim", "CyclicDim", "Dim", "Distribution", "Layout", "default_layout", "one_process", "replicated",
-           "without_dims"]
+__all__ = ["MAX_NDIM", "MAX_SIZE", "BlockDim", "CyclicDim", "Dim", "Distribution", "Layout", "check_shape",
+           "default_layout", "one_process", "replicated", "without_dims"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,15 @@ class BlockDim:
 
     def part_from_index(self, i: Any) -> Any:
         """The part that index i lies in."""
-        return ((self.start + self.step * i + 1) * self.n_procs - 1) // self.parent_extent
+        return narrow(((self._wide(self.start + self.step * i) + 1) * self.n_procs - 1) // self.parent_extent)
 
     def part_edge(self, part: Any) -> Any:
         """The index at which `part` begins; outside 0 <= i <= extent for what a window leaves out."""
-        return ceil_div(part * self.parent_extent // self.n_procs - self.start, self.step)
+        return ceil_div(narrow(self._wide(part) * self.parent_extent // self.n_procs) - self.start, self.step)
+
+    def _wide(self, a: Any) -> Any:
+        """An array of indices or parts, such that products with the number of processes or the extent fit."""
+        return wide(a) if self.parent_extent * self.n_procs > MAX_PRODUCT else a
 
     def part_edges(self, part: Any) -> tuple[Any, Any]:
         """The indices at which `part` begins and ends."""
@@ -199,6 +203,15 @@ class CyclicDim:
 
 Dim = BlockDim | CyclicDim
 
+MAX_PRODUCT = 2**62
+"""Where extent and number of processes make more, NumPy's integers are too short for their products."""
+
+MAX_NDIM = 64
+"""The most dimensions of an array, as NumPy has it."""
+
+MAX_SIZE = 2**63 - 1
+"""The most elements of an array, which are counted by 64 bits, and the most along a dimension."""
+
 
 def whole_dim(extent: int) -> CyclicDim:
     """A dimension that is not distributed, HPF's `*`."""
@@ -224,6 +237,7 @@ class Layout:
     def __init__(self, grid: Sequence[int], dims: Sequence[Dim], pins: Sequence[int | None] | None = None) -> None:
         self.grid = tuple(grid)
         self.dims = tuple(dims)
+        check_shape(tuple([dim.extent for dim in self.dims]))
         self.pins = tuple(pins) if pins is not None else (None,) * len(self.grid)
         self._hash = hash((self.grid, self.dims, self.pins))
         self._last_local_shape: tuple[int, tuple[int, ...]] = (-1, ())
@@ -337,6 +351,16 @@ class Layout:
         dims = ", ".join(f"{dim}" + ("" if dim.axis is None else f" on axis {dim.axis}") for dim in self.dims)
         pins = "" if all(p is None for p in self.pins) else f", pins={self.pins}"
         return f"Layout(shape={self.shape}, ({dims}), grid={self.grid}{pins})"
+
+
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Raise ValueError for more dimensions than NumPy's arrays have, or more elements than 64 bits count."""
+    if len(shape) > MAX_NDIM:
+        raise ValueError(f"an array of {len(shape)} dimensions has more than the {MAX_NDIM} that there may be: reshape "
+                         "to fewer")
+    if max(shape, default=0) > MAX_SIZE or math.prod(shape) > MAX_SIZE:
+        raise ValueError(f"an array of shape {shape} has more than the 2**63 - 1 elements that there may be: take a "
+                         "smaller one")
 
 
 def coords_from_rank(grid: Sequence[int], rank: int) -> tuple[int, ...]:

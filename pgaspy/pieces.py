@@ -27,8 +27,9 @@ from pgaspy.plan import TransferPlan, fixed_offset, plan_transfer, strides_from_
 from pgaspy.segments import Segments, local_slice, segments
 from pgaspy.view import Section, View, whole
 
-__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "PiecePlan", "Source", "local_indices",
-           "local_view_shape", "plan_boxes", "plan_operand", "plan_pieces", "storage_geometry"]
+__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "PiecePlan", "Source", "joint_cuts", "local_indices",
+           "local_view_shape", "max_pieces", "n_pieces", "plan_boxes", "plan_operand", "plan_operands", "plan_pieces",
+           "storage_geometry"]
 
 LOCAL, TEMPORARY, BUFFER = -1, -2, 0
 """Where an operand of a piece lies: in its own storage, in an assembled temporary, or (>= 0) in the receive buffer
@@ -36,7 +37,9 @@ of the message with that number."""
 
 PIECES_AT_LEAST = 8
 ELEMENTS_PER_PIECE = 4096
-"""An operand may cut an output of n local elements into `8 + n // 4096` pieces before it is assembled instead."""
+TOGETHER = 8
+"""An operand may cut an output of n local elements into `8 + n // 4096` pieces before it is assembled instead; all
+operands together may cut it into 8 times as many."""
 
 MAX_CUTS = 4096
 
@@ -98,8 +101,48 @@ def plan_pieces(out: View, operands: tuple[View, ...], copied: tuple[bool, ...],
     `out` has a layout of its own; every operand has its shape. `copied` names the operands that have to be assembled
     because the output overlaps them.
     """
-    plans = tuple(plan_operand(out, view, copy, rank) for view, copy in zip(operands, copied, strict=True))
+    plans = plan_operands(out, operands, copied, rank)
     return PiecePlan(plans, plan_boxes((out,), operands, plans, (), rank))
+
+
+@functools.lru_cache(maxsize=16384)
+def plan_operands(out: View, views: tuple[View, ...], copied: tuple[bool, ...], rank: int) -> tuple[OperandPlan, ...]:
+    """How `rank` gets what it needs of all operands to compute its part of `out`.
+
+    Those that cut it the most are assembled, until all together cut it into no more pieces than they may.
+    """
+    plans = [plan_operand(out, view, copy, rank) for view, copy in zip(views, copied, strict=True)]
+    limit = max_pieces(out, rank)
+    while n_pieces(joint_cuts(out.ndim, plans)) > limit:
+        n = max(range(len(plans)), key=lambda n: math.prod(len(c.start) for c in plans[n].cuts))
+        plans[n] = plan_operand(out, views[n], True, rank)
+    return tuple(plans)
+
+
+def max_pieces(out: View, rank: int) -> int:
+    """Into how many pieces all operands together may cut what `rank` has of an output."""
+    layout = out.own_layout
+    assert layout is not None
+    return TOGETHER * _max_pieces(_local_size(layout, rank))
+
+
+def _max_pieces(size: int) -> int:
+    """Into how many pieces one operand may cut so many elements."""
+    return PIECES_AT_LEAST + size // ELEMENTS_PER_PIECE
+
+
+def joint_cuts(ndim: int, plans: Sequence[OperandPlan]) -> list[set[int]]:
+    """Per dimension, where any of some operands cuts the output's local part, at its beginning in any case."""
+    cuts = [{0} for _ in range(ndim)]
+    for plan in plans:
+        for starts, own in zip(cuts, plan.cuts, strict=False):  # none where there is no local part
+            starts.update(own.start)
+    return cuts
+
+
+def n_pieces(cuts: Sequence[set[int]]) -> int:
+    """Into how many pieces a local part is cut."""
+    return math.prod(map(len, cuts))
 
 
 @functools.lru_cache(maxsize=16384)
@@ -113,7 +156,7 @@ def plan_operand(out: View, view: View, copied: bool, rank: int) -> OperandPlan:
     transfer = plan_transfer(target, source, rank)
     cuts = None
     if size and not copied and not transfer.broadcasts:
-        cuts = _operand_cuts(layout, view, rank, PIECES_AT_LEAST + size // ELEMENTS_PER_PIECE)
+        cuts = _operand_cuts(layout, view, rank, _max_pieces(size))
     temporary = target.layout.local_shape(rank) if size and cuts is None else None
     if size and cuts is None:
         cuts = _temporary_cuts(layout, view)

@@ -26,6 +26,7 @@ from pgaspy.base import local_view
 from pgaspy.boxes import Box, runs_box, view_box
 from pgaspy.compute import can_reduce, lower_group, lower_statement
 from pgaspy.fusion import Group, Kernel, Traced, grouped
+from pgaspy.liveness import read_slots, reduced_axes, with_what_is_wanted
 from pgaspy.lowering import BaseAccess, Builder
 from pgaspy.nodes import Buffer, Call, Memories, Node, TaskCall, bytes_of
 from pgaspy.operations import Assign, Combine, Generate, Recipe, Reduce, Reshape, Statement, Task
@@ -101,20 +102,20 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
 
     `named` are the bases that somebody holds besides: only what is written to the others need not be stored.
     """
-    traced = [Traced(k, *operation) for k, operation in enumerate(operations)]
+    traced = with_what_is_wanted([Traced(k, *operation) for k, operation in enumerate(operations)], named, rank)
     builder = Builder(n_bases, n_memories)
-    users: dict[int, list[int]] = {}
+    readers: dict[int, list[int]] = {}
     for operation in traced:
-        for slot in operation.slots:
-            users.setdefault(slot, []).append(operation.position)
+        for slot in read_slots(operation, rank):
+            readers.setdefault(slot, []).append(operation.position)
     sent = _sent_sections(traced, rank)
     n_fused = n_kernels = 0
-    last_joined = list(range(len(traced)))
+    last_joined = list(range(len(operations)))
     for item in grouped(traced, rank, fuses):
         builder.due = item.operations[0].position if isinstance(item, Group) else item.position
         if isinstance(item, Group):
             last_joined[builder.due] = item.operations[-1].position
-            _lower_group(builder, item, users, named, sent, rank)
+            _lower_group(builder, item, readers, named, sent, rank)
             n_fused += len(item.operations)
             n_kernels += 1
         else:
@@ -207,7 +208,7 @@ def _sent_sections(traced: Sequence[Traced], rank: int) -> dict[int, list[Box]]:
     return {slot: list(boxes)[:MAX_SENT_SECTIONS] for slot, boxes in found.items()}
 
 
-def _lower_group(builder: Builder, group: Group, users: dict[int, list[int]], named: frozenset[int],
+def _lower_group(builder: Builder, group: Group, readers: dict[int, list[int]], named: frozenset[int],
                  sent: dict[int, list[Box]], rank: int) -> None:
     operations = group.operations
     positions = {operation.position for operation in operations}
@@ -218,7 +219,7 @@ def _lower_group(builder: Builder, group: Group, users: dict[int, list[int]], na
     first = operations[0].position
 
     def is_stored(slot: int) -> bool:
-        return slot in named or any(p > first and p not in positions for p in users[slot])
+        return slot in named or any(p > first and p not in positions for p in readers.get(slot, ()))
 
     kernel = Kernel(group, is_stored)
     for operation, partial in lower_group(builder, group, kernel, sent, rank):
@@ -236,7 +237,7 @@ def _lower_assign(builder: Builder, operation: Traced, rank: int) -> None:
     transfer(builder, plan_transfer(recipe.target, recipe.source, rank),
              view_side(target, recipe.target, recipe.dtype, rank),
              view_side(source, recipe.source, recipe.source_dtype, rank), recipe.overlaps, 0, rank,
-             recipe.target.layout.grid)
+             recipe.target.layout.grid, operation.is_wanted)
 
 
 def _lower_reshape(builder: Builder, operation: Traced, rank: int) -> None:
@@ -244,7 +245,7 @@ def _lower_reshape(builder: Builder, operation: Traced, rank: int) -> None:
     assert isinstance(recipe, Reshape)
     target, source = (flat_side(slot, recipe.dtype) for slot in operation.slots)
     transfer(builder, plan_reshape(recipe.target, recipe.source, rank), target, source, False, 0, rank,
-             recipe.target.grid)
+             recipe.target.grid, operation.is_wanted)
 
 
 def _lower_generate(builder: Builder, operation: Traced, rank: int) -> None:
@@ -297,11 +298,11 @@ def _combine(builder: Builder, operation: Traced, partial: int, rank: int) -> No
     assert layout is not None
     reduction, slot = recipe.reduction, operation.slots[0]
     shape = recipe.target.layout.local_shape(rank)
-    axes = tuple(sorted(axis for d in recipe.axes if (axis := layout.dims[d].axis) is not None))
-    members = group_members(layout.grid, axes, rank)
+    members = group_members(layout.grid, reduced_axes(recipe, layout), rank)
+    place = slot if reduction.result is None and operation.is_wanted else None
     combined = exchange_partials(builder, partial, math.prod(shape), reduction.partial_dtype, reduction.combine,
-                                 members, rank, slot if reduction.result is None else None)
-    if combined == slot:
+                                 members, rank, place, operation.is_wanted)
+    if combined == slot or not operation.is_wanted:
         return
 
     def store(memories: Memories) -> None:
@@ -333,8 +334,10 @@ def _lower_combine_copies(builder: Builder, operation: Traced, rank: int) -> Non
 
     builder.add(Call(take, "combine"), [(slot, box)], [(number, None)])
     combine = recipe.function if isinstance(recipe.function, np.ufunc) else combine_flat
-    combined = exchange_partials(builder, number, math.prod(shape), dtype, combine, members, rank)
-    builder.add(Call(store, "combine"), [(combined, None)], [(slot, box)])
+    combined = exchange_partials(builder, number, math.prod(shape), dtype, combine, members, rank,
+                                 is_wanted=operation.is_wanted)
+    if operation.is_wanted:
+        builder.add(Call(store, "combine"), [(combined, None)], [(slot, box)])
 
 
 _LOWER: dict[type, Callable[[Builder, Traced, int], None]] = {

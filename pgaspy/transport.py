@@ -79,18 +79,22 @@ def first_stream(operand: int, n_procs: int) -> int:
 
 
 def transfer(builder: Builder, plan: TransferPlan, dst: Side, src: Side, overlaps: bool, operand: int, rank: int,
-             grid: tuple[int, ...]) -> None:
+             grid: tuple[int, ...], is_wanted: bool = True) -> None:
     """Lower a whole transfer. `operand` sets its messages apart from others of the same operation.
 
     `overlaps` says that the sides may share elements: everything is read before anything is written. `grid` is that of
-    the destination.
+    the destination. What is not wanted here is received and handed on, but neither copied nor stored.
     """
     wire = dst.dtype if dst.dtype.itemsize < src.dtype.itemsize else src.dtype
     stream = first_stream(operand, math.prod(grid))
     for message in plan.sends:
         send_message(builder, message, src, wire, stream, in_place=not overlaps)
     if plan.axes:
-        _broadcasts(builder, plan, dst, src, wire, stream, rank, grid)
+        _broadcasts(builder, plan, dst, src, wire, stream, rank, grid, is_wanted)
+        return
+    if not is_wanted:
+        for message in plan.receives:
+            receive_into_buffer(builder, message, wire, stream)
         return
     held = _copy_local(builder, plan.local, dst, src, overlaps) if plan.local is not None else None
     arrived = [_receive(builder, m, dst, wire, stream, in_place=not overlaps) for m in plan.receives]
@@ -189,7 +193,7 @@ def _cast(builder: Builder, buffer: int, dtype: np.dtype[Any], source_dtype: np.
 
 
 def _broadcasts(builder: Builder, plan: TransferPlan, dst: Side, src: Side, wire: np.dtype[Any], stream: int,
-                rank: int, grid: tuple[int, ...]) -> None:
+                rank: int, grid: tuple[int, ...], is_wanted: bool) -> None:
     """The second half of a transfer to replicas: each root gathers its pieces, and hands them to its group."""
     members = group_members(grid, plan.axes, rank)
     position = members.index(rank)
@@ -198,14 +202,14 @@ def _broadcasts(builder: Builder, plan: TransferPlan, dst: Side, src: Side, wire
         only = broadcast.pieces[0] if len(broadcast.pieces) == 1 else None
         place: Place
         box: Box = None
-        if only is not None and only.offset is not None and wire == dst.dtype:
+        if is_wanted and only is not None and only.offset is not None and wire == dst.dtype:
             place, box = (dst.memory, only.offset * wire.itemsize), dst.box(only)
         else:
             place = builder.buffer(nbytes), 0
         if broadcast.root == position:
             _gather_pieces(builder, broadcast.pieces, place, box, src, wire, stream, rank)
         _hand_on(builder, place, box, nbytes, members, position, broadcast.root, stream + 1 + broadcast.root)
-        if place[0] == dst.memory:
+        if not is_wanted or place[0] == dst.memory:
             continue
         staged = place[0] if wire == dst.dtype else _cast(builder, place[0], dst.dtype, wire, broadcast.size)
         offset = 0
@@ -273,20 +277,21 @@ def group_members(grid: Sequence[int], axes: Sequence[int], rank: int) -> list[i
 
 
 def exchange_partials(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], combine: Combination,
-                      members: Sequence[int], rank: int, wanted: int | None = None) -> int:
+                      members: Sequence[int], rank: int, place: int | None = None, is_wanted: bool = True) -> int:
     """Combine the partial results of some processes in the order of their ranks; the number of the combined ones.
 
-    Every one of them gets the same bits. They come to the memory `wanted`, if it is the last step to combine them.
+    Every one of them gets the same bits. They come to the memory `place`, if it is the last step to combine them. Where
+    they are not wanted, only what others need of this process is combined.
     """
     if len(members) == 1:
         return partial
     if len(members) <= MAX_GATHERED_PARTIALS and size * dtype.itemsize * len(members) <= memory.REUSED_FROM_BYTES:
-        return _all_to_all(builder, partial, size, dtype, combine, members, rank, wanted)
+        return _all_to_all(builder, partial, size, dtype, combine, members, rank, place, is_wanted)
     return _by_tree(builder, partial, size, dtype, combine, members, rank)
 
 
 def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], combine: Combination,
-                members: Sequence[int], rank: int, wanted: int | None) -> int:
+                members: Sequence[int], rank: int, place: int | None, is_wanted: bool) -> int:
     nbytes = size * dtype.itemsize
     parts = {rank: partial}
     for peer in members:
@@ -296,7 +301,9 @@ def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any],
         if peer != rank:
             parts[peer] = builder.buffer(nbytes)
             receive(builder, (parts[peer], 0), None, nbytes, peer, 0)
-    result = builder.buffer(nbytes) if wanted is None else wanted
+    if not is_wanted:
+        return partial
+    result = builder.buffer(nbytes) if place is None else place
     numbers = [parts[member] for member in members]
     builder.add(Join(combine, dtype, size, numbers, result), [(number, None) for number in numbers], [(result, None)])
     return result

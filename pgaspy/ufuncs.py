@@ -26,7 +26,7 @@ from pgaspy.pieces import local_indices
 from pgaspy.procgrid import world
 from pgaspy.runtime import hold, record
 from pgaspy.supervision import take
-from pgaspy.view import View, whole
+from pgaspy.view import View, joint_shape, whole
 
 __all__ = ["MAX_STATEMENTS", "WEAK", "apply", "apply_binary", "apply_unary", "apply_with_number", "as_access",
            "check_dtype", "check_writable", "elementwise_copy", "operand_from_numpy", "record_assignment",
@@ -208,8 +208,8 @@ class _Part:
 def _with_parts(operands: Sequence[Any], out: View | None) -> Sequence[Any]:
     """The operands; of large NumPy arrays, each process keeps only what its part of the result needs."""
     try:
-        shape = np.broadcast_shapes(*[np.shape(x) if not hasattr(x, "_view") else x._view.shape for x in operands],
-                                    *([] if out is None else [out.shape]))
+        shape = joint_shape(*[np.shape(x) if not hasattr(x, "_view") else x._view.shape for x in operands],
+                            *([] if out is None else [out.shape]))
         if out is not None:
             layout = out.own_layout
         else:
@@ -286,7 +286,7 @@ def _broadcast(descriptions: Sequence[Any], shape: tuple[int, ...] | None = None
     views = [d[0] if isinstance(d, tuple) else None for d in descriptions]
     shapes = [view.shape for view in views if view is not None]
     try:
-        joint = np.broadcast_shapes(*shapes, *([] if shape is None else [shape]))
+        joint = joint_shape(*shapes, *([] if shape is None else [shape]))
     except ValueError:
         raise ValueError(f"operands could not be broadcast together with shapes {' '.join(map(str, shapes))}"
                          + ("" if shape is None else f" into shape {shape}")) from None

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgaspy.layout import Dim, Layout, whole_dim
+from pgaspy.layout import MAX_NDIM, Dim, Layout, check_shape, whole_dim
 
-__all__ = ["Section", "View"]
+__all__ = ["Section", "View", "frozen_key", "joint_shape", "whole"]
 
 MAX_CHILDREN = 1024
 
@@ -166,6 +166,9 @@ class View:
             raise IndexError(f"too many indices for array: array is {self.ndim}-dimensional, "
                              f"but {n_indices} were indexed")
         rest = ((None, None, None),) * (self.ndim - n_indices)
+        ndim = self.ndim + sum(k is None for k in key) - sum(isinstance(k, int) for k in key)
+        if ndim > MAX_NDIM:
+            raise IndexError(f"an index that makes {ndim} dimensions makes more than the {MAX_NDIM} that there may be")
         at = key.index(Ellipsis) if n_ellipses else len(key)
         shape: list[int] = []
         base_dims: list[int | None] = []
@@ -219,6 +222,7 @@ class View:
         n_new = len(shape) - self.ndim
         if n_new < 0 or any(n not in (m, 1) for n, m in zip(self.shape, shape[n_new:], strict=True)):
             raise ValueError(f"could not broadcast input array from shape {self.shape} into shape {shape}")
+        check_shape(shape)
         base_dims: list[int | None] = [None] * n_new
         steps = [0] * n_new
         for n, m, p, step in zip(self.shape, shape[n_new:], self.base_dims, self.steps, strict=True):
@@ -242,6 +246,24 @@ class View:
         kept = [d for d in range(self.ndim) if d not in self.stretched_dims]
         return self._child(("unstretched",), [self.shape[d] for d in kept], [self.base_dims[d] for d in kept],
                            [self.steps[d] for d in kept], self.origin)
+
+
+def joint_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that others broadcast to. (`numpy.broadcast_shapes` takes half as many dimensions as arrays have.)
+
+    Raises
+    ------
+    ValueError
+        If they do not broadcast.
+    """
+    ndim = max(map(len, shapes), default=0)
+    joint = [1] * ndim
+    for shape in shapes:
+        for d, n in enumerate(shape, ndim - len(shape)):
+            if joint[d] not in (1, n) and n != 1:
+                raise ValueError(f"shapes {' '.join(map(str, shapes))} do not broadcast to one")
+            joint[d] = joint[d] if n == 1 else n
+    return tuple(joint)
 
 
 _ALL = (Ellipsis,)
