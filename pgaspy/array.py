@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -15,6 +15,7 @@ from pgaspy.base import Base
 from pgaspy.dispatch import HANDLED, implements
 from pgaspy.layout import Distribution, Layout
 from pgaspy.matmul import matmul
+from pgaspy.missing import instead_of, missing
 from pgaspy.procgrid import ProcGrid, world
 from pgaspy.view import View
 
@@ -349,20 +350,24 @@ class GlobalArray:
             first, second = (x if isinstance(x, GlobalArray) else np.asarray(x) for x in inputs)
             inputs = (first[(..., *(None,) * second.ndim)], second)
         elif method != "__call__":
-            raise TypeError(f"{ufunc.__name__}.{method} is not supported for global arrays: use reduce, or "
-                            "local() parts")
+            raise TypeError(f"{ufunc.__name__}.{method} is not supported for global arrays: {instead_of(method)}")
         return ufuncs.apply(ufunc, inputs, out, where, dtype, casting, GlobalArray)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         handler = HANDLED.get(func)
         if handler is None:
-            raise TypeError(f"{func.__module__}.{func.__name__} is not supported for global arrays: call it on "
-                            "A.local() for the part of this process, or on A.gather() for the whole array")
+            raise TypeError(f"{func.__module__}.{func.__name__} is not supported for global arrays: "
+                            f"{instead_of(func.__name__)}")
         return handler(*args, **kwargs)
 
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
         raise TypeError("a global array does not become a NumPy array by itself, which would gather it: "
                         "use A.gather() for the whole array, or A.local() for the part of this process")
+
+    if not TYPE_CHECKING:  # to which every name would be right, then
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing("a GlobalArray", name, self, np.ndarray)
 
     def __reduce__(self) -> Any:
         raise TypeError("a global array cannot be pickled: use pgaspy.save(), or A.gather() for the whole array")
