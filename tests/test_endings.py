@@ -5,8 +5,10 @@ Most are of a single process, which plays it with a communicator whose `Abort` e
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -63,11 +65,73 @@ def test_success_of_a_job(tmp_path: Path) -> None:
     assert "end 1" in done.stdout
 
 
-def test_one_process_hooks_nothing(tmp_path: Path) -> None:
+def test_one_process_hooks_what_is_printed(tmp_path: Path) -> None:
     program = "plain = sys.exit\nfrom pgaspy.procgrid import world\nassert world().size == 1\n"
-    program += "assert sys.excepthook is sys.__excepthook__\nassert sys.exit is plain\n"
+    program += "assert sys.excepthook is not sys.__excepthook__\nassert sys.exit is plain\nraise ValueError('bad')\n"
     done = run_played(tmp_path, program, start="import sys\n")
+    assert done.returncode == 1
+    assert re.fullmatch(r'Traceback.*\n  File .*, line 7.*\n    raise .*\nValueError: bad\n', done.stderr)
+
+
+@pytest.mark.parametrize("hook", ["sys.excepthook = lambda *_: print('another')", "sys.ps1 = '>>> '"])
+def test_one_process_leaves_the_hooks_of_others(tmp_path: Path, hook: str) -> None:
+    program = "before = sys.excepthook\nimport pgaspy\nassert sys.excepthook is before\n"
+    done = run_played(tmp_path, program, start=f"import sys\n{hook}\n")
     assert done.returncode == 0, done.stderr
+
+
+FAILING = """
+import os, sys, time
+import pgaspy as pg
+A = pg.ones((8, 8))
+A.local()
+"""
+
+
+@pytest.mark.parametrize(("statement", "expected"), [
+    ("A + pg.ones(5)", {"ranks 0-2 of 3: uncaught ValueError": 1}),
+    ("if pg.RANK == 1: A + pg.ones(5)\nfloat(A.sum())", {"rank 1 of 3: uncaught ValueError": 1}),
+    ("if pg.RANK != 1: A + pg.ones(5)\nfloat(A.sum())", {"ranks 0,2 of 3: uncaught ValueError": 1}),
+    ("if pg.RANK: A + pg.ones(5)\nfloat(A.sum())",
+     {"rank 1 of 3: uncaught ValueError": 1, "rank 2 of 3: uncaught ValueError": 1}),  # none decides
+    ("raise ValueError(max(pg.RANK, 1))",
+     {"ranks 0-1 of 3: uncaught ValueError": 1, "rank 2 of 3: uncaught ValueError": 1}),
+    ("raise ValueError(pg.RANK)", {f"rank {rank} of 3: uncaught ValueError": 1 for rank in range(3)}),
+    ("sys.exit('no input')", {"ranks 0-2 of 3: exit('no input')": 1}),
+])
+def test_an_error_of_several_processes_is_printed_once(tmp_path: Path, statement: str,
+                                                       expected: dict[str, int]) -> None:
+    (tmp_path / "program.py").write_text(FAILING + statement + "\n")
+    done = run_job(3, "program.py", cwd=tmp_path)
+    assert done.returncode
+    found = Counter(re.findall(r"(ranks? .* of \d: (?:uncaught \w+|exit.*))\n", done.stderr))
+    assert found == expected, done.stderr
+    assert done.stderr.count("Traceback") == len(expected), done.stderr
+
+
+def test_errors_of_processes_that_wait_for_nobody(tmp_path: Path) -> None:
+    """Another communicator, and one that has ended for MPI: all print, and the job ends."""
+    program = f"""{FAILING}
+from pgaspy import endings
+endings._comm_of_errors.Free()
+raise ValueError('bad')
+"""
+    (tmp_path / "program.py").write_text(program)
+    done = run_job(2, "program.py", cwd=tmp_path)
+    assert done.returncode
+    assert "of 2: uncaught ValueError" in done.stderr, done.stderr
+
+
+def test_divergence_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "program.py").write_text(FAILING + "if pg.RANK == 0:\n    float(A.sum())\n")
+    for how, has_frames in (("short", False), ("full", True)):
+        monkeypatch.setenv("PGASPY_CHECK", "1")
+        monkeypatch.setenv("PGASPY_TRACEBACK", how)
+        done = run_job(3, "program.py", cwd=tmp_path)
+        assert done.returncode
+        said = re.search(r"ranks? .* of 3: uncaught DivergenceError\n(.*)\n", done.stderr)
+        assert said is not None and "DivergenceError: the processes do not do the same" in said[1], done.stderr
+        assert ("Traceback" in done.stderr) == has_frames
 
 
 # One process, played -----------------------------------------------------------------------------------------------
