@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy import functions, global_assign, local_access, reductions, reshaping, ufuncs
+from pgaspy import functions, global_assign, local_access, reductions, reshaping, runtime, ufuncs
 from pgaspy.base import Base
 from pgaspy.dispatch import HANDLED, implements
 from pgaspy.layout import Distribution, Layout
@@ -53,7 +54,14 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], Any]:
     def method(self: GlobalArray) -> Any:
         return ufuncs.apply_unary(ufunc, self, GlobalArray)
+    method.__name__ = ufunc.__name__
+    method.__doc__ = f"NumPy's `{ufunc.__name__}` of each element. Collective."
     return method
+
+
+_EITHER_WAY = Parameter.POSITIONAL_OR_KEYWORD
+_DEFAULTS = {"keepdims": False, "ddof": 0}
+"""Of the arguments of reductions; None for the others."""
 
 
 def _reduction(name: str, *positional: str) -> Callable[..., Any]:
@@ -72,6 +80,9 @@ def _reduction(name: str, *positional: str) -> Callable[..., Any]:
         return _into(GlobalArray(*function(self._base, self._view, axis, **options)), (out,))
     method.__name__ = name
     method.__doc__ = function.__doc__
+    parameters = [Parameter("self", _EITHER_WAY), *(
+        Parameter(x, _EITHER_WAY, default=_DEFAULTS.get(x)) for x in ("axis", *positional))]
+    method.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return method
 
 
@@ -156,7 +167,9 @@ class GlobalArray:
     def __repr__(self) -> str:
         layout = self._view.own_layout
         where = f"view of {self._view.layout}" if layout is None else f"{layout}"
-        return f"GlobalArray(shape={self.shape}, dtype={self.dtype}, {where})"
+        is_there = self._is_scalar_result() and runtime.is_complete(self._base)
+        value = f"{global_assign.element(self._base, self._view)!r}, " if is_there else ""
+        return f"GlobalArray({value}shape={self.shape}, dtype={self.dtype}, {where})"
 
     def show(self) -> None:
         """Print the elements on rank 0, those at the edges of a long array. Collective; see `print_once`."""

@@ -30,7 +30,8 @@ from pgaspy.recorded import Recorded
 from pgaspy.scheduling import Schedule, build, may_be_postponed
 from pgaspy.statistics import counts
 
-__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "is_planning", "queue", "record", "sync"]
+__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "is_complete", "is_planning", "queue", "record",
+           "sync"]
 
 MAX_OPERATIONS = 256
 """Recorded operations are executed when they are so many."""
@@ -157,6 +158,11 @@ class Queue:
         """The messages under way, for another thread: nodes, the numbers of their operations, and when they began."""
         under_way = [(run.nodes[k], run, start) for run, k, start in list(self._engine._under_way)]
         return [(node, run.numbers[node.position], start) for node, run, start in under_way]
+
+    def is_complete(self, base: Base) -> bool:
+        """Whether nothing is left to do that reads or writes a base."""
+        return not (self._is_running or base in self._recorded.bases or any(
+            run.n_uses[slot] for run in self._engine._runs for slot in run.slots_of(base)))
 
     def forget(self) -> None:
         """Forget the cached schedules."""
@@ -287,6 +293,11 @@ def finish(base: Base) -> None:
     """Execute all that is recorded and reads or writes a base; see `Queue.finish`. Not collective."""
     _check_not_planning()
     queue.finish(base)
+
+
+def is_complete(base: Base) -> bool:
+    """Whether nothing is left to do on this process that reads or writes a base. Not collective; executes nothing."""
+    return not is_planning() and queue.is_complete(base)
 
 
 def sync() -> None:

@@ -45,9 +45,8 @@ def formatted(error: BaseException, trace: TracebackType | None) -> str:
     if getattr(error, "tells_lines", False):
         message = "".join(text.format_exception_only())
         return message + ("".join(text.format()) if is_full else "")
-    if not is_full:
-        if _shorten(text, error, trace):
-            text.stack = _Shortened(text.stack)
+    if not is_full and _shorten(text, error, trace):
+        text.stack = _Shortened(text.stack)
     return "".join(text.format())
 
 
@@ -69,8 +68,7 @@ def _shorten(text: traceback.TracebackException, error: BaseException, trace: Tr
             [frame for frame, inside in zip(text.stack, is_left_out, strict=True) if not inside])
         found = any(is_left_out)
     pairs = [(text.__cause__, error.__cause__), (text.__context__, error.__context__)]
-    if isinstance(error, BaseExceptionGroup):
-        pairs += zip(text.exceptions or (), error.exceptions, strict=False)
+    pairs += zip(getattr(text, "exceptions", None) or (), getattr(error, "exceptions", ()), strict=False)  # of a group
     return any([found, *(_shorten(inner, cause, cause.__traceback__) for inner, cause in pairs
                          if inner is not None and cause is not None)])
 

@@ -130,7 +130,8 @@ def test_divergence_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         done = run_job(3, "program.py", cwd=tmp_path)
         assert done.returncode
         said = re.search(r"ranks? .* of 3: uncaught DivergenceError\n(.*)\n", done.stderr)
-        assert said is not None and "DivergenceError: the processes do not do the same" in said[1], done.stderr
+        assert said is not None, done.stderr
+        assert "DivergenceError: the processes do not do the same" in said[1]
         assert ("Traceback" in done.stderr) == has_frames
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from pathlib import Path
 from types import FunctionType
@@ -18,9 +19,11 @@ NOTE = "  (frames inside pgaspy are left out: PGASPY_TRACEBACK=full shows them)\
 
 
 def text_of(call: Any) -> str:
-    with pytest.raises(BaseException) as info:
+    try:
         call()
-    return tracebacks.formatted(info.value, info.value.__traceback__)
+    except BaseException as error:
+        return tracebacks.formatted(error, error.__traceback__)
+    raise RuntimeError("nothing was raised")
 
 
 def files(text: str) -> list[str]:
@@ -30,12 +33,12 @@ def files(text: str) -> list[str]:
 
 
 @pytest.fixture
-def A() -> pg.GlobalArray:
+def ones() -> pg.GlobalArray:
     return pg.ones((8, 8))
 
 
-def test_of_the_program(A: pg.GlobalArray) -> None:
-    text = text_of(lambda: A + pg.ones(5))
+def test_of_the_program(ones: pg.GlobalArray) -> None:
+    text = text_of(lambda: ones + pg.ones(5))
     assert set(files(text)) == {"test_tracebacks.py"}
     assert text.endswith(f"{NOTE}ValueError: operands could not be broadcast together with shapes (8, 8) (5,)\n")
 
@@ -43,17 +46,17 @@ def test_of_the_program(A: pg.GlobalArray) -> None:
 @pytest.mark.parametrize("call", [
     lambda A: A[9], lambda A: A.sum(axis=3), lambda A: np.linalg.solve(A, A[:3]), lambda A: pg.zeros((2.5, 3)),
     lambda A: A.cumsum(), lambda A: pg.arange(0, 3, 0), lambda A: A.astype("bad"), lambda A: pg.load("nowhere.npy")])
-def test_wrong_arguments(A: pg.GlobalArray, call: Any) -> None:
-    text = text_of(lambda: call(A))
+def test_wrong_arguments(ones: pg.GlobalArray, call: Any) -> None:
+    text = text_of(lambda: call(ones))
     assert set(files(text)) == {"test_tracebacks.py"}, text
     assert NOTE in text
 
 
-def test_of_a_task(A: pg.GlobalArray) -> None:
+def test_of_a_task(ones: pg.GlobalArray) -> None:
     def task(a: Any) -> None:
         np.linalg.cholesky(-a)
 
-    pg.schedule(task, A)
+    pg.schedule(task, ones)
     text = text_of(pg.sync)
     cause, direct, rest = text.partition("\nThe above exception was the direct cause of the following exception:\n")
     assert direct
@@ -63,13 +66,13 @@ def test_of_a_task(A: pg.GlobalArray) -> None:
     assert "TaskError: the task" in rest
 
 
-def test_notes_contexts_and_groups(A: pg.GlobalArray) -> None:
+def test_notes_contexts_and_groups(ones: pg.GlobalArray) -> None:
     def call() -> None:
         try:
-            _ = A[9]
+            _ = ones[9]
         except IndexError as error:
             error.add_note("a note")
-            raise BaseExceptionGroup("a group", [error]) from None
+            raise builtins.BaseExceptionGroup("a group", [error]) from None
 
     text = text_of(call)
     assert "a note" in text
@@ -78,27 +81,27 @@ def test_notes_contexts_and_groups(A: pg.GlobalArray) -> None:
 
 
 @pytest.mark.parametrize("error", [AssertionError("mistaken"), NameError("mistaken")])
-def test_mistakes_of_pgaspy(A: pg.GlobalArray, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+def test_mistakes_of_pgaspy(ones: pg.GlobalArray, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def index(*_: Any) -> None:
         raise error
 
     inside = FunctionType(index.__code__, vars(view), closure=index.__closure__)  # a function of that module
     monkeypatch.setattr(view.View, "index", inside)
-    text = text_of(lambda: A[3])
+    text = text_of(lambda: ones[3])
     assert "array.py" in files(text), text
     assert NOTE not in text
 
 
-def test_what_is_not_found_in_pgaspy_itself(A: pg.GlobalArray, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_found_in_pgaspy_itself(ones: pg.GlobalArray, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(view.View, "index")
-    text = text_of(lambda: A[3])
+    text = text_of(lambda: ones[3])
     assert "array.py" in files(text), text
     assert NOTE not in text
 
 
-def test_all_frames_on_demand(A: pg.GlobalArray, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_frames_on_demand(ones: pg.GlobalArray, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGASPY_TRACEBACK", "full")
-    text = text_of(lambda: A + pg.ones(5))
+    text = text_of(lambda: ones + pg.ones(5))
     assert {"test_tracebacks.py", "array.py", "ufuncs.py"} <= set(files(text))
     assert NOTE not in text
 
