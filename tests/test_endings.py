@@ -81,19 +81,20 @@ def test_one_process_leaves_the_hooks_of_others(tmp_path: Path, hook: str) -> No
 
 
 FAILING = """
-import os, sys, time
+import sys
 import pgaspy as pg
+from pgaspy import endings, shared_errors
 A = pg.ones((8, 8))
 A.local()
 """
+PATIENTLY = "endings.FORWARDING_SECONDS = shared_errors.COLLECTING_SECONDS = 2\nshared_errors.WAITING_SECONDS = 20\n"
+"""So that a machine with other work to do changes nothing."""
 
 
 @pytest.mark.parametrize(("statement", "expected"), [
     ("A + pg.ones(5)", {"ranks 0-2 of 3: uncaught ValueError": 1}),
-    ("if pg.RANK == 1: A + pg.ones(5)\nfloat(A.sum())", {"rank 1 of 3: uncaught ValueError": 1}),
+    ("if pg.RANK == 0: A + pg.ones(5)\nfloat(A.sum())", {"rank 0 of 3: uncaught ValueError": 1}),
     ("if pg.RANK != 1: A + pg.ones(5)\nfloat(A.sum())", {"ranks 0,2 of 3: uncaught ValueError": 1}),
-    ("if pg.RANK: A + pg.ones(5)\nfloat(A.sum())",
-     {"rank 1 of 3: uncaught ValueError": 1, "rank 2 of 3: uncaught ValueError": 1}),  # none decides
     ("raise ValueError(max(pg.RANK, 1))",
      {"ranks 0-1 of 3: uncaught ValueError": 1, "rank 2 of 3: uncaught ValueError": 1}),
     ("raise ValueError(pg.RANK)", {f"rank {rank} of 3: uncaught ValueError": 1 for rank in range(3)}),
@@ -101,7 +102,7 @@ A.local()
 ])
 def test_an_error_of_several_processes_is_printed_once(tmp_path: Path, statement: str,
                                                        expected: dict[str, int]) -> None:
-    (tmp_path / "program.py").write_text(FAILING + statement + "\n")
+    (tmp_path / "program.py").write_text(f"{FAILING}{PATIENTLY}{statement}\n")
     done = run_job(3, "program.py", cwd=tmp_path)
     assert done.returncode
     found = Counter(re.findall(r"(ranks? .* of \d: (?:uncaught \w+|exit.*))\n", done.stderr))
@@ -109,17 +110,18 @@ def test_an_error_of_several_processes_is_printed_once(tmp_path: Path, statement
     assert done.stderr.count("Traceback") == len(expected), done.stderr
 
 
-def test_errors_of_processes_that_wait_for_nobody(tmp_path: Path) -> None:
-    """Another communicator, and one that has ended for MPI: all print, and the job ends."""
-    program = f"""{FAILING}
-from pgaspy import endings
-endings._comm_of_errors.Free()
-raise ValueError('bad')
-"""
-    (tmp_path / "program.py").write_text(program)
-    done = run_job(2, "program.py", cwd=tmp_path)
+@pytest.mark.parametrize("statement", [
+    "if pg.RANK: A + pg.ones(5)\nfloat(A.sum())",
+    "endings.spoken_for = lambda *_: 1 // 0\nA + pg.ones(5)",
+])
+def test_errors_that_nobody_decides_on(tmp_path: Path, statement: str) -> None:
+    """The first process does not fail, or MPI does: who fails speaks for itself."""
+    (tmp_path / "program.py").write_text(f"{FAILING}{statement}\n")
+    done = run_job(3, "program.py", cwd=tmp_path)
     assert done.returncode
-    assert "of 2: uncaught ValueError" in done.stderr, done.stderr
+    found = set(re.findall(r"(ranks? .* of \d: uncaught \w+)\n", done.stderr))
+    assert found, done.stderr
+    assert found <= {f"rank {rank} of 3: uncaught ValueError" for rank in range(3)}, done.stderr
 
 
 def test_divergence_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
