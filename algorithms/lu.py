@@ -121,8 +121,6 @@ SPLIT = 1 << 20
 
 def find_pivot(best: NDArray[Any], top: NDArray[Any], below: NDArray[Any], rows: NDArray[np.int64], j: int) -> None:
     """The row with the largest element of column j that is here; the element; and the row's index, as two numbers."""
-    if not top.size:
-        return
     row, at = top, j + int(np.argmax(np.abs(top[j:, j])))
     index = at
     if len(below):
@@ -146,8 +144,6 @@ def row_index(best: NDArray[Any]) -> int:
 def eliminate(top: NDArray[Any], below: NDArray[Any], pivots: NDArray[np.int64], best: NDArray[Any],
               rows: NDArray[np.int64], j: int, start: int) -> None:
     """Exchange row j and the pivot's, and eliminate column j; the columns of later inner blocks only at its end."""
-    if not top.size:
-        return
     p = row_index(best)
     pivots[j] = start + p
     row_j = top[j].copy()

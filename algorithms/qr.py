@@ -156,8 +156,7 @@ def factor_panel(panel: pg.GlobalArray, T: pg.GlobalArray) -> None:
 
 def factor_here(panel: NDArray[Any], t: NDArray[Any]) -> None:
     """Factor a panel that one process has all of."""
-    if panel.size:
-        factor_qr(panel, t)
+    factor_qr(panel, t)
 
 
 def factor_by_columns(panel: pg.GlobalArray, T: pg.GlobalArray) -> None:
@@ -184,8 +183,6 @@ def multiply_column(sums: NDArray[Any], top: NDArray[Any], below: NDArray[Any], 
 
     No element of x is larger than 1: so no square overflows, and none that matters underflows.
     """
-    if not top.size:
-        return
     with np.errstate(all="ignore"):
         column = below[:, j]
         largest = max(np.abs(top[j:, j]).max(), np.abs(column).max(initial=0))
@@ -220,8 +217,6 @@ def make_reflection(top: NDArray[Any], below: NDArray[Any], t: NDArray[Any], w: 
 
     alpha and beta are scaled by 2^-e, as x is; v = (1, x / (alpha - beta)).
     """
-    if not top.size:
-        return
     with np.errstate(all="ignore"):
         e = int(sums[2, 0].real)
         x = scaled(top[j:, j], -e)

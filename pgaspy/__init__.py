@@ -6,6 +6,8 @@ One program text runs in every process. Global NumPy expressions and assignments
 
 from __future__ import annotations
 
+import sys as _sys
+import types as _types
 from typing import TYPE_CHECKING, Any
 
 import numpy as _np
@@ -29,6 +31,7 @@ from pgaspy.kernels import get_threads as _get_threads
 from pgaspy.layout import Distribution as Distribution
 from pgaspy.layout import Layout as Layout
 from pgaspy.manipulation import *
+from pgaspy.missing import missing as _missing
 from pgaspy.movement import align as align
 from pgaspy.movement import combine as combine
 from pgaspy.movement import replicate as replicate
@@ -91,11 +94,15 @@ def __getattr__(name: str) -> Any:
         return job.communicator if job.user_comm is None else job.user_comm
     if name == "BLOCKSIZE":
         return _blocksize()
-    if hasattr(_np, name) and not name.startswith("_"):
-        raise AttributeError(f"pgaspy has no {name!r}: call NumPy's on A.local() for the part of this process, or on "
-                             "A.gather() for the whole array")
-    raise AttributeError(f"module 'pgaspy' has no attribute {name!r}")
+    raise _missing("module 'pgaspy'", name, _sys.modules[__name__], _np)
+
+
+_PUBLIC_MODULES = {"blas", "lapack", "linalg", "random"}
+_OF_TYPING = {"Any", "TYPE_CHECKING", "annotations"}
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), "BLOCKSIZE", "COMM", "RANK", "SIZE", "THREADS"})
+    """The public names."""
+    names = {name for name, value in globals().items() if not name.startswith("_") and name not in _OF_TYPING and (
+        name in _PUBLIC_MODULES or not isinstance(value, _types.ModuleType))}
+    return sorted(names | _PUBLIC_MODULES | {"BLOCKSIZE", "COMM", "RANK", "SIZE", "THREADS"})

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy import functions, global_assign, local_access, reductions, reshaping, ufuncs
+from pgaspy import functions, global_assign, local_access, reductions, reshaping, runtime, ufuncs
 from pgaspy.base import Base
 from pgaspy.dispatch import HANDLED, implements
 from pgaspy.layout import Distribution, Layout
 from pgaspy.matmul import matmul
+from pgaspy.missing import instead_of, missing
 from pgaspy.procgrid import ProcGrid, world
 from pgaspy.view import View
 
@@ -52,7 +54,14 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], Any]:
     def method(self: GlobalArray) -> Any:
         return ufuncs.apply_unary(ufunc, self, GlobalArray)
+    method.__name__ = ufunc.__name__
+    method.__doc__ = f"NumPy's `{ufunc.__name__}` of each element. Collective."
     return method
+
+
+_EITHER_WAY = Parameter.POSITIONAL_OR_KEYWORD
+_DEFAULTS = {"keepdims": False, "ddof": 0}
+"""Of the arguments of reductions; None for the others."""
 
 
 def _reduction(name: str, *positional: str) -> Callable[..., Any]:
@@ -71,6 +80,9 @@ def _reduction(name: str, *positional: str) -> Callable[..., Any]:
         return _into(GlobalArray(*function(self._base, self._view, axis, **options)), (out,))
     method.__name__ = name
     method.__doc__ = function.__doc__
+    parameters = [Parameter("self", _EITHER_WAY), *(
+        Parameter(x, _EITHER_WAY, default=_DEFAULTS.get(x)) for x in ("axis", *positional))]
+    method.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return method
 
 
@@ -155,7 +167,9 @@ class GlobalArray:
     def __repr__(self) -> str:
         layout = self._view.own_layout
         where = f"view of {self._view.layout}" if layout is None else f"{layout}"
-        return f"GlobalArray(shape={self.shape}, dtype={self.dtype}, {where})"
+        is_there = self._is_scalar_result() and runtime.is_complete(self._base)
+        value = f"{global_assign.element(self._base, self._view)!r}, " if is_there else ""
+        return f"GlobalArray({value}shape={self.shape}, dtype={self.dtype}, {where})"
 
     def show(self) -> None:
         """Print the elements on rank 0, those at the edges of a long array. Collective; see `print_once`."""
@@ -349,20 +363,24 @@ class GlobalArray:
             first, second = (x if isinstance(x, GlobalArray) else np.asarray(x) for x in inputs)
             inputs = (first[(..., *(None,) * second.ndim)], second)
         elif method != "__call__":
-            raise TypeError(f"{ufunc.__name__}.{method} is not supported for global arrays: use reduce, or "
-                            "local() parts")
+            raise TypeError(f"{ufunc.__name__}.{method} is not supported for global arrays: {instead_of(method)}")
         return ufuncs.apply(ufunc, inputs, out, where, dtype, casting, GlobalArray)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         handler = HANDLED.get(func)
         if handler is None:
-            raise TypeError(f"{func.__module__}.{func.__name__} is not supported for global arrays: call it on "
-                            "A.local() for the part of this process, or on A.gather() for the whole array")
+            raise TypeError(f"{func.__module__}.{func.__name__} is not supported for global arrays: "
+                            f"{instead_of(func.__name__)}")
         return handler(*args, **kwargs)
 
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
         raise TypeError("a global array does not become a NumPy array by itself, which would gather it: "
                         "use A.gather() for the whole array, or A.local() for the part of this process")
+
+    if not TYPE_CHECKING:  # to which every name would be right, then
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing("a GlobalArray", name, self, np.ndarray)
 
     def __reduce__(self) -> Any:
         raise TypeError("a global array cannot be pickled: use pgaspy.save(), or A.gather() for the whole array")

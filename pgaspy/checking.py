@@ -47,6 +47,9 @@ DIGESTS, ALARM = 0, 1
 class DivergenceError(RuntimeError):
     """The processes do not record the same collective operations; the message says which do what, and where."""
 
+    tells_lines = True
+    """For `tracebacks`."""
+
 
 class Checker:
     """The operations of this process, compared with those of the rank before it."""

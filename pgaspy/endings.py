@@ -2,7 +2,8 @@
 
 A process that leaves its program early while others wait for it in a collective call would leave them waiting for
 ever: it ends in `MPI_Finalize`, which waits as well. So an uncaught exception, and a `SystemExit` with a code other
-than 0, whoever raised it, print their traceback with the rank and abort the job.
+than 0, whoever raised it, print their traceback with the rank and abort the job. What several processes fail with at
+once, one of them prints (see `shared_errors`).
 
 A process that is killed by a signal (SIGTERM, SIGKILL, SIGSEGV) ends at once, and the launcher ends the others. A
 handler in Python would make that worse: it is called when the C function under way returns, which may be never.
@@ -11,6 +12,7 @@ handler in Python would make that worse: it is called when the C function under 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import ctypes
 import gc
 import os
@@ -21,10 +23,13 @@ import traceback
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pgaspy import tracebacks
+from pgaspy.shared_errors import spoken_for
+
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["abort_job_on_failure", "is_interactive"]
+__all__ = ["abort_job_on_failure", "is_interactive", "print_shared_errors_once"]
 
 INTERRUPTED = 130
 """The exit code of a program that was interrupted by the keyboard: 128 + SIGINT, as shells have it."""
@@ -39,14 +44,28 @@ def abort_job_on_failure(comm: MPI.Intracomm) -> None:
     Parameters
     ----------
     comm
-        The communicator of the job. With one process, and in an interactive session, nothing is changed: there the
-        program may go on.
+        The communicator of the job. In an interactive session nothing is changed: there the program may go on. With
+        one process, tracebacks become shorter, and nothing else.
     """
-    if comm.size == 1 or is_interactive():
+    if is_interactive():
+        return
+    if comm.size == 1:
+        if sys.excepthook is sys.__excepthook__:
+            sys.excepthook = tracebacks.print_uncaught
         return
     failure = _Failure(comm)
     failure.hook_exceptions()
     failure.hook_exits()
+
+
+_comm_of_errors: MPI.Intracomm | None = None
+
+
+def print_shared_errors_once(comm: MPI.Intracomm) -> None:
+    """Have an error that processes of `comm` fail with at once printed by one of them. Collective."""
+    global _comm_of_errors
+    if comm.size > 1:
+        _comm_of_errors = comm.Dup()
 
 
 def is_interactive() -> bool:
@@ -59,7 +78,6 @@ class _Failure:
 
     def __init__(self, comm: MPI.Intracomm) -> None:
         self._comm = comm
-        self._header = f"rank {comm.rank} of {comm.size}: "
         self._pid = os.getpid()
 
     def hook_exceptions(self) -> None:
@@ -72,8 +90,8 @@ class _Failure:
                 return
             try:
                 header = f"uncaught {kind.__name__}\n"
-                if previous is sys.__excepthook__:  # in one piece, as other processes may print theirs, too
-                    self._print(header + "".join(traceback.format_exception(kind, error, trace)))
+                if previous is sys.__excepthook__:
+                    self._print_once(header + tracebacks.formatted(error, trace))
                 else:
                     self._print(header)
                     previous(kind, error, trace)
@@ -110,8 +128,8 @@ class _Failure:
         stack = [frame for frame in traceback.extract_tb(_traceback_of(error)) if frame.filename != __file__]
         message = "" if isinstance(code, int) else f"{code}\n"
         try:
-            self._print(f"exit({code!r})\nTraceback (most recent call last):\n{''.join(traceback.format_list(stack))}"
-                        f"{message}")
+            self._print_once(f"exit({code!r})\nTraceback (most recent call last):\n"
+                             f"{''.join(traceback.format_list(stack))}{message}")
         finally:
             self._abort(status)
 
@@ -119,9 +137,20 @@ class _Failure:
         """Whether this is no fork of the process that is part of the job."""
         return os.getpid() == self._pid
 
-    def _print(self, text: str) -> None:
-        if sys.stderr is not None:
-            sys.stderr.write(self._header + text)
+    def _print_once(self, text: str) -> None:
+        """Print what this process ends with, unless another process does that for it."""
+        who = f"rank {self._comm.rank}"
+        try:
+            if _comm_of_errors is not None:
+                with contextlib.suppress(Exception):  # of MPI: it may be what failed
+                    who = spoken_for(_comm_of_errors, self._comm.rank, text)
+        finally:
+            if who:
+                self._print(text, who)
+
+    def _print(self, text: str, who: str = "") -> None:
+        if sys.stderr is not None:  # in one piece, as other processes may print theirs, too
+            sys.stderr.write(f"{who or f'rank {self._comm.rank}'} of {self._comm.size}: {text}")
 
     def _abort(self, status: int) -> None:
         try:

@@ -221,6 +221,11 @@ class Engine:
         """The run that is being executed in order."""
         return self._straight
 
+    def uses(self, storage: Storage) -> bool:
+        """Whether anything is left to do that reads or writes a storage."""
+        return self._straight is not None or any(
+            run.n_uses[slot] for run in self._runs for slot in run.slots_of(storage))
+
     def under_way(self) -> list[tuple[Communication, int, float]]:
         """The messages, with the numbers of their operations, and when they began; also for another thread."""
         found = [(run.nodes[k], run, start) for run, k, start in list(self._under_way)]

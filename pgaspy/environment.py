@@ -50,6 +50,7 @@ VARIABLES: Mapping[str, Variable] = {
     "PGASPY_MARCH": Variable("native"),
     "PGASPY_TIMEOUT": Variable(is_seconds=True),
     "PGASPY_TRACE": Variable(may_differ=True),  # rank 0's counts
+    "PGASPY_TRACEBACK": Variable("short", ("short", "full"), may_differ=True),
 }
 
 

@@ -125,6 +125,11 @@ def item(base: Base, view: View) -> Any:
     if not view.layout.is_replicated:
         base, view = copied(base, view, replicated((), world().size))
     finish(base)
+    return element(base, view)
+
+
+def element(base: Base, view: View) -> Any:
+    """The element of a 0-d view of a replicated array, as it is in the memory of this process."""
     local = base.local
     return local.item() if not local.ndim else local[view.origin].item()
 

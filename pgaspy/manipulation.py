@@ -6,6 +6,7 @@ the same name, so that `numpy.sum(A)` works as well.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,6 +36,8 @@ def _method(name: str, *numpy_functions: Any) -> Callable[..., Any]:
         return method(asarray(a), *args, **kwargs)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = method.__doc__
+    first, *others = inspect.signature(method).parameters.values()
+    function.__signature__ = inspect.Signature([first.replace(name="a"), *others])  # type: ignore[attr-defined]
     return implements(getattr(np, name), *numpy_functions)(function)
 
 

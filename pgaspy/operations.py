@@ -231,11 +231,13 @@ generate = functools.lru_cache(maxsize=MAX_RECIPES)(Generate)
 class Task(_Recipe):
     """A function called on the local views of arrays; no communication.
 
-    `writes` are the views whose local parts it changes, `reads` those it reads (what it updates is among both).
+    `writes` are the views whose local parts it changes, `reads` those it reads (what it updates is among both). With
+    `empty`, it is called also where it writes, and all that it writes is empty.
     """
 
     writes: tuple[View, ...]
     reads: tuple[View, ...]
+    empty: bool = False
     is_collective = False
     name = "task"
 

@@ -113,6 +113,7 @@ def _start(comm: MPI.Intracomm | None) -> World:
     if comm is None:
         comm = MPI.COMM_WORLD
     own = comm.Dup()
+    endings.print_shared_errors_once(own)
     environment.check(own)
     _world = World(own.rank, own.size, own, comm, int(MPI.COMM_WORLD.Get_attr(MPI.TAG_UB) or 32767) + 1)
     threads.share_cores(own)

@@ -8,6 +8,7 @@ the call as its counter. So every number of processes and every layout gives the
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -118,3 +119,9 @@ def _fill(storage: Storage, kind: str, key: int, stream: int, low: Any, high: An
     kernels.fill_random(kind, storage.dtype.char, storage.address, storage.local.strides, kernels.OWN,
                         strides_from_shape(layout.shape), kernels.OTHER, runs,
                         key=key, stream=stream, low=low, high=high)
+
+
+def __getattr__(name: str) -> Any:
+    advice = ": use the generator that default_rng(seed) returns" if hasattr(np.random, name) else ""
+    raise AttributeError(f"module 'pgaspy.random' has no attribute {name!r}{advice}", name=name,
+                         obj=sys.modules[__name__])

@@ -196,12 +196,6 @@ class Queue:
         if self._engine.has_failed:
             self._raise_failures(base)
 
-    def is_complete(self, base: Base) -> bool:
-        """Whether nothing is recorded or under way that reads or writes a base."""
-        storage = base.storage
-        return storage.poison is None and self._engine.is_idle and all(
-            storage not in self._recorded[n].storages for n in range(len(self._recorded)))
-
     def _check_rescue(self, base: Base | None) -> None:
         """Refuse to wait where the job has failed, but for an array that is complete."""
         assert self.error is not None
@@ -365,6 +359,12 @@ class Queue:
         """The messages under way, for another thread: nodes, the numbers of their operations, and when they began."""
         return list(self._engine.under_way())
 
+    def is_complete(self, base: Base) -> bool:
+        """Whether nothing is left to do that reads or writes a base, and it is what was recorded."""
+        storage = base.storage
+        return storage.poison is None and not (
+            self._is_running or storage in self._recorded.storages or self._engine.uses(storage))
+
     def forget(self) -> None:
         """Forget the cached schedules."""
         self._structures.clear()
@@ -516,6 +516,11 @@ def finish(base: Base) -> None:
     queue.finish(base)
 
 
+def is_complete(base: Base) -> bool:
+    """Whether nothing is left to do on this process that reads or writes a base. Not collective; executes nothing."""
+    return not is_planning() and queue.is_complete(base)
+
+
 def sync() -> None:
     """Execute all that is recorded on this process. Not a barrier, and not collective."""
     _check_not_planning()
@@ -525,11 +530,6 @@ def sync() -> None:
 def forget() -> None:
     """Forget the cached schedules."""
     queue.forget()
-
-
-def is_complete(base: Base) -> bool:
-    """Whether nothing is recorded or under way that reads or writes a base: it can be read without waiting."""
-    return queue.is_complete(base)
 
 
 def is_planning() -> bool:

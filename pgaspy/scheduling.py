@@ -260,6 +260,8 @@ def _lower_generate(builder: Builder, operation: Traced, rank: int) -> None:
 def _lower_task(builder: Builder, operation: Traced, rank: int) -> None:
     recipe = operation.recipe
     assert isinstance(recipe, Task)
+    if recipe.writes and not recipe.empty and all(0 in local_view_shape(view, rank) for view in recipe.writes):
+        return
     (value,) = operation.values
     accesses = [(slot, view_box(view, rank)) for slot, view in zip(operation.slots, recipe.views, strict=True)]
     node = TaskCall(value, list(zip(operation.slots, recipe.views, strict=True)))

@@ -49,18 +49,21 @@ def update(A: GlobalArray) -> Argument:
     return Argument(_checked(A), True, True)
 
 
-def schedule(function: Callable[..., Any], *arguments: Any) -> None:
+def schedule(function: Callable[..., Any], *arguments: Any, empty: bool = False) -> None:
     """Have `function(*arguments)` called on local views, as soon as what it reads is there. Not collective.
 
     Parameters
     ----------
     function
-        Called once on this process, also where its local parts are empty. What it returns is dropped. It may use the
-        local views during the call only, and must not use global arrays, or MPI.
+        Called once on this process; not where there is something that it writes, and all of that is empty. What it
+        returns is dropped. It may use the local views during the call only, and must not use global arrays, or MPI.
+        Arguments by keyword come with `functools.partial`.
     arguments
         A global array, or a view of one, becomes the NumPy view of its local part, as `local` gives it: to be read, or
         what `update` and `write` declare. For a replicated array these are writable as well; every process that holds
         a copy then has to write the same, or else `combine` joins the copies. Other arguments are passed as they are.
+    empty
+        Call it also where all that it writes is empty.
 
     Raises
     ------
@@ -71,6 +74,10 @@ def schedule(function: Callable[..., Any], *arguments: Any) -> None:
 
     Notes
     -----
+    A local part may be empty, have no rows but columns, or be smaller than those of other processes. What is only read
+    may be empty where the function is called, and so may what is written beside something that is not: the maximum of
+    such a part is `a.max(initial=...)`.
+
     The call that M. R. B. Kristensen, Y. Zheng and B. Vinter (*PGAS for Distributed Numerical Python Targeting
     Multi-core Clusters*, IPDPS 2012) named as future work.
 
@@ -91,7 +98,7 @@ def schedule(function: Callable[..., Any], *arguments: Any) -> None:
     places = [written.index(x) if x.is_written else len(written) + reads.index(x) for x in arrays]
     for x in arrays:
         check_local(x.array._view)
-    recipe = task(tuple(x.array._view for x in written), tuple(x.array._view for x in reads))
+    recipe = task(tuple(x.array._view for x in written), tuple(x.array._view for x in reads), bool(empty))
     frame = sys._getframe(1)
     call = _Call(function, given, places, len(written), f"{frame.f_code.co_filename}:{frame.f_lineno}")
     record(recipe, tuple([x.array._base for x in (*written, *reads)]), (call,))

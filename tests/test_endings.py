@@ -5,8 +5,10 @@ Most are of a single process, which plays it with a communicator whose `Abort` e
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -63,11 +65,76 @@ def test_success_of_a_job(tmp_path: Path) -> None:
     assert "end 1" in done.stdout
 
 
-def test_one_process_hooks_nothing(tmp_path: Path) -> None:
+def test_one_process_hooks_what_is_printed(tmp_path: Path) -> None:
     program = "plain = sys.exit\nfrom pgaspy.procgrid import world\nassert world().size == 1\n"
-    program += "assert sys.excepthook is sys.__excepthook__\nassert sys.exit is plain\n"
+    program += "assert sys.excepthook is not sys.__excepthook__\nassert sys.exit is plain\nraise ValueError('bad')\n"
     done = run_played(tmp_path, program, start="import sys\n")
+    assert done.returncode == 1
+    assert re.fullmatch(r'Traceback.*\n  File .*, line 7.*\n    raise .*\nValueError: bad\n', done.stderr)
+
+
+@pytest.mark.parametrize("hook", ["sys.excepthook = lambda *_: print('another')", "sys.ps1 = '>>> '"])
+def test_one_process_leaves_the_hooks_of_others(tmp_path: Path, hook: str) -> None:
+    program = "before = sys.excepthook\nimport pgaspy\nassert sys.excepthook is before\n"
+    done = run_played(tmp_path, program, start=f"import sys\n{hook}\n")
     assert done.returncode == 0, done.stderr
+
+
+FAILING = """
+import sys
+import pgaspy as pg
+from pgaspy import endings, shared_errors
+A = pg.ones((8, 8))
+A.local()
+"""
+PATIENTLY = "endings.FORWARDING_SECONDS = shared_errors.COLLECTING_SECONDS = 2\nshared_errors.WAITING_SECONDS = 20\n"
+"""So that a machine with other work to do changes nothing."""
+
+
+@pytest.mark.parametrize(("statement", "expected"), [
+    ("A + pg.ones(5)", {"ranks 0-2 of 3: uncaught ValueError": 1}),
+    ("if pg.RANK == 0: A + pg.ones(5)\nfloat(A.sum())", {"rank 0 of 3: uncaught ValueError": 1}),
+    ("if pg.RANK != 1: A + pg.ones(5)\nfloat(A.sum())", {"ranks 0,2 of 3: uncaught ValueError": 1}),
+    ("raise ValueError(max(pg.RANK, 1))",
+     {"ranks 0-1 of 3: uncaught ValueError": 1, "rank 2 of 3: uncaught ValueError": 1}),
+    ("raise ValueError(pg.RANK)", {f"rank {rank} of 3: uncaught ValueError": 1 for rank in range(3)}),
+    ("sys.exit('no input')", {"ranks 0-2 of 3: exit('no input')": 1}),
+])
+def test_an_error_of_several_processes_is_printed_once(tmp_path: Path, statement: str,
+                                                       expected: dict[str, int]) -> None:
+    (tmp_path / "program.py").write_text(f"{FAILING}{PATIENTLY}{statement}\n")
+    done = run_job(3, "program.py", cwd=tmp_path)
+    assert done.returncode
+    found = Counter(re.findall(r"(ranks? .* of \d: (?:uncaught \w+|exit.*))\n", done.stderr))
+    assert found == expected, done.stderr
+    assert done.stderr.count("Traceback") == len(expected), done.stderr
+
+
+@pytest.mark.parametrize("statement", [
+    "if pg.RANK: A + pg.ones(5)\nfloat(A.sum())",
+    "endings.spoken_for = lambda *_: 1 // 0\nA + pg.ones(5)",
+])
+def test_errors_that_nobody_decides_on(tmp_path: Path, statement: str) -> None:
+    """The first process does not fail, or MPI does: who fails speaks for itself."""
+    (tmp_path / "program.py").write_text(f"{FAILING}{statement}\n")
+    done = run_job(3, "program.py", cwd=tmp_path)
+    assert done.returncode
+    found = set(re.findall(r"(ranks? .* of \d: uncaught \w+)\n", done.stderr))
+    assert found, done.stderr
+    assert found <= {f"rank {rank} of 3: uncaught ValueError" for rank in range(3)}, done.stderr
+
+
+def test_divergence_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "program.py").write_text(FAILING + "if pg.RANK == 0:\n    float(A.sum())\n")
+    for how, has_frames in (("short", False), ("full", True)):
+        monkeypatch.setenv("PGASPY_CHECK", "1")
+        monkeypatch.setenv("PGASPY_TRACEBACK", how)
+        done = run_job(3, "program.py", cwd=tmp_path)
+        assert done.returncode
+        said = re.search(r"ranks? .* of 3: uncaught DivergenceError\n(.*)\n", done.stderr)
+        assert said is not None, done.stderr
+        assert "DivergenceError: the processes do not do the same" in said[1]
+        assert ("Traceback" in done.stderr) == has_frames
 
 
 # One process, played -----------------------------------------------------------------------------------------------

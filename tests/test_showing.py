@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -45,7 +48,72 @@ def test_repr_waits_for_nothing() -> None:
     if pg.RANK == 0:
         before = pg.stats()
         texts = [repr(x) for x in (A, A[1:, ::2], A.T, A[3], A[3, 4], s, pg.eye)]
+        assert texts[5].startswith("GlobalArray(shape=(), ")
         done = pg.stats() - before
         assert (done.n_flushes, done.n_recorded) == (0, 0)
         assert str(A) == f"{A}" == texts[0]
     collectively(float(s) == 1200)
+
+
+def test_repr_of_a_result_that_is_there() -> None:
+    """Also on one rank alone; not while it is recorded, or is to be changed."""
+    A = pg.ones((30, 20)) * 2
+    s, smallest, vector = A.sum(), A.min(axis=0), pg.array(np.arange(3), layout=pg.Distribution("*"))
+    element = vector[2]
+    seen = [repr(s)]
+    float(s), vector.local()
+    seen.append(repr(s))
+    if pg.RANK == 0:
+        before = pg.stats()
+        assert repr(s) == seen[1]
+        assert repr(element).startswith("GlobalArray(2, shape=(), ")
+        assert repr(smallest).startswith("GlobalArray(shape=(20,), ")
+        assert (pg.stats() - before).n_flushes == 0
+    s += 1
+    t = s * 2
+    seen += [repr(s), repr(t)]
+    collectively([text.partition("shape")[0] for text in seen] == ["GlobalArray(", "GlobalArray(1200.0, ",
+                                                                  "GlobalArray(", "GlobalArray("], f"{seen}")
+    pg.sync()
+    collectively(repr(s).startswith("GlobalArray(1201.0, shape=(), dtype=float64"), repr(s))
+    collectively(repr(t).startswith("GlobalArray(2402.0, "), repr(t))
+    seen.clear()
+    pg.explain(lambda: seen.append(repr(t)))
+    collectively(seen[0].startswith("GlobalArray(shape"), f"{seen}")
+
+
+def test_signatures() -> None:
+    """What `help` shows has the arguments."""
+    expected = {
+        "sum": "axis=None, dtype=None, out=None, keepdims=False",
+        "max": "axis=None, out=None, keepdims=False",
+        "std": "axis=None, dtype=None, out=None, ddof=0, keepdims=False",
+    }
+    for name, arguments in expected.items():
+        assert str(inspect.signature(getattr(pg, name))) == f"(a, {arguments})"
+        assert str(inspect.signature(getattr(pg.GlobalArray, name))) == f"(self, {arguments})"
+        assert getattr(pg.ones(3), name).__name__ == name
+    assert pg.GlobalArray.conj.__name__ == "conjugate"
+
+
+@pytest.mark.parametrize("owner", [pg, pg.linalg, pg.random, pg.GlobalArray])
+def test_no_signature_is_hidden(owner: Any) -> None:
+    """Nobody has to guess the arguments of a public function or method; `fromfunction` passes on what it is given."""
+    public = {name: getattr(owner, name) for name in dir(owner) if not name.startswith("_")}
+    hidden = [name for name, value in public.items() if inspect.isfunction(value) and name != "fromfunction"
+              and "**" in str(inspect.signature(value))]
+    assert not hidden, hidden
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "std", "var", "min", "max", "any", "all", "argmin", "argmax"])
+def test_signatures_are_true(name: str) -> None:
+    """The arguments can be given by position, and have the defaults that are shown."""
+    A = pg.arange(12.0).reshape(3, 4) + 1
+    parameters = [*inspect.signature(getattr(pg, name)).parameters.values()][1:]
+    expected = getattr(np, name)(A.gather())
+    for n in range(len(parameters) + 1):
+        defaults = [p.default for p in parameters[:n]]
+        collectively(np.allclose(float(getattr(pg, name)(A, *defaults)), float(expected)))
+        collectively(np.allclose(float(getattr(A, name)(*defaults)), float(expected)))
+    by_name = {p.name: p.default for p in parameters}
+    collectively(np.allclose(float(getattr(pg, name)(A, **by_name)), float(expected)))

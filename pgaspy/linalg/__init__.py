@@ -10,6 +10,12 @@ While `pgaspy.explain` plans, no value can be read: matrices count as finite and
 values, as `cholesky`, `svd` and `eigh` do, cannot be explained.
 """
 
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
 from numpy.linalg import LinAlgError as LinAlgError
 
 from pgaspy.linalg.by_jacobi import EighResult as EighResult
@@ -45,6 +51,7 @@ from pgaspy.linalg.triangles import cholesky as cholesky
 from pgaspy.linalg.triangles import solve_triangular as solve_triangular
 from pgaspy.manipulation import dot as dot
 from pgaspy.manipulation import matmul as matmul
+from pgaspy.missing import missing
 
 __all__ = [
     "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cho_factor", "cho_solve", "cholesky",
@@ -52,3 +59,11 @@ __all__ = [
     "matrix_power", "matrix_rank", "norm", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd",
     "svdvals", "tensordot", "trace", "vecdot",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    raise missing("module 'pgaspy.linalg'", name, sys.modules[__name__], np.linalg)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -289,8 +289,7 @@ def _rows_after(pivots: NDArray[np.int64], m: int) -> NDArray[np.int64]:
 
 def _exchange_back(x: NDArray[Any], pivots: NDArray[np.int64]) -> None:
     """P^-1 x, of columns that are whole."""
-    if x.size:
-        x[_rows_after(pivots, len(x))] = x.copy()
+    x[_rows_after(pivots, len(x))] = x.copy()
 
 
 def _write_rows(p: NDArray[np.int64], pivots: NDArray[np.int64]) -> None:
@@ -301,5 +300,4 @@ def _write_rows(p: NDArray[np.int64], pivots: NDArray[np.int64]) -> None:
 def _write_permutation(a: NDArray[Any], p: NDArray[np.int64], rows: NDArray[np.int64],
                        columns: NDArray[np.int64]) -> None:
     """The matrix with a[i, p[i]] = 1."""
-    if a.size:
-        a[...] = p[rows][:, None] == columns
+    a[...] = p[rows][:, None] == columns

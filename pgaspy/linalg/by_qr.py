@@ -171,5 +171,4 @@ def _multiply_adjoint(c: NDArray[Any], q: NDArray[Any], b: NDArray[Any]) -> None
 
 def _take_diagonals(tau: NDArray[Any], t: NDArray[Any], columns: NDArray[np.int64]) -> None:
     """The diagonal of each of the triangles that lie next to each other."""
-    if t.size:
-        tau[...] = t[columns % len(t), np.arange(len(columns))]
+    tau[...] = t[columns % len(t), np.arange(len(columns))]

@@ -121,9 +121,8 @@ def matrix_trace(x: Any, /, *, offset: int = 0, dtype: DTypeLike | None = None) 
 def _take_diagonal(d: NDArray[Any], a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
     """The elements of the diagonal that are here, and zeros, bit by bit, for the others."""
     d[...] = np.zeros((), d.dtype)
-    if a.size:
-        _, i, j = np.intersect1d(rows, columns, assume_unique=True, return_indices=True)
-        d[..., i] = a[..., i, j]
+    _, i, j = np.intersect1d(rows, columns, assume_unique=True, return_indices=True)
+    d[..., i] = a[..., i, j]
 
 
 def _copy_of_matrices(m: Any) -> pg.GlobalArray:
@@ -145,8 +144,6 @@ def clear_upper(A: pg.GlobalArray, k: int = 0) -> None:
 
 def _clear(a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64], is_beyond: np.ufunc, k: int) -> None:
     """Zeros where a row's index is beyond the column's, less k; some rows at a time, so that masks are small."""
-    if not a.size:
-        return
     step = max(ROWS_AT_ONCE_BYTES // max(len(columns), 1), 1)
     for i in range(0, len(rows), step):
         np.copyto(a[..., i:i + step, :], np.zeros((), a.dtype), where=is_beyond(rows[i:i + step, None], columns - k))

@@ -1,0 +1,126 @@
+"""Names of NumPy that are missing: what to call instead is said, and is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.missing import INSTEAD, instead_of
+from tests.together import assert_equal, collectively, raises_everywhere
+
+pytestmark = pytest.mark.mpi
+
+A = np.array([[1.5, -2.25, 3.0], [4.0, 0.0, -6.5], [7.0, 8.125, 9.0]])
+B = A.T - 1
+NAMES: dict[str, Any] = {"a": A[0], "b": B[0], "dx": 0.5, "n": 3, "m": 4, "shape": (3, 3), "C": A + B,
+                         "tolerance": 0.25, "w": np.array([1.0, 2.0, 3.0]), "np": np}
+NAN = np.where(A > 7, np.nan, A)
+
+CASES: dict[str, Callable[..., Any]] = {
+    "allclose": lambda A, B: np.allclose(A, B, 0, 0.25),
+    "amax": lambda A, B: np.amax(A),
+    "amin": lambda A, B: np.amin(A),
+    "angle": lambda A, B: np.angle(A),
+    "append": lambda A, B: np.append(A, B, axis=0),
+    "array_equal": lambda A, B: np.array_equal(A, B),
+    "array_equiv": lambda A, B: np.array_equiv(A, B),
+    "average": lambda A, B: np.average(A, weights=np.broadcast_to(NAMES["w"], (3, 3))) * 3,  # w as A has its shape
+    "concat": lambda A, B: np.concatenate((A, B)),
+    "count_nonzero": lambda A, B: np.count_nonzero(A),
+    "diagflat": lambda A, B: np.diagflat(A[0]),
+    "diagonal": lambda A, B: A.diagonal(),
+    "diff": lambda A, B: np.diff(A, axis=0),
+    "dot": lambda A, B: A.dot(B),
+    "fix": lambda A, B: np.trunc(A),
+    "flat": lambda A, B: A.ravel(),
+    "fliplr": lambda A, B: np.fliplr(A),
+    "flipud": lambda A, B: np.flipud(A),
+    "inner": lambda A, B: np.inner(A, B),
+    "isclose": lambda A, B: np.isclose(A, B, 0, 0.25),
+    "isneginf": lambda A, B: np.isneginf(A),
+    "isposinf": lambda A, B: np.isposinf(A),
+    "mT": lambda A, B: np.swapaxes(A, -1, -2),
+    "matrix_norm": lambda A, B: np.linalg.norm(A),
+    "matrix_transpose": lambda A, B: np.swapaxes(A, -1, -2),
+    "multi_dot": lambda A, B: np.linalg.multi_dot([A, B, NAMES["C"]]),
+    "nan_to_num": lambda A, B: np.nan_to_num(A),
+    "nanmax": lambda A, B: np.nanmax(A),
+    "nanmean": lambda A, B: np.nanmean(A),
+    "nanmin": lambda A, B: np.nanmin(A),
+    "nanprod": lambda A, B: np.nanprod(A),
+    "nansum": lambda A, B: np.nansum(A),
+    "ptp": lambda A, B: np.ptp(A),
+    "repeat": lambda A, B: np.repeat(A, 3),
+    "rot90": lambda A, B: np.rot90(A),
+    "sinc": lambda A, B: np.where(A == 0, np.nan, np.sinc(A)),
+    "trace": lambda A, B: np.trace(A),
+    "trapezoid": lambda A, B: np.trapezoid(A, dx=0.5, axis=0).sum(),
+    "tri": lambda A, B: np.tri(3, 4),
+    "vdot": lambda A, B: np.vdot(A, B),
+    "vector_norm": lambda A, B: np.linalg.norm(A.ravel()),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_advised_is_right(name: str) -> None:
+    a = NAN if name.startswith("nan") else A
+    given: dict[str, Any] = {**NAMES, "pg": pg, "A": pg.array(a), "B": pg.array(B), "C": pg.array(A + B),
+                             "a": pg.array(A[0]), "w": pg.array(NAMES["w"])}
+    with np.errstate(all="ignore"):
+        expected = CASES[name](a, B)
+        found = eval(INSTEAD[name], given)
+    if name == "average":
+        expected = (A * NAMES["w"]).sum() / NAMES["w"].sum()
+    assert_equal(found, expected, exact=False)
+
+
+def test_the_table() -> None:
+    """All of it is NumPy's, and missing."""
+    owners = (pg, np), (pg.linalg, np.linalg), (pg.GlobalArray, np.ndarray)
+    collectively(not [name for name in INSTEAD if not any(
+        hasattr(numpys, name) and not hasattr(ours, name) for ours, numpys in owners)])
+
+
+@pytest.mark.parametrize(("statement", "error", "match"), [
+    ("pg.concat", AttributeError, r"module 'pgaspy' has no attribute 'concat': use pg.concatenate\(\(A, B\)\)"),
+    ("pg.cumsum", AttributeError, r"call NumPy's on A.gather\(\), the whole array.*holds whole"),
+    ("pg.bartlett", AttributeError, r"A.gather\(\)"),
+    ("pg.linalg.eigvals", AttributeError, r"'pgaspy.linalg' has no attribute 'eigvals': use pg.linalg.eigvalsh\(A\)"),
+    ("pg.random.randn", AttributeError, r"default_rng\(seed\)"),
+    ("x.tolist()", AttributeError, r"a GlobalArray has no attribute 'tolist': call NumPy's, with A.gather\(\)"),
+    ("x.cumsum()", AttributeError, r"GlobalArray has no attribute 'cumsum': call NumPy's on A.gather\(\)"),
+    ("x.dot(x)", AttributeError, r"use pg.dot\(A, B\)"),
+    ("np.allclose(x, x)", TypeError, r"numpy.allclose is not supported.*use abs\(A - B\).max\(\)"),
+    ("np.median(x)", TypeError, r"A.gather\(\)"),
+    ("np.fft.fft(x)", TypeError, r"numpy.fft.fft is not supported.*A.gather\(\)"),
+])
+def test_messages(statement: str, error: type[Exception], match: str) -> None:
+    x = pg.array(A)
+    raises_everywhere(error, match, lambda: eval(statement, {"np": np, "pg": pg, "x": x}))
+
+
+@pytest.mark.parametrize(("owner", "name"), [(pg, "arangee"), (pg.linalg, "solv"), (pg.random, "default_rn"),
+                                             (pg.ones(3), "shap"), (pg, "__wrapped__"),
+                                             (pg.ones(3), "__array_struct__")])
+def test_what_is_not_numpys(owner: Any, name: str) -> None:
+    raises_everywhere(AttributeError, f"has no attribute '{name}'$", lambda: getattr(owner, name))
+    collectively(not hasattr(owner, name))
+
+
+@pytest.mark.parametrize("name", ["median", "sort", "cumsum", "unique", "histogram", "percentile", "searchsorted"])
+def test_the_local_part_is_no_answer(name: str) -> None:
+    collectively("local()" not in instead_of(name) and "gather()" in instead_of(name))
+
+
+def test_the_public_names() -> None:
+    names = set(dir(pg))
+    collectively({"RANK", "COMM", "array", "sin", "float32", "pi", "linalg", "random", "blas", "lapack", "TaskError",
+                  "newaxis", "schedule"} <= names)
+    modules = {name for name in names if isinstance(getattr(pg, name), type(pg))}
+    collectively(modules == {"linalg", "random", "blas", "lapack"}, f"{modules}")
+    collectively(not names & {"Any", "annotations", "TYPE_CHECKING", "engine", "plan"} and not any(
+        name.startswith("_") for name in names))
