@@ -164,11 +164,11 @@ class GlobalArray:
         print_once(self)
 
     def __str__(self) -> str:
-        return str(self.item()) if self._is_scalar_result() else repr(self)
+        return str(self._shown()) if self._is_scalar_result() else repr(self)
 
     def __format__(self, spec: str) -> str:
         if self._is_scalar_result():
-            return format(self.item(), spec)
+            return format(self._shown(), spec)
         if spec:
             raise TypeError("unsupported format string passed to GlobalArray.__format__: of a single element, format "
                             "float(A[i, j])")
@@ -176,6 +176,10 @@ class GlobalArray:
 
     def __round__(self, n_digits: int | None = None) -> Any:
         return round(self._scalar(), n_digits)
+
+    def _shown(self) -> Any:
+        """The one element; of times, which Python has not all of, as NumPy has it."""
+        return np.array(self.item(), self.dtype)[()] if self.dtype.kind in "mM" else self.item()
 
     def _is_scalar_result(self) -> bool:
         """Whether every process holds this one value, so that showing it costs nothing."""
@@ -280,6 +284,8 @@ class GlobalArray:
     def astype(self, dtype: DTypeLike, copy: bool = True) -> GlobalArray:
         """A copy, cast to a dtype. Collective."""
         dtype = np.dtype(dtype).newbyteorder("=")
+        if dtype.kind in "mMSU":  # without a unit or length, if none is given
+            dtype = np.empty(0, self.dtype).astype(dtype).dtype
         if dtype == self.dtype and not copy:
             return self
         ufuncs.check_dtype(dtype)
@@ -326,7 +332,7 @@ class GlobalArray:
         if self.size != 1:
             raise ValueError("The truth value of an array with more than one element is ambiguous. "
                              "Use a.any() or a.all()")
-        return bool(self.item())
+        return bool(self._shown())
 
     # NumPy's protocols -----------------------------------------------------------------------------------------------
 

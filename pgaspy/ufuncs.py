@@ -421,7 +421,11 @@ def elementwise_copy(out: Base, view: View, x: Any) -> None:
         x, = _with_parts([x], view)
     base, description = _operand(x)
     if not isinstance(description, tuple):
-        base = np.asarray(x).astype(out.dtype) if isinstance(x, np.ndarray | np.generic) else np.array(x, out.dtype)
+        if isinstance(x, np.ndarray | np.generic):
+            base = np.empty((), out.dtype)
+            base[...] = x
+        else:
+            base = np.array(x, out.dtype)
         description = out.dtype
     record_into(None, [base], [description], out, view)
 
