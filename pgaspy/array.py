@@ -18,7 +18,7 @@ from pgaspy.matmul import matmul
 from pgaspy.procgrid import ProcGrid, world
 from pgaspy.view import View
 
-__all__ = ["GlobalArray"]
+__all__ = ["GlobalArray", "check_array"]
 
 
 def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
@@ -497,3 +497,9 @@ def _into(result: GlobalArray, out: tuple[Any, ...]) -> GlobalArray:
                         "kind: use astype")
     target[...] = result
     return target
+
+
+def check_array(x: Any, function: str) -> None:
+    """Refuse what is no global array, for a function that works on the place of elements."""
+    if not isinstance(x, GlobalArray):
+        raise TypeError(f"{function} takes a global array, not a {type(x).__name__}: make one with array()")

@@ -6,6 +6,7 @@ the same name, so that `numpy.sum(A)` works as well.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -67,7 +68,7 @@ def ndim(a: Any) -> int:
 @implements(np.size)
 def size(a: Any, axis: int | None = None) -> int:
     """The number of elements of an array, or its extent along an axis. Not collective."""
-    return a.size if axis is None else shape(a)[axis]
+    return math.prod(shape(a)) if axis is None else shape(a)[axis]
 
 
 # Views ---------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -284,7 +285,7 @@ def _prepared_reduce(row: int, shape: tuple[int, ...], strides: tuple[int, ...],
 
 
 def _arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: bool) -> Access:
-    axes = _axes(view, axis)
+    axes = _axes(view, None if axis is None else operator.index(axis))
     if 0 in [view.shape[d] for d in axes]:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     if view.own_layout is None:
