@@ -20,7 +20,7 @@ from pgaspy.missing import instead_of, missing
 from pgaspy.procgrid import ProcGrid, world
 from pgaspy.view import View
 
-__all__ = ["GlobalArray"]
+__all__ = ["GlobalArray", "check_array"]
 
 
 def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
@@ -178,11 +178,11 @@ class GlobalArray:
         print_once(self)
 
     def __str__(self) -> str:
-        return str(self.item()) if self._is_scalar_result() else repr(self)
+        return str(self._shown()) if self._is_scalar_result() else repr(self)
 
     def __format__(self, spec: str) -> str:
         if self._is_scalar_result():
-            return format(self.item(), spec)
+            return format(self._shown(), spec)
         if spec:
             raise TypeError("unsupported format string passed to GlobalArray.__format__: of a single element, format "
                             "float(A[i, j])")
@@ -190,6 +190,10 @@ class GlobalArray:
 
     def __round__(self, n_digits: int | None = None) -> Any:
         return round(self._scalar(), n_digits)
+
+    def _shown(self) -> Any:
+        """The one element; of times, which Python has not all of, as NumPy has it."""
+        return np.array(self.item(), self.dtype)[()] if self.dtype.kind in "mM" else self.item()
 
     def _is_scalar_result(self) -> bool:
         """Whether every process holds this one value, so that showing it costs nothing."""
@@ -294,6 +298,8 @@ class GlobalArray:
     def astype(self, dtype: DTypeLike, copy: bool = True) -> GlobalArray:
         """A copy, cast to a dtype. Collective."""
         dtype = np.dtype(dtype).newbyteorder("=")
+        if dtype.kind in "mMSU":  # without a unit or length, if none is given
+            dtype = np.empty(0, self.dtype).astype(dtype).dtype
         if dtype == self.dtype and not copy:
             return self
         ufuncs.check_dtype(dtype)
@@ -340,7 +346,7 @@ class GlobalArray:
         if self.size != 1:
             raise ValueError("The truth value of an array with more than one element is ambiguous. "
                              "Use a.any() or a.all()")
-        return bool(self.item())
+        return bool(self._shown())
 
     # NumPy's protocols -----------------------------------------------------------------------------------------------
 
@@ -509,3 +515,9 @@ def _into(result: GlobalArray, out: tuple[Any, ...]) -> GlobalArray:
                         "kind: use astype")
     target[...] = result
     return target
+
+
+def check_array(x: Any, function: str) -> None:
+    """Refuse what is no global array, for a function that works on the place of elements."""
+    if not isinstance(x, GlobalArray):
+        raise TypeError(f"{function} takes a global array, not a {type(x).__name__}: make one with array()")

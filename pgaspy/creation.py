@@ -61,13 +61,13 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
 def zeros(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
           onenode: int | None = None) -> GlobalArray:
     """A new array of zeros. Collective; see `empty` for the arguments."""
-    return full(shape, 0, dtype, layout=layout, onenode=onenode)
+    return full(shape, 0, np.dtype(dtype), layout=layout, onenode=onenode)
 
 
 def ones(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
          onenode: int | None = None) -> GlobalArray:
     """A new array of ones. Collective; see `empty` for the arguments."""
-    return full(shape, 1, dtype, layout=layout, onenode=onenode)
+    return full(shape, 1, np.dtype(dtype), layout=layout, onenode=onenode)
 
 
 def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
@@ -82,6 +82,7 @@ def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, layou
 
 def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: AnyLayout,
           onenode: int | None) -> GlobalArray:
+    prototype = prototype if isinstance(prototype, GlobalArray) else np.asarray(prototype)
     dtype = prototype.dtype if dtype is None else dtype
     shape = prototype.shape if shape is None else _checked_shape(shape)
     if layout is None and onenode is None and isinstance(prototype, GlobalArray) and shape == prototype.shape:
@@ -159,7 +160,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     result = empty(n, dtype, layout=layout, onenode=onenode)
     first, second = np.array([start, start + step]).astype(dtype)
     delta = second - first if dtype.kind != "b" else True
-    return _generated(result, lambda i: (first + i.astype(dtype) * delta).astype(dtype, copy=False))
+    factor = np.dtype(np.int64) if dtype.kind in "mM" else dtype  # times are multiplied by integers
+    return _generated(result, lambda i: (first + i.astype(factor) * delta).astype(dtype, copy=False))
 
 
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None, *,
@@ -168,6 +170,9 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    if np.ndim(start) or np.ndim(stop):
+        raise TypeError(f"linspace takes numbers for start and stop, not arrays of shapes {np.shape(start)} and "
+                        f"{np.shape(stop)}")
     computed = np.result_type(start, stop, float(num))
     dtype = computed if dtype is None else np.dtype(dtype)
     n_steps = num - 1 if endpoint else num
@@ -190,6 +195,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
 def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,
         layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
     """Ones on the k-th diagonal and zeros elsewhere. Collective."""
+    k = operator.index(k)
     result = empty((N, N if M is None else M), dtype, layout=layout, onenode=onenode)
     return _generated(result, lambda i, j: i[:, None] + k == j)
 
@@ -203,6 +209,8 @@ def identity(n: int, dtype: DTypeLike = float, *, layout: AnyLayout = None,
 def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, layout: AnyLayout = None,
                  onenode: int | None = None, **options: Any) -> Any:
     """`function` called once with global arrays of the indices along each dimension. Collective."""
+    if not callable(function):
+        raise TypeError(f"fromfunction takes a function, then a shape; what comes first is a {type(function).__name__}")
     extents = _checked_shape(shape)
     indices = []
     for d in range(len(extents)):

@@ -2,7 +2,8 @@
 
 Each process reads and writes its own part only, through MPI-IO: what it holds of each dimension, as runs of global
 indices, becomes a datatype that says where its elements lie in the file. A part longer than `MAX_CALL_BYTES` goes in
-several slabs. One process reads and writes the header, and tells the others, also when it fails.
+several slabs. One process reads and writes the header, and tells the others, also when it fails. Each process opens the
+file by itself before all of them open it through MPI: some MPIs wait for ever where one process cannot.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import math
 import os
 import secrets
 import shutil
+import socket
 import stat
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -54,16 +57,18 @@ def load(file: str | os.PathLike[str], *, layout: AnyLayout = None, onenode: int
     Parameters
     ----------
     file
-        The path of the file, the same on every process, in a file system that they share.
+        The path of the file, the same on every process, in a file system that they share; a relative path needs the
+        same working directory.
     layout, onenode
         As for `empty`; the job's default layout by default.
 
     Raises
     ------
     OSError
-        If the file cannot be opened or read; its subclasses are those of `open`.
+        If the file cannot be opened or read on some process, or is no regular file; its subclasses are those of `open`.
     ValueError
-        If the file is no `.npy` file, is shorter than its header says, or holds pickled objects.
+        If the file is no `.npy` file, is shorter than its header says, or holds pickled objects; or if it is another
+        one on some process.
     TypeError
         If its dtype is structured.
 
@@ -72,13 +77,12 @@ def load(file: str | os.PathLike[str], *, layout: AnyLayout = None, onenode: int
     The file may be in either order of elements and of bytes; the array is in C order and in this machine's byte
     order. Bytes after the last element are ignored, as NumPy does.
     """
+    path = _checked_path(file)
     sync()
-    path = os.fsdecode(file)
     announce("load", path, meets=True)
     header = _on_first_rank(lambda: _read_header(path))
     base = Base(layout_for(header.shape, layout, onenode), header.dtype.newbyteorder("="))
-    part = _Part(base.layout, base.local, header.fortran_order)
-    _exchange(MPI.MODE_RDONLY, path, path, header.nbytes, part)
+    _exchange(path, path, header.nbytes, lambda: _Part(base.layout, base.local, header.fortran_order))
     if base.dtype != header.dtype:
         base.local.byteswap(inplace=True)
     return GlobalArray(base, whole(base.layout))
@@ -88,32 +92,33 @@ def save(file: str | os.PathLike[str], array: Any) -> None:
     """Write an array to an `.npy` file, each process its own part; the file is that of NumPy's `save`. Collective.
 
     The array is written to a new file, which takes the place of an existing one at the end: if anything fails, that is
-    as it was.
+    as it was. So an array may be written to the file that it was read from.
 
     Parameters
     ----------
     file
-        The path of the file, the same on every process, in a file system that they share; `.npy` is appended to a
-        name that does not end so.
+        The path of the file, the same on every process, in a file system that they share; a relative path needs the
+        same working directory. `.npy` is appended to a name that does not end so.
     array
         A global array, or an array-like that is the same on every process.
 
     Raises
     ------
     OSError
-        If the file cannot be created or written on some process; the same on every process.
+        If the file cannot be created, opened or written on some process, or takes the place of what is no regular
+        file; the same on every process.
     """
-    path = os.fsdecode(file)
+    path = _checked_path(file)
     path = path if path.endswith(".npy") else path + ".npy"
     array = asarray(array)
     if array._view.own_layout is None:
         array = array.copy()
     sync()
     announce("save", path, bases=(array._base,), meets=True)
+    layout, local = array.layout, array.local()
     new = _on_first_rank(lambda: _create(path, array.shape, array.dtype, array.nbytes))
-    part = _Part(array.layout, array.local(), is_writer=_is_writer(array.layout))
     try:
-        _exchange(MPI.MODE_WRONLY, new.path, new.destination, new.nbytes_header, part)
+        _exchange(path, new.path, new.nbytes_header, lambda: _Part(layout, local, is_writer=_is_writer(layout)))
     except BaseException:
         if world().rank == 0:
             Path(new.path).unlink(missing_ok=True)
@@ -125,6 +130,13 @@ def _is_writer(layout: Layout) -> bool:
     """Whether this process writes its part: of the replicas, the first one does."""
     coords = layout.coords_from_rank(world().rank)
     return all(coords[axis] == 0 for axis in layout.replica_axes)
+
+
+def _checked_path(file: str | os.PathLike[str]) -> str:
+    path = os.fsdecode(file)
+    if "\0" in path:
+        raise ValueError(f"a path has no null characters: {path!r}")
+    return path
 
 
 # The header, on one process -------------------------------------------------------------------------------------------
@@ -154,6 +166,9 @@ def _on_first_rank(function: Callable[[], T]) -> T:
             result = function()
         except Exception as error:
             failure = error
+            if isinstance(error, OSError):
+                code, text = _described(error)
+                failure = OSError(code, text + _on(job.size, 1, [_here(job.rank)]), error.filename)
     result, failure = job.communicator.bcast((result, failure))
     if failure is not None:
         raise failure
@@ -161,7 +176,7 @@ def _on_first_rank(function: Callable[[], T]) -> T:
 
 
 def _read_header(path: str) -> _Header:
-    with Path(path).open("rb") as file:
+    with open(path, "rb", opener=_open_regular) as file:
         start = file.read(npy.MAGIC_LEN)
         if not start.startswith(npy.MAGIC_PREFIX):
             is_zip = start.startswith(b"PK")
@@ -202,7 +217,7 @@ def _create(path: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int
     destination = Path(os.path.realpath(path))  # a symbolic link is followed, not replaced
     _check_replaceable(destination)
     _check_space(destination, nbytes)
-    new = destination.with_name(f".{destination.name}.{secrets.token_hex(4)}.part")
+    new = destination.with_name(_name_of_part(destination))
     with new.open("xb") as file:
         try:
             npy.write_array_header_1_0(file, {"descr": npy.dtype_to_descr(dtype), "fortran_order": False,
@@ -213,18 +228,35 @@ def _create(path: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int
             raise
 
 
+def _name_of_part(destination: Path) -> str:
+    """A name of its own for the new file, which says whose place it will take as far as names may be so long."""
+    ending = f".{secrets.token_hex(4)}.part"
+    max_bytes = os.pathconf(destination.parent, "PC_NAME_MAX") - len("." + ending)
+    return f".{os.fsdecode(os.fsencode(destination.name)[:max_bytes])}{ending}"
+
+
 def _check_replaceable(destination: Path) -> None:
     """Refuse what NumPy's `save` could not open for writing, and what is no file to be replaced."""
     try:
         mode = destination.stat().st_mode
     except FileNotFoundError:
         return
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(destination))
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "not a regular file", os.fspath(destination))
+    _check_regular(mode, os.fspath(destination))
     if not os.access(destination, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(destination))
+
+
+def _check_regular(mode: int, path: str) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not a regular file", path)
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """`os.open`, which neither waits for the other end of a pipe nor touches a device."""
+    _check_regular(Path(path).stat().st_mode, path)
+    return os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)
 
 
 def _check_space(destination: Path, nbytes: int) -> None:
@@ -327,21 +359,31 @@ def _placed(inner: MPI.Datatype, runs: Indices, stride: int) -> MPI.Datatype:
     return placed
 
 
-def _exchange(mode: int, path: str, name: str, nbytes_header: int, part: _Part) -> None:
-    """Read (`MODE_RDONLY`) or write the local parts. Collective.
+def _exchange(name: str, new: str, nbytes_header: int, make: Callable[[], _Part]) -> None:
+    """Read the local parts from the file `name`, or write them to `new`, which is to take its place. Collective.
 
-    Errors call the file `name`. Processes with fewer slabs than others, and those that failed, take part in the
-    remaining calls with nothing.
+    Processes with fewer slabs than others, and those that failed, take part in the remaining calls with nothing.
     """
+    comm = world().communicator
+    failures, is_read = _Failures(), new == name
+    mode, flags = (MPI.MODE_RDONLY, os.O_RDONLY) if is_read else (MPI.MODE_WRONLY, os.O_WRONLY)
+    path, nbytes_file, part = new, 0, None
+    with failures:
+        if not is_read:  # by this process's own reckoning
+            path = os.fspath(Path(os.path.realpath(name)).with_name(Path(new).name))
+        nbytes_file = _opened_size(path, flags)
+        part = make()
+    failures.raise_together(comm, name)
+    assert part is not None
+    if is_read:
+        _check_same(comm, name, nbytes_file)
     if part.nbytes_file == 0:
         return
-    comm = world().communicator
     element = MPI.BYTE.Create_contiguous(part.itemsize).Commit()
     slabs = part.slabs(MAX_CALL_BYTES // part.itemsize)
     n_calls = comm.allreduce(len(slabs), MPI.MAX)
-    failures = _Failures()
     with failures:
-        file = MPI.File.Open(comm, path, mode)
+        file = MPI.File.Open(comm, os.fsencode(path), mode)
     failures.raise_together(comm, name)  # a process that did open it cannot close it alone
     for slab in itertools.islice(itertools.chain(slabs, itertools.repeat(None)), n_calls):
         section, data, kind = _NOTHING, _NOTHING, element
@@ -353,8 +395,8 @@ def _exchange(mode: int, path: str, name: str, nbytes_header: int, part: _Part) 
         with failures:
             file.Set_view(nbytes_header, element, kind)
         with failures:
-            _move(file.Read_all if mode == MPI.MODE_RDONLY else file.Write_all, data)
-        if mode == MPI.MODE_RDONLY and data is not section:
+            _move(file.Read_all if is_read else file.Write_all, data)
+        if is_read and data is not section:
             section[...] = data
         if kind is not element:
             kind.Free()
@@ -362,6 +404,35 @@ def _exchange(mode: int, path: str, name: str, nbytes_header: int, part: _Part) 
     with failures:
         file.Close()
     failures.raise_together(comm, name)
+
+
+def _opened_size(path: str, flags: int) -> int:
+    """The size of a file, which this process can open."""
+    descriptor = _open_regular(path, flags)
+    try:
+        return os.fstat(descriptor).st_size
+    finally:
+        os.close(descriptor)
+
+
+def _check_same(comm: MPI.Intracomm, name: str, nbytes: int) -> None:
+    """Refuse a path that means other files on other processes, as far as places and sizes tell. Collective."""
+    place = zlib.crc32(os.fsencode(_absolute(name)))
+    least = np.array([place, nbytes, -place, -nbytes])
+    comm.Allreduce(MPI.IN_PLACE, least, MPI.MIN)
+    if least[0] != -least[2]:
+        raise ValueError(f"{name} is not the same file on every process, as their working directories differ: use an "
+                         "absolute path")
+    if least[1] != -least[3]:
+        raise ValueError(f"{name} is not the same file on every process, it has {least[1]} bytes on one and "
+                         f"{-least[3]} on another: put it in a file system that they share")
+
+
+def _absolute(path: str) -> str:
+    try:
+        return os.fspath(Path(path).absolute())
+    except OSError:  # the working directory is gone
+        return path
 
 
 _NOTHING: NDArray[Any] = np.empty(0, np.uint8)
@@ -398,12 +469,46 @@ class _Failures:
         return True
 
     def raise_together(self, comm: MPI.Intracomm, name: str) -> None:
-        """Raise the failure of the lowest rank that has one, as an OSError, on every process. Collective."""
-        failed = comm.allreduce(comm.size if self.first is None else comm.rank, MPI.MIN)
-        if failed == comm.size:
+        """Raise what failed on the lowest rank, as an OSError that says where it failed, on every process. Collective.
+        """
+        n_failed = comm.allreduce(int(self.first is not None))
+        if not n_failed:
             return
-        code, text = comm.bcast(_described(self.first), failed)
-        raise OSError(code, f"{text} (on rank {failed})", name) from self.first
+        mine = [] if self.first is None else [_Failed(_here(comm.rank), *_described(self.first), _absolute(name))]
+        failed = comm.allreduce(mine, op=_lowest)
+        words = failed[0].text + _on(comm.size, n_failed, [one.place for one in failed])
+        raise OSError(failed[0].code, words, failed[0].path) from self.first
+
+
+class _Failed(NamedTuple):
+    """What failed on a process."""
+
+    place: tuple[int, str]
+    code: int
+    text: str
+    path: str
+
+
+MAX_NAMED = 4
+"""So many of the processes that failed are named in an error."""
+
+
+def _lowest(some: list[_Failed], others: list[_Failed]) -> list[_Failed]:
+    return sorted(some + others)[:MAX_NAMED]
+
+
+def _here(rank: int) -> tuple[int, str]:
+    return rank, socket.gethostname()
+
+
+def _on(size: int, n_failed: int, places: Sequence[tuple[int, str]]) -> str:
+    """Where something failed: on ranks and hosts, of which not all may be named."""
+    if size == 1:
+        return ""
+    if n_failed == size:
+        return " (on every rank)"
+    more = f", and {n_failed - len(places)} more" if n_failed > len(places) else ""
+    return f" (on {', '.join(f'rank {rank} at {host}' for rank, host in places)}{more})"
 
 
 _ERRNO_FROM_MPI = {MPI.ERR_ACCESS: errno.EACCES, MPI.ERR_NO_SPACE: errno.ENOSPC, MPI.ERR_QUOTA: errno.EDQUOT,

@@ -46,7 +46,7 @@ def assign(base: Base, view: View, value: Any) -> None:
     source = _drop_leading_ones(given, view.ndim).broadcast_to(view.shape)
     if view.size == 0 or (value._base is base and source == view):
         return
-    _warn_of_discarded_imaginary_part(value._base.dtype, base.dtype)
+    _check_cast(value._base.dtype, base.dtype)
     if source.stretched_dims:
         record_into(None, [value._base], [(source, value._base.dtype)], base, view)
         return
@@ -74,7 +74,10 @@ def _without_leading_ones(value: Any, ndim: int) -> Any:
     return value
 
 
-def _warn_of_discarded_imaginary_part(source: np.dtype[Any], target: np.dtype[Any]) -> None:
+def _check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
+    """Warn of a cast, or refuse it, as NumPy would where it has elements to cast."""
+    if target.kind in "mM":
+        np.empty(1, target)[...] = np.zeros((), source)
     if source.kind == "c" and target.kind not in "cb":
         warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning,
                       stacklevel=4)
@@ -86,7 +89,7 @@ def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype
         layout = layout_like(view)
     target = Access(Base(layout, base.dtype if dtype is None else dtype), whole(layout))
     if view.size:
-        _warn_of_discarded_imaginary_part(base.dtype, target.base.dtype)
+        _check_cast(base.dtype, target.base.dtype)
         if view.stretched_dims:
             record_into(None, [base], [(view, base.dtype)], *target)
         else:

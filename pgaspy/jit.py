@@ -129,7 +129,7 @@ class RunTimeCompiler:
             if address is not None:
                 return address
             try:
-                folder.make(library, lambda where, name: cc.compile(source, where, name))
+                folder.make(library, lambda where, name: cc.compile(source, where, name), is_sealed=True)
             except CompilerError as error:
                 words = str(error)
             else:
@@ -151,7 +151,7 @@ class RunTimeCompiler:
             return None
         try:
             address = self._load(folder, library)
-        except OSError:  # a damaged file, which is made anew
+        except OSError:  # whole, and yet not for this system: it is made anew
             return None
         counts.n_disk_hits += 1
         return address

@@ -7,6 +7,7 @@ the same name, so that `numpy.sum(A)` works as well.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -70,7 +71,7 @@ def ndim(a: Any) -> int:
 @implements(np.size)
 def size(a: Any, axis: int | None = None) -> int:
     """The number of elements of an array, or its extent along an axis. Not collective."""
-    return a.size if axis is None else shape(a)[axis]
+    return math.prod(shape(a)) if axis is None else shape(a)[axis]
 
 
 # Views ---------------------------------------------------------------------------------------------------------------
@@ -161,7 +162,11 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0, *, dtype: DTypeLike
                              f"but array 0 has shape {first.shape} and array {n} has shape {a.shape}")
     extents = [a.shape[axis] for a in arrays]
     total = (*first.shape[:axis], int(np.sum(extents)), *first.shape[axis + 1:])
-    result = _empty_like_result(first, total, np.result_type(*(a.dtype for a in arrays)) if dtype is None else dtype)
+    dtype = np.result_type(*(a.dtype for a in arrays)) if dtype is None else np.dtype(dtype)
+    for a in arrays:
+        if not np.can_cast(a.dtype, dtype, "same_kind"):
+            raise TypeError(f"Cannot cast array data from {a.dtype!r} to {dtype!r} according to the rule 'same_kind'")
+    result = _empty_like_result(first, total, dtype)
     start = 0
     for a, extent in zip(arrays, extents, strict=True):
         result[(slice(None),) * axis + (slice(start, start + extent),)] = a

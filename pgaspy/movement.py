@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pgaspy import global_assign
-from pgaspy.array import GlobalArray
+from pgaspy.array import GlobalArray, check_array
 from pgaspy.operations import combine as combine_recipe
 from pgaspy.runtime import record
 from pgaspy.ufuncs import as_access
@@ -37,6 +37,7 @@ def replicate(A: GlobalArray, axis: int, copy: bool = True) -> GlobalArray:
     ValueError
         If the grid has no such axis, or the view no layout of its own.
     """
+    check_array(A, "replicate")
     return GlobalArray(*global_assign.replicate(A._base, A._view, axis, copy))
 
 
@@ -63,6 +64,7 @@ def align(x: Any, A: GlobalArray, dim: int, copy: bool = True) -> GlobalArray:
     ValueError
         If the extents differ, or the view has no layout of its own.
     """
+    check_array(A, "align")
     return GlobalArray(*global_assign.aligned(*as_access(x), A._view, dim, copy))
 
 
@@ -100,6 +102,10 @@ def combine(function: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]], R: G
     >>> int(n[0]) == pg.SIZE
     True
     """
+    if not callable(function):
+        raise TypeError("combine takes a function of two arrays, then a global array; what comes first is a "
+                        f"{type(function).__name__}")
+    check_array(R, "combine")
     layout = R._view.layout
     if not any(dim is None and pin is None for dim, pin in zip(layout.dim_from_axis, layout.pins, strict=True)):
         raise ValueError(f"combine joins the copies of an array along an axis of the grid, but {R!r} has none")

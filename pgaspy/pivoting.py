@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.array import GlobalArray
+from pgaspy.array import GlobalArray, check_array
 from pgaspy.creation import empty
 from pgaspy.lapack import permute_rows
 from pgaspy.movement import combine, replicate
@@ -39,8 +40,13 @@ def exchange_rows(A: GlobalArray, pivots: GlobalArray, start: int = 0) -> None:
     ValueError
         If the shapes do not go together, or a process with a part of `A` does not hold all pivots.
     TypeError
-        If the pivots are no integers.
+        If the pivots are no integers, or `A` or they are no global arrays.
+    TaskError
+        Later, if a pivot is no row from its own one on.
     """
+    check_array(A, "exchange_rows")
+    check_array(pivots, "exchange_rows")
+    start = operator.index(start)
     b = pivots.shape[0] if pivots.ndim == 1 else -1
     if pivots.dtype != np.int64:
         raise TypeError(f"pivots are integers (int64), not {pivots.dtype}")
@@ -53,12 +59,12 @@ def exchange_rows(A: GlobalArray, pivots: GlobalArray, start: int = 0) -> None:
         return
     axis = A.layout.dims[0].axis
     if axis is None or A.layout.dims[0].n_procs == 1:
-        schedule(_exchange, update(A), pivots, start)
+        schedule(_exchange, update(A), pivots, start, A.shape[0])
         return
     before = replicate(A[start:start + b], axis)
     after = empty(before.shape, before.dtype, layout=before.layout)
     rows = A.global_indices(0)
-    schedule(_pick, write(after), A, pivots, start, rows)
+    schedule(_pick, write(after), A, pivots, start, rows, A.shape[0])
     combine(either, after)
     schedule(_place, update(A), pivots, start, rows, before, after)
 
@@ -82,16 +88,27 @@ def _moves_of(pivots: bytes, start: int) -> tuple[NDArray[np.int64], NDArray[np.
     return np.array(targets), np.array([source_from_row[row] for row in targets])
 
 
-def _exchange(a: NDArray[Any], pivots: NDArray[np.int64], start: int) -> None:
+def _check_pivots(pivots: NDArray[np.int64], start: int, n_rows: int) -> None:
+    wrong = np.flatnonzero((pivots < np.arange(start, start + len(pivots))) | (pivots >= n_rows))
+    if len(wrong):
+        j = int(wrong[0])
+        raise ValueError(f"pivots[{j}] is {pivots[j]}: row {start + j} of {n_rows} is exchanged with itself or a later "
+                         "one")
+
+
+def _exchange(a: NDArray[Any], pivots: NDArray[np.int64], start: int, n_rows: int) -> None:
     """All rows are here."""
+    _check_pivots(pivots, start, n_rows)
     targets, sources = _moves(pivots, start)
     order = np.arange(len(a) - start)
     order[targets - start] = sources - start
     permute_rows(a[start:], order)
 
 
-def _pick(after: NDArray[Any], a: NDArray[Any], pivots: NDArray[np.int64], start: int, rows: NDArray[np.int64]) -> None:
+def _pick(after: NDArray[Any], a: NDArray[Any], pivots: NDArray[np.int64], start: int, rows: NDArray[np.int64],
+          n_rows: int) -> None:
     """Of the rows that come to the first places, those that are here; zeros for the others."""
+    _check_pivots(pivots, start, n_rows)
     sources = _moves(pivots, start)[1][:len(pivots)]
     local, is_here = _local(sources, rows)
     after[...] = 0

@@ -2,6 +2,9 @@
 
 The folder is opened once, and everything in it is reached through that descriptor: whatever is done to its path later
 on, it stays the folder that was checked.
+
+A file may end in a seal, a checksum of what comes before it: who loads what is cut short or damaged is ended by a
+signal. Libraries may have more bytes at their end than they speak of.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import atexit
 import contextlib
 import fcntl
 import functools
+import hashlib
 import os
 import secrets
 import stat
@@ -30,6 +34,11 @@ KEPT_BYTES = 256 << 20
 """The most that is kept of files; those not used for the longest time are deleted."""
 
 LOCK = "lock"
+
+SEAL = b"pgaspy sha256 "
+"""What a seal begins with."""
+
+SEAL_BYTES = len(SEAL) + hashlib.sha256().digest_size
 
 
 class PrivateFolder:
@@ -62,22 +71,37 @@ class PrivateFolder:
         return f"/proc/self/fd/{self._fd}"
 
     def use(self, name: str) -> bool:
-        """Whether there is such a file, and only this user can have written it. It counts as used."""
+        """Whether there is such a file, only this user can have written it, and its seal is right. It counts as used.
+        """
         try:
             status = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
         except FileNotFoundError:
             return False
+        if not stat.S_ISREG(status.st_mode) or _objection(status):
+            return False
         if time.time() - status.st_mtime > USED_SECONDS:
             with contextlib.suppress(OSError):
                 os.utime(name, dir_fd=self._fd, follow_symlinks=False)
-        return stat.S_ISREG(status.st_mode) and not _objection(status)
+        try:
+            content = Path(self.pinned_path, name).read_bytes()
+        except OSError:  # the disk is damaged; or another process has deleted it meanwhile
+            return False
+        return content[-SEAL_BYTES:] == _seal(content[:-SEAL_BYTES])
 
-    def make(self, name: str, write: Callable[[str, str], object]) -> None:
-        """Let `write` make a file, given the folder and a name for the time being; it then appears at once."""
+    def make(self, name: str, write: Callable[[str, str], object], *, is_sealed: bool = False) -> None:
+        """Let `write` make a file, given the folder and a name for the time being; it then appears at once.
+
+        It is on the disk before it has its name: after a power failure there is none, or a whole one.
+        """
         unfinished = f"{name}.{secrets.token_hex(8)}"
         try:
             write(self.pinned_path, unfinished)
             os.chmod(unfinished, 0o600, dir_fd=self._fd)
+            with Path(self.pinned_path, unfinished).open("rb+") as file:
+                if is_sealed:
+                    file.write(_seal(file.read()))
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(unfinished, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -116,6 +140,10 @@ class PrivateFolder:
             if name != LOCK and (now - status.st_mtime > UNUSED_SECONDS or nbytes > KEPT_BYTES):
                 with contextlib.suppress(OSError):
                     os.unlink(name, dir_fd=self._fd)
+
+
+def _seal(content: bytes) -> bytes:
+    return SEAL + hashlib.sha256(content).digest()
 
 
 def _objection(status: os.stat_result) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -82,7 +83,9 @@ def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdim
         dtype, result_dtype = np.dtype(np.float32), base.dtype
     total = ufunc_reduce(np.add, base, view, axis, dtype, keepdims)
     quotient = _apply(np.divide, total, count)
-    return quotient if result_dtype in (None, quotient.base.dtype) else copied(*quotient, dtype=result_dtype)
+    if result_dtype in (None, quotient.base.dtype) or quotient.base.dtype.kind == "m":
+        return quotient
+    return copied(*quotient, dtype=result_dtype)
 
 
 def var(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: float = 0,
@@ -204,13 +207,21 @@ def _recorded(call: _Call, base: Base) -> Access:
     return result if call.key is None else Access(result.base, result.view.index(call.key))
 
 
+NAT = -1 << 63
+"""The integer that is NaT."""
+
+
 def _identity(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
-    """What a process without elements contributes; None if there is no such value."""
+    """What a process without elements contributes; of times, as an integer, since not all of them have a hash."""
     if ufunc.identity is not None:
+        if dtype.kind in "mM":
+            return int(ufunc.identity)
         return np.array(ufunc.identity).astype(dtype)[()]  # -1, all bits set, has to become an unsigned integer, too
     lowest = ufunc in (np.maximum, np.fmax)
     if ufunc in (np.fmax, np.fmin) and dtype.kind in "fc":
         return np.nan
+    if ufunc in (np.fmax, np.fmin) and dtype.kind in "mM":
+        return NAT
     if lowest or ufunc in (np.minimum, np.fmin):
         if dtype.kind == "c":
             infinite = -math.inf if lowest else math.inf
@@ -219,6 +230,8 @@ def _identity(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
             return -math.inf if lowest else math.inf
         if dtype.kind in "iu":
             return np.iinfo(dtype).min if lowest else np.iinfo(dtype).max
+        if dtype.kind in "mM":
+            return NAT + 1 if lowest else -NAT - 1
         if dtype.kind == "b":
             return not lowest
     raise TypeError(f"{ufunc.__name__}.reduce is not supported for global arrays of dtype {dtype}: it has no identity")
@@ -248,7 +261,7 @@ class _UfuncReduction:
             return np.full(shape, self.identity, self.dtype)
         if row is None:
             with np.errstate(all="ignore"):
-                return np.asarray(self.ufunc.reduce(local, axis=axes, dtype=self.dtype))
+                return np.asarray(self.ufunc.reduce(local, axis=axes, dtype=type(self.dtype)))  # without a unit of time
         partial = np.empty(shape, self.dtype)
         call = _prepared_reduce(row, local.shape, local.strides, partial.strides, axes)
         call.call(kernels.address(local), kernels.address(partial))
@@ -272,7 +285,7 @@ def _prepared_reduce(row: int, shape: tuple[int, ...], strides: tuple[int, ...],
 
 
 def _arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: bool) -> Access:
-    axes = _axes(view, axis)
+    axes = _axes(view, None if axis is None else operator.index(axis))
     if 0 in [view.shape[d] for d in axes]:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     if view.own_layout is None:

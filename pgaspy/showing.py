@@ -29,6 +29,8 @@ def print_once(*values: Any, sep: str = " ", end: str = "\n", file: IO[str] | No
     >>> pg.print_once("A:", A, "sum:", A.sum())
     A: [0. 1. 2. 3.] sum: 6.0
     """
+    if file is not None and not hasattr(file, "write"):
+        raise TypeError(f"print_once: file= is something to write to, not a {type(file).__name__}")
     words = [_shown(value) if isinstance(value, GlobalArray) else value for value in values]
     sync()  # as rank 0 waits for what the others have
     if world().rank == 0:

@@ -69,6 +69,8 @@ def schedule(function: Callable[..., Any], *arguments: Any, empty: bool = False)
     ------
     ValueError
         If the local part of an array is no NumPy view; see `GlobalArray.local`.
+    TypeError
+        If the function cannot be called.
     TaskError
         Later, where the task is executed (by `sync`, or by what needs a result): if the function raises.
 
@@ -91,6 +93,9 @@ def schedule(function: Callable[..., Any], *arguments: Any, empty: bool = False)
     >>> float(C.sum())
     32.0
     """
+    if not callable(function):
+        raise TypeError("schedule takes a function, then its arguments; what comes first is a "
+                        f"{type(function).__name__}")
     given = [read(x) if isinstance(x, GlobalArray) else x for x in arguments]
     arrays = [x for x in given if isinstance(x, Argument)]
     written = [x for x in arrays if x.is_written]

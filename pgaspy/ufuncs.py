@@ -417,11 +417,17 @@ def record_assignment(target: Access, source: Access) -> Assign:
 
 def elementwise_copy(out: Base, view: View, x: Any) -> None:
     """`view[...] = x` for a scalar or a NumPy array that is the same on every process, with casting."""
+    if isinstance(x, np.ndarray) and x.dtype.kind in "SU" and out.dtype.kind not in "SU":
+        x = x.astype(out.dtype)  # here, as text may be no number
     if isinstance(x, np.ndarray) and x.nbytes >= PARTS_FROM_BYTES:
         x, = _with_parts([x], view)
     base, description = _operand(x)
     if not isinstance(description, tuple):
-        base = np.asarray(x).astype(out.dtype) if isinstance(x, np.ndarray | np.generic) else np.array(x, out.dtype)
+        if isinstance(x, np.ndarray | np.generic):
+            base = np.empty((), out.dtype)
+            base[...] = x
+        else:
+            base = np.array(x, out.dtype)
         description = out.dtype
     record_into(None, [base], [description], out, view)
 

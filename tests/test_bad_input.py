@@ -147,7 +147,58 @@ OF_OUR_OWN = [
     ("pg.align(a.T, a, 0)", ValueError, "extent of dimension 0.*not one of shape \\(5, 7\\)"),
     ("pg.align(a[None], a, 1)", ValueError, "not one of shape \\(1, 7, 5\\)"),
     ("pg.combine(np.add, a)", ValueError, "copies"),
+    ("pg.combine(np.add, 3)", TypeError, r"combine takes a global array, not a int.*array\(\)"),
+    ("pg.combine(np.add, np.ones(3))", TypeError, "global array, not a ndarray"),
+    ("pg.combine(a, np.add)", TypeError, "combine takes a function of two arrays, then.*first is a GlobalArray"),
+    ("pg.combine(a, np.add, 3)", TypeError, "argument"),
+    ("pg.combine([1], a)", TypeError, "takes a function.*first is a list"),
+    ("pg.schedule(None)", TypeError, "schedule takes a function, then its arguments; what comes first is a NoneType"),
+    ("pg.schedule(a, print)", TypeError, "first is a GlobalArray"),
+    ("pg.schedule()", TypeError, "function"),
+    ("pg.read(np.ones(3))", TypeError, "read, write and update.*ndarray"),
+    ("pg.update([a])", TypeError, "read, write and update.*list"),
+    ("pg.replicate(np.ones((3, 3)), 0)", TypeError, "replicate takes a global array, not a ndarray"),
+    ("pg.replicate(None, 0)", TypeError, "replicate takes a global array, not a NoneType"),
+    ("pg.replicate(a, None)", TypeError, "."),
+    ("pg.align(b, [1, 2], 0)", TypeError, "align takes a global array, not a list"),
+    ("pg.align(b, a, None)", TypeError, "."),
+    ("pg.exchange_rows(a, [1, 2])", TypeError, "exchange_rows takes a global array, not a list"),
+    ("pg.exchange_rows(a, np.array([1, 2]))", TypeError, "exchange_rows takes a global array, not a ndarray"),
+    ("pg.exchange_rows([[1]], i)", TypeError, "exchange_rows takes a global array, not a list"),
+    ("pg.exchange_rows(a, i, 1.5)", TypeError, "integer"),
+    ("pg.exchange_rows(a, i, None)", TypeError, "integer"),
     ("pg.exchange_rows(a, b)", TypeError, "integers"),
+    ("pg.eye(3, k=1.5)", TypeError, "integer"),
+    ("pg.eye(3, k=None)", TypeError, "integer"),
+    ("pg.eye(None)", TypeError, "integer"),
+    ("pg.zeros(None)", TypeError, "integer"),
+    ("pg.zeros('x')", TypeError, "integer"),
+    ("pg.zeros(3, 'no dtype')", TypeError, "."),
+    ("pg.full(3)", TypeError, "fill_value"),
+    ("pg.zeros_like(None)", TypeError, "object dtype"),
+    ("pg.full_like([a], 1)", TypeError, "gather"),
+    ("pg.linspace([0, 1], 2)", TypeError, r"numbers.*not arrays of shapes \(2,\) and \(\)"),
+    ("pg.linspace(0, a)", TypeError, r"numbers.*not arrays of shapes \(\) and \(7, 5\)"),
+    ("pg.arange(None)", TypeError, "."),
+    ("pg.arange([1, 2])", TypeError, "."),
+    ("pg.fromfunction(None, (3,))", TypeError, "takes a function.*first is a NoneType"),
+    ("pg.argmax(a, ())", TypeError, "integer"),
+    ("a.argmin((0, 1))", TypeError, "integer"),
+    ("a.sum(1.5)", TypeError, "."),
+    ("a[...] = np.array(['x'])", ValueError, "could not convert string"),
+    ("a[...] = 'x'", ValueError, "could not convert string"),
+    ("pg.random.default_rng(1).uniform(1j, 2, 3)", TypeError, "real number"),
+    ("pg.random.default_rng(1).uniform(None, 2, 3)", TypeError, "real number"),
+    ("pg.print_once(a, file='x')", TypeError, "something to write to, not a str"),
+    ("pg.save(None, a)", TypeError, "PathLike"),
+    ("pg.load(None)", TypeError, "PathLike"),
+    ("pg.linalg.eigh(a[:5], UPLO=3)", ValueError, "UPLO"),
+    ("pg.concatenate(None)", TypeError, "."),
+    ("pg.stack(3)", TypeError, "."),
+    ("pg.where(a > 1, a)", TypeError, "."),
+    ("pg.tensordot(a, a, 'x')", (TypeError, ValueError), "."),
+    ("pg.linalg.lu_solve(a, b)", (TypeError, ValueError), "."),
+    ("a.gather('x')", TypeError, "."),
     ("pg.align(b, np.broadcast_to(b, (7, 5)), 1)", ValueError, "copy"),
     ("a.gather(root=pg.SIZE)", ValueError, r"is not a rank of this job.*0 to \d+"),
     ("a[::-1].layout", ValueError, "copy"),
@@ -235,3 +286,17 @@ def test_explained_arrays_of_another_job() -> None:
 
     raises_everywhere(ValueError, "make the arrays inside", lambda: pg.explain(statement, size=pg.SIZE + 1))
     assert_equal(a, A)
+
+
+@pytest.mark.parametrize(("pivots", "match"), [
+    ([1, 0], r"pivots\[1\] is 0: row 1 of 7"), ([0, 7], r"pivots\[1\] is 7"), ([-1, 1], r"pivots\[0\] is -1: row 0"),
+])
+@pytest.mark.parametrize("layout", [pg.Distribution("block", "*"), pg.Distribution("*", "block")], ids=str)
+def test_pivots_that_are_no_later_rows(pivots: list[int], match: str, layout: pg.Distribution) -> None:
+    a = pg.array(A, layout=layout)
+
+    def exchange() -> None:
+        pg.exchange_rows(a, pg.array(pivots, layout=pg.Distribution("*")))
+        pg.sync()
+
+    raises_everywhere(pg.TaskError, match, exchange)

@@ -118,3 +118,18 @@ def test_functions_of_numpy_keep_layouts() -> None:
     a = pg.arange(12, layout=pg.Distribution("cyclic(2)"))
     for like in (np.zeros_like(a), np.ones_like(a), np.empty_like(a), np.full_like(a, 1)):
         collectively(isinstance(like, pg.GlobalArray) and like.layout == a.layout)
+
+
+@pytest.mark.parametrize("name", ["empty", "zeros", "ones", "eye", "identity"])
+def test_no_dtype_is_float(name: str) -> None:
+    collectively(getattr(pg, name)(3, dtype=None).dtype == getattr(np, name)(3, dtype=None).dtype == float, "")
+
+
+@pytest.mark.parametrize("statement", [
+    "full(3, 1, dtype=None)", "full(3, 1.5, None)", "arange(3, dtype=None)", "linspace(0, 1, 5, dtype=None)",
+    "array([1, 2], None)", "asarray([1, 2], dtype=None)", "fromfunction(lambda i: i, (3,), dtype=None)",
+    "zeros_like([1, 2], dtype=None)", "ones_like([[1.5]])", "full_like((True, False), 1)", "size([[1, 2]])",
+    "arange(5, dtype='m8[s]')", "arange(2, 9, 3, dtype='M8[D]')", "zeros(3, 'M8[s]')",
+])
+def test_as_numpy_has_it(statement: str) -> None:
+    assert_equal(eval(f"pg.{statement}"), eval(f"np.{statement}"))

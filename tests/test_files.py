@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import errno
 import io
 import os
 import resource
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -189,6 +191,32 @@ def test_mode_and_link_of_an_existing_file_stay(folder: Path) -> None:
     collectively((folder / "link.npy").is_symlink() and target.stat().st_mode & 0o777 == 0o640, "")
 
 
+@pytest.mark.parametrize("stem", ["x" * 228, "x" * 251, "\N{SNOWMAN}" * 83 + "xx", "a:b", "ufs:a", "\udcff\udc80"],
+                         ids=lambda stem: ascii(stem)[:12])
+def test_names_of_all_kinds(folder: Path, stem: str) -> None:
+    pg.save(folder / stem, pg.arange(20.0))
+    assert_saved(folder / f"{stem}.npy", np.arange(20.0))
+    assert_equal(pg.load(folder / f"{stem}.npy"), np.arange(20.0))
+
+
+def test_names_that_are_too_long(folder: Path) -> None:
+    raises_everywhere(OSError, "too long", lambda: pg.save(folder / ("x" * 252), pg.ones(3)))
+    collectively(names(folder) == [], f"{names(folder)}")
+
+
+@pytest.mark.parametrize("key", [np.s_[:], np.s_[::-1], np.s_[::2, 1:3], np.s_[:0]], ids=str)
+def test_save_on_the_file_that_was_read(folder: Path, key: Any) -> None:
+    expected = numbers((9, 4))
+    path = write(folder / "a.npy", npy_bytes(expected))
+    array = pg.load(path)
+    pg.save(path, array[key])
+    assert_saved(path, np.ascontiguousarray(expected[key]))
+    assert_equal(array, expected)
+    path = write(path, npy_bytes(expected))
+    pg.save(path, np.load(path, mmap_mode="r")[key])
+    assert_saved(path, np.ascontiguousarray(expected[key]))
+
+
 # Errors ---------------------------------------------------------------------------------------------------------------
 
 
@@ -245,6 +273,94 @@ def test_save_refuses_places_that_are_no_files(folder: Path) -> None:
     collectively(names(folder) == ["d.npy", "pipe.npy"], f"{names(folder)}")
 
 
+@pytest.mark.parametrize("path", ["pipe.npy", "/dev/zero", "/dev/null"])
+def test_load_refuses_pipes_and_devices(folder: Path, path: str) -> None:
+    if pg.RANK == 0:
+        os.mkfifo(folder / "pipe.npy")
+    pg.COMM.Barrier()
+    raises_everywhere(OSError, f"not a regular file.*{path}", lambda: pg.load(folder / path))
+    if path.startswith("/dev"):
+        raises_everywhere(NotADirectoryError, path, lambda: pg.save(path + "/a", pg.ones(3)))
+
+
+@contextmanager
+def in_folder_of_its_own(folder: Path) -> Iterator[Path]:
+    """The last process works in `b`, in a folder where the others work in `a`."""
+    for name in "a", "b":
+        (folder / name).mkdir(exist_ok=True)
+    own = folder / ("b" if pg.RANK == pg.SIZE - 1 else "a")
+    pg.COMM.Barrier()
+    before = Path.cwd()
+    os.chdir(own)
+    try:
+        yield own
+    finally:
+        os.chdir(before)
+
+
+@pytest.mark.skipif(pg.SIZE == 1, reason="one process has one folder")
+def test_files_that_one_process_cannot_open(folder: Path) -> None:
+    expected = numbers((5, 4))
+    array = pg.array(expected)
+    last = pg.SIZE - 1
+    where = rf"No such file.* \(on rank {last} at {socket.gethostname()}\): '{folder}/b/a.npy'"
+    with in_folder_of_its_own(folder):
+        if pg.RANK == 0:
+            np.save("a.npy", expected)
+        pg.COMM.Barrier()
+        raises_everywhere(FileNotFoundError, where, lambda: pg.load("a.npy"))
+        raises_everywhere(FileNotFoundError, where, lambda: pg.save("a.npy", array + 1))
+        assert_saved(folder / "a" / "a.npy", expected)
+        collectively(names(folder / "b") == [], f"{names(folder / 'b')}")
+        assert_equal(pg.load(folder / "a" / "a.npy"), expected)
+
+
+@pytest.mark.skipif(pg.SIZE == 1, reason="one process has one file")
+def test_files_that_are_others_on_other_processes(folder: Path) -> None:
+    words = "a.npy is not the same file on every process"
+    with in_folder_of_its_own(folder) as own:
+        if pg.RANK in (0, pg.SIZE - 1):
+            np.save("a.npy", np.ones(4))
+        pg.COMM.Barrier()
+        raises_everywhere(ValueError, f"{words}.*working directories.*absolute", lambda: pg.load("a.npy"))
+        if pg.RANK == pg.SIZE - 1:
+            np.save("a.npy", np.ones(5))
+        opened_size = files._opened_size
+        with pytest.MonkeyPatch.context() as patch:  # one path, as if each process were on a machine of its own
+            patch.setattr(files, "_opened_size", lambda path, flags: opened_size(str(own / "a.npy"), flags))
+            raises_everywhere(ValueError, f"{words}, it has 160 bytes on one and 168 on another.*share",
+                              lambda: pg.load(folder / "a" / "a.npy"))
+
+
+def test_many_failures_are_counted() -> None:
+    places = [(rank, f"node{rank}") for rank in range(files.MAX_NAMED)]
+    assert files._on(1, 1, places[:1]) == ""
+    assert files._on(9, 2, places[:2]) == " (on rank 0 at node0, rank 1 at node1)"
+    assert files._on(9, 8, places).endswith("rank 3 at node3, and 4 more)")
+    assert files._on(9, 9, places) == " (on every rank)"
+
+
+def test_paths_with_null_characters(folder: Path) -> None:
+    raises_everywhere(ValueError, "null character", lambda: pg.load(f"{folder}/a\0b"))
+    raises_everywhere(ValueError, "null character", lambda: pg.save(f"{folder}/a\0b", pg.ones(3)))
+
+
+def test_a_failed_allocation_is_one_of_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    array = pg.array(numbers((20, 20)))
+    pg.save(folder / "a.npy", array)
+
+    def failing(*_: Any, **__: Any) -> None:
+        if pg.RANK == pg.SIZE - 1:
+            raise MemoryError("none left")
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+    monkeypatch.setattr(files, "_Part", failing)
+    words = "none left|No such file.*on every rank"
+    raises_everywhere(OSError, words, lambda: pg.save(folder / "a.npy", array))
+    raises_everywhere(OSError, words, lambda: pg.load(folder / "a.npy"))
+    assert_saved(folder / "a.npy", numbers((20, 20)))
+
+
 def test_failed_write_leaves_the_file_as_it_was(folder: Path) -> None:
     expected = numbers((300, 200))
     array = pg.array(expected, layout=D("block", "cyclic(7)"))
@@ -267,7 +383,8 @@ def test_failure_of_one_process_is_one_of_all(folder: Path, monkeypatch: pytest.
         return section(local, slab)
 
     monkeypatch.setattr(files, "_section", failing)
-    words = f"MemoryError: no memory for a buffer .on rank {pg.SIZE - 1}.*a.npy"
+    where = f" .on rank {pg.SIZE - 1} at .*" if pg.SIZE > 1 else ""
+    words = f"MemoryError: no memory for a buffer{where}: .*a.npy"
     raises_everywhere(OSError, words, lambda: pg.save(folder / "a.npy", array))
     raises_everywhere(OSError, words, lambda: pg.load(folder / "a.npy"))
     monkeypatch.undo()

@@ -113,6 +113,19 @@ def test_of_processes_one_compiles(cache: Path, tmp_path: Path, monkeypatch: pyt
     assert jit.counts.n_disk_hits == 1
 
 
+def test_what_is_cut_short_is_not_loaded(cache: Path) -> None:
+    """The loader maps a file, and the process is ended where that is shorter than its header says."""
+    jit.compiled(ADD)
+    (entry,) = libraries(cache)
+    whole = entry.read_bytes()
+    entry.unlink()
+    entry.write_bytes(whole[:len(whole) // 2])
+    entry.chmod(0o600)
+    done = subprocess.run([sys.executable, "-c", ONE_LOOP], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.split()) == (0, ["1", "0"]), done.stderr
+    assert entry.read_bytes()[-private_folder.SEAL_BYTES:] == whole[-private_folder.SEAL_BYTES:]
+
+
 def test_a_lock_ends_with_its_holder(cache: Path) -> None:
     holder = "import sys, time; from pathlib import Path; from pgaspy.private_folder import PrivateFolder\n" \
              "with PrivateFolder(Path(sys.argv[1])).lock('ab'): print(flush=True); time.sleep(60)"
@@ -172,7 +185,7 @@ def test_files_are_no_folders(cache: Path, tmp_path: Path) -> None:
     goes_on_in_temporary_folder(cache, "Not a directory", tmp_path)
 
 
-@pytest.mark.parametrize("spoil", ["foreign", "writable", "link", "damaged"])
+@pytest.mark.parametrize("spoil", ["foreign", "writable", "link", "empty", "unsealed", "cut", "changed"])
 def test_entries_that_cannot_be_trusted_are_made_anew(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: str
 ) -> None:
@@ -187,8 +200,10 @@ def test_entries_that_cannot_be_trusted_are_made_anew(
     elif spoil == "link":
         entry.symlink_to(entry.rename(tmp_path / "library.so"))
     else:
-        entry.unlink()
-        entry.write_bytes(b"")
+        whole = entry.read_bytes()
+        entry.unlink()  # what is loaded already stays as it is
+        entry.write_bytes({"empty": b"", "unsealed": whole[:-private_folder.SEAL_BYTES], "cut": whole[:4096],
+                           "changed": whole.replace(b"\x7fELF", b"\x7fELG", 1)}[spoil])
     restart(monkeypatch)
     assert add(jit.compiled(ADD)) == 3.5
     assert (jit.counts.n_compiled, jit.counts.n_disk_hits) == (1, 0)
@@ -336,6 +351,45 @@ def test_users_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     goes_on_in_temporary_folder(Path("~/.cache/pgaspy"), "home", tmp_path)
 
 
+def test_seals(tmp_path: Path) -> None:
+    folder = PrivateFolder(tmp_path / "folder")
+
+    def is_good(content: bytes) -> bool:
+        (folder.path / "file").write_bytes(content)
+        return folder.use("file")
+
+    for content in b"", b"content", bytes(10_000):
+        folder.make("file", lambda where, name, content=content: Path(where, name).write_bytes(content), is_sealed=True)
+        assert folder.use("file")
+        sealed = (folder.path / "file").read_bytes()
+        assert sealed.startswith(content)
+        assert is_good(sealed)
+        for n in range(0, len(sealed), 1 + len(content) // 100):
+            assert not is_good(sealed[:n])
+        for i in {*range(0, len(sealed), 97), *range(len(sealed) - 50, len(sealed))}:
+            assert not is_good(sealed[:i] + bytes([sealed[i] ^ 1]) + sealed[i + 1:])
+        assert not is_good(sealed + b"\0")
+    assert not folder.use("none")
+
+
+def test_files_are_on_the_disk_before_they_have_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, done = PrivateFolder(tmp_path / "folder"), []
+    replace, sync = os.replace, os.fsync
+
+    def replaced(*arguments: Any, **options: Any) -> None:
+        done.append("named")
+        replace(*arguments, **options)
+
+    def synced(descriptor: int) -> None:
+        done.append(f"{os.fstat(descriptor).st_size - private_folder.SEAL_BYTES} bytes")
+        sync(descriptor)
+
+    monkeypatch.setattr("os.replace", replaced)
+    monkeypatch.setattr("os.fsync", synced)
+    folder.make("file", lambda where, name: Path(where, name).write_bytes(bytes(7)), is_sealed=True)
+    assert done == ["7 bytes", "named"]
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> PrivateFolder:
     folder = PrivateFolder(tmp_path / "folder")
@@ -347,7 +401,7 @@ def folder(tmp_path: Path) -> PrivateFolder:
 
 
 def test_what_is_not_used_goes(folder: PrivateFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert folder.use("oldest")
+    folder.use("oldest")
     folder.sweep()
     assert {path.name for path in folder.path.iterdir()} == {"used", "older", "oldest"}
     monkeypatch.setattr(private_folder, "KEPT_BYTES", 250)

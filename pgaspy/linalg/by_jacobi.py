@@ -197,7 +197,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> pg.GlobalArray:
 
 def _lower(a: pg.GlobalArray, uplo: str) -> pg.GlobalArray:
     """The same Hermitian matrix by its lower triangle."""
-    uplo = uplo.upper()
+    uplo = uplo.upper() if isinstance(uplo, str) else ""
     if uplo not in ("L", "U"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
     a = a.astype(common_dtype(a), copy=False)
