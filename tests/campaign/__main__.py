@@ -15,8 +15,6 @@ from tests.campaign.settings import Settings
 
 PROGRAMS_PER_JOB = 200
 REDUCED_HANG_SECONDS = 10.0
-MAX_REDUCTIONS = 8
-"""So many failures of a campaign are reduced."""
 
 
 def main() -> int:
@@ -36,7 +34,7 @@ def main() -> int:
         if outcome.kind:
             counts[outcome.kind] += 1
             n_failures = counts["wrong"] + counts["error"] + counts["hang"]
-            _report(options, outcome, module, not options.interrupts and n_failures <= MAX_REDUCTIONS)
+            _report(options, outcome, module, not options.interrupts and n_failures <= options.reduce)
         if options.seed is not None:
             break
     print(", ".join(f"{n:,} {what}" for what, n in counts.items()), flush=True)
@@ -49,6 +47,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("-n", type=int, default=1, help="on how many processes")
     parser.add_argument("--first", type=int, default=int(time.time()) % 10**6 * 1000, help="the first seed")
     parser.add_argument("--seed", type=int, help="run this one alone, and reduce it if it fails")
+    parser.add_argument("--reduce", type=int, default=5, metavar="N", help="make the first N programs that fail short")
     parser.add_argument("--inject", help="a failure that is injected; see tests/campaign/injecting.py")
     parser.add_argument("--interrupts", action="store_true", help="interrupts at random moments, on one process")
     options = parser.parse_args()

@@ -45,7 +45,7 @@ def _product(writer: Writer, name: str) -> None:
     elif plain == "array.__rmatmul__":
         text = f"{[0.5] * writer.value(x).shape[0]} @ {x}"
     else:
-        text = f"{call}({x}, {y}{', 1' if plain == 'tensordot' else ''})"
+        text = f"{call}({x}, {y}{', axes=1' if plain == 'tensordot' else ''})"
     writer.bind(text, _error(writer, text, x, y), is_ambiguous=True)
 
 
@@ -72,8 +72,8 @@ def _factored(writer: Writer, name: str) -> None:
     n = rng.choice(REGULAR)
     found = writer.name("m")
     writer.say(f"{found} = {_matrix(writer, n)}")
-    b = f"pg.array({writer.values((n,) if rng.random() < 0.5 else (n, 3), 'd')}{writer.layout(1)[0]})".replace(
-        writer.layout(1)[0], "")
+    shape = (n,) if rng.random() < 0.5 else (n, 3)
+    b = f"pg.array({writer.values(shape, 'd')}{writer.layout(len(shape))[0]})"
     plain = name.removeprefix("linalg.")
     call = f"pg.linalg.{plain}"
     texts = {

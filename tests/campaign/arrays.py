@@ -142,7 +142,7 @@ def _copy(writer: Writer, name: str) -> None:
         tolerance = writer.tolerance(x)
         result = value.astype(dtype)
         writer.bind(f"{x}.astype({dtype!r})", tolerance + (rounding(result) if tolerance else 0.0))
-    elif name == "array.redistribute":
+    elif name in ("array.redistribute", "Distribution"):
         where, n_axes = writer.layout(value.ndim)
         where = where.removeprefix(", layout=") if "layout" in where else ""
         writer.bind(f"{x}.redistribute({where})", writer.tolerance(x), n_axes if where else None)
@@ -219,14 +219,14 @@ def _schedule(writer: Writer, name: str) -> None:
 
 ROWS = (
     Row(_create, ("zeros", "ones", "full", "arange", "linspace", "eye", "identity", "fromfunction", "empty",
-                  "empty_like", "zeros_like", "ones_like", "full_like", "array", "asarray", "Distribution"), 3),
+                  "empty_like", "zeros_like", "ones_like", "full_like", "array", "asarray"), 3),
     Row(_random, ("random.default_rng", "random.random", "random.uniform", "random.standard_normal",
                   "random.integers"), 0.7),
     Row(_view, ("array.__getitem__", "array.__getitem__", "broadcast_to", "transpose", "array.transpose", "array.T",
                 "expand_dims", "swapaxes", "array.swapaxes", "squeeze", "array.squeeze", "flip"), 4),
     Row(_reshape, ("reshape", "array.reshape", "ravel", "array.ravel", "array.flatten"), 1.5),
     Row(_rearrange, ("roll", "concatenate", "stack", "tile", "repeat"), 3),
-    Row(_copy, ("array.copy", "copy", "array.astype", "array.redistribute"), 3),
+    Row(_copy, ("array.copy", "copy", "array.astype", "array.redistribute", "Distribution"), 3),
     Row(_replicate, ("replicate",), 1),
     Row(_align, ("align",), 1),
     Row(_combine, ("combine",), 0.7),

@@ -84,7 +84,8 @@ def _alone(writer: Writer, name: str) -> None:
     """What one process does by itself."""
     rng = writer.rng
     x = writer.pick(exact=False)
-    what = {"sync": "pg.sync()", "array.local": f"look({x}, {writer.tolerance(x)})",
+    look = f"look({x}, {writer.tolerance(x)})"
+    what = {"sync": "pg.sync()", "array.local": look, "array.global_indices": look,
             "RANK": f"time.sleep({rng.choice((0.0005, 0.002, 0.01))})", "stats": "pg.stats()",
             "explain": f"pg.explain(lambda: {x} + 1)"}[name]
     who = f"if pg.RANK == {rng.randrange(writer.n_procs)}: " if name == "RANK" or rng.random() < 0.7 else ""
@@ -113,7 +114,7 @@ def _see(writer: Writer, name: str) -> None:
     }
     if plain == "__index__" and not -100 < int(value.max()) < 100:
         raise Refused
-    if value.dtype.kind == "b" and plain in ("__format__", "__iter__"):
+    if value.dtype.kind == "b" and plain == "__format__":
         raise Refused
     writer.say(f"see({texts[plain]})")
 
@@ -147,15 +148,15 @@ def _wrong(writer: Writer, name: str) -> None:
         f"float(pg.ones(({value.size + 2},)))", f"{x}[...] = values(1, (11, 13, 17, 2), 'd')",
         "pg.ones((2, 3)) @ pg.ones((4, 5))", f"pg.broadcast_to({x}, (3, 11, 13, 17))", f"{x}.transpose(0, 0)",
         "pg.ones(0).max()", "pg.ones(3).astype('nonsense')", f"{x}.fill('text')", "pg.sin('text')",
-        f"pg.swapaxes({x}, 0, 9)", f"pg.stack([{x}, pg.ones((11, 13, 17))])", f"pg.add({x}, 1, out=pg.ones((9, 9, 9, 9)))",
-        f"pg.invert({x} * 0.5)", f"{x}.item(99, 99)", f"pg.tile({x}, -1)", f"pg.repeat({x}, -1)")))
+        f"pg.swapaxes({x}, 0, 9)", f"pg.stack([{x}, pg.ones((11, 13, 17))])", "pg.add(pg.ones(3), 1, out=pg.ones((9, 9)))",
+        f"pg.invert({x} * 0.5)", "pg.repeat(pg.ones(3), -1)")))
 
 
 ROWS = (
     Row(_hold, ("[list]", "[dict]", "[attribute]", "[closure]", "[generator]", "[cycle]"), 3),
     Row(_lease, ("[lease]", "[look]"), 3),
     Row(_local, ("array.local", "array.blocks"), 1.5),
-    Row(_alone, ("sync", "array.local", "RANK", "stats", "explain"), 4),
+    Row(_alone, ("sync", "array.local", "array.global_indices", "RANK", "stats", "explain"), 4),
     Row(_see, tuple(f"array.{x}" for x in ("__float__", "__int__", "__bool__", "__complex__", "__index__",
                                            "__round__", "__str__", "__format__", "item", "__len__", "__iter__")), 3),
     Row(_metadata, ("shape", "ndim", "size", "array.shape", "array.ndim", "array.size", "array.dtype",

@@ -39,6 +39,9 @@ class Array(np.ndarray):
     def gather(self, root: int | None = None) -> Any:
         return np.array(self) if root in (None, pgaspy.RANK) else None
 
+    def __round__(self, n_digits: int | None = None) -> Any:
+        return round(self.item(), n_digits)
+
     def item(self, *index: Any) -> Any:
         return super().item(*index)
 

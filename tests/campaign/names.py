@@ -59,7 +59,7 @@ _BINARY = {
 }  # fmt: skip
 _UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
 _COMPARED = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
-_CALLED = {"abs", "bool", "complex", "divmod", "float", "format", "int", "iter", "len", "round", "str"}
+_CALLED = {"abs", "bool", "complex", "divmod", "float", "format", "int", "len", "round", "str"}
 
 
 def used(lines: Iterable[str]) -> set[str]:
@@ -99,6 +99,8 @@ def _names_of(node: ast.AST) -> Iterable[str]:
             yield f"array.__{name}__"
         elif name in _OF_WORDS:
             yield from _OF_WORDS[name]
+    elif isinstance(node, ast.comprehension):
+        yield "array.__iter__"
     elif isinstance(node, ast.Subscript):
         yield "array.__setitem__" if isinstance(node.ctx, ast.Store) else "array.__getitem__"
 

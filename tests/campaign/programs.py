@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.campaign import algebra, arrays, elementwise, holding
+from tests.campaign.rows import Row
 from tests.campaign.settings import Settings, drawn
 from tests.campaign.writing import Refused, Writer
 
-__all__ = ["TABLE", "Program", "written"]
+__all__ = ["TABLE", "Program", "end", "write_one", "written"]
 
 TABLE = (*elementwise.ROWS, *arrays.ROWS, *holding.ROWS, *algebra.ROWS)
 """The statements of the campaign."""
@@ -43,15 +44,16 @@ def written(seed: int, n_procs: int, folder: Path, n_statements: int = N_STATEME
     weights = [row.weight for row in TABLE]
     while len(writer.lines) < n_statements:
         row = writer.rng.choices(TABLE, weights)[0]
-        write_one(writer, row.write, writer.rng.choice(row.names))
+        write_one(writer, row, writer.rng.choice(row.names))
+        writer.trim()
     end(writer)
     return Program(seed, tuple(writer.lines), drawn(seed))
 
 
-def write_one(writer: Writer, write: object, name: str) -> None:
+def write_one(writer: Writer, row: Row, name: str) -> None:
     """A statement; nothing, where it is refused."""
     try:
-        write(writer, name)  # type: ignore[operator]
+        row.write(writer, name)
     except Refused:
         return
 

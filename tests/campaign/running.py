@@ -83,6 +83,8 @@ def difference(ours: Observation, theirs: Observation) -> str:
             f"global {a!r} in line {ours.line}, NumPy {b!r} in line {theirs.line}")
     if a is None and (b is None or ours.where is None):
         return ""  # no local part that NumPy could view, or gathered elsewhere
+    if ours.where == [] and a.shape:
+        return ""  # a process that does not own the one element
     if ours.where is not None:
         b = b[np.ix_(*ours.where)] if ours.where else b
         b = b[ours.key] if ours.key is not Ellipsis else b
@@ -94,9 +96,8 @@ def _are_alike(a: Any, b: Any) -> bool:
     """Whether two exceptions are of a kind; an overflow may be told otherwise."""
     if not (isinstance(a, Exception) and isinstance(b, Exception)):
         return False
-    kinds = (*EXPECTED, NameError)
-    first, second = (next((kind for kind in kinds if isinstance(x, kind)), type(x)) for x in (a, b))
-    return first is second or OverflowError in (first, second)
+    return any(isinstance(a, kind) and isinstance(b, kind) for kind in (*EXPECTED, NameError)) or (
+        isinstance(a, OverflowError) or isinstance(b, OverflowError))
 
 
 def _are_equal(a: Any, b: Any, tolerance: float) -> bool:

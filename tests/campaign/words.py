@@ -114,12 +114,14 @@ def namespace(noted: list[Observation], line: Callable[[], int], folder: Path, i
         noted.append(Observation(line(), x.gather(root)))
 
     def look(x: Any, tolerance: float = 0.0) -> None:
+        part: Any
         if is_model:
             noted.append(Observation(line(), np.array(x.value if isinstance(x, Lease) else x), tolerance))
         elif isinstance(x, Lease):
-            noted.append(Observation(line(), np.array(x.value), tolerance, x.where, x.key))
+            part = None if x.value is None else np.array(x.value)
+            noted.append(Observation(line(), part, tolerance, None if part is None else x.where, x.key))
         else:
-            part: Any = None
+            part = None
             with contextlib.suppress(ValueError):  # no NumPy view has these elements
                 part = np.array(x.local())
             noted.append(Observation(line(), part, tolerance, None if part is None else _where(x)))

@@ -107,6 +107,9 @@ class Writer:
             self.n_axes[id(owner(value))] = n_axes
         self.holders.append(name)
         self.settle(name, is_ambiguous)
+
+    def trim(self) -> None:
+        """Delete what there is too much of."""
         while len(self.holders) > MAX_ARRAYS:
             self.drop(self.rng.choice(self.holders[:-1]))
 
