@@ -83,7 +83,9 @@ def _moves_of(pivots: bytes, start: int) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _exchange(a: NDArray[Any], pivots: NDArray[np.int64], start: int) -> None:
-    """All rows are here."""
+    """All rows are here, or none: of an array that lies elsewhere."""
+    if not a.size:
+        return
     targets, sources = _moves(pivots, start)
     order = np.arange(len(a) - start)
     order[targets - start] = sources - start

@@ -24,8 +24,9 @@ def main() -> int:
     end = time.monotonic() + 60 * options.minutes
     counts = dict.fromkeys(("programs", "statements", "wrong", "error", "hang"), 0)
     seed = options.first
-    while time.monotonic() < end:
-        seeds = [options.seed] if options.seed is not None else range(seed, seed + PROGRAMS_PER_JOB)
+    while time.monotonic() < end and counts["programs"] < options.programs:
+        n_seeds = min(PROGRAMS_PER_JOB, options.programs - counts["programs"])
+        seeds = [options.seed] if options.seed is not None else range(seed, seed + n_seeds)
         outcome = run_job(options.n, [{"seed": s} for s in seeds], end - time.monotonic(), options.inject,
                           module=module)
         seed += max(outcome.n_programs, 1)
@@ -44,6 +45,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
     parser.add_argument("--minutes", type=float, default=1.0, help="how long it goes on")
+    parser.add_argument("--programs", type=int, default=sys.maxsize, help="how many programs, at most")
     parser.add_argument("-n", type=int, default=1, help="on how many processes")
     parser.add_argument("--first", type=int, default=int(time.time()) % 10**6 * 1000, help="the first seed")
     parser.add_argument("--seed", type=int, help="run this one alone, and reduce it if it fails")

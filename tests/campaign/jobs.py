@@ -24,6 +24,10 @@ HANG_SECONDS = 60.0
 """A program that takes longer hangs."""
 
 
+START_SECONDS = 120.0
+"""A job has begun its first program by then, on a machine with much else to do."""
+
+
 @dataclass
 class Outcome:
     """What a job did.
@@ -64,16 +68,18 @@ def _watched(command: list[str], hang_seconds: float) -> Outcome:
         outcome, is_over = Outcome(), False
         try:
             while not is_over:
-                is_over = _take(outcome, lines.get(timeout=hang_seconds))
+                limit = hang_seconds if outcome.n_programs else max(hang_seconds, START_SECONDS)
+                is_over = _take(outcome, lines.get(timeout=limit))
             process.wait(hang_seconds)
         except (queue.Empty, subprocess.TimeoutExpired):
             outcome.kind, outcome.text = "hang", f"nothing happened for {hang_seconds:.0f} s"
         finally:
             _kill(process)
         if process.returncode and not outcome.kind:
+            outcome.kind, outcome.text = "error", f"the job ended with status {process.returncode}"
+        if outcome.kind in ("hang", "error"):
             errors.seek(0)
-            outcome.kind = "error"
-            outcome.text = f"the job ended with status {process.returncode}\n{errors.read()[-3000:]}"
+            outcome.text += f"\n{errors.read()[-3000:]}"
         return outcome
 
 

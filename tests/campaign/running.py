@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,7 @@ def execute(lines: Sequence[str], folder: Path, is_model: bool) -> list[Observat
         except Exception as error:
             noted.append(Observation(number, error))
             if not isinstance(error, (*EXPECTED, NameError)):
+                traceback.print_exc()  # the others may wait for this process
                 break
         if is_model:
             for name in names.keys() & line.split(" = ")[:1]:
