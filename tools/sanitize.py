@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,22 +27,25 @@ class Sanitizer:
     Attributes
     ----------
     runtime
-        Its library, by which the compiler finds it; the interpreter, which is not built so, has to load it first.
+        Its library, by which the compiler finds it.
+    is_preloaded
+        Whether the interpreter loads it first. Else the interpreter's main program is built with it.
     """
 
     name: str
     compiler: str
     flags: str
     runtime: str
+    is_preloaded: bool
     environment: dict[str, str]
 
 
 SANITIZERS = (
-    Sanitizer("addresses", "gcc", "-fsanitize=address,undefined -fno-sanitize-recover=undefined", "libasan.so",
+    Sanitizer("addresses", "gcc", "-fsanitize=address,undefined -fno-sanitize-recover=undefined", "libasan.so", True,
               {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS": "print_stacktrace=1"}),
-    Sanitizer("threads", "clang", "-fsanitize=thread", "libclang_rt.tsan-x86_64.so",
+    Sanitizer("threads", "clang", "-fsanitize=thread", "libclang_rt.tsan-x86_64.so", False,
               {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1:exitcode=66:halt_on_error=1",
-               "OMP_NUM_THREADS": "4", "OMP_TOOL_LIBRARIES": "libarcher.so"}),
+               "OMP_NUM_THREADS": "4"}),
 )
 
 
@@ -59,17 +63,50 @@ def _run(sanitizer: Sanitizer) -> int:
     folder = ROOT / "build" / "sanitized" / sanitizer.name
     _copy(folder)
     environment = {name: x for name, x in os.environ.items() if name != "PYTHONPATH"} | {
-        "CC": sanitizer.compiler, "CFLAGS": f"{sanitizer.flags} -O1 -g -fno-omit-frame-pointer -Wno-pass-failed"}
+        "CC": sanitizer.compiler, "CFLAGS": f"{sanitizer.flags} -O1 -g -fno-omit-frame-pointer -w"}
     subprocess.run([sys.executable, "-c", "from pgaspy._build_kernels import ffibuilder; ffibuilder.compile()"],
                    cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
-    environment |= sanitizer.environment | {"LD_PRELOAD": str(runtime), "PGASPY_JIT": "0"}
+    environment |= sanitizer.environment | {"PGASPY_JIT": "0"}
     del environment["CC"], environment["CFLAGS"]
-    commands = [["-m", "pytest", "-x", "-p", "no:cacheprovider", *TESTS],
-                ["-m", "tests.campaign", "--minutes", "3", "--first", "0", "--programs", str(N_SEEDS)]]
-    status = max(subprocess.run([sys.executable, *command], cwd=folder, env=environment, check=False).returncode
+    commands = [["-m", "pytest", "-x", "-p", "no:cacheprovider", "-W", "ignore::UserWarning", *TESTS]]
+    if sanitizer.is_preloaded:
+        interpreter = sys.executable
+        environment["LD_PRELOAD"] = str(runtime)
+        commands.append(["-m", "tests.campaign", "--minutes", "3", "--first", "0", "--programs", str(N_SEEDS)])
+    else:
+        interpreter = _interpreter(sanitizer, folder)
+        environment |= _of_this_interpreter(sanitizer, folder)
+    status = max(subprocess.run([interpreter, *command], cwd=folder, env=environment, check=False).returncode
                  for command in commands)
     print(f"{sanitizer.name}: {'something was found' if status else 'nothing was found'}", flush=True)
     return int(bool(status))
+
+
+def _interpreter(sanitizer: Sanitizer, folder: Path) -> str:
+    """A Python whose main program has the sanitizer."""
+    source, found = folder / "python.c", folder / "python"
+    source.write_text("int Py_BytesMain(int, char **);\n"
+                      "int main(int argc, char **argv) { return Py_BytesMain(argc, argv); }\n")
+    libraries, version = sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("LDVERSION")
+    subprocess.run([sanitizer.compiler, *sanitizer.flags.split(), "-fopenmp", "-rdynamic", str(source), "-o", str(found),
+                    f"-L{libraries}", f"-lpython{version}", f"-Wl,-rpath,{libraries}"], check=True)
+    return str(found)
+
+
+def _of_this_interpreter(sanitizer: Sanitizer, folder: Path) -> dict[str, str]:
+    """What another interpreter has to be told to find the packages, the MPI and Archer."""
+    packages = sysconfig.get_path("purelib")
+    found = {"PYTHONPATH": f"{folder}:{packages}"}
+    libmpi = sorted(Path(sys.prefix).glob("lib/libmpi.so.*"))
+    if libmpi:
+        found["MPI4PY_LIBMPI"] = str(libmpi[0])
+    library = subprocess.run([sanitizer.compiler, "-print-file-name=libarcher.so"], capture_output=True, text=True,
+                             check=True).stdout.strip()
+    if Path(library).is_absolute():
+        found["OMP_TOOL_LIBRARIES"] = library
+    else:
+        raise SystemExit(f"{sanitizer.compiler} has no Archer: install LLVM's OpenMP (libomp-dev)")
+    return found
 
 
 def _runtime(sanitizer: Sanitizer) -> Path | None:

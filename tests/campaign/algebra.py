@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.campaign.elementwise import rounding
 from tests.campaign.rows import Row
 from tests.campaign.writing import Refused, Writer
 

@@ -18,7 +18,7 @@ def _hold(writer: Writer, name: str) -> None:
     plain = [x for x in writer.holders if x.isidentifier()]
     if name == "[cycle]":
         x = writer.pick(exact=False)
-        writer.say(writer.rng.choice((f"lose({x})", f"lose({x} + {x})", f"lose(pg.ones(5))")))
+        writer.say(writer.rng.choice((f"lose({x})", f"lose({x} + {x})", "lose(pg.ones(5))")))
         if writer.rng.random() < 0.3:
             writer.say("gc.collect()")
         return
@@ -148,7 +148,8 @@ def _wrong(writer: Writer, name: str) -> None:
         f"float(pg.ones(({value.size + 2},)))", f"{x}[...] = values(1, (11, 13, 17, 2), 'd')",
         "pg.ones((2, 3)) @ pg.ones((4, 5))", f"pg.broadcast_to({x}, (3, 11, 13, 17))", f"{x}.transpose(0, 0)",
         "pg.ones(0).max()", "pg.ones(3).astype('nonsense')", f"{x}.fill('text')", "pg.sin('text')",
-        f"pg.swapaxes({x}, 0, 9)", f"pg.stack([{x}, pg.ones((11, 13, 17))])", "pg.add(pg.ones(3), 1, out=pg.ones((9, 9)))",
+        f"pg.swapaxes({x}, 0, 9)", f"pg.stack([{x}, pg.ones((11, 13, 17))])",
+        "pg.add(pg.ones(3), 1, out=pg.ones((9, 9)))",
         f"pg.invert({x} * 0.5)", "pg.repeat(pg.ones(3), -1)")))
 
 

@@ -36,7 +36,8 @@ LONGEST_SECONDS = 0.02
 NOT_WHOLE = ("for ", "look(", "check(", "see(", "printed(", "collected(", "lose(", "gc.", "if pg.RANK", "box", "next(")
 """Lines that are several statements, or change nothing."""
 
-NOT_AGAIN = ("random", "lease(", "local(", "each_block(", "FOLDER", "frexp", "modf", "divmod(", "generator(", "exchange")
+NOT_AGAIN = ("random", "lease(", "local(", "each_block(", "FOLDER", "frexp", "modf", "divmod(", "generator(",
+             "exchange")
 """What stands in a line that cannot be taken back, or is several calls."""
 
 

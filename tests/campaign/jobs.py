@@ -12,7 +12,6 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from tests.campaign.job import MARK

@@ -15,8 +15,8 @@ import pgaspy as pg
 from tests.campaign import model, words
 from tests.campaign.programs import Program
 from tests.campaign.settings import under
-from tests.campaign.writing import EXPECTED
 from tests.campaign.words import Observation
+from tests.campaign.writing import EXPECTED
 
 __all__ = ["Failure", "differences", "execute", "run"]
 
@@ -106,7 +106,7 @@ def _are_equal(a: Any, b: Any, tolerance: float) -> bool:
     if isinstance(b, tuple | list):
         return len(a) == len(b) and all(_are_equal(x, y, tolerance) for x, y in zip(a, b, strict=True))
     if not isinstance(b, np.ndarray):
-        return type(a) is type(b) and (a == b or a != a and b != b)
+        return type(a) is type(b) and (a == b or (a != a and b != b))
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     if not tolerance:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-import pgaspy
 from tests.campaign import model, words
 from tests.randomly import random_key, random_shape
 
@@ -24,7 +23,7 @@ LARGEST = 1e4
 """Arrays with larger elements are filled anew, so that what is computed of them stays exact."""
 
 
-class Refused(Exception):  # noqa: N818  (it says what happened to a line)
+class Refused(Exception):
     """A line is not to be written: its result is undefined, or NumPy alone has it."""
 
 
