@@ -16,7 +16,7 @@ SOURCES := pyproject.toml setup.py $(wildcard pgaspy/_*.py pgaspy/_omp_*)
 RUN := $(BIN)/python -m pgaspy run
 UNAVAILABLE := [ $$? -eq 69 ]
 
-.PHONY: demo test test-all test-quick test-slurm test-hosts lint bench clean
+.PHONY: demo test test-all test-quick test-slurm test-hosts lint bench campaign sanitize clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -40,6 +40,12 @@ test-slurm: $(READY)
 test-hosts: $(READY)
 	$(BIN)/python tools/two_hosts.py --rate 1gbit true \
 		&& $(BIN)/python -m pytest -m hosts tests/test_hosts.py || $(UNAVAILABLE)
+
+campaign: $(READY)
+	$(BIN)/python -m tests.campaign --minutes 10 -n $(N)
+
+sanitize: $(READY)
+	$(BIN)/python tools/sanitize.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -8,6 +8,11 @@
 
 #include <complex.h>
 
+#ifndef CMPLX  /* by glibc for gcc alone */
+#define CMPLX(x, y) __builtin_complex((double)(x), (double)(y))
+#define CMPLXF(x, y) __builtin_complex((float)(x), (float)(y))
+#endif
+
 typedef _Bool T_t;          /* converting to _Bool is `!= 0`, exactly as NumPy casts to bool */
 typedef uint8_t T_B;
 typedef int32_t T_i;

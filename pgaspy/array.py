@@ -437,7 +437,11 @@ class GlobalArray:
 
     # Elementwise functions and reductions ----------------------------------------------------------------------------
 
-    conj = conjugate = _unary(np.conjugate)
+    def conj(self) -> GlobalArray:
+        """The complex conjugate, as a new array (this array itself, where it is real). Collective."""
+        return self if self.dtype.kind != "c" else ufuncs.apply_unary(np.conjugate, self, GlobalArray)
+
+    conjugate = conj
 
     @property
     def real(self) -> GlobalArray:

@@ -37,7 +37,7 @@ from mpi4py import MPI
 from pgaspy import progress, statistics
 from pgaspy.base import Storage
 from pgaspy.boxes import contains, overlap
-from pgaspy.failures import JobError, Poison, is_interrupt, place_of
+from pgaspy.failures import JobError, Poison, is_interrupt, place_of, undisturbed
 from pgaspy.nodes import (
     Communication,
     Memories,
@@ -374,7 +374,9 @@ class Engine:
         if node.allocates:
             run.allocate(node)
         start = time.perf_counter()
-        if node.is_task and self._runs:
+        if node.is_task and self.is_alone:
+            undisturbed(functools.partial(node.run, run.memories))
+        elif node.is_task and self._runs:
             with progress.meanwhile(self._move_messages):
                 node.run(run.memories)
         else:

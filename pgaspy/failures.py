@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 import signal
-from types import CodeType, TracebackType
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from pgaspy.places import Place
 
-__all__ = ["JobError", "Poison", "is_interrupt", "place_of"]
+__all__ = ["JobError", "Poison", "is_interrupt", "place_of", "undisturbed"]
 
 
 class JobError(RuntimeError):
@@ -97,3 +99,25 @@ def _code_of(handler: Any) -> CodeType | None:
     if code is None and callable(handler):
         code = getattr(vars(type(handler)).get("__call__"), "__code__", None)
     return code
+
+
+def undisturbed(function: Callable[[], None]) -> None:
+    """Call a function that cannot go on where it is interrupted: Ctrl-C is raised when it ends, a second one at once."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        function()
+        return
+    noted: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if noted:
+            signal.default_int_handler(number, frame)
+        noted.append(number)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        function()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if noted:
+        signal.default_int_handler(signal.SIGINT, None)

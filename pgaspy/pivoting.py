@@ -97,7 +97,7 @@ def _check_pivots(pivots: NDArray[np.int64], start: int, n_rows: int) -> None:
 
 
 def _exchange(a: NDArray[Any], pivots: NDArray[np.int64], start: int, n_rows: int) -> None:
-    """All rows are here."""
+    """All rows are here; a process that has none is not called."""
     _check_pivots(pivots, start, n_rows)
     targets, sources = _moves(pivots, start)
     order = np.arange(len(a) - start)

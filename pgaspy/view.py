@@ -110,7 +110,7 @@ class View:
         dims: list[Dim] = []
         for (dim, start, step, extent), p in zip(self.sections, self.base_dims, strict=True):
             window = dim.window(start, step, extent)
-            if window is None or (p is None and extent != 1):
+            if window is None or (p is None and extent > 1):
                 return None
             dims.append(window)
         return Layout(self.layout.grid, dims, self.fixed_coords)

@@ -93,6 +93,8 @@ def test_real_and_imaginary_parts() -> None:
     assert_equal(a.real, z.real)
     assert_equal(a.imag, z.imag)
     assert_equal(a.conj(), z.conj())
+    for x in (X, X > 0):
+        assert_equal(pg.array(x).conj(), x.conj())
     assert_equal(pg.array(X).imag, X.imag)
     collectively(a.real.real is not None)
 

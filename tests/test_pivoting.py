@@ -50,6 +50,14 @@ def test_exchange_rows_of_views() -> None:
     assert_equal(A, a)
 
 
+def test_exchange_rows_of_an_array_on_one_process() -> None:
+    a = np.arange(20.0).reshape(5, 4)
+    for onenode in range(pg.SIZE):
+        A = pg.array(a, onenode=onenode)
+        pg.exchange_rows(A, pg.array(np.array([3, 3]), layout=pg.Distribution("*")), 2)
+        assert_equal(A, exchanged(a, np.array([3, 3]), 2))
+
+
 def test_exchange_rows_refuses() -> None:
     A = pg.ones((7, 5))
     everywhere = pg.Distribution("*")

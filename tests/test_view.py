@@ -104,6 +104,7 @@ def test_own_layout() -> None:
     assert view.index((5, 8)).fixed_coords == (1, 1)
     assert view.transpose((1, 0)).own_layout is not None
     assert view.index((None, ..., None)).own_layout is not None
+    assert view.index((None, ...)).index(slice(0, 0)).own_layout is not None
     for key in (slice(None, None, -1), slice(None, None, 3)):
         assert view.index(key).own_layout is None
     assert view.index((slice(None), slice(None, None, 3))).own_layout is not None

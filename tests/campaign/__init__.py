@@ -1,0 +1,8 @@
+"""The campaign: endless random programs, compared with NumPy. `python -m tests.campaign --minutes N -n RANKS`.
+
+A program is lines of text, and a line is a statement of a user's program. `writing` chooses them, from the rows of the
+table in `rows`; `model` is NumPy under pgaspy's names, on which each line is executed when it is written, so that the
+next ones can follow from what is there. `running` executes the lines on global arrays, and compares what both sides
+observed. `settings` are those of the library under which a program runs. `jobs` starts jobs of some programs each,
+`reducing` drops lines from what fails while it still fails. `interrupts` is a campaign of its own.
+"""

@@ -1,0 +1,113 @@
+"""Starts jobs of programs, and reads from them what became of each: also where a job hangs, or dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.campaign.job import MARK
+from tests.jobs import ROOT, clean_environment, launcher
+
+__all__ = ["Outcome", "run_job"]
+
+HANG_SECONDS = 60.0
+"""A program that takes longer hangs."""
+
+
+START_SECONDS = 120.0
+"""A job has begun its first program by then, on a machine with much else to do."""
+
+
+@dataclass
+class Outcome:
+    """What a job did.
+
+    Attributes
+    ----------
+    kind
+        wrong, error or hang of its last program; empty if there is nothing to say of it.
+    program
+        The last program, as the job told it: seed, lines, settings.
+    """
+
+    n_programs: int = 0
+    n_statements: int = 0
+    kind: str = ""
+    text: str = ""
+    line: int = 0
+    program: dict[str, Any] = field(default_factory=dict)
+
+
+def run_job(n: int, programs: Sequence[dict[str, Any]], seconds: float = 1e9, inject: str | None = None,
+            hang_seconds: float = HANG_SECONDS, module: str = "tests.campaign.job") -> Outcome:
+    """Run programs in a job of n processes, one after the other, up to the first that fails."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as order:
+        json.dump({"programs": programs, "seconds": seconds, "inject": inject}, order)
+        order.flush()
+        command = [*(launcher(n) if n > 1 else [sys.executable]), "-m", module, order.name]
+        return _watched(command, hang_seconds)
+
+
+def _watched(command: list[str], hang_seconds: float) -> Outcome:
+    with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
+            command, env=clean_environment(), cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True,
+            start_new_session=True) as process:
+        lines: queue.Queue[str | None] = queue.Queue()
+        reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
+        reader.start()
+        outcome, is_over = Outcome(), False
+        try:
+            while not is_over:
+                limit = hang_seconds if outcome.n_programs else max(hang_seconds, START_SECONDS)
+                is_over = _take(outcome, lines.get(timeout=limit))
+            process.wait(hang_seconds)
+        except (queue.Empty, subprocess.TimeoutExpired):
+            outcome.kind, outcome.text = "hang", f"nothing happened for {hang_seconds:.0f} s"
+        finally:
+            _kill(process)
+        if process.returncode and not outcome.kind:
+            outcome.kind, outcome.text = "error", f"the job ended with status {process.returncode}"
+        if outcome.kind in ("hang", "error"):
+            errors.seek(0)
+            outcome.text += f"\n{errors.read()[-3000:]}"
+        return outcome
+
+
+def _read(stream: Any, lines: queue.Queue[str | None]) -> None:
+    for line in stream:
+        lines.put(line)
+    lines.put(None)
+
+
+def _take(outcome: Outcome, line: str | None) -> bool:
+    """Note what a line of a job says; whether it was the last one."""
+    if line is None or MARK not in line:
+        return line is None
+    said = json.loads(line[line.index(MARK) + len(MARK):])
+    if said["event"] == "begin":
+        outcome.program = {name: said[name] for name in ("seed", "lines", "settings")}
+        outcome.n_programs += 1
+        outcome.n_statements += said["n_statements"]
+    elif said["event"] == "failure":
+        outcome.kind, outcome.text, outcome.line = said["kind"], said["text"], said["line"]
+    return False
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End a job with all its processes."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)  # launchers end their processes
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

@@ -1,0 +1,139 @@
+"""NumPy under pgaspy's names: what a program's lines are executed on to know what they have to give."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+import pgaspy
+
+__all__ = ["Array", "as_array", "module"]
+
+
+class Array(np.ndarray):
+    """A NumPy array that answers as a global array does, also with 0-d arrays in the place of scalars."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(key if key is Ellipsis else (*key, ...) if isinstance(key, tuple) and not [
+            k for k in key if k is Ellipsis] else key if isinstance(key, tuple) else (key, ...))
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return np.asarray(array).view(Array)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def redistribute(self, layout: Any = None) -> Array:
+        return self.copy()
+
+    @property
+    def layout(self) -> None:
+        return None
+
+    def gather(self, root: int | None = None) -> Any:
+        return np.array(self) if root in (None, pgaspy.RANK) else None
+
+    def __round__(self, n_digits: int | None = None) -> Any:
+        return round(self.item(), n_digits)
+
+    def item(self, *index: Any) -> Any:
+        return super().item(*index)
+
+
+def as_array(x: Any) -> Any:
+    """The same elements, in the same memory, as an `Array`; what is no array, as it is."""
+    if isinstance(x, np.ndarray | np.generic):
+        return np.asarray(x).view(Array)
+    return type(x)(*map(as_array, x)) if hasattr(x, "_fields") else tuple(map(as_array, x)) if type(x) is tuple else x
+
+
+def module(rank: int, size: int) -> Any:
+    """The module in the place of pgaspy."""
+    found = types.SimpleNamespace(RANK=rank, SIZE=size)
+    for name in dir(pgaspy):
+        if hasattr(np, name) and not name.startswith("_"):
+            setattr(found, name, getattr(np, name))
+    for name in ("empty", "zeros", "ones", "full", "array", "asarray", "arange", "linspace", "eye", "identity",
+                 "empty_like", "zeros_like", "ones_like", "full_like"):
+        setattr(found, name, _anywhere(getattr(np, name)))
+    found.array = _anywhere(functools.partial(np.array, subok=False))
+    found.fromfunction = _anywhere(np.fromfunction)
+    found.update = found.write = found.read = found.Distribution = found.nothing = _same
+    found.schedule = _schedule
+    found.sync = found.stats = found.combine = found.datalayout = lambda *_, **__: None
+    found.replicate = lambda array, axis, copy=True: array.copy()
+    found.align = lambda x, array, dim, copy=True: np.array(x)
+    found.exchange_rows = _exchange_rows
+    found.explain = lambda statement, **_: None
+    found.print_once = _print_once(rank)
+    found.save, found.load = np.save, lambda file, **_: np.load(file)
+    found.random, found.linalg = _random(), _linalg()
+    return found
+
+
+def _same(x: Any = None, *_: Any, **__: Any) -> Any:
+    return x
+
+
+def _anywhere(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A creation function that takes a layout besides."""
+    def made(*arguments: Any, layout: Any = None, onenode: Any = None, **options: Any) -> Any:
+        return as_array(function(*arguments, **options))
+    return made
+
+
+def _schedule(function: Callable[..., Any], *arguments: Any) -> None:
+    function(*arguments)
+
+
+def _exchange_rows(array: Any, pivots: Any, start: int = 0) -> None:
+    for j, p in enumerate(pivots.tolist(), start):
+        array[[j, p]] = np.asarray(array)[[p, j]]
+
+
+def _print_once(rank: int) -> Callable[..., None]:
+    def print_once(*values: Any, file: Any) -> None:
+        if rank == 0:
+            print(*[x.item() if isinstance(x, np.ndarray) and not x.ndim else np.array2string(np.asarray(x))
+                    if isinstance(x, np.ndarray) else x for x in values], file=file)
+    return print_once
+
+
+def _random() -> Any:
+    """Random numbers are the same in any layout: the model's lie on every process."""
+    class Generator:
+        def __init__(self, seed: int) -> None:
+            self._generator = pgaspy.random.default_rng(seed)
+
+        def __getattr__(self, name: str) -> Any:
+            draw = getattr(self._generator, name)
+
+            def drawn(*arguments: Any, layout: Any = None, onenode: Any = None, **options: Any) -> Any:
+                return as_array(draw(*arguments, **options).gather())
+            return drawn
+
+    return types.SimpleNamespace(default_rng=Generator)
+
+
+def _linalg() -> Any:
+    found = types.SimpleNamespace(**{name: getattr(np.linalg, name) for name in np.linalg.__all__})
+    for name in ("lu", "lu_factor", "lu_solve", "cho_factor", "cho_solve", "solve_triangular"):
+        setattr(found, name, getattr(scipy.linalg, name))
+    found.dot = np.dot
+    return found
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without NumPy's warnings of values."""
+    import warnings
+
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

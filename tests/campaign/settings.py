@@ -1,0 +1,116 @@
+"""The library's settings under which a program runs: each of its limits low or as it is, drawn for each program."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pgaspy as pg
+from pgaspy import chains, compute, engine, jit, kernel_calls, kernels, memory, runtime, scheduling, transport, trees
+
+__all__ = ["Settings", "drawn", "under"]
+
+PATTERNS = (0xFF, 0x7F, 0x3C)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is set; by default, nothing.
+
+    Attributes
+    ----------
+    max_operations
+        For the process of each rank, in turn.
+    compiles
+        Whether kernels are compiled when they are first used; None as usual; never, if False.
+    poison
+        With which byte memory that is used again is filled before.
+    """
+
+    overlaps: bool = True
+    max_operations: tuple[int, ...] = (256,)
+    compiles: bool | None = None
+    pools: bool = False
+    chains: bool = False
+    window: bool = False
+    short_messages: bool = False
+    pieces: bool = False
+    poison: int | None = None
+
+
+def drawn(seed: int) -> Settings:
+    """Random settings, the same on every process."""
+    rng = random.Random(f"settings {seed}")
+    return Settings(
+        overlaps=rng.random() < 0.8,
+        max_operations=tuple(rng.choice((1, 2, 3, 5, 10, 100, 256, 256, 1000)) for _ in range(4)),
+        compiles=rng.choices((None, True, False), (80, 2, 18))[0],
+        poison=rng.choice(PATTERNS) if rng.random() < 0.6 else None,
+        **{name: rng.random() < 0.4 for name in ("pools", "chains", "window", "short_messages", "pieces")})
+
+
+@contextlib.contextmanager
+def under(settings: Settings) -> Iterator[None]:
+    """Have the settings; what was planned under others is forgotten."""
+    patched: list[tuple[Any, str, Any]] = []
+
+    def patch(module: Any, name: str, value: Any) -> None:
+        patched.append((module, name, getattr(module, name)))
+        setattr(module, name, value)
+
+    queue = runtime.queue
+    before, max_before, jit_before = queue.overlaps, queue.max_operations, os.environ.get("PGASPY_JIT")
+    pg.sync()
+    if settings.pools:
+        patch(memory, "REUSED_FROM_BYTES", 1)
+    if settings.poison is not None:
+        patch(memory, "allocate", _poisoned(memory.allocate, settings.poison))
+    if settings.chains:
+        patch(chains, "MIN_BYTES", 0)
+        patch(scheduling, "LASTING_BYTES", 0)
+    if settings.window:
+        patch(engine, "WINDOW_BYTES", 64)
+    if settings.short_messages:
+        patch(transport, "MAX_MESSAGE_BYTES", 56)
+        patch(trees, "SEGMENT_BYTES", 40)
+    if settings.pieces:
+        patch(compute, "CUT_FROM_ELEMENTS", 4)
+        patch(kernel_calls, "PART_ELEMENTS", kernels.LEAF)
+    if settings.compiles is not None:
+        os.environ["PGASPY_JIT"] = "1" if settings.compiles else "0"
+        patch(jit, "_compiler", None)
+        patch(kernel_calls, "COMPILED_FROM_WORK", 0)
+    _forget()
+    queue.overlaps = settings.overlaps
+    queue.max_operations = settings.max_operations[pg.RANK % len(settings.max_operations)]
+    try:
+        yield
+    finally:
+        for module, name, value in reversed(patched):
+            setattr(module, name, value)
+        if settings.compiles is not None:
+            os.environ.pop("PGASPY_JIT")
+            if jit_before is not None:
+                os.environ["PGASPY_JIT"] = jit_before
+        queue.max_operations = max_before
+        pg.sync()
+        queue.overlaps = before
+        _forget()
+
+
+def _forget() -> None:
+    runtime.forget()
+    scheduling.may_be_postponed.cache_clear()
+    kernel_calls._loop.cache_clear()
+
+
+def _poisoned(allocate: Any, pattern: int) -> Any:
+    def poisoned(nbytes: int) -> Any:
+        block = allocate(nbytes)
+        block[...] = pattern
+        return block
+    return poisoned

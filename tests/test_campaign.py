@@ -1,0 +1,112 @@
+"""The campaign itself: its table has all public names, it finds what is wrong, and some of its programs are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from tests.campaign.names import LEFT_OUT, public, used
+from tests.campaign.programs import TABLE, Program, write_one, written
+from tests.campaign.reducing import reduced
+from tests.campaign.running import run
+from tests.campaign.settings import Settings
+from tests.campaign.writing import Writer
+from tests.together import collectively
+
+N_PROGRAMS = 16
+MANY_TRIES = 60
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("batch", range(2))
+def test_programs_are_right(batch: int, tmp_path: Path) -> None:
+    for seed in range(batch * 1000, batch * 1000 + N_PROGRAMS // 2):
+        program = written(seed, pg.SIZE, tmp_path)
+        failure = run(program, shared(tmp_path))
+        collectively(failure is None, f"{failure}\n{program}")
+
+
+@pytest.mark.mpi
+def test_a_wrong_value_and_an_error_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ("a = pg.arange(5.0)", "b = pg.roll(a, 1)", "look(b)", "check(b)")
+    assert run(Program(0, lines, Settings()), shared(tmp_path)) is None
+    monkeypatch.setattr(pg, "roll", lambda a, shift: a + 0)
+    failure = run(Program(0, lines, Settings()), shared(tmp_path))
+    assert failure is not None
+    assert failure.kind == "wrong"
+    failure = run(Program(0, ("pg.stats(1, 2)",), Settings()), shared(tmp_path))
+    assert failure is not None
+    assert failure.kind == "error"
+
+
+@pytest.mark.mpi
+def test_settings_are_as_they_were(tmp_path: Path) -> None:
+    from pgaspy import engine, memory, runtime
+
+    before = (memory.allocate, engine.WINDOW_BYTES, runtime.queue.max_operations, runtime.queue.overlaps)
+    everything = Settings(overlaps=False, max_operations=(1,), compiles=False, pools=True, chains=True, window=True,
+                          short_messages=True, pieces=True, poison=0xFF)
+    failure = run(Program(0, ("a = pg.arange(50.0)", "a[1:] = a[:-1]", "check(a * 2)"), everything), shared(tmp_path))
+    collectively(failure is None, f"{failure}")
+    assert before == (memory.allocate, engine.WINDOW_BYTES, runtime.queue.max_operations, runtime.queue.overlaps)
+
+
+def test_all_public_names_are_in_the_table_or_left_out_for_a_reason() -> None:
+    in_table = {name for row in TABLE for name in row.names if not name.startswith("[")}
+    assert sorted(in_table - public()) == []
+    assert sorted(LEFT_OUT.keys() - public()) == []
+    assert sorted(in_table & LEFT_OUT.keys()) == []
+    assert sorted(public() - in_table - LEFT_OUT.keys()) == []
+    assert all(LEFT_OUT.values())
+
+
+def test_each_row_writes_statements_with_its_names(tmp_path: Path) -> None:
+    missing = []
+    for row in TABLE:
+        for name in row.names:
+            for seed in range(MANY_TRIES):
+                writer = Writer(seed, 1, tmp_path)
+                writer.create((5, 4), "d", owned=True)
+                writer.create((3,), "l", owned=True)
+                n_lines = len(writer.lines)
+                write_one(writer, row, name)
+                found = used(writer.lines[n_lines:])
+                if name in found or (name.startswith("[") and len(writer.lines) > n_lines):
+                    break
+            else:
+                missing.append(name)
+    assert missing == []
+
+
+def test_a_seed_gives_the_same_program_on_all_processes(tmp_path: Path) -> None:
+    for seed in range(5):
+        assert written(seed, 3, tmp_path) == written(seed, 3, tmp_path)
+
+
+def test_reduced_programs_are_those_that_still_fail() -> None:
+    calls = []
+
+    def fails(lines: list[int]) -> bool:
+        calls.append(lines)
+        return {3, 11} <= set(lines)
+
+    assert reduced(range(20), fails) == [3, 11]
+    assert len(calls) < 60
+    assert reduced([1], lambda lines: not lines) == []
+
+
+def shared(folder: Path) -> Path:
+    """A folder that all processes have."""
+    return Path(pg.COMM.bcast(str(folder)))
+
+
+def test_the_model_has_no_scalars() -> None:
+    from tests.campaign.model import as_array
+
+    x = as_array(np.arange(6.0).reshape(2, 3))
+    assert x[1, 2].shape == x.sum().shape == ()
+    x[1, 2][...] = 7
+    assert x[1, 2].item() == 7
