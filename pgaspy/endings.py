@@ -24,6 +24,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pgaspy import tracebacks
+from pgaspy.failures import JobError
 from pgaspy.shared_errors import spoken_for
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ __all__ = ["abort_job_on_failure", "is_interactive", "print_shared_errors_once"]
 
 INTERRUPTED = 130
 """The exit code of a program that was interrupted by the keyboard: 128 + SIGINT, as shells have it."""
+
+FOLLOWING_SECONDS = 1.0
+"""How long a process whose error follows from another one's lets that one say so first."""
 
 FORWARDING_SECONDS = 0.3
 """How long the launcher has for passing on what was printed: Slurm drops what is under way when a job is aborted."""
@@ -95,6 +99,8 @@ class _Failure:
                 else:
                     self._print(header)
                     previous(kind, error, trace)
+                if isinstance(error, JobError) and error.rank != self._comm.rank:
+                    time.sleep(FOLLOWING_SECONDS)
             finally:
                 self._abort(INTERRUPTED if issubclass(kind, KeyboardInterrupt) else 1)
 

@@ -551,7 +551,7 @@ class Engine:
     def _wait(self, seconds: float) -> bool:
         """Wait for a message, but not longer; whether there was one. By testing, so that an interrupt is seen."""
         start = time.perf_counter()
-        next_look = LOOK_SECONDS
+        next_look = 0.0
         try:
             while not self._test():
                 os.sched_yield()

@@ -33,6 +33,8 @@ class JobError(RuntimeError):
         What it raised, in words.
     """
 
+    tells_lines = True  # so that its message is shown without frames
+
     def __init__(self, rank: int, line: str, cause: str) -> None:
         super().__init__(f"the job has failed: {cause}, on rank {rank}{line and f', at {line}'}")
         self.rank, self.line, self.cause = rank, line, cause

@@ -73,10 +73,16 @@ def problem(fault: Fault, launcher: list[str], folder: Path) -> str:
         (seconds > LIMIT_SECONDS, f"the job ended after {seconds:.1f} s"),
         (done.returncode == 0, "the job ended with status 0"),
         (not _is_said(fault, done.stdout + done.stderr), "it is not said what happened"),
-        (set(re.findall(r"rank (\d+) of \d+:", done.stderr)) - {str(fault.rank)}, "another process speaks"),
+        (_others(fault, done.stderr), "another process speaks"),
     ]
     found = [sentence for is_one, sentence in problems if is_one]
     return "\n".join([*found, done.stdout, done.stderr]) if found else ""
+
+
+def _others(fault: Fault, text: str) -> set[str]:
+    """The processes that say what is not the fault: they may say that the job has failed, and where."""
+    follows = rf"uncaught JobError\npgaspy.failures.JobError: the job has failed: .*, on rank {fault.rank}, at "
+    return set(re.findall(rf"rank (\d+) of \d+:(?! {follows})", text)) - {str(fault.rank)}
 
 
 def _is_said(fault: Fault, text: str) -> bool:

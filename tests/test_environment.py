@@ -69,7 +69,7 @@ def test_some_may_differ(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.mpi
 @pytest.mark.parametrize(("name", "words"), [
     ("PGASPY_EXECUTER", "PGASPY_EXECUTER is no variable of pgaspy: did you mean PGASPY_EXECUTOR?"),
-    ("PGASPY_X", "PGASPY_X is no variable of pgaspy: there are PGASPY_CACHE, "),
+    ("PGASPY_X", "PGASPY_X is no variable of pgaspy: there are PGASPY_ABORT_AFTER, "),
 ])
 def test_unknown_variables_are_warned_of_once(monkeypatch: pytest.MonkeyPatch, name: str, words: str) -> None:
     monkeypatch.setenv(name, "1")

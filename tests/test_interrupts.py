@@ -12,6 +12,7 @@ import itertools
 import random
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any
@@ -182,29 +183,76 @@ def test_at_many_points(executor: str, is_planned: bool, stride: int, expected: 
         runtime.queue.overlaps = True
 
 
-@pytest.mark.parametrize("kind", [KeyboardInterrupt, Stop])
-def test_by_signals(kind: type[BaseException], expected: list[Arrays]) -> None:
+def interrupted(x: Arrays, statements: Sequence[Callable[[Arrays], None]], kind: type[BaseException]) -> int:
+    """How many statements are done when one is interrupted."""
+    n_done = 0
+    try:
+        for n_done, statement in enumerate(statements):  # noqa: B007
+            statement(x)
+        return n_done + 1
+    except kind:
+        return n_done
+
+
+def test_by_signals(expected: list[Arrays]) -> None:
+    """Of a handler that raises what it likes; a task would not be whole, which it could not know."""
     def handler(*_: Any) -> None:
-        raise kind
+        raise Stop
 
     draw, n_raised = random.Random(1), 0
     before = signal.signal(signal.SIGALRM, handler)
     try:
-        for _ in range(200):
+        for _ in range(300):
             x = arrays()
             pg.sync()
-            n_done = 0
+            signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-4, 2e-3))
             try:
-                signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-4, 3e-3))
-                for n_done, statement in enumerate(STATEMENTS):  # noqa: B007
-                    statement(x)
+                n_done = interrupted(x, STATEMENTS[:STATEMENTS.index(by_a_task)], Stop)
                 signal.setitimer(signal.ITIMER_REAL, 0)
-                n_done += 1
-            except kind:
-                n_raised += 1
-            if n_done < len(STATEMENTS):
-                check(x, n_done, expected, "a signal")
+            except Stop:
+                continue
+            n_raised += n_done < STATEMENTS.index(by_a_task)
+            check(x, n_done, expected, "a signal")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert n_raised > 20
+
+
+def test_by_the_keyboard(expected: list[Arrays]) -> None:
+    """A task is not torn: Ctrl-C is raised when it ends."""
+    draw, n_raised = random.Random(1), 0
+    for _ in range(300):
+        x, timer = arrays(), threading.Timer(draw.uniform(1e-4, 1e-3), signal.raise_signal, [signal.SIGINT])
+        pg.sync()
+        try:
+            timer.start()
+            n_done = interrupted(x, STATEMENTS, KeyboardInterrupt)
+            timer.join()
+        except KeyboardInterrupt:
+            continue
+        n_raised += n_done < len(STATEMENTS)
+        if n_done < len(STATEMENTS):
+            check(x, n_done, expected, "Ctrl-C")
+    assert n_raised > 3
+
+
+def test_a_second_one_in_a_task_is_raised_at_once() -> None:
+    def task(local: Any) -> None:
+        for k in range(3):
+            signal.raise_signal(signal.SIGINT)
+            local += 1
+            done.append(k)
+
+    done: list[int] = []
+    a, b = pg.zeros(10), pg.zeros(10)
+    pg.schedule(task, pg.update(a))
+    b += 1
+    with pytest.raises(KeyboardInterrupt):
+        pg.sync()
+    assert done == [0]
+    with pytest.raises(pg.TaskError, match="interrupted"):
+        a.gather()
+    assert (b.gather() == 1).all()
+    a[...] = 3
+    assert (a.gather() == 3).all()
