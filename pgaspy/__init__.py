@@ -19,12 +19,13 @@ from pgaspy import notebooks as _notebooks
 # `x as x` makes a name public to type checkers
 from pgaspy import random as random
 from pgaspy.array import GlobalArray as GlobalArray
-from pgaspy.checking import DivergenceError as DivergenceError
 from pgaspy.creation import *
 from pgaspy.defaults import blocksize as _blocksize
 from pgaspy.defaults import datalayout as datalayout
 from pgaspy.explaining import Explanation as Explanation
 from pgaspy.explaining import explain as explain
+from pgaspy.failures import DivergenceError as DivergenceError
+from pgaspy.failures import JobError as JobError
 from pgaspy.files import load as load
 from pgaspy.files import save as save
 from pgaspy.kernels import get_threads as _get_threads

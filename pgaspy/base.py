@@ -7,8 +7,12 @@ nobody counts, and nothing is inferred from how the interpreter counts.
 
 from __future__ import annotations
 
+import copy
 import functools
+import itertools
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,7 +24,7 @@ from pgaspy.pieces import local_view_shape, storage_geometry
 from pgaspy.procgrid import world
 from pgaspy.view import View
 
-__all__ = ["Base", "Storage", "check_local", "lent", "lent_view", "local_view", "wrap"]
+__all__ = ["Base", "Storage", "check_local", "lent", "lent_view", "local_view", "unnumbered", "wrap"]
 
 
 class Lease:
@@ -38,6 +42,8 @@ class Lease:
 
 
 _Leased = weakref.ref[Lease]
+
+_numbers = itertools.count()
 
 lent: set[_Leased] = set()
 """The leases of which views may be alive."""
@@ -61,7 +67,7 @@ class Storage:
     name
         Refers to the base, weakly: there is none when no array has this storage any more.
     number
-        The array's among those that collective operations were recorded for; -1 before the first.
+        The array's among all that were made: the same on every process, where the same are made.
     poison
         Why the elements are not what was recorded, where they are not.
     local
@@ -81,7 +87,7 @@ class Storage:
         self.layout = layout
         self.dtype = dtype
         self.name = weakref.ref(base)
-        self.number = -1
+        self.number = next(_numbers)
         self.poison: Any = None
         self._leased = _NEVER
 
@@ -152,6 +158,17 @@ class Base:
     def local(self) -> NDArray[Any]:
         """See `Storage`."""
         return self.storage.local
+
+
+@contextmanager
+def unnumbered() -> Iterator[None]:
+    """Give the arrays that are made meanwhile no numbers of the job's: other processes may not make them."""
+    global _numbers
+    before = copy.copy(_numbers)
+    try:
+        yield
+    finally:
+        _numbers = before
 
 
 def wrap(layout: Layout, local: NDArray[Any]) -> Base:

@@ -1,9 +1,9 @@
-"""Whether all processes do the same: `PGASPY_CHECK=1`.
+"""Whether all processes do the same.
 
-Each process makes a digest of every collective operation that it records (see `journal`), and sends its digests to the
-next rank, which compares them with its own. Where each agrees with the rank before it, all agree, whatever their
-number, and each has one such message under way at most. Nobody waits for them: they are looked for when something is
-recorded or flushed, and while the process waits for other messages or ends. So a process that is late is no error,
+Each process makes a digest of every collective operation (see `digests`, and `journal` for what `PGASPY_CHECK=1` adds),
+and sends its digests to the next rank, which compares them with its own. Where each agrees with the rank before it, all
+agree, whatever their number, and each has one such message under way at most. Nobody waits for them: they are looked for when something is
+flushed, and while the process waits for other messages or ends. So a process that is late is no error,
 wherever it flushes, but one that says something else. Whoever finds that raises the alarm, which each hands on to
 those at distances of powers of two; then all tell what they do, and raise the same error.
 
@@ -16,23 +16,26 @@ import json
 import time
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import numpy as np
 from mpi4py import MPI
+from numpy.typing import NDArray
 
+from pgaspy.failures import DivergenceError
 from pgaspy.trees import flood_targets
 from pgaspy.words import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pgaspy.journal import Entry, Journal
-
-__all__ = ["Checker", "DivergenceError", "meet"]
+__all__ = ["Checker", "Entries", "meet"]
 
 BATCH = 64
-"""Digests are sent when they are so many, or when the process has time."""
+"""Digests are sent when they are so many, or when the process waits."""
+
+MAX_COMPARED = 1024
+"""Operations that processes go back to find where they have parted."""
 
 MAX_REPORT_BYTES = 4096
 """Of what a process says about its operation."""
@@ -44,20 +47,31 @@ DIGESTS, ALARM = 0, 1
 """The tags."""
 
 
-class DivergenceError(RuntimeError):
-    """The processes do not record the same collective operations; the message says which do what, and where."""
+class Entry(Protocol):
+    """An operation, for people."""
 
-    tells_lines = True
-    """For `tracebacks`."""
+    def fields(self) -> dict[str, str]:
+        """What it is, by the names of its parts: `operation` and `at` among them."""
+
+
+class Entries(Protocol):
+    """The latest operations of this process."""
+
+    n_entries: int
+
+    def entry(self, index: int) -> Entry | None:
+        """That of an index, counted from the first; None if it is not there any more, or not yet."""
 
 
 class Checker:
     """The operations of this process, compared with those of the rank before it."""
 
-    def __init__(self, comm: MPI.Intracomm, journal: Journal) -> None:
-        """Collective."""
+    def __init__(self, comm: MPI.Intracomm, entries: Entries) -> None:
+        """Collective. What operations are is asked `entries`."""
         self._comm, self._meetings = comm.Dup(), comm.Dup()
-        self._journal = journal
+        self._entries = entries
+        self._latest: deque[int] = deque(maxlen=MAX_COMPARED)
+        self._n_added = 0
         self._is_first, self._is_last = comm.rank == 0, comm.rank == comm.size - 1
         self._own: deque[int] = deque()  # that the rank before has not told yet
         self._theirs: deque[int] = deque()
@@ -66,8 +80,8 @@ class Checker:
         self._sending = MPI.REQUEST_NULL
         self._error: DivergenceError | None = None
 
-    def add(self, entry: Entry) -> None:
-        """Take the next operation.
+    def add(self, digests: Sequence[int]) -> None:
+        """Take the next operations.
 
         Raises
         ------
@@ -76,13 +90,38 @@ class Checker:
         """
         if self._error is not None:
             raise self._error
-        digest = entry.digest()
+        n_batches = self._n_added // BATCH
+        self._n_added += len(digests)
+        self._latest.extend(digests)
         if not self._is_first:
-            self._own.append(digest)
+            self._own.extend(digests)
         if not self._is_last:
-            self._unsent.append(digest)
-        if self._journal.n_entries % BATCH == 0:
+            self._unsent.extend(digests)
+        if self._n_added // BATCH > n_batches:
+            self.poll(sends=True)
+
+    def differ(self) -> NoReturn:
+        """Say that the latest operations are not the same everywhere.
+
+        Raises
+        ------
+        DivergenceError
+            Always.
+        """
+        self._diverge(self._n_added - 1)
+
+    def wait(self, seconds: float) -> None:
+        """Compare for so long.
+
+        Raises
+        ------
+        DivergenceError
+            If processes differ.
+        """
+        stop = time.monotonic() + seconds
+        while time.monotonic() < stop:
             self.poll()
+            time.sleep(1e-3)
 
     def meet(self) -> None:
         """Wait until all processes have come here, and agree up to here. Collective."""
@@ -91,7 +130,7 @@ class Checker:
             time.sleep(1e-4)
         meet(self._meetings, self.poll)
 
-    def poll(self) -> None:
+    def poll(self, sends: bool = True) -> None:
         """Send what is not sent, and compare what has come. Does not wait.
 
         Raises
@@ -101,12 +140,12 @@ class Checker:
         """
         if self._error is not None:
             raise self._error
-        if self._unsent and self._sending.Test():
-            digests, self._unsent = np.array(self._unsent, np.uint64), []
+        if sends and self._unsent and self._sending.Test():
+            digests, self._unsent = np.array(self._unsent, np.int64), []
             self._sending = self._comm.Isend(digests, self._comm.rank + 1, DIGESTS)
         status = MPI.Status()
         while self._comm.Iprobe(MPI.ANY_SOURCE, MPI.ANY_TAG, status):
-            found = np.empty(status.Get_count(MPI.UINT64_T), np.uint64)
+            found = np.empty(status.Get_count(MPI.INT64_T), np.int64)
             self._comm.Recv(found, status.source, status.tag)
             if status.tag == ALARM:
                 self._diverge(int(found[0]))
@@ -116,15 +155,17 @@ class Checker:
                 self._diverge(self._n_agreed)
             self._n_agreed += 1
 
-    def _diverge(self, index: int) -> None:
+    def _diverge(self, index: int) -> NoReturn:
         """Tell the others of an operation that is not the same everywhere, and learn what it is on all of them."""
+        if self._error is not None:
+            raise self._error
         comm, n = self._comm, self._comm.size
-        alarm = np.array([index], np.uint64)
+        alarm = np.array([index], np.int64)
         alarms = [comm.Isend(alarm, peer, ALARM) for peer in flood_targets(comm.rank, n)]
         first = alarm.copy()
         own = bytearray(MAX_REPORT_BYTES)
         reports = np.zeros((n, MAX_REPORT_BYTES), np.uint8)
-        answered = _wait(comm.Iallreduce(MPI.IN_PLACE, first, MPI.MIN))
+        answered = _wait(comm.Iallreduce(MPI.IN_PLACE, first, MPI.MIN)) and self._find_first(first)
         if answered:
             said = self._said(int(first[0]))
             own[:len(said)] = said
@@ -141,15 +182,32 @@ class Checker:
                 f"{PATIENCE_SECONDS} s")
         raise self._error
 
+    def _find_first(self, index: NDArray[np.int64]) -> bool:
+        """Go back from an operation that differs to the first that does, as far as they are known; whether all answer.
+
+        All compare with the operations of rank 0.
+        """
+        start = max(int(index[0]) + 1 - MAX_COMPARED, 0)
+        known = self._n_added - len(self._latest)
+        own = np.array([self._latest[k - known] if known <= k < self._n_added else 0
+                        for k in range(start, int(index[0]) + 1)], np.int64)
+        theirs = own.copy()
+        if not _wait(self._comm.Ibcast(theirs)):
+            return False
+        differing = np.flatnonzero((own != theirs) & (np.arange(start, start + len(own)) >= known))
+        if len(differing):
+            index[0] = start + differing[0]
+        return _wait(self._comm.Iallreduce(MPI.IN_PLACE, index, MPI.MIN))
+
     def _said(self, index: int) -> bytes:
         """What this process says about its operation of an index, as JSON."""
-        entry = self._journal.entry(index)
+        entry = self._entries.entry(index)
         if entry is not None:
             fields = entry.fields()
         else:
-            last = self._journal.entry(self._journal.n_entries - 1)
-            what = "nothing yet" if index >= self._journal.n_entries else "too long ago to be known"
-            fields = {"operation": f"{what} (the last one was {self._journal.n_entries - 1}: {last})", "at": ""}
+            last = self._entries.entry(self._entries.n_entries - 1)
+            what = "nothing yet" if index >= self._entries.n_entries else "too long ago to be known"
+            fields = {"operation": f"{what} (the last one was {self._entries.n_entries - 1}: {last})", "at": ""}
         limit = MAX_REPORT_BYTES // (4 * len(fields))  # of characters, which may take several bytes each
         while len(said := json.dumps({key: text[:limit] for key, text in fields.items()}).encode()) > MAX_REPORT_BYTES:
             limit //= 2

@@ -34,14 +34,16 @@ from typing import Any
 
 from mpi4py import MPI
 
-from pgaspy import progress, statistics
+from pgaspy import kernels, progress, statistics
 from pgaspy.base import Storage
 from pgaspy.boxes import contains, overlap
-from pgaspy.failures import JobError, Poison, is_interrupt, place_of, undisturbed
+from pgaspy.failures import JobError, Mismatch, Poison, is_interrupt, place_of, undisturbed
 from pgaspy.nodes import (
+    STAMP_BYTES,
     Communication,
     Memories,
     Node,
+    Receive,
     TaskCall,
     n_completed,
     new_buffer,
@@ -91,6 +93,8 @@ class Run:
         What is left of the computations that have been begun.
     numbers, codes, instructions
         Of the operations: see `Call`.
+    stamps
+        The program's digest after each operation of which a message brings it.
     taken_from, n_taken
         What its operations are still recorded in, the first ones, until they are taken out of it.
     n_done
@@ -107,6 +111,7 @@ class Run:
     is_begun = False
     spoiled: dict[int, Poison] = {}  # noqa: RUF012  (replaced, not changed, where there are any)
 
+    stamps: Mapping[int, int] = {}
     taken_from: Recorded | None = None
     n_taken = 0
 
@@ -524,7 +529,12 @@ class Engine:
         run.n_to_start -= 1
         begin, n_tags = _transport(node.is_receive)
         start = time.perf_counter()
-        section = MPI.buffer.fromaddress(run.memories[node.memory].address + node.start_at, node.nbytes)
+        address, nbytes = run.memories[node.memory].address + node.start_at, node.nbytes
+        if node.is_stamped:
+            if not node.is_receive:
+                kernels.store_int64(address + nbytes, run.stamps[node.position])
+            nbytes += STAMP_BYTES
+        section = MPI.buffer.fromaddress(address, nbytes)
         self._requests.append(begin(section, node.peer, (run.numbers[node.position] + node.stream) % n_tags))
         self._under_way.append((run, number, start))
         statistics.counts.started(node)
@@ -543,10 +553,18 @@ class Engine:
         for run, number, start in ended:
             node = run.nodes[number]
             self._received_bytes -= node.nbytes_ahead
+            if isinstance(node, Receive) and node.is_stamped:
+                self._check_stamp(run, node)
             if timeline is not None:
                 timeline.completed(node, start)
             self._complete(run, number, node)
         return True
+
+    def _check_stamp(self, run: Run, node: Communication) -> None:
+        """See that a message is of the operation that it is taken for."""
+        stamp = kernels.load_int64(run.memories[node.memory].address + node.start_at + node.nbytes)
+        if stamp != run.stamps[node.position]:
+            raise Mismatch(f"a message from rank {node.peer} belongs to another operation")
 
     def _wait(self, seconds: float) -> bool:
         """Wait for a message, but not longer; whether there was one. By testing, so that an interrupt is seen."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from pgaspy.places import Place
 
-__all__ = ["JobError", "Poison", "is_interrupt", "place_of", "undisturbed"]
+__all__ = ["DivergenceError", "JobError", "Mismatch", "Poison", "is_interrupt", "place_of", "undisturbed"]
 
 
 class JobError(RuntimeError):
@@ -41,6 +41,16 @@ class JobError(RuntimeError):
 
     def __reduce__(self) -> Any:
         return JobError, (self.rank, self.line, self.cause)
+
+
+class DivergenceError(RuntimeError):
+    """The processes do not record the same collective operations; the message says which do what, and where."""
+
+    tells_lines = True
+
+
+class Mismatch(Exception):
+    """A message is not what it was taken for, as another process has recorded something else."""
 
 
 class Poison:
@@ -104,7 +114,7 @@ def _code_of(handler: Any) -> CodeType | None:
 
 
 def undisturbed(function: Callable[[], None]) -> None:
-    """Call a function that cannot go on where it is interrupted: Ctrl-C is raised when it ends, a second one at once."""
+    """Call a function that could not go on: Ctrl-C is raised when it ends, a second one at once."""
     handler = signal.getsignal(signal.SIGINT)
     if handler is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         function()

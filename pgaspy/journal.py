@@ -32,7 +32,7 @@ MAX_ENTRIES = 4096
 """Operations that are kept: as far may one process be behind another, if it is to be said where they parted."""
 
 MAX_SIGNATURES = 8192
-DIGEST_BYTES = 8
+DIGEST_BYTES = 7  # of a signed integer of 8
 
 
 class Mark(NamedTuple):

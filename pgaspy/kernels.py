@@ -27,8 +27,8 @@ __all__ = [
     "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED",
     "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall",
     "SectionCopy",
-    "address", "fill_random", "get_threads", "lookup", "n_completed", "philox", "reduce_lookup",
-    "set_threads",
+    "address", "fill_random", "get_threads", "load_int64", "lookup", "n_completed", "philox", "reduce_lookup",
+    "set_threads", "store_int64",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -86,6 +86,16 @@ def reduce_lookup(name: str, types: str) -> int | None:
 def address(array: np.ndarray) -> int:
     """Return the address of the array's first element."""
     return int(lib.pg_address(id(array)))
+
+
+def store_int64(address: int, value: int) -> None:
+    """Store a number anywhere in memory."""
+    ffi.memmove(ffi.cast("char *", address), value.to_bytes(8, "little", signed=True), 8)
+
+
+def load_int64(address: int) -> int:
+    """What `store_int64` stored."""
+    return int.from_bytes(ffi.buffer(ffi.cast("char *", address), 8), "little", signed=True)
 
 
 def _int64s(values: Sequence[int]) -> object:

@@ -23,8 +23,8 @@ from pgaspy.failures import is_interrupt
 from pgaspy.functions import AnyFunction
 from pgaspy.view import View
 
-__all__ = ["Buffer", "Call", "Cast", "Combination", "Communication", "Copy", "Join", "Memories", "Node", "NumpyCall",
-           "Place", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "n_completed", "new_buffer", "new_buffers"]
+__all__ = ["STAMP_BYTES", "Buffer", "Call", "Cast", "Combination", "Communication", "Copy", "Join", "Memories", "Node",
+           "NumpyCall", "Place", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "n_completed", "new_buffer", "new_buffers"]
 
 Bytes = memory.Bytes
 Combination = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
@@ -41,17 +41,22 @@ class Buffer:
 
     _return: memory.Return | None
 
-    def __init__(self, found: Bytes) -> None:
-        self.bytes = found
-        self.address = kernels.address(found)
+    def __init__(self, block: Bytes, start: int, nbytes: int) -> None:
+        """Bytes [start, start + nbytes) of a block."""
+        self.bytes = block[start:start + nbytes]
+        self.address = kernels.address(block) + start  # an empty slice has that of the block
+
+
+STAMP_BYTES = 8
+"""Behind each buffer, for the program's digest that a message from there may bring."""
 
 
 def new_buffer(nbytes: int) -> Buffer:
     """A buffer, uninitialised."""
     if nbytes < memory.REUSED_FROM_BYTES:
-        return Buffer(np.empty(nbytes, np.uint8))
-    block = memory.allocate(nbytes)
-    buffer = Buffer(block[:nbytes])
+        return Buffer(np.empty(nbytes + STAMP_BYTES, np.uint8), 0, nbytes)
+    block = memory.allocate(nbytes + STAMP_BYTES)
+    buffer = Buffer(block, 0, nbytes)
     buffer._return = memory.come_back(buffer, block)
     return buffer
 
@@ -62,14 +67,14 @@ def new_buffers(sizes: Sequence[int | None]) -> list[Buffer | None]:
     found: list[Buffer | None] = []
     start = 0
     for nbytes in sizes:
-        found.append(None if nbytes is None else Buffer(block[start:start + nbytes]))
+        found.append(None if nbytes is None else Buffer(block, start, nbytes))
         start += 0 if nbytes is None else _aligned(nbytes)
     return found
 
 
 def _aligned(nbytes: int) -> int:
-    """Up to the next cache line."""
-    return -(-nbytes // 64) * 64
+    """With a stamp, up to the next cache line."""
+    return -(-(nbytes + STAMP_BYTES) // 64) * 64
 
 
 class Scalar:
@@ -343,15 +348,19 @@ class Call(Node):
 
 
 class Communication(Node):
-    """One message: bytes [start, stop) of a memory. With its operation's tag, `stream` sets it apart from others."""
+    """One message: bytes [start, stop) of a memory. With its operation's tag, `stream` sets it apart from others.
+
+    One that is stamped brings the program's digest behind the buffer that it ends.
+    """
 
     is_communication = True
     is_receive = False
 
-    def __init__(self, number: int, start: int, stop: int, peer: int, stream: int) -> None:
+    def __init__(self, number: int, start: int, stop: int, peer: int, stream: int, is_stamped: bool = False) -> None:
         self.memory, self.start_at = number, start
         self.peer, self.stream = peer, stream
         self.nbytes = stop - start
+        self.is_stamped = is_stamped
 
 
 class Send(Communication):
@@ -366,6 +375,6 @@ class Receive(Communication):
     name = "receive"
     is_receive = True
 
-    def __init__(self, number: int, start: int, stop: int, peer: int, stream: int) -> None:
-        super().__init__(number, start, stop, peer, stream)
+    def __init__(self, number: int, start: int, stop: int, peer: int, stream: int, is_stamped: bool = False) -> None:
+        super().__init__(number, start, stop, peer, stream, is_stamped)
         self.nbytes_ahead, self.taken = self.nbytes, number

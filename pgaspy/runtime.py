@@ -24,11 +24,10 @@ from typing import Any
 
 from pgaspy import environment, supervision
 from pgaspy.alarms import Alarms
-from pgaspy.base import Base, Storage, lent
-from pgaspy.checking import DivergenceError
+from pgaspy.base import Base, Storage, lent, unnumbered
 from pgaspy.endings import is_interactive
 from pgaspy.engine import Engine, Run
-from pgaspy.failures import JobError, Poison, is_interrupt
+from pgaspy.failures import DivergenceError, JobError, Mismatch, Poison, is_interrupt
 from pgaspy.nodes import Node, forget_completed
 from pgaspy.operations import Operation, Recipe
 from pgaspy.places import frames_of_program, line_of
@@ -45,6 +44,9 @@ MAX_OPERATIONS = 256
 
 MAX_POSTPONED = 8
 """The most operations that are not executed yet when a value is read that does not depend on them."""
+
+SECONDS_TO_PART = 1.0
+"""How long a process whose messages fail waits for the news that another one does something else."""
 
 MAX_HELD_BYTES = 64 << 20
 """They are also executed when they hold so many bytes that nobody else does: copies of NumPy operands."""
@@ -233,13 +235,15 @@ class Queue:
             if engine.straight is not None:
                 self._resume()
             if engine.look is not None:
-                engine.look()
+                self._look(waits=False)
             if n_operations > 0:
                 self._hand_over(n_operations)
                 self._hand_over_one_by_one()
             execute()
         except BaseException as error:
-            self._fail(error)
+            found = self._fail(error)
+            if found is not error:
+                raise found from None
             raise
         finally:
             self._is_running = False
@@ -286,6 +290,8 @@ class Queue:
                 raise
             self._plan_failed(n, error)
             return
+        if not engine.is_alone:
+            run.stamps = supervision.executed(first, run.schedule.stamped)
         run.taken_from, run.n_taken = recorded, n
         engine.take(run)
         self._recorded = rest
@@ -320,8 +326,8 @@ class Queue:
         _, self._recorded = self._recorded.split(1)
         self._set_limit()
 
-    def _look(self) -> None:
-        """Look for what other processes have to say.
+    def _look(self, waits: bool = True) -> None:
+        """Look for what other processes have to say; one that waits has time to tell them what it does.
 
         Raises
         ------
@@ -331,14 +337,15 @@ class Queue:
             If one of them has failed.
         """
         if supervision.checker is not None:
-            supervision.checker.poll()
+            supervision.checker.poll(waits)
         if self.alarms is not None and (error := self.alarms.heard()) is not None:
             raise error
 
-    def _fail(self, error: BaseException) -> None:
-        """Fail the job, if others wait for this process, which could not do its part."""
+    def _fail(self, error: BaseException) -> BaseException:
+        """Fail the job, if others wait for this process, which could not do its part; what is to be raised."""
         if self._engine.is_alone or self.alarms is None or self.error is not None:
-            return
+            return error
+        error = _explained(error)
         if isinstance(error, JobError | DivergenceError):
             self.error = error
         else:
@@ -354,6 +361,7 @@ class Queue:
                 storage.poison = Poison(engine_error, "")
         self._recorded = Recorded()
         self._set_limit()
+        return error
 
     def messages(self) -> list[tuple[Node, int, float]]:
         """The messages under way, for another thread: nodes, the numbers of their operations, and when they began."""
@@ -421,6 +429,19 @@ def _overwrites(recipe: Recipe, storages: Sequence[Storage], storage: Storage) -
     n = recipe.n_outputs
     return not recipe.updates and storage not in storages[n:] and any(
         view.is_whole for view, written in zip(recipe.views[:n], storages, strict=False) if written is storage)
+
+
+def _explained(error: BaseException) -> BaseException:
+    """What an error follows from: messages that are not what they were taken for tell that processes have parted."""
+    if supervision.checker is not None:
+        try:
+            if isinstance(error, Mismatch):
+                supervision.checker.differ()
+            if type(error).__module__.startswith("mpi4py"):  # of MPI: a message is longer than what it was taken for
+                supervision.checker.wait(SECONDS_TO_PART)
+        except DivergenceError as found:
+            return found
+    return error
 
 
 def _words_for_busy() -> str:
@@ -549,7 +570,7 @@ def dry_run(executor: Executor) -> Iterator[None]:
     global _instead
     before, _instead = _instead, executor
     try:
-        with supervision.paused():
+        with supervision.paused(), unnumbered():
             yield
     finally:
         _instead = before
@@ -560,7 +581,6 @@ def _at_exit() -> None:
     failed = False
     try:
         if queue.error is None and getattr(sys, "last_value", None) is None and getattr(sys, "last_exc", None) is None:
-            supervision.announce("the end of the program")
             queue.finish()
             supervision.end()
     except BaseException:  # the interpreter would print it and go on, while others wait

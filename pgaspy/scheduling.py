@@ -28,7 +28,7 @@ from pgaspy.compute import can_reduce, lower_group, lower_statement
 from pgaspy.fusion import Group, Kernel, Traced, grouped
 from pgaspy.liveness import read_slots, reduced_axes, with_what_is_wanted
 from pgaspy.lowering import BaseAccess, Builder
-from pgaspy.nodes import Buffer, Call, Memories, Node, TaskCall, bytes_of
+from pgaspy.nodes import Buffer, Call, Communication, Memories, Node, TaskCall, bytes_of
 from pgaspy.operations import Assign, Combine, Generate, Recipe, Reduce, Reshape, Statement, Task
 from pgaspy.pieces import local_indices, local_view_shape, plan_operand
 from pgaspy.plan import plan_transfer
@@ -68,8 +68,8 @@ class Schedule:
         The bases that somebody holds besides, so that they live on.
     last_joined
         Per operation, the last one that shares a kernel with it, if it is the first of them; else itself.
-    n_messages
-        The nodes that are messages.
+    n_messages, stamped
+        The nodes that are messages; and the operations of which some bring the program's digest.
     n_fused, n_kernels
         Operations that run in kernels, and these.
     """
@@ -86,6 +86,7 @@ class Schedule:
     named: frozenset[int]
     last_joined: tuple[int, ...]
     n_messages: int
+    stamped: tuple[int, ...]
     n_fused: int
     n_kernels: int
     spare: list[list[Buffer | None]] = field(default_factory=list)
@@ -169,7 +170,9 @@ def _finished(builder: Builder, named: frozenset[int], last_joined: tuple[int, .
         buffer_sizes=tuple(sizes.get(number) for number in builder.nbytes_of_buffer),
         first_accesses=builder.first_accesses, last_accesses=builder.last_accesses,
         named=named, last_joined=last_joined,
-        n_messages=sum(node.is_communication for node in nodes), n_fused=n_fused, n_kernels=n_kernels)
+        n_messages=sum(node.is_communication for node in nodes),
+        stamped=tuple(sorted({node.position for node in nodes if isinstance(node, Communication) and node.is_stamped})),
+        n_fused=n_fused, n_kernels=n_kernels)
 
 
 def _sizes_of_lasting(builder: Builder) -> dict[int, int]:

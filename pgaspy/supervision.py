@@ -1,7 +1,8 @@
-"""Programs that are checked or watched: what they record is noted, compared between processes, and shown.
+"""Programs that are compared between processes, checked and watched: what they record is noted, and shown.
 
-The runtime, and what else is collective, tell this module what they do. It costs nothing where nobody asks for it, as
-operations are noted by a recorder of its own, which the runtime takes when the job starts.
+The runtime, and what else is collective, tell this module what they do. In every job what is executed is compared by
+digests. The rest costs nothing where nobody asks for it, as operations are noted by a recorder of its own, which the
+runtime takes when the job starts.
 """
 
 from __future__ import annotations
@@ -15,14 +16,18 @@ from numpy.typing import NDArray
 from pgaspy import environment, watchdog
 from pgaspy.base import Base
 from pgaspy.checking import Checker
+from pgaspy.digests import Digests
 from pgaspy.journal import Journal
 from pgaspy.operations import Operation, Recipe
 from pgaspy.procgrid import World
+from pgaspy.recorded import Recorded
 from pgaspy.watchdog import UnderWay
 
-__all__ = ["announce", "begin", "checker", "end", "note", "notes", "paused", "take"]
+__all__ = ["announce", "begin", "checker", "digests", "end", "executed", "note", "notes", "paused", "take"]
 
 _journal: Journal | None = None
+digests: Digests | None = None
+_checks_all = False
 _is_paused = False
 checker: Checker | None = None
 _watchdog: watchdog.Watchdog | None = None
@@ -33,13 +38,15 @@ def begin(job: World, messages: Callable[[], list[tuple[Any, int, float]]]) -> N
 
     `messages` are those under way: their nodes, the numbers of their operations, and when they were started.
     """
-    global _journal, checker, _watchdog
+    global _journal, digests, checker, _watchdog, _checks_all
     checks = environment.value("PGASPY_CHECK") == "1" and job.size > 1
     timeout = float(environment.value("PGASPY_TIMEOUT") or 0)
     if checks or timeout:
         _journal = Journal()
-        if checks:
-            checker = Checker(job.communicator, _journal)
+    if job.size > 1:
+        digests = Digests()
+        checker = Checker(job.communicator, _journal if checks and _journal is not None else digests)
+        _checks_all = checks
     if timeout or watchdog.is_wanted(job.size):
         _watchdog = watchdog.begin(job.communicator, timeout, lambda: [
             UnderWay(node, _words(number), start) for node, number, start in messages()])
@@ -70,10 +77,13 @@ def announce(call: str, *values: Any, bases: Sequence[Base] = (), meets: bool = 
     DivergenceError
         If processes are known to differ.
     """
-    if _journal is None or _is_paused:
+    if _is_paused:
         return
-    _note(call, bases, values)
+    if _journal is not None:
+        _note(call, bases, values)
     if meets and checker is not None:
+        if digests is not None and not _checks_all:
+            checker.add([digests.announce(call)])
         checker.meet()
 
 
@@ -81,6 +91,22 @@ def take(x: NDArray[Any]) -> None:
     """Note a NumPy array, the same on every process, that the operation recorded next takes."""
     if _journal is not None and not _is_paused:
         _journal.take(x)
+
+
+def executed(recorded: Recorded, stamped: Sequence[int]) -> dict[int, int]:
+    """Compare operations, which are about to be executed; the program's digests after some of them.
+
+    Raises
+    ------
+    DivergenceError
+        If processes are known to differ.
+    """
+    if digests is None or checker is None:
+        return {}
+    found, stamps = digests.take(recorded, stamped)
+    if not _checks_all:
+        checker.add(found)
+    return stamps
 
 
 @contextmanager
@@ -97,7 +123,7 @@ def paused() -> Iterator[None]:
 def end() -> None:
     """Wait for the others here rather than in MPI, where a process could say nothing any more. Collective."""
     if checker is not None:
-        checker.meet()
+        announce("the end of the program", meets=True)
     elif _watchdog is not None:
         _watchdog.meet()
     stop()
@@ -112,8 +138,8 @@ def stop() -> None:
 def _note(what: Recipe | str, bases: Sequence[Base], values: Sequence[Any], number: int = -1) -> None:
     assert _journal is not None
     entry = _journal.note(what, bases, values, number)
-    if checker is not None:
-        checker.add(entry)
+    if checker is not None and _checks_all:
+        checker.add([entry.digest()])
 
 
 def _words(number: int) -> str:

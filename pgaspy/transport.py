@@ -32,6 +32,10 @@ __all__ = ["MAX_MESSAGE_BYTES", "Side", "exchange_partials", "first_stream", "fl
 MAX_MESSAGE_BYTES = 1 << 30
 """Below MPI's limit of 2**31 elements, and so of bytes."""
 
+MAX_STAMPED_BYTES = 4096
+"""Of what is broadcast to all processes. So much is likely to be read by the program, which must not take one value for
+another; it goes by way of a buffer then."""
+
 MAX_GATHERED_PARTIALS = 32
 """Up to so many processes, small partial results are sent by each to all: one latency, not two."""
 
@@ -119,20 +123,23 @@ def send_message(builder: Builder, message: Message, src: Side, wire: np.dtype[A
     send(builder, (buffer, 0), None, message.size * wire.itemsize, message.peer, stream)
 
 
-def send(builder: Builder, place: Place, box: Box, nbytes: int, peer: int, stream: int) -> None:
-    """Lower a message from contiguous memory."""
+def send(builder: Builder, place: Place, box: Box, nbytes: int, peer: int, stream: int,
+         is_stamped: bool = False) -> None:
+    """Lower a message from contiguous memory; of one that is stamped, a whole buffer."""
     number, offset = place
     for start, stop in segments_of(nbytes, 2, MAX_MESSAGE_BYTES):
-        builder.add(Send(number, offset + start, offset + stop, peer, stream), reads=[(number, box)])
+        builder.add(Send(number, offset + start, offset + stop, peer, stream, is_stamped and stop == nbytes),
+                    reads=[(number, box)])
 
 
 def receive(builder: Builder, place: Place, box: Box, nbytes: int, peer: int, stream: int,
-            group: object = None) -> None:
-    """Lower a message to contiguous memory."""
+            group: object = None, is_stamped: bool = False) -> None:
+    """Lower a message to contiguous memory; of one that is stamped, a whole buffer."""
     number, offset = place
     group = object() if group is None else group
     for start, stop in segments_of(nbytes, 2, MAX_MESSAGE_BYTES):
-        builder.add(Receive(number, offset + start, offset + stop, peer, stream), writes=[(number, box)], group=group)
+        node = Receive(number, offset + start, offset + stop, peer, stream, is_stamped and stop == nbytes)
+        builder.add(node, writes=[(number, box)], group=group)
 
 
 def receive_into_buffer(builder: Builder, message: Message, dtype: np.dtype[Any], stream: int) -> int:
@@ -199,16 +206,18 @@ def _broadcasts(builder: Builder, plan: TransferPlan, dst: Side, src: Side, wire
     position = members.index(rank)
     for broadcast in plan.broadcasts:
         nbytes = broadcast.size * wire.itemsize
+        is_stamped = len(members) == math.prod(grid) and nbytes <= MAX_STAMPED_BYTES
         only = broadcast.pieces[0] if len(broadcast.pieces) == 1 else None
         place: Place
         box: Box = None
-        if is_wanted and only is not None and only.offset is not None and wire == dst.dtype:
+        if is_wanted and not is_stamped and only is not None and only.offset is not None and wire == dst.dtype:
             place, box = (dst.memory, only.offset * wire.itemsize), dst.box(only)
         else:
             place = builder.buffer(nbytes), 0
         if broadcast.root == position:
             _gather_pieces(builder, broadcast.pieces, place, box, src, wire, stream, rank)
-        _hand_on(builder, place, box, nbytes, members, position, broadcast.root, stream + 1 + broadcast.root)
+        _hand_on(builder, place, box, nbytes, members, position, broadcast.root, stream + 1 + broadcast.root,
+                 is_stamped)
         if not is_wanted or place[0] == dst.memory:
             continue
         staged = place[0] if wire == dst.dtype else _cast(builder, place[0], dst.dtype, wire, broadcast.size)
@@ -246,19 +255,19 @@ def _pack_to(builder: Builder, piece: Message, place: Place, box: Box, src: Side
 
 
 def _hand_on(builder: Builder, place: Place, box: Box, nbytes: int, members: Sequence[int], position: int, root: int,
-             stream: int) -> None:
+             stream: int, is_stamped: bool) -> None:
     """Receive from the parent in the tree, and send to the children, segment by segment and in order."""
     parent, children = broadcast_neighbours(position, len(members), root, nbytes)
     number, offset = place
     received: list[int] = []
     together = object() if parent is not None else None
     for start, stop in segments_of(nbytes, len(members), MAX_MESSAGE_BYTES):
-        section = offset + start, offset + stop
+        section, is_last = (offset + start, offset + stop), is_stamped and stop == nbytes
         if parent is not None:
-            received.append(builder.add(Receive(number, *section, members[parent], stream), writes=[(number, box)],
-                                        group=together))
+            received.append(builder.add(Receive(number, *section, members[parent], stream, is_last),
+                                        writes=[(number, box)], group=together))
         for child in children:  # after all that came before, so that segments do not overtake one another
-            builder.add(Send(number, *section, members[child], stream), reads=[(number, box)], after=received,
+            builder.add(Send(number, *section, members[child], stream, is_last), reads=[(number, box)], after=received,
                         group=together)
 
 
@@ -296,11 +305,11 @@ def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any],
     parts = {rank: partial}
     for peer in members:
         if peer != rank:
-            send(builder, (partial, 0), None, nbytes, peer, 0)
+            send(builder, (partial, 0), None, nbytes, peer, 0, is_stamped=True)
     for peer in members:
         if peer != rank:
             parts[peer] = builder.buffer(nbytes)
-            receive(builder, (parts[peer], 0), None, nbytes, peer, 0)
+            receive(builder, (parts[peer], 0), None, nbytes, peer, 0, is_stamped=True)
     if not is_wanted:
         return partial
     result = builder.buffer(nbytes) if place is None else place
@@ -316,11 +325,11 @@ def _by_tree(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], co
     sources, target = reduction_neighbours(position, n)
     for source in sources:
         theirs = builder.buffer(nbytes)
-        receive(builder, (theirs, 0), None, nbytes, members[source], 0)
+        receive(builder, (theirs, 0), None, nbytes, members[source], 0, is_stamped=True)
         builder.add(Join(combine, dtype, size, [partial, theirs], partial), [(partial, None), (theirs, None)],
                     [(partial, None)])
     if target is not None:
-        send(builder, (partial, 0), None, nbytes, members[target], 0)
+        send(builder, (partial, 0), None, nbytes, members[target], 0, is_stamped=True)
         partial = builder.buffer(nbytes)
-    _hand_on(builder, (partial, 0), None, nbytes, members, position, 0, stream=1)
+    _hand_on(builder, (partial, 0), None, nbytes, members, position, 0, 1, is_stamped=True)
     return partial
