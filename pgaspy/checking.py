@@ -2,10 +2,10 @@
 
 Each process makes a digest of every collective operation (see `digests`, and `journal` for what `PGASPY_CHECK=1` adds),
 and sends its digests to the next rank, which compares them with its own. Where each agrees with the rank before it, all
-agree, whatever their number, and each has one such message under way at most. Nobody waits for them: they are looked for when something is
-flushed, and while the process waits for other messages or ends. So a process that is late is no error,
-wherever it flushes, but one that says something else. Whoever finds that raises the alarm, which each hands on to
-those at distances of powers of two; then all tell what they do, and raise the same error.
+agree, whatever their number, and each has one such message under way at most. Nobody waits for them: they are looked
+for when something is flushed, and while the process waits for other messages or ends. So a process that is late is no
+error, wherever it flushes, but one that says something else. Whoever finds that raises the alarm, which each hands on
+to those at distances of powers of two; then all tell what they do, and raise the same error.
 
 A process that leaves operations out goes on to others, or to the end of its program, which counts as one.
 """

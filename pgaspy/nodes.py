@@ -24,7 +24,8 @@ from pgaspy.functions import AnyFunction
 from pgaspy.view import View
 
 __all__ = ["STAMP_BYTES", "Buffer", "Call", "Cast", "Combination", "Communication", "Copy", "Join", "Memories", "Node",
-           "NumpyCall", "Place", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "n_completed", "new_buffer", "new_buffers"]
+           "NumpyCall", "Place", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "n_completed", "new_buffer",
+           "new_buffers"]
 
 Bytes = memory.Bytes
 Combination = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
