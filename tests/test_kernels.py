@@ -774,7 +774,7 @@ def test_random_integers() -> None:
     # A span for which Lemire's method rejects a third of the draws.
     span = 3 * 2**62
     x = fill("integers", "l", n, key=5, low=-(2**63), high=-(2**63) + span)
-    thirds = np.bincount((x.view("u8") ^ np.uint64(2**63)) >> np.uint64(62), minlength=3)
+    thirds = np.bincount(((x.view("u8") ^ np.uint64(2**63)) >> np.uint64(62)).astype(int), minlength=3)
     assert len(thirds) == 3
     assert (np.abs(thirds - n / 3) < 5 * np.sqrt(n / 3)).all()
     words = fill("integers", "l", 1, key=0, low=-(2**63), high=2**63)
