@@ -8,6 +8,7 @@ ends the job: the other processes may be waiting for this one.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import shutil
 import sys
@@ -20,6 +21,9 @@ import pytest
 import pgaspy as pg
 from tests.together import NotTogether
 
+DEAL = (2, 1, 3, 4, 1, 2, 6, 1, 3)
+"""Numbers of processes to which cases are dealt: the fewer, the less time a case takes."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slurm: inside an allocation of two nodes, by `make test-slurm` only")
     config.addinivalue_line("markers", "hosts: starts two hosts on this machine, by `make test-hosts` only")
     config.addinivalue_line("markers", "long: takes seconds, and is run with --all only")
-    config.addinivalue_line("markers", "many: one of many, run on 1 process, and on 2, 3, 4 or 6")
+    config.addinivalue_line("markers", "many: a case of many, dealt out: run on 1, 2, 3, 4 or 6 processes")
     if pg.RANK > 0:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123  (for the life of the process)
         reporter = config.pluginmanager.getplugin("terminalreporter")
@@ -44,24 +48,34 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     takes_all = config.option.all or any("::" in argument for argument in config.args)
-    left_out = [item for item in items if _is_for_another_place(item, config.option.markexpr)
-                or (not takes_all and _is_left_to_others(item))]
-    config.hook.pytest_deselected(items=left_out)
-    gone = set(left_out)
-    items[:] = [item for item in items if item not in gone]
+    left_out = {item for item in items if _is_for_another_place(item, config.option.markexpr)}
+    if not takes_all:
+        left_out |= _left_to_all(items)
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
 
 
 def _is_for_another_place(item: pytest.Item, chosen: str) -> bool:
     return any(item.get_closest_marker(name) is not None and name not in chosen for name in ("slurm", "hosts"))
 
 
-def _is_left_to_others(item: pytest.Item) -> bool:
-    """Whether a test is run with --all only, or on another number of processes."""
-    if item.get_closest_marker("long") is not None:
-        return True
-    counts = (2, 2, 2, 3, 3, 3, 4, 4, 6)  # the more processes, the longer a test takes
-    return (item.get_closest_marker("many") is not None and pg.SIZE in counts
-            and counts[zlib.crc32(item.nodeid.encode()) % len(counts)] != pg.SIZE)
+def _left_to_all(items: list[pytest.Item]) -> set[pytest.Item]:
+    """The tests that are run with --all only, or on other numbers of processes.
+
+    The cases of each test that is marked `many` are dealt out in a random order that is always the same, so that each
+    number of processes gets some of them. The first is run on 1 process, too: it may be the only one.
+    """
+    left_out = {item for item in items if item.get_closest_marker("long") is not None}
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("many") is not None and item not in left_out:
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for name, found in cases.items():
+        found.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
+        dealt = itertools.islice(itertools.cycle(DEAL), zlib.crc32(name.encode()) % len(DEAL), None)
+        left_out |= {item for item, n in zip(found, dealt, strict=False)
+                     if pg.SIZE in DEAL and n != pg.SIZE and not (pg.SIZE == 1 and item is found[0])}
+    return left_out
 
 
 @pytest.hookimpl(trylast=True)

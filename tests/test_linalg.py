@@ -125,8 +125,8 @@ class TestSolve:
         check_solution(pg.linalg.solve(dealt(a, block, grid), dealt(b, block, grid)), a, b)
 
     def test_larger(self) -> None:
-        a, b = random_matrix((1000, 1000)), random_matrix((1000,))
-        for block, grid in ((None, GRIDS[-1]), (64, GRIDS[0]), (3, GRIDS[0])):
+        for n, block, grid in ((1000, None, GRIDS[-1]), (1000, 64, GRIDS[0]), (300, 3, GRIDS[0])):
+            a, b = random_matrix((n, n)), random_matrix((n,))
             check_solution(pg.linalg.solve(dealt(a, block, grid), pg.array(b)), a, b)
 
     def test_on_a_grid_of_several_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:

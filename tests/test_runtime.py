@@ -51,6 +51,7 @@ NEEDS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", NEEDS)
 def test_executed_when_needed(name: str) -> None:
     a = pg.array(X)
