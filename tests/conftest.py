@@ -21,8 +21,12 @@ import pytest
 import pgaspy as pg
 from tests.together import NotTogether
 
+SMALL, LARGE = (2, 3), (4, 6)
+"""A test is run on 1 process, on one of these numbers and on one of those. With 2 and 3 processes, grids have one axis,
+and parts are even or not; with 4 and 6 they have two, of one length or not."""
+
 DEAL = (2, 1, 3, 4, 1, 2, 6, 1, 3)
-"""Numbers of processes to which cases are dealt: the fewer, the less time a case takes."""
+"""Numbers to which the cases of a test marked `many` are dealt: the fewer processes, the less time a case takes."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -35,6 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "hosts: starts two hosts on this machine, by `make test-hosts` only")
     config.addinivalue_line("markers", "long: takes seconds, and is run with --all only")
     config.addinivalue_line("markers", "many: a case of many, dealt out: run on 1, 2, 3, 4 or 6 processes")
+    config.addinivalue_line("markers", "every: what it shows depends on the number of processes: run on each")
     if pg.RANK > 0:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123  (for the life of the process)
         reporter = config.pluginmanager.getplugin("terminalreporter")
@@ -60,22 +65,37 @@ def _is_for_another_place(item: pytest.Item, chosen: str) -> bool:
 
 
 def _left_to_all(items: list[pytest.Item]) -> set[pytest.Item]:
-    """The tests that are run with --all only, or on other numbers of processes.
-
-    The cases of each test that is marked `many` are dealt out in a random order that is always the same, so that each
-    number of processes gets some of them. The first is run on 1 process, too: it may be the only one.
-    """
+    """The tests that are run with --all only, or on other numbers of processes."""
     left_out = {item for item in items if item.get_closest_marker("long") is not None}
-    cases: dict[str, list[pytest.Item]] = {}
+    if pg.SIZE not in (1, *SMALL, *LARGE):
+        return left_out
+    many: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("many") is not None and item not in left_out:
-            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for name, found in cases.items():
-        found.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
-        dealt = itertools.islice(itertools.cycle(DEAL), zlib.crc32(name.encode()) % len(DEAL), None)
-        left_out |= {item for item, n in zip(found, dealt, strict=False)
-                     if pg.SIZE in DEAL and n != pg.SIZE and not (pg.SIZE == 1 and item is found[0])}
-    return left_out
+        if item in left_out or item.get_closest_marker("mpi") is None or item.get_closest_marker("every") is not None:
+            continue
+        if item.get_closest_marker("many") is not None:
+            many.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        elif pg.SIZE not in _numbers(item):
+            left_out.add(item)
+    return left_out.union(*(_dealt_to_others(name, cases) for name, cases in many.items()))
+
+
+def _numbers(item: pytest.Item) -> tuple[int, int, int]:
+    """The numbers of processes on which a test is run: chosen at random, and always the same."""
+    number = zlib.crc32(item.nodeid.encode())
+    return 1, SMALL[number % 2], LARGE[number // 2 % 2]
+
+
+def _dealt_to_others(name: str, cases: list[pytest.Item]) -> list[pytest.Item]:
+    """The cases of one test that are run on other numbers of processes.
+
+    They are dealt out in a random order that is always the same, so that each number gets some of them. The first,
+    which may be the only one, is run as a test that is not marked `many`.
+    """
+    first, *others = sorted(cases, key=lambda item: zlib.crc32(item.nodeid.encode()))
+    start = zlib.crc32(name.encode()) % len(DEAL)
+    dealt = zip(others, itertools.islice(itertools.cycle(DEAL), start, None), strict=False)
+    return [case for case, n in dealt if n != pg.SIZE] + ([] if pg.SIZE in _numbers(first) else [first])
 
 
 @pytest.hookimpl(trylast=True)

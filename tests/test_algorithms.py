@@ -126,6 +126,7 @@ class TestSumma:
 
 
 class TestCannon:
+    @pytest.mark.every
     @pytest.mark.skipif(not IS_SQUARE, reason="needs a square number of processes")
     @pytest.mark.parametrize("block", [1, 5])
     @pytest.mark.parametrize("kind", ["block", "cyclic"])
@@ -139,6 +140,7 @@ class TestCannon:
         assert_equal(A, a)
         assert_equal(B, b)
 
+    @pytest.mark.every
     def test_program_and_what_it_refuses(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert exit_code(cannon_program.main, 6 * Q) == (0 if IS_SQUARE else 2)
         said = capsys.readouterr().err
