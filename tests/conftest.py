@@ -15,6 +15,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +50,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="leave out none of the tests marked many or long")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Several processes do not read the modules of which they run nothing: it would take them as long as the tests."""
+    is_of_one = collection_path.suffix == ".py" and "mark.mpi" not in collection_path.read_text(encoding="utf-8")
+    return True if pg.SIZE > 1 and is_of_one else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

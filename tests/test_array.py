@@ -242,7 +242,8 @@ def test_other_types_may_take_over() -> None:
 def test_clip() -> None:
     a = pg.array(X)
     for limits in ((-1, 2), (None, 2), (-1, None), (X[0], None), (None, None), (3, -3)):
-        assert_equal(a.clip(*limits), np.clip(X, *limits))
+        expected = X if limits[0] is limits[1] is None else np.clip(X, *limits)  # which NumPy 2.0 refuses
+        assert_equal(a.clip(*limits), expected)
     out = pg.empty((3, 4))
     collectively(a.clip(0, 1, out=out) is out)
     assert_equal(out, X.clip(0, 1))
