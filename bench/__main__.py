@@ -92,7 +92,7 @@ def main() -> None:
     print(tabulate(rows, header, disable_numparse=True))
     folder = ROOT / "bench" / "results"
     folder.mkdir(exist_ok=True)
-    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
     path = folder / f"{now}.csv"
     with path.open("w", newline="") as stream:
         writer = csv.writer(stream)

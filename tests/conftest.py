@@ -8,17 +8,26 @@ ends the job: the other processes may be waiting for this one.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import shutil
 import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import pgaspy as pg
 from tests.together import NotTogether
+
+SMALL, LARGE = (2, 3), (4, 6)
+"""A test is run on 1 process, on one of these numbers and on one of those. With 2 and 3 processes, grids have one axis,
+and parts are even or not; with 4 and 6 they have two, of one length or not."""
+
+DEAL = (2, 1, 3, 4, 1, 2, 6, 1, 3)
+"""Numbers to which the cases of a test marked `many` are dealt: the fewer processes, the less time a case takes."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -30,7 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slurm: inside an allocation of two nodes, by `make test-slurm` only")
     config.addinivalue_line("markers", "hosts: starts two hosts on this machine, by `make test-hosts` only")
     config.addinivalue_line("markers", "long: takes seconds, and is run with --all only")
-    config.addinivalue_line("markers", "many: one of many, run on 1 process, and on 2, 3, 4 or 6")
+    config.addinivalue_line("markers", "many: a case of many, dealt out: run on 1, 2, 3, 4 or 6 processes")
+    config.addinivalue_line("markers", "every: what it shows depends on the number of processes: run on each")
     if pg.RANK > 0:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123  (for the life of the process)
         reporter = config.pluginmanager.getplugin("terminalreporter")
@@ -42,26 +52,57 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="leave out none of the tests marked many or long")
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Several processes do not read the modules of which they run nothing: it would take them as long as the tests."""
+    is_of_one = collection_path.suffix == ".py" and "mark.mpi" not in collection_path.read_text(encoding="utf-8")
+    return True if pg.SIZE > 1 and is_of_one else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     takes_all = config.option.all or any("::" in argument for argument in config.args)
-    left_out = [item for item in items if _is_for_another_place(item, config.option.markexpr)
-                or (not takes_all and _is_left_to_others(item))]
-    config.hook.pytest_deselected(items=left_out)
-    gone = set(left_out)
-    items[:] = [item for item in items if item not in gone]
+    left_out = {item for item in items if _is_for_another_place(item, config.option.markexpr)}
+    if not takes_all:
+        left_out |= _left_to_all(items)
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
 
 
 def _is_for_another_place(item: pytest.Item, chosen: str) -> bool:
     return any(item.get_closest_marker(name) is not None and name not in chosen for name in ("slurm", "hosts"))
 
 
-def _is_left_to_others(item: pytest.Item) -> bool:
-    """Whether a test is run with --all only, or on another number of processes."""
-    if item.get_closest_marker("long") is not None:
-        return True
-    counts = (2, 2, 2, 3, 3, 3, 4, 4, 6)  # the more processes, the longer a test takes
-    return (item.get_closest_marker("many") is not None and pg.SIZE in counts
-            and counts[zlib.crc32(item.nodeid.encode()) % len(counts)] != pg.SIZE)
+def _left_to_all(items: list[pytest.Item]) -> set[pytest.Item]:
+    """The tests that are run with --all only, or on other numbers of processes."""
+    left_out = {item for item in items if item.get_closest_marker("long") is not None}
+    if pg.SIZE not in (1, *SMALL, *LARGE):
+        return left_out
+    many: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item in left_out or item.get_closest_marker("mpi") is None or item.get_closest_marker("every") is not None:
+            continue
+        if item.get_closest_marker("many") is not None:
+            many.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        elif pg.SIZE not in _numbers(item):
+            left_out.add(item)
+    return left_out.union(*(_dealt_to_others(name, cases) for name, cases in many.items()))
+
+
+def _numbers(item: pytest.Item) -> tuple[int, int, int]:
+    """The numbers of processes on which a test is run: chosen at random, and always the same."""
+    number = zlib.crc32(item.nodeid.encode())
+    return 1, SMALL[number % 2], LARGE[number // 2 % 2]
+
+
+def _dealt_to_others(name: str, cases: list[pytest.Item]) -> list[pytest.Item]:
+    """The cases of one test that are run on other numbers of processes.
+
+    They are dealt out in a random order that is always the same, so that each number gets some of them. The first,
+    which may be the only one, is run as a test that is not marked `many`.
+    """
+    first, *others = sorted(cases, key=lambda item: zlib.crc32(item.nodeid.encode()))
+    start = zlib.crc32(name.encode()) % len(DEAL)
+    dealt = zip(others, itertools.islice(itertools.cycle(DEAL), start, None), strict=False)
+    return [case for case, n in dealt if n != pg.SIZE] + ([] if pg.SIZE in _numbers(first) else [first])
 
 
 @pytest.hookimpl(trylast=True)

@@ -39,6 +39,7 @@ IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv, oper
 INTEGER_IN_PLACE = [operator.iand, operator.ior, operator.ixor, operator.ilshift, operator.irshift]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("function", BINARY + INTEGER, ids=lambda f: f.__name__)
 def test_binary_operators(function: Any) -> None:
     x, y = (X, X[::-1] + 0.5) if function in BINARY else (np.arange(12).reshape(3, 4), np.full((3, 4), 3))
@@ -52,6 +53,7 @@ def test_binary_operators(function: Any) -> None:
                 assert_equal(f, e, exact=function is not operator.pow, rtol=1e-14)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("function", IN_PLACE + INTEGER_IN_PLACE, ids=lambda f: f.__name__)
 def test_in_place_operators(function: Any) -> None:
     x = np.abs(X) + 1 if function in IN_PLACE else np.arange(12).reshape(3, 4)
@@ -76,6 +78,7 @@ def test_unary_operators() -> None:
     assert_equal(~(a > 0), ~(X > 0))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("exponent", [2, 0.5, -1, 1, 3, 0, 2.5, -2])
 def test_powers(exponent: float) -> None:
     x = np.abs(X) + 0.5
@@ -121,6 +124,7 @@ def test_iteration() -> None:
     raises_everywhere(TypeError, "unsized", lambda: list(pg.array(1.0)))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", NAMES)
 def test_scalars(name: str) -> None:
     a = pg.array(X, layout=layout_of(name, X.shape))
@@ -203,6 +207,7 @@ def test_functions_of_numpy() -> None:
     assert_equal(out, m.sum(axis=0), exact=False)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", ["sort", "cumsum", "median", "unique", "nonzero", "einsum", "diag", "fft.fft",
                                   "linalg.eig", "linalg.eigvals"])
 def test_unsupported_functions_say_so(name: str) -> None:
@@ -239,7 +244,8 @@ def test_other_types_may_take_over() -> None:
 def test_clip() -> None:
     a = pg.array(X)
     for limits in ((-1, 2), (None, 2), (-1, None), (X[0], None), (None, None), (3, -3)):
-        assert_equal(a.clip(*limits), np.clip(X, *limits))
+        expected = X if limits[0] is limits[1] is None else np.clip(X, *limits)  # which NumPy 2.0 refuses
+        assert_equal(a.clip(*limits), expected)
     out = pg.empty((3, 4))
     collectively(a.clip(0, 1, out=out) is out)
     assert_equal(out, X.clip(0, 1))

@@ -215,7 +215,7 @@ def test_stencils_have_numpys_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sweeps over two or three fields, with residuals that are read at once, later, or never."""
     seed = pg.COMM.bcast(SEED)
     draw = random.Random(seed)
-    for _ in range(25):
+    for _ in range(10):
         monkeypatch.setattr(chains, "BAND_BYTES", 8 << draw.randint(5, 12))
         shape = draw.randint(4, 60), draw.randint(4, 40)
         fields = [pg.random.default_rng(draw.getrandbits(32)).random(shape) for _ in range(draw.randint(2, 3))]

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.mpi
 SHAPES: list[Any] = [(), 5, (5,), (0,), (3, 4), [2, 3, 4], (1, 0, 2), np.int64(3)]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", [float, "f", int, "?", complex, np.uint8, "e", "g"], ids=str)
 def test_constants(shape: Any, dtype: Any) -> None:
@@ -26,12 +27,14 @@ def test_constants(shape: Any, dtype: Any) -> None:
     collectively((empty.shape, empty.dtype) == (np.empty(shape, dtype).shape, np.dtype(dtype)))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("value", [3, 2.5, True, 1j, np.float32(2), [1, 2, 3], np.arange(12).reshape(4, 3)], ids=str)
 def test_full(value: Any) -> None:
     assert_equal(pg.full((4, 3), value), np.full((4, 3), value))
     collectively(float(pg.full((), pg.array(2.0))) == 2)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", NAMES)
 def test_layouts(name: str) -> None:
     layout = layout_of(name, (7, 6))
@@ -74,6 +77,7 @@ def test_array_copies_and_asarray_does_not() -> None:
     assert_equal(pg.array(range(4)), np.arange(4))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("arguments", [
     (5,), (0,), (-3,), (2, 9), (9, 2), (2, 9, 3), (9, 2, -3), (0, 1, 0.1), (0.5, 7), (1.0, 2.0, 0.3), (3, 3), (10.5,),
     (0, -1, -0.25), (1, 10, 2.5), (2**40, 2**40 + 5),
@@ -83,6 +87,7 @@ def test_arange(arguments: tuple[Any, ...], dtype: str | None) -> None:
     assert_equal(pg.arange(*arguments, dtype=dtype), np.arange(*arguments, dtype=dtype))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("arguments", [
     (0, 1), (0, 1, 7), (1, 0, 5), (2, 2, 3), (0, 1, 1), (0, 1, 0), (-1.5, 2.5, 9), (0, 1j, 4), (0, 10, 11), (3, 4, 2),
 ], ids=str)
@@ -95,6 +100,7 @@ def test_linspace(arguments: tuple[Any, ...], endpoint: bool, dtype: str | None)
                  np.linspace(*arguments, endpoint=endpoint, dtype=dtype))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", NAMES)
 def test_positions_in_any_layout(name: str) -> None:
     assert_equal(pg.arange(3, 40, 2, layout=layout_of(name, (19,))), np.arange(3, 40, 2))
@@ -105,6 +111,7 @@ def test_positions_in_any_layout(name: str) -> None:
     assert_equal(pg.identity(4, int), np.identity(4, int))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", NAMES)
 def test_fromfunction(name: str) -> None:
     layout = layout_of(name, (6, 5))

@@ -101,6 +101,7 @@ def replaced_by_itself(a: Any) -> Any:
     return change
 
 
+@pytest.mark.every
 @pytest.mark.parametrize(("program", "n_fused", "n_kernels"), [
     (in_place, 2, 1), (different_views, 2, 2), (read_anywhere, 2, 1), (overwritten_later, 3, 1), (reduced, 4, 1),
     (reduced_between, 3, 2),
@@ -123,6 +124,7 @@ def test_what_is_computed(program: Callable[[pg.GlobalArray], object]) -> None:
     assert_equal(a, x)
 
 
+@pytest.mark.every
 @pytest.mark.parametrize(("axis", "n_fused"), [
     (0, 2), (1, 2), (2, 2), ((0, 1), 2), ((1, 2), 2), (None, 2), ((0, 2), 1), ((), 1),
 ])

@@ -25,13 +25,11 @@ from tests.together import collectively
 
 pytestmark = pytest.mark.mpi
 
-N_PROGRAMS = 60 if pg.SIZE > 4 else 240
-"""1,020 on 1, 2, 3, 4 and 6 processes, which take the longer the more they are."""
-
-N_BATCHES = 6
+N_PROGRAMS = 48
+N_BATCHES = 4
 N_STATEMENTS = 14
-N_SHORT = 20
-N_COMPILED = 8
+N_SHORT = 10
+N_COMPILED = 4
 N_MORE = 1000
 MAX_BASES = 7
 MAX_NAP_SECONDS = 0.02
@@ -421,7 +419,7 @@ def _chains(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_lazy_programs(batch: int, request: pytest.FixtureRequest) -> None:
     if batch % 2:
         request.getfixturevalue("_chains")
-    first = 10_000 + batch * 1000
+    first = 10_000 + pg.SIZE * 100_000 + batch * 1000
     check_programs(range(first, first + N_PROGRAMS // N_BATCHES))
 
 

@@ -125,8 +125,8 @@ class TestSolve:
         check_solution(pg.linalg.solve(dealt(a, block, grid), dealt(b, block, grid)), a, b)
 
     def test_larger(self) -> None:
-        a, b = random_matrix((1000, 1000)), random_matrix((1000,))
-        for block, grid in ((None, GRIDS[-1]), (64, GRIDS[0]), (3, GRIDS[0])):
+        for n, block, grid in ((1000, None, GRIDS[-1]), (1000, 64, GRIDS[0]), (300, 3, GRIDS[0])):
+            a, b = random_matrix((n, n)), random_matrix((n,))
             check_solution(pg.linalg.solve(dealt(a, block, grid), pg.array(b)), a, b)
 
     def test_on_a_grid_of_several_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,8 +288,8 @@ class TestTriangular:
             for shape in ((n,), (n, 70)):
                 b = random_matrix(shape, dtype)
                 options = {"trans": trans, "lower": lower, "unit_diagonal": unit}
-                check_same(pg.linalg.solve_triangular(pg.array(a), pg.array(b), **options),
-                           scipy.linalg.solve_triangular(a, b, **options))
+                expected = scipy.linalg.solve_triangular(a, b, **options) if n else b  # which SciPy 1.13 refuses
+                check_same(pg.linalg.solve_triangular(pg.array(a), pg.array(b), **options), expected)
 
     def test_transposed_where_it_lies(self) -> None:
         a, b = random_matrix((40, 40)) / 10 + 2 * np.eye(40), random_matrix((40, 2))
@@ -433,7 +433,8 @@ class TestSingularValues:
         check_same(pg.linalg.pinv(graded, 1e-2), np.linalg.pinv(graded, 1e-2))
         check_same(pg.linalg.pinv(graded, rtol=1e-5), np.linalg.pinv(graded, rtol=1e-5))
         for x in (np.zeros(3), np.arange(3.0), np.array(1), np.zeros((0, 3)), np.zeros((3, 3)), np.eye(4, dtype=int)):
-            collectively(pg.linalg.matrix_rank(pg.array(x)) == np.linalg.matrix_rank(x))
+            expected = np.linalg.matrix_rank(x) if x.size else 0  # which NumPy 2.0 refuses
+            collectively(pg.linalg.matrix_rank(pg.array(x)) == expected)
         raises_everywhere(ValueError, "can't be both", lambda: pg.linalg.matrix_rank(A, 1e-3, rtol=1e-3))
         raises_everywhere(ValueError, "can't be both", lambda: pg.linalg.pinv(A, 1e-3, rtol=1e-3))
 
@@ -479,7 +480,7 @@ class TestConditionNumbers:
     def test_is_that_of_numpy(self, p: Any) -> None:
         for dtype in ("d", "F") if p in (None, 1) else ("d",):
             a = random_matrix((12, 12), dtype)
-            check_same(np.linalg.cond(pg.array(a), p), np.linalg.cond(a, p).astype(a.real.dtype))
+            check_same(np.linalg.cond(pg.array(a), p), np.linalg.cond(a, p).real.astype(a.real.dtype))
         check_same(pg.linalg.cond(pg.array(np.eye(3, dtype=int)), p), np.linalg.cond(np.eye(3), p))
 
     def test_rectangles(self) -> None:

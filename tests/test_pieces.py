@@ -140,7 +140,7 @@ def random_output(rng: random.Random, n_procs: int) -> tuple[View, NDArray[Any]]
             return view, model
 
 
-@pytest.mark.parametrize("batch", range(N_BATCHES))
+@pytest.mark.parametrize("batch", [0, 1, *(pytest.param(k, marks=pytest.mark.long) for k in range(2, N_BATCHES))])
 def test_random_operations(batch: int) -> None:
     for seed in range(batch * N_OPERATIONS // N_BATCHES, (batch + 1) * N_OPERATIONS // N_BATCHES):
         rng = random.Random(seed)
@@ -154,7 +154,7 @@ def test_random_operations(batch: int) -> None:
             raise AssertionError(f"seed {seed}: {out} = {[view for view, *_ in operands]}") from error
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", [*range(60), *(pytest.param(k, marks=pytest.mark.long) for k in range(60, 200))])
 def test_results_of_random_operations(seed: int) -> None:
     """With the layout that the result takes from its operands."""
     rng = random.Random(seed)
@@ -204,7 +204,7 @@ def test_a_process_without_output_computes_nothing() -> None:
     assert [len(plan.pieces) for plan in plans] == [0, 1, 0, 1]
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", [*range(60), *(pytest.param(k, marks=pytest.mark.long) for k in range(60, 200))])
 def test_local_parts_of_views(seed: int) -> None:
     """Shapes, indices and geometry of local parts, for views of any kind."""
     rng = random.Random(seed)

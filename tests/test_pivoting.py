@@ -24,6 +24,7 @@ def exchanged(a: NDArray[Any], pivots: NDArray[np.int64], start: int) -> NDArray
     return a
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @pytest.mark.parametrize("dtype", "dFl")
 def test_exchange_rows(grid: tuple[int, int], dtype: str) -> None:
@@ -77,6 +78,7 @@ def later(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
     return higher
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("size", [2, 20_000])  # sent by each to all, and along a tree
 @pytest.mark.parametrize("name", NAMES)
 def test_combine(name: str, size: int) -> None:

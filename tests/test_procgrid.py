@@ -41,7 +41,8 @@ def test_init_runs_on_a_communicator_of_the_users() -> None:
     assert done.stdout.count("refused: pgaspy runs already") == 3
 
 
-@pytest.mark.parametrize("variable", ["SLURM_STEP_NUM_TASKS", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"])
+@pytest.mark.parametrize("variable", ["PMI_SIZE", *(pytest.param(name, marks=pytest.mark.long) for name in (
+    "SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE"))])
 def test_many_jobs_of_one_process_are_refused(variable: str) -> None:
     done = run_script("import pgaspy", 1, **{variable: "2"})
     assert done.returncode

@@ -18,8 +18,8 @@ from tests.together import collectively
 
 pytestmark = pytest.mark.mpi
 
-N_PROGRAMS = 240
-N_BATCHES = 16
+N_PROGRAMS = 60
+N_BATCHES = 4
 N_STATEMENTS = 10
 EXTENTS = (0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 12)
 DTYPES = ("d", "d", "d", "f", "l", "i", "B", "?", "D", "F", "e", "h")
@@ -571,7 +571,7 @@ def castable(x: Any, dtype: np.dtype[Any]) -> bool:
 def test_programs(batch: int) -> None:
     problems = []
     for k in range(N_PROGRAMS // N_BATCHES):
-        problems.append(Program(batch * 1000 + k).run(N_STATEMENTS))
+        problems.append(Program(pg.SIZE * 100_000 + batch * 1000 + k).run(N_STATEMENTS))
     problem = "\n".join(p for p in problems if p)
     collectively(not problem, problem)
 

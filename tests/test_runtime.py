@@ -51,6 +51,7 @@ NEEDS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", NEEDS)
 def test_executed_when_needed(name: str) -> None:
     a = pg.array(X)
@@ -311,7 +312,7 @@ def test_a_long_loop_keeps_its_memory() -> None:
         float(heat(full, work))
     gc.collect()
     before, used, kept = pg.stats(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, memory._kept_bytes
-    for _ in range(2000 if pg.SIZE <= 2 else 400):
+    for _ in range(1000 if pg.SIZE <= 2 else 400):
         float(heat(full, work))
     done, grown = pg.stats() - before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - used
     collectively(done.n_compiled == 0 and done.n_planned <= 5, f"{done}")
