@@ -76,20 +76,17 @@ class Storage:
         That of the local part.
     """
 
-    __slots__ = ("__weakref__", "_leased", "_return", "address", "dtype", "layout", "local", "name", "number",
-                 "poison")
-
     local: NDArray[Any]
     address: int
-    _return: memory.Return | None
+    poison: Any = None
+    _leased: _Leased = _NEVER
+    _return: memory.Return | None = None
 
     def __init__(self, layout: Layout, dtype: np.dtype[Any], base: Base) -> None:
         self.layout = layout
         self.dtype = dtype
         self.name = weakref.ref(base)
         self.number = next(_numbers)
-        self.poison: Any = None
-        self._leased = _NEVER
 
     def __getattr__(self, name: str) -> Any:
         """What is there only after allocation."""

@@ -29,7 +29,7 @@ from pgaspy.words import listed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Checker", "Entries", "meet"]
+__all__ = ["BATCH", "Checker", "Entries", "meet"]
 
 BATCH = 64
 """Digests are sent when they are so many, or when the process waits."""

@@ -26,7 +26,7 @@ from pgaspy.operations import Recipe
 from pgaspy.recorded import Recorded
 from pgaspy.view import View
 
-__all__ = ["Digests", "Said", "digest_of_call", "digests_of"]
+__all__ = ["Digests", "Said", "digests_of"]
 
 MAX_OPERATIONS = 4096
 """So many of the latest are known, to say where processes have parted."""
@@ -39,11 +39,6 @@ def digests_of(recipes: Sequence[Recipe], storages: Iterable[Sequence[Any]]) -> 
     """The digests of operations, with the storages of each."""
     numbers = map(tuple, map(map, repeat(_number_of), storages))
     return array("q", map(hash, zip(map(_digest_of_recipe, recipes), numbers, strict=True)))
-
-
-def digest_of_call(words: str) -> int:
-    """That of a collective call which records nothing."""
-    return zlib.crc32(words.encode())
 
 
 @functools.lru_cache(maxsize=8192)
@@ -97,35 +92,42 @@ class Digests:
         Their number.
     rolling
         The program's digest, after all of them.
+    pending
+        Their digests, as far as nobody has taken them.
     """
 
     def __init__(self) -> None:
         self.n_entries = self.rolling = 0
+        self.pending = array("q")
         self._latest: deque[tuple[Any, Any, int]] = deque(maxlen=MAX_OPERATIONS)
 
-    def take(self, recorded: Recorded, stamped: Sequence[int]) -> tuple[Sequence[int], dict[int, int]]:
-        """Take operations; their digests, and those of the program after some of them."""
-        recipes, storages, codes, instructions = recorded.for_digests()
-        places = list(stamped)
+    def take(self, recorded: Recorded, stamped: Sequence[int]) -> dict[int, int]:
+        """Take operations; the program's digests after some of them."""
+        fields, n = recorded.fields, recorded.N_FIELDS
+        recipes, storages, codes, instructions = fields[::n], fields[1::n], fields[4::n], fields[5::n]
+        places = stamped
         if not all(map(_is_collective, recipes)):
             chosen = [*map(_is_collective, recipes)]
             places = [sum(chosen[:k]) for k in stamped]
             recipes, storages, codes, instructions = (
                 [*compress(column, chosen)] for column in (recipes, storages, codes, instructions))
         found = digests_of(recipes, storages)
-        content = memoryview(found).cast("B")
-        stamps = {k: zlib.crc32(content[:(place + 1) * found.itemsize], self.rolling)
-                  for k, place in zip(stamped, places, strict=True)}
-        self.rolling = zlib.crc32(content, self.rolling)
+        stamps = {}
+        if stamped:
+            content = memoryview(found).cast("B")
+            stamps = {k: zlib.crc32(content[:(place + 1) * found.itemsize], self.rolling)
+                      for k, place in zip(stamped, places, strict=True)}
+        self.rolling = zlib.crc32(found, self.rolling)
         self.n_entries += len(found)
-        self._latest.extend(zip(recipes, codes, instructions, strict=True))
-        return found, stamps
+        self.pending += found
+        self._latest += zip(recipes, codes, instructions)  # noqa: B905  (which the interpreter does faster)
+        return stamps
 
-    def announce(self, words: str) -> int:
-        """Take a call that records nothing; its digest."""
+    def announce(self, words: str) -> None:
+        """Take a call that records nothing."""
         self.n_entries += 1
+        self.pending.append(zlib.crc32(words.encode()))
         self._latest.append((words, None, 0))
-        return digest_of_call(words)
 
     def entry(self, index: int) -> Said | None:
         """The operation of an index, counted from the first; None if it is not known any more, or not yet."""

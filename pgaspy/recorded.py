@@ -79,11 +79,6 @@ class Recorded:
         return (tuple(fields[::n]), [*chain.from_iterable(fields[1::n])], [*chain.from_iterable(fields[2::n])],
                 fields[3::n], fields[4::n], fields[5::n])
 
-    def for_digests(self) -> tuple[list[Any], ...]:
-        """Of each operation: its recipe, its storages, its code and instruction."""
-        fields, n = self.fields, self.N_FIELDS
-        return fields[::n], fields[1::n], fields[4::n], fields[5::n]
-
     def split(self, n: int) -> tuple[Recorded, Recorded]:
         """The first n operations, these themselves if they are all, and the others."""
         n *= self.N_FIELDS

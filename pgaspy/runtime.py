@@ -45,6 +45,9 @@ MAX_OPERATIONS = 256
 MAX_POSTPONED = 8
 """The most operations that are not executed yet when a value is read that does not depend on them."""
 
+LOOK_SECONDS = 0.01
+"""How often a process that flushes looks for what others have to say, if it does not wait."""
+
 SECONDS_TO_PART = 1.0
 """How long a process whose messages fail waits for the news that another one does something else."""
 
@@ -80,6 +83,7 @@ class Queue:
         self._engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
         self._is_running = False
         self._n_one_by_one = 0
+        self._next_look = 0.0
         self._structures: dict[tuple[Any, ...], _Structure] = {}
         self._cached_length = 0
         self.max_operations = MAX_OPERATIONS
@@ -234,7 +238,7 @@ class Queue:
             self._is_running = True
             if engine.straight is not None:
                 self._resume()
-            if engine.look is not None:
+            if engine.look is not None and start > self._next_look:
                 self._look(waits=False)
             if n_operations > 0:
                 self._hand_over(n_operations)
@@ -336,7 +340,10 @@ class Queue:
         JobError
             If one of them has failed.
         """
+        self._next_look = time.perf_counter() + LOOK_SECONDS
         if supervision.checker is not None:
+            if waits:
+                supervision.compare()
             supervision.checker.poll(waits)
         if self.alarms is not None and (error := self.alarms.heard()) is not None:
             raise error
@@ -436,8 +443,10 @@ def _explained(error: BaseException) -> BaseException:
     if supervision.checker is not None:
         try:
             if isinstance(error, Mismatch):
+                supervision.compare()
                 supervision.checker.differ()
             if type(error).__module__.startswith("mpi4py"):  # of MPI: a message is longer than what it was taken for
+                supervision.compare()
                 supervision.checker.wait(SECONDS_TO_PART)
         except DivergenceError as found:
             return found

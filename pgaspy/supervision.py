@@ -7,6 +7,7 @@ runtime takes when the job starts.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from pgaspy import environment, watchdog
 from pgaspy.base import Base
-from pgaspy.checking import Checker
+from pgaspy.checking import BATCH, Checker
 from pgaspy.digests import Digests
 from pgaspy.journal import Journal
 from pgaspy.operations import Operation, Recipe
@@ -23,7 +24,7 @@ from pgaspy.procgrid import World
 from pgaspy.recorded import Recorded
 from pgaspy.watchdog import UnderWay
 
-__all__ = ["announce", "begin", "checker", "digests", "end", "executed", "note", "notes", "paused", "take"]
+__all__ = ["announce", "begin", "checker", "compare", "digests", "end", "executed", "note", "notes", "paused", "take"]
 
 _journal: Journal | None = None
 digests: Digests | None = None
@@ -82,8 +83,9 @@ def announce(call: str, *values: Any, bases: Sequence[Base] = (), meets: bool = 
     if _journal is not None:
         _note(call, bases, values)
     if meets and checker is not None:
-        if digests is not None and not _checks_all:
-            checker.add([digests.announce(call)])
+        if digests is not None:
+            digests.announce(call)
+        compare()
         checker.meet()
 
 
@@ -94,19 +96,33 @@ def take(x: NDArray[Any]) -> None:
 
 
 def executed(recorded: Recorded, stamped: Sequence[int]) -> dict[int, int]:
-    """Compare operations, which are about to be executed; the program's digests after some of them.
+    """Take note of operations, which are about to be executed; the program's digests after some of them.
 
     Raises
     ------
     DivergenceError
         If processes are known to differ.
     """
-    if digests is None or checker is None:
+    if digests is None:
         return {}
-    found, stamps = digests.take(recorded, stamped)
-    if not _checks_all:
-        checker.add(found)
+    stamps = digests.take(recorded, stamped)
+    if len(digests.pending) >= BATCH:
+        compare()
     return stamps
+
+
+def compare() -> None:
+    """Have all that has been executed compared.
+
+    Raises
+    ------
+    DivergenceError
+        If processes are known to differ.
+    """
+    if digests is not None and digests.pending:
+        found, digests.pending = digests.pending, array("q")
+        if checker is not None and not _checks_all:
+            checker.add(found)
 
 
 @contextmanager
