@@ -25,6 +25,7 @@ from pgaspy.defaults import blocksize as _blocksize
 from pgaspy.defaults import datalayout as datalayout
 from pgaspy.explaining import Explanation as Explanation
 from pgaspy.explaining import explain as explain
+from pgaspy.failures import JobError as JobError
 from pgaspy.files import load as load
 from pgaspy.files import save as save
 from pgaspy.kernels import get_threads as _get_threads

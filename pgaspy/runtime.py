@@ -37,8 +37,8 @@ from pgaspy.recorded import Recorded
 from pgaspy.scheduling import Schedule, build, may_be_postponed
 from pgaspy.statistics import counts
 
-__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "is_complete", "is_planning", "queue", "record",
-           "sync"]
+__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "fresh", "hold", "is_complete", "is_planning", "queue",
+           "record", "sync"]
 
 MAX_OPERATIONS = 256
 """Recorded operations are executed when they are so many."""
@@ -530,6 +530,14 @@ def sync() -> None:
 def forget() -> None:
     """Forget the cached schedules."""
     queue.forget()
+
+
+def fresh() -> None:
+    """Begin anew with a queue of its own, on one process: what was recorded is dropped, and no failure is told of."""
+    global queue
+    if queue.alarms is not None:
+        raise RuntimeError(f"a job of {world().size} processes cannot begin anew: start another one")
+    queue = Queue()
 
 
 def is_planning() -> bool:

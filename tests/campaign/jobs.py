@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,6 +38,10 @@ class Outcome:
         wrong, error or hang of its last program; empty if there is nothing to say of it.
     program
         The last program, as the job told it: seed, lines, settings.
+    counts
+        What else there was: interrupts, and injected failures of each kind.
+    has_raised
+        Whether a process of a job raised what was injected, so that the job has failed.
     """
 
     n_programs: int = 0
@@ -45,6 +50,8 @@ class Outcome:
     text: str = ""
     line: int = 0
     program: dict[str, Any] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    has_raised: bool = False
 
 
 def run_job(n: int, programs: Sequence[dict[str, Any]], seconds: float = 1e9, inject: str | None = None,
@@ -54,10 +61,10 @@ def run_job(n: int, programs: Sequence[dict[str, Any]], seconds: float = 1e9, in
         json.dump({"programs": programs, "seconds": seconds, "inject": inject}, order)
         order.flush()
         command = [*(launcher(n) if n > 1 else [sys.executable]), "-m", module, order.name]
-        return _watched(command, hang_seconds)
+        return _watched(command, hang_seconds, is_to_fail=inject is not None and n > 1)
 
 
-def _watched(command: list[str], hang_seconds: float) -> Outcome:
+def _watched(command: list[str], hang_seconds: float, is_to_fail: bool = False) -> Outcome:
     with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
             command, env=clean_environment(), cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True,
             start_new_session=True) as process:
@@ -74,7 +81,8 @@ def _watched(command: list[str], hang_seconds: float) -> Outcome:
             outcome.kind, outcome.text = "hang", f"nothing happened for {hang_seconds:.0f} s"
         finally:
             _kill(process)
-        if process.returncode and not outcome.kind:
+        is_right = bool(process.returncode) == (is_to_fail and outcome.has_raised)
+        if not is_right and not outcome.kind:
             outcome.kind, outcome.text = "error", f"the job ended with status {process.returncode}"
         if outcome.kind in ("hang", "error"):
             errors.seek(0)
@@ -99,7 +107,13 @@ def _take(outcome: Outcome, line: str | None) -> bool:
         outcome.n_statements += said["n_statements"]
     elif said["event"] == "failure":
         outcome.kind, outcome.text, outcome.line = said["kind"], said["text"], said["line"]
-    return False
+    elif said["event"] == "rank":
+        outcome.counts[said["kind"]] += bool(said["where"])
+        outcome.has_raised |= bool(said["raised"])
+        if "failure" in said:
+            outcome.kind, outcome.text, outcome.line = (said["failure"][name] for name in ("kind", "text", "line"))
+    outcome.counts.update(said.get("counts", {}))
+    return "failure" in said
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
