@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -53,9 +54,9 @@ def main(file: str) -> None:
                 settings=vars(program.settings), n_statements=program.n_statements)
             error = run(program, folder, injection)
             if pg.SIZE > 1:
+                if error is not None and runtime.queue.error is None:
+                    raise error  # what a program does not catch ends the job
                 _wait_for_others(folder)
-            if error is not None and pg.SIZE > 1 and runtime.queue.error is None:
-                raise error  # what a program does not catch ends the job
             say(event="end")
 
 
@@ -97,21 +98,22 @@ def _execute(lines: Sequence[str], folder: Path, noted: list[Observation],
     folder.mkdir(parents=True, exist_ok=True)
     number = 0
     names |= words.namespace(noted, lambda: number, folder, is_model=False)
-    with model.quiet():
-        for number, line in enumerate(lines):  # noqa: B007
-            try:
-                exec(line, names)
-            except BaseException as error:
-                if isinstance(error, (*EXPECTED, NameError)) and not is_injected(error):
+    try:
+        with model.quiet():
+            for number, line in enumerate(lines):  # noqa: B007
+                try:
+                    exec(line, names)
+                except (*EXPECTED, NameError) as error:
+                    if is_injected(error):
+                        raise
                     noted.append(Observation(number, error))
-                else:
-                    del noted[sum(one.line < number for one in noted):]
-                    return number, error
-        try:
+            number = len(lines)
             pg.sync()
-        except BaseException as error:
-            return len(lines), error
-    return len(lines), None
+        signal.setitimer(signal.ITIMER_REAL, 0)  # no interrupt comes after this
+    except BaseException as error:
+        del noted[sum(one.line < number for one in noted):]
+        return number, error
+    return number, None
 
 
 def _aftermath(program: Program, folder: Path, names: dict[str, Any], number: int,
@@ -132,7 +134,7 @@ def _aftermath(program: Program, folder: Path, names: dict[str, Any], number: in
 
 
 def _is_of_injection(error: pg.JobError) -> bool:
-    return any(word in error.cause for word in ("njected", "MemoryError", "KeyboardInterrupt", "cannot allocate"))
+    return any(word in error.cause for word in ("njected", "MemoryError", "KeyboardInterrupt", "cannot allocate", "new thread"))
 
 
 def _difference_of_state(states: States, names: dict[str, Any], number: int) -> Failure | None:

@@ -79,7 +79,7 @@ def chosen(name: str, seed: int) -> Injection:
 def is_injected(error: BaseException | None) -> bool:
     """Whether an exception follows from a failure that was injected: memory is short also where the system says so."""
     while error is not None:
-        if isinstance(error, Injected | MemoryError | KeyboardInterrupt):
+        if isinstance(error, Injected | MemoryError | KeyboardInterrupt) or "can't start new thread" in str(error):
             return True
         error = error.__cause__ or error.__context__
     return False

@@ -135,7 +135,8 @@ class States:
     """What NumPy's arrays hold after each number of lines."""
 
     def __init__(self, lines: Sequence[str], folder: Path) -> None:
-        self.lines, self._folder = lines, folder
+        self.lines, self._folder = lines, folder / "model"
+        self._folder.mkdir(parents=True, exist_ok=True)
 
     def arrays_before(self, line: int) -> list[str]:
         """The names of arrays that there are before a line, and that it does not delete."""
@@ -144,7 +145,7 @@ class States:
 
     def after(self, n: int) -> dict[str, Any]:
         """The arrays after n lines, by their names."""
-        names = words.namespace([], lambda: 0, self._folder / "model", is_model=True)
+        names = words.namespace([], lambda: 0, self._folder, is_model=True)
         for line in self.lines[:n]:
             try:
                 with model.quiet():
