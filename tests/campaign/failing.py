@@ -52,7 +52,8 @@ def main(file: str) -> None:
             program = _program(one, injection, folder / f"writing{pg.RANK}")
             say(event="begin", number=number, seed=program.seed, lines=program.lines,
                 settings=vars(program.settings), n_statements=program.n_statements)
-            error = run(program, folder, injection)
+            said, error = run(program, folder, injection)
+            print(MARK + json.dumps(said), flush=True)
             if pg.SIZE > 1:
                 if error is not None and runtime.queue.error is None:
                     raise error  # what a program does not catch ends the job
@@ -72,24 +73,23 @@ def _program(one: dict[str, Any], injection: Injection, folder: Path) -> Program
     return Program(program.seed, program.lines, type(program.settings)(**vars(program.settings) | {"compiles": True}))
 
 
-def run(program: Program, folder: Path, injection: Injection) -> BaseException | None:
-    """Run a program; say how it failed, and what is wrong with that. Returns what it raised."""
+def run(program: Program, folder: Path, injection: Injection) -> tuple[dict[str, Any], BaseException | None]:
+    """Run a program; what this process has to say of how it failed, and what is wrong with that; and what it raised."""
     expected = execute(program.lines, folder / f"model{pg.RANK}", is_model=True)
     is_here = injection.rng.randrange(pg.SIZE) == pg.RANK
     found: list[Observation] = []
     names: dict[str, Any] = {}
-    error = None
+    error = failure = None
     with contextlib.suppress(pg.JobError), under(program.settings):
         with injection.in_program() if is_here else contextlib.nullcontext():
             number, error = _execute(program.lines, folder, found, names)
         failure = differences(found, [one for one in expected if one.line < number])
         if failure is None and error is not None:
             failure = _aftermath(program, folder, names, number, error)
-        _tell(failure, injection, error)
         if pg.SIZE == 1:
             names.clear()
             runtime.fresh()
-    return error
+    return _said(failure, injection, error), error
 
 
 def _execute(lines: Sequence[str], folder: Path, noted: list[Observation],
@@ -182,14 +182,13 @@ def _healed(names: dict[str, Any], number: int) -> Failure | None:
         return Failure("error", number, f"after the failure, arrays that are written anew: {error!r}")
 
 
-def _tell(failure: Failure | None, injection: Injection, error: BaseException | None) -> None:
-    """Print what this process has to say."""
+def _said(failure: Failure | None, injection: Injection, error: BaseException | None) -> dict[str, Any]:
     said: dict[str, Any] = {"event": "rank", "rank": pg.RANK, "where": injection.where, "kind": injection.kind,
                             "raised": "" if error is None else repr(error)[:300]}
     if failure is not None:
         said["failure"] = {"kind": failure.kind, "line": failure.line,
                            "text": f"on rank {pg.RANK}, {injection.kind} at {injection.where!r}: {failure.text[:1500]}"}
-    print(MARK + json.dumps(said), flush=True)
+    return said
 
 
 def _wait_for_others(folder: Path) -> None:

@@ -7,6 +7,7 @@ MPI: memory may be short anywhere. `limit` has the system refuse memory, `interr
 from __future__ import annotations
 
 import contextlib
+import inspect
 import random
 import resource
 import signal
@@ -97,7 +98,8 @@ def _functions(modules: str, n_points: int, names: str = "") -> Callable[[Inject
 
         def trace(frame: FrameType, event: str, _: Any) -> None:
             code = frame.f_code
-            if frame.f_globals.get("__name__") in wanted and (not only or code.co_name in only):
+            if frame.f_globals.get("__name__") in wanted and (not only or code.co_name in only) and not (
+                    code.co_flags & inspect.CO_GENERATOR):  # which may be entered to be closed, where nothing can raise
                 injection.passes(f"{Path(code.co_filename).name}:{code.co_firstlineno} {code.co_name}", is_memory)
 
         before = sys.gettrace()

@@ -139,9 +139,10 @@ class States:
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def arrays_before(self, line: int) -> list[str]:
-        """The names of arrays that there are before a line, and that it does not delete."""
+        """The names of arrays that there are before a line, but for one that it deletes, or is the first to fill."""
         gone = self.lines[line][4:] if line < len(self.lines) and self.lines[line].startswith("del ") else ""
-        return sorted(self.after(line).keys() - {gone})
+        name, _, value = self.lines[line - 1].partition(" = ") if line else ("", "", "")
+        return sorted(self.after(line).keys() - {gone, name if value.startswith("pg.empty") else ""})
 
     def after(self, n: int) -> dict[str, Any]:
         """The arrays after n lines, by their names."""
