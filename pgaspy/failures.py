@@ -104,7 +104,7 @@ def _code_of(handler: Any) -> CodeType | None:
 
 
 def undisturbed(function: Callable[[], None]) -> None:
-    """Call a function that cannot go on where it is interrupted: Ctrl-C is raised when it ends, a second one at once."""
+    """Call what cannot go on where it is interrupted: Ctrl-C is raised when it ends, a second one at once."""
     handler = signal.getsignal(signal.SIGINT)
     if handler is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         function()

@@ -339,13 +339,13 @@ class Queue:
         """Fail the job, if others wait for this process, which could not do its part."""
         if self._engine.is_alone or self.alarms is None or self.error is not None:
             return
+        failure = None
         if isinstance(error, JobError | DivergenceError):
             self.error = error
         else:
             frames = frames_of_program(sys._getframe())
             failure = JobError(world().rank, line_of(frames[0]) if frames else "", f"{type(error).__name__}: {error}")
             self.error = failure
-            self.alarms.tell(failure)
         engine_error = self.error if isinstance(self.error, JobError) else JobError(world().rank, "", str(self.error))
         self._engine.abandon(engine_error)
         for n in range(len(self._recorded)):
@@ -354,6 +354,8 @@ class Queue:
                 storage.poison = Poison(engine_error, "")
         self._recorded = Recorded()
         self._set_limit()
+        if failure is not None:
+            self.alarms.tell(failure)  # last, as it may fail itself
 
     def messages(self) -> list[tuple[Node, int, float]]:
         """The messages under way, for another thread: nodes, the numbers of their operations, and when they began."""

@@ -104,6 +104,26 @@ def test_memory_that_one_process_lacks(tmp_path: Path) -> None:
     assert sum(f" flushes {JOB}" in line for line in found) == 2
 
 
+def test_memory_that_is_too_short_for_a_thread(tmp_path: Path) -> None:
+    """Of which the one that fails needs another."""
+    done = job(tmp_path, """
+import threading
+def start(thread):
+    raise RuntimeError("can't start new thread")
+if pg.RANK == 1:
+    threading.Thread.start = start
+    fail_in(runtime, "build")
+B = A[::-1] + 1
+tried("waits", lambda: float(B.sum()))
+tried("the other", lambda: B.local()[0])
+""")
+    assert done.returncode
+    failed = f"{JOB}AssertionError: a mistake of pgaspy, on rank 1, at program.py:"
+    assert lines(done) == {
+        "rank 1 waits AssertionError a mistake of pgaspy", f"rank 0 waits {failed}", f"rank 0 the other {failed}",
+        f"rank 1 the other {failed}"}, done.stderr
+
+
 INTERRUPTED = """
 B = A[::-1] + 1
 if pg.RANK == 0:

@@ -55,7 +55,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=int(time.time()) % 10**6 * 1000, help="the first seed")
     parser.add_argument("--seed", type=int, help="run this one alone, and reduce it if it fails")
     parser.add_argument("--reduce", type=int, default=5, metavar="N", help="make the first N programs that fail short")
-    parser.add_argument("--inject", help="failures of a kind that are injected, or any; see tests/campaign/injecting.py")
+    parser.add_argument("--inject", help="inject failures of a kind, or any; see tests/campaign/injecting.py")
     parser.add_argument("--interrupts", action="store_true", help="interrupts at random moments, on one process")
     options = parser.parse_args()
     if options.interrupts and options.n != 1:

@@ -100,7 +100,7 @@ def _execute(lines: Sequence[str], folder: Path, noted: list[Observation],
     names |= words.namespace(noted, lambda: number, folder, is_model=False)
     try:
         with model.quiet():
-            for number, line in enumerate(lines):  # noqa: B007
+            for number, line in enumerate(lines):
                 try:
                     exec(line, names)
                 except (*EXPECTED, NameError) as error:
@@ -134,7 +134,7 @@ def _aftermath(program: Program, folder: Path, names: dict[str, Any], number: in
 
 
 def _is_of_injection(error: pg.JobError) -> bool:
-    return any(word in error.cause for word in ("njected", "MemoryError", "KeyboardInterrupt", "cannot allocate", "new thread"))
+    return any(word in error.cause for word in ("njected", "MemoryError", "KeyboardInterrupt", "new thread"))
 
 
 def _difference_of_state(states: States, names: dict[str, Any], number: int) -> Failure | None:
