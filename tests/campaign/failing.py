@@ -43,6 +43,7 @@ def main(file: str) -> None:
     """Run the programs that a file names; in a job, the first."""
     order = json.loads(Path(file).read_text())
     end = time.monotonic() + order["seconds"]
+    float((pg.ones(1_000_000) + 1).sum())  # which starts the threads: they cannot be without memory
     with tempfile.TemporaryDirectory() as own:
         folder = Path(pg.COMM.bcast(own))
         for number, one in enumerate(order["programs"][:1 if pg.SIZE > 1 else None]):

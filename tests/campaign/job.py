@@ -1,8 +1,8 @@
 """One job of the campaign: `python -m tests.campaign.job FILE`, on any number of processes.
 
 The file says which programs are run, as a list of {"seed": ...} or {"seed": ..., "lines": [...], "settings": {...}},
-and for how many seconds. Rank 0 prints a line of JSON at the beginning and at the end of each; the job ends with the first
-failure, after which nothing is as it was.
+and for how many seconds. Rank 0 prints a line of JSON at the beginning and at the end of each; the job ends with the
+first failure, after which nothing is as it was.
 """
 
 from __future__ import annotations

@@ -28,6 +28,10 @@ START_SECONDS = 120.0
 """A job has begun its first program by then, on a machine with much else to do."""
 
 
+ENVIRONMENT = {"PGASPY_ABORT_AFTER": "3"}
+"""So that a job in which a process has failed does not wait long for those that have come to their end."""
+
+
 @dataclass
 class Outcome:
     """What a job did.
@@ -66,7 +70,7 @@ def run_job(n: int, programs: Sequence[dict[str, Any]], seconds: float = 1e9, in
 
 def _watched(command: list[str], hang_seconds: float, is_to_fail: bool = False) -> Outcome:
     with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
-            command, env=clean_environment(), cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True,
+            command, env=clean_environment() | ENVIRONMENT, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True,
             start_new_session=True) as process:
         lines: queue.Queue[str | None] = queue.Queue()
         reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
