@@ -1,4 +1,7 @@
-"""Jobs in which a process fails while the others wait for it, or compute: all get an error, in time, and none hangs."""
+"""Jobs in which a process fails while the others wait for it, or compute: all get an error, and none hangs.
+
+Processes that do not get it in time are ended, and so do not say what they are expected to.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +30,11 @@ def say(*words):
     sys.stdout.flush()
 
 def tried(name, call):
-    before = time.monotonic()
     try:
         found = call()
     except BaseException as error:
         found = f"{type(error).__name__} {error}".rstrip()
     say(name, found)
-    assert time.monotonic() < before + 5, "it took too long"
-    return found
 
 A = pg.arange(64.0)
 pg.sync()
@@ -77,12 +77,12 @@ def test_an_internal_error_is_an_error_of_all_who_wait(tmp_path: Path, call: str
 
 
 SHORT_MEMORY = """
-n = 1 << 25
+n = 1 << 23
 A = pg.zeros(n)
 pg.sync()
 if pg.RANK == 0:
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20), -1))
+    resource.setrlimit(resource.RLIMIT_AS, (used + (50 << 20), -1))
 def use():
     B, C, D = A + 1, A + 2, A + 3
     pg.sync()

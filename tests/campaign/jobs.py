@@ -102,9 +102,16 @@ def _read(stream: Any, lines: queue.Queue[str | None]) -> None:
 
 def _take(outcome: Outcome, line: str | None) -> bool:
     """Note what a line of a job says; whether it was the last one."""
-    if line is None or MARK not in line:
-        return line is None
-    said = json.loads(line[line.index(MARK) + len(MARK):])
+    if line is None:
+        return True
+    decoder = json.JSONDecoder()
+    said = [decoder.raw_decode(text)[0] for text in line.split(MARK)[1:]]  # launchers may join lines of processes
+    for one in said:
+        _note(outcome, one)
+    return any("failure" in one for one in said)
+
+
+def _note(outcome: Outcome, said: dict[str, Any]) -> None:
     if said["event"] == "begin":
         outcome.program = {name: said[name] for name in ("seed", "lines", "settings")}
         outcome.n_programs += 1
@@ -117,7 +124,6 @@ def _take(outcome: Outcome, line: str | None) -> bool:
         if "failure" in said:
             outcome.kind, outcome.text, outcome.line = (said["failure"][name] for name in ("kind", "text", "line"))
     outcome.counts.update(said.get("counts", {}))
-    return "failure" in said
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
