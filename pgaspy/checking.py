@@ -123,12 +123,12 @@ class Checker:
             self.poll()
             time.sleep(1e-3)
 
-    def meet(self) -> None:
-        """Wait until all processes have come here, and agree up to here. Collective."""
+    def meet(self, look: Callable[[], None]) -> None:
+        """Wait until all processes have come here, and agree up to here; `look` polls, and may do more. Collective."""
         while self._own:
-            self.poll()
+            look()
             time.sleep(1e-4)
-        meet(self._meetings, self.poll)
+        meet(self._meetings, look)
 
     def poll(self, sends: bool = True) -> None:
         """Send what is not sent, and compare what has come. Does not wait.

@@ -36,8 +36,8 @@ from pgaspy.recorded import Recorded
 from pgaspy.scheduling import Schedule, build, may_be_postponed
 from pgaspy.statistics import counts
 
-__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "is_complete", "is_planning", "queue", "record",
-           "sync"]
+__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "fresh", "hold", "is_complete", "is_planning", "queue",
+           "record", "sync"]
 
 MAX_OPERATIONS = 256
 """Recorded operations are executed when they are so many."""
@@ -353,13 +353,13 @@ class Queue:
         if self._engine.is_alone or self.alarms is None or self.error is not None:
             return error
         error = _explained(error)
+        failure = None
         if isinstance(error, JobError | DivergenceError):
             self.error = error
         else:
             frames = frames_of_program(sys._getframe())
             failure = JobError(world().rank, line_of(frames[0]) if frames else "", f"{type(error).__name__}: {error}")
             self.error = failure
-            self.alarms.tell(failure)
         engine_error = self.error if isinstance(self.error, JobError) else JobError(world().rank, "", str(self.error))
         self._engine.abandon(engine_error)
         for n in range(len(self._recorded)):
@@ -368,6 +368,8 @@ class Queue:
                 storage.poison = Poison(engine_error, "")
         self._recorded = Recorded()
         self._set_limit()
+        if failure is not None:
+            self.alarms.tell(failure)  # last, as it may fail itself
         return error
 
     def messages(self) -> list[tuple[Node, int, float]]:
@@ -473,7 +475,7 @@ _instead: Executor | None = None
 def _begin(job: World) -> None:
     """Have the program checked and watched, where the environment asks for it. Collective."""
     global _noted, _instead
-    supervision.begin(job, queue.messages)
+    supervision.begin(job, queue.messages, lambda: queue._look())
     if supervision.notes():
         _noted = _instead = _note_and_record
     queue.begin(job)
@@ -560,6 +562,14 @@ def sync() -> None:
 def forget() -> None:
     """Forget the cached schedules."""
     queue.forget()
+
+
+def fresh() -> None:
+    """Begin anew with a queue of its own, on one process: what was recorded is dropped, and no failure is told of."""
+    global queue
+    if queue.alarms is not None:
+        raise RuntimeError(f"a job of {world().size} processes cannot begin anew: start another one")
+    queue = Queue()
 
 
 def is_planning() -> bool:

@@ -29,23 +29,26 @@ __all__ = ["announce", "begin", "checker", "compare", "digests", "end", "execute
 _journal: Journal | None = None
 digests: Digests | None = None
 _checks_all = False
+def _look() -> None:
+    return None
 _is_paused = False
 checker: Checker | None = None
 _watchdog: watchdog.Watchdog | None = None
 
 
-def begin(job: World, messages: Callable[[], list[tuple[Any, int, float]]]) -> None:
-    """Note, check and watch the program as far as the environment asks for it. Collective.
+def begin(job: World, messages: Callable[[], list[tuple[Any, int, float]]], look: Callable[[], None]) -> None:
+    """Compare what the processes do, and note and watch it as far as the environment asks for it. Collective.
 
-    `messages` are those under way: their nodes, the numbers of their operations, and when they were started.
+    `messages` are those under way: their nodes, the numbers of their operations, and when they were started. `look` is
+    called while this process waits for all others, for what they have to say.
     """
-    global _journal, digests, checker, _watchdog, _checks_all
+    global _journal, digests, checker, _watchdog, _checks_all, _look
     checks = environment.value("PGASPY_CHECK") == "1" and job.size > 1
     timeout = float(environment.value("PGASPY_TIMEOUT") or 0)
     if checks or timeout:
         _journal = Journal()
     if job.size > 1:
-        digests = Digests()
+        digests, _look = Digests(), look
         checker = Checker(job.communicator, _journal if checks and _journal is not None else digests)
         _checks_all = checks
     if timeout or watchdog.is_wanted(job.size):
@@ -86,7 +89,7 @@ def announce(call: str, *values: Any, bases: Sequence[Base] = (), meets: bool = 
         if digests is not None:
             digests.announce(call)
         compare()
-        checker.meet()
+        checker.meet(_look)
 
 
 def take(x: NDArray[Any]) -> None:

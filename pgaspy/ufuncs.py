@@ -315,6 +315,8 @@ def _loop_dtypes(ufunc: AnyFunction, descriptions: Sequence[Any], outputs: Seque
         options["signature"] = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
     if len(inputs) != ufunc.nin:
         raise TypeError(f"{ufunc.__name__}() takes {ufunc.nin} inputs, {len(inputs)} were given")
+    if all(isinstance(kind, type) for kind in inputs):  # of Python's numbers alone, NumPy would compare objects
+        inputs = [np.dtype(kind) for kind in inputs]
     resolved = ufunc.resolve_dtypes((*inputs, *outputs), casting=casting, **options)  # type: ignore[arg-type]
     return (*resolved[: ufunc.nin], *mask, *resolved[ufunc.nin:])
 

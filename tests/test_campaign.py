@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pgaspy as pg
+from pgaspy import engine, runtime
+from tests.campaign import failing, injecting
 from tests.campaign.names import LEFT_OUT, public, used
 from tests.campaign.programs import TABLE, Program, write_one, written
 from tests.campaign.reducing import reduced
@@ -44,7 +47,7 @@ def test_a_wrong_value_and_an_error_are_found(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.mpi
 def test_settings_are_as_they_were(tmp_path: Path) -> None:
-    from pgaspy import engine, memory, runtime
+    from pgaspy import memory
 
     before = (memory.allocate, engine.WINDOW_BYTES, runtime.queue.max_operations, runtime.queue.overlaps)
     everything = Settings(overlaps=False, max_operations=(1,), compiles=False, pools=True, chains=True, window=True,
@@ -52,6 +55,32 @@ def test_settings_are_as_they_were(tmp_path: Path) -> None:
     failure = run(Program(0, ("a = pg.arange(50.0)", "a[1:] = a[:-1]", "check(a * 2)"), everything), shared(tmp_path))
     collectively(failure is None, f"{failure}")
     assert before == (memory.allocate, engine.WINDOW_BYTES, runtime.queue.max_operations, runtime.queue.overlaps)
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="a failure ends a job")
+def test_what_fails_is_right_or_raises(tmp_path: Path) -> None:
+    n_raised = 0
+    for seed in range(60):
+        said, error = failing.run(written(seed, 1, tmp_path), tmp_path, injecting.chosen("any", seed))
+        assert "failure" not in said, said
+        n_raised += error is not None
+    assert n_raised > 20
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="a failure ends a job")
+@pytest.mark.parametrize(("kind", "owner", "name"), [
+    ("task", engine.Run, "spoil"), ("plan", runtime.Queue, "_plan_failed"), ("kernel", engine.Engine, "_skip")])
+def test_what_is_lost_without_an_error_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, owner: type,
+                                                name: str) -> None:
+    def lose(self: Any, *arguments: Any) -> None:
+        if name == "_plan_failed":
+            self._recorded = self._recorded.split(arguments[0])[1]
+        elif name == "_skip":
+            arguments[0].n_done += 1
+
+    monkeypatch.setattr(owner, name, lose)
+    said = [failing.run(written(seed, 1, tmp_path), tmp_path, injecting.chosen(kind, seed))[0] for seed in range(60)]
+    assert any("failure" in one for one in said)
 
 
 def test_all_public_names_are_in_the_table_or_left_out_for_a_reason() -> None:

@@ -18,7 +18,7 @@ from tests.jobs import run_job
 from tests.layouts import layout_of
 from tests.together import collectively
 
-START = "import os\nimport time\nimport numpy as np\nimport pgaspy as pg\nA, B = pg.ones((8, 8)), pg.zeros((8, 8)) + 2\n"
+START = "import time\nimport pgaspy as pg\nA, B = pg.ones((8, 8)), pg.zeros((8, 8)) + 2\n"
 
 # The lines, what the error names, and what may be printed: what a process has without the others.
 MISTAKES = {

@@ -205,8 +205,8 @@ def test_by_signals(expected: list[Arrays]) -> None:
         for _ in range(300):
             x = arrays()
             pg.sync()
-            signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-4, 2e-3))
             try:
+                signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-4, 2e-3))
                 n_done = interrupted(x, STATEMENTS[:STATEMENTS.index(by_a_task)], Stop)
                 signal.setitimer(signal.ITIMER_REAL, 0)
             except Stop:

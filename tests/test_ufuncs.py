@@ -282,3 +282,12 @@ def test_casting_belongs_to_the_call() -> None:
 
 def test_masked_arrays_are_refused() -> None:
     raises_everywhere(TypeError, "masks", lambda: pg.zeros(3) + np.ma.array([1.0, 2, 3], mask=[0, 1, 0]))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("ufunc", [np.less, np.equal, np.logical_and, np.add, np.power])
+@pytest.mark.parametrize("numbers", [(2, 1), (2, 0.5), (True, 2)])
+def test_python_numbers_alone_fill_an_array(ufunc: np.ufunc, numbers: tuple[Any, ...]) -> None:
+    A, a = pg.zeros(5), np.zeros(5)
+    ufunc(*numbers, out=A)
+    assert_equal(A, ufunc(*numbers, out=a))

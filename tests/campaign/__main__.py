@@ -5,37 +5,42 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from tests.campaign.jobs import Outcome, run_job
+from tests.campaign.jobs import HANG_SECONDS, Outcome, run_job
 from tests.campaign.programs import Program
 from tests.campaign.reducing import reduced
 from tests.campaign.settings import Settings
 
 PROGRAMS_PER_JOB = 200
 REDUCED_HANG_SECONDS = 10.0
+INJECTED_HANG_SECONDS = 40.0
 
 
 def main() -> int:
     """Run the campaign, or one seed of it."""
     options = _options()
-    module = "tests.campaign.interrupts" if options.interrupts else "tests.campaign.job"
+    module = f"tests.campaign.{'interrupts' if options.interrupts else 'failing' if options.inject else 'job'}"
+    programs_per_job = 1 if options.inject and options.n > 1 else PROGRAMS_PER_JOB
     end = time.monotonic() + 60 * options.minutes
-    counts = dict.fromkeys(("programs", "statements", "wrong", "error", "hang"), 0)
+    counts = Counter(dict.fromkeys(("programs", "statements", "wrong", "error", "hang"), 0))
     seed = options.first
     while time.monotonic() < end and counts["programs"] < options.programs:
-        n_seeds = min(PROGRAMS_PER_JOB, options.programs - counts["programs"])
+        n_seeds = min(programs_per_job, options.programs - counts["programs"])
         seeds = [options.seed] if options.seed is not None else range(seed, seed + n_seeds)
         outcome = run_job(options.n, [{"seed": s} for s in seeds], end - time.monotonic(), options.inject,
-                          module=module)
+                          hang_seconds=INJECTED_HANG_SECONDS if options.inject else HANG_SECONDS, module=module)
         seed += max(outcome.n_programs, 1)
         counts["programs"] += outcome.n_programs
         counts["statements"] += outcome.n_statements
+        counts.update(outcome.counts)
         if outcome.kind:
             counts[outcome.kind] += 1
             n_failures = counts["wrong"] + counts["error"] + counts["hang"]
-            _report(options, outcome, module, not options.interrupts and n_failures <= options.reduce)
+            is_reduced = module == "tests.campaign.job" and n_failures <= options.reduce
+            _report(options, outcome, is_reduced)
         if options.seed is not None:
             break
     print(", ".join(f"{n:,} {what}" for what, n in counts.items()), flush=True)
@@ -50,7 +55,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=int(time.time()) % 10**6 * 1000, help="the first seed")
     parser.add_argument("--seed", type=int, help="run this one alone, and reduce it if it fails")
     parser.add_argument("--reduce", type=int, default=5, metavar="N", help="make the first N programs that fail short")
-    parser.add_argument("--inject", help="a failure that is injected; see tests/campaign/injecting.py")
+    parser.add_argument("--inject", help="inject failures of a kind, or any; see tests/campaign/injecting.py")
     parser.add_argument("--interrupts", action="store_true", help="interrupts at random moments, on one process")
     options = parser.parse_args()
     if options.interrupts and options.n != 1:
@@ -58,7 +63,7 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def _report(options: argparse.Namespace, outcome: Outcome, module: str, is_reduced: bool) -> None:
+def _report(options: argparse.Namespace, outcome: Outcome, is_reduced: bool) -> None:
     """Print a program that fails, as short as it can be made."""
     if not outcome.program:
         print(f"{outcome.kind}: {outcome.text}", flush=True)
@@ -74,8 +79,7 @@ def _reduced(options: argparse.Namespace, program: Program, outcome: Outcome) ->
     """The shortest program that fails in the same way, in jobs of its own."""
     def fails(lines: list[str], settings: Settings) -> bool:
         one: dict[str, Any] = {"seed": program.seed, "lines": lines, "settings": asdict(settings)}
-        return run_job(options.n, [one], inject=options.inject, hang_seconds=REDUCED_HANG_SECONDS
-                       ).kind == outcome.kind
+        return run_job(options.n, [one], hang_seconds=REDUCED_HANG_SECONDS).kind == outcome.kind
 
     lines = list(program.lines)
     if outcome.kind == "wrong":

@@ -11,6 +11,7 @@ import random
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +28,7 @@ from tests.campaign.settings import under
 from tests.campaign.words import Observation
 from tests.campaign.writing import EXPECTED
 
-__all__ = ["run"]
+__all__ = ["NOT_AGAIN", "NOT_WHOLE", "States", "largest", "run"]
 
 N_STATEMENTS = 24
 LONGEST_SECONDS = 0.02
@@ -52,11 +53,11 @@ def main(file: str) -> None:
             program = statements_of(written(one["seed"], 1, Path(folder)))
             say(event="begin", number=number, seed=program.seed, lines=program.lines,
                 settings=vars(program.settings), n_statements=program.n_statements)
-            failure = run(program, Path(folder))
+            n_interrupts, failure = run(program, Path(folder))
             if failure is not None:
                 say(event="failure", kind=failure.kind, line=failure.line, text=failure.text)
                 break
-            say(event="end")
+            say(event="end", counts={"interrupts": n_interrupts})
 
 
 def statements_of(program: Program) -> Program:
@@ -66,40 +67,33 @@ def statements_of(program: Program) -> Program:
     return Program(program.seed, lines, program.settings)
 
 
-def run(program: Program, folder: Path) -> Failure | None:
-    """The first state that no prefix of the statements gives."""
+def run(program: Program, folder: Path) -> tuple[int, Failure | None]:
+    """How often it was interrupted, and the first state that no prefix of the statements gives."""
     rng = random.Random(program.seed)
-    states = _States(program.lines, folder)
+    states = States(program.lines, folder)
     names = words.namespace([], lambda: 0, folder, is_model=False)
-    before = signal.signal(signal.SIGALRM, _interrupt)
-    try:
-        with under(program.settings):
-            done = 0
-            while done < len(program.lines):
-                done, is_interrupted = _run_until_interrupted(program.lines, done, names, rng)
-                if not is_interrupted:
-                    continue
-                failures = [_difference(names, states, done, n) for n in (done, done + 1)]
-                if None not in failures:
-                    return Failure("wrong", done, f"after an interrupt: {failures[0]}")
-                done += failures.index(None)
-            failure = _difference(names, states, done, done)
-            return failure and Failure("wrong", done - 1, f"at the end: {failure}")
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def _interrupt(*_: Any) -> None:
-    raise KeyboardInterrupt
+    n_interrupts = done = 0
+    with under(program.settings):
+        while done < len(program.lines):
+            done, is_interrupted = _run_until_interrupted(program.lines, done, names, rng)
+            if not is_interrupted:
+                continue
+            n_interrupts += 1
+            failures = [_difference(names, states, done, n) for n in (done, done + 1)]
+            if None not in failures:
+                return n_interrupts, Failure("wrong", done, f"after an interrupt: {failures[0]}")
+            done += failures.index(None)
+        failure = _difference(names, states, done, done)
+        return n_interrupts, failure and Failure("wrong", done - 1, f"at the end: {failure}")
 
 
 def _run_until_interrupted(lines: Sequence[str], start: int, names: dict[str, Any],
                            rng: random.Random) -> tuple[int, bool]:
     """(the line that was under way, True), or (the number of lines, False)."""
     number = start
+    timer = threading.Timer(rng.uniform(1e-5, LONGEST_SECONDS), signal.raise_signal, [signal.SIGINT])
     try:
-        signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, LONGEST_SECONDS))
+        timer.start()
         with model.quiet():
             for number in range(start, len(lines)):
                 try:
@@ -108,22 +102,28 @@ def _run_until_interrupted(lines: Sequence[str], start: int, names: dict[str, An
                     continue
             number = len(lines)
             pg.sync()
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _stop(timer)
     except KeyboardInterrupt:
         return number, True
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _stop(timer)
     return number, False
 
 
-def _difference(names: dict[str, Any], states: _States, started: int, n: int) -> Failure | None:
+def _stop(timer: threading.Timer) -> None:
+    """Nothing comes after this."""
+    timer.cancel()
+    timer.join()
+
+
+def _difference(names: dict[str, Any], states: States, started: int, n: int) -> Failure | None:
     """Where the arrays that there are before a line that was started are not what n lines give."""
     expected = states.after(n)  # all of them, where there are no more
     found, wanted = [], []
     for name in states.arrays_before(started):
         line = len(found)
         array = expected[name]
-        wanted.append(Observation(line, array, 1e-3 * (1 + _largest(array)) if array.dtype.kind in "fc" else 0.0))
+        wanted.append(Observation(line, array, 1e-3 * (1 + largest(array)) if array.dtype.kind in "fc" else 0.0))
         try:
             found.append(Observation(line, names[name].gather()))
         except Exception as error:
@@ -131,20 +131,22 @@ def _difference(names: dict[str, Any], states: _States, started: int, n: int) ->
     return differences(found, wanted)
 
 
-class _States:
+class States:
     """What NumPy's arrays hold after each number of lines."""
 
     def __init__(self, lines: Sequence[str], folder: Path) -> None:
-        self.lines, self._folder = lines, folder
+        self.lines, self._folder = lines, folder / "model"
+        self._folder.mkdir(parents=True, exist_ok=True)
 
     def arrays_before(self, line: int) -> list[str]:
-        """The names of arrays that there are before a line, and that it does not delete."""
+        """The names of arrays that there are before a line, but for one that it deletes, or is the first to fill."""
         gone = self.lines[line][4:] if line < len(self.lines) and self.lines[line].startswith("del ") else ""
-        return sorted(self.after(line).keys() - {gone})
+        name, _, value = self.lines[line - 1].partition(" = ") if line else ("", "", "")
+        return sorted(self.after(line).keys() - {gone, name if value.startswith("pg.empty") else ""})
 
     def after(self, n: int) -> dict[str, Any]:
         """The arrays after n lines, by their names."""
-        names = words.namespace([], lambda: 0, self._folder / "model", is_model=True)
+        names = words.namespace([], lambda: 0, self._folder, is_model=True)
         for line in self.lines[:n]:
             try:
                 with model.quiet():
@@ -156,7 +158,7 @@ class _States:
         return {name: x for name, x in names.items() if isinstance(x, model.Array)}
 
 
-def _largest(array: Any) -> float:
+def largest(array: Any) -> float:
     """The largest magnitude of a finite element."""
     with model.quiet():
         size = np.abs(array.astype(complex))

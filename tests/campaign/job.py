@@ -1,8 +1,8 @@
 """One job of the campaign: `python -m tests.campaign.job FILE`, on any number of processes.
 
-The file says which programs are run, as a list of {"seed": ...} or {"seed": ..., "lines": [...], "settings": {...}}, of
-how many seconds, and what is injected. Rank 0 prints a line of JSON at the beginning and at the end of each; the job
-ends with the first failure, after which nothing is as it was.
+The file says which programs are run, as a list of {"seed": ...} or {"seed": ..., "lines": [...], "settings": {...}},
+and for how many seconds. Rank 0 prints a line of JSON at the beginning and at the end of each; the job ends with the
+first failure, after which nothing is as it was.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pgaspy as pg
-from tests.campaign import injecting
 from tests.campaign.programs import Program, written
 from tests.campaign.running import run
 from tests.campaign.settings import Settings
 
-__all__ = ["MARK", "main"]
+__all__ = ["MARK", "main", "program_of", "say"]
 
 MARK = "@campaign "
 """What lines of the job begin with."""
@@ -40,8 +39,7 @@ def main(file: str) -> None:
             program = _program(one, folder / f"writing{pg.RANK}")
             say(event="begin", number=number, seed=program.seed, lines=program.lines,
                 settings=vars(program.settings), n_statements=program.n_statements)
-            with injecting.injected(order["inject"], program.seed):
-                failure = run(program, folder)
+            failure = run(program, folder)
             if failure is not None:
                 say(event="failure", kind=failure.kind, line=failure.line, text=failure.text)
                 break
@@ -53,6 +51,11 @@ def _program(one: dict[str, Any], folder: Path) -> Program:
     folder.mkdir(exist_ok=True)
     if "lines" not in one:
         return written(one["seed"], pg.SIZE, folder)
+    return program_of(one)
+
+
+def program_of(one: dict[str, Any]) -> Program:
+    """The program that is given by its lines."""
     settings = {name: tuple(x) if isinstance(x, list) else x for name, x in one["settings"].items()}
     return Program(one["seed"], tuple(one["lines"]), Settings(**settings))
 

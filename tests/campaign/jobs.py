@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,10 @@ START_SECONDS = 120.0
 """A job has begun its first program by then, on a machine with much else to do."""
 
 
+ENVIRONMENT = {"PGASPY_ABORT_AFTER": "3"}
+"""So that a job in which a process has failed does not wait long for those that have come to their end."""
+
+
 @dataclass
 class Outcome:
     """What a job did.
@@ -37,6 +42,10 @@ class Outcome:
         wrong, error or hang of its last program; empty if there is nothing to say of it.
     program
         The last program, as the job told it: seed, lines, settings.
+    counts
+        What else there was: interrupts, and injected failures of each kind.
+    has_raised
+        Whether a process of a job raised what was injected, so that the job has failed.
     """
 
     n_programs: int = 0
@@ -45,6 +54,8 @@ class Outcome:
     text: str = ""
     line: int = 0
     program: dict[str, Any] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    has_raised: bool = False
 
 
 def run_job(n: int, programs: Sequence[dict[str, Any]], seconds: float = 1e9, inject: str | None = None,
@@ -54,12 +65,12 @@ def run_job(n: int, programs: Sequence[dict[str, Any]], seconds: float = 1e9, in
         json.dump({"programs": programs, "seconds": seconds, "inject": inject}, order)
         order.flush()
         command = [*(launcher(n) if n > 1 else [sys.executable]), "-m", module, order.name]
-        return _watched(command, hang_seconds)
+        return _watched(command, hang_seconds, is_to_fail=inject is not None and n > 1)
 
 
-def _watched(command: list[str], hang_seconds: float) -> Outcome:
+def _watched(command: list[str], hang_seconds: float, is_to_fail: bool = False) -> Outcome:
     with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
-            command, env=clean_environment(), cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True,
+            command, env=clean_environment() | ENVIRONMENT, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True,
             start_new_session=True) as process:
         lines: queue.Queue[str | None] = queue.Queue()
         reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
@@ -74,7 +85,8 @@ def _watched(command: list[str], hang_seconds: float) -> Outcome:
             outcome.kind, outcome.text = "hang", f"nothing happened for {hang_seconds:.0f} s"
         finally:
             _kill(process)
-        if process.returncode and not outcome.kind:
+        is_right = bool(process.returncode) == (is_to_fail and outcome.has_raised)
+        if not is_right and not outcome.kind:
             outcome.kind, outcome.text = "error", f"the job ended with status {process.returncode}"
         if outcome.kind in ("hang", "error"):
             errors.seek(0)
@@ -90,16 +102,28 @@ def _read(stream: Any, lines: queue.Queue[str | None]) -> None:
 
 def _take(outcome: Outcome, line: str | None) -> bool:
     """Note what a line of a job says; whether it was the last one."""
-    if line is None or MARK not in line:
-        return line is None
-    said = json.loads(line[line.index(MARK) + len(MARK):])
+    if line is None:
+        return True
+    decoder = json.JSONDecoder()
+    said = [decoder.raw_decode(text)[0] for text in line.split(MARK)[1:]]  # launchers may join lines of processes
+    for one in said:
+        _note(outcome, one)
+    return any("failure" in one for one in said)
+
+
+def _note(outcome: Outcome, said: dict[str, Any]) -> None:
     if said["event"] == "begin":
         outcome.program = {name: said[name] for name in ("seed", "lines", "settings")}
         outcome.n_programs += 1
         outcome.n_statements += said["n_statements"]
     elif said["event"] == "failure":
         outcome.kind, outcome.text, outcome.line = said["kind"], said["text"], said["line"]
-    return False
+    elif said["event"] == "rank":
+        outcome.counts[said["kind"]] += bool(said["where"])
+        outcome.has_raised |= bool(said["raised"])
+        if "failure" in said:
+            outcome.kind, outcome.text, outcome.line = (said["failure"][name] for name in ("kind", "text", "line"))
+    outcome.counts.update(said.get("counts", {}))
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

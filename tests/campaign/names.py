@@ -18,7 +18,8 @@ _TYPE = "a type that statements return or raise"
 
 LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(("BLOCKSIZE", "COMM", "SIZE", "THREADS", "datalayout", "init"), _METADATA),
-    **dict.fromkeys(("DivergenceError", "Explanation", "GlobalArray", "Layout", "Statistics", "TaskError"), _TYPE),
+    **dict.fromkeys((
+        "DivergenceError", "Explanation", "GlobalArray", "JobError", "Layout", "Statistics", "TaskError"), _TYPE),
     **dict.fromkeys((f"linalg.{name}" for name in (
         "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult")), _TYPE),
     "random.Generator": _TYPE,
@@ -33,7 +34,8 @@ LEFT_OUT: dict[str, str] = {
     "array.__repr__": "has no model",
     **dict.fromkeys((f"array.{name}" for name in (
         "__array__", "__array_function__", "__array_priority__", "__array_ufunc__", "__class__", "__delattr__",
-        "__dir__", "__doc__", "__getattribute__", "__getstate__", "__hash__", "__init__", "__init_subclass__",
+        "__dir__", "__doc__", "__getattr__", "__getattribute__", "__getstate__", "__hash__", "__init__",
+        "__init_subclass__",
         "__module__", "__new__", "__reduce__", "__reduce_ex__", "__setattr__", "__sizeof__", "__slots__",
         "__subclasshook__", "__weakref__")), "Python's and NumPy's protocols, that other statements go through"),
 }

@@ -96,6 +96,7 @@ def under(settings: Settings) -> Iterator[None]:
             os.environ.pop("PGASPY_JIT")
             if jit_before is not None:
                 os.environ["PGASPY_JIT"] = jit_before
+        queue = runtime.queue  # which may have begun anew
         queue.max_operations = max_before
         pg.sync()
         queue.overlaps = before

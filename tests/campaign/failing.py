@@ -1,0 +1,205 @@
+"""A job of the campaign into whose programs failures are injected: `python -m tests.campaign.failing FILE`.
+
+What a program observes before it raises is right. Then each array is what the statements before have made of it, or
+raises; and arrays can be filled anew. On one process many programs run one after the other, each with a queue of its
+own. In a job a failure is injected on one process, and ends it: all processes say what they observed, and wait for the
+others without MPI.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pgaspy as pg
+from pgaspy import runtime
+from tests.campaign import model, words
+from tests.campaign.injecting import Injection, chosen, is_injected
+from tests.campaign.interrupts import NOT_AGAIN, NOT_WHOLE, States, largest
+from tests.campaign.job import MARK, program_of, say
+from tests.campaign.large import large
+from tests.campaign.programs import Program, written
+from tests.campaign.running import Failure, difference, differences, execute
+from tests.campaign.settings import under
+from tests.campaign.words import Observation
+from tests.campaign.writing import EXPECTED
+
+__all__ = ["run"]
+
+WAITING_SECONDS = 15.0
+
+
+def main(file: str) -> None:
+    """Run the programs that a file names; in a job, the first."""
+    order = json.loads(Path(file).read_text())
+    end = time.monotonic() + order["seconds"]
+    float((pg.ones(1_000_000) + 1).sum())  # which starts the threads: they cannot be without memory
+    with tempfile.TemporaryDirectory() as own:
+        folder = Path(pg.COMM.bcast(own))
+        for number, one in enumerate(order["programs"][:1 if pg.SIZE > 1 else None]):
+            if pg.SIZE == 1 and time.monotonic() > end:
+                break
+            injection = chosen(order["inject"], one["seed"])
+            program = _program(one, injection, folder / f"writing{pg.RANK}")
+            say(event="begin", number=number, seed=program.seed, lines=program.lines,
+                settings=vars(program.settings), n_statements=program.n_statements)
+            said, error = run(program, folder, injection)
+            print(MARK + json.dumps(said), flush=True)
+            if pg.SIZE > 1:
+                if error is not None and runtime.queue.error is None:
+                    raise error  # what a program does not catch ends the job
+                _wait_for_others(folder)
+            say(event="end")
+
+
+def _program(one: dict[str, Any], injection: Injection, folder: Path) -> Program:
+    if "lines" in one:
+        return program_of(one)
+    if injection.kind == "limit":
+        return large(one["seed"])
+    folder.mkdir(exist_ok=True)
+    program = written(one["seed"], pg.SIZE, folder)
+    if injection.kind != "compile":
+        return program
+    return Program(program.seed, program.lines, type(program.settings)(**vars(program.settings) | {"compiles": True}))
+
+
+def run(program: Program, folder: Path, injection: Injection) -> tuple[dict[str, Any], BaseException | None]:
+    """Run a program; what this process has to say of how it failed, and what is wrong with that; and what it raised."""
+    expected = execute(program.lines, folder / f"model{pg.RANK}", is_model=True)
+    is_here = injection.rng.randrange(pg.SIZE) == pg.RANK
+    found: list[Observation] = []
+    names: dict[str, Any] = {}
+    error = failure = None
+    with contextlib.suppress(pg.JobError), under(program.settings):
+        with injection.in_program() if is_here else contextlib.nullcontext():
+            number, error = _execute(program.lines, folder, found, names)
+        failure = differences(found, [one for one in expected if one.line < number])
+        if failure is None and error is not None:
+            failure = _aftermath(program, folder, names, number, error)
+        if pg.SIZE == 1:
+            names.clear()
+            runtime.fresh()
+    return _said(failure, injection, error), error
+
+
+def _execute(lines: Sequence[str], folder: Path, noted: list[Observation],
+             names: dict[str, Any]) -> tuple[int, BaseException | None]:
+    """Run lines; the number of that which raised what it would not without a failure, and what."""
+    folder.mkdir(parents=True, exist_ok=True)
+    number = 0
+    names |= words.namespace(noted, lambda: number, folder, is_model=False)
+    try:
+        with model.quiet():
+            for number, line in enumerate(lines):
+                try:
+                    exec(line, names)
+                except (*EXPECTED, NameError) as error:
+                    if is_injected(error):
+                        raise
+                    noted.append(Observation(number, error))
+            number = len(lines)
+            pg.sync()
+        signal.setitimer(signal.ITIMER_REAL, 0)  # no interrupt comes after this
+    except BaseException as error:
+        del noted[sum(one.line < number for one in noted):]
+        return number, error
+    return number, None
+
+
+def _aftermath(program: Program, folder: Path, names: dict[str, Any], number: int,
+               error: BaseException) -> Failure | None:
+    """What is wrong after a line that has raised."""
+    if not is_injected(error) and not (isinstance(error, pg.JobError) and _is_of_injection(error)):
+        return Failure("error", number, f"another error: {error!r}")
+    if pg.SIZE == 1:
+        for _ in range(3):
+            with contextlib.suppress(Exception):
+                pg.sync()
+    line = program.lines[number] if number < len(program.lines) else ""
+    if line.startswith(NOT_WHOLE) or any(word in line for word in NOT_AGAIN):
+        failure = None
+    else:
+        failure = _difference_of_state(States(program.lines, folder), names, number)
+    return failure or (_healed(names, number) if pg.SIZE == 1 else None)
+
+
+def _is_of_injection(error: pg.JobError) -> bool:
+    return any(word in error.cause for word in ("njected", "MemoryError", "KeyboardInterrupt", "new thread"))
+
+
+def _difference_of_state(states: States, names: dict[str, Any], number: int) -> Failure | None:
+    """Where arrays that raise nothing are not what the lines before one give, or these and that one."""
+    found = {name: _value(names[name]) for name in states.arrays_before(number)
+             if isinstance(names.get(name), pg.GlobalArray)}
+    failures = []
+    for n in number, number + 1:
+        expected = states.after(n)
+        failures.append("")
+        for name, (value, where) in found.items():
+            array = expected[name]
+            tolerance = 1e-3 * (1 + largest(array)) if array.dtype.kind in "fc" else 0.0
+            text = "" if value is None else difference(Observation(0, value, where=where),
+                                                       Observation(0, array, tolerance))
+            if text:
+                failures[-1] = f"{name} is neither right nor raises: {text}"
+                break
+    return Failure("wrong", number, failures[0]) if all(failures) else None
+
+
+def _value(x: Any) -> tuple[Any, Any]:
+    """What can be read of an array, and where that lies; nothing, if it raises what was injected."""
+    try:
+        if pg.SIZE == 1:
+            return x.gather(), None
+        return np.array(x.local()), [x.global_indices(d) for d in range(x.ndim)]
+    except Exception as error:
+        is_right = is_injected(error) or (pg.SIZE > 1 and isinstance(error, pg.JobError | ValueError))
+        return None if is_right else error, None
+
+
+def _healed(names: dict[str, Any], number: int) -> Failure | None:
+    """What cannot be done any more after a failure on one process."""
+    try:
+        for name, x in names.items():
+            if isinstance(x, pg.GlobalArray) and x._view.is_whole and x.dtype.kind in "bBilfdFD":
+                x[...] = 1
+                if not (x.gather() == 1).all():
+                    return Failure("wrong", number, f"{name} was filled with 1, and is {x.gather()}")
+        pg.sync()
+        total = float((pg.ones(5) + 1).sum())
+        return None if total == 10 else Failure("wrong", number, f"a new sum of 10 is {total}")
+    except Exception as error:
+        return Failure("error", number, f"after the failure, arrays that are written anew: {error!r}")
+
+
+def _said(failure: Failure | None, injection: Injection, error: BaseException | None) -> dict[str, Any]:
+    said: dict[str, Any] = {"event": "rank", "rank": pg.RANK, "where": injection.where, "kind": injection.kind,
+                            "raised": "" if error is None else repr(error)[:300]}
+    if failure is not None:
+        said["failure"] = {"kind": failure.kind, "line": failure.line,
+                           "text": f"on rank {pg.RANK}, {injection.kind} at {injection.where!r}: {failure.text[:1500]}"}
+    return said
+
+
+def _wait_for_others(folder: Path) -> None:
+    """Until all have said what they observed; the folder goes with the first process."""
+    with contextlib.suppress(OSError):
+        (folder / f"told{pg.RANK}").touch()
+    stop = time.monotonic() + WAITING_SECONDS
+    while time.monotonic() < stop and folder.exists() and len(list(folder.glob("told*"))) < pg.SIZE:
+        time.sleep(0.01 + 0.01 * random.random())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
