@@ -43,7 +43,7 @@ def test_mistakes(tmp_path: Path, name: str) -> None:
     assert set(done.stdout.splitlines()) <= {*may_be_printed}, done.stdout
     assert "DivergenceError: the processes do not do the same. Operation" in done.stderr
     assert words in done.stderr
-    assert "program.py:6" in done.stderr
+    assert "program.py:4" in done.stderr
 
 
 RIGHT = """
