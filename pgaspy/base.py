@@ -7,7 +7,6 @@ nobody counts, and nothing is inferred from how the interpreter counts.
 
 from __future__ import annotations
 
-import copy
 import functools
 import itertools
 import weakref
@@ -161,11 +160,11 @@ class Base:
 def unnumbered() -> Iterator[None]:
     """Give the arrays that are made meanwhile no numbers of the job's: other processes may not make them."""
     global _numbers
-    before = copy.copy(_numbers)
+    number = next(_numbers)
     try:
         yield
     finally:
-        _numbers = before
+        _numbers = itertools.count(number)
 
 
 def wrap(layout: Layout, local: NDArray[Any]) -> Base:

@@ -72,6 +72,8 @@ class Queue:
     ----------
     error
         Why no operation can be executed any more, where that is so.
+    alarms
+        How the processes of the job learn of a failure; None where there is one process.
     """
 
     def __init__(self) -> None:
@@ -471,6 +473,7 @@ _noted: Executor | None = None
 
 _instead: Executor | None = None
 """What takes them now: the same, unless they are planned."""
+
 
 def _begin(job: World) -> None:
     """Have the program checked and watched, where the environment asks for it. Collective."""

@@ -1,8 +1,8 @@
 """Programs that are compared between processes, checked and watched: what they record is noted, and shown.
 
 The runtime, and what else is collective, tell this module what they do. In every job what is executed is compared by
-digests. The rest costs nothing where nobody asks for it, as operations are noted by a recorder of its own, which the
-runtime takes when the job starts.
+digests. The rest costs nothing where nobody asks for it: where operations are noted, the runtime hands them over
+before it records them, and has no test for that where they are not.
 """
 
 from __future__ import annotations
