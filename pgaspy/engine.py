@@ -36,7 +36,7 @@ from mpi4py import MPI
 
 from pgaspy import kernels, progress, statistics
 from pgaspy.base import Storage
-from pgaspy.boxes import contains, overlap
+from pgaspy.boxes import overlap
 from pgaspy.failures import JobError, Mismatch, Poison, is_interrupt, place_of, undisturbed
 from pgaspy.nodes import (
     STAMP_BYTES,
@@ -175,12 +175,9 @@ class Run:
         """That of what a node reads. What it overwrites as a whole is poisoned no more."""
         found = next((self.spoiled[number] for number in node.reads if number in self.spoiled), None)
         if found is None:
-            for number, box in node.writes:
-                if number in self.spoiled and (box is None or (number < self.schedule.n_bases and contains(
-                        box, tuple((0, n) for n in self.memories[number].local.shape)))):
-                    self.spoiled.pop(number)
-                    if number < self.schedule.n_bases:
-                        self.memories[number].poison = None
+            for number in node.overwrites:
+                if self.spoiled.pop(number, None) is not None:
+                    self.memories[number].poison = None
         return found
 
     def line_of(self, node: Node) -> str:
