@@ -20,11 +20,11 @@ from contextlib import contextmanager
 from itertools import compress, count, repeat
 from operator import attrgetter, call, is_not
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from pgaspy import environment, supervision
 from pgaspy.alarms import Alarms
-from pgaspy.base import Base, Storage, lent, unnumbered
+from pgaspy.base import Base, Storage, lent
 from pgaspy.endings import is_interactive
 from pgaspy.engine import Engine, Run
 from pgaspy.failures import DivergenceError, JobError, Mismatch, Poison, is_interrupt
@@ -124,13 +124,29 @@ class Queue:
         It is recorded by one step of the interpreter: who is interrupted finds it recorded, or not.
         """
         if self._is_running:
-            raise RuntimeError(_words_for_busy())
+            self.refuse(number)
         counts.n_recorded += 1
         if len(self._recorded.fields) >= self._max_fields or self.held_bytes > MAX_HELD_BYTES:
             self._make_room(recipe, bases)
         self._recorded.fields += (recipe, tuple(map(_storage_of, bases)), values, number, code, instruction)
         if lent or not self._engine.overlaps:
             self._finish_what_is_seen(bases)
+
+    def refuse(self, number: int) -> NoReturn:
+        """Refuse an operation of a task or of another thread, which leaves no trace: other processes know nothing of it.
+
+        Raises
+        ------
+        RuntimeError
+            Always.
+        """
+        world().n_streams = number
+        raise RuntimeError(_words_for_busy())
+
+    @property
+    def is_running(self) -> bool:
+        """Whether operations are being executed, so that none can be recorded."""
+        return self._is_running
 
     def _make_room(self, recipe: Recipe, bases: tuple[Base, ...]) -> None:
         """See to what has to be done before an operation is recorded.
@@ -474,6 +490,8 @@ when_started.append(_begin)
 
 
 def _note_and_record(operation: Operation) -> None:
+    if queue.is_running:
+        queue.refuse(operation.number)
     supervision.note(operation)
     queue.record(*operation, *_place(sys._getframe(1)))
 
@@ -570,7 +588,7 @@ def dry_run(executor: Executor) -> Iterator[None]:
     global _instead
     before, _instead = _instead, executor
     try:
-        with supervision.paused(), unnumbered():
+        with supervision.paused():
             yield
     finally:
         _instead = before

@@ -269,6 +269,26 @@ def test_global_arrays_in_a_task(use: Any) -> None:
     assert_equal(a + 1, X + 1)
 
 
+@pytest.mark.every
+def test_global_arrays_in_a_task_of_one_process_leave_no_trace() -> None:
+    """The others know nothing of what it has tried, and go on with the same operations."""
+    a, b = pg.array(X), pg.array(X, layout=layout_of("cyclic(2)", SHAPE))
+    refused = []
+
+    def trying(x: Any) -> None:
+        for use in lambda: b + 1, lambda: b.sum(), lambda: b.__setitem__(Ellipsis, X), b.gather:
+            with pytest.raises(RuntimeError, match="global arrays"):
+                use()
+            refused.append(use)
+
+    if pg.RANK == 0:
+        pg.schedule(trying, pg.update(a))
+    pg.sync()
+    collectively(len(refused) == (4 if pg.RANK == 0 else 0))
+    assert_equal(a[1:] + b[:-1], X[1:] + X[:-1])
+    collectively(float((a - b[::-1]).sum()) == float((X - X[::-1]).sum()))
+
+
 def test_reads_are_read_only() -> None:
     a = pg.array(X)
     pg.schedule(add, a, a)
