@@ -26,6 +26,7 @@ from pgaspy.explaining import Explanation as Explanation
 from pgaspy.explaining import explain as explain
 from pgaspy.failures import DivergenceError as DivergenceError
 from pgaspy.failures import JobError as JobError
+from pgaspy.failures import TaskError as TaskError
 from pgaspy.files import load as load
 from pgaspy.files import save as save
 from pgaspy.kernels import get_threads as _get_threads
@@ -45,7 +46,6 @@ from pgaspy.runtime import sync as sync
 from pgaspy.showing import print_once as print_once
 from pgaspy.statistics import Statistics as Statistics
 from pgaspy.statistics import stats as stats
-from pgaspy.tasks import TaskError as TaskError
 from pgaspy.tasks import read as read
 from pgaspy.tasks import schedule as schedule
 from pgaspy.tasks import update as update

@@ -76,11 +76,12 @@ class Alarms:
                 self._all_have_answered.set()
                 return
             time.sleep(TICK_SECONDS)
-        self._abort(f"{error}\nNot all processes have answered within {self._patience:g} s: the job is ended.\n")
+        who = "not all processes have answered" if may_test else "it is not known who has answered"
+        self._abort(f"{error}\nAfter {self._patience:g} s {who}: the job is ended.\n")
 
     def end(self, error: BaseException) -> None:
         """End the job, when this process comes to its end, with a status that says that it has failed."""
-        if self._patience is not None and MPI.Query_thread() == MPI.THREAD_MULTIPLE:
+        if self._is_raised and self._patience is not None and MPI.Query_thread() == MPI.THREAD_MULTIPLE:
             self._all_have_answered.wait(self._patience)
         self._abort(f"{error}\n")
 

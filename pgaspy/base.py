@@ -10,8 +10,6 @@ from __future__ import annotations
 import functools
 import itertools
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,7 @@ from pgaspy.pieces import local_view_shape, storage_geometry
 from pgaspy.procgrid import world
 from pgaspy.view import View
 
-__all__ = ["Base", "Storage", "check_local", "lent", "lent_view", "local_view", "unnumbered", "wrap"]
+__all__ = ["Base", "Storage", "check_local", "lent", "lent_view", "local_view", "wrap"]
 
 
 class Lease:
@@ -66,7 +64,8 @@ class Storage:
     name
         Refers to the base, weakly: there is none when no array has this storage any more.
     number
-        The array's among all that were made: the same on every process, where the same are made.
+        The array's among all that operations were compared of, given when it is asked for first: so it is the same on
+        every process, where the same operations are, whatever else a process made or tried to do.
     poison
         Why the elements are not what was recorded, where they are not.
     local
@@ -77,6 +76,7 @@ class Storage:
 
     local: NDArray[Any]
     address: int
+    number: int
     poison: Any = None
     _leased: _Leased = _NEVER
     _return: memory.Return | None = None
@@ -85,10 +85,12 @@ class Storage:
         self.layout = layout
         self.dtype = dtype
         self.name = weakref.ref(base)
-        self.number = next(_numbers)
 
     def __getattr__(self, name: str) -> Any:
-        """What is there only after allocation."""
+        """What is there only after allocation, or once it was asked for."""
+        if name == "number":
+            self.number = next(_numbers)
+            return self.number
         if name not in ("local", "address"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         self._allocate()
@@ -154,17 +156,6 @@ class Base:
     def local(self) -> NDArray[Any]:
         """See `Storage`."""
         return self.storage.local
-
-
-@contextmanager
-def unnumbered() -> Iterator[None]:
-    """Give the arrays that are made meanwhile no numbers of the job's: other processes may not make them."""
-    global _numbers
-    number = next(_numbers)
-    try:
-        yield
-    finally:
-        _numbers = itertools.count(number)
 
 
 def wrap(layout: Layout, local: NDArray[Any]) -> Base:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,6 +59,7 @@ def lower_group(builder: Builder, group: Group, kernel: Kernel, sent: Mapping[in
     for piece in pieces:
         places, strides, reads, writes = _operands(kernel, piece, lies_in)
         node = FusedCall(kernel.program, piece.shape, strides, places, name)
+        node.overwrites = _overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
         node.is_urgent = _is_sent(writes, sent)
         lowered.append((node, reads, writes))
     _add_together(builder, lowered)
@@ -75,6 +76,12 @@ def _add_together(builder: Builder, lowered: Sequence[tuple[Node, list[Access], 
 def _is_sent(writes: Sequence[Access], sent: Mapping[int, Sequence[Box]]) -> bool:
     """Whether a piece lies in what is sent to other processes."""
     return any(contains(section, box) for slot, box in writes for section in sent.get(slot, ()))
+
+
+def _overwritten(piece: Piece, outputs: Iterable[tuple[int, View]], rank: int) -> tuple[int, ...]:
+    """The arrays whose local part a piece is: it writes as many elements as there are."""
+    return tuple(slot for slot, view in outputs
+                 if math.prod(piece.shape) == math.prod(view.layout.local_shape(rank)))
 
 
 class _Lies(NamedTuple):
@@ -211,6 +218,7 @@ def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
     for piece in pieces:
         places, strides, reads, writes = _operands(kernel, piece, lies_in)
         node = FusedReduceCall(kernel.program, piece.shape, strides, places, leaves, piece.start, name)
+        node.overwrites = _overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
         lowered.append((node, reads, writes))
     shared = sorted({leaf for node, _, _ in lowered for leaf in node.cut_leaves})
     results = [LeafResults(builder.buffer(leaves.n_leaves * leaves.n_results * np.dtype(types[-1]).itemsize),
@@ -270,6 +278,8 @@ def lower_statement(builder: Builder, operation: Traced, rank: int) -> None:
             arguments.append(_argument((number, source), dtype))
             reads.append((number, box))
         node = NumpyCall(statement.function, n_outputs, statement.has_mask, statement.signature, piece.shape, arguments)
+        if not statement.has_mask:
+            node.overwrites = _overwritten(piece, zip(operation.slots, statement.written, strict=False), rank)
         builder.add(node, reads, writes, group=together)
 
 

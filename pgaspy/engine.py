@@ -36,8 +36,8 @@ from mpi4py import MPI
 
 from pgaspy import kernels, progress, statistics
 from pgaspy.base import Storage
-from pgaspy.boxes import contains, overlap
-from pgaspy.failures import JobError, Mismatch, Poison, is_interrupt, place_of, undisturbed
+from pgaspy.boxes import overlap
+from pgaspy.failures import JobError, Mismatch, Poison, TaskError, is_interrupt, place_of, undisturbed
 from pgaspy.nodes import (
     STAMP_BYTES,
     Communication,
@@ -45,6 +45,7 @@ from pgaspy.nodes import (
     Node,
     Receive,
     TaskCall,
+    forget_completed,
     n_completed,
     new_buffer,
     new_buffers,
@@ -104,7 +105,7 @@ class Run:
     is_begun
         Whether the execution has begun, and may have been interrupted.
     spoiled
-        The memories that are poisoned.
+        The buffers that are poisoned.
     """
 
     n_done = n_completed_before = 0
@@ -167,20 +168,24 @@ class Run:
         """Poison what a node that is not executed would have written."""
         self.spoiled = dict(self.spoiled)
         for number, _ in node.writes:
-            self.spoiled[number] = poison
             if number < self.schedule.n_bases:
                 self.memories[number].poison = poison
+            else:
+                self.spoiled[number] = poison
 
     def poison_of(self, node: Node) -> Poison | None:
-        """That of what a node reads. What it overwrites as a whole is poisoned no more."""
-        found = next((self.spoiled[number] for number in node.reads if number in self.spoiled), None)
+        """That of what a node reads, which another run may have failed to do. What it overwrites is healed."""
+        found = next((poison for number in node.reads if (poison := self._poison_in(number)) is not None), None)
         if found is None:
-            for number, box in node.writes:
-                if number in self.spoiled and (box is None or (number < self.schedule.n_bases and contains(
-                        box, tuple((0, n) for n in self.memories[number].local.shape)))):
-                    self.spoiled.pop(number)
-                    if number < self.schedule.n_bases:
-                        self.memories[number].poison = None
+            for number in node.overwrites:
+                self.memories[number].poison = None
+        return found
+
+    def _poison_in(self, number: int) -> Poison | None:
+        """That of a memory."""
+        if number >= self.schedule.n_bases:
+            return self.spoiled.get(number)
+        found: Poison | None = self.memories[number].poison
         return found
 
     def line_of(self, node: Node) -> str:
@@ -241,6 +246,7 @@ class Engine:
         if run.schedule.n_messages or self._runs:
             self._add(run)
             return
+        forget_completed()
         run.n_completed_before = n_completed()
         self._straight = run  # from here on it is the engine's, whatever interrupts it
 
@@ -257,7 +263,7 @@ class Engine:
         """Execute the nodes in order, from the first that is not done."""
         memories = run.memories
         for node in run.nodes[run.n_done:]:
-            if run.spoiled and (poison := run.poison_of(node)) is not None:
+            if self.has_failed and (poison := run.poison_of(node)) is not None:
                 self._skip(run, node, poison)
                 continue
             try:
@@ -296,7 +302,7 @@ class Engine:
 
         What a task raises is, and all that is no interrupt where nobody waits for this process.
         """
-        if not (self.is_alone or node.is_task) or is_interrupt(error):
+        if not (self.is_alone or isinstance(error, TaskError)) or is_interrupt(error):
             raise error
         return self.poison(error, run.line_of(node))
 
@@ -392,7 +398,7 @@ class Engine:
         """Run one computation, or one part of a long one while messages are under way."""
         _, _, number, run = heapq.heappop(self._computations)
         node = run.nodes[number]
-        if node.has_parts and (self._requests or number in run.parts) and not run.spoiled:
+        if node.has_parts and (self._requests or number in run.parts) and not self.has_failed:
             self._compute_part(run, number, node)
         else:
             self._execute_or_spoil(run, node)
@@ -400,7 +406,7 @@ class Engine:
 
     def _execute_or_spoil(self, run: Run, node: Node) -> None:
         """Compute a node; or poison what it writes, if that fails, or if what it reads is poisoned."""
-        poison = run.poison_of(node) if run.spoiled else None
+        poison = run.poison_of(node) if self.has_failed else None
         if poison is None:
             try:
                 self._execute(run, node)
@@ -524,7 +530,7 @@ class Engine:
         node: Communication = run.nodes[number]  # type: ignore[assignment]
         if node.allocates:
             run.allocate(node)
-        if run.spoiled and (poison := run.poison_of(node)) is not None:
+        if self.has_failed and (poison := run.poison_of(node)) is not None:
             raise poison.show()  # others would take it for what was recorded
         run.n_to_start -= 1
         begin, n_tags = _transport(node.is_receive)

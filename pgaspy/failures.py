@@ -15,7 +15,7 @@ from typing import Any
 
 from pgaspy.places import Place
 
-__all__ = ["DivergenceError", "JobError", "Mismatch", "Poison", "is_interrupt", "place_of", "undisturbed"]
+__all__ = ["DivergenceError", "JobError", "Mismatch", "Poison", "TaskError", "is_interrupt", "place_of", "undisturbed"]
 
 
 class JobError(RuntimeError):
@@ -43,6 +43,10 @@ class JobError(RuntimeError):
         return JobError, (self.rank, self.line, self.cause)
 
 
+class TaskError(RuntimeError):
+    """A task raised; the message names it and where it was scheduled, the cause is what it raised."""
+
+
 class DivergenceError(RuntimeError):
     """The processes do not record the same collective operations; the message says which do what, and where."""
 
@@ -68,6 +72,7 @@ class Poison:
 
     def __init__(self, error: BaseException, line: str) -> None:
         self.error, self.line = error, line
+        self._traceback = error.__traceback__
         self.is_seen = False
         if line:
             error.add_note(f"of the operation recorded at {line}")
@@ -75,7 +80,7 @@ class Poison:
     def show(self) -> BaseException:
         """The error, for the program."""
         self.is_seen = True
-        return self.error
+        return self.error.with_traceback(self._traceback)  # without what was added where it was raised before
 
 
 def place_of(code: CodeType | None, instruction: int) -> str:
@@ -131,5 +136,5 @@ def undisturbed(function: Callable[[], None]) -> None:
         function()
     finally:
         signal.signal(signal.SIGINT, handler)
-    if noted:
-        signal.default_int_handler(signal.SIGINT, None)
+        if noted:
+            signal.default_int_handler(signal.SIGINT, None)

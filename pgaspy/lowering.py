@@ -129,6 +129,7 @@ class Builder:
             chain.allocates = tuple((dict(first.allocates) | allocates).items())
             chain.reads = tuple(dict.fromkeys((*first.reads, *(memory for memory, _ in reads))))
             chain.writes = (*first.writes, *writes)
+            chain.overwrites = tuple(dict.fromkeys((*first.overwrites, *node.overwrites)))
             chain.position, chain.due = first.position, first.due
             self.nodes[number] = chain
             self.dependencies[number] |= waits

@@ -146,6 +146,8 @@ class Node:
         (number, bytes) of the buffers that it writes, which it makes if they are not there.
     reads, writes
         The memories that it reads; those that it writes, each with the box of it.
+    overwrites
+        The arrays of whose local part it alone writes every element.
     n_counted
         How many of its calls are counted when they are complete (see `n_completed`): of a node that must not run twice,
         as it reads what it writes, at least one.
@@ -171,6 +173,7 @@ class Node:
     allocates: tuple[tuple[int, int], ...] = ()
     reads: tuple[int, ...] = ()
     writes: tuple[tuple[int, Box], ...] = ()
+    overwrites: tuple[int, ...] = ()
     n_counted = 0
     position = due = 0
     name = ""

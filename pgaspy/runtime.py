@@ -20,15 +20,15 @@ from contextlib import contextmanager
 from itertools import compress, count, repeat
 from operator import attrgetter, call, is_not
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from pgaspy import environment, supervision
 from pgaspy.alarms import Alarms
-from pgaspy.base import Base, Storage, lent, unnumbered
+from pgaspy.base import Base, Storage, lent
 from pgaspy.endings import is_interactive
 from pgaspy.engine import Engine, Run
 from pgaspy.failures import DivergenceError, JobError, Mismatch, Poison, is_interrupt
-from pgaspy.nodes import Node, forget_completed
+from pgaspy.nodes import Node
 from pgaspy.operations import Operation, Recipe
 from pgaspy.places import frames_of_program, line_of
 from pgaspy.procgrid import World, when_started, world
@@ -84,7 +84,6 @@ class Queue:
         self._engine = Engine()
         self._engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
         self._is_running = False
-        self._n_one_by_one = 0
         self._next_look = 0.0
         self._structures: dict[tuple[Any, ...], _Structure] = {}
         self._cached_length = 0
@@ -130,13 +129,29 @@ class Queue:
         It is recorded by one step of the interpreter: who is interrupted finds it recorded, or not.
         """
         if self._is_running:
-            raise RuntimeError(_words_for_busy())
+            self.refuse(number)
         counts.n_recorded += 1
         if len(self._recorded.fields) >= self._max_fields or self.held_bytes > MAX_HELD_BYTES:
             self._make_room(recipe, bases)
         self._recorded.fields += (recipe, tuple(map(_storage_of, bases)), values, number, code, instruction)
         if lent or not self._engine.overlaps:
             self._finish_what_is_seen(bases)
+
+    def refuse(self, number: int) -> NoReturn:
+        """Refuse an operation of a task or of another thread. It leaves no trace, as other processes know nothing of it.
+
+        Raises
+        ------
+        RuntimeError
+            Always.
+        """
+        world().n_streams = number
+        raise RuntimeError(_words_for_busy())
+
+    @property
+    def is_running(self) -> bool:
+        """Whether operations are being executed, so that none can be recorded."""
+        return self._is_running
 
     def _make_room(self, recipe: Recipe, bases: tuple[Base, ...]) -> None:
         """See to what has to be done before an operation is recorded.
@@ -147,7 +162,7 @@ class Queue:
             That of what it reads, if that is poisoned; `JobError`, if the job has failed.
         """
         if self.error is not None:
-            raise self.error
+            raise self.error.with_traceback(None)
         if self._engine.has_failed:
             try:
                 self._check_poison(recipe, [base.storage for base in bases])
@@ -208,7 +223,7 @@ class Queue:
         """Refuse to wait where the job has failed, but for an array that is complete."""
         assert self.error is not None
         if base is None or not isinstance(self.error, JobError):
-            raise self.error
+            raise self.error.with_traceback(None)
         if base.storage.poison is not None:
             raise base.storage.poison.show()
 
@@ -234,18 +249,19 @@ class Queue:
     def _flush(self, execute: Callable[[], None], cause: str | None, n_postponed: int = 0) -> None:
         """Hand what is recorded to the engine, but for the last ones, and execute of it what there is a cause for."""
         engine = self._engine
-        timeline, start = counts.timeline, time.perf_counter()
-        n_operations = len(self._recorded) - n_postponed
+        timeline, start, n_operations = counts.timeline, time.perf_counter(), 0
         try:
             self._is_running = True
             if engine.straight is not None:
                 self._resume()
+            n_operations = len(self._recorded) - n_postponed
             if engine.look is not None and start > self._next_look:
                 self._look(waits=False)
             if n_operations > 0:
                 self._hand_over(n_operations)
-                self._hand_over_one_by_one()
             execute()
+            if engine.has_failed:
+                self._set_limit()
         except BaseException as error:
             found = self._fail(error)
             if found is not error:
@@ -266,13 +282,6 @@ class Queue:
     def _hand_over_rest(self) -> None:
         """Hand to the engine what was postponed."""
         self._hand_over(len(self._recorded))
-        self._hand_over_one_by_one()
-
-    def _hand_over_one_by_one(self) -> None:
-        """Hand to the engine what could not be handed over together."""
-        while self._n_one_by_one:
-            self._n_one_by_one -= 1
-            self._hand_over(1)
 
     def _hand_over(self, n: int) -> None:
         """Have the engine execute the first n operations.
@@ -282,7 +291,7 @@ class Queue:
         engine = self._engine
         if engine.has_failed:
             if n > 1 and any(storage.poison is not None for storage in self._recorded.storages):
-                self._n_one_by_one = n
+                self._hand_over_one_by_one(n)
                 return
             if n == 1 and self._is_left_out():
                 _, self._recorded = self._recorded.split(1)
@@ -304,8 +313,11 @@ class Queue:
         run.taken_from = None
         del recorded, first  # so that arrays go when the run drops them
         engine.resume()
-        if engine.has_failed:
-            self._set_limit()
+
+    def _hand_over_one_by_one(self, n: int) -> None:
+        """Hand to the engine what cannot be handed over together."""
+        for _ in range(n):
+            self._hand_over(1)
 
     def _is_left_out(self) -> bool:
         """Whether the first operation uses what is poisoned, so that what it writes is as well."""
@@ -323,7 +335,7 @@ class Queue:
         if n > 1:
             warnings.warn(f"pgaspy could not plan {n} operations together, and executes them one by one: "
                           f"{type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
-            self._n_one_by_one = n
+            self._hand_over_one_by_one(n)
             return
         first = self._recorded[0]
         poison = self._engine.poison(error, first.line)
@@ -415,7 +427,6 @@ class Queue:
 
     def _plan(self, recorded: Recorded, storages: list[Storage], named: tuple[bool, ...]) -> Schedule:
         start = time.perf_counter()
-        forget_completed()
         slots = {storage: slot for slot, storage in enumerate(storages)}
         described = []
         n_memories = len(slots)
@@ -488,6 +499,8 @@ when_started.append(_begin)
 
 
 def _note_and_record(operation: Operation) -> None:
+    if queue.is_running:
+        queue.refuse(operation.number)
     supervision.note(operation)
     queue.record(*operation, *_place(sys._getframe(1)))
 
@@ -592,7 +605,7 @@ def dry_run(executor: Executor) -> Iterator[None]:
     global _instead
     before, _instead = _instead, executor
     try:
-        with supervision.paused(), unnumbered():
+        with supervision.paused():
             yield
     finally:
         _instead = before

@@ -257,7 +257,9 @@ def _lower_generate(builder: Builder, operation: Traced, rank: int) -> None:
     def generate(memories: Memories) -> None:
         memories[value](memories[slot])
 
-    builder.add(Call(generate, "generate"), [(value, None)], [(slot, None)])
+    node = Call(generate, "generate")
+    node.overwrites = (slot,)
+    builder.add(node, [(value, None)], [(slot, None)])
 
 
 def _lower_task(builder: Builder, operation: Traced, rank: int) -> None:
@@ -268,6 +270,7 @@ def _lower_task(builder: Builder, operation: Traced, rank: int) -> None:
     (value,) = operation.values
     accesses = [(slot, view_box(view, rank)) for slot, view in zip(operation.slots, recipe.views, strict=True)]
     node = TaskCall(value, list(zip(operation.slots, recipe.views, strict=True)))
+    node.overwrites = tuple(slot for slot, view in zip(operation.slots, recipe.writes, strict=False) if view.is_whole)
     builder.add(node, [(value, None), *accesses[recipe.n_outputs:]], accesses[: recipe.n_outputs])
 
 

@@ -15,14 +15,11 @@ from numpy.typing import NDArray
 
 from pgaspy.array import GlobalArray
 from pgaspy.base import check_local
+from pgaspy.failures import TaskError
 from pgaspy.operations import task
 from pgaspy.runtime import record
 
 __all__ = ["TaskError", "read", "schedule", "update", "write"]
-
-
-class TaskError(RuntimeError):
-    """A task raised; the message names it and where it was scheduled, the cause is what it raised."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

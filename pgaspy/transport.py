@@ -166,6 +166,7 @@ def _copy_local(builder: Builder, message: Message, dst: Side, src: Side, overla
     if not overlaps and dst.dtype == src.dtype:
         copy = SectionCopy(dst.dtype.itemsize, message.runs, dst.strides, OWN, src.strides, OTHER)
         node = Copy(copy, (dst.memory, dst.offset), (src.memory, src.offset), "copy", message.size * dst.dtype.itemsize)
+        node.overwrites = _overwritten(builder, message, dst)
         builder.add(node, [(src.memory, src.box(message, OTHER_START))], [(dst.memory, dst.box(message))])
         return None
     buffer = _pack(builder, message, src, OTHER, src.box(message, OTHER_START))
@@ -185,8 +186,15 @@ def _pack(builder: Builder, message: Message, src: Side, which: int, box: Box) -
 def _unpack(builder: Builder, message: Message, dst: Side, buffer: int, offset: int = 0) -> None:
     packed = strides_from_shape(message.shape, dst.dtype.itemsize)
     copy = SectionCopy(dst.dtype.itemsize, message.runs, dst.strides, OWN, packed, PACKED)
-    builder.add(Copy(copy, (dst.memory, dst.offset), (buffer, offset), "unpack"), [(buffer, None)],
-                [(dst.memory, dst.box(message))])
+    node = Copy(copy, (dst.memory, dst.offset), (buffer, offset), "unpack")
+    node.overwrites = _overwritten(builder, message, dst)
+    builder.add(node, [(buffer, None)], [(dst.memory, dst.box(message))])
+
+
+def _overwritten(builder: Builder, message: Message, dst: Side) -> tuple[int, ...]:
+    """The array that a message brings the whole local part of, if it does."""
+    is_whole = dst.view is not None and message.size == math.prod(dst.storage)
+    return (dst.memory,) if is_whole and dst.memory < builder.n_bases else ()
 
 
 def _cast(builder: Builder, buffer: int, dtype: np.dtype[Any], source_dtype: np.dtype[Any], n: int) -> int:

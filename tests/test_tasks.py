@@ -199,6 +199,55 @@ def test_what_a_task_raises_on_one_process() -> None:
         assert_equal(c, X + X[::-1])
 
 
+def spoiling(x: Any) -> None:
+    x[...] = 9
+    raise ValueError("bad value")
+
+
+@pytest.mark.parametrize("overwrite", [
+    lambda a, b: a.__setitem__((slice(None), slice(None, None, 2)), b[:, ::2]),
+    lambda a, b: a.__setitem__((slice(None), slice(None, None, 2)), 1.0),
+    lambda a, b: np.add(b, 1.0, out=a, where=b < 0),
+    lambda a, b: pg.schedule(add, pg.write(a[:, ::2]), b[:, ::2]),
+])
+def test_what_a_task_has_spoiled_is_not_mended_by_what_overwrites_a_part(overwrite: Any) -> None:
+    """However far the elements that are overwritten lie apart."""
+    a, b = pg.zeros((SHAPE[0], 2 * SHAPE[1] + 1)), pg.zeros((SHAPE[0], 2 * SHAPE[1] + 1))
+    pg.sync()
+    pg.schedule(spoiling, pg.update(a))
+    overwrite(a, b)
+    raises_everywhere(pg.TaskError, "bad value", pg.sync)
+    raises_everywhere(pg.TaskError, "bad value", a.local)
+
+
+def test_what_a_task_has_spoiled_is_mended_by_what_overwrites_it() -> None:
+    a = pg.zeros(SHAPE)
+    pg.sync()
+    pg.schedule(spoiling, pg.update(a))
+    a[...] = 1.0
+    raises_everywhere(pg.TaskError, "bad value", pg.sync)
+    assert_equal(a, np.ones(SHAPE))
+
+
+@pytest.mark.every
+def test_what_a_task_has_spoiled_is_not_mended_by_a_message() -> None:
+    """Of a reshape, a part of which stays on the process and the rest comes from another one."""
+    if pg.SIZE > 2:
+        return  # where the first process sends as well
+    a = pg.arange(15.0).reshape(3, 5) + 0
+    pg.sync()
+    if pg.RANK == 0:
+        pg.schedule(spoiling, pg.update(a))
+    b = a.reshape(5, 3)
+    raised = 0
+    for use in pg.sync, b.local:
+        try:
+            use()
+        except pg.TaskError:
+            raised += 1
+    collectively(raised == (2 if pg.RANK == 0 else 0), f"{raised}")
+
+
 def test_several_tasks_raise() -> None:
     arrays = [pg.array(X) for _ in range(3)]
     for a in arrays:
@@ -218,6 +267,26 @@ def test_global_arrays_in_a_task(use: Any) -> None:
     pg.schedule(lambda x: use(a), pg.array(X))
     raises_everywhere(pg.TaskError, "global arrays", pg.sync)
     assert_equal(a + 1, X + 1)
+
+
+@pytest.mark.every
+def test_global_arrays_in_a_task_of_one_process_leave_no_trace() -> None:
+    """The others know nothing of what it has tried, and go on with the same operations."""
+    a, b = pg.array(X), pg.array(X, layout=layout_of("cyclic(2)", SHAPE))
+    refused = []
+
+    def trying(x: Any) -> None:
+        for use in lambda: b + 1, lambda: b.sum(), lambda: b.__setitem__(Ellipsis, X), b.gather:
+            with pytest.raises(RuntimeError, match="global arrays"):
+                use()
+            refused.append(use)
+
+    if pg.RANK == 0:
+        pg.schedule(trying, pg.update(a))
+    pg.sync()
+    collectively(len(refused) == (4 if pg.RANK == 0 else 0))
+    assert_equal(a[1:] + b[:-1], X[1:] + X[:-1])
+    collectively(float((a - b[::-1]).sum()) == float((X - X[::-1]).sum()))
 
 
 def test_reads_are_read_only() -> None:
