@@ -138,7 +138,7 @@ class Queue:
             self._finish_what_is_seen(bases)
 
     def refuse(self, number: int) -> NoReturn:
-        """Refuse an operation of a task or of another thread. It leaves no trace, as other processes know nothing of it.
+        """Refuse an operation of a task or of another thread; no trace is left, as other processes know nothing of it.
 
         Raises
         ------
