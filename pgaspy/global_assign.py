@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from pgaspy.alignment import result_layout
 from pgaspy.base import Base
+from pgaspy.caches import Cache
 from pgaspy.defaults import default_for, layout_for
 from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_dim
-from pgaspy.operations import Access, Assign
+from pgaspy.operations import Access
 from pgaspy.procgrid import world
 from pgaspy.runtime import finish, record
-from pgaspy.ufuncs import MAX_STATEMENTS, check_writable, elementwise_copy, record_assignment, record_into
+from pgaspy.ufuncs import check_writable, elementwise_copy, record_assignment, record_into
 from pgaspy.view import View, whole
 
 __all__ = ["aligned", "assign", "copied", "gathered", "item", "layout_like", "redistributed", "replicate"]
@@ -34,7 +35,7 @@ def assign(base: Base, view: View, value: Any) -> None:
     """
     given = getattr(value, "_view", None)
     key = None if given is None else (id(view), id(given), base.dtype, value._base.dtype, value._base is base)
-    found = _assignments.get(key)
+    found = _assignments[key]
     if found is not None:
         record(found[0], (base, value._base))
         return
@@ -52,12 +53,10 @@ def assign(base: Base, view: View, value: Any) -> None:
         return
     recipe = record_assignment(Access(base, view), Access(value._base, source))
     if base.dtype == value._base.dtype:  # else it may have to be warned of every time
-        if len(_assignments) >= MAX_STATEMENTS:
-            _assignments.clear()
-        _assignments[key] = recipe, view, given
+        _assignments.keep(key, (recipe, view, given))
 
 
-_assignments: dict[Any, tuple[Assign, View, View]] = {}
+_assignments = Cache()
 """Assignments, found again by the views themselves; with these, so that their ids stay theirs."""
 
 
