@@ -7,7 +7,7 @@ found again as a `Statement`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from pgaspy.view import View, joint_shape, whole
 
 __all__ = ["WEAK", "apply", "apply_binary", "apply_unary", "apply_with_number", "as_access",
            "check_dtype", "check_writable", "elementwise_copy", "operand_from_numpy", "record_assignment",
-           "record_into"]
+           "record_into", "refusals"]
 
 WEAK = (int, float, complex)
 """The classes of Python's numbers, which take the dtypes of the arrays that they meet."""
@@ -55,8 +55,6 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
     """
     if ufunc in _COMPARISONS:
         inputs = _within_range(inputs)
-    elif ufunc is np.power:
-        _check_integer_power(*inputs)
     bases, descriptions = [], []
     operands = inputs if where is True else (*inputs, where)
     for x in operands:
@@ -67,6 +65,9 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
         base, description = _operand(x)
         bases.append(base)
         descriptions.append(description)
+    if ufunc in refusals:
+        targets = [getattr(target, "dtype", None) for target in out] or (None,)
+        refusals[ufunc](inputs, where, _loop_dtypes(ufunc, descriptions, targets, where is not True, dtype, casting))
     if out and any(x is not None for x in out):
         return _apply_into(ufunc, bases, descriptions, out, where is not True, dtype, casting, make)
     key = (ufunc, dtype, casting, where is True, *descriptions)
@@ -131,8 +132,9 @@ def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) 
     """`apply`, and have it found again, if nothing depends on a number's value."""
     result = apply(ufunc, inputs, make=make)
     descriptions = [_operand(x)[1] for x in inputs]
-    depends = ufunc in _DEPENDING and int in descriptions and key[2].kind in "iub"
+    depends = ufunc in _COMPARISONS and int in descriptions and key[2].kind in "iub"
     statement = _statements[(ufunc, None, "same_kind", True, *descriptions)]
+    depends = depends or (ufunc in refusals and statement is not None and statement.loop_dtypes[-1].kind == "i")
     if statement is not None and len(statement.written) == 1 and not depends:
         view, dtype = statement.written[0], statement.output_dtypes[0]
         number_dtype = next((loop for v, loop in zip(statement.operands, statement.loop_dtypes, strict=False)
@@ -146,8 +148,11 @@ _operators = Cache()
 """The statement, the output's view, layout and dtype, and the dtype of a number among the operands."""
 
 _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
-_DEPENDING = _COMPARISONS | {np.power}
-"""Where the value of an integer decides what is computed with integers, or whether it may be."""
+"""Where the value of an integer decides what is computed with integers."""
+
+refusals: dict[AnyFunction | None, Callable[..., None]] = {}
+"""What raises on all processes for some values, before it is recorded: a ufunc's by its inputs, mask and loop's dtypes;
+that of a copy (None) by base, view and dtype."""
 
 
 def _within_range(inputs: Sequence[Any]) -> Sequence[Any]:
@@ -158,13 +163,6 @@ def _within_range(inputs: Sequence[Any]) -> Sequence[Any]:
     info = np.iinfo(integers[0])
     return [(math.inf if x > 0 else -math.inf) if type(x) is int and not info.min <= x <= info.max else x
             for x in inputs]
-
-
-def _check_integer_power(base: Any, exponent: Any) -> None:
-    """Refuse a negative exponent of integers here, as NumPy's loop would on those processes only that have elements."""
-    kind = np.dtype(getattr(base, "dtype", type(base))).kind
-    if kind in "iub" and isinstance(exponent, int | np.integer) and exponent < 0:
-        raise ValueError("Integers to negative integer powers are not allowed.")
 
 
 def _operand(x: Any) -> tuple[Any, Any]:
