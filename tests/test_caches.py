@@ -20,7 +20,7 @@ from pgaspy.statistics import counts
 from tests.together import assert_equal
 
 N = 1 << 15
-SMALL = 6 << 20
+SMALL = 3 << 20
 """A bound that is reached within a second."""
 
 
@@ -91,7 +91,7 @@ def test_memory_stays_within_the_bound(program: Callable[..., None]) -> None:
     code = f"from tests.test_caches import *; print(*memory_of({program.__name__}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
     grown, counted = map(int, done.stdout.split())
-    assert grown < SMALL / 2
+    assert grown < 2 * SMALL  # some of what is freed stays with the process
     assert counted <= SMALL
 
 
@@ -134,7 +134,7 @@ def test_what_is_used_again_stays() -> None:
     kept.turn = turn  # type: ignore[method-assign]
     planned = 0
     try:
-        for k in range(120):
+        for k in range(60):
             different(10, 10 * k)
             before = counts.n_planned
             hot()
