@@ -64,6 +64,7 @@ __version__ = "0.1.0"
 
 # These use the names above, and come after them.
 from pgaspy import linalg as linalg
+from pgaspy import value_errors as _value_errors  # has ufuncs raise what it finds
 from pgaspy.linalg.diagonals import diagonal as diagonal
 from pgaspy.linalg.diagonals import trace as trace
 from pgaspy.linalg.diagonals import tril as tril

@@ -7,7 +7,6 @@ nobody counts, and nothing is inferred from how the interpreter counts.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import weakref
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy import kernels, memory
+from pgaspy.caches import cached
 from pgaspy.layout import Layout
 from pgaspy.pieces import local_view_shape, storage_geometry
 from pgaspy.procgrid import world
@@ -192,7 +192,7 @@ def check_local(view: View) -> None:
     _local_geometry(view, 1, world().rank)
 
 
-@functools.lru_cache(maxsize=8192)
+@cached
 def _local_geometry(view: View, itemsize: int, rank: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
     """Shape, offset in bytes and strides in bytes of the part of a view that a process owns, in its storage."""
     offset, strides = storage_geometry(view, rank)

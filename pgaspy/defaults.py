@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 
+from pgaspy.caches import cached
 from pgaspy.layout import Distribution, Layout, check_grid, default_layout, one_process
 from pgaspy.procgrid import world
 
@@ -67,7 +67,7 @@ def default_for(shape: tuple[int, ...]) -> Layout:
     return _default(shape, world().size)
 
 
-@functools.lru_cache(maxsize=4096)
+@cached
 def _default(shape: tuple[int, ...], n_procs: int) -> Layout:
     grid = _grids.get(len(shape))
     if grid is not None and math.prod(grid) != n_procs:

@@ -6,7 +6,6 @@ those of its operations so far. Neither lines nor values are part of it, as bran
 
 from __future__ import annotations
 
-import functools
 import types
 import zlib
 from array import array
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgaspy.caches import cached
 from pgaspy.failures import place_of
 from pgaspy.layout import Layout
 from pgaspy.operations import Recipe
@@ -41,13 +41,13 @@ def digests_of(recipes: Sequence[Recipe], storages: Iterable[Sequence[Any]]) -> 
     return array("q", map(hash, zip(map(_digest_of_recipe, recipes), numbers, strict=True)))
 
 
-@functools.lru_cache(maxsize=8192)
+@cached
 def _digest_of_recipe(recipe: Recipe) -> int:
     words = [type(recipe).__name__, *(_text(getattr(recipe, field.name)) for field in fields(recipe))]
     return int.from_bytes(blake2b("\n".join(words).encode(), digest_size=7).digest(), "little")
 
 
-@functools.lru_cache(maxsize=8192)
+@cached
 def _digest_of_layout(layout: Layout) -> str:
     return f"{zlib.crc32(repr(layout).encode()):x}"
 

@@ -37,6 +37,7 @@ from mpi4py import MPI
 from pgaspy import kernels, progress, statistics
 from pgaspy.base import Storage
 from pgaspy.boxes import overlap
+from pgaspy.caches import cached
 from pgaspy.failures import JobError, Mismatch, Poison, TaskError, is_interrupt, place_of, undisturbed
 from pgaspy.nodes import (
     STAMP_BYTES,
@@ -618,7 +619,7 @@ def _link(earlier: Run, run: Run, slots: Mapping[Any, int]) -> None:
         number = earlier.is_done.find(0, number + 1)
 
 
-@functools.lru_cache(maxsize=256)
+@cached
 def _conflicts(earlier: Schedule, later: Schedule, shared: tuple[tuple[int, int], ...]) -> dict[int, tuple[int, ...]]:
     """The nodes of a schedule that others of a later one have to wait for, with these.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.base import Base
+from pgaspy.caches import cached
 from pgaspy.layout import Layout
 from pgaspy.nodes import Communication, Send
 from pgaspy.operations import Assign, Combine, Operation, Recipe, Reduce, Reshape, Statement
@@ -183,8 +183,8 @@ def _planned(operation: Operation, rank: int) -> OperationPlan:
 
 
 def _plans_made() -> int:
-    planners = plan_transfer, plan_operand, plan_reshape
-    return sum(planner.cache_info().misses for planner in planners)
+    planners: tuple[Any, ...] = plan_transfer, plan_operand, plan_reshape
+    return sum(planner.n_made for planner in planners)
 
 
 def _plan_local(recipe: Recipe, rank: int) -> dict[str, Any]:
@@ -245,7 +245,7 @@ def _moved(transfers: Sequence[tuple[TransferPlan, int]]) -> dict[str, int]:
     }
 
 
-@functools.lru_cache(maxsize=1024)
+@cached
 def _imbalance(layout: Layout) -> float:
     """The largest part over the mean part."""
     holders = [1 if pin is not None else n if axis in layout.replica_axes else 1

@@ -9,13 +9,13 @@ choice of each process alone: messages stay those of the single operations.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pgaspy import kernels
+from pgaspy.caches import cached
 from pgaspy.layout import BlockDim, Layout
 from pgaspy.operations import Assign, Recipe, Reduce, Statement
 from pgaspy.pieces import OperandPlan, joint_cuts, max_pieces, n_pieces, plan_operands
@@ -317,7 +317,7 @@ def _conflict(a: Traced, b: Traced) -> bool:
     return False
 
 
-@functools.lru_cache(maxsize=8192)
+@cached
 def _space(layout: Layout, rank: int) -> Any:
     """The global indices of a local part: the same for layouts that give this process the same ones."""
     coords = layout.coords_from_rank(rank)

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from pgaspy.alignment import result_layout
 from pgaspy.base import Base
+from pgaspy.caches import Cache
 from pgaspy.defaults import default_for, layout_for
 from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_dim
-from pgaspy.operations import Access, Assign
+from pgaspy.operations import Access
 from pgaspy.procgrid import world
 from pgaspy.runtime import finish, record
-from pgaspy.ufuncs import MAX_STATEMENTS, check_writable, elementwise_copy, record_assignment, record_into
+from pgaspy.ufuncs import check_writable, elementwise_copy, record_assignment, record_into, refusals
 from pgaspy.view import View, whole
 
 __all__ = ["aligned", "assign", "copied", "gathered", "item", "layout_like", "redistributed", "replicate"]
@@ -34,7 +35,7 @@ def assign(base: Base, view: View, value: Any) -> None:
     """
     given = getattr(value, "_view", None)
     key = None if given is None else (id(view), id(given), base.dtype, value._base.dtype, value._base is base)
-    found = _assignments.get(key)
+    found = _assignments[key]
     if found is not None:
         record(found[0], (base, value._base))
         return
@@ -46,18 +47,16 @@ def assign(base: Base, view: View, value: Any) -> None:
     source = _drop_leading_ones(given, view.ndim).broadcast_to(view.shape)
     if view.size == 0 or (value._base is base and source == view):
         return
-    _check_cast(value._base.dtype, base.dtype)
+    _check_cast(value._base, source, base.dtype)
     if source.stretched_dims:
         record_into(None, [value._base], [(source, value._base.dtype)], base, view)
         return
     recipe = record_assignment(Access(base, view), Access(value._base, source))
     if base.dtype == value._base.dtype:  # else it may have to be warned of every time
-        if len(_assignments) >= MAX_STATEMENTS:
-            _assignments.clear()
-        _assignments[key] = recipe, view, given
+        _assignments.keep(key, (recipe, view, given))
 
 
-_assignments: dict[Any, tuple[Assign, View, View]] = {}
+_assignments = Cache()
 """Assignments, found again by the views themselves; with these, so that their ids stay theirs."""
 
 
@@ -74,9 +73,12 @@ def _without_leading_ones(value: Any, ndim: int) -> Any:
     return value
 
 
-def _check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
+def _check_cast(base: Base, view: View, target: np.dtype[Any]) -> None:
     """Warn of a cast, or refuse it, as NumPy would where it has elements to cast."""
-    if target.kind in "mM":
+    source = base.dtype
+    if (source.kind in "SU" and target.kind not in "SUb") or (source.kind == "M" and target.kind in "SU"):
+        refusals[None](base, view, target)
+    elif target.kind in "mM":
         np.empty(1, target)[...] = np.zeros((), source)
     if source.kind == "c" and target.kind not in "cb":
         warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning,
@@ -89,7 +91,7 @@ def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype
         layout = layout_like(view)
     target = Access(Base(layout, base.dtype if dtype is None else dtype), whole(layout))
     if view.size:
-        _check_cast(base.dtype, target.base.dtype)
+        _check_cast(base, view, target.base.dtype)
         if view.stretched_dims:
             record_into(None, [base], [(view, base.dtype)], *target)
         else:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgaspy import jit, kernels, statistics
+from pgaspy.caches import cached
 from pgaspy.chains import Rows, band, rows_ahead
 from pgaspy.codegen import has_maths
 from pgaspy.kernels import ChainCall, Leaves, ProgramCall, ProgramReduceCall
@@ -59,7 +60,7 @@ class _Loop:
         return self._address
 
 
-@functools.lru_cache(maxsize=4096)
+@cached
 def _loop(program: Program, scalars: frozenset[int]) -> _Loop:
     return _Loop(program, scalars)
 

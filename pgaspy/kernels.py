@@ -21,6 +21,7 @@ except ModuleNotFoundError as error:
         "when Python is started there: build them with `pip install -e .`, or start elsewhere"
     ) from error
 
+from pgaspy.caches import own_sizes
 from pgaspy.program import Program
 
 __all__ = [
@@ -54,6 +55,9 @@ MAX_PROGRAM_REDUCTIONS: int = lib.MAX_REDUCTIONS
 LEAF: int = lib.LEAF
 
 _KINDS = {"random": 0, "uniform": 1, "standard_normal": 2, "integers": 3}
+
+#: What is allocated for C is not known to Python.
+own_sizes[type(ffi.new("int *"))] = lambda owned: 96 + len(ffi.buffer(owned))
 
 _run_program = lib.pg_run_program
 set_threads = lib.pg_set_threads

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pgaspy.blockmath import ceil_div, clipped, narrow, near_square_grid, wide
+from pgaspy.caches import cached
 
 __all__ = ["MAX_NDIM", "MAX_SIZE", "BlockDim", "CyclicDim", "Dim", "Distribution", "Layout", "check_shape",
            "default_layout", "one_process", "replicated", "without_dims"]
@@ -380,7 +381,7 @@ def rank_from_coords(grid: Sequence[int], coords: Sequence[int]) -> int:
     return rank
 
 
-@functools.lru_cache(maxsize=4096)
+@cached
 def without_dims(layout: Layout, dims: tuple[int, ...]) -> Layout:
     """The layout of the other dimensions, replicated along the axes of these."""
     if not dims:

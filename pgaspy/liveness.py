@@ -7,10 +7,10 @@ is seen is not seen. Tasks are calls of the program's own functions, and always 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pgaspy.caches import cached
 from pgaspy.fusion import Traced
 from pgaspy.layout import Layout
 from pgaspy.operations import Assign, Combine, Generate, Recipe, Reduce, Reshape, Statement, Task
@@ -67,7 +67,7 @@ def _overwrites(recipe: Recipe) -> bool:
     return not (isinstance(recipe, Task | Combine) or (isinstance(recipe, Statement) and recipe.has_mask))
 
 
-@functools.lru_cache(maxsize=8192)
+@cached
 def messages_of(recipe: Recipe, rank: int) -> Messages:
     """What a process sends and receives for an operation, where nobody wants its results there."""
     if isinstance(recipe, Generate | Task):

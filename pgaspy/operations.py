@@ -8,7 +8,6 @@ applied to; it decides nothing: the plan follows from the recipe's views and the
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -17,16 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.base import Base
+from pgaspy.caches import cached
 from pgaspy.functions import AnyFunction
 from pgaspy.layout import Layout
 from pgaspy.view import View, whole
 
 __all__ = ["Access", "Assign", "Combine", "Generate", "Operation", "Recipe", "Reduce", "Reduction", "Reshape",
            "Statement", "Task", "assign", "combine", "generate", "reduce", "reshape", "task"]
-
-MAX_RECIPES = 8192
-"""Of each kind; the least recently used are made again when they come back."""
-
 
 class Access(NamedTuple):
     """A section of a base that an operation reads or writes."""
@@ -126,7 +122,7 @@ class Assign(_Recipe):
         self.views = self.target, self.source
 
 
-assign = functools.lru_cache(maxsize=MAX_RECIPES)(Assign)
+assign = cached(Assign)
 
 
 @dataclass(eq=False)
@@ -142,7 +138,7 @@ class Reshape(_Recipe):
         self.views = whole(self.target), whole(self.source)
 
 
-reshape = functools.lru_cache(maxsize=MAX_RECIPES)(Reshape)
+reshape = cached(Reshape)
 
 
 class Reduction(Protocol):
@@ -193,7 +189,7 @@ class Reduce(_Recipe):
         self.views = (self.target, self.source, *self.operands)
 
 
-reduce = functools.lru_cache(maxsize=MAX_RECIPES)(Reduce)
+reduce = cached(Reduce)
 
 
 @dataclass(eq=False)
@@ -210,7 +206,7 @@ class Combine(_Recipe):
         self.views = (self.view,)
 
 
-combine = functools.lru_cache(maxsize=MAX_RECIPES)(Combine)
+combine = cached(Combine)
 
 
 @dataclass(eq=False)
@@ -224,7 +220,7 @@ class Generate(_Recipe):
         self.views = (whole(self.layout),)
 
 
-generate = functools.lru_cache(maxsize=MAX_RECIPES)(Generate)
+generate = cached(Generate)
 
 
 @dataclass(eq=False)
@@ -246,6 +242,6 @@ class Task(_Recipe):
         self.views = (*self.writes, *self.reads)
 
 
-task = functools.lru_cache(maxsize=MAX_RECIPES)(Task)
+task = cached(Task)
 
 Recipe = Statement | Assign | Reshape | Reduce | Combine | Generate | Task

@@ -11,7 +11,6 @@ Planning is pure, as in `plan`.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.boxes import Box, section_box, view_ranges
+from pgaspy.caches import cached
 from pgaspy.layout import Dim, Layout, whole_dim, without_dims
 from pgaspy.plan import TransferPlan, fixed_offset, plan_transfer, strides_from_shape
 from pgaspy.segments import Segments, local_slice, segments
@@ -105,7 +105,7 @@ def plan_pieces(out: View, operands: tuple[View, ...], copied: tuple[bool, ...],
     return PiecePlan(plans, plan_boxes((out,), operands, plans, (), rank))
 
 
-@functools.lru_cache(maxsize=16384)
+@cached
 def plan_operands(out: View, views: tuple[View, ...], copied: tuple[bool, ...], rank: int) -> tuple[OperandPlan, ...]:
     """How `rank` gets what it needs of all operands to compute its part of `out`.
 
@@ -145,7 +145,7 @@ def n_pieces(cuts: Sequence[set[int]]) -> int:
     return math.prod(map(len, cuts))
 
 
-@functools.lru_cache(maxsize=16384)
+@cached
 def plan_operand(out: View, view: View, copied: bool, rank: int) -> OperandPlan:
     """How `rank` gets what it needs of an operand to compute its part of `out`."""
     layout = out.own_layout
@@ -219,7 +219,7 @@ def _whole_section(dim: Dim) -> Section:
     return Section(dim, 0, 1, dim.extent)
 
 
-@functools.lru_cache(maxsize=4096)
+@cached
 def _dim_cuts(own: Section, coord: int, other: Section) -> _Cuts | None:
     """The cuts of one dimension; None if they are too many for pieces of any use."""
     seg = segments(own, coord, other)

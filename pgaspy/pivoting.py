@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.array import GlobalArray, check_array
+from pgaspy.caches import cached
 from pgaspy.creation import empty
 from pgaspy.lapack import permute_rows
 from pgaspy.movement import combine, replicate
@@ -74,7 +74,7 @@ def _moves(pivots: NDArray[np.int64], start: int) -> tuple[NDArray[np.int64], ND
     return _moves_of(pivots.tobytes(), start)
 
 
-@functools.lru_cache(maxsize=8)
+@cached
 def _moves_of(pivots: bytes, start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The same, found again for the other columns."""
     source_from_row: dict[int, int] = {}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import linecache
 import os
 from types import FrameType
 from typing import NamedTuple
+
+from pgaspy.caches import cached
 
 __all__ = ["Place", "caller", "frames_of_program", "line_of"]
 
@@ -55,7 +56,7 @@ def shown(file: str) -> str:
     return relative if len(relative) < len(file) else file
 
 
-@functools.lru_cache(maxsize=4096)
+@cached
 def _is_own(module: str, algorithms: bool) -> bool:
     """Whether a module is part of pgaspy."""
     return (module == "pgaspy" or module.startswith("pgaspy.")) and not (

@@ -13,7 +13,6 @@ broadcasts them along the replicated axes.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgaspy.boxes import fixed_indices
+from pgaspy.caches import cached
 from pgaspy.layout import Layout, coords_from_rank
 from pgaspy.segments import LENGTH, OWN_START, OWN_STEP, Indices, runs_by_coord
 from pgaspy.view import View
@@ -82,7 +82,7 @@ class TransferPlan:
         return not (self.sends or self.receives or self.broadcasts)
 
 
-@functools.lru_cache(maxsize=16384)
+@cached
 def plan_transfer(dst: View, src: View, rank: int) -> TransferPlan:
     """The share of `rank` in `dst[...] = src`, for views of one shape on layouts of one job.
 

@@ -7,12 +7,12 @@ those of its own part where the rows and the blocks of the other side end, and f
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import NamedTuple
 
 import numpy as np
 
+from pgaspy.caches import cached
 from pgaspy.layout import Layout, whole_dim
 from pgaspy.plan import Message, TransferPlan, strides_from_shape
 from pgaspy.segments import (
@@ -39,7 +39,7 @@ class _Intervals(NamedTuple):
     local: Indices
 
 
-@functools.lru_cache(maxsize=1024)
+@cached
 def plan_reshape(dst: Layout, src: Layout, rank: int) -> TransferPlan:
     """The share of `rank`, in flat local indices; the destination has no replicas, unless both lie whole together."""
     if not src.is_distributed and not dst.is_distributed:

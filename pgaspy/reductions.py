@@ -9,7 +9,6 @@ The functions take and return bases and views; `GlobalArray` and the public name
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from pgaspy import kernels, ufuncs
 from pgaspy.base import Base
+from pgaspy.caches import cached
 from pgaspy.functions import REAL
 from pgaspy.global_assign import copied
 from pgaspy.layout import replicated, without_dims
@@ -140,7 +140,7 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: np.d
     return _recorded(_ufunc_call(ufunc, view, base.dtype, dtype, axes, keepdims), base)
 
 
-@functools.lru_cache(maxsize=4096)
+@cached
 def _ufunc_call(ufunc: np.ufunc, view: View, source: np.dtype[Any], wanted: np.dtype[Any] | None,
                 axes: tuple[int, ...], keepdims: bool) -> _Call:
     """The reduction of a view that has a layout of its own when its reversed dimensions are turned round."""
@@ -276,7 +276,7 @@ class _UfuncReduction:
         return None
 
 
-@functools.lru_cache(maxsize=1024)
+@cached
 def _prepared_reduce(row: int, shape: tuple[int, ...], strides: tuple[int, ...], out_strides: tuple[int, ...],
                      axes: tuple[int, ...]) -> kernels.ReduceCall:
     kept = [d for d in range(len(shape)) if d not in axes]

@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 from pgaspy import environment, supervision
 from pgaspy.alarms import Alarms
 from pgaspy.base import Base, Storage, lent
+from pgaspy.caches import ENTRY_BYTES, Cache, size_of
 from pgaspy.endings import is_interactive
 from pgaspy.engine import Engine, Run
 from pgaspy.failures import DivergenceError, JobError, Mismatch, Poison, is_interrupt
@@ -54,10 +55,6 @@ SECONDS_TO_PART = 1.0
 MAX_HELD_BYTES = 64 << 20
 """They are also executed when they hold so many bytes that nobody else does: copies of NumPy operands."""
 
-MAX_CACHED_LENGTH, BYTES_PER_LENGTH = 1 << 19, 64
-"""The cached schedules are forgotten when their normal forms are longer than this together, with so many bytes of the
-buffers that they keep counted as one."""
-
 Executor = Callable[[Operation], None]
 
 
@@ -85,8 +82,7 @@ class Queue:
         self._engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
         self._is_running = False
         self._next_look = 0.0
-        self._structures: dict[tuple[Any, ...], _Structure] = {}
-        self._cached_length = 0
+        self._schedules = Cache(_size_of_schedule, units=lambda key: len(key[0]))
         self.max_operations = MAX_OPERATIONS
 
     @property
@@ -398,8 +394,7 @@ class Queue:
 
     def forget(self) -> None:
         """Forget the cached schedules."""
-        self._structures.clear()
-        self._cached_length = 0
+        self._schedules.forget()
 
     def _run_of(self, recorded: Recorded, rest: Recorded) -> Run:
         """A run of operations, after which others are executed that are recorded as well."""
@@ -408,19 +403,15 @@ class Queue:
         uses = tuple(map(first_uses.setdefault, storages, count()))
         counts.n_flushes += 1
         self.held_bytes = 0
-        structure = self._structures.get((recipes, uses))
-        if structure is None:
-            if self._cached_length > MAX_CACHED_LENGTH:
-                self.forget()
-            structure = self._structures[recipes, uses] = {}
-            self._cached_length += len(recipes) + len(uses)
         named = tuple(map(is_not, map(call, map(_name_of, first_uses)), repeat(None)))
         if rest.fields:
             used = {*rest.storages}
             named = tuple([name or storage in used for name, storage in zip(named, first_uses, strict=True)])
-        schedule = structure.get(named)
+        key = recipes, uses, named
+        schedule: Schedule | None = self._schedules[key]
         if schedule is None:
-            schedule = structure[named] = self._plan(recorded, [*first_uses], named)
+            schedule = self._plan(recorded, [*first_uses], named)
+            self._schedules.keep(key, schedule)
         counts.n_fused += schedule.n_fused
         counts.n_kernels += schedule.n_kernels
         return Run(schedule, [*first_uses, *values], *callers)
@@ -437,13 +428,13 @@ class Queue:
             described.append((operation.recipe, tuple(slots[used] for used in operation.storages), values))
         schedule = build(described, len(slots), n_memories, frozenset(compress(slots.values(), named)), world().rank,
                          self._engine.overlaps)
-        self._cached_length += schedule.nbytes_kept // BYTES_PER_LENGTH
         counts.planned(start)
         return schedule
 
 
-_Structure = dict[tuple[bool, ...], Schedule]
-"""Operations in their normal form: the schedules, one for each choice of storages that have names."""
+def _size_of_schedule(key: tuple[Any, ...], schedule: Schedule) -> int:
+    """What a schedule takes, with the small buffers that it keeps for its next run, and its key."""
+    return ENTRY_BYTES + size_of(key, schedule) + schedule.nbytes_kept
 
 
 def _overwrites(recipe: Recipe, storages: Sequence[Storage], storage: Storage) -> bool:

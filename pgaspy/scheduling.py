@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from pgaspy import chains
 from pgaspy.base import local_view
 from pgaspy.boxes import Box, runs_box, view_box
+from pgaspy.caches import cached
 from pgaspy.compute import can_reduce, lower_group, lower_statement
 from pgaspy.fusion import Group, Kernel, Traced, grouped
 from pgaspy.liveness import read_slots, reduced_axes, with_what_is_wanted
@@ -125,7 +126,7 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
     return _finished(builder, named, tuple(last_joined), n_fused, n_kernels)
 
 
-@functools.lru_cache(maxsize=8192)
+@cached
 def may_be_postponed(recipe: Recipe, rank: int) -> bool:
     """Whether nobody has to wait if an operation is executed with later ones, and a chain with these may be faster.
 

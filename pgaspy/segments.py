@@ -11,13 +11,13 @@ Kennedy, Nedeljkovic & Sethi, ICS 1995; Gupta et al., JPDC 32, 1996).
 
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.blockmath import ceil_div, solve_congruence
+from pgaspy.caches import cached
 from pgaspy.layout import BlockDim, Dim, whole_dim
 from pgaspy.view import Section
 
@@ -46,7 +46,7 @@ class Segments(NamedTuple):
     coord: Indices
 
 
-@functools.lru_cache(maxsize=8192)
+@cached
 def segments(own: Section, coord: int, other: Section) -> Segments:
     """Cut the indices that `coord` owns on side `own` by their owners on side `other`."""
     start, stop, parts = _owned_intervals(own, coord)
@@ -62,7 +62,7 @@ def segments(own: Section, coord: int, other: Section) -> Segments:
     return Segments(start, stop - start, own_local, own.step, other_local, other.step, owners)
 
 
-@functools.lru_cache(maxsize=8192)
+@cached
 def runs_by_coord(own: Section, coord: int, other: Section) -> dict[int, Indices]:
     """The segments as tables of runs, (n, 5) in the order of the index, per owner on the other side.
 

@@ -6,9 +6,8 @@ found again as a `Statement`.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from pgaspy.alignment import result_layout
 from pgaspy.base import Base, wrap
+from pgaspy.caches import Cache, cached
 from pgaspy.defaults import default_for
 from pgaspy.functions import AnyFunction
 from pgaspy.layout import Layout, replicated, without_dims
@@ -28,20 +28,17 @@ from pgaspy.runtime import hold, record
 from pgaspy.supervision import take
 from pgaspy.view import View, joint_shape, whole
 
-__all__ = ["MAX_STATEMENTS", "WEAK", "apply", "apply_binary", "apply_unary", "apply_with_number", "as_access",
+__all__ = ["WEAK", "apply", "apply_binary", "apply_unary", "apply_with_number", "as_access",
            "check_dtype", "check_writable", "elementwise_copy", "operand_from_numpy", "record_assignment",
-           "record_into"]
+           "record_into", "refusals"]
 
 WEAK = (int, float, complex)
 """The classes of Python's numbers, which take the dtypes of the arrays that they meet."""
 
-MAX_STATEMENTS = 8192
-"""What is found again, of each kind; all of it is forgotten when it is more."""
-
 PARTS_FROM_BYTES = 1 << 16
 """Of NumPy arrays that are larger, a process copies only the part that it needs."""
 
-_statements: dict[Any, Statement] = {}
+_statements = Cache()
 
 
 def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), where: Any = True, dtype: Any = None,
@@ -58,8 +55,6 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
     """
     if ufunc in _COMPARISONS:
         inputs = _within_range(inputs)
-    elif ufunc is np.power:
-        _check_integer_power(*inputs)
     bases, descriptions = [], []
     operands = inputs if where is True else (*inputs, where)
     for x in operands:
@@ -70,13 +65,16 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
         base, description = _operand(x)
         bases.append(base)
         descriptions.append(description)
+    if ufunc in refusals:
+        targets = [getattr(target, "dtype", None) for target in out] or (None,)
+        refusals[ufunc](inputs, where, _loop_dtypes(ufunc, descriptions, targets, where is not True, dtype, casting))
     if out and any(x is not None for x in out):
         return _apply_into(ufunc, bases, descriptions, out, where is not True, dtype, casting, make)
     key = (ufunc, dtype, casting, where is True, *descriptions)
-    statement = _statements.get(key)
+    statement: Statement | None = _statements[key]
     if statement is None:
         statement = _new_statement(ufunc, descriptions, where is not True, dtype, casting)
-        _keep(key, statement)
+        _statements.keep(key, statement)
     written = statement.written
     if len(written) == 1:
         output = Base(written[0].layout, statement.output_dtypes[0])
@@ -95,7 +93,7 @@ def apply_unary(ufunc: np.ufunc, x: Any, make: Any) -> Any:
     """`apply` for a global array."""
     x_base, x_view = x._base, x._view
     key = ufunc, id(x_view), x_base.dtype
-    found = _operators.get(key)
+    found = _operators[key]
     if found is None:
         return _apply_first(key, ufunc, (x,), make)
     statement, view, layout, dtype, _, _ = found
@@ -108,7 +106,7 @@ def apply_binary(ufunc: np.ufunc, x: Any, y: Any, make: Any) -> Any:
     """`apply` for two global arrays."""
     x_base, x_view, y_base, y_view = x._base, x._view, y._base, y._view
     key = ufunc, id(x_view), x_base.dtype, id(y_view), y_base.dtype
-    found = _operators.get(key)
+    found = _operators[key]
     if found is None:
         return _apply_first(key, ufunc, (x, y), make)
     statement, view, layout, dtype, _, _ = found
@@ -121,7 +119,7 @@ def apply_with_number(ufunc: np.ufunc, x: Any, number: complex, is_first: bool, 
     """`apply` for a global array and a Python number, which may be the first operand."""
     x_base, x_view = x._base, x._view
     key = ufunc, id(x_view), x_base.dtype, number.__class__, is_first
-    found = _operators.get(key)
+    found = _operators[key]
     if found is None:
         return _apply_first(key, ufunc, (number, x) if is_first else (x, number), make)
     statement, view, layout, dtype, number_dtype, _ = found
@@ -134,25 +132,27 @@ def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) 
     """`apply`, and have it found again, if nothing depends on a number's value."""
     result = apply(ufunc, inputs, make=make)
     descriptions = [_operand(x)[1] for x in inputs]
-    depends = ufunc in _DEPENDING and int in descriptions and key[2].kind in "iub"
-    statement = _statements.get((ufunc, None, "same_kind", True, *descriptions))
+    depends = ufunc in _COMPARISONS and int in descriptions and key[2].kind in "iub"
+    statement = _statements[(ufunc, None, "same_kind", True, *descriptions)]
+    depends = depends or (ufunc in refusals and statement is not None and statement.loop_dtypes[-1].kind == "i")
     if statement is not None and len(statement.written) == 1 and not depends:
-        if len(_operators) >= MAX_STATEMENTS:
-            _operators.clear()
         view, dtype = statement.written[0], statement.output_dtypes[0]
         number_dtype = next((loop for v, loop in zip(statement.operands, statement.loop_dtypes, strict=False)
                              if v is None), dtype)
         # with the operands' views, so that their ids stay theirs
-        _operators[key] = statement, view, view.layout, dtype, number_dtype, descriptions
+        _operators.keep(key, (statement, view, view.layout, dtype, number_dtype, descriptions))
     return result
 
 
-_operators: dict[Any, tuple[Statement, View, Layout, np.dtype[Any], np.dtype[Any], Any]] = {}
+_operators = Cache()
 """The statement, the output's view, layout and dtype, and the dtype of a number among the operands."""
 
 _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
-_DEPENDING = _COMPARISONS | {np.power}
-"""Where the value of an integer decides what is computed with integers, or whether it may be."""
+"""Where the value of an integer decides what is computed with integers."""
+
+refusals: dict[AnyFunction | None, Callable[..., None]] = {}
+"""What raises on all processes for some values, before it is recorded: a ufunc's by its inputs, mask and loop's dtypes;
+that of a copy (None) by base, view and dtype."""
 
 
 def _within_range(inputs: Sequence[Any]) -> Sequence[Any]:
@@ -163,13 +163,6 @@ def _within_range(inputs: Sequence[Any]) -> Sequence[Any]:
     info = np.iinfo(integers[0])
     return [(math.inf if x > 0 else -math.inf) if type(x) is int and not info.min <= x <= info.max else x
             for x in inputs]
-
-
-def _check_integer_power(base: Any, exponent: Any) -> None:
-    """Refuse a negative exponent of integers here, as NumPy's loop would on those processes only that have elements."""
-    kind = np.dtype(getattr(base, "dtype", type(base))).kind
-    if kind in "iub" and isinstance(exponent, int | np.integer) and exponent < 0:
-        raise ValueError("Integers to negative integer powers are not allowed.")
 
 
 def _operand(x: Any) -> tuple[Any, Any]:
@@ -364,10 +357,10 @@ def record_into(call: tuple[Any, Any, str] | None, bases: list[Any], description
     """Record a call, (ufunc, dtype, casting) or None for a copy, into a view that the operands may overlap."""
     same = tuple([base is out for base in bases])
     key = (call, view, out.dtype, same, has_mask, *descriptions)
-    statement = _statements.get(key)
+    statement: Statement | None = _statements[key]
     if statement is None:
         statement = _new_statement_into(call, same, descriptions, out, view, has_mask)
-        _keep(key, statement)
+        _statements.keep(key, statement)
     if statement.written[0].own_layout is None:
         _record_aside(statement, bases, out)
     else:
@@ -404,7 +397,7 @@ def _record_aside(statement: Statement, bases: list[Any], out: Base) -> None:
     record_assignment(Access(out, view), Access(aside, aside_view))
 
 
-@functools.lru_cache(maxsize=MAX_STATEMENTS)
+@cached
 def _statement_aside(statement: Statement, aside: View) -> Statement:
     return replace(statement, written=(aside,), copied=(False,) * len(statement.copied))
 
@@ -445,9 +438,3 @@ def check_writable(view: View) -> None:
     if any(view.shape[d] > 1 for d in view.stretched_dims):
         raise ValueError(f"assignment destination is read-only: a view broadcast to shape {view.shape} repeats "
                          "elements; copy() it first")
-
-
-def _keep(key: Any, statement: Statement) -> None:
-    if len(_statements) >= MAX_STATEMENTS:
-        _statements.clear()
-    _statements[key] = statement

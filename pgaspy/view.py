@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgaspy.caches import Cache, cached
 from pgaspy.layout import MAX_NDIM, Dim, Layout, check_shape, whole_dim
 
 __all__ = ["Section", "View", "frozen_key", "joint_shape", "whole"]
 
-MAX_CHILDREN = 1024
+VIEW_BYTES = 1400
+"""Of a view with its key, and with what is worked out about it, in the mean."""
 
 
 class Section(NamedTuple):
@@ -45,7 +47,7 @@ class View:
         self.steps = steps
         self.origin = origin
         self._hash = hash((layout, shape, base_dims, steps, origin))
-        self._children: dict[Any, View] = {}
+        self._children: Cache = _NO_CHILDREN
 
     def __hash__(self) -> int:
         return self._hash
@@ -140,9 +142,10 @@ class View:
 
     def _child(self, key: Any, shape: Sequence[int], base_dims: Sequence[int | None], steps: Sequence[int],
                origin: Sequence[int]) -> View:
-        if len(self._children) >= MAX_CHILDREN:
-            self._children.clear()
-        child = self._children[key] = View(self.layout, tuple(shape), tuple(base_dims), tuple(steps), tuple(origin))
+        if self._children is _NO_CHILDREN:
+            self._children = Cache(_size_of_child)
+        child = View(self.layout, tuple(shape), tuple(base_dims), tuple(steps), tuple(origin))
+        self._children.keep(key, child)
         return child
 
     def index(self, key: Any) -> View:
@@ -154,7 +157,7 @@ class View:
             For an index out of bounds, too many indices, a second Ellipsis, and indices by arrays.
         """
         frozen = _ALL if key is Ellipsis else frozen_key(key)
-        child = self._children.get(frozen)
+        child: View | None = self._children[frozen]
         return child if child is not None else self._index(frozen)
 
     def _index(self, key: tuple[Any, ...]) -> View:
@@ -201,7 +204,7 @@ class View:
     def transpose(self, axes: Sequence[int]) -> View:
         """The view whose dimension d is dimension `axes[d]` of this one (axes as checked by the caller)."""
         key = ("transpose", *axes)
-        return self._children.get(key) or self._child(
+        return self._children[key] or self._child(
             key, [self.shape[a] for a in axes], [self.base_dims[a] for a in axes], [self.steps[a] for a in axes],
             self.origin)
 
@@ -216,7 +219,7 @@ class View:
         if shape == self.shape:
             return self
         key = ("broadcast_to", *shape)
-        child = self._children.get(key)
+        child: View | None = self._children[key]
         if child is not None:
             return child
         n_new = len(shape) - self.ndim
@@ -246,6 +249,14 @@ class View:
         kept = [d for d in range(self.ndim) if d not in self.stretched_dims]
         return self._child(("unstretched",), [self.shape[d] for d in kept], [self.base_dims[d] for d in kept],
                            [self.steps[d] for d in kept], self.origin)
+
+
+def _size_of_child(key: Any, child: View) -> int:
+    return VIEW_BYTES
+
+
+_NO_CHILDREN = Cache(_size_of_child)
+"""Of a view that no other was derived from."""
 
 
 def joint_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -298,7 +309,7 @@ def _frozen_index(k: Any) -> int:
                          f"indices, not {k!r}") from None
 
 
-@functools.lru_cache(maxsize=4096)
+@cached
 def whole(layout: Layout) -> View:
     """The view that is the base itself."""
     n = layout.ndim
