@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import os
 import sys
 import threading
 import time
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress, count, repeat
@@ -408,6 +410,8 @@ class Queue:
             structure = self._structures[recipes, uses] = {}
             self._cached_length += len(recipes) + len(uses)
         named = tuple(map(is_not, map(call, map(_name_of, first_uses)), repeat(None)))
+        if _is_collecting():
+            named = (True,) * len(named)
         if rest.fields:
             used = {*rest.storages}
             named = tuple([name or storage in used for name, storage in zip(named, first_uses, strict=True)])
@@ -434,6 +438,19 @@ class Queue:
         self._cached_length += schedule.nbytes_kept // BYTES_PER_LENGTH
         counts.planned(start)
         return schedule
+
+
+_phases = OrderedDict[str, None](start=None, stop=None)
+gc.callbacks.append(_phases.move_to_end)
+"""Of the collector of garbage: the last one is what it did last. No code of Python runs while it is told."""
+
+
+def _is_collecting() -> bool:
+    """Whether garbage is being collected, so that this is called by a `__del__`, or at the end of a generator.
+
+    The weak references to what is garbage are gone then, while it can still be used.
+    """
+    return next(reversed(_phases)) == "start"
 
 
 _Structure = dict[tuple[bool, ...], Schedule]
