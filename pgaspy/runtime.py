@@ -135,7 +135,7 @@ class Queue:
             self._finish_what_is_seen(bases)
 
     def refuse(self, number: int) -> NoReturn:
-        """Refuse an operation of a task or of another thread, which leaves no trace: other processes know nothing of it.
+        """Refuse an operation of a task or of another thread, without a trace: the other processes know nothing of it.
 
         Raises
         ------
@@ -441,7 +441,7 @@ class Queue:
 
 
 _phases = OrderedDict[str, None](start=None, stop=None)
-gc.callbacks.append(_phases.move_to_end)
+gc.callbacks.append(_phases.move_to_end)  # type: ignore[arg-type]  (called with a dict, which is true)
 """Of the collector of garbage: the last one is what it did last. No code of Python runs while it is told."""
 
 
