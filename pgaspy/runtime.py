@@ -441,7 +441,8 @@ class Queue:
 
 
 _phases = OrderedDict[str, None](start=None, stop=None)
-gc.callbacks.append(_phases.move_to_end)  # type: ignore[arg-type]  (called with a dict, which is true)
+_told: Any = _phases.move_to_end
+gc.callbacks.append(_told)
 """Of the collector of garbage: the last one is what it did last. No code of Python runs while it is told."""
 
 
