@@ -5,9 +5,9 @@ that is half of what there may be, the older one is dropped, and the younger bec
 a generation goes, the least recently used first, and to look something up is to look into a dictionary, and no more.
 
 What an entry takes is estimated once, when it comes to a generation: of one entry of a cache in `SAMPLED`, by a walk
-through the objects that it alone leads to; of the others it is taken to be as much. What is kept in a cache itself, such as a view, is counted there, and not where others refer to it. The sum for many
-operations is between what `tracemalloc` counts and a quarter more, which does not see what C allocates;
-`tests/test_caches.py` compares them.
+through the objects that it alone leads to; of the others it is taken to be as much. What is kept in a cache itself,
+such as a view, is counted there, and not where others refer to it. The sum for many operations is between what
+`tracemalloc` counts and a quarter more, which does not see what C allocates; `tests/test_caches.py` compares them.
 """
 
 from __future__ import annotations

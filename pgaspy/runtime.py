@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import os
 import sys
 import threading
 import time
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress, count, repeat
@@ -134,7 +136,7 @@ class Queue:
             self._finish_what_is_seen(bases)
 
     def refuse(self, number: int) -> NoReturn:
-        """Refuse an operation of a task or of another thread; no trace is left, as other processes know nothing of it.
+        """Refuse an operation of a task or of another thread, without a trace: the other processes know nothing of it.
 
         Raises
         ------
@@ -404,6 +406,8 @@ class Queue:
         counts.n_flushes += 1
         self.held_bytes = 0
         named = tuple(map(is_not, map(call, map(_name_of, first_uses)), repeat(None)))
+        if _is_collecting():
+            named = (True,) * len(named)
         if rest.fields:
             used = {*rest.storages}
             named = tuple([name or storage in used for name, storage in zip(named, first_uses, strict=True)])
@@ -430,6 +434,20 @@ class Queue:
                          self._engine.overlaps)
         counts.planned(start)
         return schedule
+
+
+_phases = OrderedDict[str, None](start=None, stop=None)
+_told: Any = _phases.move_to_end
+gc.callbacks.append(_told)
+"""Of the collector of garbage: the last one is what it did last. No code of Python runs while it is told."""
+
+
+def _is_collecting() -> bool:
+    """Whether garbage is being collected, so that this is called by a `__del__`, or at the end of a generator.
+
+    The weak references to what is garbage are gone then, while it can still be used.
+    """
+    return next(reversed(_phases)) == "start"
 
 
 def _size_of_schedule(key: tuple[Any, ...], schedule: Schedule) -> int:

@@ -418,3 +418,43 @@ else:
     assert done.returncode != 0
     assert "rank 0 of 2: uncaught KeyboardInterrupt" in done.stderr
     assert "script.py" in done.stderr
+
+
+class Keeper:
+    """Part of a cycle, so that the collector of garbage calls `__del__`."""
+
+    def __init__(self, array: Any, found: list[Any]) -> None:
+        self.array, self.found, self.itself = array, found, self
+
+    def __del__(self) -> None:
+        self.array[...] = 5.0
+        self.found += [float(self.array.sum()), self.array.local().tolist()]
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="processes collect garbage at different times")
+def test_arrays_are_used_while_garbage_is_collected() -> None:
+    found: list[Any] = []
+    Keeper(pg.ones(10), found)
+    pg.sync()
+    gc.collect()
+    assert found == [50.0, [5.0] * 10]
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="processes collect garbage at different times")
+def test_arrays_are_used_in_a_generator_that_is_garbage() -> None:
+    found: list[Any] = []
+
+    def generate(array: Any) -> Any:
+        try:
+            yield
+        finally:
+            array[...] = 3.0
+            found.append(array.local().tolist())
+
+    cycle: list[Any] = [generate(pg.ones(4))]
+    next(cycle[0])
+    cycle.append(cycle)
+    del cycle
+    pg.sync()
+    gc.collect()
+    assert found == [[3.0] * 4]
