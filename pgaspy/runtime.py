@@ -624,7 +624,7 @@ def _at_exit() -> None:
     """Execute what is recorded, as others may wait for messages; never after an uncaught exception."""
     failed = False
     try:
-        if queue.error is None and getattr(sys, "last_value", None) is None and getattr(sys, "last_exc", None) is None:
+        if queue.error is None and not _has_ended_by_an_exception():
             queue.finish()
             supervision.end()
     except BaseException:  # the interpreter would print it and go on, while others wait
@@ -637,6 +637,12 @@ def _at_exit() -> None:
         queue.alarms.end(queue.error)
     if failed:
         _end_with_failure()
+
+
+def _has_ended_by_an_exception() -> bool:
+    """Whether the program has ended so. A job of several processes is aborted then, and does not come to its end."""
+    may_come_here = queue.alarms is None or is_interactive()
+    return may_come_here and (getattr(sys, "last_value", None) or getattr(sys, "last_exc", None)) is not None
 
 
 def _end_with_failure() -> None:

@@ -229,3 +229,11 @@ def test_what_nobody_saw_is_told_at_the_end(tmp_path: Path, program: str, status
     assert done.returncode == status, done.stderr
     assert words in done.stderr
     assert bool(done.stderr) == bool(words)
+
+
+def test_what_a_debugger_leaves_is_no_failure(tmp_path: Path) -> None:
+    """Also where a process has the marks of an exception, what it has recorded is executed at the end."""
+    done = job(tmp_path, "if pg.RANK == 0:\n    sys.last_value = ValueError()\n"
+                         "pg.schedule(lambda local: say('task'), A)\nB = A[::-1].copy()\n")
+    assert lines(done) == {"rank 0 task", "rank 1 task"}
+    assert done.returncode == 0
