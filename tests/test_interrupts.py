@@ -256,3 +256,49 @@ def test_a_second_one_in_a_task_is_raised_at_once() -> None:
     assert (b.gather() == 1).all()
     a[...] = 3
     assert (a.gather() == 3).all()
+
+
+def test_one_in_a_task_that_raises_is_not_lost() -> None:
+    def task(local: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        raise ValueError("bad value")
+
+    a = pg.zeros(3)
+    pg.schedule(task, pg.update(a))
+    with pytest.raises(KeyboardInterrupt):
+        pg.sync()
+    with pytest.raises(pg.TaskError):
+        a.gather()
+
+
+def test_one_while_operations_are_executed_one_by_one() -> None:
+    """As they are where an array is poisoned."""
+    def fail(local: Any) -> None:
+        raise ValueError("bad value")
+
+    def stop(local: Any) -> None:
+        raise KeyboardInterrupt
+
+    a, b, c, d = (pg.zeros(10) for _ in range(4))
+    pg.sync()
+    before, runtime.queue.max_operations = runtime.queue.max_operations, 2
+    try:
+        pg.schedule(fail, pg.update(a))
+        d += a
+        d += 1
+    finally:
+        runtime.queue.max_operations = before
+    pg.schedule(stop, pg.update(b))
+    c += 1
+    raised = []
+    for _ in range(4):
+        try:
+            pg.sync()
+        except BaseException as error:
+            raised.append(type(error))
+    assert raised.count(KeyboardInterrupt) == 1
+    assert set(raised) == {KeyboardInterrupt, pg.TaskError}
+    np.testing.assert_array_equal(c.gather(), np.ones(10))
+    for poisoned in a, b, d:
+        with pytest.raises(pg.TaskError):
+            poisoned.gather()

@@ -237,3 +237,32 @@ def test_what_a_debugger_leaves_is_no_failure(tmp_path: Path) -> None:
                          "pg.schedule(lambda local: say('task'), A)\nB = A[::-1].copy()\n")
     assert lines(done) == {"rank 0 task", "rank 1 task"}
     assert done.returncode == 0
+
+
+SPOILED = """
+def fail(local):
+    raise ValueError("bad value")
+
+a, c = pg.zeros(1000), pg.ones(1000)
+pg.sync()
+total = c.sum()
+pg.schedule(fail, pg.update(a))
+if pg.RANK == 0:
+    time.sleep(0.3)
+tried("reads", lambda: float(total) and None)
+b = None
+def use():
+    global b
+    b = a + 1
+tried("uses", use)
+tried("sees", lambda: "nothing" if b is None else b.local()[:2])
+"""
+
+
+def test_what_is_under_way_finds_what_a_task_has_spoiled(tmp_path: Path) -> None:
+    """Where the task fails after what uses its result was handed to the engine, that is spoiled as well."""
+    done = job(tmp_path, SPOILED)
+    seen = [line for line in done.stdout.splitlines() if " sees " in line]
+    assert len(seen) == 2, done.stderr
+    assert not any("[" in line for line in seen), seen
+    assert done.returncode
