@@ -36,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.basetemp = tempfile.mkdtemp(prefix="pgaspy-tests-")
         config.add_cleanup(functools.partial(shutil.rmtree, config.option.basetemp, ignore_errors=True))
     config.addinivalue_line("markers", "mpi: runs on any number of processes, also under a launcher")
+    config.addinivalue_line("markers", "jobs: of a file whose tests start jobs, and mostly wait for them")
     config.addinivalue_line("markers", "slurm: inside an allocation of two nodes, by `make test-slurm` only")
     config.addinivalue_line("markers", "hosts: starts two hosts on this machine, by `make test-hosts` only")
     config.addinivalue_line("markers", "long: takes seconds, and is run with --all only")
@@ -59,6 +60,9 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(getattr(value, "__module__", "") == "tests.jobs" for value in vars(item.module).values()):
+            item.add_marker("jobs")
     takes_all = config.option.all or any("::" in argument for argument in config.args)
     left_out = {item for item in items if _is_for_another_place(item, config.option.markexpr)}
     if not takes_all:

@@ -194,6 +194,11 @@ def interrupted(x: Arrays, statements: Sequence[Callable[[Arrays], None]], kind:
         return n_done
 
 
+# Python code that runs when garbage is collected, as Hypothesis has some, swallows what a handler raises.
+swallows = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@swallows
 def test_by_signals(expected: list[Arrays]) -> None:
     """Of a handler that raises what it likes; a task would not be whole, which it could not know."""
     def handler(*_: Any) -> None:
@@ -219,6 +224,7 @@ def test_by_signals(expected: list[Arrays]) -> None:
     assert n_raised > 20
 
 
+@swallows
 def test_by_the_keyboard(expected: list[Arrays]) -> None:
     """A task is not torn: Ctrl-C is raised when it ends."""
     draw, n_raised = random.Random(1), 0

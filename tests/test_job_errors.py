@@ -162,7 +162,7 @@ time.sleep(60)
 """)
     assert done.returncode
     assert lines(done) == {"rank 1 waits AssertionError a mistake of pgaspy"}
-    assert "Not all processes have answered within 1 s: the job is ended" in done.stderr
+    assert "After 1 s not all processes have answered: the job is ended" in done.stderr
 
 
 def test_what_flushes_at_different_places_fails_alike(tmp_path: Path) -> None:
