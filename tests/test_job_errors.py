@@ -266,3 +266,17 @@ def test_what_is_under_way_finds_what_a_task_has_spoiled(tmp_path: Path) -> None
     assert len(seen) == 2, done.stderr
     assert not any("[" in line for line in seen), seen
     assert done.returncode
+
+
+def test_pivots_that_are_no_later_rows_are_refused_everywhere(tmp_path: Path) -> None:
+    done = job(tmp_path, """
+a = pg.array(pg.arange(21.0).reshape(7, 3).gather())
+def exchange():
+    pg.exchange_rows(a, pg.array([1, 0], layout=pg.Distribution("*")))
+    return a.gather()
+tried("exchanges", exchange)
+""")
+    said = lines(done)
+    assert len(said) == 2, done.stderr
+    assert all("pivots[1] is 0: row 1 of 7" in line for line in said)
+    assert done.returncode
