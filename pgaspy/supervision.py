@@ -29,8 +29,7 @@ __all__ = ["announce", "begin", "checker", "compare", "digests", "end", "execute
 _journal: Journal | None = None
 digests: Digests | None = None
 _checks_all = False
-def _look() -> None:
-    return None
+_look: Callable[[], None]
 _is_paused = False
 checker: Checker | None = None
 _watchdog: watchdog.Watchdog | None = None
