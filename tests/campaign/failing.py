@@ -23,6 +23,7 @@ import numpy as np
 
 import pgaspy as pg
 from pgaspy import runtime
+from pgaspy.procgrid import begin_anew
 from tests.campaign import model, words
 from tests.campaign.injecting import Injection, chosen, is_injected
 from tests.campaign.interrupts import NOT_AGAIN, NOT_WHOLE, States, largest
@@ -89,7 +90,7 @@ def run(program: Program, folder: Path, injection: Injection) -> tuple[dict[str,
             failure = _aftermath(program, folder, names, number, error)
         if pg.SIZE == 1:
             names.clear()
-            runtime.fresh()
+            begin_anew()
     return _said(failure, injection, error), error
 
 
