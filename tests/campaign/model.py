@@ -23,6 +23,9 @@ class Array(np.ndarray):
         return super().__getitem__(key if key is Ellipsis else (*key, ...) if isinstance(key, tuple) and not [
             k for k in key if k is Ellipsis] else key if isinstance(key, tuple) else (key, ...))
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value.copy() if isinstance(value, np.ndarray) else value)  # NumPy may overwrite it
+
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return np.asarray(array).view(Array)
 
