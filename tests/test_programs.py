@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from tests.randomly import random_key, random_layout, random_shape
+from tests.randomly import castable, random_key, random_layout, random_shape
 from tests.together import collectively
 
 pytestmark = pytest.mark.mpi
@@ -552,19 +552,6 @@ def largest(x: Any) -> float:
     """The largest magnitude of a finite element."""
     x = np.abs(np.asarray(x).astype(complex))
     return float(x[np.isfinite(x)].max(initial=0.0))
-
-
-def castable(x: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether the cast is defined: C leaves numbers open that an integer type cannot hold."""
-    x = np.asarray(x)
-    if x.dtype == np.float16:
-        x = x.astype(float)
-    if x.dtype.kind == "c" and dtype.kind not in "cb":
-        return False  # NumPy warns that the imaginary part is lost
-    if dtype.kind not in "iu" or x.dtype.kind not in "fc":
-        return True
-    info = np.iinfo(dtype)
-    return bool(np.isfinite(x).all() and (x > info.min - 1).all() and (x < float(info.max)).all())
 
 
 @pytest.mark.parametrize("batch", range(N_BATCHES))

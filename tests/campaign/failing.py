@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,10 @@ from pgaspy.procgrid import begin_anew
 from tests.campaign import model, words
 from tests.campaign.injecting import Injection, chosen, is_injected
 from tests.campaign.interrupts import NOT_AGAIN, NOT_WHOLE, States, largest
-from tests.campaign.job import MARK, program_of, say
+from tests.campaign.job import MARK, described, program_of, say
 from tests.campaign.large import large
 from tests.campaign.programs import Program, written
-from tests.campaign.running import Failure, difference, differences, execute
+from tests.campaign.running import Failure, difference, differences, expected
 from tests.campaign.settings import under
 from tests.campaign.words import Observation
 from tests.campaign.writing import EXPECTED
@@ -47,13 +48,12 @@ def main(file: str) -> None:
     float((pg.ones(1_000_000) + 1).sum())  # which starts the threads: they cannot be without memory
     with tempfile.TemporaryDirectory() as own:
         folder = Path(pg.COMM.bcast(own))
-        for number, one in enumerate(order["programs"][:1 if pg.SIZE > 1 else None]):
+        for one in order["programs"][:1 if pg.SIZE > 1 else None]:
             if pg.SIZE == 1 and time.monotonic() > end:
                 break
             injection = chosen(order["inject"], one["seed"])
             program = _program(one, injection, folder / f"writing{pg.RANK}")
-            say(event="begin", number=number, seed=program.seed, lines=program.lines,
-                settings=vars(program.settings), n_statements=program.n_statements)
+            say(event="begin", **described(program))
             said, error = run(program, folder, injection)
             print(MARK + json.dumps(said), flush=True)
             if pg.SIZE > 1:
@@ -72,12 +72,12 @@ def _program(one: dict[str, Any], injection: Injection, folder: Path) -> Program
     program = written(one["seed"], pg.SIZE, folder)
     if injection.kind != "compile":
         return program
-    return Program(program.seed, program.lines, type(program.settings)(**vars(program.settings) | {"compiles": True}))
+    return replace(program, settings=replace(program.settings, compiles=True))
 
 
 def run(program: Program, folder: Path, injection: Injection) -> tuple[dict[str, Any], BaseException | None]:
     """Run a program; what this process has to say of how it failed, and what is wrong with that; and what it raised."""
-    expected = execute(program.lines, folder / f"model{pg.RANK}", is_model=True)
+    observed = expected(program, folder)
     is_here = injection.rng.randrange(pg.SIZE) == pg.RANK
     found: list[Observation] = []
     names: dict[str, Any] = {}
@@ -85,7 +85,7 @@ def run(program: Program, folder: Path, injection: Injection) -> tuple[dict[str,
     with contextlib.suppress(pg.JobError), under(program.settings):
         with injection.in_program() if is_here else contextlib.nullcontext():
             number, error = _execute(program.lines, folder, found, names)
-        failure = differences(found, [one for one in expected if one.line < number])
+        failure = differences(found, [one for one in observed if one.line < number])
         if failure is None and error is not None:
             failure = _aftermath(program, folder, names, number, error)
         if pg.SIZE == 1:

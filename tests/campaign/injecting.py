@@ -28,7 +28,7 @@ __all__ = ["FAILURES", "Injection", "chosen", "is_injected"]
 
 PAGE_BYTES = resource.getpagesize()
 MOST_BYTES = 64 << 20
-LONGEST_SECONDS = 0.3
+LONGEST_SECONDS = 0.1
 
 
 class Injected(Exception):

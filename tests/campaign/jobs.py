@@ -28,8 +28,9 @@ START_SECONDS = 120.0
 """A job has begun its first program by then, on a machine with much else to do."""
 
 
-ENVIRONMENT = {"PGASPY_ABORT_AFTER": "3"}
-"""So that a job in which a process has failed does not wait long for those that have come to their end."""
+ENVIRONMENT = {"PGASPY_ABORT_AFTER": "3", "OMP_WAIT_POLICY": "passive"}
+"""So that a job in which a process has failed does not wait long for those that have come to their end, and that
+threads leave the cores to other jobs while they wait."""
 
 
 @dataclass
@@ -113,11 +114,12 @@ def _take(outcome: Outcome, line: str | None) -> bool:
 
 def _note(outcome: Outcome, said: dict[str, Any]) -> None:
     if said["event"] == "begin":
-        outcome.program = {name: said[name] for name in ("seed", "lines", "settings")}
+        outcome.program = said
         outcome.n_programs += 1
         outcome.n_statements += said["n_statements"]
     elif said["event"] == "failure":
         outcome.kind, outcome.text, outcome.line = said["kind"], said["text"], said["line"]
+        outcome.program = said["program"]
     elif said["event"] == "rank":
         outcome.counts[said["kind"]] += bool(said["where"])
         outcome.has_raised |= bool(said["raised"])
