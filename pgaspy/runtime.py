@@ -24,7 +24,7 @@ from operator import attrgetter, call, is_not
 from types import CodeType, FrameType
 from typing import Any, NoReturn
 
-from pgaspy import environment, supervision
+from pgaspy import environment, progress, supervision
 from pgaspy.alarms import Alarms
 from pgaspy.base import Base, Storage, lent
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
@@ -633,6 +633,8 @@ def _at_exit() -> None:
     finally:
         if counts.timeline is not None:
             counts.timeline.write(world().communicator)
+        supervision.stop()
+        progress.stop()
     if queue.error is not None and queue.alarms is not None:
         queue.alarms.end(queue.error)
     if failed:
