@@ -542,7 +542,7 @@ class Engine:
                 kernels.store_int64(address + nbytes, run.stamps[node.position])
             nbytes += STAMP_BYTES
         section = MPI.buffer.fromaddress(address, nbytes)
-        self._requests.append(begin(section, node.peer, (run.numbers[node.position] + node.stream) % n_tags))
+        self._requests.append(begin(section, node.peer, (run.numbers[node.position] + node.tag) % n_tags))
         self._under_way.append((run, number, start))
         statistics.counts.started(node)
 

@@ -27,8 +27,8 @@ class World:
         None in a simulated job.
     user_comm
         The communicator that the user gave, or all processes.
-    n_streams
-        The number of the next collective operation; each takes as many numbers as it may need tags.
+    next_tag
+        The number of the next collective operation, which is its first tag; each takes as many as it may need.
     n_tags
         How many tags MPI has.
     """
@@ -39,7 +39,7 @@ class World:
         self.size = size
         self.comm = comm
         self.user_comm = user_comm
-        self.n_streams = 0
+        self.next_tag = 0
         self.n_tags = n_tags
         self._grids: dict[tuple[int, ...], ProcGrid] = {}
 

@@ -28,6 +28,7 @@ from pgaspy import environment, progress, supervision
 from pgaspy.alarms import Alarms
 from pgaspy.base import Base, Storage, lent
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
+from pgaspy.collectives import TAGS_PER_OPERAND
 from pgaspy.endings import is_interactive
 from pgaspy.engine import Engine, Run
 from pgaspy.failures import DivergenceError, JobError, Mismatch, Poison, is_interrupt
@@ -143,7 +144,7 @@ class Queue:
         RuntimeError
             Always.
         """
-        world().n_streams = number
+        world().next_tag = number
         raise RuntimeError(_words_for_busy())
 
     @property
@@ -519,9 +520,9 @@ def record(recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...] = ()
     order.
     """
     job = world()
-    number = job.n_streams
+    number = job.next_tag
     if recipe.is_collective:
-        job.n_streams = number + len(bases) * (1 + job.size)
+        job.next_tag = number + len(bases) * TAGS_PER_OPERAND
     if _instead is None:
         try:
             frame = _frame(_DEPTH_OF_OPERATORS)

@@ -175,8 +175,8 @@ def _interrupt(injection: Injection) -> Iterator[None]:
 FAILURES: dict[str, Callable[[Injection], AbstractContextManager[None]]] = {
     "record": _functions("array ufuncs global_assign operations alignment creation reductions movement view layout",
                          1000),
-    "plan": _functions("scheduling compute transport fusion liveness lowering kernel_calls plan plan_reshape pieces "
-                       "segments chains trees program boxes", 10_000),
+    "plan": _functions("scheduling compute transport collectives messages fusion liveness lowering kernel_calls plan "
+                       "plan_reshape pieces segments chains trees program boxes", 10_000),
     "compile": _functions("jit codegen compiler private_folder", 100),
     "allocate": _functions("base memory nodes", 200, "_allocate hold allocate come_back _take_over new_buffer "
                            "new_buffers lend"),
