@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 
 from pgaspy import environment, progress, supervision
 from pgaspy.alarms import Alarms
-from pgaspy.base import Base, Storage, lent
+from pgaspy.base import Base, Storage, came_back, lent
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
 from pgaspy.collectives import TAGS_PER_OPERAND
 from pgaspy.endings import is_interactive
@@ -211,6 +211,7 @@ class Queue:
             if self._recorded.fields or not self._engine.is_idle:
                 self._flush(self._engine.finish, cause)
         else:
+            base.keep_name()
             n_postponed = self._n_postponed(base.storage)
             when_idle = self._hand_over_rest if n_postponed else None
             if self._recorded.fields or not self._engine.is_idle:
@@ -310,6 +311,8 @@ class Queue:
         engine.take(run)
         self._recorded = rest
         run.taken_from = None
+        for slot in run.schedule.dropped:
+            run.memories[slot].name = came_back
         del recorded, first  # so that arrays go when the run drops them
         engine.resume()
 
@@ -393,7 +396,7 @@ class Queue:
         """Whether nothing is left to do that reads or writes a base, and it is what was recorded."""
         storage = base.storage
         return storage.poison is None and not (
-            self._is_running or storage in self._recorded.storages or self._engine.uses(storage))
+            storage.is_lost or self._is_running or storage in self._recorded.storages or self._engine.uses(storage))
 
     def forget(self) -> None:
         """Forget the cached schedules."""
