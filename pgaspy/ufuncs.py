@@ -6,6 +6,7 @@ found again as a `Statement`.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -341,6 +342,7 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
     _loop_dtypes(ufunc, descriptions, [None if t is None else t.dtype for t in out], has_mask, dtype, casting)
     for target in given:
         _broadcast(descriptions, target.shape)
+    _check_apart(given)
     statement = _new_statement(ufunc, descriptions, has_mask, dtype, casting)
     outputs = tuple(Base(view.layout, d) for view, d in zip(statement.written, statement.output_dtypes, strict=True))
     _record(statement, outputs, bases)
@@ -350,6 +352,19 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
             record_assignment(Access(target._base, target._view), Access(base, view))
         results.append(make(base, view) if target is None else target)
     return tuple(results)
+
+
+def _check_apart(outputs: Sequence[Any]) -> None:
+    """Refuse outputs that share elements: what NumPy leaves there depends on the function, the dtypes and the length.
+
+    Raises
+    ------
+    ValueError
+        If any two do.
+    """
+    for x, y in itertools.combinations(outputs, 2):
+        if x._base is y._base and x._view.shares(y._view):
+            raise ValueError("two arrays of out= share elements: give each result elements of its own")
 
 
 def record_into(call: tuple[Any, Any, str] | None, bases: list[Any], descriptions: list[Any], out: Base, view: View,
