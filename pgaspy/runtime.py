@@ -40,8 +40,8 @@ from pgaspy.recorded import Recorded
 from pgaspy.scheduling import Schedule, build, may_be_postponed
 from pgaspy.statistics import counts
 
-__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "fresh", "hold", "is_complete", "is_planning", "queue",
-           "record", "sync"]
+__all__ = ["Executor", "Queue", "check_free", "dry_run", "finish", "forget", "fresh", "hold", "is_complete",
+           "is_planning", "queue", "record", "sync"]
 
 MAX_OPERATIONS = 256
 """Recorded operations are executed when they are so many."""
@@ -147,6 +147,17 @@ class Queue:
         world().next_tag = number
         raise RuntimeError(_words_for_busy())
 
+    def check_free(self) -> None:
+        """Refuse a call of a task or of another thread, of which nothing is recorded.
+
+        Raises
+        ------
+        RuntimeError
+            If operations are being executed.
+        """
+        if self._is_running:
+            raise RuntimeError(_words_for_busy())
+
     @property
     def is_running(self) -> bool:
         """Whether operations are being executed, so that none can be recorded."""
@@ -202,8 +213,7 @@ class Queue:
         BaseException
             What an operation has raised that was executed, once; and of a base that is poisoned, each time.
         """
-        if self._is_running:
-            raise RuntimeError(_words_for_busy())
+        self.check_free()
         if self.error is not None:
             self._check_rescue(base)
             return
@@ -569,6 +579,11 @@ def _place(frame: FrameType) -> tuple[CodeType, int]:
 def hold(nbytes: int) -> None:
     """Note that recorded operations hold so many bytes more that nobody else does."""
     queue.held_bytes += nbytes
+
+
+def check_free() -> None:
+    """See `Queue.check_free`."""
+    queue.check_free()
 
 
 def finish(base: Base) -> None:
