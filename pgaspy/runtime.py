@@ -132,7 +132,8 @@ class Queue:
         counts.n_recorded += 1
         if len(self._recorded.fields) >= self._max_fields or self.held_bytes > MAX_HELD_BYTES:
             self._make_room(recipe, bases)
-        self._recorded.fields += (recipe, tuple(map(_storage_of, bases)), values, number, code, instruction)
+        storages = tuple(map(_storage_of, bases))  # before what follows, in which no other thread or signal comes by
+        self._recorded.fields += (recipe, storages, values, number, code, instruction)
         if lent or not self._engine.overlaps:
             self._finish_what_is_seen(bases)
 
@@ -307,6 +308,7 @@ class Queue:
                 _, self._recorded = self._recorded.split(1)
                 return
         recorded = self._recorded
+        n_fields = len(recorded.fields)
         first, rest = recorded.split(n)
         try:
             run = self._run_of(first, rest)
@@ -318,6 +320,9 @@ class Queue:
         if not engine.is_alone:
             run.stamps = supervision.executed(first, run.schedule.stamped)
         run.taken_from, run.n_taken = recorded, n
+        if len(recorded.fields) != n_fields:
+            raise RuntimeError("another thread has recorded an operation while this one executes what was recorded: "
+                               + _ONE_THREAD)
         engine.take(run)
         self._recorded = rest
         run.taken_from = None
@@ -491,11 +496,14 @@ def _explained(error: BaseException) -> BaseException:
     return error
 
 
+_ONE_THREAD = "one thread of a process may use global arrays, as all processes do the same in one order"
+
+
 def _words_for_busy() -> str:
     """What is wrong with a call while operations are executed."""
     if threading.current_thread() is not threading.main_thread():
         return (f"pgaspy is called by the thread {threading.current_thread().name!r} while another one executes "
-                "operations: one thread of a process may use global arrays, as all processes do the same in one order")
+                f"operations: {_ONE_THREAD}")
     return ("a task works on the local parts of its arrays; it cannot use global arrays, or wait for them, as these "
             "take all processes")
 
