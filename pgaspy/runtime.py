@@ -276,7 +276,7 @@ class Queue:
         except BaseException as error:
             found = self._fail(error)
             if found is not error:
-                raise found from None
+                raise found from found.__cause__
             raise
         finally:
             self._is_running = False
@@ -387,6 +387,8 @@ class Queue:
         failure = None
         if isinstance(error, JobError | DivergenceError):
             self.error = error
+            if unseen := [poison for poison in self._engine.failures if not poison.is_seen]:
+                error = unseen[0].show()  # its own error first
         else:
             frames = frames_of_program(sys._getframe())
             failure = JobError(world().rank, line_of(frames[0]) if frames else "", f"{type(error).__name__}: {error}")
