@@ -8,7 +8,8 @@ nobody counts, and nothing is inferred from how the interpreter counts.
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from pgaspy.pieces import local_view_shape, storage_geometry
 from pgaspy.procgrid import world
 from pgaspy.view import View
 
-__all__ = ["Base", "Storage", "check_local", "lent", "lent_view", "local_view", "wrap"]
+__all__ = ["Base", "Storage", "came_back", "check_local", "lent", "lent_view", "local_view", "wrap"]
 
 
 class Lease:
@@ -53,13 +54,25 @@ def _never_leased() -> _Leased:
 _NEVER = _never_leased()
 
 
+def came_back() -> NoReturn:
+    """Stand for the name of an array that has none, and was written to.
+
+    Raises
+    ------
+    RuntimeError
+        Always: a `__del__` has kept an array that was garbage.
+    """
+    raise RuntimeError("an array was garbage, a __del__ has kept it, and what has been written to it since is lost: "
+                       "let __del__ keep a copy() of it")
+
+
 class Storage:
     """The memory of an array on this process; allocated when it is first used, so that planning needs none.
 
     Attributes
     ----------
     name
-        Refers to the base, weakly: there is none when no array has this storage any more.
+        Gives the base, while it is there: when no array has this storage any more, there is none.
     number
         The array's among all that operations were compared of, see `digests`; before that, -1.
     poison
@@ -72,6 +85,7 @@ class Storage:
 
     local: NDArray[Any]
     address: int
+    name: Callable[[], Base | None]
     number = -1
     poison: Any = None
     _leased: _Leased = _NEVER
@@ -100,6 +114,11 @@ class Storage:
             block = memory.allocate(nbytes)
             self._return = memory.come_back(self, block)
             self.hold(np.ndarray(shape, self.dtype, block))
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether something that was written may not be stored, as there was no name."""
+        return self.name is came_back
 
     def hold(self, local: NDArray[Any]) -> None:
         """Have an array as the local part."""
@@ -144,6 +163,19 @@ class Base:
         self.layout = layout
         self.dtype = dtype
         self.storage = Storage(layout, dtype, self)
+
+    def keep_name(self) -> None:
+        """Be known to the storage also where this was garbage, and a `__del__` has kept it.
+
+        The collector of garbage takes weak references away before it calls that.
+
+        Raises
+        ------
+        RuntimeError
+            If what was written meanwhile may not be stored.
+        """
+        if self.storage.name() is None:
+            self.storage.name = weakref.ref(self)
 
     @property
     def local(self) -> NDArray[Any]:

@@ -24,9 +24,9 @@ from operator import attrgetter, call, is_not
 from types import CodeType, FrameType
 from typing import Any, NoReturn
 
-from pgaspy import environment
+from pgaspy import environment, progress
 from pgaspy.alarms import Alarms
-from pgaspy.base import Base, Storage, lent
+from pgaspy.base import Base, Storage, came_back, lent
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
 from pgaspy.endings import is_interactive
 from pgaspy.engine import Engine, Run
@@ -40,8 +40,8 @@ from pgaspy.scheduling import Schedule, build, may_be_postponed
 from pgaspy.statistics import counts
 from pgaspy.supervision import Supervision
 
-__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "is_complete", "is_planning", "queue",
-           "record", "sync"]
+__all__ = ["Executor", "Queue", "check_free", "dry_run", "finish", "forget", "hold", "is_complete", "is_planning",
+           "queue", "record", "sync"]
 
 MAX_OPERATIONS = 256
 """Recorded operations are executed when they are so many."""
@@ -61,7 +61,6 @@ MAX_HELD_BYTES = 64 << 20
 Executor = Callable[[Operation], None]
 
 
-_storage_of = attrgetter("storage")
 _name_of = attrgetter("name")
 
 
@@ -126,7 +125,7 @@ class Queue:
             self.alarms = Alarms(job.communicator, patience)
             self._engine.connect(job, self._look)
 
-    def record(self, recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...], code: CodeType,
+    def record(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType,
                instruction: int) -> None:
         """Take an operation; execute before that what is too much, and at once what a local view may see.
 
@@ -136,12 +135,12 @@ class Queue:
             self.refuse()
         counts.n_recorded += 1
         if len(self._recorded.fields) >= self._max_fields or self.held_bytes > MAX_HELD_BYTES:
-            self._make_room(recipe, bases)
-        number = self.next_tag
-        self._recorded.fields += (recipe, tuple(map(_storage_of, bases)), values, number, code, instruction)
+            self._make_room(recipe, storages)
+        number = self.next_tag  # and in what follows no other thread or signal comes by
+        self._recorded.fields += (recipe, storages, values, number, code, instruction)
         self.next_tag = number + recipe.n_tags
         if lent or not self._engine.overlaps:
-            self._finish_what_is_seen(bases)
+            self._finish_what_is_seen(storages)
 
     def refuse(self) -> NoReturn:
         """Refuse an operation of a task or of another thread, which the other processes know nothing of.
@@ -153,12 +152,23 @@ class Queue:
         """
         raise RuntimeError(_words_for_busy())
 
+    def check_free(self) -> None:
+        """Refuse a call of a task or of another thread, of which nothing is recorded.
+
+        Raises
+        ------
+        RuntimeError
+            If operations are being executed.
+        """
+        if self._is_running:
+            raise RuntimeError(_words_for_busy())
+
     @property
     def is_running(self) -> bool:
         """Whether operations are being executed, so that none can be recorded."""
         return self._is_running
 
-    def _make_room(self, recipe: Recipe, bases: tuple[Base, ...]) -> None:
+    def _make_room(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
         """See to what has to be done before an operation is recorded.
 
         Raises
@@ -170,7 +180,7 @@ class Queue:
             raise self.error.with_traceback(None)
         if self._engine.has_failed:
             try:
-                self._check_poison(recipe, [base.storage for base in bases])
+                self._check_poison(recipe, storages)
             except BaseException as error:
                 if recipe.is_collective:
                     self._fail(error)  # as the others record it
@@ -178,7 +188,7 @@ class Queue:
         if len(self._recorded) >= self._max_operations or self.held_bytes > MAX_HELD_BYTES:
             self._flush(self._engine.catch_up, "threshold")
 
-    def _check_poison(self, recipe: Recipe, storages: list[Storage]) -> None:
+    def _check_poison(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
         """Refuse what uses a poisoned array; one that is overwritten as a whole is poisoned no more."""
         for storage in storages:
             if storage.poison is not None and not _overwrites(recipe, storages, storage):
@@ -188,16 +198,16 @@ class Queue:
             for storage in storages:
                 storage.poison = None
 
-    def _finish_what_is_seen(self, bases: tuple[Base, ...]) -> None:
-        """Execute the last operation where a local view may see what it does to bases; without overlap, in any case."""
+    def _finish_what_is_seen(self, storages: Sequence[Storage]) -> None:
+        """Execute the last operation where a local view may see what it does; without overlap, in any case."""
         if not self._engine.overlaps:
             self.finish(cause="operation")
-        for base in bases:
-            if base.storage.is_lent:
-                self.finish(base, cause="lease")
+        for storage in storages:
+            if storage.is_lent:
+                self.finish(storage, cause="lease")
 
-    def finish(self, base: Base | None = None, cause: str | None = None) -> None:
-        """Execute everything; or return when all is complete that reads or writes a base.
+    def finish(self, storage: Storage | None = None, cause: str | None = None) -> None:
+        """Execute everything; or return when all is complete that reads or writes a storage.
 
         Everything else makes progress meanwhile: on another process, somebody may wait for that. But what comes last,
         and nobody else can wait for, is postponed unless there is time for it: it is planned together with what is
@@ -206,36 +216,35 @@ class Queue:
         Raises
         ------
         BaseException
-            What an operation has raised that was executed, once; and of a base that is poisoned, each time.
+            What an operation has raised that was executed, once; and of a storage that is poisoned, each time.
         """
-        if self._is_running:
-            raise RuntimeError(_words_for_busy())
+        self.check_free()
         if self.error is not None:
-            self._check_rescue(base)
+            self._check_rescue(storage)
             return
-        if base is None:
+        if storage is None:
             if self._recorded.fields or not self._engine.is_idle:
                 self._flush(self._engine.finish, cause)
         else:
-            n_postponed = self._n_postponed(base.storage)
+            n_postponed = self._n_postponed(storage)
             when_idle = self._hand_over_rest if n_postponed else None
             if self._recorded.fields or not self._engine.is_idle:
-                self._flush(functools.partial(self._engine.finish, base.storage, when_idle), cause, n_postponed)
+                self._flush(functools.partial(self._engine.finish, storage, when_idle), cause, n_postponed)
         if self._engine.has_failed:
-            self._raise_failures(base)
+            self._raise_failures(storage)
 
-    def _check_rescue(self, base: Base | None) -> None:
+    def _check_rescue(self, storage: Storage | None) -> None:
         """Refuse to wait where the job has failed, but for an array that is complete."""
         assert self.error is not None
-        if base is None or not isinstance(self.error, JobError):
+        if storage is None or not isinstance(self.error, JobError):
             raise self.error.with_traceback(None)
-        if base.storage.poison is not None:
-            raise base.storage.poison.show()
+        if storage.poison is not None:
+            raise storage.poison.show()
 
-    def _raise_failures(self, base: Base | None) -> None:
-        """Raise what the program has not seen yet, and what a base is poisoned by."""
-        if base is not None and base.storage.poison is not None:
-            raise base.storage.poison.show()
+    def _raise_failures(self, storage: Storage | None) -> None:
+        """Raise what the program has not seen yet, and what a storage is poisoned by."""
+        if storage is not None and storage.poison is not None:
+            raise storage.poison.show()
         unseen = [poison for poison in self._engine.failures if not poison.is_seen]
         self._engine.failures = unseen
         if unseen:
@@ -270,7 +279,7 @@ class Queue:
         except BaseException as error:
             found = self._fail(error)
             if found is not error:
-                raise found from None
+                raise found from found.__cause__
             raise
         finally:
             self._is_running = False
@@ -302,6 +311,7 @@ class Queue:
                 _, self._recorded = self._recorded.split(1)
                 return
         recorded = self._recorded
+        n_fields = len(recorded.fields)
         first, rest = recorded.split(n)
         try:
             run = self._run_of(first, rest)
@@ -313,9 +323,14 @@ class Queue:
         if not engine.is_alone:
             run.stamps = self.supervision.executed(first, run.schedule.stamped)
         run.taken_from, run.n_taken = recorded, n
+        if len(recorded.fields) != n_fields:
+            raise RuntimeError("another thread has recorded an operation while this one executes what was recorded: "
+                               + _ONE_THREAD)
         engine.take(run)
         self._recorded = rest
         run.taken_from = None
+        for slot in run.schedule.dropped:
+            run.memories[slot].name = came_back
         del recorded, first  # so that arrays go when the run drops them
         engine.resume()
 
@@ -376,6 +391,8 @@ class Queue:
         failure = None
         if isinstance(error, JobError | DivergenceError):
             self.error = error
+            if unseen := [poison for poison in self._engine.failures if not poison.is_seen]:
+                error = unseen[0].show()  # its own error first
         else:
             frames = frames_of_program(sys._getframe())
             failure = JobError(world().rank, line_of(frames[0]) if frames else "", f"{type(error).__name__}: {error}")
@@ -415,7 +432,7 @@ class Queue:
         """Whether nothing is left to do that reads or writes a base, and it is what was recorded."""
         storage = base.storage
         return storage.poison is None and not (
-            self._is_running or storage in self._recorded.storages or self._engine.uses(storage))
+            storage.is_lost or self._is_running or storage in self._recorded.storages or self._engine.uses(storage))
 
     def forget(self) -> None:
         """Forget the cached schedules."""
@@ -485,11 +502,14 @@ def _overwrites(recipe: Recipe, storages: Sequence[Storage], storage: Storage) -
         view.is_whole for view, written in zip(recipe.views[:n], storages, strict=False) if written is storage)
 
 
+_ONE_THREAD = "one thread of a process may use global arrays, as all processes do the same in one order"
+
+
 def _words_for_busy() -> str:
     """What is wrong with a call while operations are executed."""
     if threading.current_thread() is not threading.main_thread():
         return (f"pgaspy is called by the thread {threading.current_thread().name!r} while another one executes "
-                "operations: one thread of a process may use global arrays, as all processes do the same in one order")
+                f"operations: {_ONE_THREAD}")
     return ("a task works on the local parts of its arrays; it cannot use global arrays, or wait for them, as these "
             "take all processes")
 
@@ -526,15 +546,16 @@ def _note_and_record(operation: Operation) -> None:
     if queue.is_running:
         queue.refuse()
     queue.supervision.note(operation, queue.next_tag)
-    queue.record(*operation, *_place(sys._getframe(1)))
+    storages = tuple([base.storage for base in operation.bases])
+    queue.record(operation.recipe, storages, operation.values, *_place(sys._getframe(1)))
 
 
-def record(recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...] = ()) -> None:
-    """Record an operation. Collective, unless the recipe says otherwise: every process records the same, in the same
-    order.
+def record(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...] = ()) -> None:
+    """Record an operation on arrays. Collective, unless the recipe says otherwise: every process records the same, in the
+    same order.
     """
     if _instead is not None:
-        _instead(Operation(recipe, bases, values))
+        _instead(Operation(recipe, tuple([storage.name() for storage in storages]), values))  # type: ignore[misc]
         return
     try:
         frame = _frame(_DEPTH_OF_OPERATORS)
@@ -542,7 +563,7 @@ def record(recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...] = ()
             frame = _frame_of_program(frame)
     except (KeyError, ValueError):  # of a file that is new, or no so deep stack
         frame = _frame_of_program(_frame(1))
-    queue.record(recipe, bases, values, frame.f_code, frame.f_lasti)
+    queue.record(recipe, storages, values, frame.f_code, frame.f_lasti)
 
 
 _frame = sys._getframe
@@ -578,10 +599,16 @@ def hold(nbytes: int) -> None:
     queue.held_bytes += nbytes
 
 
+def check_free() -> None:
+    """See `Queue.check_free`."""
+    queue.check_free()
+
+
 def finish(base: Base) -> None:
     """Execute all that is recorded and reads or writes a base; see `Queue.finish`. Not collective."""
     _check_not_planning()
-    queue.finish(base)
+    base.keep_name()
+    queue.finish(base.storage)
 
 
 def is_complete(base: Base) -> bool:
@@ -636,6 +663,8 @@ def _at_exit() -> None:
     finally:
         if counts.timeline is not None:
             counts.timeline.write(world().communicator)
+        queue.supervision.stop()
+        progress.stop()
     if queue.error is not None and queue.alarms is not None:
         queue.alarms.end(queue.error)
     if failed:

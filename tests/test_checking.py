@@ -309,6 +309,25 @@ def test_it_can_be_caught_and_is_raised_again(tmp_path: Path, monkeypatch: pytes
     assert found in ([1, 2, 2], [2, 2, 2]), stderr
 
 
+def test_what_a_task_of_one_process_may_not_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is that task's own affair, and nothing that processes differ in."""
+    status, stdout, stderr = start(tmp_path, monkeypatch, 2, """
+import pgaspy as pg
+A, B = pg.ones(8), pg.ones(8)
+def task(a):
+    if pg.RANK == 1:
+        pg.zeros(3)
+pg.schedule(task, pg.update(A))
+try:
+    pg.sync()
+except pg.TaskError as error:
+    print("cannot use global arrays" in str(error), flush=True)
+print(float(B.sum()), flush=True)
+""")
+    assert sorted(stdout.split()) == ["8.0", "8.0", "True"], stderr
+    assert status == 0
+
+
 # The journal ----------------------------------------------------------------------------------------------------------
 
 

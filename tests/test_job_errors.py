@@ -219,6 +219,29 @@ tried("another", lambda: B.local().sum())
         f"rank 1 flushes {failed}"}, done.stderr
 
 
+def test_an_error_of_its_own_comes_first(tmp_path: Path) -> None:
+    """Of a process whose task has raised, and which learns, as it waits for another one, that this has failed."""
+    done = job(tmp_path, """
+def bad(a):
+    raise ValueError("no input")
+B = pg.zeros(8)
+pg.sync()
+if pg.RANK == 0:
+    pg.schedule(bad, pg.update(A))
+else:
+    time.sleep(0.5)
+    fail_in(runtime, "build")
+B[...] = B[::-1]
+tried("waits", lambda: B.local()[0])
+tried("flushes", pg.sync)
+""")
+    assert done.returncode
+    found = {re.sub(" the task bad.*raised", "", line) for line in lines(done)}
+    failed = f"{JOB}AssertionError: a mistake of pgaspy, on rank 1, at program.py:"
+    assert found == {"rank 0 waits TaskError ValueError: no input", "rank 1 waits AssertionError a mistake of pgaspy",
+                     f"rank 0 flushes {failed}", f"rank 1 flushes {failed}"}, done.stderr
+
+
 @pytest.mark.parametrize(("program", "status", "words"), [
     ("pg.schedule(lambda a: 1 // 0, pg.update(A))", 1, "ZeroDivisionError"),
     ("pg.schedule(lambda a: 1 // 0, pg.update(A))\ndel A", 1, "ZeroDivisionError"),
