@@ -7,7 +7,6 @@ nobody counts, and nothing is inferred from how the interpreter counts.
 
 from __future__ import annotations
 
-import itertools
 import weakref
 from typing import Any
 
@@ -40,8 +39,6 @@ class Lease:
 
 _Leased = weakref.ref[Lease]
 
-_numbers = itertools.count()
-
 lent: set[_Leased] = set()
 """The leases of which views may be alive."""
 
@@ -64,8 +61,7 @@ class Storage:
     name
         Refers to the base, weakly: there is none when no array has this storage any more.
     number
-        The array's among all that operations were compared of, given when it is asked for first: so it is the same on
-        every process, where the same operations are, whatever else a process made or tried to do.
+        The array's among all that operations were compared of, see `digests`; before that, -1.
     poison
         Why the elements are not what was recorded, where they are not.
     local
@@ -76,7 +72,7 @@ class Storage:
 
     local: NDArray[Any]
     address: int
-    number: int
+    number = -1
     poison: Any = None
     _leased: _Leased = _NEVER
     _return: memory.Return | None = None
@@ -87,10 +83,7 @@ class Storage:
         self.name = weakref.ref(base)
 
     def __getattr__(self, name: str) -> Any:
-        """What is there only after allocation, or once it was asked for."""
-        if name == "number":
-            self.number = next(_numbers)
-            return self.number
+        """What is there only after allocation."""
         if name not in ("local", "address"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         self._allocate()

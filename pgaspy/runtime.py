@@ -24,7 +24,7 @@ from operator import attrgetter, call, is_not
 from types import CodeType, FrameType
 from typing import Any, NoReturn
 
-from pgaspy import environment, supervision
+from pgaspy import environment
 from pgaspy.alarms import Alarms
 from pgaspy.base import Base, Storage, lent
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
@@ -34,12 +34,13 @@ from pgaspy.failures import DivergenceError, JobError, Mismatch, Poison, is_inte
 from pgaspy.nodes import Node
 from pgaspy.operations import Operation, Recipe
 from pgaspy.places import frames_of_program, line_of
-from pgaspy.procgrid import World, when_started, world
+from pgaspy.procgrid import World, when_ended, when_started, world
 from pgaspy.recorded import Recorded
 from pgaspy.scheduling import Schedule, build, may_be_postponed
 from pgaspy.statistics import counts
+from pgaspy.supervision import Supervision
 
-__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "fresh", "hold", "is_complete", "is_planning", "queue",
+__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "hold", "is_complete", "is_planning", "queue",
            "record", "sync"]
 
 MAX_OPERATIONS = 256
@@ -73,12 +74,16 @@ class Queue:
         Why no operation can be executed any more, where that is so.
     alarms
         How the processes of the job learn of a failure; None where there is one process.
+    next_tag
+        The number of the next collective operation, which is its first tag.
     """
 
     def __init__(self) -> None:
+        self.next_tag = 0
         self.held_bytes = 0
         self.error: Exception | None = None
         self.alarms: Alarms | None = None
+        self.supervision = Supervision()
         self._recorded = Recorded()
         self._engine = Engine()
         self._engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
@@ -114,36 +119,38 @@ class Queue:
         self.forget()
 
     def begin(self, job: World) -> None:
-        """Be the queue of a job, whose processes wait for each other."""
+        """Be the queue of a job, whose processes wait for each other. Collective."""
+        self.supervision.begin(job, self.messages, self._look)
         if job.size > 1:
             patience = None if is_interactive() else float(environment.value("PGASPY_ABORT_AFTER"))
             self.alarms = Alarms(job.communicator, patience)
-            self._engine.is_alone, self._engine.look = False, self._look
+            self._engine.connect(job, self._look)
 
-    def record(self, recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...], number: int,
-               code: CodeType | None = None, instruction: int = 0) -> None:
+    def record(self, recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...], code: CodeType,
+               instruction: int) -> None:
         """Take an operation; execute before that what is too much, and at once what a local view may see.
 
         It is recorded by one step of the interpreter: who is interrupted finds it recorded, or not.
         """
         if self._is_running:
-            self.refuse(number)
+            self.refuse()
         counts.n_recorded += 1
         if len(self._recorded.fields) >= self._max_fields or self.held_bytes > MAX_HELD_BYTES:
             self._make_room(recipe, bases)
+        number = self.next_tag
         self._recorded.fields += (recipe, tuple(map(_storage_of, bases)), values, number, code, instruction)
+        self.next_tag = number + recipe.n_tags
         if lent or not self._engine.overlaps:
             self._finish_what_is_seen(bases)
 
-    def refuse(self, number: int) -> NoReturn:
-        """Refuse an operation of a task or of another thread, without a trace: the other processes know nothing of it.
+    def refuse(self) -> NoReturn:
+        """Refuse an operation of a task or of another thread, which the other processes know nothing of.
 
         Raises
         ------
         RuntimeError
             Always.
         """
-        world().n_streams = number
         raise RuntimeError(_words_for_busy())
 
     @property
@@ -304,7 +311,7 @@ class Queue:
             self._plan_failed(n, error)
             return
         if not engine.is_alone:
-            run.stamps = supervision.executed(first, run.schedule.stamped)
+            run.stamps = self.supervision.executed(first, run.schedule.stamped)
         run.taken_from, run.n_taken = recorded, n
         engine.take(run)
         self._recorded = rest
@@ -353,10 +360,11 @@ class Queue:
             If one of them has failed.
         """
         self._next_look = time.perf_counter() + LOOK_SECONDS
-        if supervision.checker is not None:
+        checker = self.supervision.checker
+        if checker is not None:
             if waits:
-                supervision.compare()
-            supervision.checker.poll(waits)
+                self.supervision.compare()
+            checker.poll(waits)
         if self.alarms is not None and (error := self.alarms.heard()) is not None:
             raise error
 
@@ -364,7 +372,7 @@ class Queue:
         """Fail the job, if others wait for this process, which could not do its part; what is to be raised."""
         if self._engine.is_alone or self.alarms is None or self.error is not None:
             return error
-        error = _explained(error)
+        error = self._explained(error)
         failure = None
         if isinstance(error, JobError | DivergenceError):
             self.error = error
@@ -382,6 +390,21 @@ class Queue:
         self._set_limit()
         if failure is not None:
             self.alarms.tell(failure)  # last, as it may fail itself
+        return error
+
+    def _explained(self, error: BaseException) -> BaseException:
+        """What an error follows from: messages not as expected tell that processes have parted."""
+        checker = self.supervision.checker
+        if checker is not None:
+            try:
+                if isinstance(error, Mismatch):
+                    self.supervision.compare()
+                    checker.differ()
+                if type(error).__module__.startswith("mpi4py"):  # of MPI: a message is longer than it was taken for
+                    self.supervision.compare()
+                    checker.wait(SECONDS_TO_PART)
+            except DivergenceError as found:
+                return found
         return error
 
     def messages(self) -> list[tuple[Node, int, float]]:
@@ -462,21 +485,6 @@ def _overwrites(recipe: Recipe, storages: Sequence[Storage], storage: Storage) -
         view.is_whole for view, written in zip(recipe.views[:n], storages, strict=False) if written is storage)
 
 
-def _explained(error: BaseException) -> BaseException:
-    """What an error follows from: messages that are not what they were taken for tell that processes have parted."""
-    if supervision.checker is not None:
-        try:
-            if isinstance(error, Mismatch):
-                supervision.compare()
-                supervision.checker.differ()
-            if type(error).__module__.startswith("mpi4py"):  # of MPI: a message is longer than what it was taken for
-                supervision.compare()
-                supervision.checker.wait(SECONDS_TO_PART)
-        except DivergenceError as found:
-            return found
-    return error
-
-
 def _words_for_busy() -> str:
     """What is wrong with a call while operations are executed."""
     if threading.current_thread() is not threading.main_thread():
@@ -496,21 +504,28 @@ _instead: Executor | None = None
 
 
 def _begin(job: World) -> None:
-    """Have the program checked and watched, where the environment asks for it. Collective."""
-    global _noted, _instead
-    supervision.begin(job, queue.messages, lambda: queue._look())
-    if supervision.notes():
-        _noted = _instead = _note_and_record
+    """Have a queue for a job; and what is recorded noted first, where the environment asks for that. Collective."""
+    global queue, _noted, _instead
+    queue = Queue()
     queue.begin(job)
+    _noted = _instead = _note_and_record if queue.supervision.journal is not None else None
+
+
+def _end() -> None:
+    """Leave the queue of a job as it is, and its messages. Collective."""
+    if queue.alarms is not None:
+        queue.alarms.stop()
+    queue.supervision.stop()
 
 
 when_started.append(_begin)
+when_ended.append(_end)
 
 
 def _note_and_record(operation: Operation) -> None:
     if queue.is_running:
-        queue.refuse(operation.number)
-    supervision.note(operation)
+        queue.refuse()
+    queue.supervision.note(operation, queue.next_tag)
     queue.record(*operation, *_place(sys._getframe(1)))
 
 
@@ -518,20 +533,16 @@ def record(recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...] = ()
     """Record an operation. Collective, unless the recipe says otherwise: every process records the same, in the same
     order.
     """
-    job = world()
-    number = job.n_streams
-    if recipe.is_collective:
-        job.n_streams = number + len(bases) * (1 + job.size)
-    if _instead is None:
-        try:
-            frame = _frame(_DEPTH_OF_OPERATORS)
-            if _is_own[frame.f_code.co_filename]:
-                frame = _frame_of_program(frame)
-        except (KeyError, ValueError):  # of a file that is new, or no so deep stack
-            frame = _frame_of_program(_frame(1))
-        queue.record(recipe, bases, values, number, frame.f_code, frame.f_lasti)
-    else:
-        _instead(Operation(recipe, bases, values, number))
+    if _instead is not None:
+        _instead(Operation(recipe, bases, values))
+        return
+    try:
+        frame = _frame(_DEPTH_OF_OPERATORS)
+        if _is_own[frame.f_code.co_filename]:
+            frame = _frame_of_program(frame)
+    except (KeyError, ValueError):  # of a file that is new, or no so deep stack
+        frame = _frame_of_program(_frame(1))
+    queue.record(recipe, bases, values, frame.f_code, frame.f_lasti)
 
 
 _frame = sys._getframe
@@ -589,14 +600,6 @@ def forget() -> None:
     queue.forget()
 
 
-def fresh() -> None:
-    """Begin anew with a queue of its own, on one process: what was recorded is dropped, and no failure is told of."""
-    global queue
-    if queue.alarms is not None:
-        raise RuntimeError(f"a job of {world().size} processes cannot begin anew: start another one")
-    queue = Queue()
-
-
 def is_planning() -> bool:
     """Whether operations are not executed now, but handed to somebody else: `explain`."""
     return _instead is not _noted
@@ -614,7 +617,7 @@ def dry_run(executor: Executor) -> Iterator[None]:
     global _instead
     before, _instead = _instead, executor
     try:
-        with supervision.paused():
+        with queue.supervision.paused():
             yield
     finally:
         _instead = before
@@ -626,7 +629,7 @@ def _at_exit() -> None:
     try:
         if queue.error is None and not _has_ended_by_an_exception():
             queue.finish()
-            supervision.end()
+            queue.supervision.end()
     except BaseException:  # the interpreter would print it and go on, while others wait
         failed = True
         sys.excepthook(*sys.exc_info())

@@ -25,16 +25,18 @@ from pgaspy import chains
 from pgaspy.base import local_view
 from pgaspy.boxes import Box, runs_box, view_box
 from pgaspy.caches import cached
+from pgaspy.collectives import exchange_partials, group_members
 from pgaspy.compute import can_reduce, lower_group, lower_statement
 from pgaspy.fusion import Group, Kernel, Traced, grouped
 from pgaspy.liveness import read_slots, reduced_axes, with_what_is_wanted
 from pgaspy.lowering import BaseAccess, Builder
+from pgaspy.messages import flat_side, view_side
 from pgaspy.nodes import Buffer, Call, Communication, Memories, Node, TaskCall, bytes_of
 from pgaspy.operations import Assign, Combine, Generate, Recipe, Reduce, Reshape, Statement, Task
 from pgaspy.pieces import local_indices, local_view_shape, plan_operand
 from pgaspy.plan import plan_transfer
 from pgaspy.plan_reshape import plan_reshape
-from pgaspy.transport import exchange_partials, flat_side, group_members, transfer, view_side
+from pgaspy.transport import transfer
 
 __all__ = ["Schedule", "build", "may_be_postponed"]
 

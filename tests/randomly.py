@@ -1,4 +1,4 @@
-"""Random layouts, keys and views, the same on every process for the same seed."""
+"""Random layouts, keys and views, the same on every process for the same seed; and what may be cast to what."""
 
 from __future__ import annotations
 
@@ -14,10 +14,16 @@ from numpy.typing import NDArray
 from pgaspy.layout import Dim, Distribution, Layout, default_layout, one_process, replicated
 from pgaspy.view import View, whole
 
-__all__ = ["places", "random_distributed_layout", "random_fitting_key", "random_key", "random_layout", "random_section",
-           "random_shape", "random_source", "random_view", "storages"]
+__all__ = ["DTYPES", "LARGEST", "SMALL_EXTENTS", "castable", "places", "random_distributed_layout",
+           "random_fitting_key", "random_key", "random_layout", "random_section", "random_shape", "random_source",
+           "random_view", "storages"]
 
 EXTENTS = (0, 1, 2, 3, 5, 7, 8, 13, 20)
+SMALL_EXTENTS = (0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 12)
+DTYPES = ("d", "d", "d", "f", "l", "i", "B", "?", "D", "F", "e", "h")
+LARGEST = 1e4
+"""Random programs fill arrays with larger elements anew, so that nothing overflows, and what follows stays exact."""
+
 STEPS = (None, 1, 1, 2, 3, 5, -1, -2, -3)
 
 
@@ -169,3 +175,16 @@ def places(dim: Dim) -> NDArray[np.int64]:
         found[:, i] = owner, counts.get(owner, 0)
         counts[owner] = counts.get(owner, 0) + 1
     return found
+
+
+def castable(x: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether the cast is defined: C leaves numbers open that an integer type cannot hold."""
+    x = np.asarray(x)
+    if x.dtype == np.float16:
+        x = x.astype(float)
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        return False  # NumPy warns that the imaginary part is lost
+    if dtype.kind not in "iu" or x.dtype.kind not in "fc":
+        return True
+    info = np.iinfo(dtype)
+    return bool(np.isfinite(x).all() and (x > info.min - 1).all() and (x < float(info.max)).all())

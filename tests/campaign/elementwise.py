@@ -9,8 +9,7 @@ import numpy as np
 import pgaspy as pg
 from tests.campaign.rows import Row
 from tests.campaign.writing import Refused, Writer, is_defined, key_text, owner
-from tests.randomly import random_key, random_section
-from tests.test_programs import castable
+from tests.randomly import castable, random_key, random_section
 
 __all__ = ["ROWS", "error_of_sums", "rounding"]
 
