@@ -14,10 +14,16 @@ from numpy.typing import NDArray
 from pgaspy.layout import Dim, Distribution, Layout, default_layout, one_process, replicated
 from pgaspy.view import View, whole
 
-__all__ = ["castable", "places", "random_distributed_layout", "random_fitting_key", "random_key", "random_layout",
-           "random_section", "random_shape", "random_source", "random_view", "storages"]
+__all__ = ["DTYPES", "LARGEST", "SMALL_EXTENTS", "castable", "places", "random_distributed_layout",
+           "random_fitting_key", "random_key", "random_layout", "random_section", "random_shape", "random_source",
+           "random_view", "storages"]
 
 EXTENTS = (0, 1, 2, 3, 5, 7, 8, 13, 20)
+SMALL_EXTENTS = (0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 12)
+DTYPES = ("d", "d", "d", "f", "l", "i", "B", "?", "D", "F", "e", "h")
+LARGEST = 1e4
+"""Random programs fill arrays with larger elements anew, so that nothing overflows, and what follows stays exact."""
+
 STEPS = (None, 1, 1, 2, 3, 5, -1, -2, -3)
 
 

@@ -13,7 +13,16 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from tests.randomly import castable, random_fitting_key, random_key, random_layout, random_shape
+from tests.randomly import (
+    DTYPES,
+    LARGEST,
+    SMALL_EXTENTS,
+    castable,
+    random_fitting_key,
+    random_key,
+    random_layout,
+    random_shape,
+)
 from tests.together import collectively
 
 pytestmark = pytest.mark.mpi
@@ -21,10 +30,6 @@ pytestmark = pytest.mark.mpi
 N_PROGRAMS = 60
 N_BATCHES = 4
 N_STATEMENTS = 10
-EXTENTS = (0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 12)
-DTYPES = ("d", "d", "d", "f", "l", "i", "B", "?", "D", "F", "e", "h")
-LARGEST = 1e4
-"""Arrays with larger elements are filled anew, so that nothing overflows, and what is computed of them stays exact."""
 
 BINARY = (
     np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.fmax, np.floor_divide, np.remainder,
@@ -215,8 +220,8 @@ class Program:
     # Statements
 
     def create(self, min_ndim: int = 0) -> Pair:
-        shape = random_shape(self.rng, 3, EXTENTS)
-        shape = (*shape, *(self.rng.choice(EXTENTS) for _ in range(min_ndim - len(shape))))
+        shape = random_shape(self.rng, 3, SMALL_EXTENTS)
+        shape = (*shape, *(self.rng.choice(SMALL_EXTENTS) for _ in range(min_ndim - len(shape))))
         values = self.random_values(shape, self.rng.choice(DTYPES))
         array = pg.array(values, layout=random_layout(self.rng, shape, pg.SIZE))
         pair = Pair(array, values)
@@ -475,7 +480,7 @@ class Program:
                 return
             first = Pair(first.array[0], first.model[0])
         n = first.model.shape[-1]
-        shape = (n,) if rng.random() < 0.4 else (n, rng.choice(EXTENTS))
+        shape = (n,) if rng.random() < 0.4 else (n, rng.choice(SMALL_EXTENTS))
         values = self.random_values(shape, rng.choice("dfliD"))
         second = Pair(pg.array(values, layout=random_layout(rng, shape, pg.SIZE)), values)
         if rng.random() < 0.3:

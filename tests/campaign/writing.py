@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from tests.campaign import model, words
-from tests.randomly import random_fitting_key, random_key, random_shape
-from tests.test_programs import DTYPES, EXTENTS, LARGEST
+from tests.randomly import DTYPES, LARGEST, SMALL_EXTENTS, random_fitting_key, random_key, random_shape
 
 __all__ = ["DTYPES", "Writer", "error_of", "key_text"]
 
@@ -198,7 +197,7 @@ class Writer:
         """A new array of random values in a random layout."""
         rng = self.rng
         if shape is None:
-            shape = random_shape(rng, 3, EXTENTS)
+            shape = random_shape(rng, 3, SMALL_EXTENTS)
             if shape and rng.random() < 0.1:
                 shape = (*shape[:1], rng.choice(LONG_EXTENTS))
         where, n_axes = self.layout(len(shape), owned)
@@ -314,7 +313,7 @@ def is_defined(value: Any) -> bool:
 
 
 def random_shape_between(rng: random.Random, min_ndim: int, max_ndim: int) -> tuple[int, ...]:
-    return tuple(rng.choice(EXTENTS) for _ in range(rng.randint(min_ndim, max(max_ndim, min_ndim))))
+    return tuple(rng.choice(SMALL_EXTENTS) for _ in range(rng.randint(min_ndim, max(max_ndim, min_ndim))))
 
 
 def key_text(key: Any) -> str:
