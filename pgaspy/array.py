@@ -192,8 +192,8 @@ class GlobalArray:
         return round(self._scalar(), n_digits)
 
     def _shown(self) -> Any:
-        """The one element; of times, which Python has not all of, as NumPy has it."""
-        return np.array(self.item(), self.dtype)[()] if self.dtype.kind in "mM" else self.item()
+        """The one element as NumPy's scalar, which shows as many digits as the dtype has."""
+        return np.array(self.item(), self.dtype)[()]
 
     def _is_scalar_result(self) -> bool:
         """Whether every process holds this one value, so that showing it costs nothing."""
