@@ -178,7 +178,7 @@ class GlobalArray:
         print_once(self)
 
     def __str__(self) -> str:
-        return str(self._shown()) if self._is_scalar_result() else repr(self)
+        return str(self._as_scalar()) if self._is_scalar_result() else repr(self)
 
     def __format__(self, spec: str) -> str:
         if self._is_scalar_result():
@@ -193,7 +193,11 @@ class GlobalArray:
 
     def _shown(self) -> Any:
         """The one element; of times, which Python has not all of, as NumPy has it."""
-        return np.array(self.item(), self.dtype)[()] if self.dtype.kind in "mM" else self.item()
+        return self._as_scalar() if self.dtype.kind in "mM" else self.item()
+
+    def _as_scalar(self) -> Any:
+        """The one element as NumPy's scalar, whose text has the digits of its dtype."""
+        return np.array(self.item(), self.dtype)[()]
 
     def _is_scalar_result(self) -> bool:
         """Whether every process holds this one value, so that showing it costs nothing."""
