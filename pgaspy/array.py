@@ -178,11 +178,11 @@ class GlobalArray:
         print_once(self)
 
     def __str__(self) -> str:
-        return str(self._shown()) if self._is_scalar_result() else repr(self)
+        return str(self._as_scalar()) if self._is_scalar_result() else repr(self)
 
     def __format__(self, spec: str) -> str:
         if self._is_scalar_result():
-            return format(self._shown(), spec)
+            return format(self._as_scalar(), spec)
         if spec:
             raise TypeError("unsupported format string passed to GlobalArray.__format__: of a single element, format "
                             "float(A[i, j])")
@@ -191,7 +191,7 @@ class GlobalArray:
     def __round__(self, n_digits: int | None = None) -> Any:
         return round(self._scalar(), n_digits)
 
-    def _shown(self) -> Any:
+    def _as_scalar(self) -> Any:
         """The one element as NumPy's scalar, which shows as many digits as the dtype has."""
         return np.array(self.item(), self.dtype)[()]
 
@@ -346,7 +346,7 @@ class GlobalArray:
         if self.size != 1:
             raise ValueError("The truth value of an array with more than one element is ambiguous. "
                              "Use a.any() or a.all()")
-        return bool(self._shown())
+        return bool(self._as_scalar())
 
     # NumPy's protocols -----------------------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ def print_once(*values: Any, sep: str = " ", end: str = "\n", file: IO[str] | No
 def _shown(A: GlobalArray) -> Any:
     """The text of an array, on rank 0; a 0-d one as a scalar."""
     if A.ndim == 0:
-        return A.item()
+        return A._as_scalar()
     options = np.get_printoptions()
     edge = options["edgeitems"]
     if A.size <= options["threshold"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import operator
 import pickle
 import types
@@ -146,6 +147,15 @@ def test_scalars(name: str) -> None:
     collectively(range(10)[pg.array(3)] == 3)
     if a.sum() > 100:
         collectively(False)
+
+
+@pytest.mark.parametrize("dtype", "efdFDli?")
+def test_a_scalar_is_shown_with_the_digits_of_its_dtype(dtype: str) -> None:
+    X = np.array([1, 35 / 12]).astype(dtype)
+    text = io.StringIO()
+    pg.print_once(pg.array(X)[1], file=text)
+    collectively(str(pg.array(X).sum()) == str(X.sum()))
+    collectively(text.getvalue() == (f"{X[1]!s}\n" if pg.RANK == 0 else ""))
 
 
 def test_a_scalar_without_communication() -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from tests.campaign.jobs import HANG_SECONDS, Outcome, run_job
+from tests.campaign.jobs import ENVIRONMENT, HANG_SECONDS, Outcome, run_job
 from tests.campaign.programs import Program
 from tests.campaign.reducing import reduced
 from tests.campaign.settings import Settings
@@ -23,20 +23,28 @@ INJECTED_HANG_SECONDS = 40.0
 def main() -> int:
     """Run the campaign, or one seed of it."""
     options = _options()
-    module = f"tests.campaign.{'interrupts' if options.interrupts else 'failing' if options.inject else 'job'}"
-    programs_per_job = PROGRAMS_PER_FAILING_JOB if options.inject and options.n > 1 else PROGRAMS_PER_JOB
+    kind = "losing" if options.lose else "interrupts" if options.interrupts else "failing" if options.inject else "job"
+    module = f"tests.campaign.{kind}"
+    programs_per_job = PROGRAMS_PER_JOB
+    if options.n > 1 and (options.inject or options.lose):
+        programs_per_job = 1 if options.lose else PROGRAMS_PER_FAILING_JOB
     end = time.monotonic() + 60 * options.minutes
     counts = Counter(dict.fromkeys(("programs", "statements", "wrong", "error", "hang"), 0))
     seed = options.first
     while time.monotonic() < end and counts["programs"] < options.programs:
         n_seeds = min(programs_per_job, options.programs - counts["programs"])
         seeds = [options.seed] if options.seed is not None else range(seed, seed + n_seeds)
-        outcome = run_job(options.n, [{"seed": s} for s in seeds], end - time.monotonic(), options.inject,
-                          hang_seconds=INJECTED_HANG_SECONDS if options.inject else HANG_SECONDS, module=module)
+        outcome = run_job(options.n, [{"seed": s} for s in seeds], end - time.monotonic(),
+                          options.lose or options.inject,
+                          hang_seconds=HANG_SECONDS if kind == "job" else INJECTED_HANG_SECONDS, module=module,
+                          environment=ENVIRONMENT if not options.lose else {})
         seed += max(outcome.n_programs, 1)
         counts["programs"] += outcome.n_programs
         counts["statements"] += outcome.n_statements
         counts.update(outcome.counts)
+        if outcome.lost:
+            name = "ms_to_the_end_of_one_away" if outcome.lost["away"] else "ms_to_the_end"
+            counts[name] = max(counts[name], round(1000 * outcome.seconds))
         if outcome.kind:
             counts[outcome.kind] += 1
             n_failures = counts["wrong"] + counts["error"] + counts["hang"]
@@ -57,10 +65,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="run this one alone, and reduce it if it fails")
     parser.add_argument("--reduce", type=int, default=5, metavar="N", help="make the first N programs that fail short")
     parser.add_argument("--inject", help="inject failures of a kind, or any; see tests/campaign/injecting.py")
+    parser.add_argument("--lose", help="lose one process of each job in a way, or any; see tests/campaign/losing.py")
     parser.add_argument("--interrupts", action="store_true", help="interrupts at random moments, on one process")
     options = parser.parse_args()
     if options.interrupts and options.n != 1:
         parser.error("--interrupts is for one process")
+    if options.lose and options.n == 1:
+        parser.error("--lose is for several processes")
     return options
 
 

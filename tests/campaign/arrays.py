@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.campaign.elementwise import rounding
 from tests.campaign.rows import Row
-from tests.campaign.writing import DTYPES, Refused, Writer
+from tests.campaign.writing import ANY, DTYPES, Refused, Writer
 from tests.randomly import castable, random_shape
 
 __all__ = ["ROWS"]
@@ -71,7 +71,7 @@ def _random(writer: Writer, name: str) -> None:
 
 def _view(writer: Writer, name: str) -> None:
     rng, plain = writer.rng, name.removeprefix("array.")
-    x = writer.pick(exact=False)
+    x = writer.pick(kinds=ANY, exact=False)
     value = writer.value(x)
     n = value.ndim
     if plain == "__getitem__":
@@ -102,7 +102,7 @@ def _view(writer: Writer, name: str) -> None:
 
 
 def _reshape(writer: Writer, name: str) -> None:
-    x = writer.pick(exact=False)
+    x = writer.pick(kinds=ANY, exact=False)
     value, plain = writer.value(x), name.removeprefix("array.")
     shapes = [shape for shape in ((-1,), (1, -1), (2, -1), (-1, 3), value.shape[::-1], (value.size, 1))
               if value.size and value.size % math.prod(n for n in shape if n > 0) == 0] or [(value.size,)]
@@ -114,14 +114,16 @@ def _reshape(writer: Writer, name: str) -> None:
 
 def _rearrange(writer: Writer, name: str) -> None:
     rng = writer.rng
-    x = writer.pick(1, exact=False)
+    x = writer.pick(1, kinds=ANY, exact=False)
     value = writer.value(x)
     axis, tolerance = rng.randrange(value.ndim), writer.tolerance(x)
     module = rng.choice(("pg", "np"))
     if name in ("concatenate", "stack"):
         n = value.shape[axis] if name == "stack" else rng.randint(0, 4)
         shape = (*value.shape[:axis], n, *value.shape[axis + 1:])
-        others = [f"pg.array({writer.values(shape)}{writer.layout(value.ndim)[0]})" for _ in range(rng.randint(0, 2))]
+        dtype = writer.dtype("mM") if value.dtype.kind in "mM" else None
+        others = [f"pg.array({writer.values(shape, dtype)}{writer.layout(value.ndim)[0]})"
+                  for _ in range(rng.randint(0, 2))]
         writer.bind(f"{module}.{name}([{', '.join([x, *others])}], {axis})", tolerance)
         return
     given = {"roll": f"{rng.randint(-9, 9)}, {rng.choice((axis, None))}",
@@ -132,7 +134,7 @@ def _rearrange(writer: Writer, name: str) -> None:
 
 def _copy(writer: Writer, name: str) -> None:
     rng = writer.rng
-    x = writer.pick(exact=False)
+    x = writer.pick(kinds=ANY, exact=False)
     value = writer.value(x)
     if name == "array.astype":
         dtype = rng.choice(DTYPES)
@@ -150,7 +152,7 @@ def _copy(writer: Writer, name: str) -> None:
 
 
 def _replicate(writer: Writer, name: str) -> None:
-    x = writer.pick_owned(1)
+    x = writer.pick_owned(1, ANY)
     value = writer.value(x)
     key = ", ".join(f"{a}:{b}" for a, b in (sorted(writer.rng.randint(0, n) for _ in range(2)) for n in value.shape))
     axis = writer.rng.randrange(writer.n_axes_of(x))
@@ -189,7 +191,7 @@ def _exchange_rows(writer: Writer, name: str) -> None:
 
 
 def _file(writer: Writer, name: str) -> None:
-    x = writer.pick(exact=False)
+    x = writer.pick(kinds=ANY, exact=False)
     file = f"FOLDER / 'f{writer.rng.randrange(3)}.npy'"
     where, n_axes = writer.layout(writer.value(x).ndim)
     writer.say(f"pg.save({file}, {x})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.campaign.rows import Row
-from tests.campaign.writing import Refused, Writer, key_text
+from tests.campaign.writing import ANY, Refused, Writer, key_text
 from tests.randomly import random_key
 
 __all__ = ["ROWS"]
@@ -48,13 +48,14 @@ def _lease(writer: Writer, name: str) -> None:
             writer.leases.remove(x)
             writer.say(f"del {x}")
         return
-    x = writer.pick(exact=False)
+    x = writer.pick(kinds=ANY, exact=False)
     value = writer.value(x)
     if not value.ndim or value.dtype.kind == "c" or value.dtype == np.float16:
         raise Refused
     key = tuple(slice(None, None, rng.choice((1, 1, 2, -1))) for _ in value.shape)
     found = writer.name("w")
-    writer.say(f"{found} = lease({x}, ({key_of_slices(key)}), {rng.random() < 0.3})")
+    is_memory = value.dtype.kind not in "mM" and rng.random() < 0.3
+    writer.say(f"{found} = lease({x}, ({key_of_slices(key)}), {is_memory})")
     writer.leases.append(found)
     if rng.random() < 0.3 and x in writer.holders:
         writer.drop(x)
@@ -83,7 +84,7 @@ def _local(writer: Writer, name: str) -> None:
 def _alone(writer: Writer, name: str) -> None:
     """What one process does by itself."""
     rng = writer.rng
-    x = writer.pick(exact=False)
+    x = writer.pick(kinds=ANY, exact=False)
     look = f"look({x}, {writer.tolerance(x)})"
     what = {"sync": "pg.sync()", "array.local": look, "array.global_indices": look,
             "RANK": f"time.sleep({rng.choice((0.0005, 0.002, 0.01))})", "stats": "pg.stats()",
@@ -120,13 +121,13 @@ def _see(writer: Writer, name: str) -> None:
 
 
 def _metadata(writer: Writer, name: str) -> None:
-    x = writer.pick(exact=False)
+    x = writer.pick(kinds=ANY, exact=False)
     plain = name.removeprefix("array.")
     writer.say(f"see({x}.{plain})" if name.startswith("array") else f"see(pg.{plain}({x}))")
 
 
 def _gather(writer: Writer, name: str) -> None:
-    x = writer.pick()
+    x = writer.pick(kinds=ANY)
     if name == "print_once":
         if writer.value(x).dtype.kind == "c" or writer.value(x).size > 500:
             raise Refused

@@ -113,8 +113,7 @@ def _exchange_rows(array: Any, pivots: Any, start: int = 0) -> None:
 
 
 def _print_once(*values: Any, file: Any) -> None:
-    print(*[x.item() if isinstance(x, np.ndarray) and not x.ndim else np.array2string(np.asarray(x))
-            if isinstance(x, np.ndarray) else x for x in values], file=file)
+    print(*[np.asarray(x) for x in values], file=file)
 
 
 class _Generator(pgaspy.random.Generator):

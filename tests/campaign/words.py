@@ -17,11 +17,15 @@ from tests.campaign import model
 
 __all__ = ["Observation", "namespace", "values"]
 
+NOT_A_TIME = np.iinfo(np.int64).min
+
 
 def values(seed: int, shape: tuple[int, ...], dtype: str) -> Any:
-    """Multiples of 1/4, zeros among them, so that sums are exact in most dtypes."""
+    """Multiples of 1/4, zeros among them, so that sums are exact in most dtypes; or dates, some of them NaT."""
     rng, kind = np.random.default_rng(seed), np.dtype(dtype).kind
     found = rng.integers(0 if kind == "u" else -12, 13, shape)
+    if kind in "mM":
+        found = np.where(found == 12, NOT_A_TIME, found)
     if kind in "fc":
         found = found / 4
     if kind == "c":

@@ -14,7 +14,11 @@ import numpy as np
 from tests.campaign import model, words
 from tests.randomly import DTYPES, LARGEST, SMALL_EXTENTS, random_fitting_key, random_key, random_shape
 
-__all__ = ["DTYPES", "Writer", "error_of", "key_text"]
+__all__ = ["ANY", "DATES", "DTYPES", "Refused", "Writer", "error_of", "key_text"]
+
+DATES = ("M8[D]", "m8[D]", "M8[s]", "m8[h]")
+ANY = "fciubmM"
+"""Kinds of dtypes: those of `DTYPES`, and dates."""
 
 LONG_EXTENTS = (33, 60, 129, 700)
 MAX_ELEMENTS = 20_000
@@ -144,7 +148,7 @@ class Writer:
                  and self.value(x).dtype.kind in kinds and not (exact and self.tolerance(x))]
         if not found or self.rng.random() < 0.1:
             return self.create(shape=random_shape_between(self.rng, min_ndim, min(max_ndim, 3)),
-                               dtype=self.rng.choice([c for c in DTYPES if np.dtype(c).kind in kinds]))
+                               dtype=self.dtype(kinds))
         x = self.rng.choice(found)
         if not whole and self.rng.random() < 0.4:
             view = self.view_of(x)
@@ -159,7 +163,7 @@ class Writer:
         if found and self.rng.random() < 0.8:
             return self.rng.choice(found)
         return self.create(shape=random_shape_between(self.rng, max(min_ndim, 1), 3), owned=True,
-                           dtype=self.rng.choice([c for c in DTYPES if np.dtype(c).kind in kinds]))
+                           dtype=self.dtype(kinds))
 
     def is_owned(self, expression: str) -> bool:
         """Whether each element of a whole array has one owner."""
@@ -208,6 +212,10 @@ class Writer:
     def values(self, shape: tuple[int, ...], dtype: str | None = None) -> str:
         """A NumPy array."""
         return f"values({self.rng.randrange(1000)}, {shape}, {dtype or self.rng.choice(DTYPES)!r})"
+
+    def dtype(self, kinds: str) -> str:
+        """One of some kinds."""
+        return self.rng.choice([c for c in (*DTYPES, *DATES) if np.dtype(c).kind in kinds])
 
     def layout(self, ndim: int, owned: bool = False) -> tuple[str, int | None]:
         """Arguments of a creation function; and the number of axes of the grid, where each element has one owner."""
@@ -274,8 +282,7 @@ class Writer:
             if found is not None:
                 return found
         if kind < 0.75:
-            dtype = self.rng.choice([c for c in DTYPES if np.dtype(c).kind in kinds])
-            return self.values(shape[self.rng.randint(0, len(shape)):], dtype)
+            return self.values(shape[self.rng.randint(0, len(shape)):], self.dtype(kinds))
         return self.rng.choice([x for x, k in SCALARS if k in kinds])
 
 
