@@ -7,7 +7,6 @@ nobody counts, and nothing is inferred from how the interpreter counts.
 
 from __future__ import annotations
 
-import itertools
 import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -40,8 +39,6 @@ class Lease:
 
 
 _Leased = weakref.ref[Lease]
-
-_numbers = itertools.count()
 
 lent: set[_Leased] = set()
 """The leases of which views may be alive."""
@@ -77,8 +74,7 @@ class Storage:
     name
         Gives the base, while it is there: when no array has this storage any more, there is none.
     number
-        The array's among all that operations were compared of, given when it is asked for first: so it is the same on
-        every process, where the same operations are, whatever else a process made or tried to do.
+        The array's among all that operations were compared of, see `digests`; before that, -1.
     poison
         Why the elements are not what was recorded, where they are not.
     local
@@ -89,8 +85,8 @@ class Storage:
 
     local: NDArray[Any]
     address: int
-    number: int
     name: Callable[[], Base | None]
+    number = -1
     poison: Any = None
     _leased: _Leased = _NEVER
     _return: memory.Return | None = None
@@ -101,10 +97,7 @@ class Storage:
         self.name = weakref.ref(base)
 
     def __getattr__(self, name: str) -> Any:
-        """What is there only after allocation, or once it was asked for."""
-        if name == "number":
-            self.number = next(_numbers)
-            return self.number
+        """What is there only after allocation."""
         if name not in ("local", "address"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         self._allocate()

@@ -18,16 +18,17 @@ from pgaspy.layout import coords_from_rank, rank_from_coords
 from pgaspy.lowering import Builder
 from pgaspy.messages import Side, cast, pack_to, receive, send, unpack
 from pgaspy.nodes import STAMP_BYTES, Combination, Join, Place, Receive, Send
+from pgaspy.operations import TAGS_PER_OPERAND
 from pgaspy.plan import Broadcast, Message, TransferPlan
 from pgaspy.trees import broadcast_neighbours, reduction_neighbours, segments_of
 
-__all__ = ["MAX_TREES", "TAGS_PER_OPERAND", "broadcasts", "exchange_partials", "group_members"]
+__all__ = ["MAX_TREES", "broadcasts", "exchange_partials", "group_members"]
 
 MAX_STAMPED_BYTES = 4096
 """Of what is broadcast to all processes. So much is likely to be read by the program, which must not take one value for
 another; it goes by way of a buffer then."""
 
-MAX_TREES = 4
+MAX_TREES = TAGS_PER_OPERAND - 1
 """Up to so many processes of a group hand out what they have by a tree of each; more gather it all together."""
 
 MAX_DOUBLED_BYTES = 1 << 18
@@ -35,9 +36,6 @@ MAX_DOUBLED_BYTES = 1 << 18
 
 ALIGNMENT = 16
 """Of the largest elements, in bytes."""
-
-TAGS_PER_OPERAND = 1 + MAX_TREES
-"""One for its messages to single processes, and one for each tree. So it does not grow with the job."""
 
 MAX_GATHERED_PARTIALS = 32
 """Up to so many processes, small partial results are sent by each to all: one latency, not two."""

@@ -229,7 +229,7 @@ def _generated(array: GlobalArray, values: Callable[..., Any]) -> GlobalArray:
         if view.layout.holds(view.layout.coords_from_rank(rank)):
             storage.local[...] = values(*[local_indices(view, d, rank) for d in range(view.ndim)])
 
-    record(generate(view.layout), (array._base,), (fill,))
+    record(generate(view.layout), (array._base.storage,), (fill,))
     return array
 
 

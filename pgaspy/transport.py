@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from pgaspy.collectives import TAGS_PER_OPERAND, broadcasts
+from pgaspy.collectives import broadcasts
 from pgaspy.kernels import OTHER, OWN, SectionCopy
 from pgaspy.lowering import Builder
 from pgaspy.messages import Side, cast, overwritten, pack, receive, receive_into_buffer, send_message, unpack
 from pgaspy.nodes import Copy
+from pgaspy.operations import TAGS_PER_OPERAND
 from pgaspy.plan import Message, TransferPlan
 from pgaspy.segments import OTHER_START
 

@@ -99,7 +99,7 @@ def apply_unary(ufunc: np.ufunc, x: Any, make: Any) -> Any:
         return _apply_first(key, ufunc, (x,), make)
     statement, view, layout, dtype, _, _ = found
     base = Base(layout, dtype)
-    record(statement, (base, x_base))
+    record(statement, (base.storage, x_base.storage))
     return make(base, view)
 
 
@@ -112,7 +112,7 @@ def apply_binary(ufunc: np.ufunc, x: Any, y: Any, make: Any) -> Any:
         return _apply_first(key, ufunc, (x, y), make)
     statement, view, layout, dtype, _, _ = found
     base = Base(layout, dtype)
-    record(statement, (base, x_base, y_base))
+    record(statement, (base.storage, x_base.storage, y_base.storage))
     return make(base, view)
 
 
@@ -125,7 +125,7 @@ def apply_with_number(ufunc: np.ufunc, x: Any, number: complex, is_first: bool, 
         return _apply_first(key, ufunc, (number, x) if is_first else (x, number), make)
     statement, view, layout, dtype, number_dtype, _ = found
     base = Base(layout, dtype)
-    record(statement, (base, x_base), (Scalar(number, number_dtype),))
+    record(statement, (base.storage, x_base.storage), (Scalar(number, number_dtype),))
     return make(base, view)
 
 
@@ -317,14 +317,14 @@ def _loop_dtypes(ufunc: AnyFunction, descriptions: Sequence[Any], outputs: Seque
 
 def _record(statement: Statement, outputs: tuple[Base, ...], operands: Sequence[Any]) -> None:
     """Record a statement; its scalars become 0-d arrays of the loop's dtype (too large a one raises, as in NumPy)."""
-    arrays = [*outputs]
+    storages = [base.storage for base in outputs]
     scalars = []
     for operand, view, dtype in zip(operands, statement.operands, statement.loop_dtypes, strict=False):
         if view is not None:
-            arrays.append(operand)
+            storages.append(operand.storage)
         else:
             scalars.append(Scalar(operand, dtype))
-    record(statement, tuple(arrays), tuple(scalars))
+    record(statement, tuple(storages), tuple(scalars))
 
 
 def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], out: tuple[Any, ...], has_mask: bool,
@@ -421,7 +421,7 @@ def record_assignment(target: Access, source: Access) -> Assign:
     """Record `target[...] = source`, for views of one shape; the recipe."""
     (out, view), (base, from_) = target, source
     recipe = assign(view, from_, out.dtype, base.dtype, out is base and not view.disjoint(from_))
-    record(recipe, (out, base))
+    record(recipe, (out.storage, base.storage))
     return recipe
 
 

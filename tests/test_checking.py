@@ -275,7 +275,7 @@ def test_a_mistake_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nam
     assert lines == sorted({int(line) for line in re.findall(r", at program\.py:(\d+)", message)}), stderr
     assert words in message
     if n == 3:
-        assert re.search(r"on ranks 0-1: |on rank 1: .*\n.*on ranks 0,2: |on ranks 1-2: |on rank 2: ", message)
+        assert re.search(r"on ranks 0-1: |on ranks 0,2: |on ranks 1-2: |on rank 2: ", message)
 
 
 @pytest.mark.parametrize("n", [1, pytest.param(2, marks=pytest.mark.long), 3])
@@ -354,8 +354,8 @@ def test_the_report_shows_what_differs() -> None:
 
 @pytest.mark.mpi
 def test_off_by_default() -> None:
-    from pgaspy import runtime, supervision
+    from pgaspy import runtime
 
-    assert not supervision.notes()
+    assert runtime.queue.supervision.journal is None
     assert runtime._instead is None
     assert issubclass(pg.DivergenceError, RuntimeError)

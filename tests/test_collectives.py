@@ -11,11 +11,12 @@ import pytest
 
 import pgaspy as pg
 from pgaspy import collectives, messages, runtime
-from pgaspy.collectives import MAX_TREES, TAGS_PER_OPERAND
+from pgaspy.collectives import MAX_TREES
 from pgaspy.layout import replicated
 from pgaspy.lowering import Builder
 from pgaspy.messages import view_side
 from pgaspy.nodes import Communication
+from pgaspy.operations import TAGS_PER_OPERAND
 from pgaspy.plan import plan_transfer
 from pgaspy.transport import transfer
 from pgaspy.view import whole

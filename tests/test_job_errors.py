@@ -17,6 +17,7 @@ from tests.jobs import run, run_job
 START = """
 import os, resource, signal, sys, time
 import pgaspy as pg
+from mpi4py import MPI
 from pgaspy import engine, runtime, scheduling
 
 def internal_error(*_):
@@ -201,6 +202,7 @@ tried("syncs", pg.sync)
 tried("another", lambda: B.local().sum())
 tried("goes on", lambda: float((B + 1).sum()))
 tried("local", lambda: A.local()[0])
+MPI.COMM_WORLD.Barrier()
 tried("sum", lambda: float(A.sum()))
 tried("flushes", pg.sync)
 tried("another", lambda: B.local().sum())

@@ -122,7 +122,7 @@ def test_messages_are_the_same_where_nobody_wants_the_result(program: Callable[[
     found, kept = [], []
     for keeps in (True, False, pg.RANK == 0):
         _done.messages.clear()
-        first = pg.procgrid.world().next_tag
+        first = runtime.queue.next_tag
         kept.append(program(a))
         if not keeps:
             kept.pop()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from tests.randomly import random_key, random_layout, random_shape
+from tests.randomly import castable, random_fitting_key, random_key, random_layout, random_shape
 from tests.together import collectively
 
 pytestmark = pytest.mark.mpi
@@ -24,7 +24,7 @@ N_STATEMENTS = 10
 EXTENTS = (0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 12)
 DTYPES = ("d", "d", "d", "f", "l", "i", "B", "?", "D", "F", "e", "h")
 LARGEST = 1e4
-"""Arrays with larger elements are filled anew, so that nothing overflows."""
+"""Arrays with larger elements are filled anew, so that nothing overflows, and what is computed of them stays exact."""
 
 BINARY = (
     np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.fmax, np.floor_divide, np.remainder,
@@ -183,26 +183,8 @@ class Program:
         model = pair.model
         axes = rng.sample(range(model.ndim), model.ndim) if rng.random() < 0.3 else list(range(model.ndim))
         array, model = pair.array.transpose(axes), model.transpose(axes)
-        key: list[Any] = [0] * max(model.ndim - len(shape), 0)
-        if 0 in model.shape[: len(key)]:
-            return None
-        for m, n in zip(model.shape[len(key):], shape[max(len(shape) - model.ndim, 0):], strict=True):
-            if m and (m < n or rng.random() < 0.15):
-                i = rng.randrange(m)
-                key.append(slice(i, i + 1))
-                continue
-            if m < n:
-                return None
-            step = rng.choice([s for s in (1, 1, 1, -1, 2, -2, 3) if (n - 1) * abs(s) < m])
-            span = max((n - 1) * abs(step) + 1, 0) if n else 0
-            first = rng.randint(0, m - span)
-            if not n:
-                key.append(slice(first, first))
-            elif step > 0:
-                key.append(slice(first, first + span, step))
-            else:
-                key.append(slice(first + span - 1, first - 1 if first else None, step))
-        return Pair(array[tuple(key)], model[tuple(key)])
+        key = random_fitting_key(rng, model.shape, shape)
+        return None if key is None else Pair(array[key], model[key])
 
     def operand(self, shape: tuple[int, ...]) -> Pair:
         """Anything that broadcasts to a shape: a view, a scalar of Python or NumPy, a NumPy array."""
@@ -552,19 +534,6 @@ def largest(x: Any) -> float:
     """The largest magnitude of a finite element."""
     x = np.abs(np.asarray(x).astype(complex))
     return float(x[np.isfinite(x)].max(initial=0.0))
-
-
-def castable(x: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether the cast is defined: C leaves numbers open that an integer type cannot hold."""
-    x = np.asarray(x)
-    if x.dtype == np.float16:
-        x = x.astype(float)
-    if x.dtype.kind == "c" and dtype.kind not in "cb":
-        return False  # NumPy warns that the imaginary part is lost
-    if dtype.kind not in "iu" or x.dtype.kind not in "fc":
-        return True
-    info = np.iinfo(dtype)
-    return bool(np.isfinite(x).all() and (x > info.min - 1).all() and (x < float(info.max)).all())
 
 
 @pytest.mark.parametrize("batch", range(N_BATCHES))

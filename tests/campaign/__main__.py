@@ -15,6 +15,7 @@ from tests.campaign.reducing import reduced
 from tests.campaign.settings import Settings
 
 PROGRAMS_PER_JOB = 200
+PROGRAMS_PER_FAILING_JOB = 10
 REDUCED_HANG_SECONDS = 10.0
 INJECTED_HANG_SECONDS = 40.0
 
@@ -23,7 +24,7 @@ def main() -> int:
     """Run the campaign, or one seed of it."""
     options = _options()
     module = f"tests.campaign.{'interrupts' if options.interrupts else 'failing' if options.inject else 'job'}"
-    programs_per_job = 1 if options.inject and options.n > 1 else PROGRAMS_PER_JOB
+    programs_per_job = PROGRAMS_PER_FAILING_JOB if options.inject and options.n > 1 else PROGRAMS_PER_JOB
     end = time.monotonic() + 60 * options.minutes
     counts = Counter(dict.fromkeys(("programs", "statements", "wrong", "error", "hang"), 0))
     seed = options.first

@@ -10,8 +10,7 @@ import numpy as np
 from tests.campaign.elementwise import rounding
 from tests.campaign.rows import Row
 from tests.campaign.writing import DTYPES, Refused, Writer
-from tests.randomly import random_shape
-from tests.test_programs import castable
+from tests.randomly import castable, random_shape
 
 __all__ = ["ROWS"]
 

@@ -22,13 +22,13 @@ from typing import Any
 from mpi4py import MPI
 
 import pgaspy as pg
-from pgaspy import engine
+from pgaspy import engine, runtime
 
 __all__ = ["FAILURES", "Injection", "chosen", "is_injected"]
 
 PAGE_BYTES = resource.getpagesize()
 MOST_BYTES = 64 << 20
-LONGEST_SECONDS = 0.3
+LONGEST_SECONDS = 0.1
 
 
 class Injected(Exception):
@@ -127,18 +127,16 @@ def _mpi(injection: Injection) -> Iterator[None]:
             return found
         return called
 
-    def transport(is_receive: bool) -> tuple[Callable[..., Any], int]:
-        begin, n_tags = real(is_receive)
-        return failing(begin), n_tags
-
-    real = engine._transport
-    engine._transport = transport  # type: ignore[assignment]
+    of_job = runtime.queue._engine
+    real = of_job._send, of_job._receive
+    of_job._send, of_job._receive = map(failing, real)
     engine.MPI = types.SimpleNamespace(  # type: ignore[assignment]
         buffer=MPI.buffer, Request=types.SimpleNamespace(Testsome=failing(MPI.Request.Testsome)))
     try:
         yield
     finally:
-        engine._transport, engine.MPI = real, MPI
+        engine.MPI = MPI
+        of_job._send, of_job._receive = real
 
 
 @contextlib.contextmanager

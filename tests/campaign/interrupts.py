@@ -21,7 +21,7 @@ import numpy as np
 
 import pgaspy as pg
 from tests.campaign import model, words
-from tests.campaign.job import say
+from tests.campaign.job import described, say
 from tests.campaign.programs import Program, written
 from tests.campaign.running import Failure, differences
 from tests.campaign.settings import under
@@ -47,15 +47,14 @@ def main(file: str) -> None:
     order = json.loads(Path(file).read_text())
     end = time.monotonic() + order["seconds"]
     with tempfile.TemporaryDirectory() as folder:
-        for number, one in enumerate(order["programs"]):
+        for one in order["programs"]:
             if time.monotonic() > end:
                 break
             program = statements_of(written(one["seed"], 1, Path(folder)))
-            say(event="begin", number=number, seed=program.seed, lines=program.lines,
-                settings=vars(program.settings), n_statements=program.n_statements)
+            say(event="begin", **described(program))
             n_interrupts, failure = run(program, Path(folder))
             if failure is not None:
-                say(event="failure", kind=failure.kind, line=failure.line, text=failure.text)
+                say(event="failure", program=described(program), **vars(failure))
                 break
             say(event="end", counts={"interrupts": n_interrupts})
 

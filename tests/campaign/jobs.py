@@ -28,8 +28,9 @@ START_SECONDS = 120.0
 """A job has begun its first program by then, on a machine with much else to do."""
 
 
-ENVIRONMENT = {"PGASPY_ABORT_AFTER": "3"}
-"""So that a job in which a process has failed does not wait long for those that have come to their end."""
+ENVIRONMENT = {"PGASPY_ABORT_AFTER": "3", "OMP_WAIT_POLICY": "passive"}
+"""So that a job in which a process has failed does not wait long for those that have come to their end, and that
+threads leave the cores to other jobs while they wait."""
 
 
 @dataclass
@@ -44,8 +45,8 @@ class Outcome:
         The last program, as the job told it: seed, lines, settings.
     counts
         What else there was: interrupts, and injected failures of each kind.
-    has_raised
-        Whether a process of a job raised what was injected, so that the job has failed.
+    raised
+        The seeds of the programs in which a process raised what was injected: the last one fails the job.
     """
 
     n_programs: int = 0
@@ -55,7 +56,7 @@ class Outcome:
     line: int = 0
     program: dict[str, Any] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
-    has_raised: bool = False
+    raised: set[int] = field(default_factory=set)
 
 
 def run_job(n: int, programs: Sequence[dict[str, Any]], seconds: float = 1e9, inject: str | None = None,
@@ -85,7 +86,7 @@ def _watched(command: list[str], hang_seconds: float, is_to_fail: bool = False) 
             outcome.kind, outcome.text = "hang", f"nothing happened for {hang_seconds:.0f} s"
         finally:
             _kill(process)
-        is_right = bool(process.returncode) == (is_to_fail and outcome.has_raised)
+        is_right = bool(process.returncode) == (is_to_fail and outcome.program.get("seed") in outcome.raised)
         if not is_right and not outcome.kind:
             outcome.kind, outcome.text = "error", f"the job ended with status {process.returncode}"
         if outcome.kind in ("hang", "error"):
@@ -113,14 +114,18 @@ def _take(outcome: Outcome, line: str | None) -> bool:
 
 def _note(outcome: Outcome, said: dict[str, Any]) -> None:
     if said["event"] == "begin":
-        outcome.program = {name: said[name] for name in ("seed", "lines", "settings")}
+        outcome.program = said
         outcome.n_programs += 1
         outcome.n_statements += said["n_statements"]
     elif said["event"] == "failure":
         outcome.kind, outcome.text, outcome.line = said["kind"], said["text"], said["line"]
+        outcome.program = said["program"]
+    elif said["event"] == "stop":
+        outcome.program = {}
     elif said["event"] == "rank":
         outcome.counts[said["kind"]] += bool(said["where"])
-        outcome.has_raised |= bool(said["raised"])
+        if said["raised"]:
+            outcome.raised.add(said["seed"])
         if "failure" in said:
             outcome.kind, outcome.text, outcome.line = (said["failure"][name] for name in ("kind", "text", "line"))
     outcome.counts.update(said.get("counts", {}))

@@ -12,6 +12,8 @@ import numpy as np
 import scipy.linalg
 
 import pgaspy
+from pgaspy.layout import replicated
+from pgaspy.random import _fill
 
 __all__ = ["Array", "as_array", "module"]
 
@@ -22,6 +24,9 @@ class Array(np.ndarray):
     def __getitem__(self, key: Any) -> Any:
         return super().__getitem__(key if key is Ellipsis else (*key, ...) if isinstance(key, tuple) and not [
             k for k in key if k is Ellipsis] else key if isinstance(key, tuple) else (key, ...))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value.copy() if isinstance(value, np.ndarray) else value)  # NumPy may overwrite it
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return np.asarray(array).view(Array)
@@ -37,7 +42,7 @@ class Array(np.ndarray):
         return None
 
     def gather(self, root: int | None = None) -> Any:
-        return np.array(self) if root in (None, pgaspy.RANK) else None
+        return np.array(self)
 
     def __round__(self, n_digits: int | None = None) -> Any:
         return round(self.item(), n_digits)
@@ -53,9 +58,19 @@ def as_array(x: Any) -> Any:
     return type(x)(*map(as_array, x)) if hasattr(x, "_fields") else tuple(map(as_array, x)) if type(x) is tuple else x
 
 
-def module(rank: int, size: int) -> Any:
+class EveryRank:
+    """A rank that is each one: the model does what each process does alone."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+@functools.cache
+def module() -> Any:
     """The module in the place of pgaspy."""
-    found = types.SimpleNamespace(RANK=rank, SIZE=size)
+    found = types.SimpleNamespace(RANK=EveryRank())
     for name in dir(pgaspy):
         if hasattr(np, name) and not name.startswith("_"):
             setattr(found, name, getattr(np, name))
@@ -71,7 +86,7 @@ def module(rank: int, size: int) -> Any:
     found.align = lambda x, array, dim, copy=True: np.array(x)
     found.exchange_rows = _exchange_rows
     found.explain = lambda statement, **_: None
-    found.print_once = _print_once(rank)
+    found.print_once = _print_once
     found.save, found.load = np.save, lambda file, **_: np.load(file)
     found.random, found.linalg = _random(), _linalg()
     return found
@@ -97,28 +112,26 @@ def _exchange_rows(array: Any, pivots: Any, start: int = 0) -> None:
         array[[j, p]] = np.asarray(array)[[p, j]]
 
 
-def _print_once(rank: int) -> Callable[..., None]:
-    def print_once(*values: Any, file: Any) -> None:
-        if rank == 0:
-            print(*[x.item() if isinstance(x, np.ndarray) and not x.ndim else np.array2string(np.asarray(x))
-                    if isinstance(x, np.ndarray) else x for x in values], file=file)
-    return print_once
+def _print_once(*values: Any, file: Any) -> None:
+    print(*[x.item() if isinstance(x, np.ndarray) and not x.ndim else np.array2string(np.asarray(x))
+            if isinstance(x, np.ndarray) else x for x in values], file=file)
+
+
+class _Generator(pgaspy.random.Generator):
+    """Random numbers are the same in any layout: the model's are drawn at once, here."""
+
+    def _draw(self, kind: str, size: Any, dtype: Any, chars: str, layout: Any, onenode: Any, low: Any = 0,
+              high: Any = 1) -> Any:
+        array = np.empty(() if size is None else size, dtype)
+        storage: Any = types.SimpleNamespace(layout=replicated(array.shape, pgaspy.SIZE), local=array,
+                                             dtype=array.dtype, address=array.ctypes.data)
+        _fill(storage, kind, self._key, self._n_draws, low, high)
+        self._n_draws += 1
+        return as_array(array)
 
 
 def _random() -> Any:
-    """Random numbers are the same in any layout: the model's lie on every process."""
-    class Generator:
-        def __init__(self, seed: int) -> None:
-            self._generator = pgaspy.random.default_rng(seed)
-
-        def __getattr__(self, name: str) -> Any:
-            draw = getattr(self._generator, name)
-
-            def drawn(*arguments: Any, layout: Any = None, onenode: Any = None, **options: Any) -> Any:
-                return as_array(draw(*arguments, **options).gather())
-            return drawn
-
-    return types.SimpleNamespace(default_rng=Generator)
+    return types.SimpleNamespace(default_rng=lambda seed: _Generator(pgaspy.random.default_rng(seed)._key))
 
 
 def _linalg() -> Any:

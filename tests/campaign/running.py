@@ -18,7 +18,13 @@ from tests.campaign.settings import under
 from tests.campaign.words import Observation
 from tests.campaign.writing import EXPECTED
 
-__all__ = ["Failure", "differences", "execute", "run"]
+__all__ = ["Failure", "differences", "execute", "expected", "run", "run_here"]
+
+ALONE = "if pg.RANK == "
+"""How a line begins that one process executes alone."""
+
+YOUNG = 1
+"""The generation up to which garbage is collected after a program; the collector sees to older cycles now and then."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +41,26 @@ class Failure:
 
 def run(program: Program, folder: Path) -> Failure | None:
     """The first difference between both sides, on any process. Collective."""
-    expected = execute(program.lines, folder / f"model{pg.RANK}", is_model=True)
+    failures = pg.COMM.allgather(run_here(program, folder))
+    return next((one for one in failures if one is not None), None)
+
+
+def run_here(program: Program, folder: Path) -> Failure | None:
+    """The first difference between both sides, on this process. Collective."""
     with under(program.settings):
         found = execute(program.lines, folder, is_model=False)
-        gc.collect()
-    failures = pg.COMM.allgather(differences(found, expected))
-    return next((one for one in failures if one is not None), None)
+        gc.collect(YOUNG)
+    return differences(found, expected(program, folder))
+
+
+def expected(program: Program, folder: Path) -> list[Observation]:
+    """What is to be observed on this process: all that NumPy gives, but for what others do alone."""
+    observed = program.observed
+    if observed is None:
+        observed = execute(program.lines, folder / f"model{pg.RANK}", is_model=True)
+    elsewhere = {k for k, line in enumerate(program.lines) if line.startswith(ALONE)
+                 and not line.startswith(f"{ALONE}{pg.RANK}:")}
+    return [one for one in observed if one.line not in elsewhere]
 
 
 def execute(lines: Sequence[str], folder: Path, is_model: bool) -> list[Observation]:
@@ -49,18 +69,18 @@ def execute(lines: Sequence[str], folder: Path, is_model: bool) -> list[Observat
     noted: list[Observation] = []
     number = 0
     names = words.namespace(noted, lambda: number, folder, is_model)
-    for number, line in enumerate(lines):
-        try:
-            with model.quiet():
+    with model.quiet():
+        for number, line in enumerate(lines):
+            try:
                 exec(line, names)
-        except Exception as error:
-            noted.append(Observation(number, error))
-            if not isinstance(error, (*EXPECTED, NameError)):
-                traceback.print_exc()  # the others may wait for this process
-                break
-        if is_model:
-            for name in names.keys() & line.split(" = ")[:1]:
-                names[name] = model.as_array(names[name])
+            except Exception as error:
+                noted.append(Observation(number, error))
+                if not isinstance(error, (*EXPECTED, NameError)):
+                    traceback.print_exc()  # the others may wait for this process
+                    break
+            if is_model:
+                for name in names.keys() & line.split(" = ")[:1]:
+                    names[name] = model.as_array(names[name])
     return noted
 
 

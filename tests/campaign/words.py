@@ -87,7 +87,7 @@ class Observation:
     """What a line showed, with the error that it may have, or the exception that it raised.
 
     A local part has the global indices of its elements in `where`, of a whole model they are taken; `key` is a section
-    of that.
+    of that. A value of None: nothing is to be seen on this process.
     """
 
     def __init__(self, line: int, value: Any, tolerance: float = 0.0, where: Any = None, key: Any = ...) -> None:
@@ -111,7 +111,8 @@ def namespace(noted: list[Observation], line: Callable[[], int], folder: Path, i
         noted.append(Observation(line(), x.gather(), tolerance))
 
     def collected(x: Any, root: int) -> None:
-        noted.append(Observation(line(), x.gather(root)))
+        found = x.gather(root)
+        noted.append(Observation(line(), np.asarray(found) if is_model or root == pgaspy.RANK else found))
 
     def look(x: Any, tolerance: float = 0.0) -> None:
         part: Any
@@ -145,12 +146,12 @@ def namespace(noted: list[Observation], line: Callable[[], int], folder: Path, i
     def printed(*found: Any) -> None:
         text = io.StringIO()
         (module if is_model else pgaspy).print_once(*found, file=text)
-        noted.append(Observation(line(), text.getvalue()))
+        noted.append(Observation(line(), text.getvalue() or ("" if pgaspy.RANK == 0 else None)))
 
     def put_ranks(x: Any) -> None:
         x[...] = pgaspy.SIZE * (pgaspy.SIZE + 1) // 2 if is_model else pgaspy.RANK + 1
 
-    module = model.module(pgaspy.RANK, pgaspy.SIZE) if is_model else None
+    module = model.module() if is_model else None
     numpy = {"np": np, "gc": gc, "time": time, "FOLDER": folder}
     return {**numpy, "pg": module or pgaspy, "values": values, "regular": regular, "Box": Box, "closure": closure,
             "generator": generator, "lose": lose, "negate": negate, "ones": ones, "twice": twice, "swap": swap,

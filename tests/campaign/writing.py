@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from tests.campaign import model, words
-from tests.randomly import random_key, random_shape
+from tests.randomly import random_fitting_key, random_key, random_shape
+from tests.test_programs import DTYPES, EXTENTS, LARGEST
 
-__all__ = ["DTYPES", "Writer", "errors_of", "key_text"]
+__all__ = ["DTYPES", "Writer", "error_of", "key_text"]
 
-DTYPES = ("d", "d", "d", "f", "l", "i", "B", "?", "D", "F", "e", "h")
-EXTENTS = (0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 12)
 LONG_EXTENTS = (33, 60, 129, 700)
 MAX_ELEMENTS = 20_000
 MAX_ARRAYS = 9
-LARGEST = 1e4
-"""Arrays with larger elements are filled anew, so that what is computed of them stays exact."""
 
 
 class Refused(Exception):
@@ -61,7 +60,7 @@ class Writer:
 
     def say(self, text: str) -> bool:
         """Write a line; whether it raises nothing."""
-        error = errors_of(text, self.names)
+        error = error_of(text, self.names)
         if error is not None:
             self.noted.append(words.Observation(len(self.lines), error))
         self.lines.append(text)
@@ -69,8 +68,7 @@ class Writer:
 
     def peek(self, expression: str) -> Any:
         """The value of an expression on the model; None where it raises, and then the line says so."""
-        with model.quiet():
-            return model.as_array(eval(expression, self.names))
+        return model.as_array(eval(_code(expression), self.names))
 
     def name(self, letter: str = "a") -> str:
         """A new one."""
@@ -117,10 +115,9 @@ class Writer:
         value = self.value(expression)
         if value.dtype.kind not in "fci" or not value.flags.writeable:
             return
-        with model.quiet():
-            is_large = not (np.abs(value) <= LARGEST).all()
-            if (is_ambiguous or value.dtype.kind == "c") and value.dtype.kind in "fc" and (value == 0).any():
-                self.say(f"{expression}[...] += 0")
+        is_large = not (np.abs(value) <= LARGEST).all()
+        if (is_ambiguous or value.dtype.kind == "c") and value.dtype.kind in "fc" and (value == 0).any():
+            self.say(f"{expression}[...] += 0")
         if is_large and self.rng.random() < 0.7:
             self.say(f"{expression}[...] = values({self.rng.randrange(1000)}, {value.shape}, {value.dtype.char!r})")
 
@@ -135,7 +132,7 @@ class Writer:
 
     def value(self, expression: str) -> Any:
         """The model's array; a number as one."""
-        return np.asarray(eval(expression, self.names)).view(model.Array)
+        return np.asarray(eval(_code(expression), self.names)).view(model.Array)
 
     def tolerance(self, *expressions: str) -> float:
         """Of arrays together."""
@@ -167,8 +164,12 @@ class Writer:
 
     def is_owned(self, expression: str) -> bool:
         """Whether each element of a whole array has one owner."""
+        return id(owner(self.value(expression))) in self.n_axes and self.is_whole(expression)
+
+    def is_whole(self, expression: str) -> bool:
+        """Whether an array has all elements of its base as they lie: each process has a NumPy view of its part then."""
         value = self.value(expression)
-        return id(owner(value)) in self.n_axes and value.size == owner(value).size and value.flags.c_contiguous
+        return value.size == owner(value).size and bool(value.flags.c_contiguous)
 
     def n_axes_of(self, expression: str) -> int:
         """The axes of the grid of a base that is owned once."""
@@ -263,30 +264,8 @@ class Writer:
         if value.ndim > 1 and rng.random() < 0.3:
             x += f".transpose({rng.sample(range(value.ndim), value.ndim)})"
             value = self.value(x)
-        key: list[Any] = [0] * max(value.ndim - len(shape), 0)
-        if 0 in value.shape[: len(key)]:
-            return None
-        for m, n in zip(value.shape[len(key):], shape[max(len(shape) - value.ndim, 0):], strict=True):
-            if m and (m < n or rng.random() < 0.15):
-                i = rng.randrange(m)
-                key.append(slice(i, i + 1))
-                continue
-            if m < n:
-                return None
-            key.append(self.section(m, n))
-        return f"{x}[{key_text(tuple(key))}]"
-
-    def section(self, m: int, n: int) -> slice:
-        """n of m indices, at any distance."""
-        rng = self.rng
-        step = rng.choice([s for s in (1, 1, 1, -1, 2, -2, 3) if (n - 1) * abs(s) < m])
-        span = max((n - 1) * abs(step) + 1, 0) if n else 0
-        first = rng.randint(0, m - span)
-        if not n:
-            return slice(first, first)
-        if step > 0:
-            return slice(first, first + span, None if step == 1 else step)
-        return slice(first + span - 1, first - 1 if first else None, step)
+        key = random_fitting_key(rng, value.shape, shape)
+        return None if key is None else f"{x}[{key_text(key)}]"
 
     def operand(self, shape: tuple[int, ...], kinds: str = "fciub", exact: bool = True) -> str:
         """Anything that broadcasts to a shape: a section, a scalar of Python or NumPy, a NumPy array."""
@@ -308,13 +287,17 @@ EXPECTED = (TypeError, IndexError, ValueError, OverflowError, ZeroDivisionError)
 """What a line may raise, on both sides."""
 
 
-def errors_of(text: str, names: dict[str, Any]) -> type[BaseException] | None:
-    """Execute a line; the exception that it raises."""
+@functools.lru_cache(maxsize=10_000)
+def _code(expression: str) -> CodeType:
+    return compile(expression, "<campaign>", "eval")
+
+
+def error_of(text: str, names: dict[str, Any]) -> Exception | None:
+    """Execute a line; the exception that it raises, without NumPy's attributes."""
     try:
-        with model.quiet():
-            exec(text, names)
+        exec(text, names)
     except EXPECTED as error:
-        return next(kind for kind in EXPECTED if isinstance(error, kind))
+        return next(kind for kind in EXPECTED if isinstance(error, kind))(str(error))
     return None
 
 
