@@ -15,7 +15,7 @@ import os
 import sys
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress, count, repeat
@@ -328,8 +328,8 @@ class Queue:
         engine.take(run)
         self._recorded = rest
         run.taken_from = None
-        for slot in run.schedule.dropped:
-            run.memories[slot].name = came_back
+        dropped = map(run.memories.__getitem__, run.schedule.dropped)
+        deque(map(setattr, dropped, repeat("name"), repeat(came_back)), maxlen=0)
         del recorded, first  # so that arrays go when the run drops them
         engine.resume()
 
