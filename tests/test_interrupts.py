@@ -308,3 +308,51 @@ def test_one_while_operations_are_executed_one_by_one() -> None:
     for poisoned in a, b, d:
         with pytest.raises(pg.TaskError):
             poisoned.gather()
+
+
+def stopped_everywhere(statement: Callable[[], None]) -> Iterator[Any]:
+    """Interrupt a statement at each point; where. The caller has all made anew in between."""
+    for n in itertools.count(1):
+        before, interrupter = sys.gettrace(), Interrupter(n)
+        sys.settrace(interrupter)
+        try:
+            statement()
+            return
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        yield interrupter.where
+
+
+def test_one_while_an_array_that_is_poisoned_is_overwritten() -> None:
+    """It is right, or an error."""
+    def fail(local: Any) -> None:
+        raise ValueError("bad value")
+
+    a, b = pg.zeros(10), pg.ones(10)
+    pg.schedule(fail, pg.update(a))
+    with pytest.raises(pg.TaskError):
+        pg.sync()
+    for where in stopped_everywhere(lambda: a.__setitem__(..., b)):
+        try:
+            found = a.gather()
+        except pg.TaskError:
+            continue
+        assert (found == 1).all(), where
+        with pytest.raises(pg.TaskError):
+            pg.schedule(fail, pg.update(a))
+            pg.sync()
+    assert (a.gather() == 1).all()
+
+
+def test_what_is_recorded_has_its_tags() -> None:
+    """The next operation has others, wherever this one is interrupted."""
+    arrays = [pg.zeros(n) for n in range(1, 400)]
+    pg.sync()
+    before = runtime.queue.next_tag
+    for where in stopped_everywhere(lambda: arrays[-1].__iadd__(1)):
+        arrays.pop()  # of another shape, so that the operation is described anew
+        assert not len(runtime.queue._recorded) or runtime.queue.next_tag > before, where
+        pg.sync()
+        before = runtime.queue.next_tag
