@@ -330,10 +330,13 @@ def test_one_while_an_array_that_is_poisoned_is_overwritten() -> None:
     def fail(local: Any) -> None:
         raise ValueError("bad value")
 
-    a, b = pg.zeros(10), pg.ones(10)
-    pg.schedule(fail, pg.update(a))
-    with pytest.raises(pg.TaskError):
+    def poison() -> None:
+        pg.schedule(fail, pg.update(a))
         pg.sync()
+
+    a, b = pg.zeros(10), pg.ones(10)
+    with pytest.raises(pg.TaskError):
+        poison()
     for where in stopped_everywhere(lambda: a.__setitem__(..., b)):
         try:
             found = a.gather()
@@ -341,8 +344,7 @@ def test_one_while_an_array_that_is_poisoned_is_overwritten() -> None:
             continue
         assert (found == 1).all(), where
         with pytest.raises(pg.TaskError):
-            pg.schedule(fail, pg.update(a))
-            pg.sync()
+            poison()
     assert (a.gather() == 1).all()
 
 

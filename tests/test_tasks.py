@@ -233,7 +233,7 @@ def test_what_a_task_has_spoiled_is_mended_by_what_overwrites_it() -> None:
 @pytest.mark.every
 def test_what_a_task_has_spoiled_is_not_mended_for_what_was_recorded_before() -> None:
     """And still waits for a message, so that the array is not overwritten yet."""
-    a, b, c, d = pg.zeros(SHAPE), pg.zeros(SHAPE), pg.zeros(SHAPE), pg.zeros(3)
+    a, b, c, d = pg.zeros(SHAPE), pg.zeros(SHAPE), pg.zeros(SHAPE), pg.zeros(pg.SIZE)
     x = pg.array(X)
     pg.sync()
     MPI.COMM_WORLD.Barrier()
