@@ -135,9 +135,9 @@ class Queue:
         counts.n_recorded += 1
         if len(self._recorded.fields) >= self._max_fields or self.held_bytes > MAX_HELD_BYTES:
             self._make_room(recipe, storages)
-        number = self.next_tag  # and in what follows no other thread or signal comes by
+        number = self.next_tag
+        self.next_tag = number + recipe.n_tags  # before, as this may call a function
         self._recorded.fields += (recipe, storages, values, number, code, instruction)
-        self.next_tag = number + recipe.n_tags
         if lent or not self._engine.overlaps:
             self._finish_what_is_seen(storages)
 
@@ -188,14 +188,12 @@ class Queue:
             self._flush(self._engine.catch_up, "threshold")
 
     def _check_poison(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
-        """Refuse what uses a poisoned array; one that is overwritten as a whole is poisoned no more."""
+        """Refuse what uses a poisoned array; one that is overwritten as a whole is healed when that is executed."""
+        if any(storage.poison is not None for storage in storages):
+            self._flush(self._engine.catch_up, "poison")  # what was recorded before may heal it
         for storage in storages:
             if storage.poison is not None and not _overwrites(recipe, storages, storage):
                 raise storage.poison.show()
-        if any(storage.poison is not None for storage in storages):
-            self._flush(self._engine.catch_up, "poison")  # what was recorded before still finds it so
-            for storage in storages:
-                storage.poison = None
 
     def _finish_what_is_seen(self, storages: Sequence[Storage]) -> None:
         """Execute the last operation where a local view may see what it does; without overlap, in any case."""
@@ -341,6 +339,10 @@ class Queue:
     def _is_left_out(self) -> bool:
         """Whether the first operation uses what is poisoned, so that what it writes is as well."""
         first = self._recorded[0]
+        if all(storage.poison is None for storage in first.storages):
+            return False
+        for storage in first.storages:
+            self._engine.finish(storage)  # what was recorded before still finds it as it was
         poisons = [storage.poison for storage in first.storages if storage.poison is not None and not _overwrites(
             first.recipe, first.storages, storage)]
         if poisons and first.recipe.is_collective and not self._engine.is_alone:
