@@ -182,7 +182,7 @@ class GlobalArray:
 
     def __format__(self, spec: str) -> str:
         if self._is_scalar_result():
-            return format(self._shown(), spec)
+            return format(self._as_scalar(), spec)
         if spec:
             raise TypeError("unsupported format string passed to GlobalArray.__format__: of a single element, format "
                             "float(A[i, j])")
@@ -191,12 +191,8 @@ class GlobalArray:
     def __round__(self, n_digits: int | None = None) -> Any:
         return round(self._scalar(), n_digits)
 
-    def _shown(self) -> Any:
-        """The one element; of times, which Python has not all of, as NumPy has it."""
-        return self._as_scalar() if self.dtype.kind in "mM" else self.item()
-
     def _as_scalar(self) -> Any:
-        """The one element as NumPy's scalar, whose text has the digits of its dtype."""
+        """The one element as NumPy's scalar, which shows as many digits as the dtype has."""
         return np.array(self.item(), self.dtype)[()]
 
     def _is_scalar_result(self) -> bool:
@@ -350,7 +346,7 @@ class GlobalArray:
         if self.size != 1:
             raise ValueError("The truth value of an array with more than one element is ambiguous. "
                              "Use a.any() or a.all()")
-        return bool(self._shown())
+        return bool(self._as_scalar())
 
     # NumPy's protocols -----------------------------------------------------------------------------------------------
 

@@ -7,9 +7,9 @@ nobody counts, and nothing is inferred from how the interpreter counts.
 
 from __future__ import annotations
 
-import itertools
 import weakref
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from pgaspy.pieces import local_view_shape, storage_geometry
 from pgaspy.procgrid import world
 from pgaspy.view import View
 
-__all__ = ["Base", "Storage", "check_local", "lent", "lent_view", "local_view", "wrap"]
+__all__ = ["Base", "Storage", "came_back", "check_local", "lent", "lent_view", "local_view", "wrap"]
 
 
 class Lease:
@@ -40,8 +40,6 @@ class Lease:
 
 _Leased = weakref.ref[Lease]
 
-_numbers = itertools.count()
-
 lent: set[_Leased] = set()
 """The leases of which views may be alive."""
 
@@ -56,16 +54,27 @@ def _never_leased() -> _Leased:
 _NEVER = _never_leased()
 
 
+def came_back() -> NoReturn:
+    """Stand for the name of an array that has none, and was written to.
+
+    Raises
+    ------
+    RuntimeError
+        Always: a `__del__` has kept an array that was garbage.
+    """
+    raise RuntimeError("an array was garbage, a __del__ has kept it, and what has been written to it since is lost: "
+                       "let __del__ keep a copy() of it")
+
+
 class Storage:
     """The memory of an array on this process; allocated when it is first used, so that planning needs none.
 
     Attributes
     ----------
     name
-        Refers to the base, weakly: there is none when no array has this storage any more.
+        Gives the base, while it is there: when no array has this storage any more, there is none.
     number
-        The array's among all that operations were compared of, given when it is asked for first: so it is the same on
-        every process, where the same operations are, whatever else a process made or tried to do.
+        The array's among all that operations were compared of, see `digests`; before that, -1.
     poison
         Why the elements are not what was recorded, where they are not.
     local
@@ -76,7 +85,8 @@ class Storage:
 
     local: NDArray[Any]
     address: int
-    number: int
+    name: Callable[[], Base | None]
+    number = -1
     poison: Any = None
     _leased: _Leased = _NEVER
     _return: memory.Return | None = None
@@ -87,10 +97,7 @@ class Storage:
         self.name = weakref.ref(base)
 
     def __getattr__(self, name: str) -> Any:
-        """What is there only after allocation, or once it was asked for."""
-        if name == "number":
-            self.number = next(_numbers)
-            return self.number
+        """What is there only after allocation."""
         if name not in ("local", "address"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         self._allocate()
@@ -107,6 +114,11 @@ class Storage:
             block = memory.allocate(nbytes)
             self._return = memory.come_back(self, block)
             self.hold(np.ndarray(shape, self.dtype, block))
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether something that was written may not be stored, as there was no name."""
+        return self.name is came_back
 
     def hold(self, local: NDArray[Any]) -> None:
         """Have an array as the local part."""
@@ -151,6 +163,19 @@ class Base:
         self.layout = layout
         self.dtype = dtype
         self.storage = Storage(layout, dtype, self)
+
+    def keep_name(self) -> None:
+        """Be known to the storage also where this was garbage, and a `__del__` has kept it.
+
+        The collector of garbage takes weak references away before it calls that.
+
+        Raises
+        ------
+        RuntimeError
+            If what was written meanwhile may not be stored.
+        """
+        if self.storage.name() is None:
+            self.storage.name = weakref.ref(self)
 
     @property
     def local(self) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ceil_div", "clipped", "narrow", "near_square_grid", "solve_congruence", "wide"]
+__all__ = ["ceil_div", "clipped", "meet", "narrow", "near_square_grid", "solve_congruence", "wide"]
 
 
 def ceil_div(a: Any, b: Any) -> Any:
@@ -59,3 +59,18 @@ def solve_congruence(a: int, modulus: int) -> tuple[int, int, int]:
     g = math.gcd(a, modulus)
     period = modulus // g
     return g, pow(a // g, -1, period) if period > 1 else 0, period
+
+
+def meet(a: range, b: range) -> bool:
+    """Whether two ascending ranges, neither of them empty, have an index in common.
+
+    >>> meet(range(0, 9, 2), range(1, 9, 2)), meet(range(0, 9, 2), range(5, 9, 3))
+    (False, True)
+    """
+    g, inverse, period = solve_congruence(a.step, b.step)
+    distance = b.start - a.start
+    if distance % g:
+        return False
+    first, every = a.start + a.step * (distance // g * inverse % period), a.step * period  # from the start of a on
+    first += max(0, -(-(b.start - first) // every)) * every
+    return first <= min(a[-1], b[-1])

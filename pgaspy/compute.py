@@ -13,6 +13,7 @@ from pgaspy.boxes import Box, contains, view_ranges
 from pgaspy.fusion import Group, Input, Kernel, Operand, ReducedOutput, Traced
 from pgaspy.kernel_calls import FusedCall, FusedReduceCall, LeafResults, finish_leaves
 from pgaspy.lowering import Access, Builder
+from pgaspy.messages import receive_into_buffer, send_message, view_side
 from pgaspy.nodes import Node, NumpyCall, Place
 from pgaspy.operations import Statement
 from pgaspy.pieces import (
@@ -26,7 +27,7 @@ from pgaspy.pieces import (
     plan_boxes,
     plan_operands,
 )
-from pgaspy.transport import first_stream, receive_into_buffer, send_message, transfer, view_side
+from pgaspy.transport import first_tag, transfer
 from pgaspy.view import View
 
 __all__ = ["can_reduce", "lower_group", "lower_statement"]
@@ -101,10 +102,10 @@ def _lower_operand(builder: Builder, operand: Operand, rank: int) -> _Lies:
         transfer(builder, plan.transfer, view_side(number, target, dtype, rank), src, False, operand.number, rank,
                  target.layout.grid)
         return _Lies((), number)
-    stream = first_stream(operand.number, target.layout.n_procs)
+    tag = first_tag(operand.number)
     for message in plan.transfer.sends:
-        send_message(builder, message, src, dtype, stream, in_place=True)
-    return _Lies(tuple(receive_into_buffer(builder, m, dtype, stream) for m in plan.transfer.receives), None)
+        send_message(builder, message, src, dtype, tag, in_place=True)
+    return _Lies(tuple(receive_into_buffer(builder, m, dtype, tag) for m in plan.transfer.receives), None)
 
 
 def _lower_messages(builder: Builder, operand: Operand, rank: int) -> None:

@@ -23,7 +23,7 @@ from pgaspy.layout import Distribution, Layout
 from pgaspy.operations import generate
 from pgaspy.pieces import local_indices
 from pgaspy.procgrid import world
-from pgaspy.runtime import record
+from pgaspy.runtime import check_free, record
 from pgaspy.supervision import announce
 from pgaspy.ufuncs import check_dtype
 from pgaspy.view import whole
@@ -53,6 +53,7 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
     dtype = np.dtype(dtype).newbyteorder("=")
     check_dtype(dtype)
     bound = layout_for(_checked_shape(shape), layout, onenode)
+    check_free()
     base = Base(bound, dtype)
     announce("empty", bases=(base,))
     return GlobalArray(base, whole(bound))
@@ -228,7 +229,7 @@ def _generated(array: GlobalArray, values: Callable[..., Any]) -> GlobalArray:
         if view.layout.holds(view.layout.coords_from_rank(rank)):
             storage.local[...] = values(*[local_indices(view, d, rank) for d in range(view.ndim)])
 
-    record(generate(view.layout), (array._base,), (fill,))
+    record(generate(view.layout), (array._base.storage,), (fill,))
     return array
 
 

@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pgaspy.caches import cached
 from pgaspy.layout import Distribution, Layout, check_grid, default_layout, one_process
-from pgaspy.procgrid import world
+from pgaspy.procgrid import World, when_started, world
 
 __all__ = ["blocksize", "datalayout", "default_for", "layout_for"]
 
-_grids: dict[int, tuple[int, ...]] = {}
-_block: int | None = None
-_fixed = False
+
+@dataclass
+class _Defaults:
+    """Of a job: its grids, by their number of dimensions; its block size; and whether they can still be set."""
+
+    grids: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    block: int | None = None
+    are_fixed: bool = False
+
+
+_of_job = _Defaults()
+
+
+def _begin(job: World) -> None:
+    """Have those of a new job."""
+    global _of_job
+    _of_job = _Defaults()
+
+
+when_started.append(_begin)
 
 
 def datalayout(grid: Sequence[int] | Mapping[int, Sequence[int]] | None = None, block: int | None = None) -> None:
@@ -35,8 +53,7 @@ def datalayout(grid: Sequence[int] | Mapping[int, Sequence[int]] | None = None, 
     RuntimeError
         If an array was made already, or the default was set before.
     """
-    global _block, _fixed
-    if _fixed:
+    if _of_job.are_fixed:
         raise RuntimeError("the default layout is fixed: call datalayout() once, before the first array is made; "
                            "other layouts go by array, as layout=")
     if block is not None and block < 1:
@@ -50,29 +67,26 @@ def datalayout(grid: Sequence[int] | Mapping[int, Sequence[int]] | None = None, 
     for ndim, shape in checked.items():
         if len(shape) != ndim:
             raise ValueError(f"grid {shape} has {len(shape)} axes, but is given for arrays of {ndim} dimensions")
-    _grids.update(checked)
-    _block = None if block is None else int(block)
-    _fixed = True
+    _of_job.grids, _of_job.block, _of_job.are_fixed = checked, None if block is None else int(block), True
 
 
 def blocksize() -> int | None:
     """The job's block size; None for one block per process."""
-    return _block
+    return _of_job.block
 
 
 def default_for(shape: tuple[int, ...]) -> Layout:
     """The layout of an array for which none is asked for; from the first one on, the default is fixed."""
-    global _fixed
-    _fixed = True
-    return _default(shape, world().size)
+    defaults = _of_job
+    defaults.are_fixed = True
+    return _default(shape, world().size, defaults.grids.get(len(shape)), defaults.block)
 
 
 @cached
-def _default(shape: tuple[int, ...], n_procs: int) -> Layout:
-    grid = _grids.get(len(shape))
+def _default(shape: tuple[int, ...], n_procs: int, grid: tuple[int, ...] | None, block: int | None) -> Layout:
     if grid is not None and math.prod(grid) != n_procs:
         grid = None  # a simulated job of another size
-    return default_layout(shape, n_procs, grid, (_block,) * len(shape))
+    return default_layout(shape, n_procs, grid, (block,) * len(shape))
 
 
 def layout_for(shape: tuple[int, ...], layout: Distribution | Layout | None, onenode: int | None) -> Layout:

@@ -13,12 +13,13 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from hashlib import blake2b
-from itertools import compress, repeat
-from operator import attrgetter
+from itertools import chain, compress, count, repeat
+from operator import attrgetter, eq
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgaspy.base import Storage
 from pgaspy.caches import cached
 from pgaspy.failures import place_of
 from pgaspy.layout import Layout
@@ -36,7 +37,7 @@ _is_collective = attrgetter("is_collective")
 
 
 def digests_of(recipes: Sequence[Recipe], storages: Iterable[Sequence[Any]]) -> array[int]:
-    """The digests of operations, with the storages of each."""
+    """The digests of operations, with the storages of each, which have numbers."""
     numbers = map(tuple, map(map, repeat(_number_of), storages))
     return array("q", map(hash, zip(map(_digest_of_recipe, recipes), numbers, strict=True)))
 
@@ -99,6 +100,7 @@ class Digests:
     def __init__(self) -> None:
         self.n_entries = self.rolling = 0
         self.pending = array("q")
+        self._numbers = count()
         self._latest: deque[tuple[Any, Any, int]] = deque(maxlen=MAX_OPERATIONS)
 
     def take(self, recorded: Recorded, stamped: Sequence[int]) -> dict[int, int]:
@@ -111,6 +113,7 @@ class Digests:
             places = [sum(chosen[:k]) for k in stamped]
             recipes, storages, codes, instructions = (
                 [*compress(column, chosen)] for column in (recipes, storages, codes, instructions))
+        self._give_numbers(storages)
         found = digests_of(recipes, storages)
         stamps = {}
         if stamped:
@@ -122,6 +125,15 @@ class Digests:
         self.pending += found
         self._latest += zip(recipes, codes, instructions)  # noqa: B905  (which the interpreter does faster)
         return stamps
+
+    def _give_numbers(self, storages: Iterable[Sequence[Storage]]) -> None:
+        """Number the arrays that have none, in the order in which operations use them.
+
+        So a number is the same on every process, where the operations are, whatever else a process made or tried.
+        """
+        distinct = dict.fromkeys(chain.from_iterable(storages))
+        new = compress(distinct, map(eq, map(_number_of, distinct), repeat(Storage.number)))
+        deque(map(setattr, new, repeat("number"), self._numbers), maxlen=0)
 
     def announce(self, words: str) -> None:
         """Take a call that records nothing."""

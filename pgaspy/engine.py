@@ -51,7 +51,7 @@ from pgaspy.nodes import (
     new_buffer,
     new_buffers,
 )
-from pgaspy.procgrid import world
+from pgaspy.procgrid import World
 from pgaspy.recorded import Recorded
 from pgaspy.scheduling import Schedule
 
@@ -204,9 +204,10 @@ class Engine:
     """Executes runs."""
 
     def __init__(self) -> None:
-        """Of a process that others do not wait for, until `is_alone` is set to False."""
+        """Of a process that others do not wait for, until it is connected."""
         self.overlaps = self.is_alone = True
         self.look: Callable[[], None] | None = None  # for what others have to say, while waiting
+        self._n_tags = 1
         self.failures: list[Poison] = []  # that the program may not have seen
         self.has_failed = False
         self._straight: Run | None = None  # what is executed in order
@@ -221,6 +222,11 @@ class Engine:
         self._under_way: list[tuple[Run, int, float]] = []  # with the time when it was started
         self._held_bytes = 0
         self._received_bytes = 0  # of messages under way
+
+    def connect(self, job: World, look: Callable[[], None]) -> None:
+        """Send and receive among the processes of a job; `look` for what they have to say is called while waiting."""
+        self.is_alone, self.look = False, look
+        self._send, self._receive, self._n_tags = job.communicator.Isend, job.communicator.Irecv, job.n_tags
 
     @property
     def is_idle(self) -> bool:
@@ -534,7 +540,7 @@ class Engine:
         if self.has_failed and (poison := run.poison_of(node)) is not None:
             raise poison.show()  # others would take it for what was recorded
         run.n_to_start -= 1
-        begin, n_tags = _transport(node.is_receive)
+        begin = self._receive if node.is_receive else self._send
         start = time.perf_counter()
         address, nbytes = run.memories[node.memory].address + node.start_at, node.nbytes
         if node.is_stamped:
@@ -542,7 +548,7 @@ class Engine:
                 kernels.store_int64(address + nbytes, run.stamps[node.position])
             nbytes += STAMP_BYTES
         section = MPI.buffer.fromaddress(address, nbytes)
-        self._requests.append(begin(section, node.peer, (run.numbers[node.position] + node.stream) % n_tags))
+        self._requests.append(begin(section, node.peer, (run.numbers[node.position] + node.tag) % self._n_tags))
         self._under_way.append((run, number, start))
         statistics.counts.started(node)
 
@@ -591,13 +597,6 @@ class Engine:
             return True
         finally:
             statistics.counts.waited(start)
-
-
-@functools.cache
-def _transport(is_receive: bool) -> tuple[Callable[..., MPI.Request], int]:
-    """What begins a message, and the number of tags."""
-    job = world()
-    return job.communicator.Irecv if is_receive else job.communicator.Isend, job.n_tags
 
 
 def _link(earlier: Run, run: Run, slots: Mapping[Any, int]) -> None:

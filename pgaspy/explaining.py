@@ -140,10 +140,7 @@ def explain(statement: Callable[[], Any], *, size: int | None = None, rank: int 
 
 
 def _hand_over(statement: Callable[[], Any], size: int, rank: int, take: Callable[[Operation], None]) -> None:
-    """Hand over the operations of a statement in a job of `size` processes, of which this one plays `rank`.
-
-    The job is simulated in any case, so that what is planned takes no numbers of the real one's operations.
-    """
+    """Hand over the operations of a statement in a job of `size` processes, of which this one plays `rank`."""
     def check_and_take(operation: Operation) -> None:
         for base in operation.bases:
             if base.layout.n_procs != size:

@@ -37,7 +37,7 @@ def assign(base: Base, view: View, value: Any) -> None:
     key = None if given is None else (id(view), id(given), base.dtype, value._base.dtype, value._base is base)
     found = _assignments[key]
     if found is not None:
-        record(found[0], (base, value._base))
+        record(found[0], (base.storage, value._base.storage))
         return
     check_writable(view)
     if given is None:

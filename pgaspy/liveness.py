@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pgaspy.caches import cached
+from pgaspy.collectives import group_members
 from pgaspy.fusion import Traced
 from pgaspy.layout import Layout
 from pgaspy.operations import Assign, Combine, Generate, Recipe, Reduce, Reshape, Statement, Task
 from pgaspy.pieces import local_view_shape, plan_operand
 from pgaspy.plan import TransferPlan, plan_transfer
 from pgaspy.plan_reshape import plan_reshape
-from pgaspy.transport import group_members
 
 __all__ = ["Messages", "messages_of", "read_slots", "reduced_axes", "with_what_is_wanted"]
 

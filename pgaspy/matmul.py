@@ -79,7 +79,7 @@ def _matrix_vector(a: Access, x: Access, dtype: np.dtype[Any]) -> Access:
     target_layout = without_dims(layout, (last,))
     target = Access(Base(target_layout, dtype), whole(target_layout))
     record(reduce(target.view, a.view, (last,), _Product(dtype), (dtype, a.base.dtype), (x.view,)),
-           (target.base, a.base, x.base))
+           (target.base.storage, a.base.storage, x.base.storage))
     if last == 0 and not target_layout.is_replicated:
         return copied(*target, replicated((), world().size))
     return target

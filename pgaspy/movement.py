@@ -109,4 +109,4 @@ def combine(function: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]], R: G
     layout = R._view.layout
     if not any(dim is None and pin is None for dim, pin in zip(layout.dim_from_axis, layout.pins, strict=True)):
         raise ValueError(f"combine joins the copies of an array along an axis of the grid, but {R!r} has none")
-    record(combine_recipe(R._view, R.dtype, function), (R._base,))
+    record(combine_recipe(R._view, R.dtype, function), (R._base.storage,))

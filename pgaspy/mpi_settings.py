@@ -6,15 +6,24 @@ Imported before anything that imports MPI, which reads them when it starts; what
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 __all__ = ["SETTINGS"]
 
 SETTINGS = {"OMPI_MCA_btl_tcp_eager_limit": str(1 << 20)}
-"""Open MPI's over TCP: how many bytes of a message are sent before the receiver has answered (by default 64 KiB).
+"""`OMPI_MCA_btl_tcp_eager_limit`: Open MPI's over TCP: how many bytes of a message are sent before the receiver has
+answered (by default 64 KiB). The answer to a longer message waits behind all that the receiver is just sending the
+other way. So two processes that exchange such messages in every step of a loop end up sending in turns, and have half
+of what the network can do.
 
-The answer to a longer message waits behind all that the receiver is just sending the other way. So two processes that
-exchange such messages in every step of a loop end up sending in turns, and have half of what the network can do.
+`OMPI_MCA_btl`: Open MPI from PyPI leaves out its one-sided transfers over libfabric, which pgaspy does not use, and
+which sleep for a second in every process that starts without such a network. The Open MPI of a site has what the site
+sets.
 """
+
+if Path(sys.prefix, "lib", "libmpi.so.40").exists():
+    SETTINGS["OMPI_MCA_btl"] = "^ofi"
 
 for _name, _value in SETTINGS.items():
     os.environ.setdefault(_name, _value)

@@ -352,7 +352,7 @@ class Call(Node):
 
 
 class Communication(Node):
-    """One message: bytes [start, stop) of a memory. With its operation's tag, `stream` sets it apart from others.
+    """One message: bytes [start, stop) of a memory. Its tag is counted from the first of its operation.
 
     One that is stamped brings the program's digest behind the buffer that it ends.
     """
@@ -360,9 +360,9 @@ class Communication(Node):
     is_communication = True
     is_receive = False
 
-    def __init__(self, number: int, start: int, stop: int, peer: int, stream: int, is_stamped: bool = False) -> None:
+    def __init__(self, number: int, start: int, stop: int, peer: int, tag: int, is_stamped: bool = False) -> None:
         self.memory, self.start_at = number, start
-        self.peer, self.stream = peer, stream
+        self.peer, self.tag = peer, tag
         self.nbytes = stop - start
         self.is_stamped = is_stamped
 
@@ -379,6 +379,6 @@ class Receive(Communication):
     name = "receive"
     is_receive = True
 
-    def __init__(self, number: int, start: int, stop: int, peer: int, stream: int, is_stamped: bool = False) -> None:
-        super().__init__(number, start, stop, peer, stream, is_stamped)
+    def __init__(self, number: int, start: int, stop: int, peer: int, tag: int, is_stamped: bool = False) -> None:
+        super().__init__(number, start, stop, peer, tag, is_stamped)
         self.nbytes_ahead, self.taken = self.nbytes, number

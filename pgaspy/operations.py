@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,8 +22,13 @@ from pgaspy.functions import AnyFunction
 from pgaspy.layout import Layout
 from pgaspy.view import View, whole
 
-__all__ = ["Access", "Assign", "Combine", "Generate", "Operation", "Recipe", "Reduce", "Reduction", "Reshape",
-           "Statement", "Task", "assign", "combine", "generate", "reduce", "reshape", "task"]
+__all__ = ["TAGS_PER_OPERAND", "Access", "Assign", "Combine", "Generate", "Operation", "Recipe", "Reduce", "Reduction",
+           "Reshape", "Statement", "Task", "assign", "combine", "generate", "reduce", "reshape", "task"]
+
+
+TAGS_PER_OPERAND = 5
+"""One for its messages to single processes, and one for each tree of messages: as many in a job of any size."""
+
 
 class Access(NamedTuple):
     """A section of a base that an operation reads or writes."""
@@ -40,14 +46,11 @@ class Operation(NamedTuple):
         As many as the recipe has views, in the same order: what it writes first.
     values
         What else it takes: the scalars of a statement, the function of a generation or a task.
-    number
-        Of a collective operation: the same on every process, and far enough from the next one's for all its messages.
     """
 
     recipe: Recipe
     bases: tuple[Base, ...]
     values: tuple[Any, ...]
-    number: int
 
 
 class _Recipe:
@@ -66,6 +69,11 @@ class _Recipe:
     def outputs(self) -> tuple[View, ...]:
         """What it writes."""
         return self.views[: self.n_outputs]
+
+    @cached_property
+    def n_tags(self) -> int:
+        """How many tags its messages may take."""
+        return len(self.views) * TAGS_PER_OPERAND if self.is_collective else 0
 
 
 @dataclass(eq=False)

@@ -6,13 +6,13 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pgaspy import endings, environment, launchers, statistics, threads, timeline
+from pgaspy import endings, environment, launchers, threads
 from pgaspy.layout import coords_from_rank
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["ProcGrid", "World", "enter_job", "init", "simulated", "when_started", "world"]
+__all__ = ["ProcGrid", "World", "begin_anew", "enter_job", "init", "simulated", "when_ended", "when_started", "world"]
 
 
 class World:
@@ -27,8 +27,6 @@ class World:
         None in a simulated job.
     user_comm
         The communicator that the user gave, or all processes.
-    n_streams
-        The number of the next collective operation; each takes as many numbers as it may need tags.
     n_tags
         How many tags MPI has.
     """
@@ -39,7 +37,6 @@ class World:
         self.size = size
         self.comm = comm
         self.user_comm = user_comm
-        self.n_streams = 0
         self.n_tags = n_tags
         self._grids: dict[tuple[int, ...], ProcGrid] = {}
 
@@ -81,7 +78,10 @@ class ProcGrid:
 _world: World | None = None
 
 when_started: list[Callable[[World], None]] = []
-"""What else begins with the job; each is called once, on all processes."""
+"""What makes the other parts of a job's state: its queue, its defaults, its counts. Each is called on all processes."""
+
+when_ended: list[Callable[[], None]] = []
+"""What ends these parts where the same processes begin anew; each is called on all processes."""
 
 
 def world() -> World:
@@ -104,7 +104,6 @@ def init(comm: MPI.Intracomm | None = None) -> None:
 
 
 def _start(comm: MPI.Intracomm | None) -> World:
-    global _world
     from mpi4py import MPI
 
     if not MPI.Is_initialized():
@@ -115,12 +114,32 @@ def _start(comm: MPI.Intracomm | None) -> World:
     own = comm.Dup()
     endings.print_shared_errors_once(own)
     environment.check(own)
-    _world = World(own.rank, own.size, own, comm, int(MPI.COMM_WORLD.Get_attr(MPI.TAG_UB) or 32767) + 1)
     threads.share_cores(own)
-    statistics.counts.timeline = timeline.begin(own)
+    return _begin(own, comm)
+
+
+def _begin(own: MPI.Intracomm, comm: MPI.Intracomm) -> World:
+    """Make the job of a communicator, pgaspy's own duplicate of the user's. Collective."""
+    global _world
+    from mpi4py import MPI
+
+    _world = World(own.rank, own.size, own, comm, int(MPI.COMM_WORLD.Get_attr(MPI.TAG_UB) or 32767) + 1)
     for begin in when_started:
         begin(_world)
     return _world
+
+
+def begin_anew() -> None:
+    """Have the same processes be a new job, whatever became of the old one. Collective.
+
+    What was recorded is dropped, and messages of the old job are left alone. Arrays of the old job are none of the new
+    one: only their local parts can be used.
+    """
+    before = world()
+    for end in when_ended:
+        end()
+    own = before.communicator
+    _begin(own.Dup() if own.size > 1 else own, before.user_comm or own)
 
 
 _is_in_job = False

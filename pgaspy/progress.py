@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 from pgaspy import statistics
 
-__all__ = ["INTERVAL_SECONDS", "meanwhile"]
+__all__ = ["INTERVAL_SECONDS", "meanwhile", "stop"]
 
 INTERVAL_SECONDS = 5e-4
 
@@ -23,6 +23,9 @@ LONGEST_INTERVAL_SECONDS = 4e-3
 
 RESTS_AFTER_SECONDS = 0.1
 """Without a task."""
+
+STOPPING_SECONDS = 10
+"""The longest that the thread is waited for."""
 
 
 class _Helper:
@@ -36,7 +39,9 @@ class _Helper:
         self._wanted = threading.Event()
         self._advance: Callable[[], bool] | None = None
         self._error: BaseException | None = None
-        threading.Thread(target=self._run, name="pgaspy progress", daemon=True).start()
+        self._is_stopped = False
+        self._thread = threading.Thread(target=self._run, name="pgaspy progress", daemon=True)
+        self._thread.start()
 
     def begin(self, advance: Callable[[], bool]) -> None:
         with self._lock:
@@ -50,9 +55,15 @@ class _Helper:
         if error is not None:
             raise error
 
+    def stop(self) -> None:
+        """End the thread."""
+        self._is_stopped = True
+        self._wanted.set()
+        self._thread.join(STOPPING_SECONDS)
+
     def _run(self) -> None:
         interval, last = INTERVAL_SECONDS, 0.0
-        while True:
+        while not self._is_stopped:
             self._wanted.wait()
             time.sleep(interval)
             with self._lock:
@@ -71,13 +82,14 @@ class _Helper:
 
 
 _helper: _Helper | None = None
+_is_over = False
 
 
 @contextlib.contextmanager
 def meanwhile(advance: Callable[[], bool]) -> Iterator[None]:
     """Call `advance`, which says whether it found anything, from another thread now and then until the block ends."""
     global _helper
-    if not _may_call_mpi():
+    if _is_over or not _may_call_mpi():
         yield
         return
     if _helper is None:
@@ -87,6 +99,14 @@ def meanwhile(advance: Callable[[], bool]) -> Iterator[None]:
         yield
     finally:
         _helper.end()
+
+
+def stop() -> None:
+    """End the thread, before the interpreter ends; there is no other one after it."""
+    global _is_over
+    _is_over = True
+    if _helper is not None:
+        _helper.stop()
 
 
 def _may_call_mpi() -> bool:

@@ -106,7 +106,7 @@ class Generator:
         array = empty(() if size is None else size, dtype, layout=layout, onenode=onenode)
         fill = functools.partial(_fill, kind=kind, key=self._key, stream=self._n_draws, low=low, high=high)
         self._n_draws += 1
-        record(generate(array._view.layout), (array._base,), (fill,))
+        record(generate(array._view.layout), (array._base.storage,), (fill,))
         return array
 
 

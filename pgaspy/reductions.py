@@ -201,7 +201,7 @@ def _recorded(call: _Call, base: Base) -> Access:
     """Record the reduction. What is full is held by all processes, also if only some hold what is reduced."""
     recipe, view = call.recipe, call.recipe.target
     result = Access(Base(view.layout, recipe.dtypes[0]), view)
-    record(recipe, (result.base, base))
+    record(recipe, (result.base.storage, base.storage))
     if not view.ndim and not view.layout.is_replicated:
         result = copied(*result, replicated((), world().size))
     return result if call.key is None else Access(result.base, result.view.index(call.key))

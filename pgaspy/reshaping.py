@@ -33,7 +33,7 @@ def reshaped(base: Base, view: View, shape: Sequence[int]) -> Access:
         layout = Layout(view.layout.grid, [whole_dim(n) for n in extents], view.layout.pins)
     target = Access(Base(layout, base.dtype), whole(layout))
     if view.size:
-        record(reshape(layout, view.layout, base.dtype), (target.base, base))
+        record(reshape(layout, view.layout, base.dtype), (target.base.storage, base.storage))
     return target
 
 

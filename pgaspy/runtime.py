@@ -24,9 +24,9 @@ from operator import attrgetter, call, is_not
 from types import CodeType, FrameType
 from typing import Any, NoReturn
 
-from pgaspy import environment, supervision
+from pgaspy import environment, progress
 from pgaspy.alarms import Alarms
-from pgaspy.base import Base, Storage, lent
+from pgaspy.base import Base, Storage, came_back, lent
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
 from pgaspy.endings import is_interactive
 from pgaspy.engine import Engine, Run
@@ -34,13 +34,14 @@ from pgaspy.failures import DivergenceError, JobError, Mismatch, Poison, is_inte
 from pgaspy.nodes import Node
 from pgaspy.operations import Operation, Recipe
 from pgaspy.places import frames_of_program, line_of
-from pgaspy.procgrid import World, when_started, world
+from pgaspy.procgrid import World, when_ended, when_started, world
 from pgaspy.recorded import Recorded
 from pgaspy.scheduling import Schedule, build, may_be_postponed
 from pgaspy.statistics import counts
+from pgaspy.supervision import Supervision
 
-__all__ = ["Executor", "Queue", "dry_run", "finish", "forget", "fresh", "hold", "is_complete", "is_planning", "queue",
-           "record", "sync"]
+__all__ = ["Executor", "Queue", "check_free", "dry_run", "finish", "forget", "hold", "is_complete", "is_planning",
+           "queue", "record", "sync"]
 
 MAX_OPERATIONS = 256
 """Recorded operations are executed when they are so many."""
@@ -60,7 +61,6 @@ MAX_HELD_BYTES = 64 << 20
 Executor = Callable[[Operation], None]
 
 
-_storage_of = attrgetter("storage")
 _name_of = attrgetter("name")
 
 
@@ -73,12 +73,16 @@ class Queue:
         Why no operation can be executed any more, where that is so.
     alarms
         How the processes of the job learn of a failure; None where there is one process.
+    next_tag
+        The number of the next collective operation, which is its first tag.
     """
 
     def __init__(self) -> None:
+        self.next_tag = 0
         self.held_bytes = 0
         self.error: Exception | None = None
         self.alarms: Alarms | None = None
+        self.supervision = Supervision()
         self._recorded = Recorded()
         self._engine = Engine()
         self._engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
@@ -114,44 +118,57 @@ class Queue:
         self.forget()
 
     def begin(self, job: World) -> None:
-        """Be the queue of a job, whose processes wait for each other."""
+        """Be the queue of a job, whose processes wait for each other. Collective."""
+        self.supervision.begin(job, self.messages, self._look)
         if job.size > 1:
             patience = None if is_interactive() else float(environment.value("PGASPY_ABORT_AFTER"))
             self.alarms = Alarms(job.communicator, patience)
-            self._engine.is_alone, self._engine.look = False, self._look
+            self._engine.connect(job, self._look)
 
-    def record(self, recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...], number: int,
-               code: CodeType | None = None, instruction: int = 0) -> None:
+    def record(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType,
+               instruction: int) -> None:
         """Take an operation; execute before that what is too much, and at once what a local view may see.
 
         It is recorded by one step of the interpreter: who is interrupted finds it recorded, or not.
         """
         if self._is_running:
-            self.refuse(number)
+            self.refuse()
         counts.n_recorded += 1
         if len(self._recorded.fields) >= self._max_fields or self.held_bytes > MAX_HELD_BYTES:
-            self._make_room(recipe, bases)
-        self._recorded.fields += (recipe, tuple(map(_storage_of, bases)), values, number, code, instruction)
+            self._make_room(recipe, storages)
+        number = self.next_tag  # and in what follows no other thread or signal comes by
+        self._recorded.fields += (recipe, storages, values, number, code, instruction)
+        self.next_tag = number + recipe.n_tags
         if lent or not self._engine.overlaps:
-            self._finish_what_is_seen(bases)
+            self._finish_what_is_seen(storages)
 
-    def refuse(self, number: int) -> NoReturn:
-        """Refuse an operation of a task or of another thread, without a trace: the other processes know nothing of it.
+    def refuse(self) -> NoReturn:
+        """Refuse an operation of a task or of another thread, which the other processes know nothing of.
 
         Raises
         ------
         RuntimeError
             Always.
         """
-        world().n_streams = number
         raise RuntimeError(_words_for_busy())
+
+    def check_free(self) -> None:
+        """Refuse a call of a task or of another thread, of which nothing is recorded.
+
+        Raises
+        ------
+        RuntimeError
+            If operations are being executed.
+        """
+        if self._is_running:
+            raise RuntimeError(_words_for_busy())
 
     @property
     def is_running(self) -> bool:
         """Whether operations are being executed, so that none can be recorded."""
         return self._is_running
 
-    def _make_room(self, recipe: Recipe, bases: tuple[Base, ...]) -> None:
+    def _make_room(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
         """See to what has to be done before an operation is recorded.
 
         Raises
@@ -163,7 +180,7 @@ class Queue:
             raise self.error.with_traceback(None)
         if self._engine.has_failed:
             try:
-                self._check_poison(recipe, [base.storage for base in bases])
+                self._check_poison(recipe, storages)
             except BaseException as error:
                 if recipe.is_collective:
                     self._fail(error)  # as the others record it
@@ -171,7 +188,7 @@ class Queue:
         if len(self._recorded) >= self._max_operations or self.held_bytes > MAX_HELD_BYTES:
             self._flush(self._engine.catch_up, "threshold")
 
-    def _check_poison(self, recipe: Recipe, storages: list[Storage]) -> None:
+    def _check_poison(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
         """Refuse what uses a poisoned array; one that is overwritten as a whole is poisoned no more."""
         for storage in storages:
             if storage.poison is not None and not _overwrites(recipe, storages, storage):
@@ -181,16 +198,16 @@ class Queue:
             for storage in storages:
                 storage.poison = None
 
-    def _finish_what_is_seen(self, bases: tuple[Base, ...]) -> None:
-        """Execute the last operation where a local view may see what it does to bases; without overlap, in any case."""
+    def _finish_what_is_seen(self, storages: Sequence[Storage]) -> None:
+        """Execute the last operation where a local view may see what it does; without overlap, in any case."""
         if not self._engine.overlaps:
             self.finish(cause="operation")
-        for base in bases:
-            if base.storage.is_lent:
-                self.finish(base, cause="lease")
+        for storage in storages:
+            if storage.is_lent:
+                self.finish(storage, cause="lease")
 
-    def finish(self, base: Base | None = None, cause: str | None = None) -> None:
-        """Execute everything; or return when all is complete that reads or writes a base.
+    def finish(self, storage: Storage | None = None, cause: str | None = None) -> None:
+        """Execute everything; or return when all is complete that reads or writes a storage.
 
         Everything else makes progress meanwhile: on another process, somebody may wait for that. But what comes last,
         and nobody else can wait for, is postponed unless there is time for it: it is planned together with what is
@@ -199,36 +216,35 @@ class Queue:
         Raises
         ------
         BaseException
-            What an operation has raised that was executed, once; and of a base that is poisoned, each time.
+            What an operation has raised that was executed, once; and of a storage that is poisoned, each time.
         """
-        if self._is_running:
-            raise RuntimeError(_words_for_busy())
+        self.check_free()
         if self.error is not None:
-            self._check_rescue(base)
+            self._check_rescue(storage)
             return
-        if base is None:
+        if storage is None:
             if self._recorded.fields or not self._engine.is_idle:
                 self._flush(self._engine.finish, cause)
         else:
-            n_postponed = self._n_postponed(base.storage)
+            n_postponed = self._n_postponed(storage)
             when_idle = self._hand_over_rest if n_postponed else None
             if self._recorded.fields or not self._engine.is_idle:
-                self._flush(functools.partial(self._engine.finish, base.storage, when_idle), cause, n_postponed)
+                self._flush(functools.partial(self._engine.finish, storage, when_idle), cause, n_postponed)
         if self._engine.has_failed:
-            self._raise_failures(base)
+            self._raise_failures(storage)
 
-    def _check_rescue(self, base: Base | None) -> None:
+    def _check_rescue(self, storage: Storage | None) -> None:
         """Refuse to wait where the job has failed, but for an array that is complete."""
         assert self.error is not None
-        if base is None or not isinstance(self.error, JobError):
+        if storage is None or not isinstance(self.error, JobError):
             raise self.error.with_traceback(None)
-        if base.storage.poison is not None:
-            raise base.storage.poison.show()
+        if storage.poison is not None:
+            raise storage.poison.show()
 
-    def _raise_failures(self, base: Base | None) -> None:
-        """Raise what the program has not seen yet, and what a base is poisoned by."""
-        if base is not None and base.storage.poison is not None:
-            raise base.storage.poison.show()
+    def _raise_failures(self, storage: Storage | None) -> None:
+        """Raise what the program has not seen yet, and what a storage is poisoned by."""
+        if storage is not None and storage.poison is not None:
+            raise storage.poison.show()
         unseen = [poison for poison in self._engine.failures if not poison.is_seen]
         self._engine.failures = unseen
         if unseen:
@@ -263,7 +279,7 @@ class Queue:
         except BaseException as error:
             found = self._fail(error)
             if found is not error:
-                raise found from None
+                raise found from found.__cause__
             raise
         finally:
             self._is_running = False
@@ -295,6 +311,7 @@ class Queue:
                 _, self._recorded = self._recorded.split(1)
                 return
         recorded = self._recorded
+        n_fields = len(recorded.fields)
         first, rest = recorded.split(n)
         try:
             run = self._run_of(first, rest)
@@ -304,11 +321,16 @@ class Queue:
             self._plan_failed(n, error)
             return
         if not engine.is_alone:
-            run.stamps = supervision.executed(first, run.schedule.stamped)
+            run.stamps = self.supervision.executed(first, run.schedule.stamped)
         run.taken_from, run.n_taken = recorded, n
+        if len(recorded.fields) != n_fields:
+            raise RuntimeError("another thread has recorded an operation while this one executes what was recorded: "
+                               + _ONE_THREAD)
         engine.take(run)
         self._recorded = rest
         run.taken_from = None
+        for slot in run.schedule.dropped:
+            run.memories[slot].name = came_back
         del recorded, first  # so that arrays go when the run drops them
         engine.resume()
 
@@ -353,10 +375,11 @@ class Queue:
             If one of them has failed.
         """
         self._next_look = time.perf_counter() + LOOK_SECONDS
-        if supervision.checker is not None:
+        checker = self.supervision.checker
+        if checker is not None:
             if waits:
-                supervision.compare()
-            supervision.checker.poll(waits)
+                self.supervision.compare()
+            checker.poll(waits)
         if self.alarms is not None and (error := self.alarms.heard()) is not None:
             raise error
 
@@ -364,10 +387,12 @@ class Queue:
         """Fail the job, if others wait for this process, which could not do its part; what is to be raised."""
         if self._engine.is_alone or self.alarms is None or self.error is not None:
             return error
-        error = _explained(error)
+        error = self._explained(error)
         failure = None
         if isinstance(error, JobError | DivergenceError):
             self.error = error
+            if unseen := [poison for poison in self._engine.failures if not poison.is_seen]:
+                error = unseen[0].show()  # its own error first
         else:
             frames = frames_of_program(sys._getframe())
             failure = JobError(world().rank, line_of(frames[0]) if frames else "", f"{type(error).__name__}: {error}")
@@ -384,6 +409,21 @@ class Queue:
             self.alarms.tell(failure)  # last, as it may fail itself
         return error
 
+    def _explained(self, error: BaseException) -> BaseException:
+        """What an error follows from: messages not as expected tell that processes have parted."""
+        checker = self.supervision.checker
+        if checker is not None:
+            try:
+                if isinstance(error, Mismatch):
+                    self.supervision.compare()
+                    checker.differ()
+                if type(error).__module__.startswith("mpi4py"):  # of MPI: a message is longer than it was taken for
+                    self.supervision.compare()
+                    checker.wait(SECONDS_TO_PART)
+            except DivergenceError as found:
+                return found
+        return error
+
     def messages(self) -> list[tuple[Node, int, float]]:
         """The messages under way, for another thread: nodes, the numbers of their operations, and when they began."""
         return list(self._engine.under_way())
@@ -392,7 +432,7 @@ class Queue:
         """Whether nothing is left to do that reads or writes a base, and it is what was recorded."""
         storage = base.storage
         return storage.poison is None and not (
-            self._is_running or storage in self._recorded.storages or self._engine.uses(storage))
+            storage.is_lost or self._is_running or storage in self._recorded.storages or self._engine.uses(storage))
 
     def forget(self) -> None:
         """Forget the cached schedules."""
@@ -462,26 +502,14 @@ def _overwrites(recipe: Recipe, storages: Sequence[Storage], storage: Storage) -
         view.is_whole for view, written in zip(recipe.views[:n], storages, strict=False) if written is storage)
 
 
-def _explained(error: BaseException) -> BaseException:
-    """What an error follows from: messages that are not what they were taken for tell that processes have parted."""
-    if supervision.checker is not None:
-        try:
-            if isinstance(error, Mismatch):
-                supervision.compare()
-                supervision.checker.differ()
-            if type(error).__module__.startswith("mpi4py"):  # of MPI: a message is longer than what it was taken for
-                supervision.compare()
-                supervision.checker.wait(SECONDS_TO_PART)
-        except DivergenceError as found:
-            return found
-    return error
+_ONE_THREAD = "one thread of a process may use global arrays, as all processes do the same in one order"
 
 
 def _words_for_busy() -> str:
     """What is wrong with a call while operations are executed."""
     if threading.current_thread() is not threading.main_thread():
         return (f"pgaspy is called by the thread {threading.current_thread().name!r} while another one executes "
-                "operations: one thread of a process may use global arrays, as all processes do the same in one order")
+                f"operations: {_ONE_THREAD}")
     return ("a task works on the local parts of its arrays; it cannot use global arrays, or wait for them, as these "
             "take all processes")
 
@@ -496,42 +524,44 @@ _instead: Executor | None = None
 
 
 def _begin(job: World) -> None:
-    """Have the program checked and watched, where the environment asks for it. Collective."""
-    global _noted, _instead
-    supervision.begin(job, queue.messages, lambda: queue._look())
-    if supervision.notes():
-        _noted = _instead = _note_and_record
+    """Have a queue for a job; and what is recorded noted first, where the environment asks for that. Collective."""
+    global queue, _noted, _instead
+    queue = Queue()
     queue.begin(job)
+    _noted = _instead = _note_and_record if queue.supervision.journal is not None else None
+
+
+def _end() -> None:
+    """Leave the queue of a job as it is, and its messages. Collective."""
+    if queue.alarms is not None:
+        queue.alarms.stop()
+    queue.supervision.stop()
 
 
 when_started.append(_begin)
+when_ended.append(_end)
 
 
 def _note_and_record(operation: Operation) -> None:
     if queue.is_running:
-        queue.refuse(operation.number)
-    supervision.note(operation)
-    queue.record(*operation, *_place(sys._getframe(1)))
+        queue.refuse()
+    queue.supervision.note(operation, queue.next_tag)
+    storages = tuple([base.storage for base in operation.bases])
+    queue.record(operation.recipe, storages, operation.values, *_place(sys._getframe(1)))
 
 
-def record(recipe: Recipe, bases: tuple[Base, ...], values: tuple[Any, ...] = ()) -> None:
-    """Record an operation. Collective, unless the recipe says otherwise: every process records the same, in the same
-    order.
-    """
-    job = world()
-    number = job.n_streams
-    if recipe.is_collective:
-        job.n_streams = number + len(bases) * (1 + job.size)
-    if _instead is None:
-        try:
-            frame = _frame(_DEPTH_OF_OPERATORS)
-            if _is_own[frame.f_code.co_filename]:
-                frame = _frame_of_program(frame)
-        except (KeyError, ValueError):  # of a file that is new, or no so deep stack
-            frame = _frame_of_program(_frame(1))
-        queue.record(recipe, bases, values, number, frame.f_code, frame.f_lasti)
-    else:
-        _instead(Operation(recipe, bases, values, number))
+def record(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...] = ()) -> None:
+    """Record an operation on arrays. Collective, unless the recipe is not: all record the same, in one order."""
+    if _instead is not None:
+        _instead(Operation(recipe, tuple([storage.name() for storage in storages]), values))  # type: ignore[misc]
+        return
+    try:
+        frame = _frame(_DEPTH_OF_OPERATORS)
+        if _is_own[frame.f_code.co_filename]:
+            frame = _frame_of_program(frame)
+    except (KeyError, ValueError):  # of a file that is new, or no so deep stack
+        frame = _frame_of_program(_frame(1))
+    queue.record(recipe, storages, values, frame.f_code, frame.f_lasti)
 
 
 _frame = sys._getframe
@@ -567,10 +597,16 @@ def hold(nbytes: int) -> None:
     queue.held_bytes += nbytes
 
 
+def check_free() -> None:
+    """See `Queue.check_free`."""
+    queue.check_free()
+
+
 def finish(base: Base) -> None:
     """Execute all that is recorded and reads or writes a base; see `Queue.finish`. Not collective."""
     _check_not_planning()
-    queue.finish(base)
+    base.keep_name()
+    queue.finish(base.storage)
 
 
 def is_complete(base: Base) -> bool:
@@ -587,14 +623,6 @@ def sync() -> None:
 def forget() -> None:
     """Forget the cached schedules."""
     queue.forget()
-
-
-def fresh() -> None:
-    """Begin anew with a queue of its own, on one process: what was recorded is dropped, and no failure is told of."""
-    global queue
-    if queue.alarms is not None:
-        raise RuntimeError(f"a job of {world().size} processes cannot begin anew: start another one")
-    queue = Queue()
 
 
 def is_planning() -> bool:
@@ -614,7 +642,7 @@ def dry_run(executor: Executor) -> Iterator[None]:
     global _instead
     before, _instead = _instead, executor
     try:
-        with supervision.paused():
+        with queue.supervision.paused():
             yield
     finally:
         _instead = before
@@ -626,13 +654,15 @@ def _at_exit() -> None:
     try:
         if queue.error is None and not _has_ended_by_an_exception():
             queue.finish()
-            supervision.end()
+            queue.supervision.end()
     except BaseException:  # the interpreter would print it and go on, while others wait
         failed = True
         sys.excepthook(*sys.exc_info())
     finally:
         if counts.timeline is not None:
             counts.timeline.write(world().communicator)
+        queue.supervision.stop()
+        progress.stop()
     if queue.error is not None and queue.alarms is not None:
         queue.alarms.end(queue.error)
     if failed:

@@ -25,16 +25,18 @@ from pgaspy import chains
 from pgaspy.base import local_view
 from pgaspy.boxes import Box, runs_box, view_box
 from pgaspy.caches import cached
+from pgaspy.collectives import exchange_partials, group_members
 from pgaspy.compute import can_reduce, lower_group, lower_statement
 from pgaspy.fusion import Group, Kernel, Traced, grouped
 from pgaspy.liveness import read_slots, reduced_axes, with_what_is_wanted
 from pgaspy.lowering import BaseAccess, Builder
+from pgaspy.messages import flat_side, view_side
 from pgaspy.nodes import Buffer, Call, Communication, Memories, Node, TaskCall, bytes_of
 from pgaspy.operations import Assign, Combine, Generate, Recipe, Reduce, Reshape, Statement, Task
 from pgaspy.pieces import local_indices, local_view_shape, plan_operand
 from pgaspy.plan import plan_transfer
 from pgaspy.plan_reshape import plan_reshape
-from pgaspy.transport import exchange_partials, flat_side, group_members, transfer, view_side
+from pgaspy.transport import transfer
 
 __all__ = ["Schedule", "build", "may_be_postponed"]
 
@@ -67,6 +69,8 @@ class Schedule:
         of those that later schedules have to wait for.
     named
         The bases that somebody holds besides, so that they live on.
+    dropped
+        The bases that nobody holds besides, and that are written: what they are to hold may not be stored.
     last_joined
         Per operation, the last one that shares a kernel with it, if it is the first of them; else itself.
     n_messages, stamped
@@ -85,6 +89,7 @@ class Schedule:
     first_accesses: dict[int, list[BaseAccess]]
     last_accesses: dict[int, list[BaseAccess]]
     named: frozenset[int]
+    dropped: tuple[int, ...]
     last_joined: tuple[int, ...]
     n_messages: int
     stamped: tuple[int, ...]
@@ -123,7 +128,8 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
         else:
             builder.position = item.position
             _LOWER[type(item.recipe)](builder, item, rank)
-    return _finished(builder, named, tuple(last_joined), n_fused, n_kernels)
+    written = {slot for recipe, slots, _ in operations for slot in slots[:recipe.n_outputs]}
+    return _finished(builder, named, tuple(written - named), tuple(last_joined), n_fused, n_kernels)
 
 
 @cached
@@ -143,8 +149,8 @@ def may_be_postponed(recipe: Recipe, rank: int) -> bool:
     return size * dtype.itemsize * len(recipe.views) >= chains.MIN_BYTES and all(plan.is_local for plan in plans)
 
 
-def _finished(builder: Builder, named: frozenset[int], last_joined: tuple[int, ...], n_fused: int,
-              n_kernels: int) -> Schedule:
+def _finished(builder: Builder, named: frozenset[int], dropped: tuple[int, ...], last_joined: tuple[int, ...],
+              n_fused: int, n_kernels: int) -> Schedule:
     nodes = builder.nodes
     successors: list[list[int]] = [[] for _ in nodes]
     for number, waits in enumerate(builder.dependencies):
@@ -170,7 +176,7 @@ def _finished(builder: Builder, named: frozenset[int], last_joined: tuple[int, .
         n_bases=builder.n_bases, n_memories=builder.n_memories, n_uses=tuple(n_uses),
         buffer_sizes=tuple(sizes.get(number) for number in builder.nbytes_of_buffer),
         first_accesses=builder.first_accesses, last_accesses=builder.last_accesses,
-        named=named, last_joined=last_joined,
+        named=named, dropped=dropped, last_joined=last_joined,
         n_messages=sum(node.is_communication for node in nodes),
         stamped=tuple(sorted({node.position for node in nodes if isinstance(node, Communication) and node.is_stamped})),
         n_fused=n_fused, n_kernels=n_kernels)

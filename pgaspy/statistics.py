@@ -6,7 +6,8 @@ import time
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from pgaspy import jit
+from pgaspy import jit, timeline
+from pgaspy.procgrid import World, when_started
 from pgaspy.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -135,6 +136,15 @@ class _Counts(Statistics):
 
 
 counts = _Counts()
+
+
+def _begin(job: World) -> None:
+    """Count anew, with the timeline that the environment asks for. Collective."""
+    vars(counts).update(vars(_Counts()))
+    counts.timeline = timeline.begin(job.communicator)
+
+
+when_started.append(_begin)
 
 
 def stats() -> Statistics:

@@ -103,7 +103,7 @@ def schedule(function: Callable[..., Any], *arguments: Any, empty: bool = False)
     recipe = task(tuple(x.array._view for x in written), tuple(x.array._view for x in reads), bool(empty))
     frame = sys._getframe(1)
     call = _Call(function, given, places, len(written), f"{frame.f_code.co_filename}:{frame.f_lineno}")
-    record(recipe, tuple([x.array._base for x in (*written, *reads)]), (call,))
+    record(recipe, tuple([x.array._base.storage for x in (*written, *reads)]), (call,))
 
 
 def _checked(A: Any) -> GlobalArray:

@@ -15,10 +15,11 @@ SEGMENT_BYTES = 1 << 18
 MAX_SEGMENTS = 16
 
 
-def broadcast_neighbours(position: int, n: int, root: int, nbytes: int) -> tuple[int | None, list[int]]:
+def broadcast_neighbours(position: int, n: int, root: int, nbytes: int,
+                         is_chain: bool = False) -> tuple[int | None, list[int]]:
     """From which position this one receives a broadcast (None: the root), and to which ones it hands it on."""
     turned = (position - root) % n
-    if nbytes > SEGMENT_BYTES:
+    if is_chain or nbytes > SEGMENT_BYTES:
         parent, children = turned - 1, [turned + 1]
     else:
         low = turned & -turned if turned else 1 << n.bit_length()

@@ -6,6 +6,7 @@ found again as a `Statement`.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -98,7 +99,7 @@ def apply_unary(ufunc: np.ufunc, x: Any, make: Any) -> Any:
         return _apply_first(key, ufunc, (x,), make)
     statement, view, layout, dtype, _, _ = found
     base = Base(layout, dtype)
-    record(statement, (base, x_base))
+    record(statement, (base.storage, x_base.storage))
     return make(base, view)
 
 
@@ -111,7 +112,7 @@ def apply_binary(ufunc: np.ufunc, x: Any, y: Any, make: Any) -> Any:
         return _apply_first(key, ufunc, (x, y), make)
     statement, view, layout, dtype, _, _ = found
     base = Base(layout, dtype)
-    record(statement, (base, x_base, y_base))
+    record(statement, (base.storage, x_base.storage, y_base.storage))
     return make(base, view)
 
 
@@ -124,7 +125,7 @@ def apply_with_number(ufunc: np.ufunc, x: Any, number: complex, is_first: bool, 
         return _apply_first(key, ufunc, (number, x) if is_first else (x, number), make)
     statement, view, layout, dtype, number_dtype, _ = found
     base = Base(layout, dtype)
-    record(statement, (base, x_base), (Scalar(number, number_dtype),))
+    record(statement, (base.storage, x_base.storage), (Scalar(number, number_dtype),))
     return make(base, view)
 
 
@@ -316,14 +317,14 @@ def _loop_dtypes(ufunc: AnyFunction, descriptions: Sequence[Any], outputs: Seque
 
 def _record(statement: Statement, outputs: tuple[Base, ...], operands: Sequence[Any]) -> None:
     """Record a statement; its scalars become 0-d arrays of the loop's dtype (too large a one raises, as in NumPy)."""
-    arrays = [*outputs]
+    storages = [base.storage for base in outputs]
     scalars = []
     for operand, view, dtype in zip(operands, statement.operands, statement.loop_dtypes, strict=False):
         if view is not None:
-            arrays.append(operand)
+            storages.append(operand.storage)
         else:
             scalars.append(Scalar(operand, dtype))
-    record(statement, tuple(arrays), tuple(scalars))
+    record(statement, tuple(storages), tuple(scalars))
 
 
 def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], out: tuple[Any, ...], has_mask: bool,
@@ -341,6 +342,7 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
     _loop_dtypes(ufunc, descriptions, [None if t is None else t.dtype for t in out], has_mask, dtype, casting)
     for target in given:
         _broadcast(descriptions, target.shape)
+    _check_apart(given)
     statement = _new_statement(ufunc, descriptions, has_mask, dtype, casting)
     outputs = tuple(Base(view.layout, d) for view, d in zip(statement.written, statement.output_dtypes, strict=True))
     _record(statement, outputs, bases)
@@ -350,6 +352,19 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
             record_assignment(Access(target._base, target._view), Access(base, view))
         results.append(make(base, view) if target is None else target)
     return tuple(results)
+
+
+def _check_apart(outputs: Sequence[Any]) -> None:
+    """Refuse outputs that share elements: what NumPy leaves there depends on the function, the dtypes and the length.
+
+    Raises
+    ------
+    ValueError
+        If any two do.
+    """
+    for x, y in itertools.combinations(outputs, 2):
+        if x._base is y._base and x._view.shares(y._view):
+            raise ValueError("two arrays of out= share elements: give each result elements of its own")
 
 
 def record_into(call: tuple[Any, Any, str] | None, bases: list[Any], descriptions: list[Any], out: Base, view: View,
@@ -406,7 +421,7 @@ def record_assignment(target: Access, source: Access) -> Assign:
     """Record `target[...] = source`, for views of one shape; the recipe."""
     (out, view), (base, from_) = target, source
     recipe = assign(view, from_, out.dtype, base.dtype, out is base and not view.disjoint(from_))
-    record(recipe, (out, base))
+    record(recipe, (out.storage, base.storage))
     return recipe
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgaspy.blockmath import meet
 from pgaspy.caches import Cache, cached
 from pgaspy.layout import MAX_NDIM, Dim, Layout, check_shape, whole_dim
 
@@ -129,6 +130,17 @@ class View:
             if last < other_first or other_last < first:
                 return True
         return self.size == 0 or other.size == 0
+
+    def shares(self, other: View) -> bool:
+        """Whether two views of one base share an element."""
+        return self.size > 0 and other.size > 0 and all(
+            meet(self._base_indices(p), other._base_indices(p)) for p in range(self.layout.ndim))
+
+    def _base_indices(self, p: int) -> range:
+        """The indices used of base dimension p, in ascending order."""
+        first, last = self._base_range(p)
+        step = abs(self.steps[self.base_dims.index(p)]) if p in self.base_dims else 1
+        return range(first, last + 1, max(step, 1))
 
     def _base_range(self, p: int) -> tuple[int, int]:
         """The smallest and the largest index used of base dimension p."""

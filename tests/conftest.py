@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 import pgaspy as pg
+from pgaspy import runtime
 from tests.together import NotTogether
 
 SMALL, LARGE = (2, 3), (4, 6)
@@ -107,6 +108,19 @@ def _dealt_to_others(name: str, cases: list[pytest.Item]) -> list[pytest.Item]:
     start = zlib.crc32(name.encode()) % len(DEAL)
     dealt = zip(others, itertools.islice(itertools.cycle(DEAL), start, None), strict=False)
     return [case for case, n in dealt if n != pg.SIZE] + ([] if pg.SIZE in _numbers(first) else [first])
+
+
+@pytest.fixture
+def one_flush() -> Iterator[None]:
+    """Execute a test's operations in one flush, which is planned from nothing."""
+    before = runtime.queue.max_operations
+    pg.sync()
+    runtime.forget()
+    runtime.queue.max_operations = 1000
+    yield
+    pg.sync()
+    runtime.queue.max_operations = before
+    runtime.forget()
 
 
 @pytest.hookimpl(trylast=True)

@@ -14,10 +14,16 @@ from numpy.typing import NDArray
 from pgaspy.layout import Dim, Distribution, Layout, default_layout, one_process, replicated
 from pgaspy.view import View, whole
 
-__all__ = ["castable", "places", "random_distributed_layout", "random_key", "random_layout", "random_shape",
-           "random_source", "random_view", "storages"]
+__all__ = ["DTYPES", "LARGEST", "SMALL_EXTENTS", "castable", "places", "random_distributed_layout",
+           "random_fitting_key", "random_key", "random_layout", "random_section", "random_shape", "random_source",
+           "random_view", "storages"]
 
 EXTENTS = (0, 1, 2, 3, 5, 7, 8, 13, 20)
+SMALL_EXTENTS = (0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 12)
+DTYPES = ("d", "d", "d", "f", "l", "i", "B", "?", "D", "F", "e", "h")
+LARGEST = 1e4
+"""Random programs fill arrays with larger elements anew, so that nothing overflows, and what follows stays exact."""
+
 STEPS = (None, 1, 1, 2, 3, 5, -1, -2, -3)
 
 
@@ -69,6 +75,34 @@ def random_key(rng: random.Random, shape: tuple[int, ...]) -> tuple[Any, ...]:
         at = rng.randrange(len(key) + 1)
         key[at:] = [Ellipsis]
     return tuple(key)
+
+
+def random_fitting_key(rng: random.Random, shape: tuple[int, ...], target: tuple[int, ...]) -> tuple[Any, ...] | None:
+    """An index of an array of a shape, of what broadcasts to another one; None where the array is too small."""
+    key: list[Any] = [0] * max(len(shape) - len(target), 0)
+    if 0 in shape[:len(key)]:
+        return None
+    for m, n in zip(shape[len(key):], target[max(len(target) - len(shape), 0):], strict=True):
+        if m and (m < n or rng.random() < 0.15):
+            i = rng.randrange(m)
+            key.append(slice(i, i + 1))
+        elif m < n:
+            return None
+        else:
+            key.append(random_section(rng, m, n))
+    return tuple(key)
+
+
+def random_section(rng: random.Random, m: int, n: int) -> slice:
+    """n of m indices, at any distance."""
+    step = rng.choice([s for s in (1, 1, 1, -1, 2, -2, 3) if (n - 1) * abs(s) < m])
+    span = max((n - 1) * abs(step) + 1, 0) if n else 0
+    first = rng.randint(0, m - span)
+    if not n:
+        return slice(first, first)
+    if step > 0:
+        return slice(first, first + span, None if step == 1 else step)
+    return slice(first + span - 1, first - 1 if first else None, step)
 
 
 def random_view(rng: random.Random, view: View, model: NDArray[Any]) -> tuple[View, NDArray[Any]]:

@@ -140,6 +140,10 @@ def test_scalars(name: str) -> None:
     collectively(float(total) == X.sum())
     collectively(str(total) == str(X.sum().item()))
     collectively(f"{total:.3f}" == f"{X.sum():.3f}")
+    for dtype in "feFD":
+        third = np.ones((), dtype) / np.asarray(3, dtype)
+        found = pg.array(third)
+        collectively(str(found) == str(third) and f"{found}" == f"{third}", f"{found}")
     collectively(range(10)[pg.array(3)] == 3)
     if a.sum() > 100:
         collectively(False)

@@ -275,9 +275,9 @@ def check(names: str, error: type[BaseException], match: str) -> None:
 def test_datalayout_before_the_first_array(statement: str, match: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from pgaspy import defaults
 
-    monkeypatch.setattr(defaults, "_fixed", False)
+    monkeypatch.setattr(defaults, "_of_job", defaults._Defaults())
     raises_everywhere(ValueError, match, lambda: wrong(statement)(Arrays(None, None, None)))
-    collectively(not defaults._fixed, "a call that raised fixed the default")
+    collectively(not defaults._of_job.are_fixed, "a call that raised fixed the default")
 
 
 def test_explained_arrays_of_another_job() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import threadpoolctl
 from numpy.typing import NDArray
 
 from pgaspy import blas
@@ -13,6 +15,13 @@ from pgaspy.blas import add_product, solve_triangle
 from pgaspy.lapack import permute_rows
 
 ORDERS = "CF"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    """Threads of BLAS wait for each other by computing, which takes long where something else runs beside."""
+    with threadpoolctl.threadpool_limits(1):
+        yield
 
 
 def triangle(n: int, dtype: str, order: str, seed: int = 0) -> NDArray[np.generic]:

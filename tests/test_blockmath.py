@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgaspy.blockmath import ceil_div, near_square_grid, solve_congruence
+from pgaspy.blockmath import ceil_div, meet, near_square_grid, solve_congruence
 
 NUMBERS = st.integers(-1000, 1000)
 
@@ -47,3 +47,12 @@ def test_solve_congruence(numbers: tuple[int, int, int]) -> None:
     else:
         first = (c // g) * inverse % period
         assert expected == set(range(first, modulus, period))
+
+
+ASCENDING = st.builds(lambda start, n, step: range(start, start + n * step, step),
+                      st.integers(0, 60), st.integers(1, 12), st.integers(1, 12))
+
+
+@given(ASCENDING, ASCENDING)
+def test_meet(a: range, b: range) -> None:
+    assert meet(a, b) == bool({*a} & {*b})

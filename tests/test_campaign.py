@@ -79,8 +79,8 @@ def test_what_is_lost_without_an_error_is_found(tmp_path: Path, monkeypatch: pyt
             arguments[0].n_done += 1
 
     monkeypatch.setattr(owner, name, lose)
-    said = [failing.run(written(seed, 1, tmp_path), tmp_path, injecting.chosen(kind, seed))[0] for seed in range(60)]
-    assert any("failure" in one for one in said)
+    assert any("failure" in failing.run(written(seed, 1, tmp_path), tmp_path, injecting.chosen(kind, seed))[0]
+               for seed in range(60))
 
 
 def test_all_public_names_are_in_the_table_or_left_out_for_a_reason() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import nodes, supervision
+from pgaspy import nodes, runtime
 from pgaspy.digests import Digests
 from pgaspy.operations import assign
 from pgaspy.procgrid import world
@@ -92,7 +92,7 @@ def test_they_do_not_depend_on_flushes() -> None:
     collectively(stamps == {3: found[3], 9: found[9]}, f"{stamps}, {found}")
     collectively(together.pending == apart.pending and together.rolling == apart.rolling)
     collectively(len(set(pg.COMM.allgather(tuple(together.pending)))) == 1, "processes have other digests")
-    collectively((supervision.digests is None) == (world().size == 1))
+    collectively((runtime.queue.supervision.digests is None) == (world().size == 1))
 
 
 def test_buffers_have_room_for_a_stamp() -> None:

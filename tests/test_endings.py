@@ -196,3 +196,29 @@ def test_interactive_sessions_are_left_alone(tmp_path: Path) -> None:
     start = "import sys\nsys.ps1 = '>>> '\nplain = sys.exit\n" + PLAYED_START
     done = run_played(tmp_path, "assert sys.exit is plain\nassert sys.excepthook is sys.__excepthook__", start)
     assert done.returncode == 0, done.stderr
+
+
+THREADS = """
+import atexit, threading
+def say():
+    left = [thread.name for thread in threading.enumerate() if thread.name.startswith("pgaspy")]
+    print("left", left, flush=True)
+atexit.register(say)  # called after what pgaspy does at the end
+import pgaspy as pg
+A = pg.ones(1000)
+"""
+
+
+@pytest.mark.parametrize(("n", "settings", "program"), [
+    (2, {}, "B = A[::-1].copy()\npg.schedule(lambda a: None, pg.update(A))\npg.sync()\n"
+            "from pgaspy import progress\nwith progress.meanwhile(lambda: False):\n    pass\n"),
+    (1, {"PGASPY_TIMEOUT": "60"}, "1 // 0"),
+])
+def test_no_thread_is_left_when_the_interpreter_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int,
+                                                     settings: dict[str, str], program: str) -> None:
+    """The interpreter ends threads while the MPI library is going; it does so by unwinding their stacks."""
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "program.py").write_text(THREADS + program)
+    done = run_job(n, "program.py", cwd=tmp_path)
+    assert done.stdout.splitlines() == ["left []"] * n, done.stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,37 +11,15 @@ import pytest
 
 import pgaspy as pg
 from pgaspy import fusion, runtime
+from tests.flushes import kernels_of
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = [pytest.mark.mpi, pytest.mark.many, pytest.mark.usefixtures("one_flush")]
 
 N = 12
 N_PROGRAMS = 60
 FUNCTIONS = (np.add, np.subtract, np.maximum, np.minimum, np.multiply)
-
-
-@pytest.fixture(autouse=True)
-def _from_nothing() -> Iterator[None]:
-    before = runtime.queue.max_operations
-    pg.sync()
-    runtime.forget()
-    runtime.queue.max_operations = 1000
-    yield
-    pg.sync()
-    runtime.queue.max_operations = before
-    runtime.forget()
-
-
-def kernels_of(program: Callable[[], object]) -> tuple[int, int]:
-    """How many operations of a program ran in kernels, and in how many."""
-    pg.sync()
-    before = pg.stats()
-    kept = program()
-    pg.sync()
-    del kept
-    done = pg.stats() - before
-    return done.n_fused, done.n_kernels
 
 
 def rows(n: int = 4 * N) -> pg.GlobalArray:

@@ -17,6 +17,7 @@ from tests.jobs import run, run_job
 START = """
 import os, resource, signal, sys, time
 import pgaspy as pg
+from mpi4py import MPI
 from pgaspy import engine, runtime, scheduling
 
 def internal_error(*_):
@@ -201,6 +202,7 @@ tried("syncs", pg.sync)
 tried("another", lambda: B.local().sum())
 tried("goes on", lambda: float((B + 1).sum()))
 tried("local", lambda: A.local()[0])
+MPI.COMM_WORLD.Barrier()
 tried("sum", lambda: float(A.sum()))
 tried("flushes", pg.sync)
 tried("another", lambda: B.local().sum())
@@ -215,6 +217,29 @@ tried("another", lambda: B.local().sum())
         "rank 0 goes on 8.0", "rank 1 goes on 8.0", "rank 0 local 1.0", f"rank 1 local TaskError {raised}",
         f"rank 0 sum {failed}", f"rank 1 sum TaskError {raised}", f"rank 0 flushes {failed}",
         f"rank 1 flushes {failed}"}, done.stderr
+
+
+def test_an_error_of_its_own_comes_first(tmp_path: Path) -> None:
+    """Of a process whose task has raised, and which learns, as it waits for another one, that this has failed."""
+    done = job(tmp_path, """
+def bad(a):
+    raise ValueError("no input")
+B = pg.zeros(8)
+pg.sync()
+if pg.RANK == 0:
+    pg.schedule(bad, pg.update(A))
+else:
+    time.sleep(0.5)
+    fail_in(runtime, "build")
+B[...] = B[::-1]
+tried("waits", lambda: B.local()[0])
+tried("flushes", pg.sync)
+""")
+    assert done.returncode
+    found = {re.sub(" the task bad.*raised", "", line) for line in lines(done)}
+    failed = f"{JOB}AssertionError: a mistake of pgaspy, on rank 1, at program.py:"
+    assert found == {"rank 0 waits TaskError ValueError: no input", "rank 1 waits AssertionError a mistake of pgaspy",
+                     f"rank 0 flushes {failed}", f"rank 1 flushes {failed}"}, done.stderr
 
 
 @pytest.mark.parametrize(("program", "status", "words"), [

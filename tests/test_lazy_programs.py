@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import chains, compute, jit, kernel_calls, kernels, memory, runtime, scheduling, transport, trees
+from pgaspy import chains, compute, jit, kernel_calls, kernels, memory, messages, runtime, scheduling, trees
 from tests.randomly import random_layout
 from tests.test_programs import STATEMENTS as PLAIN_STATEMENTS
 from tests.test_programs import Pair, Program, largest
@@ -446,7 +446,7 @@ def test_short_messages_and_poisoned_memory(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(memory, "REUSED_FROM_BYTES", 1)
     monkeypatch.setattr(memory, "allocate", poisoned)
     monkeypatch.setattr(scheduling, "LASTING_BYTES", 0)
-    monkeypatch.setattr(transport, "MAX_MESSAGE_BYTES", 56)
+    monkeypatch.setattr(messages, "MAX_MESSAGE_BYTES", 56)
     monkeypatch.setattr(trees, "SEGMENT_BYTES", 40)
     monkeypatch.setattr(compute, "CUT_FROM_ELEMENTS", 4)
     monkeypatch.setattr(kernel_calls, "PART_ELEMENTS", kernels.LEAF)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +17,13 @@ from pgaspy.layout import Distribution
 from pgaspy.pieces import TEMPORARY, joint_cuts, max_pieces, n_pieces, plan_operands, plan_pieces
 from pgaspy.program import Program, Step
 from pgaspy.view import joint_shape, whole
+from tests.flushes import kernels_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = pytest.mark.mpi
+pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("one_flush")]
 
 N = 24
 alone = pytest.mark.skipif(pg.SIZE > 1, reason="what a process joins depends on what it owns")
-
-
-@pytest.fixture(autouse=True)
-def _all_in_one_flush() -> Iterator[None]:
-    before = runtime.queue.max_operations
-    pg.sync()
-    runtime.forget()
-    runtime.queue.max_operations = 1000
-    yield
-    pg.sync()
-    runtime.queue.max_operations = before
-    runtime.forget()
-
-
-def n_kernels_of(program: Callable[[], object]) -> tuple[int, int]:
-    """How many operations of a program ran in kernels, and in how many."""
-    pg.sync()
-    before = pg.stats()
-    kept = program()
-    pg.sync()
-    del kept
-    done = pg.stats() - before
-    return done.n_fused, done.n_kernels
 
 
 # Kernels -------------------------------------------------------------------------------------------------------------
@@ -66,7 +44,7 @@ def test_what_is_read_and_written_are_two_operands(n: int, n_kernels: int) -> No
         for x, y in zip(a, b, strict=True):
             x += y
 
-    assert n_kernels_of(program) == (n, n_kernels)
+    assert kernels_of(program) == (n, n_kernels)
     assert [float(x[3]) for x in a] == [2 * k + 2 for k in range(n)]
 
 
@@ -74,7 +52,7 @@ def test_what_is_read_and_written_are_two_operands(n: int, n_kernels: int) -> No
 @pytest.mark.parametrize(("n", "n_kernels"), [(63, 1), (64, 2)])
 def test_functions_in_place_are_two_operands_each(n: int, n_kernels: int) -> None:
     a = vectors(n)
-    assert n_kernels_of(lambda: [np.negative(x, out=x) for x in a]) == (n, n_kernels)
+    assert kernels_of(lambda: [np.negative(x, out=x) for x in a]) == (n, n_kernels)
     assert [float(x[3]) for x in a] == [-k - 1 for k in range(n)]
 
 
@@ -87,7 +65,7 @@ def test_every_scalar_is_an_operand(n: int, n_kernels: int) -> None:
         for x in a:
             x *= 2
 
-    assert n_kernels_of(program) == (n, n_kernels)
+    assert kernels_of(program) == (n, n_kernels)
     assert [float(x[3]) for x in a] == [2 * k + 2 for k in range(n)]
 
 
@@ -100,7 +78,7 @@ def test_steps(n: int, n_kernels: int) -> None:
         for _ in range(n):
             np.negative(a, out=a)
 
-    assert n_kernels_of(program) == (n, n_kernels)
+    assert kernels_of(program) == (n, n_kernels)
     assert_equal(a, np.full(N, 7.0 * (-1) ** n))
 
 
@@ -114,7 +92,7 @@ def test_casts_are_steps(n: int, n_kernels: int) -> None:
         for _ in range(n):
             np.add(a, b, out=a, casting="same_kind")
 
-    assert n_kernels_of(program) == (n, n_kernels)
+    assert kernels_of(program) == (n, n_kernels)
     x = np.zeros(N, "f")
     for _ in range(n):
         np.add(x, np.full(N, 1 + 2.0**-30), out=x, casting="same_kind")
@@ -131,7 +109,7 @@ def test_what_is_stored_twice_is_a_step_more(n: int, n_kernels: int) -> None:
             np.negative(a, out=a)
         b[...] = a
 
-    assert n_kernels_of(program) == (n + 1, n_kernels)
+    assert kernels_of(program) == (n + 1, n_kernels)
     for x in (a, b):
         assert_equal(x, np.full(N, 7.0 * (-1) ** n))
 
@@ -146,7 +124,7 @@ def test_reductions_of_one_kernel(n: int) -> None:
         b = a * a
         totals.extend(b.sum() for _ in range(n))
 
-    assert n_kernels_of(program) == (1 + min(n, kernels.MAX_PROGRAM_REDUCTIONS), 1)
+    assert kernels_of(program) == (1 + min(n, kernels.MAX_PROGRAM_REDUCTIONS), 1)
     assert {float(total) for total in totals} == {sum(float(k * k) for k in range(N))}
 
 

@@ -40,7 +40,7 @@ def _done(monkeypatch: pytest.MonkeyPatch) -> Iterator[Done]:
 
     def noted_message(self: Any, run: Any, number: int) -> None:
         node = run.nodes[number]
-        done.messages.append((node.is_receive, run.numbers[node.position] + node.stream, node.peer, node.nbytes))
+        done.messages.append((node.is_receive, run.numbers[node.position] + node.tag, node.peer, node.nbytes))
         start(self, run, number)
 
     pg.sync()
@@ -122,7 +122,7 @@ def test_messages_are_the_same_where_nobody_wants_the_result(program: Callable[[
     found, kept = [], []
     for keeps in (True, False, pg.RANK == 0):
         _done.messages.clear()
-        first = pg.procgrid.world().n_streams
+        first = runtime.queue.next_tag
         kept.append(program(a))
         if not keeps:
             kept.pop()

@@ -35,9 +35,9 @@ def test_settings_are_made_before_mpi_starts() -> None:
     assert found() == str(SETTINGS)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_settings_of_the_user_stay(name: str) -> None:
-    assert found(**{name: "77777"}) == str(SETTINGS | {name: "77777"})
+def test_settings_of_the_user_stay() -> None:
+    users = {name: "self" if name == "OMPI_MCA_btl" else "77777" for name in SETTINGS}
+    assert found(**users) == str(users)
 
 
 @pytest.mark.skipif(not (Path(sys.executable).parent / "ompi_info").exists(), reason="asks Open MPI from PyPI")

@@ -57,3 +57,43 @@ def test_a_simulated_job_cannot_communicate() -> None:
         with pytest.raises(RuntimeError, match="simulated"):
             _ = job.communicator
     assert world().size == pg.SIZE
+
+
+BEGUN_ANEW = """
+from mpi4py import MPI
+import pgaspy as pg
+from pgaspy import defaults, runtime
+from pgaspy.procgrid import begin_anew
+
+pg.datalayout(block=2)
+for k in range(4):
+    A = pg.arange(20.0)
+    for n in range(7 * (pg.RANK + 1)):  # arrays that the others do not have are no part of what is compared
+        pg.empty(3)
+    try:
+        B = A[::-1] + A
+        if pg.RANK == k % pg.SIZE:
+            raise runtime.queue._fail(MemoryError("no more"))
+        pg.sync()
+        runtime.queue.supervision.end()
+    except (pg.JobError, MemoryError) as error:
+        pass
+    else:
+        raise AssertionError("no failure was heard of")
+    MPI.COMM_WORLD.Barrier()
+    begin_anew()
+    assert runtime.queue.error is None and pg.stats().n_recorded == 0 and pg.datalayout(block=3) is None
+    A = pg.arange(20.0)
+    for _ in range(100):
+        A = A[::-1] + 1
+    assert float(A.sum()) == 190 + 2000
+    MPI.COMM_WORLD.Barrier()
+print("done")
+"""
+
+
+@pytest.mark.parametrize("n", [1, pytest.param(2, marks=pytest.mark.long), 3])
+def test_the_same_processes_begin_anew_after_a_failure(n: int) -> None:
+    done = run_script(BEGUN_ANEW, n)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("done") == n

@@ -13,7 +13,16 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from tests.randomly import castable, random_key, random_layout, random_shape
+from tests.randomly import (
+    DTYPES,
+    LARGEST,
+    SMALL_EXTENTS,
+    castable,
+    random_fitting_key,
+    random_key,
+    random_layout,
+    random_shape,
+)
 from tests.together import collectively
 
 pytestmark = pytest.mark.mpi
@@ -21,10 +30,6 @@ pytestmark = pytest.mark.mpi
 N_PROGRAMS = 60
 N_BATCHES = 4
 N_STATEMENTS = 10
-EXTENTS = (0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 12)
-DTYPES = ("d", "d", "d", "f", "l", "i", "B", "?", "D", "F", "e", "h")
-LARGEST = 1e4
-"""Arrays with larger elements are filled anew, so that nothing overflows."""
 
 BINARY = (
     np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.fmax, np.floor_divide, np.remainder,
@@ -183,26 +188,8 @@ class Program:
         model = pair.model
         axes = rng.sample(range(model.ndim), model.ndim) if rng.random() < 0.3 else list(range(model.ndim))
         array, model = pair.array.transpose(axes), model.transpose(axes)
-        key: list[Any] = [0] * max(model.ndim - len(shape), 0)
-        if 0 in model.shape[: len(key)]:
-            return None
-        for m, n in zip(model.shape[len(key):], shape[max(len(shape) - model.ndim, 0):], strict=True):
-            if m and (m < n or rng.random() < 0.15):
-                i = rng.randrange(m)
-                key.append(slice(i, i + 1))
-                continue
-            if m < n:
-                return None
-            step = rng.choice([s for s in (1, 1, 1, -1, 2, -2, 3) if (n - 1) * abs(s) < m])
-            span = max((n - 1) * abs(step) + 1, 0) if n else 0
-            first = rng.randint(0, m - span)
-            if not n:
-                key.append(slice(first, first))
-            elif step > 0:
-                key.append(slice(first, first + span, step))
-            else:
-                key.append(slice(first + span - 1, first - 1 if first else None, step))
-        return Pair(array[tuple(key)], model[tuple(key)])
+        key = random_fitting_key(rng, model.shape, shape)
+        return None if key is None else Pair(array[key], model[key])
 
     def operand(self, shape: tuple[int, ...]) -> Pair:
         """Anything that broadcasts to a shape: a view, a scalar of Python or NumPy, a NumPy array."""
@@ -233,8 +220,8 @@ class Program:
     # Statements
 
     def create(self, min_ndim: int = 0) -> Pair:
-        shape = random_shape(self.rng, 3, EXTENTS)
-        shape = (*shape, *(self.rng.choice(EXTENTS) for _ in range(min_ndim - len(shape))))
+        shape = random_shape(self.rng, 3, SMALL_EXTENTS)
+        shape = (*shape, *(self.rng.choice(SMALL_EXTENTS) for _ in range(min_ndim - len(shape))))
         values = self.random_values(shape, self.rng.choice(DTYPES))
         array = pg.array(values, layout=random_layout(self.rng, shape, pg.SIZE))
         pair = Pair(array, values)
@@ -493,7 +480,7 @@ class Program:
                 return
             first = Pair(first.array[0], first.model[0])
         n = first.model.shape[-1]
-        shape = (n,) if rng.random() < 0.4 else (n, rng.choice(EXTENTS))
+        shape = (n,) if rng.random() < 0.4 else (n, rng.choice(SMALL_EXTENTS))
         values = self.random_values(shape, rng.choice("dfliD"))
         second = Pair(pg.array(values, layout=random_layout(rng, shape, pg.SIZE)), values)
         if rng.random() < 0.3:

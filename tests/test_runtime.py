@@ -458,3 +458,45 @@ def test_arrays_are_used_in_a_generator_that_is_garbage() -> None:
     pg.sync()
     gc.collect()
     assert found == [[3.0] * 4]
+
+
+class Saved:
+    """Part of a cycle, whose array outlives it."""
+
+    def __init__(self, array: Any, found: list[Any]) -> None:
+        self.array, self.found, self.itself = array, found, self
+
+    def __del__(self) -> None:
+        self.found.append(self.array)
+
+
+def saved(is_executed: bool = True) -> Any:
+    """An array of ones that was garbage."""
+    found: list[Any] = []
+    Saved(pg.ones(4), found)
+    if is_executed:
+        pg.sync()
+    gc.collect()
+    return found.pop()
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="processes collect garbage at different times")
+@pytest.mark.parametrize("is_executed", [True, False])
+def test_an_array_that_comes_back_from_garbage(is_executed: bool) -> None:
+    array = saved(is_executed)
+    array += 6
+    assert array.local().tolist() == [7.0] * 4
+    array[1:] = 5
+    pg.sync()
+    assert float(array.sum()) == 22.0
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="processes collect garbage at different times")
+@pytest.mark.parametrize("use", [lambda a: a.local(), lambda a: (a + 1).local(), lambda a: float(a.sum())])
+def test_what_is_lost_of_an_array_that_comes_back(use: Any) -> None:
+    """Where it is executed before the array is seen to be there."""
+    array = saved()
+    array += 6
+    pg.sync()
+    with pytest.raises(RuntimeError, match="was garbage"):
+        use(array)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import memory, runtime, transport
+from pgaspy import collectives, memory, messages, runtime
 from pgaspy.layout import default_layout, replicated
 from pgaspy.operations import Access
 from pgaspy.plan import plan_transfer
@@ -26,7 +26,7 @@ X = np.arange(300.0).reshape(20, 15)
 @pytest.fixture
 def _short_messages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """At most 56 bytes a message, so that most travel in several."""
-    monkeypatch.setattr(transport, "MAX_MESSAGE_BYTES", 56)
+    monkeypatch.setattr(messages, "MAX_MESSAGE_BYTES", 56)
     pg.sync()
     runtime.forget()
     yield
@@ -56,7 +56,7 @@ def test_long_messages_travel_in_several(first: str, second: str) -> None:
 @pytest.mark.usefixtures("_short_messages")
 @pytest.mark.parametrize("gathered_up_to", [0, 32])
 def test_long_partial_results(gathered_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "MAX_GATHERED_PARTIALS", gathered_up_to)
+    monkeypatch.setattr(collectives, "MAX_GATHERED_PARTIALS", gathered_up_to)
     a = pg.array(X)
     for axis in (None, 0, 1):
         assert_equal(a.sum(axis), np.asarray(X.sum(axis)))
@@ -77,7 +77,7 @@ def test_few_large_or_many_partial_results(monkeypatch: pytest.MonkeyPatch) -> N
     """Gathered or reduced by a tree: the same values, up to rounding, and the same bits on every process."""
     a = pg.array(np.sqrt(X))
     gathered = a.sum(axis=0).gather()
-    monkeypatch.setattr(transport, "MAX_GATHERED_PARTIALS", 0)
+    monkeypatch.setattr(collectives, "MAX_GATHERED_PARTIALS", 0)
     runtime.forget()
     found = a.sum(axis=0).gather()
     runtime.forget()

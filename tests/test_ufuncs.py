@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -144,6 +145,18 @@ def test_two_outputs(name: str) -> None:
     assert given is whole
     assert_equal(fraction, np.modf(x)[0])
     assert_equal(whole, np.modf(x)[1])
+
+
+def test_outputs_that_share_elements() -> None:
+    """What NumPy leaves there depends on the function, the dtypes, and the order of the elements."""
+    a, c, d = pg.arange(8.0), pg.zeros(16), pg.zeros((8, 2))
+    x = np.arange(8.0)
+    for out in ((c[:8], c[:8]), (c[:8], c[1:9]), (c[:8], c[7::-1]), (c[::2], c[7:15]), (d[:, 0], d[:, 0])):
+        for call in (lambda out: np.divmod(a, 5.0, out=out), lambda out: np.modf(a, out=out)):
+            raises_everywhere(ValueError, "share elements", functools.partial(call, out))
+    for out in ((c[::2], c[1::2]), (c[8:], c[:8]), (d[:, 1], d[:, 0]), (c[:8], d[:, 0])):
+        for found, expected in zip(np.divmod(a, 5.0, out=out), np.divmod(x, 5.0), strict=True):
+            assert_equal(found, expected)
 
 
 def test_out_and_where() -> None:

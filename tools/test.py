@@ -1,6 +1,7 @@
 """Run the test suite: without a launcher, then on 2, 3, 4 and 6 processes.
 
-Tests that start jobs, and mostly wait for them, run beside the others that need no launcher.
+Tests that start jobs, and mostly wait for them, run beside the others that need no launcher. Python keeps what it has
+compiled: dozens of modules in each of hundreds of processes.
 
 Usage: python tools/test.py [--processes N,N...] [PYTEST ARGUMENT ...]
 """
@@ -8,6 +9,7 @@ Usage: python tools/test.py [--processes N,N...] [PYTEST ARGUMENT ...]
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0], allow_abbrev=False)
     parser.add_argument("--processes", default=N_PROCESSES, help=f"how many, {N_PROCESSES} if not given")
     options, arguments = parser.parse_known_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     pytest = [sys.executable, "-m", "pytest", "--color=no", *arguments]
     failed = []
     for n in map(int, options.processes.split(",")):

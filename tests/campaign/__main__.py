@@ -15,6 +15,7 @@ from tests.campaign.reducing import reduced
 from tests.campaign.settings import Settings
 
 PROGRAMS_PER_JOB = 200
+PROGRAMS_PER_FAILING_JOB = 10
 REDUCED_HANG_SECONDS = 10.0
 INJECTED_HANG_SECONDS = 40.0
 
@@ -24,7 +25,8 @@ def main() -> int:
     options = _options()
     kind = "losing" if options.lose else "interrupts" if options.interrupts else "failing" if options.inject else "job"
     module = f"tests.campaign.{kind}"
-    programs_per_job = 1 if (options.inject or options.lose) and options.n > 1 else PROGRAMS_PER_JOB
+    programs_per_job = (1 if options.lose else PROGRAMS_PER_FAILING_JOB if options.inject and options.n > 1
+                        else PROGRAMS_PER_JOB)
     end = time.monotonic() + 60 * options.minutes
     counts = Counter(dict.fromkeys(("programs", "statements", "wrong", "error", "hang"), 0))
     seed = options.first

@@ -9,7 +9,7 @@ import numpy as np
 import pgaspy as pg
 from tests.campaign.rows import Row
 from tests.campaign.writing import Refused, Writer, is_defined, key_text, owner
-from tests.randomly import castable, random_key
+from tests.randomly import castable, random_key, random_section
 
 __all__ = ["ROWS", "error_of_sums", "rounding"]
 
@@ -256,7 +256,7 @@ def _assign(writer: Writer, name: str) -> None:
         return
     if rng.random() < 0.4 and value.ndim:
         lengths = [rng.randint(0, n) for n in value.shape]
-        keys = [tuple(writer.section(m, n) for m, n in zip(value.shape, lengths, strict=True)) for _ in range(2)]
+        keys = [tuple(random_section(rng, m, n) for m, n in zip(value.shape, lengths, strict=True)) for _ in range(2)]
         text = f"{target}[{key_text(keys[0])}] = {target}[{key_text(keys[1])}]"
         writer.say(text)
         return

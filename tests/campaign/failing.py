@@ -1,9 +1,9 @@
 """A job of the campaign into whose programs failures are injected: `python -m tests.campaign.failing FILE`.
 
 What a program observes before it raises is right. Then each array is what the statements before have made of it, or
-raises; and arrays can be filled anew. On one process many programs run one after the other, each with a queue of its
-own. In a job a failure is injected on one process, and ends it: all processes say what they observed, and wait for the
-others without MPI.
+raises; and on one process, arrays can be filled anew. Many programs run one after the other, each in a job of its own.
+On several processes a failure is injected on one of them, and fails the job on all: they say what they observed, and
+begin anew. That of the last program ends the job.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mpi4py import MPI
 
 import pgaspy as pg
 from pgaspy import runtime
+from pgaspy.procgrid import begin_anew
 from tests.campaign import model, words
 from tests.campaign.injecting import Injection, chosen, is_injected
 from tests.campaign.interrupts import NOT_AGAIN, NOT_WHOLE, States, largest
@@ -41,21 +43,24 @@ WAITING_SECONDS = 15.0
 
 
 def main(file: str) -> None:
-    """Run the programs that a file names; in a job, the first."""
+    """Run the programs that a file names."""
     order = json.loads(Path(file).read_text())
     end = time.monotonic() + order["seconds"]
     float((pg.ones(1_000_000) + 1).sum())  # which starts the threads: they cannot be without memory
     with tempfile.TemporaryDirectory() as own:
         folder = Path(pg.COMM.bcast(own))
-        for one in order["programs"][:1 if pg.SIZE > 1 else None]:
-            if pg.SIZE == 1 and time.monotonic() > end:
+        for number, one in enumerate(order["programs"], 1):
+            if MPI.COMM_WORLD.bcast(time.monotonic() > end):
+                say(event="stop")
                 break
             injection = chosen(order["inject"], one["seed"])
             program = _program(one, injection, folder / f"writing{pg.RANK}")
             say(event="begin", **described(program))
             said, error = run(program, folder, injection)
             print(MARK + json.dumps(said), flush=True)
-            if pg.SIZE > 1:
+            if pg.SIZE == 1 or number < len(order["programs"]):
+                _begin_anew(error)
+            else:
                 if error is not None and runtime.queue.error is None:
                     raise error  # what a program does not catch ends the job
                 _wait_for_others(folder)
@@ -88,9 +93,8 @@ def run(program: Program, folder: Path, injection: Injection) -> tuple[dict[str,
         if failure is None and error is not None:
             failure = _aftermath(program, folder, names, number, error)
         if pg.SIZE == 1:
-            names.clear()
-            runtime.fresh()
-    return _said(failure, injection, error), error
+            begin_anew()
+    return _said(program, failure, injection, error), error
 
 
 def _execute(lines: Sequence[str], folder: Path, noted: list[Observation],
@@ -183,13 +187,29 @@ def _healed(names: dict[str, Any], number: int) -> Failure | None:
         return Failure("error", number, f"after the failure, arrays that are written anew: {error!r}")
 
 
-def _said(failure: Failure | None, injection: Injection, error: BaseException | None) -> dict[str, Any]:
-    said: dict[str, Any] = {"event": "rank", "rank": pg.RANK, "where": injection.where, "kind": injection.kind,
+def _said(program: Program, failure: Failure | None, injection: Injection,
+          error: BaseException | None) -> dict[str, Any]:
+    said: dict[str, Any] = {"event": "rank", "seed": program.seed, "where": injection.where, "kind": injection.kind,
                             "raised": "" if error is None else repr(error)[:300]}
     if failure is not None:
         said["failure"] = {"kind": failure.kind, "line": failure.line,
                            "text": f"on rank {pg.RANK}, {injection.kind} at {injection.where!r}: {failure.text[:1500]}"}
     return said
+
+
+def _begin_anew(error: BaseException | None) -> None:
+    """Come to the end of a program, as processes do where one has failed; and then begin with the next one.
+
+    What a program does not catch would end the job: here, all hear of it.
+    """
+    queue = runtime.queue
+    with contextlib.suppress(pg.JobError, pg.DivergenceError):
+        if error is None:
+            queue.supervision.end()
+        elif queue.error is None:
+            queue._fail(error)
+    MPI.COMM_WORLD.Barrier()
+    begin_anew()
 
 
 def _wait_for_others(folder: Path) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 from mpi4py import MPI
 
 import pgaspy as pg
-from pgaspy import engine
+from pgaspy import engine, runtime
 
 __all__ = ["FAILURES", "Injection", "chosen", "is_injected"]
 
@@ -127,18 +127,16 @@ def _mpi(injection: Injection) -> Iterator[None]:
             return found
         return called
 
-    def transport(is_receive: bool) -> tuple[Callable[..., Any], int]:
-        begin, n_tags = real(is_receive)
-        return failing(begin), n_tags
-
-    real = engine._transport
-    engine._transport = transport  # type: ignore[assignment]
+    of_job = runtime.queue._engine
+    real = of_job._send, of_job._receive
+    of_job._send, of_job._receive = map(failing, real)
     engine.MPI = types.SimpleNamespace(  # type: ignore[assignment]
         buffer=MPI.buffer, Request=types.SimpleNamespace(Testsome=failing(MPI.Request.Testsome)))
     try:
         yield
     finally:
-        engine._transport, engine.MPI = real, MPI
+        engine.MPI = MPI
+        of_job._send, of_job._receive = real
 
 
 @contextlib.contextmanager
@@ -175,8 +173,8 @@ def _interrupt(injection: Injection) -> Iterator[None]:
 FAILURES: dict[str, Callable[[Injection], AbstractContextManager[None]]] = {
     "record": _functions("array ufuncs global_assign operations alignment creation reductions movement view layout",
                          1000),
-    "plan": _functions("scheduling compute transport fusion liveness lowering kernel_calls plan plan_reshape pieces "
-                       "segments chains trees program boxes", 10_000),
+    "plan": _functions("scheduling compute transport collectives messages fusion liveness lowering kernel_calls plan "
+                       "plan_reshape pieces segments chains trees program boxes", 10_000),
     "compile": _functions("jit codegen compiler private_folder", 100),
     "allocate": _functions("base memory nodes", 200, "_allocate hold allocate come_back _take_over new_buffer "
                            "new_buffers lend"),

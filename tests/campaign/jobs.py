@@ -47,8 +47,8 @@ class Outcome:
         The last program, as the job told it: seed, lines, settings.
     counts
         What else there was: interrupts, and injected failures of each kind.
-    has_raised
-        Whether a process of a job raised what was injected, or was lost, so that the job has failed.
+    raised
+        The seeds of the programs in which a process raised what was injected: the last one fails the job.
     processes, lost, seconds
         The ids of processes; how and when one was lost, as it told; and how much later none was there any more.
     """
@@ -60,7 +60,7 @@ class Outcome:
     line: int = 0
     program: dict[str, Any] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
-    has_raised: bool = False
+    raised: set[int] = field(default_factory=set)
     processes: list[int] = field(default_factory=list)
     lost: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
@@ -96,7 +96,8 @@ def _watched(command: list[str], hang_seconds: float, is_to_fail: bool, environm
             outcome.kind, outcome.text = "hang", f"nothing happened for {hang_seconds:.0f} s {outcome.lost or ''}"
         finally:
             _kill(process)
-        is_right = bool(process.returncode) == (is_to_fail and outcome.has_raised)
+        is_right = bool(process.returncode) == (bool(outcome.lost) or (
+            is_to_fail and outcome.program.get("seed") in outcome.raised))
         if not is_right and not outcome.kind:
             outcome.kind, outcome.text = "error", f"the job ended with status {process.returncode}"
         if outcome.kind in ("hang", "error"):
@@ -145,14 +146,17 @@ def _note(outcome: Outcome, said: dict[str, Any]) -> None:
     elif said["event"] == "failure":
         outcome.kind, outcome.text, outcome.line = said["kind"], said["text"], said["line"]
         outcome.program = said["program"]
+    elif said["event"] == "stop":
+        outcome.program = {}
     elif said["event"] == "process":
         outcome.processes.append(said["id"])
     elif said["event"] == "lost":
-        outcome.lost, outcome.has_raised = said, True
+        outcome.lost = said
         outcome.counts[said["kind"]] += 1
     elif said["event"] == "rank":
         outcome.counts[said["kind"]] += bool(said["where"])
-        outcome.has_raised |= bool(said["raised"])
+        if said["raised"]:
+            outcome.raised.add(said["seed"])
         if "failure" in said:
             outcome.kind, outcome.text, outcome.line = (said["failure"][name] for name in ("kind", "text", "line"))
     outcome.counts.update(said.get("counts", {}))

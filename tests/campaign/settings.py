@@ -10,7 +10,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import pgaspy as pg
-from pgaspy import chains, compute, engine, jit, kernel_calls, kernels, memory, runtime, scheduling, transport, trees
+from pgaspy import (
+    chains,
+    collectives,
+    compute,
+    engine,
+    jit,
+    kernel_calls,
+    kernels,
+    memory,
+    messages,
+    runtime,
+    scheduling,
+    trees,
+)
 
 __all__ = ["Settings", "drawn", "under"]
 
@@ -39,6 +52,7 @@ class Settings:
     window: bool = False
     short_messages: bool = False
     pieces: bool = False
+    gathers: bool = False
     poison: int | None = None
 
 
@@ -50,7 +64,7 @@ def drawn(seed: int) -> Settings:
         max_operations=tuple(rng.choice((1, 2, 3, 5, 10, 100, 256, 256, 1000)) for _ in range(4)),
         compiles=rng.choices((None, True, False), (80, 2, 18))[0],
         poison=rng.choice(PATTERNS) if rng.random() < 0.6 else None,
-        **{name: rng.random() < 0.4 for name in ("pools", "chains", "window", "short_messages", "pieces")})
+        **{name: rng.random() < 0.4 for name in ("pools", "chains", "window", "short_messages", "pieces", "gathers")})
 
 
 @contextlib.contextmanager
@@ -75,8 +89,11 @@ def under(settings: Settings) -> Iterator[None]:
     if settings.window:
         patch(engine, "WINDOW_BYTES", 64)
     if settings.short_messages:
-        patch(transport, "MAX_MESSAGE_BYTES", 56)
+        patch(messages, "MAX_MESSAGE_BYTES", 56)
         patch(trees, "SEGMENT_BYTES", 40)
+    if settings.gathers:
+        patch(collectives, "MAX_TREES", 0)
+        patch(collectives, "MAX_DOUBLED_BYTES", 100)
     if settings.pieces:
         patch(compute, "CUT_FROM_ELEMENTS", 4)
         patch(kernel_calls, "PART_ELEMENTS", kernels.LEAF)

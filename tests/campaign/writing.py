@@ -12,20 +12,16 @@ from typing import Any
 import numpy as np
 
 from tests.campaign import model, words
-from tests.randomly import random_key, random_shape
+from tests.randomly import DTYPES, LARGEST, SMALL_EXTENTS, random_fitting_key, random_key, random_shape
 
 __all__ = ["ANY", "DATES", "DTYPES", "Refused", "Writer", "error_of", "key_text"]
 
-DTYPES = ("d", "d", "d", "f", "l", "i", "B", "?", "D", "F", "e", "h")
 DATES = ("M8[D]", "m8[D]", "M8[s]", "m8[h]")
 ANY = "fciubmM"
 """Kinds of dtypes: those of `DTYPES`, and dates."""
-EXTENTS = (0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 12)
 LONG_EXTENTS = (33, 60, 129, 700)
 MAX_ELEMENTS = 20_000
 MAX_ARRAYS = 9
-LARGEST = 1e4
-"""Arrays with larger elements are filled anew, so that what is computed of them stays exact."""
 
 
 class Refused(Exception):
@@ -204,7 +200,7 @@ class Writer:
         """A new array of random values in a random layout."""
         rng = self.rng
         if shape is None:
-            shape = random_shape(rng, 3, EXTENTS)
+            shape = random_shape(rng, 3, SMALL_EXTENTS)
             if shape and rng.random() < 0.1:
                 shape = (*shape[:1], rng.choice(LONG_EXTENTS))
         where, n_axes = self.layout(len(shape), owned)
@@ -274,30 +270,8 @@ class Writer:
         if value.ndim > 1 and rng.random() < 0.3:
             x += f".transpose({rng.sample(range(value.ndim), value.ndim)})"
             value = self.value(x)
-        key: list[Any] = [0] * max(value.ndim - len(shape), 0)
-        if 0 in value.shape[: len(key)]:
-            return None
-        for m, n in zip(value.shape[len(key):], shape[max(len(shape) - value.ndim, 0):], strict=True):
-            if m and (m < n or rng.random() < 0.15):
-                i = rng.randrange(m)
-                key.append(slice(i, i + 1))
-                continue
-            if m < n:
-                return None
-            key.append(self.section(m, n))
-        return f"{x}[{key_text(tuple(key))}]"
-
-    def section(self, m: int, n: int) -> slice:
-        """n of m indices, at any distance."""
-        rng = self.rng
-        step = rng.choice([s for s in (1, 1, 1, -1, 2, -2, 3) if (n - 1) * abs(s) < m])
-        span = max((n - 1) * abs(step) + 1, 0) if n else 0
-        first = rng.randint(0, m - span)
-        if not n:
-            return slice(first, first)
-        if step > 0:
-            return slice(first, first + span, None if step == 1 else step)
-        return slice(first + span - 1, first - 1 if first else None, step)
+        key = random_fitting_key(rng, value.shape, shape)
+        return None if key is None else f"{x}[{key_text(key)}]"
 
     def operand(self, shape: tuple[int, ...], kinds: str = "fciub", exact: bool = True) -> str:
         """Anything that broadcasts to a shape: a section, a scalar of Python or NumPy, a NumPy array."""
@@ -345,7 +319,7 @@ def is_defined(value: Any) -> bool:
 
 
 def random_shape_between(rng: random.Random, min_ndim: int, max_ndim: int) -> tuple[int, ...]:
-    return tuple(rng.choice(EXTENTS) for _ in range(rng.randint(min_ndim, max(max_ndim, min_ndim))))
+    return tuple(rng.choice(SMALL_EXTENTS) for _ in range(rng.randint(min_ndim, max(max_ndim, min_ndim))))
 
 
 def key_text(key: Any) -> str:
