@@ -5,7 +5,6 @@ The functions take and return bases and views; `GlobalArray` and the public name
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from pgaspy.caches import Cache
 from pgaspy.defaults import default_for, layout_for
 from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_dim
 from pgaspy.operations import Access
+from pgaspy.places import warn
 from pgaspy.procgrid import world
 from pgaspy.runtime import finish, record
 from pgaspy.ufuncs import check_writable, elementwise_copy, record_assignment, record_into, refusals
@@ -81,8 +81,7 @@ def _check_cast(base: Base, view: View, target: np.dtype[Any]) -> None:
     elif target.kind in "mM":
         np.empty(1, target)[...] = np.zeros((), source)
     if source.kind == "c" and target.kind not in "cb":
-        warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning,
-                      stacklevel=4)
+        warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning)
 
 
 def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype[Any] | None = None) -> Access:

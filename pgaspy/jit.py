@@ -18,7 +18,6 @@ import hashlib
 import os
 import threading
 import time
-import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from cffi import FFI
 
 from pgaspy import codegen, compiler, environment, private_folder
 from pgaspy.compiler import Compiler, CompilerError
+from pgaspy.places import warn
 from pgaspy.private_folder import PrivateFolder
 from pgaspy.program import Program
 
@@ -213,4 +213,4 @@ def _notify(message: str) -> None:
     from pgaspy.procgrid import world
 
     if world().rank == 0:
-        warnings.warn(message, CompilationNotice, stacklevel=2)
+        warn(message, CompilationNotice)

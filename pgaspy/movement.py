@@ -81,8 +81,9 @@ def combine(function: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]], R: G
     Parameters
     ----------
     function
-        Associative; of two NumPy arrays of the shape of R's local part, which it does not change; returns a third, or
-        one of them. Plans are found again for the same function only: define it once.
+        Associative; of two NumPy arrays of the shape of R's local part, which it does not change, and which are valid
+        during the call only: their memory is used again. Returns a third, or one of them. Plans are found again for
+        the same function only: define it once.
     R
         An array, or a view of one, of whose layout an axis of the grid holds copies.
 

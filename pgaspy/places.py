@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import linecache
 import os
+import sys
+import warnings
 from types import FrameType
 from typing import NamedTuple
 
 from pgaspy.caches import cached
 
-__all__ = ["Place", "caller", "frames_of_program", "line_of"]
+__all__ = ["Place", "caller", "frames_of_program", "line_of", "warn"]
 
 
 class Place(NamedTuple):
@@ -48,6 +50,14 @@ def line_of(frame: FrameType) -> str:
     place = Place("", frame.f_code.co_filename, frame.f_lineno)
     where, colon, text = str(place).partition(": ")
     return f"{where} in {frame.f_code.co_name}{colon}{text}"
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the program that called one of pgaspy's functions."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", ""), True):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def shown(file: str) -> str:

@@ -15,7 +15,6 @@ import os
 import sys
 import threading
 import time
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,7 +32,7 @@ from pgaspy.engine import Engine, Run
 from pgaspy.failures import DivergenceError, JobError, Mismatch, Poison, is_interrupt
 from pgaspy.nodes import Node
 from pgaspy.operations import Operation, Recipe
-from pgaspy.places import frames_of_program, line_of
+from pgaspy.places import frames_of_program, line_of, warn
 from pgaspy.procgrid import World, when_ended, when_started, world
 from pgaspy.recorded import Recorded
 from pgaspy.scheduling import Schedule, build, may_be_postponed
@@ -353,8 +352,8 @@ class Queue:
     def _plan_failed(self, n: int, error: Exception) -> None:
         """Of operations that cannot be planned together, those that cannot be planned alone are poisoned."""
         if n > 1:
-            warnings.warn(f"pgaspy could not plan {n} operations together, and executes them one by one: "
-                          f"{type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
+            warn(f"pgaspy could not plan {n} operations together, and executes them one by one: "
+                 f"{type(error).__name__}: {error}", RuntimeWarning)
             self._hand_over_one_by_one(n)
             return
         first = self._recorded[0]

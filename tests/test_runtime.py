@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import random
 import resource
 import time
@@ -500,3 +501,36 @@ def test_what_is_lost_of_an_array_that_comes_back(use: Any) -> None:
     pg.sync()
     with pytest.raises(RuntimeError, match="was garbage"):
         use(array)
+
+
+def _cannot_be_planned_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    build = runtime.build
+
+    def fail(operations: Any, *arguments: Any) -> Any:
+        if len(operations) > 1:
+            raise MemoryError
+        return build(operations, *arguments)
+
+    monkeypatch.setattr(runtime, "build", fail)
+    a = pg.ones(7)
+    a += 1
+    pg.sync()
+
+
+def _is_cast(monkeypatch: pytest.MonkeyPatch) -> None:
+    pg.ones(4)[...] = pg.ones(4) * 1j
+
+
+def _is_singular(monkeypatch: pytest.MonkeyPatch) -> None:
+    pg.linalg.lu_factor(pg.zeros((4, 4)))
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="what cannot be planned fails a job of several processes")
+@pytest.mark.parametrize("cause", [_cannot_be_planned_together, _is_cast, _is_singular])
+def test_warnings_name_the_line_of_the_program(cause: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.warns(RuntimeWarning, match="could not plan|Casting complex|exactly zero") as found:
+        cause(monkeypatch)
+    warning, = found
+    lines, start = inspect.getsourcelines(cause)
+    assert warning.filename == __file__
+    assert start <= warning.lineno < start + len(lines)

@@ -57,35 +57,39 @@ def test_another_thread_while_one_executes(call: Any) -> None:
 
 
 class Waiting:
-    """Bases of an operation; the thread that records it waits before it has them."""
+    """The runtime's counts: another thread waits when it counts an operation, before it adds it."""
 
-    def __init__(self, bases: Any) -> None:
-        self._bases = bases
-        self.is_asked, self.may_go = threading.Event(), threading.Event()
+    def __init__(self) -> None:
+        vars(self).update(is_asked=threading.Event(), may_go=threading.Event(), counts=runtime.counts)
 
-    def __iter__(self) -> Any:
-        self.is_asked.set()
-        assert self.may_go.wait(10)
-        return iter(self._bases)
+    def __getattr__(self, name: str) -> Any:
+        if name == "n_recorded" and threading.current_thread() is not threading.main_thread():
+            self.is_asked.set()
+            assert self.may_go.wait(10)
+        return getattr(self.counts, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.counts, name, value)
 
 
-def recording(a: Any) -> tuple[threading.Thread, Waiting]:
-    """Another thread that is recording `a += 1`, as was recorded before."""
-    recipe, _, values, number, *_ = runtime.queue._recorded[0]
-    bases = Waiting((a._base, a._base))
-    thread = threading.Thread(target=runtime.queue.record, args=(recipe, bases, values, number))
+def recording(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Thread, Waiting]:
+    """Another thread that is recording what was recorded before."""
+    recipe, storages, values, _, code, instruction = runtime.queue._recorded[0]
+    waiting = Waiting()
+    monkeypatch.setattr(runtime, "counts", waiting)
+    thread = threading.Thread(target=runtime.queue.record, args=(recipe, storages, values, code, instruction))
     thread.start()
-    assert bases.is_asked.wait(10)
-    return thread, bases
+    assert waiting.is_asked.wait(10)
+    return thread, waiting
 
 
-def test_an_operation_is_recorded_while_another_thread_executes() -> None:
+def test_an_operation_is_recorded_while_another_thread_executes(monkeypatch: pytest.MonkeyPatch) -> None:
     a = pg.zeros(5)
     pg.sync()
     a += 1
-    thread, bases = recording(a)
+    thread, waiting = recording(monkeypatch)
     pg.sync()
-    bases.may_go.set()
+    waiting.may_go.set()
     thread.join(10)
     np.testing.assert_array_equal(a.local(), np.full(5, 2.0))
 
@@ -94,12 +98,12 @@ def test_an_operation_is_recorded_while_another_thread_plans(monkeypatch: pytest
     a = pg.zeros(5)
     pg.sync()
     a += 1
-    thread, bases = recording(a)
+    thread, waiting = recording(monkeypatch)
     run_of = runtime.Queue._run_of
 
     def slow_run_of(self: Any, *arguments: Any) -> Any:
         found = run_of(self, *arguments)
-        bases.may_go.set()
+        waiting.may_go.set()
         thread.join(10)
         return found
 

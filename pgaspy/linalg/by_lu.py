@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from pgaspy.linalg.operands import (
     refuse_infinite,
     value,
 )
+from pgaspy.places import warn
 
 __all__ = ["SlogdetResult", "det", "inv", "lu", "lu_factor", "lu_solve", "slogdet", "solve"]
 
@@ -117,7 +117,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     if column is not None:
         from scipy.linalg import LinAlgWarning
 
-        warnings.warn(f"Diagonal number {column + 1} is exactly zero. Singular matrix.", LinAlgWarning, stacklevel=2)
+        warn(f"Diagonal number {column + 1} is exactly zero. Singular matrix.", LinAlgWarning)
     return F, pivots
 
 

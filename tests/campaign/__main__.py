@@ -25,8 +25,9 @@ def main() -> int:
     options = _options()
     kind = "losing" if options.lose else "interrupts" if options.interrupts else "failing" if options.inject else "job"
     module = f"tests.campaign.{kind}"
-    programs_per_job = (1 if options.lose else PROGRAMS_PER_FAILING_JOB if options.inject and options.n > 1
-                        else PROGRAMS_PER_JOB)
+    programs_per_job = PROGRAMS_PER_JOB
+    if options.n > 1 and (options.inject or options.lose):
+        programs_per_job = 1 if options.lose else PROGRAMS_PER_FAILING_JOB
     end = time.monotonic() + 60 * options.minutes
     counts = Counter(dict.fromkeys(("programs", "statements", "wrong", "error", "hang"), 0))
     seed = options.first

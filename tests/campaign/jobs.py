@@ -96,8 +96,8 @@ def _watched(command: list[str], hang_seconds: float, is_to_fail: bool, environm
             outcome.kind, outcome.text = "hang", f"nothing happened for {hang_seconds:.0f} s {outcome.lost or ''}"
         finally:
             _kill(process)
-        is_right = bool(process.returncode) == (bool(outcome.lost) or (
-            is_to_fail and outcome.program.get("seed") in outcome.raised))
+        has_failed = bool(outcome.lost) or outcome.program.get("seed") in outcome.raised
+        is_right = bool(process.returncode) == (is_to_fail and has_failed)
         if not is_right and not outcome.kind:
             outcome.kind, outcome.text = "error", f"the job ended with status {process.returncode}"
         if outcome.kind in ("hang", "error"):

@@ -19,6 +19,7 @@ __all__ = ["ANY", "DATES", "DTYPES", "Refused", "Writer", "error_of", "key_text"
 DATES = ("M8[D]", "m8[D]", "M8[s]", "m8[h]")
 ANY = "fciubmM"
 """Kinds of dtypes: those of `DTYPES`, and dates."""
+
 LONG_EXTENTS = (33, 60, 129, 700)
 MAX_ELEMENTS = 20_000
 MAX_ARRAYS = 9
