@@ -38,7 +38,7 @@ from tests.campaign.settings import under
 from tests.campaign.words import Observation
 from tests.campaign.writing import EXPECTED
 
-__all__ = ["run"]
+__all__ = ["begin_next", "run"]
 
 WAITING_SECONDS = 15.0
 
@@ -58,7 +58,7 @@ def main(file: str) -> None:
             program = _program(one, injection, folder / f"writing{pg.RANK}")
             say(event="begin", **described(program))
             is_last = pg.SIZE > 1 and number == len(order["programs"])
-            run(program, folder, injection, functools.partial(_end, folder=folder) if is_last else _begin_anew)
+            run(program, folder, injection, functools.partial(_end, folder=folder) if is_last else begin_next)
             say(event="end")
 
 
@@ -74,7 +74,8 @@ def _program(one: dict[str, Any], injection: Injection, folder: Path) -> Program
     return replace(program, settings=replace(program.settings, compiles=True))
 
 
-def run(program: Program, folder: Path, injection: Injection, end: Callable[[BaseException | None], None]) -> None:
+def run(program: Program, folder: Path, injection: Injection,
+        end: Callable[[BaseException | None], None]) -> dict[str, Any]:
     """Run a program, say how it failed, and what is wrong with that; and `end` it, with what it raised.
 
     All that it has recorded is executed under its settings, or not at all: on other processes it may have been before.
@@ -89,8 +90,10 @@ def run(program: Program, folder: Path, injection: Injection, end: Callable[[Bas
         failure = differences(found, [one for one in observed if one.line < number])
         if failure is None and error is not None:
             failure = _aftermath(program, folder, names, number, error)
-        print(MARK + json.dumps(_said(program, failure, injection, error)), flush=True)
+        said = _said(program, failure, injection, error)
+        print(MARK + json.dumps(said), flush=True)
         end(error)
+    return said
 
 
 def _execute(lines: Sequence[str], folder: Path, noted: list[Observation],
@@ -193,7 +196,7 @@ def _said(program: Program, failure: Failure | None, injection: Injection,
     return said
 
 
-def _begin_anew(error: BaseException | None) -> None:
+def begin_next(error: BaseException | None) -> None:
     """Come to the end of a program, as processes do where one has failed; and then begin with the next one.
 
     What a program does not catch would end the job: here, all hear of it.
