@@ -35,7 +35,7 @@ class Alarms:
         """Collective. The others have so many seconds for an answer; any time, where that is None."""
         self._comm, self._answers = comm.Dup(), comm.Dup()
         self._patience = patience
-        self._is_raised = False
+        self._is_raised = self._has_ended = False
         self._said: list[Any] = []
         self._all_have_answered = threading.Event()
 
@@ -83,10 +83,20 @@ class Alarms:
         """Let the job go on without an answer of all: they begin anew."""
         self._all_have_answered.set()
 
+    def wait_for_others(self) -> None:
+        """Where the job has failed, wait until all come to their end, or time is up: they may save what they have."""
+        if not self._is_raised or self._has_ended or self._patience is None:
+            return
+        self._has_ended = True
+        request = self._answers.Ibarrier()
+        self._said.append(request)
+        stop = time.monotonic() + self._patience
+        while not request.Test() and time.monotonic() < stop:
+            time.sleep(TICK_SECONDS)
+
     def end(self, error: BaseException) -> None:
         """End the job, when this process comes to its end, with a status that says that it has failed."""
-        if self._is_raised and self._patience is not None and MPI.Query_thread() == MPI.THREAD_MULTIPLE:
-            self._all_have_answered.wait(self._patience)
+        self.wait_for_others()
         self._abort(f"{error}\n")
 
     def _abort(self, words: str) -> None:

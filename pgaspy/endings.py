@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -40,6 +41,10 @@ FOLLOWING_SECONDS = 1.0
 
 FORWARDING_SECONDS = 0.3
 """How long the launcher has for passing on what was printed: Slurm drops what is under way when a job is aborted."""
+
+
+before_abort: list[Callable[[], None]] = []
+"""What is waited for before an uncaught exception ends the job."""
 
 
 def abort_job_on_failure(comm: MPI.Intracomm) -> None:
@@ -99,6 +104,8 @@ class _Failure:
                 else:
                     self._print(header)
                     previous(kind, error, trace)
+                for wait in before_abort:
+                    wait()
                 if isinstance(error, JobError) and error.rank != self._comm.rank:
                     time.sleep(FOLLOWING_SECONDS)
             finally:

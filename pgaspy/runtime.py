@@ -27,7 +27,7 @@ from pgaspy import environment, progress
 from pgaspy.alarms import Alarms
 from pgaspy.base import Base, Storage, came_back, lent
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
-from pgaspy.endings import is_interactive
+from pgaspy.endings import before_abort, is_interactive
 from pgaspy.engine import Engine, Run
 from pgaspy.failures import DivergenceError, JobError, Mismatch, Poison, is_interrupt
 from pgaspy.nodes import Node
@@ -539,6 +539,13 @@ def _end() -> None:
     queue.supervision.stop()
 
 
+def _wait_for_others() -> None:
+    """Where the job has failed, let the others come to their end."""
+    if queue.alarms is not None:
+        queue.alarms.wait_for_others()
+
+
+before_abort.append(_wait_for_others)
 when_started.append(_begin)
 when_ended.append(_end)
 

@@ -305,3 +305,21 @@ tried("exchanges", exchange)
     assert len(said) == 2, done.stderr
     assert all("pivots[1] is 0: row 1 of 7" in line for line in said)
     assert done.returncode
+
+
+@pytest.mark.parametrize("ends", ["raise", pytest.param("sys.exit(0)", marks=pytest.mark.long)])
+def test_others_have_time_to_save_what_they_have(tmp_path: Path, ends: str) -> None:
+    """The process that has failed does not end the job before they come to their end."""
+    done = job(tmp_path, f"""
+if pg.RANK == 1:
+    fail_in(runtime, "build")
+try:
+    float((A[::-1] + 1).sum())
+except BaseException:
+    if pg.RANK == 1:
+        {ends}
+    time.sleep(1.5)
+    say("saves", A.local().size > 0)
+""", 3)
+    assert done.returncode
+    assert lines(done) == {"rank 0 saves True", "rank 2 saves True"}, done.stderr
