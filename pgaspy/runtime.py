@@ -135,9 +135,10 @@ class Queue:
         counts.n_recorded += 1
         if len(self._recorded.fields) >= self._max_fields or self.held_bytes > MAX_HELD_BYTES:
             self._make_room(recipe, storages)
+        n_tags = recipe.n_tags
         number = self.next_tag  # and in what follows no other thread or signal comes by
         self._recorded.fields += (recipe, storages, values, number, code, instruction)
-        self.next_tag = number + recipe.n_tags
+        self.next_tag = number + n_tags
         if lent or not self._engine.overlaps:
             self._finish_what_is_seen(storages)
 
@@ -310,8 +311,8 @@ class Queue:
                 _, self._recorded = self._recorded.split(1)
                 return
         recorded = self._recorded
-        n_fields = len(recorded.fields)
         first, rest = recorded.split(n)
+        n_fields = len(first.fields) + len(rest.fields)
         try:
             run = self._run_of(first, rest)
         except Exception as error:
@@ -322,11 +323,9 @@ class Queue:
         if not engine.is_alone:
             run.stamps = self.supervision.executed(first, run.schedule.stamped)
         run.taken_from, run.n_taken = recorded, n
-        if len(recorded.fields) != n_fields:
-            raise RuntimeError("another thread has recorded an operation while this one executes what was recorded: "
-                               + _ONE_THREAD)
         engine.take(run)
         self._recorded = rest
+        rest.fields += recorded.fields[n_fields:]  # of another thread: it adds nothing to these any more
         run.taken_from = None
         for slot in run.schedule.dropped:
             run.memories[slot].name = came_back
