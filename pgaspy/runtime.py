@@ -422,6 +422,13 @@ class Queue:
                 return found
         return error
 
+    def leave(self) -> None:
+        """Be the queue of a job that has ended. Collective."""
+        if self.alarms is not None:
+            self.alarms.stop()
+        self.supervision.stop()
+        self._engine.leave()
+
     def messages(self) -> list[tuple[Node, int, float]]:
         """The messages under way, for another thread: nodes, the numbers of their operations, and when they began."""
         return list(self._engine.under_way())
@@ -531,9 +538,7 @@ def _begin(job: World) -> None:
 
 def _end() -> None:
     """Leave the queue of a job as it is, and its messages. Collective."""
-    if queue.alarms is not None:
-        queue.alarms.stop()
-    queue.supervision.stop()
+    queue.leave()
 
 
 when_started.append(_begin)
