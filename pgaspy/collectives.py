@@ -6,7 +6,6 @@ They are made of single messages: nothing here has to be started by all processe
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -25,8 +24,8 @@ from pgaspy.trees import broadcast_neighbours, reduction_neighbours, segments_of
 __all__ = ["MAX_TREES", "broadcasts", "exchange_partials", "group_members"]
 
 MAX_STAMPED_BYTES = 4096
-"""Of what is broadcast to all processes. So much is likely to be read by the program, which must not take one value for
-another; it goes by way of a buffer then."""
+"""Of what is broadcast. So much is likely to be read by the program, which must not take one value for another; it goes
+by way of a buffer then."""
 
 MAX_TREES = TAGS_PER_OPERAND - 1
 """Up to so many processes of a group hand out what they have by a tree of each; more gather it all together."""
@@ -45,25 +44,24 @@ MAX_GATHERED_PARTIALS = 32
 
 
 class _Group(NamedTuple):
-    """The processes among which a transfer's broadcasts run: their ranks, which of them this one is, and the grid's."""
+    """The processes among which a transfer's broadcasts run: their ranks, and which of them this one is."""
 
     members: Sequence[int]
     position: int
-    is_whole_job: bool
 
 
 def broadcasts(builder: Builder, plan: TransferPlan, dst: Side, src: Side, wire: np.dtype[Any], tag: int,
                rank: int, grid: tuple[int, ...], is_wanted: bool) -> None:
     """The second half of a transfer to replicas: each root gathers its pieces, and hands them to its group."""
     members = group_members(grid, plan.axes, rank)
-    group = _Group(members, members.index(rank), len(members) == math.prod(grid))
+    group = _Group(members, members.index(rank))
     if len(plan.broadcasts) <= MAX_TREES:
         for number, broadcast in enumerate(plan.broadcasts):
-            place, box = _place_of(builder, broadcast, dst, wire, group, is_wanted)
+            place, box = _place_of(builder, broadcast, dst, wire, is_wanted)
             if broadcast.root == group.position:
                 _gather_pieces(builder, broadcast.pieces, place, box, src, wire, tag, rank)
             _hand_on(builder, place, box, broadcast.size * wire.itemsize, group, broadcast.root, tag + 1 + number,
-                     _is_stamped(broadcast, wire, group))
+                     _is_stamped(broadcast, wire))
             if is_wanted and place[0] != dst.memory:
                 _unpack_pieces(builder, broadcast, dst, place, wire)
     elif sum(broadcast.size for broadcast in plan.broadcasts) * wire.itemsize <= MAX_DOUBLED_BYTES:
@@ -72,16 +70,16 @@ def broadcasts(builder: Builder, plan: TransferPlan, dst: Side, src: Side, wire:
         _gather_around(builder, plan.broadcasts, dst, src, wire, tag, rank, group, is_wanted)
 
 
-def _is_stamped(broadcast: Broadcast, wire: np.dtype[Any], group: _Group) -> bool:
-    return group.is_whole_job and broadcast.size * wire.itemsize <= MAX_STAMPED_BYTES
+def _is_stamped(broadcast: Broadcast, wire: np.dtype[Any]) -> bool:
+    return broadcast.size * wire.itemsize <= MAX_STAMPED_BYTES
 
 
-def _place_of(builder: Builder, broadcast: Broadcast, dst: Side, wire: np.dtype[Any], group: _Group,
+def _place_of(builder: Builder, broadcast: Broadcast, dst: Side, wire: np.dtype[Any],
               is_wanted: bool) -> tuple[Place, Box]:
     """Where a broadcast is received: where it belongs, if it lies there contiguously, or in a buffer of its own."""
     only = broadcast.pieces[0] if len(broadcast.pieces) == 1 else None
-    if is_wanted and only is not None and only.offset is not None and wire == dst.dtype and not _is_stamped(
-            broadcast, wire, group):
+    may_be_in_place = is_wanted and wire == dst.dtype and not _is_stamped(broadcast, wire)
+    if may_be_in_place and only is not None and only.offset is not None:
         return (dst.memory, only.offset * wire.itemsize), dst.box(only)
     return (builder.buffer(broadcast.size * wire.itemsize), 0), None
 
@@ -119,12 +117,12 @@ def _gather_by_doubling(builder: Builder, broadcasts: Sequence[Broadcast], dst: 
         n_blocks = min(step, n - step)
         if any(sizes[:n_blocks]):
             stop = starts[n_blocks - 1] + sizes[n_blocks - 1]
-            builder.add(Send(buffer, 0, stop, members[position - step], tag + 1, group.is_whole_job),
+            builder.add(Send(buffer, 0, stop, members[position - step], tag + 1, is_stamped=True),
                         reads=[(buffer, None)], after=received, group=together)
         if any(sizes[step:step + n_blocks]):
             last = step + n_blocks - 1
             node = Receive(buffer, starts[step], starts[last] + sizes[last], members[(position + step) % n], tag + 1,
-                           group.is_whole_job)
+                           is_stamped=True)
             received.append(builder.add(node, writes=[(buffer, None)], group=together))
         step *= 2
     for broadcast, start in zip(turned, starts, strict=False):
@@ -144,13 +142,13 @@ def _gather_around(builder: Builder, broadcasts: Sequence[Broadcast], dst: Side,
     came: list[int] = []
     places = []
     for broadcast in sorted(broadcasts, key=lambda broadcast: (group.position - broadcast.root) % n):
-        place, box = _place_of(builder, broadcast, dst, wire, group, is_wanted)
+        place, box = _place_of(builder, broadcast, dst, wire, is_wanted)
         if broadcast.root == group.position:
             first = len(builder.nodes)
             _gather_pieces(builder, broadcast.pieces, place, box, src, wire, tag, rank)
             came += range(first, len(builder.nodes))
         _hand_on(builder, place, box, broadcast.size * wire.itemsize, group, broadcast.root, tag + 1,
-                 _is_stamped(broadcast, wire, group), came)
+                 _is_stamped(broadcast, wire), came)
         places.append((broadcast, place))
     for broadcast, place in places:
         if is_wanted and place[0] != dst.memory:
@@ -254,5 +252,5 @@ def _by_tree(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], co
     if target is not None:
         send(builder, (partial, 0), None, nbytes, members[target], 0, is_stamped=True)
         partial = builder.buffer(nbytes)
-    _hand_on(builder, (partial, 0), None, nbytes, _Group(members, position, False), 0, 1, is_stamped=True)
+    _hand_on(builder, (partial, 0), None, nbytes, _Group(members, position), 0, 1, is_stamped=True)
     return partial

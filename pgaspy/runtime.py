@@ -15,7 +15,7 @@ import os
 import sys
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress, count, repeat
@@ -189,14 +189,12 @@ class Queue:
             self._flush(self._engine.catch_up, "threshold")
 
     def _check_poison(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
-        """Refuse what uses a poisoned array; one that is overwritten as a whole is poisoned no more."""
+        """Refuse what uses a poisoned array; one that is overwritten as a whole is healed when that is executed."""
+        if any(storage.poison is not None for storage in storages):
+            self._flush(self._engine.catch_up, "poison")  # what was recorded before may heal it
         for storage in storages:
             if storage.poison is not None and not _overwrites(recipe, storages, storage):
                 raise storage.poison.show()
-        if any(storage.poison is not None for storage in storages):
-            self._flush(self._engine.catch_up, "poison")  # what was recorded before still finds it so
-            for storage in storages:
-                storage.poison = None
 
     def _finish_what_is_seen(self, storages: Sequence[Storage]) -> None:
         """Execute the last operation where a local view may see what it does; without overlap, in any case."""
@@ -327,8 +325,8 @@ class Queue:
         self._recorded = rest
         rest.fields += recorded.fields[n_fields:]  # of another thread: it adds nothing to these any more
         run.taken_from = None
-        for slot in run.schedule.dropped:
-            run.memories[slot].name = came_back
+        dropped = map(run.memories.__getitem__, run.schedule.dropped)
+        deque(map(setattr, dropped, repeat("name"), repeat(came_back)), maxlen=0)
         del recorded, first  # so that arrays go when the run drops them
         engine.resume()
 
@@ -340,6 +338,10 @@ class Queue:
     def _is_left_out(self) -> bool:
         """Whether the first operation uses what is poisoned, so that what it writes is as well."""
         first = self._recorded[0]
+        if all(storage.poison is None for storage in first.storages):
+            return False
+        for storage in first.storages:
+            self._engine.finish(storage)  # what was recorded before still finds it as it was
         poisons = [storage.poison for storage in first.storages if storage.poison is not None and not _overwrites(
             first.recipe, first.storages, storage)]
         if poisons and first.recipe.is_collective and not self._engine.is_alone:

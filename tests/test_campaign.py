@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 import pgaspy as pg
 from pgaspy import engine, runtime
 from tests.campaign import failing, injecting, model
+from tests.campaign.jobs import Outcome, _wait_for_last, run_job
 from tests.campaign.names import LEFT_OUT, public, used
 from tests.campaign.programs import TABLE, Program, write_one, written
 from tests.campaign.reducing import reduced
@@ -18,6 +21,7 @@ from tests.campaign.running import differences, execute, expected, run
 from tests.campaign.settings import Settings
 from tests.campaign.writing import Writer
 from tests.together import assert_equal, collectively
+from tools.campaign import Combination, Totals
 
 N_PROGRAMS = 16
 MANY_TRIES = 60
@@ -136,6 +140,34 @@ def test_what_one_process_looks_at_alone_is_compared_there(tmp_path: Path) -> No
     collectively(n_seen == (3 if pg.RANK == pg.SIZE - 1 else 2), f"{n_seen}")
     failure = run(Program(0, lines, Settings()), shared(tmp_path))
     collectively(failure is None, f"{failure}")
+
+
+@pytest.mark.jobs
+@pytest.mark.parametrize("kind", ["kill", "raise"])
+def test_a_job_ends_that_has_lost_a_process(kind: str) -> None:
+    outcome = run_job(2, [{"seed": 1}], inject=kind, module="tests.campaign.losing", environment={})
+    assert (outcome.kind, outcome.text) == ("", "")
+    assert outcome.lost["kind"] == kind
+    assert len(outcome.processes) == 2
+
+
+def test_a_process_that_is_left_is_found() -> None:
+    outcome = Outcome(processes=[os.getpid()], lost={"at": time.time(), "within": 0.05})
+    _wait_for_last(outcome)
+    assert outcome.kind == "hang"
+    assert f"[{os.getpid()}]" in outcome.text
+
+
+def test_totals_are_those_of_the_file_and_of_what_is_under_way(tmp_path: Path) -> None:
+    first, second = (Combination(python, 2, "statements") for python in ("a", "b"))
+    totals = Totals(tmp_path / "totals", {first: 7000, second: 7000})
+    taken = [totals.take(), totals.take()]
+    assert [one[0] for one in taken if one] == [first, second]
+    assert totals.take() == (first, 400)  # as a part may be less than all
+    totals.add(first, 0, {"statements": 7000, "wrong": 1})
+    again = Totals(tmp_path / "totals", {first: 7000, second: 7000})
+    assert again.take() == (second, 200)
+    assert again.n_wrong == 1
 
 
 def test_reduced_programs_are_those_that_still_fail() -> None:

@@ -345,6 +345,21 @@ def test_the_journal_keeps_the_latest() -> None:
     assert "(call) at " in str(first)
 
 
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant != 63, reason="all bytes of a long double are used here")
+@pytest.mark.parametrize("dtype", ["g", "G"])
+def test_the_journal_takes_no_bytes_that_are_not_part_of_an_element(dtype: str) -> None:
+    """As those are of a long double that it leaves as they were."""
+    digests = set()
+    for filled_with, last in ((0, 2), (255, 2), (0, 3)):
+        x = np.ndarray(3, dtype, bytearray([filled_with]) * 96)
+        x[:] = np.sqrt(np.array([1, 2, last], dtype))
+        x.view(np.uint8).reshape(-1, 16)[:, 10:] = filled_with
+        journal = Journal()
+        journal.take(x)
+        digests.add(journal.note("call", (), ()).digest())
+    assert len(digests) == 2
+
+
 def test_the_report_shows_what_differs() -> None:
     said = [{"operation": "add", "shapes": "(3,)", "values": f"{k // 2}", "at": "p.py:3"} for k in range(4)]
     assert checking._message(7, said) == ("the processes do not do the same. Operation 7 is\n"

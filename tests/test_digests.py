@@ -46,6 +46,16 @@ def test_mistakes(tmp_path: Path, name: str) -> None:
     assert "program.py:4" in done.stderr
 
 
+def test_what_a_row_of_the_grid_gets(tmp_path: Path) -> None:
+    """The other row does the same on all its processes, and may print it before it learns of the rest."""
+    lines = "x = A if pg.RANK == 0 else B\nprint('value', {*pg.replicate(x, axis=1).local().flat} <= {2.0})"
+    (tmp_path / "program.py").write_text(START + lines)
+    done = run_job(4, "program.py", cwd=tmp_path)
+    assert done.returncode != 0
+    assert set(done.stdout.splitlines()) <= {"value True"}
+    assert "DivergenceError: the processes do not do the same. Operation" in done.stderr
+
+
 RIGHT = """
 if pg.RANK == 0:
     A.local()[...] += 1

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import runtime
+from pgaspy import operations, runtime
 
 N = 300
 Arrays = list[Any]
@@ -308,3 +308,54 @@ def test_one_while_operations_are_executed_one_by_one() -> None:
     for poisoned in a, b, d:
         with pytest.raises(pg.TaskError):
             poisoned.gather()
+
+
+def stopped_everywhere(statement: Callable[[], None]) -> Iterator[Any]:
+    """Interrupt a statement at each point; where. The caller has all made anew in between."""
+    for n in itertools.count(1):
+        before, interrupter = sys.gettrace(), Interrupter(n)
+        sys.settrace(interrupter)
+        try:
+            statement()
+            return
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        yield interrupter.where
+
+
+def test_one_while_an_array_that_is_poisoned_is_overwritten() -> None:
+    """It is right, or an error."""
+    def fail(local: Any) -> None:
+        raise ValueError("bad value")
+
+    def poison() -> None:
+        pg.schedule(fail, pg.update(a))
+        pg.sync()
+
+    a, b = pg.zeros(10), pg.ones(10)
+    with pytest.raises(pg.TaskError):
+        poison()
+    for where in stopped_everywhere(lambda: a.__setitem__(..., b)):
+        try:
+            found = a.gather()
+        except pg.TaskError:
+            continue
+        assert (found == 1).all(), where
+        with pytest.raises(pg.TaskError):
+            poison()
+    assert (a.gather() == 1).all()
+
+
+def test_one_while_the_tags_of_an_operation_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not recorded then: the next one would have the same."""
+    def stop(recipe: Any) -> int:
+        raise KeyboardInterrupt
+
+    a = pg.zeros(10)
+    with monkeypatch.context() as patch:
+        patch.setattr(operations._Recipe, "n_tags", property(stop))
+        with pytest.raises(KeyboardInterrupt):
+            a += 1
+    assert (a.gather() == 0).all()

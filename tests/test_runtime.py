@@ -534,19 +534,3 @@ def test_warnings_name_the_line_of_the_program(cause: Any, monkeypatch: pytest.M
     lines, start = inspect.getsourcelines(cause)
     assert warning.filename == __file__
     assert start <= warning.lineno < start + len(lines)
-
-
-class _Interrupting:
-    """A recipe whose tags are counted when an interrupt comes."""
-
-    @property
-    def n_tags(self) -> int:
-        raise KeyboardInterrupt
-
-
-def test_no_tag_is_given_twice_where_an_interrupt_comes_while_they_are_counted() -> None:
-    """What is recorded has its tags, and what has none is not recorded."""
-    pg.sync()
-    with pytest.raises(KeyboardInterrupt):
-        runtime.queue.record(_Interrupting(), (), (), None, -1)  # type: ignore[arg-type]
-    assert not runtime.queue._recorded.fields

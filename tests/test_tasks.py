@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mpi4py import MPI
 
 import pgaspy as pg
 from pgaspy.layout import one_process, replicated
@@ -227,6 +228,35 @@ def test_what_a_task_has_spoiled_is_mended_by_what_overwrites_it() -> None:
     a[...] = 1.0
     raises_everywhere(pg.TaskError, "bad value", pg.sync)
     assert_equal(a, np.ones(SHAPE))
+
+
+@pytest.mark.every
+def test_what_a_task_has_spoiled_is_not_mended_for_what_was_recorded_before() -> None:
+    """And still waits for a message, so that the array is not overwritten yet."""
+    a, b, c, d = pg.zeros(SHAPE), pg.zeros(SHAPE), pg.zeros(SHAPE), pg.zeros(pg.SIZE)
+    x = pg.array(X)
+    pg.sync()
+    MPI.COMM_WORLD.Barrier()
+    if pg.RANK == 0:
+        pg.schedule(spoiling, pg.update(a))
+    b[...] = x[::-1]
+    pg.schedule(lambda c, a, b: np.add(a, b, out=c), pg.write(c), a, b)
+    d[...] = 5
+    raised = 0
+    if pg.RANK == 0:
+        try:
+            d.local()
+        except pg.TaskError:
+            raised += 1
+    MPI.COMM_WORLD.Barrier()
+    a[...] = 0
+    for use in c.local, a.local:
+        try:
+            use()
+        except pg.TaskError:
+            raised += 1
+    collectively(raised == (2 if pg.RANK == 0 else 0), f"{raised}")
+    assert_equal(a, np.zeros(SHAPE))
 
 
 @pytest.mark.every

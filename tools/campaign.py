@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,6 +29,10 @@ OF_PROGRAM = {"statements": 30, "failures": 0.8, "losses": 0.8}
 """About how many a program counts for."""
 
 WRONG = ("wrong", "error", "hang")
+
+
+LARGEST = ("ms_to_the_end", "ms_to_the_end_of_one_away")
+"""Of which the largest is kept: how long jobs lived on that had lost a process; one that was in code of its own."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,9 @@ class Totals:
 
     def _note(self, combination: dict[str, Any], first: int, counts: dict[str, int]) -> None:
         one = Combination(**combination)
-        self._counts[one].update(counts)
+        known = self._counts[one]
+        known.update({what: n for what, n in counts.items() if what not in LARGEST})
+        known |= Counter({what: n for what, n in counts.items() if what in LARGEST})
         self._next_seed = max(self._next_seed, first + one.n_programs)
 
     def take(self) -> tuple[Combination, int] | None:
@@ -86,13 +93,12 @@ class Totals:
             self._under_way[one] -= 1
 
     def __str__(self) -> str:
-        columns = (*ARGUMENTS, *WRONG)
+        columns = (*ARGUMENTS, *WRONG, *LARGEST)
         rows = [("python", "n", *columns)]
         for python, n in sorted({(one.python, one.n) for one in self._counts}):
             found = [counts for one, counts in self._counts.items() if (one.python, one.n) == (python, n)]
-            rows.append((python, f"{n}", *(f"{sum(counts[name] for counts in found):,}" for name in columns)))
-        every = [sum(counts[name] for counts in self._counts.values()) for name in columns]
-        rows.append(("all", "", *(f"{n:,}" for n in every)))
+            rows.append((python, f"{n}", *_row(columns, found)))
+        rows.append(("all", "", *_row(columns, [*self._counts.values()])))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return "\n".join("  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in rows)
 
@@ -100,6 +106,10 @@ class Totals:
     def n_wrong(self) -> int:
         """How many programs have failed."""
         return sum(counts[kind] for counts in self._counts.values() for kind in WRONG)
+
+
+def _row(columns: Sequence[str], counts: list[Counter[str]]) -> list[str]:
+    return [f"{(max if name in LARGEST else sum)(one[name] for one in counts):,}" for name in columns]
 
 
 def main() -> int:
@@ -140,8 +150,8 @@ def _counts(one: Combination, first: int) -> dict[str, int]:
     if done.returncode:
         print(f"\n{' '.join(command)}", *failures, last, done.stderr, sep="\n", flush=True)
     counts = {what: int(n.replace(",", "")) for n, what in re.findall(r"(\d[\d,]*) (\w+)", last)}
-    others = sum(n for what, n in counts.items() if what not in ("programs", "statements", *WRONG))
-    known = {what: counts.get(what, 0) for what in WRONG}
+    others = sum(n for what, n in counts.items() if what not in ("programs", "statements", *WRONG, *LARGEST))
+    known = {what: counts[what] for what in (*WRONG, *LARGEST) if what in counts}
     if not counts:
         known["error"] = 1  # it ended before it could count
     return known | {one.counted: counts.get("statements", 0) if one.counted == "statements" else others}

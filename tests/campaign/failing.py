@@ -100,10 +100,10 @@ def run(program: Program, folder: Path, injection: Injection) -> tuple[dict[str,
 def _execute(lines: Sequence[str], folder: Path, noted: list[Observation],
              names: dict[str, Any]) -> tuple[int, BaseException | None]:
     """Run lines; the number of that which raised what it would not without a failure, and what."""
-    folder.mkdir(parents=True, exist_ok=True)
     number = 0
-    names |= words.namespace(noted, lambda: number, folder, is_model=False)
     try:
+        folder.mkdir(parents=True, exist_ok=True)
+        names |= words.namespace(noted, lambda: number, folder, is_model=False)
         with model.quiet():
             for number, line in enumerate(lines):
                 try:

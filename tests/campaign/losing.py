@@ -105,6 +105,8 @@ def _run(programs: Sequence[Program], folder: Path, plan: Plan) -> None:
         with under(program.settings), model.quiet():
             for line in program.lines:
                 n_lines += 1
+                if n_lines == plan.line and plan.away:
+                    pg.COMM.Barrier()  # so that none waits for one that is in code of its own, before another is lost
                 if n_lines == plan.line and plan.rank == pg.RANK:
                     LOSSES[plan.kind](plan)
                 elif n_lines == plan.line and plan.away and plan.rank_away == pg.RANK:
