@@ -132,3 +132,31 @@ def test_messages_of_a_job_that_has_ended_keep_their_memory() -> None:
     """They may still arrive there, where another array of the new job would lie."""
     done = run_script(LEFT_ALONE, 2)
     assert done.stdout.count("done") == 2, done.stderr
+
+
+SET_BEFORE_THE_FIRST_ARRAY = """
+import pgaspy as pg
+
+pg.datalayout(block=3)
+arrays = [pg.zeros(20) for _ in range(2)]
+assert all(str(A.layout.dims[0]).startswith("cyclic(3)") for A in arrays), [A.layout for A in arrays]
+print("done")
+"""
+
+FIXED_BY_THE_FIRST_ARRAY = """
+import pgaspy as pg
+
+pg.zeros(20)
+try:
+    pg.datalayout(block=3)
+except RuntimeError as error:
+    assert "fixed" in str(error)
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("script", [SET_BEFORE_THE_FIRST_ARRAY, FIXED_BY_THE_FIRST_ARRAY])
+def test_the_default_layout_is_set_before_the_job_starts(script: str) -> None:
+    """Which the first array does."""
+    done = run_script(script, 1)
+    assert done.stdout == "done\n", done.stderr
