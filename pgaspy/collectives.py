@@ -15,17 +15,13 @@ from pgaspy import memory, messages
 from pgaspy.boxes import Box
 from pgaspy.layout import coords_from_rank, rank_from_coords
 from pgaspy.lowering import Builder
-from pgaspy.messages import Side, cast, pack_to, receive, send, unpack
+from pgaspy.messages import MAX_STAMPED_BYTES, Side, cast, pack_to, receive, send, unpack
 from pgaspy.nodes import STAMP_BYTES, Combination, Join, Place, Receive, Send
 from pgaspy.operations import TAGS_PER_OPERAND
 from pgaspy.plan import Broadcast, Message, TransferPlan
 from pgaspy.trees import broadcast_neighbours, reduction_neighbours, segments_of
 
 __all__ = ["MAX_TREES", "broadcasts", "exchange_partials", "group_members"]
-
-MAX_STAMPED_BYTES = 4096
-"""Of what is broadcast. So much is likely to be read by the program, which must not take one value for another; it goes
-by way of a buffer then."""
 
 MAX_TREES = TAGS_PER_OPERAND - 1
 """Up to so many processes of a group hand out what they have by a tree of each; more gather it all together."""

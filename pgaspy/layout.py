@@ -292,6 +292,11 @@ class Layout:
                      if dim is None and self.pins[axis] is None and self.grid[axis] > 1)
 
     @functools.cached_property
+    def is_on_one_process(self) -> bool:
+        """Whether one process holds all of the array, and no other one any of it."""
+        return all(pin is not None or n == 1 for pin, n in zip(self.pins, self.grid, strict=True))
+
+    @functools.cached_property
     def is_replicated(self) -> bool:
         """Whether every process of the job holds the whole array."""
         return all(dim.n_procs == 1 for dim in self.dims) and all(

@@ -20,11 +20,15 @@ from pgaspy.segments import OTHER_START, OWN_START
 from pgaspy.trees import segments_of
 from pgaspy.view import View
 
-__all__ = ["MAX_MESSAGE_BYTES", "Side", "cast", "flat_side", "overwritten", "pack", "pack_to", "receive",
-           "receive_into_buffer", "send", "send_message", "unpack", "view_side"]
+__all__ = ["MAX_MESSAGE_BYTES", "MAX_STAMPED_BYTES", "Side", "cast", "flat_side", "overwritten", "pack", "pack_to",
+           "receive", "receive_into_buffer", "send", "send_message", "unpack", "view_side"]
 
 MAX_MESSAGE_BYTES = 1 << 30
 """Below MPI's limit of 2**31 elements, and so of bytes."""
+
+MAX_STAMPED_BYTES = 4096
+"""Of what is sent to be read by the program, which must not take one value for another: so much brings the program's
+digest, and goes by way of a buffer, which has room for that."""
 
 
 class Side(NamedTuple):
@@ -59,18 +63,18 @@ def flat_side(number: int, dtype: np.dtype[Any]) -> Side:
     return Side(number, dtype, 0, (dtype.itemsize,), None, ())
 
 
-def send_message(builder: Builder, message: Message, src: Side, wire: np.dtype[Any], tag: int,
-                 in_place: bool) -> None:
+def send_message(builder: Builder, message: Message, src: Side, wire: np.dtype[Any], tag: int, in_place: bool,
+                 is_stamped: bool = False) -> None:
     """Lower one message of a plan on its source's side."""
     box = src.box(message)
-    if message.offset is not None and in_place and wire == src.dtype:
+    if message.offset is not None and in_place and wire == src.dtype and not is_stamped:
         send(builder, (src.memory, message.offset * wire.itemsize), box, message.size * wire.itemsize, message.peer,
              tag)
         return
     buffer = pack(builder, message, src, OWN, box)
     if wire != src.dtype:
         buffer = cast(builder, buffer, wire, src.dtype, message.size)
-    send(builder, (buffer, 0), None, message.size * wire.itemsize, message.peer, tag)
+    send(builder, (buffer, 0), None, message.size * wire.itemsize, message.peer, tag, is_stamped)
 
 
 def send(builder: Builder, place: Place, box: Box, nbytes: int, peer: int, tag: int,
@@ -92,11 +96,12 @@ def receive(builder: Builder, place: Place, box: Box, nbytes: int, peer: int, ta
         builder.add(node, writes=[(number, box)], group=group)
 
 
-def receive_into_buffer(builder: Builder, message: Message, dtype: np.dtype[Any], tag: int) -> int:
+def receive_into_buffer(builder: Builder, message: Message, dtype: np.dtype[Any], tag: int,
+                        is_stamped: bool = False) -> int:
     """Lower the receipt of a message into a buffer of its own; the buffer's number."""
     nbytes = message.size * dtype.itemsize
     number = builder.buffer(nbytes)
-    receive(builder, (number, 0), None, nbytes, message.peer, tag)
+    receive(builder, (number, 0), None, nbytes, message.peer, tag, is_stamped=is_stamped)
     return number
 
 

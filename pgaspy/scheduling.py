@@ -247,7 +247,7 @@ def _lower_assign(builder: Builder, operation: Traced, rank: int) -> None:
     transfer(builder, plan_transfer(recipe.target, recipe.source, rank),
              view_side(target, recipe.target, recipe.dtype, rank),
              view_side(source, recipe.source, recipe.source_dtype, rank), recipe.overlaps, 0, rank,
-             recipe.target.layout.grid, operation.is_wanted)
+             recipe.target.layout.grid, operation.is_wanted, recipe.target.layout.is_on_one_process)
 
 
 def _lower_reshape(builder: Builder, operation: Traced, rank: int) -> None:

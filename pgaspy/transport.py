@@ -12,7 +12,17 @@ import numpy as np
 from pgaspy.collectives import broadcasts
 from pgaspy.kernels import OTHER, OWN, SectionCopy
 from pgaspy.lowering import Builder
-from pgaspy.messages import Side, cast, overwritten, pack, receive, receive_into_buffer, send_message, unpack
+from pgaspy.messages import (
+    MAX_STAMPED_BYTES,
+    Side,
+    cast,
+    overwritten,
+    pack,
+    receive,
+    receive_into_buffer,
+    send_message,
+    unpack,
+)
 from pgaspy.nodes import Copy
 from pgaspy.operations import TAGS_PER_OPERAND
 from pgaspy.plan import Message, TransferPlan
@@ -27,25 +37,30 @@ def first_tag(operand: int) -> int:
 
 
 def transfer(builder: Builder, plan: TransferPlan, dst: Side, src: Side, overlaps: bool, operand: int, rank: int,
-             grid: tuple[int, ...], is_wanted: bool = True) -> None:
+             grid: tuple[int, ...], is_wanted: bool = True, is_read: bool = False) -> None:
     """Lower a whole transfer. `operand` sets its messages apart from others of the same operation.
 
     `overlaps` says that the sides may share elements: everything is read before anything is written. `grid` is that of
-    the destination. What is not wanted here is received and handed on, but neither copied nor stored.
+    the destination. What is not wanted here is received and handed on, but neither copied nor stored. `is_read` says
+    that one process gets all of it, which is likely to read it: its messages are stamped, if they are not long.
     """
     wire = dst.dtype if dst.dtype.itemsize < src.dtype.itemsize else src.dtype
     tag = first_tag(operand)
+
+    def is_stamped(message: Message) -> bool:
+        return is_read and message.size * wire.itemsize <= MAX_STAMPED_BYTES
+
     for message in plan.sends:
-        send_message(builder, message, src, wire, tag, in_place=not overlaps)
+        send_message(builder, message, src, wire, tag, not overlaps, is_stamped(message))
     if plan.axes:
         broadcasts(builder, plan, dst, src, wire, tag, rank, grid, is_wanted)
         return
     if not is_wanted:
         for message in plan.receives:
-            receive_into_buffer(builder, message, wire, tag)
+            receive_into_buffer(builder, message, wire, tag, is_stamped(message))
         return
     held = _copy_local(builder, plan.local, dst, src, overlaps) if plan.local is not None else None
-    arrived = [_receive(builder, m, dst, wire, tag, in_place=not overlaps) for m in plan.receives]
+    arrived = [_receive(builder, m, dst, wire, tag, not overlaps, is_stamped(m)) for m in plan.receives]
     for message, buffer in zip(plan.receives, arrived, strict=True):
         if buffer is not None:
             unpack(builder, message, dst, buffer)
@@ -53,14 +68,14 @@ def transfer(builder: Builder, plan: TransferPlan, dst: Side, src: Side, overlap
         unpack(builder, plan.local, dst, held)
 
 
-def _receive(builder: Builder, message: Message, dst: Side, wire: np.dtype[Any], tag: int,
-             in_place: bool) -> int | None:
+def _receive(builder: Builder, message: Message, dst: Side, wire: np.dtype[Any], tag: int, in_place: bool,
+             is_stamped: bool) -> int | None:
     """Receive where the elements belong, or into a buffer of the destination's dtype, whose number is returned."""
-    if message.offset is not None and in_place and wire == dst.dtype:
+    if message.offset is not None and in_place and wire == dst.dtype and not is_stamped:
         receive(builder, (dst.memory, message.offset * wire.itemsize), dst.box(message), message.size * wire.itemsize,
                 message.peer, tag)
         return None
-    buffer = receive_into_buffer(builder, message, wire, tag)
+    buffer = receive_into_buffer(builder, message, wire, tag, is_stamped)
     return buffer if wire == dst.dtype else cast(builder, buffer, dst.dtype, wire, message.size)
 
 

@@ -56,6 +56,26 @@ def test_what_a_row_of_the_grid_gets(tmp_path: Path) -> None:
     assert "DivergenceError: the processes do not do the same. Operation" in done.stderr
 
 
+@pytest.mark.parametrize("gathers", [
+    "x.gather(0)", pytest.param("gathered(x)", marks=pytest.mark.long)])
+def test_what_one_process_gets(tmp_path: Path, gathers: str) -> None:
+    """Each part tells of which array it is, so that no mixture is printed."""
+    (tmp_path / "program.py").write_text(f"""{START}
+def gathered(x):
+    C = pg.zeros(x.shape, onenode=0)
+    C[...] = x
+    return C.local()
+x = A if pg.RANK == 0 else B
+found = {gathers}
+if pg.RANK == 0:
+    print("value", len({{*found.flat}}) == 1)
+""")
+    done = run_job(3, "program.py", cwd=tmp_path)
+    assert done.returncode != 0
+    assert set(done.stdout.splitlines()) <= {"value True"}
+    assert "DivergenceError: the processes do not do the same. Operation" in done.stderr
+
+
 RIGHT = """
 if pg.RANK == 0:
     A.local()[...] += 1

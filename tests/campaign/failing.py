@@ -9,13 +9,14 @@ begin anew. That of the last program ends the job.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import random
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ from tests.campaign.settings import under
 from tests.campaign.words import Observation
 from tests.campaign.writing import EXPECTED
 
-__all__ = ["run"]
+__all__ = ["begin_next", "run"]
 
 WAITING_SECONDS = 15.0
 
@@ -56,14 +57,8 @@ def main(file: str) -> None:
             injection = chosen(order["inject"], one["seed"])
             program = _program(one, injection, folder / f"writing{pg.RANK}")
             say(event="begin", **described(program))
-            said, error = run(program, folder, injection)
-            print(MARK + json.dumps(said), flush=True)
-            if pg.SIZE == 1 or number < len(order["programs"]):
-                _begin_anew(error)
-            else:
-                if error is not None and runtime.queue.error is None:
-                    raise error  # what a program does not catch ends the job
-                _wait_for_others(folder)
+            is_last = pg.SIZE > 1 and number == len(order["programs"])
+            run(program, folder, injection, functools.partial(_end, folder=folder) if is_last else begin_next)
             say(event="end")
 
 
@@ -79,22 +74,26 @@ def _program(one: dict[str, Any], injection: Injection, folder: Path) -> Program
     return replace(program, settings=replace(program.settings, compiles=True))
 
 
-def run(program: Program, folder: Path, injection: Injection) -> tuple[dict[str, Any], BaseException | None]:
-    """Run a program; what this process has to say of how it failed, and what is wrong with that; and what it raised."""
+def run(program: Program, folder: Path, injection: Injection,
+        end: Callable[[BaseException | None], None]) -> dict[str, Any]:
+    """Run a program, say how it failed, and what is wrong with that; and `end` it, with what it raised.
+
+    All that it has recorded is executed under its settings, or not at all: on other processes it may have been before.
+    """
     observed = expected(program, folder)
     is_here = injection.rng.randrange(pg.SIZE) == pg.RANK
     found: list[Observation] = []
     names: dict[str, Any] = {}
-    error = failure = None
     with contextlib.suppress(pg.JobError), under(program.settings):
         with injection.in_program() if is_here else contextlib.nullcontext():
             number, error = _execute(program.lines, folder, found, names)
         failure = differences(found, [one for one in observed if one.line < number])
         if failure is None and error is not None:
             failure = _aftermath(program, folder, names, number, error)
-        if pg.SIZE == 1:
-            begin_anew()
-    return _said(program, failure, injection, error), error
+        said = _said(program, failure, injection, error)
+        print(MARK + json.dumps(said), flush=True)
+        end(error)
+    return said
 
 
 def _execute(lines: Sequence[str], folder: Path, noted: list[Observation],
@@ -197,7 +196,7 @@ def _said(program: Program, failure: Failure | None, injection: Injection,
     return said
 
 
-def _begin_anew(error: BaseException | None) -> None:
+def begin_next(error: BaseException | None) -> None:
     """Come to the end of a program, as processes do where one has failed; and then begin with the next one.
 
     What a program does not catch would end the job: here, all hear of it.
@@ -210,6 +209,13 @@ def _begin_anew(error: BaseException | None) -> None:
             queue._fail(error)
     MPI.COMM_WORLD.Barrier()
     begin_anew()
+
+
+def _end(error: BaseException | None, folder: Path) -> None:
+    """End the job by what its last program has raised, if it has."""
+    if error is not None and runtime.queue.error is None:
+        raise error  # what a program does not catch ends the job
+    _wait_for_others(folder)
 
 
 def _wait_for_others(folder: Path) -> None:

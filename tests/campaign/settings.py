@@ -107,17 +107,19 @@ def under(settings: Settings) -> Iterator[None]:
     try:
         yield
     finally:
-        for module, name, value in reversed(patched):
-            setattr(module, name, value)
-        if settings.compiles is not None:
-            os.environ.pop("PGASPY_JIT")
-            if jit_before is not None:
-                os.environ["PGASPY_JIT"] = jit_before
-        queue = runtime.queue  # which may have begun anew
-        queue.max_operations = max_before
-        pg.sync()
-        queue.overlaps = before
-        _forget()
+        try:
+            pg.sync()  # under these, as other processes may have executed the same operations before
+        finally:
+            for module, name, value in reversed(patched):
+                setattr(module, name, value)
+            if settings.compiles is not None:
+                os.environ.pop("PGASPY_JIT")
+                if jit_before is not None:
+                    os.environ["PGASPY_JIT"] = jit_before
+            queue = runtime.queue  # which may have begun anew
+            queue.max_operations = max_before
+            queue.overlaps = before
+            _forget()
 
 
 def _forget() -> None:
