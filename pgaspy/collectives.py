@@ -168,7 +168,8 @@ def _hand_on(builder: Builder, place: Place, box: Box, nbytes: int, group: _Grou
              is_stamped: bool, came: list[int] | None = None) -> None:
     """Receive from the parent in the tree, and send to the children, segment by segment and in order.
 
-    With `came`, the nodes of what was handed on before with the same tag, the tree is a chain, and this comes after.
+    With `came`, the last nodes of what was handed on before with the same tag, the tree is a chain, and this comes
+    after; the list has the last ones of this then.
     """
     members, position, n = group.members, group.position, len(group.members)
     is_chain = came is not None
@@ -179,8 +180,9 @@ def _hand_on(builder: Builder, place: Place, box: Box, nbytes: int, group: _Grou
     for start, stop in segments_of(nbytes, n, messages.MAX_MESSAGE_BYTES):
         section, is_last = (offset + start, offset + stop), is_stamped and stop == nbytes
         if parent is not None:
-            came.append(builder.add(Receive(number, *section, members[parent], tag, is_last), writes=[(number, box)],
-                                    after=came if is_chain else (), group=together))
+            node = builder.add(Receive(number, *section, members[parent], tag, is_last), writes=[(number, box)],
+                               after=came if is_chain else (), group=together)
+            came[:] = [node] if is_chain else [*came, node]
         for child in children:  # after all that came before, so that segments do not overtake one another
             builder.add(Send(number, *section, members[child], tag, is_last), reads=[(number, box)], after=came,
                         group=together)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pgaspy.caches import cached
 from pgaspy.layout import Distribution, Layout, check_grid, default_layout, one_process
-from pgaspy.procgrid import World, when_started, world
+from pgaspy.procgrid import when_ended, world
 
 __all__ = ["blocksize", "datalayout", "default_for", "layout_for"]
 
@@ -25,13 +25,13 @@ class _Defaults:
 _of_job = _Defaults()
 
 
-def _begin(job: World) -> None:
-    """Have those of a new job."""
+def _end() -> None:
+    """Have none set for the next job. They can be set before the first one starts, so that this is at its end."""
     global _of_job
     _of_job = _Defaults()
 
 
-when_started.append(_begin)
+when_ended.append(_end)
 
 
 def datalayout(grid: Sequence[int] | Mapping[int, Sequence[int]] | None = None, block: int | None = None) -> None:

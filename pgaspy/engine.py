@@ -200,6 +200,10 @@ class Run:
             schedule.spare.append(self.memories[schedule.n_memories - len(schedule.buffer_sizes):])
 
 
+_left: list[Any] = []
+"""Requests and runs of jobs that have failed or ended, whose messages may still arrive."""
+
+
 class Engine:
     """Executes runs."""
 
@@ -211,7 +215,6 @@ class Engine:
         self.failures: list[Poison] = []  # that the program may not have seen
         self.has_failed = False
         self._straight: Run | None = None  # what is executed in order
-        self._abandoned: list[Any] = []  # memory that messages are still written to
         self._runs: list[Run] = []
         self._n_runs = 0
         # heaps of ready nodes: messages, and what takes memory ahead; and other computations
@@ -327,10 +330,14 @@ class Engine:
             for number, node in enumerate(run.nodes):
                 if not (number < run.n_done if run is self._straight else run.is_done[number]):
                     run.spoil(node, Poison(error, ""))
-        self._abandoned += [*self._requests, *self._runs]
+        self.leave()
         self._runs, self._straight = [], None
         self._messages, self._takers, self._computations = [], [], []
         self._requests, self._under_way = [], []
+
+    def leave(self) -> None:
+        """Have the memory of messages under way stay as long as the process: they may still arrive there."""
+        _left.extend([*self._requests, *self._runs])
 
     def finish(self, storage: Storage | None = None, when_idle: Callable[[], None] | None = None) -> None:
         """Execute everything; or return when nothing is left that uses a storage.

@@ -116,7 +116,7 @@ def pack(builder: Builder, message: Message, src: Side, which: int, box: Box) ->
 
 
 def pack_to(builder: Builder, piece: Message, place: Place, box: Box, src: Side, wire: np.dtype[Any],
-             group: object) -> None:
+            group: object) -> None:
     """Pack a process's own piece at a place, in the dtype in which it travels."""
     if wire != src.dtype:
         packed = pack(builder, piece, src, OTHER, src.box(piece, OTHER_START))
@@ -145,7 +145,7 @@ def overwritten(builder: Builder, message: Message, dst: Side) -> tuple[int, ...
 
 
 def cast(builder: Builder, buffer: int, dtype: np.dtype[Any], source_dtype: np.dtype[Any], n: int,
-          offset: int = 0) -> int:
+         offset: int = 0) -> int:
     """Cast n elements of a buffer into another, whose number is returned."""
     target = builder.buffer(n * dtype.itemsize)
     builder.add(Cast((target, 0), dtype, (buffer, offset), source_dtype, n), [(buffer, None)], [(target, None)])

@@ -12,8 +12,8 @@ from pathlib import Path
 __all__ = ["SETTINGS"]
 
 SETTINGS = {"OMPI_MCA_btl_tcp_eager_limit": str(1 << 20)}
-"""`OMPI_MCA_btl_tcp_eager_limit`: Open MPI's over TCP: how many bytes of a message are sent before the receiver has
-answered (by default 64 KiB). The answer to a longer message waits behind all that the receiver is just sending the
+"""`OMPI_MCA_btl_tcp_eager_limit`: how many bytes of a message Open MPI sends over TCP before the receiver has answered
+(by default 64 KiB). The answer to a longer message waits behind all that the receiver is just sending the
 other way. So two processes that exchange such messages in every step of a loop end up sending in turns, and have half
 of what the network can do.
 

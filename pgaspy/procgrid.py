@@ -78,7 +78,7 @@ class ProcGrid:
 _world: World | None = None
 
 when_started: list[Callable[[World], None]] = []
-"""What makes the other parts of a job's state: its queue, its defaults, its counts. Each is called on all processes."""
+"""What makes the other parts of a job's state: its queue, its counts. Each is called on all processes."""
 
 when_ended: list[Callable[[], None]] = []
 """What ends these parts where the same processes begin anew; each is called on all processes."""

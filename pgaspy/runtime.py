@@ -135,9 +135,10 @@ class Queue:
         counts.n_recorded += 1
         if len(self._recorded.fields) >= self._max_fields or self.held_bytes > MAX_HELD_BYTES:
             self._make_room(recipe, storages)
-        number = self.next_tag
-        self.next_tag = number + recipe.n_tags  # before, as this may call a function
+        n_tags = recipe.n_tags
+        number = self.next_tag  # and in what follows no other thread or signal comes by
         self._recorded.fields += (recipe, storages, values, number, code, instruction)
+        self.next_tag = number + n_tags
         if lent or not self._engine.overlaps:
             self._finish_what_is_seen(storages)
 
@@ -308,8 +309,8 @@ class Queue:
                 _, self._recorded = self._recorded.split(1)
                 return
         recorded = self._recorded
-        n_fields = len(recorded.fields)
         first, rest = recorded.split(n)
+        n_fields = len(first.fields) + len(rest.fields)
         try:
             run = self._run_of(first, rest)
         except Exception as error:
@@ -320,11 +321,9 @@ class Queue:
         if not engine.is_alone:
             run.stamps = self.supervision.executed(first, run.schedule.stamped)
         run.taken_from, run.n_taken = recorded, n
-        if len(recorded.fields) != n_fields:
-            raise RuntimeError("another thread has recorded an operation while this one executes what was recorded: "
-                               + _ONE_THREAD)
         engine.take(run)
         self._recorded = rest
+        rest.fields += recorded.fields[n_fields:]  # of another thread: it adds nothing to these any more
         run.taken_from = None
         dropped = map(run.memories.__getitem__, run.schedule.dropped)
         deque(map(setattr, dropped, repeat("name"), repeat(came_back)), maxlen=0)
@@ -424,6 +423,13 @@ class Queue:
             except DivergenceError as found:
                 return found
         return error
+
+    def leave(self) -> None:
+        """Be the queue of a job that has ended. Collective."""
+        if self.alarms is not None:
+            self.alarms.stop()
+        self.supervision.stop()
+        self._engine.leave()
 
     def messages(self) -> list[tuple[Node, int, float]]:
         """The messages under way, for another thread: nodes, the numbers of their operations, and when they began."""
@@ -534,9 +540,7 @@ def _begin(job: World) -> None:
 
 def _end() -> None:
     """Leave the queue of a job as it is, and its messages. Collective."""
-    if queue.alarms is not None:
-        queue.alarms.stop()
-    queue.supervision.stop()
+    queue.leave()
 
 
 def _wait_for_others() -> None:

@@ -64,11 +64,20 @@ def test_each_message_is_received_as_it_is_sent(n: int, n_elements: int, layout:
         assert tag < TAGS_PER_OPERAND
     for builder in builders:
         last: dict[tuple[Any, ...], set[int]] = {}
+        waits_for: list[set[int]] = []  # directly or not
         for node, waits in zip(builder.nodes, builder.dependencies, strict=True):
+            waits_for.append({*waits}.union(*(waits_for[number] for number in waits)))
             if isinstance(node, Communication):
                 key = node.is_receive, node.peer, node.tag
-                assert waits >= last.get(key, set()), "one that comes later is not ready earlier"
-                last[key] = waits
+                assert waits_for[-1] >= last.get(key, set()), "one that comes later is not ready earlier"
+                last[key] = waits_for[-1]
+
+
+@pytest.mark.parametrize("n_elements", [100_000, 1_000_000])
+def test_what_is_handed_around_waits_for_what_came_last(n_elements: int) -> None:
+    """So that planning takes no longer per node in a larger job."""
+    for builder in built(23, (n_elements,), pg.Distribution("block")):
+        assert max(map(len, builder.dependencies)) < 4
 
 
 def test_processes_that_gather_what_is_short_send_few_messages() -> None:

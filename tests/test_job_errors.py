@@ -129,12 +129,13 @@ INTERRUPTED = """
 B = A[::-1] + 1
 if pg.RANK == 0:
     def handler(*_):
+        MPI.COMM_WORLD.send("is interrupted", 1)
         raise KeyboardInterrupt
     signal.signal(signal.SIGALRM, handler)
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     tried("waits", lambda: float(B.sum()))
 else:
-    time.sleep(0.6)
+    MPI.COMM_WORLD.recv(source=0)
     tried("waits", lambda: float(B.sum()))
 tried("flushes", pg.sync)
 tried("local", lambda: A.local()[0])
@@ -223,13 +224,14 @@ def test_an_error_of_its_own_comes_first(tmp_path: Path) -> None:
     """Of a process whose task has raised, and which learns, as it waits for another one, that this has failed."""
     done = job(tmp_path, """
 def bad(a):
+    MPI.COMM_WORLD.send("raises", 1)
     raise ValueError("no input")
 B = pg.zeros(8)
 pg.sync()
 if pg.RANK == 0:
     pg.schedule(bad, pg.update(A))
 else:
-    time.sleep(0.5)
+    MPI.COMM_WORLD.recv(source=0)
     fail_in(runtime, "build")
 B[...] = B[::-1]
 tried("waits", lambda: B.local()[0])

@@ -97,3 +97,66 @@ def test_the_same_processes_begin_anew_after_a_failure(n: int) -> None:
     done = run_script(BEGUN_ANEW, n)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("done") == n
+
+
+LEFT_ALONE = """
+import gc
+import weakref
+
+from mpi4py import MPI
+import pgaspy as pg
+from pgaspy import runtime
+from pgaspy.procgrid import begin_anew
+
+A = pg.arange(100_000.0)
+pg.sync()
+B = A[::-1].copy()
+held = weakref.ref(B._base.storage)
+if pg.RANK == 0:  # begins to receive what rank 1 does not send
+    runtime.queue.max_operations = 1
+    C = A + 1
+    del C
+begun = len(runtime.queue.messages())
+assert (begun > 0) == (pg.RANK == 0)
+del A, B
+begin_anew()
+gc.collect()
+assert (held() is not None) == (pg.RANK == 0)
+MPI.COMM_WORLD.Barrier()
+assert float(pg.ones(7).sum()) == 7
+print("done")
+"""
+
+
+def test_messages_of_a_job_that_has_ended_keep_their_memory() -> None:
+    """They may still arrive there, where another array of the new job would lie."""
+    done = run_script(LEFT_ALONE, 2)
+    assert done.stdout.count("done") == 2, done.stderr
+
+
+SET_BEFORE_THE_FIRST_ARRAY = """
+import pgaspy as pg
+
+pg.datalayout(block=3)
+arrays = [pg.zeros(20) for _ in range(2)]
+assert all(str(A.layout.dims[0]).startswith("cyclic(3)") for A in arrays), [A.layout for A in arrays]
+print("done")
+"""
+
+FIXED_BY_THE_FIRST_ARRAY = """
+import pgaspy as pg
+
+pg.zeros(20)
+try:
+    pg.datalayout(block=3)
+except RuntimeError as error:
+    assert "fixed" in str(error)
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("script", [SET_BEFORE_THE_FIRST_ARRAY, FIXED_BY_THE_FIRST_ARRAY])
+def test_the_default_layout_is_set_before_the_job_starts(script: str) -> None:
+    """Which the first array does."""
+    done = run_script(script, 1)
+    assert done.stdout == "done\n", done.stderr

@@ -133,9 +133,12 @@ def main() -> int:
 
 
 def _work(totals: Totals) -> None:
-    """Run parts until there is nothing to be done."""
+    """Run parts until there is nothing to be done, or one has counted nothing: it would be run for ever."""
     while (taken := totals.take()) is not None:
-        totals.add(*taken, _counts(*taken))
+        counts = _counts(*taken)
+        totals.add(*taken, counts)
+        if not counts[taken[0].counted]:
+            return
 
 
 def _counts(one: Combination, first: int) -> dict[str, int]:
