@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import functions, global_assign, local_access, reductions, reshaping, runtime, ufuncs
-from pgaspy.base import Base
+from pgaspy.base import Base, Reference, elements
 from pgaspy.dispatch import HANDLED, implements
 from pgaspy.layout import Distribution, Layout
 from pgaspy.matmul import matmul
@@ -20,28 +20,30 @@ from pgaspy.missing import instead_of, missing
 from pgaspy.procgrid import ProcGrid, world
 from pgaspy.view import View
 
-__all__ = ["GlobalArray", "check_array"]
+__all__ = ["GlobalArray", "GlobalScalar", "check_array", "made"]
 
 
 def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
     def method(self: GlobalArray, other: Any) -> Any:
         if other.__class__ is GlobalArray:
-            return ufuncs.apply_binary(ufunc, self, other, GlobalArray)
+            return ufuncs.apply_binary(ufunc, self, other, made)
         if other.__class__ in ufuncs.WEAK:
-            return ufuncs.apply_with_number(ufunc, self, other, False, GlobalArray)
+            return ufuncs.apply_with_number(ufunc, self, other, False, made)
+        if other.__class__ is GlobalScalar:
+            return ufuncs.apply_binary(ufunc, self, other, made)
         if _defers(other):
             return NotImplemented
-        return ufuncs.apply(ufunc, (self, other), make=GlobalArray)
+        return ufuncs.apply(ufunc, (self, other), make=made)
     return method
 
 
 def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
     def method(self: GlobalArray, other: Any) -> Any:
         if other.__class__ in ufuncs.WEAK:
-            return ufuncs.apply_with_number(ufunc, self, other, True, GlobalArray)
+            return ufuncs.apply_with_number(ufunc, self, other, True, made)
         if _defers(other):
             return NotImplemented
-        return ufuncs.apply(ufunc, (other, self), make=GlobalArray)
+        return ufuncs.apply(ufunc, (other, self), make=made)
     return method
 
 
@@ -53,7 +55,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 
 def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], Any]:
     def method(self: GlobalArray) -> Any:
-        return ufuncs.apply_unary(ufunc, self, GlobalArray)
+        return ufuncs.apply_unary(ufunc, self, made)
     method.__name__ = ufunc.__name__
     method.__doc__ = f"NumPy's `{ufunc.__name__}` of each element. Collective."
     return method
@@ -70,14 +72,14 @@ def _reduction(name: str, *positional: str) -> Callable[..., Any]:
 
     def method(self: GlobalArray, axis: Any = None, *arguments: Any, **options: Any) -> Any:
         if not (arguments or options):
-            return GlobalArray(*function(self._base, self._view, axis))
+            return made(*function(self._base, self._view, axis))
         if len(arguments) > len(positional):
             raise TypeError(f"{name} takes at most {len(positional) + 1} positional arguments")
         options |= dict(zip(positional, arguments, strict=False))
         out = options.pop("out", None)
         if options.get("dtype") is not None:
             options["dtype"] = np.dtype(options["dtype"])
-        return _into(GlobalArray(*function(self._base, self._view, axis, **options)), (out,))
+        return _into(made(*function(self._base, self._view, axis, **options)), (out,))
     method.__name__ = name
     method.__doc__ = function.__doc__
     parameters = [Parameter("self", _EITHER_WAY), *(
@@ -234,7 +236,8 @@ class GlobalArray:
     # Views -----------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> GlobalArray:
-        return GlobalArray(self._base, self._view.index(key))
+        view = self._view.index(key)
+        return GlobalArray(self._base, view) if view.shape else _element(self._base, view, key)
 
     @property
     def T(self) -> GlobalArray:  # noqa: N802  (NumPy's name)
@@ -354,7 +357,7 @@ class GlobalArray:
                         where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
         if ufunc.nin == len(inputs) == 1 and method == "__call__" and where is True and casting == "same_kind" and not (
                 out or dtype or options):
-            return ufuncs.apply_unary(ufunc, inputs[0], GlobalArray)
+            return ufuncs.apply_unary(ufunc, inputs[0], made)
         if ufunc.signature is not None:
             return _into(_along_dimensions(ufunc, method, inputs, dtype, options), out)
         unknown = options.keys() - {"order", "subok", *(("axis", "keepdims") if method == "reduce" else ())}
@@ -370,7 +373,7 @@ class GlobalArray:
             inputs = (first[(..., *(None,) * second.ndim)], second)
         elif method != "__call__":
             raise TypeError(f"{ufunc.__name__}.{method} is not supported for global arrays: {instead_of(method)}")
-        return ufuncs.apply(ufunc, inputs, out, where, dtype, casting, GlobalArray)
+        return ufuncs.apply(ufunc, inputs, out, where, dtype, casting, made)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         handler = HANDLED.get(func)
@@ -418,7 +421,7 @@ class GlobalArray:
 
     def __pow__(self, exponent: Any) -> Any:
         shortcut = self._power_shortcut(exponent)
-        return _power(self, exponent) if shortcut is None else ufuncs.apply_unary(shortcut, self, GlobalArray)
+        return _power(self, exponent) if shortcut is None else ufuncs.apply_unary(shortcut, self, made)
 
     def __ipow__(self, exponent: Any) -> GlobalArray:
         shortcut = self._power_shortcut(exponent)
@@ -439,30 +442,30 @@ class GlobalArray:
 
     def conj(self) -> GlobalArray:
         """The complex conjugate, as a new array (this array itself, where it is real). Collective."""
-        return self if self.dtype.kind != "c" else ufuncs.apply_unary(np.conjugate, self, GlobalArray)
+        return self if self.dtype.kind != "c" else ufuncs.apply_unary(np.conjugate, self, made)
 
     conjugate = conj
 
     @property
     def real(self) -> GlobalArray:
         """The real part, as a new array (this array itself, where it is real). Collective."""
-        return self if self.dtype.kind != "c" else ufuncs.apply(functions.REAL, (self,), make=GlobalArray)
+        return self if self.dtype.kind != "c" else ufuncs.apply(functions.REAL, (self,), make=made)
 
     @property
     def imag(self) -> GlobalArray:
         """The imaginary part, as a new array. Collective."""
-        return ufuncs.apply(functions.IMAG, (self,), make=GlobalArray)
+        return ufuncs.apply(functions.IMAG, (self,), make=made)
 
     def clip(self, min: Any = None, max: Any = None, out: GlobalArray | None = None) -> GlobalArray:
         """The elements, limited to [min, max]. Collective."""
         target = () if out is None else (out,)
         if min is None and max is None:
-            return ufuncs.apply(np.positive, (self,), target, make=GlobalArray)
+            return ufuncs.apply(np.positive, (self,), target, make=made)
         result: Any = self
         if min is not None:  # into `out` at the end only, as `max` may overlap it
-            result = ufuncs.apply(np.maximum, (result, min), () if max is not None else target, make=GlobalArray)
+            result = ufuncs.apply(np.maximum, (result, min), () if max is not None else target, make=made)
         if max is not None:
-            result = ufuncs.apply(np.minimum, (result, max), target, make=GlobalArray)
+            result = ufuncs.apply(np.minimum, (result, max), target, make=made)
         return result
 
     def fill(self, value: Any) -> None:
@@ -475,6 +478,38 @@ class GlobalArray:
         _reduction(name, "out", "keepdims") for name in ("min", "max", "any", "all", "argmin", "argmax"))
 
 
+class GlobalScalar(GlobalArray):
+    """What NumPy has a number for: the result of a full reduction, or of numbers; or an element of an array.
+
+    It does not change: `s += x` makes another one, and what is written to an array is not seen in the elements that
+    were taken from it before.
+    """
+
+    __slots__ = ()
+
+    def detach(self) -> None:
+        """Have the element as it is now in memory of its own, before its array is written to. Not collective."""
+        self._base, self._view = global_assign.snapshot(self._base, self._view)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"):
+    setattr(GlobalScalar, f"__i{_name}__", getattr(GlobalArray, f"__{_name}__"))
+
+
+def made(base: Base, view: View) -> GlobalArray:
+    """The array that is the result of an operation; a scalar, where it has no dimensions."""
+    return GlobalArray(base, view) if view.shape else GlobalScalar(base, view)
+
+
+def _element(base: Base, view: View, key: Any) -> GlobalArray:
+    """An element; an array of no dimensions where the index has an Ellipsis, as in NumPy."""
+    if key is Ellipsis or (isinstance(key, tuple) and any(k is Ellipsis for k in key)):
+        return GlobalArray(base, view)
+    found = GlobalScalar(base, view)
+    elements[Reference(found, elements.pop)] = base.storage
+    return found
+
+
 _power = _binary(np.power)
 _POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}
 """Exponents for which NumPy, too, takes a function that is faster and more accurate than `power`."""
@@ -483,7 +518,7 @@ _POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}
 @implements(np.matmul)
 def matmul_arrays(a: Any, b: Any) -> GlobalArray:
     """The matrix product, where either operand may be a NumPy array that is the same on every process."""
-    return GlobalArray(*matmul(*(ufuncs.as_access(x) for x in (a, b))))
+    return made(*matmul(*(ufuncs.as_access(x) for x in (a, b))))
 
 
 def _along_dimensions(ufunc: np.ufunc, method: str, inputs: Sequence[Any], dtype: DTypeLike | None,
@@ -500,8 +535,8 @@ def _along_dimensions(ufunc: np.ufunc, method: str, inputs: Sequence[Any], dtype
 def _ufunc_reduce(ufunc: np.ufunc, inputs: Sequence[Any], out: tuple[Any, ...], dtype: DTypeLike | None,
                   axis: Any = 0, keepdims: bool = False) -> GlobalArray:
     array, *more = inputs  # the axis can come by position
-    result = GlobalArray(*reductions.ufunc_reduce(ufunc, array._base, array._view, more[0] if more else axis,
-                                                  None if dtype is None else np.dtype(dtype), keepdims))
+    result = made(*reductions.ufunc_reduce(ufunc, array._base, array._view, more[0] if more else axis,
+                                           None if dtype is None else np.dtype(dtype), keepdims))
     return _into(result, out)
 
 

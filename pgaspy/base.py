@@ -21,7 +21,8 @@ from pgaspy.pieces import local_view_shape, storage_geometry
 from pgaspy.procgrid import world
 from pgaspy.view import View
 
-__all__ = ["Base", "Storage", "came_back", "check_local", "lent", "lent_view", "local_view", "wrap"]
+__all__ = ["Base", "Reference", "Storage", "came_back", "check_local", "elements", "lent", "lent_view", "local_view",
+           "wrap"]
 
 
 class Lease:
@@ -42,6 +43,17 @@ _Leased = weakref.ref[Lease]
 
 lent: set[_Leased] = set()
 """The leases of which views may be alive."""
+
+
+class Reference(weakref.ref[Any]):
+    """A weak reference to something that need not be hashable."""
+
+    __slots__ = ()
+    __hash__, __eq__ = object.__hash__, object.__eq__
+
+
+elements: dict[Reference, Storage] = {}
+"""The scalars that stand for an element of an array until it is written to, and the array's storage: see `detach`."""
 
 
 def _never_leased() -> _Leased:

@@ -5,6 +5,7 @@ The functions take and return bases and views; `GlobalArray` and the public name
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,14 @@ from pgaspy.base import Base
 from pgaspy.caches import Cache
 from pgaspy.defaults import default_for, layout_for
 from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_dim
-from pgaspy.operations import Access
+from pgaspy.operations import Access, task
 from pgaspy.places import warn
 from pgaspy.procgrid import world
 from pgaspy.runtime import finish, record
 from pgaspy.ufuncs import check_writable, elementwise_copy, record_assignment, record_into, refusals
 from pgaspy.view import View, whole
 
-__all__ = ["aligned", "assign", "copied", "gathered", "item", "layout_like", "redistributed", "replicate"]
+__all__ = ["aligned", "assign", "copied", "gathered", "item", "layout_like", "redistributed", "replicate", "snapshot"]
 
 
 def assign(base: Base, view: View, value: Any) -> None:
@@ -96,6 +97,32 @@ def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype
         else:
             record_assignment(target, Access(base, view))
     return target
+
+
+def snapshot(base: Base, view: View) -> Access:
+    """A new array with the one element of a view, where that lies. Not collective: it is a task of the owners."""
+    layout = view.own_layout
+    assert layout is not None
+    target = Access(Base(layout, base.dtype), whole(layout))
+    if base.storage.poison is not None:
+        target.base.storage.poison = base.storage.poison
+    else:
+        record(task((target.view,), (view,)), (target.base.storage, base.storage), (_TakeElement(),))
+    return target
+
+
+class _TakeElement:
+    """What copies an element, as a task."""
+
+    name = "element"
+
+    def bound(self, views: Sequence[NDArray[Any]]) -> tuple[Callable[..., Any], Sequence[Any]]:
+        """What is called, and with what."""
+        return np.copyto, views
+
+    def failed(self, error: BaseException) -> BaseException:
+        """What is raised for an exception."""
+        return error
 
 
 def layout_like(view: View) -> Layout:

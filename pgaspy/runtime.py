@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 
 from pgaspy import environment, progress
 from pgaspy.alarms import Alarms
-from pgaspy.base import Base, Storage, came_back, lent
+from pgaspy.base import Base, Storage, came_back, elements, lent
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
 from pgaspy.endings import before_abort, is_interactive
 from pgaspy.engine import Engine, Run
@@ -38,9 +38,10 @@ from pgaspy.recorded import Recorded
 from pgaspy.scheduling import Schedule, build, may_be_postponed
 from pgaspy.statistics import counts
 from pgaspy.supervision import Supervision
+from pgaspy.view import View
 
-__all__ = ["Executor", "Queue", "check_free", "dry_run", "finish", "forget", "hold", "is_complete", "is_planning",
-           "queue", "record", "sync"]
+__all__ = ["Executor", "Queue", "check_free", "detach_elements", "dry_run", "finish", "forget", "hold", "is_complete",
+           "is_planning", "queue", "record", "sync"]
 
 MAX_OPERATIONS = 256
 """Recorded operations are executed when they are so many."""
@@ -135,6 +136,8 @@ class Queue:
         counts.n_recorded += 1
         if len(self._recorded.fields) >= self._max_fields or self.held_bytes > MAX_HELD_BYTES:
             self._make_room(recipe, storages)
+        if elements:
+            self._detach_elements(recipe, storages)
         n_tags = recipe.n_tags
         number = self.next_tag  # and in what follows no other thread or signal comes by
         self._recorded.fields += (recipe, storages, values, number, code, instruction)
@@ -167,6 +170,12 @@ class Queue:
     def is_running(self) -> bool:
         """Whether operations are being executed, so that none can be recorded."""
         return self._is_running
+
+    def _detach_elements(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
+        """Have the elements that an operation overwrites, and somebody holds, in memory of their own."""
+        for view, storage in zip(recipe.views[:recipe.n_outputs], storages, strict=False):
+            if storage in elements.values():
+                detach_elements(storage, view)
 
     def _make_room(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
         """See to what has to be done before an operation is recorded.
@@ -612,6 +621,15 @@ def hold(nbytes: int) -> None:
 def check_free() -> None:
     """See `Queue.check_free`."""
     queue.check_free()
+
+
+def detach_elements(storage: Storage, written: View) -> None:
+    """Have the elements of an array that somebody holds, and a view covers, in memory of their own. Not collective."""
+    for reference, of in [*elements.items()]:
+        scalar = reference() if of is storage else None
+        if scalar is not None and scalar._view.shares(written):
+            elements.pop(reference, None)
+            scalar.detach()
 
 
 def finish(base: Base) -> None:

@@ -97,10 +97,10 @@ def apply_unary(ufunc: np.ufunc, x: Any, make: Any) -> Any:
     found = _operators[key]
     if found is None:
         return _apply_first(key, ufunc, (x,), make)
-    statement, view, layout, dtype, _, _ = found
+    statement, view, layout, dtype, kind, _, _ = found
     base = Base(layout, dtype)
     record(statement, (base.storage, x_base.storage))
-    return make(base, view)
+    return kind(base, view)
 
 
 def apply_binary(ufunc: np.ufunc, x: Any, y: Any, make: Any) -> Any:
@@ -110,10 +110,10 @@ def apply_binary(ufunc: np.ufunc, x: Any, y: Any, make: Any) -> Any:
     found = _operators[key]
     if found is None:
         return _apply_first(key, ufunc, (x, y), make)
-    statement, view, layout, dtype, _, _ = found
+    statement, view, layout, dtype, kind, _, _ = found
     base = Base(layout, dtype)
     record(statement, (base.storage, x_base.storage, y_base.storage))
-    return make(base, view)
+    return kind(base, view)
 
 
 def apply_with_number(ufunc: np.ufunc, x: Any, number: complex, is_first: bool, make: Any) -> Any:
@@ -123,10 +123,10 @@ def apply_with_number(ufunc: np.ufunc, x: Any, number: complex, is_first: bool, 
     found = _operators[key]
     if found is None:
         return _apply_first(key, ufunc, (number, x) if is_first else (x, number), make)
-    statement, view, layout, dtype, number_dtype, _ = found
+    statement, view, layout, dtype, kind, number_dtype, _ = found
     base = Base(layout, dtype)
     record(statement, (base.storage, x_base.storage), (Scalar(number, number_dtype),))
-    return make(base, view)
+    return kind(base, view)
 
 
 def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) -> Any:
@@ -141,12 +141,12 @@ def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) 
         number_dtype = next((loop for v, loop in zip(statement.operands, statement.loop_dtypes, strict=False)
                              if v is None), dtype)
         # with the operands' views, so that their ids stay theirs
-        _operators.keep(key, (statement, view, view.layout, dtype, number_dtype, descriptions))
+        _operators.keep(key, (statement, view, view.layout, dtype, type(result), number_dtype, descriptions))
     return result
 
 
 _operators = Cache()
-"""The statement, the output's view, layout and dtype, and the dtype of a number among the operands."""
+"""The statement, the output's view, layout and dtype, what is made of it, and the dtype of a number that is given."""
 
 _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 """Where the value of an integer decides what is computed with integers."""
