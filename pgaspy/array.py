@@ -20,7 +20,7 @@ from pgaspy.missing import instead_of, missing
 from pgaspy.procgrid import ProcGrid, world
 from pgaspy.view import View
 
-__all__ = ["GlobalArray", "GlobalScalar", "check_array", "made"]
+__all__ = ["GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "made"]
 
 
 def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
@@ -29,7 +29,7 @@ def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
             return ufuncs.apply_binary(ufunc, self, other, made)
         if other.__class__ in ufuncs.WEAK:
             return ufuncs.apply_with_number(ufunc, self, other, False, made)
-        if other.__class__ is GlobalScalar:
+        if isinstance(other, GlobalArray):
             return ufuncs.apply_binary(ufunc, self, other, made)
         if _defers(other):
             return NotImplemented
@@ -487,13 +487,25 @@ class GlobalScalar(GlobalArray):
 
     __slots__ = ()
 
-    def detach(self) -> None:
-        """Have the element as it is now in memory of its own, before its array is written to. Not collective."""
-        self._base, self._view = global_assign.snapshot(self._base, self._view)
-
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"):
     setattr(GlobalScalar, f"__i{_name}__", getattr(GlobalArray, f"__{_name}__"))
+
+
+class GlobalElement(GlobalScalar):
+    """An element: a view of its array until that is written to."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> GlobalArray:
+        return GlobalArray(*global_assign.snapshot(self._base, self._view))[key]  # a copy, as of NumPy's scalars
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError("an element does not support item assignment: assign to the array, A[i, j] = x")
+
+    def detach(self) -> None:
+        """Have the element as it is now in memory of its own. Not collective."""
+        self._base, self._view = global_assign.snapshot(self._base, self._view)
 
 
 def made(base: Base, view: View) -> GlobalArray:
@@ -505,7 +517,7 @@ def _element(base: Base, view: View, key: Any) -> GlobalArray:
     """An element; an array of no dimensions where the index has an Ellipsis, as in NumPy."""
     if key is Ellipsis or (isinstance(key, tuple) and any(k is Ellipsis for k in key)):
         return GlobalArray(base, view)
-    found = GlobalScalar(base, view)
+    found = GlobalElement(base, view)
     elements[Reference(found, elements.pop)] = base.storage
     return found
 

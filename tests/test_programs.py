@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
+from pgaspy.array import GlobalScalar
 from tests.randomly import (
     DTYPES,
     LARGEST,
@@ -175,7 +176,8 @@ class Program:
 
     def view_of(self, pair: Pair) -> Pair:
         key = random_key(self.rng, pair.model.shape)
-        array, model = pair.array[key], pair.model[key if Ellipsis in key else (*key, ...)]
+        key = key if Ellipsis in key else (*key, ...)  # which gives arrays, and no elements
+        array, model = pair.array[key], pair.model[key]
         if model.ndim > 1 and self.rng.random() < 0.3:
             axes = self.rng.sample(range(model.ndim), model.ndim)
             array, model = array.transpose(axes), model.transpose(axes)
@@ -206,6 +208,8 @@ class Program:
         return Pair(scalar, scalar)
 
     def add(self, pair: Pair, is_base: bool = True) -> None:
+        if isinstance(pair.array, GlobalScalar):  # as the model is an array, which in-place operators write to
+            pair = Pair(pair.array[...], pair.model)
         if is_base:
             self.bases.append(pair)
         if pair.model.size > 1 or not self.pairs or self.rng.random() < 0.15:  # else most would soon be scalars

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,14 +23,15 @@ class Array(np.ndarray):
     """A NumPy array that answers as a global array does, also with 0-d arrays in the place of scalars."""
 
     def __getitem__(self, key: Any) -> Any:
-        return super().__getitem__(key if key is Ellipsis else (*key, ...) if isinstance(key, tuple) and not [
-            k for k in key if k is Ellipsis] else key if isinstance(key, tuple) else (key, ...))
+        found = super().__getitem__(key)
+        return np.asarray(found).view(Element) if isinstance(found, np.generic) else as_array(found)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key, value.copy() if isinstance(value, np.ndarray) else value)  # NumPy may overwrite it
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        return np.asarray(array).view(Array)
+        is_number = return_scalar or (context is None and not array.ndim)  # as of a reduction
+        return np.asarray(array).view(Scalar if is_number else Array)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
@@ -51,10 +53,41 @@ class Array(np.ndarray):
         return super().item(*index)
 
 
+class Scalar(Array):
+    """A number of NumPy's, with what else a 0-d array has: in-place operators make another one."""
+
+
+class Element(Scalar):
+    """One that was taken from an array."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return as_array(np.asarray(self)[()][key])
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError("an element does not support item assignment")
+
+
+def _made_anew(name: str) -> Callable[[Any, Any], Any]:
+    operate = getattr(operator, f"__{name}__")
+
+    def method(self: Any, other: Any) -> Any:
+        return as_array(operate(np.asarray(self)[()], other))
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"):
+    setattr(Scalar, f"__i{_name}__", _made_anew(_name))
+
+
 def as_array(x: Any) -> Any:
-    """The same elements, in the same memory, as an `Array`; what is no array, as it is."""
-    if isinstance(x, np.ndarray | np.generic):
-        return np.asarray(x).view(Array)
+    """The same elements, in the same memory, as an `Array`; of a number a `Scalar`; what is none, as it is."""
+    if isinstance(x, np.generic):
+        return np.asarray(x).view(Scalar)
+    if isinstance(x, np.ndarray):
+        return x if isinstance(x, Array) else x.view(Array)
     return type(x)(*map(as_array, x)) if hasattr(x, "_fields") else tuple(map(as_array, x)) if type(x) is tuple else x
 
 

@@ -1,0 +1,118 @@
+"""Numbers: results of reductions and elements behave as NumPy's scalars do, also where they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy import base
+from tests.layouts import NAMES, layout_of
+from tests.together import collectively, raises_everywhere
+
+pytestmark = pytest.mark.mpi
+
+
+def running_sum(a: Any) -> list[Any]:
+    total, kept = 0.0, []
+    for row in a:
+        total += row.sum()
+        kept.append(total)
+    return kept
+
+
+def doubled(a: Any) -> list[Any]:
+    total = a.sum()
+    before = total
+    total *= 2
+    total **= 2
+    return [before, total]
+
+
+def quotient_of_integers(a: Any) -> list[Any]:
+    n = a.astype("i").sum()
+    n /= 2
+    return [n]
+
+
+def exchanged(a: Any) -> list[Any]:
+    kept = a[0, 0]
+    a[0, 0] = a[2, 1]
+    a[2, 1] = kept
+    a[1, 0], a[0, 1] = a[0, 1], a[1, 0]
+    return [*a[0], *a[1], *a[2]]
+
+
+def taken_before(a: Any) -> list[Any]:
+    before, row = a[1, 2], [*a[1]]
+    a[1, 2] += 5
+    other = a[0, 2]
+    a[0] /= a[0, 2] + 1
+    a[1:, ::2] = 0
+    return [before, other, *row, *a[0], *a[1]]
+
+
+def history(a: Any) -> list[Any]:
+    kept = []
+    for k in range(6):
+        kept.append(a[k % 2, k % 3])
+        a[:2] = a[:2] * 2 + 1
+    return kept
+
+
+def by_a_task(a: Any) -> list[Any]:
+    kept = a[1, 1]
+    if isinstance(a, pg.GlobalArray):
+        pg.schedule(np.negative, pg.update(a), pg.update(a))
+    else:
+        np.negative(a, a)
+    return [kept, a[1, 1]]
+
+
+def arrays_without_dimensions(a: Any) -> list[Any]:
+    """These are no scalars: what is written to them is written to their array."""
+    part = a[1, 2, ...]
+    part += 3
+    whole = a[0, 0, ...].copy()[...]
+    other = whole
+    whole += 1
+    return [part, a[1, 2], other]
+
+
+@pytest.mark.many
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("program", [
+    running_sum, doubled, quotient_of_integers, exchanged, taken_before, history, by_a_task, arrays_without_dimensions])
+def test_scalars_behave_as_those_of_numpy(program: Callable[[Any], list[Any]], name: str) -> None:
+    x = np.arange(12.0).reshape(3, 4) + 1
+    if program is by_a_task and name == "replicated rows":
+        return  # whose copies a task would write on one process each
+    found, expected = program(pg.array(x, layout=layout_of(name, x.shape))), program(x)
+    collectively([float(s) for s in found] == [float(s) for s in expected], f"{found}, {expected}")
+
+
+def test_elements_that_processes_keep_by_themselves() -> None:
+    """What one process holds makes no operation that others would have to record."""
+    a = pg.arange(10.0)
+    kept = [a[k] for k in range(10)] if pg.RANK == 0 else []
+    a += 1
+    collectively(float(a.sum()) == 55)
+    del kept
+    pg.sync()
+
+
+def test_what_is_not_kept_is_not_copied() -> None:
+    a = pg.ones((4, 4))
+    pg.sync()
+    for k in range(3):
+        a[k + 1:, k] /= a[k, k]
+        float(a[k, k])
+    collectively(not base.elements, f"{base.elements}")
+
+
+def test_elements_cannot_be_assigned_to() -> None:
+    a = pg.ones((4, 4))
+    raises_everywhere(TypeError, "does not support item assignment", lambda: a[1, 1].__setitem__(..., 2))
