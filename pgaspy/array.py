@@ -266,7 +266,7 @@ class GlobalArray:
         dropped = ones if axis is None else normalize_axis_tuple(axis, self.ndim)
         if not set(dropped) <= set(ones):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-        return self[tuple(0 if d in dropped else slice(None) for d in range(self.ndim))]
+        return self[(*(0 if d in dropped else slice(None) for d in range(self.ndim)), ...)]
 
     def reshape(self, *shape: Any) -> GlobalArray:
         """The elements, in row-major order, in another shape. Collective.

@@ -112,7 +112,7 @@ def flip(m: Any, axis: int | Sequence[int] | None = None) -> GlobalArray:
     """The view with the order of the elements reversed along dimensions (all by default)."""
     m = asarray(m)
     reversed_dims = range(m.ndim) if axis is None else normalize_axis_tuple(axis, m.ndim)
-    return m[tuple(slice(None, None, -1) if d in reversed_dims else slice(None) for d in range(m.ndim))]
+    return m[(*(slice(None, None, -1) if d in reversed_dims else slice(None) for d in range(m.ndim)), ...)]
 
 
 # Rearrangements, by global assignment --------------------------------------------------------------------------------

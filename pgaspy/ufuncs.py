@@ -268,11 +268,16 @@ def _new_statement(ufunc: AnyFunction, descriptions: Sequence[Any], has_mask: bo
     views, shape = _broadcast(descriptions)
     loop = _loop_dtypes(ufunc, descriptions, (None,) * ufunc.nout, has_mask, dtype, casting)
     layout = result_layout(shape, [v for v in views if v is not None], default_for(shape))
-    output_dtypes = loop[len(descriptions):]
+    output_dtypes = tuple(map(_canonical, loop[len(descriptions):]))
     for result in output_dtypes:
         check_dtype(result)
     return Statement(ufunc, (whole(layout),) * ufunc.nout, views, _dtypes(descriptions), loop, output_dtypes,
                      (False,) * sum(v is not None for v in views), has_mask)
+
+
+def _canonical(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Of C's integers of one size, that which NumPy makes by default, and which has kernels."""
+    return np.dtype(dtype.str) if dtype.kind in "iu" else dtype
 
 
 def _broadcast(descriptions: Sequence[Any], shape: tuple[int, ...] | None = None) -> tuple[

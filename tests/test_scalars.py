@@ -82,6 +82,12 @@ def arrays_without_dimensions(a: Any) -> list[Any]:
     return [part, a[1, 2], other]
 
 
+def test_integers_have_the_dtypes_that_have_kernels() -> None:
+    """Of times, NumPy makes another of C's types with eight bytes."""
+    hours = pg.array(np.arange(9).astype("m8[h]")) // np.timedelta64(2, "h")
+    collectively((np.mod(hours, 2).gather() == np.mod(np.arange(9) // 2, 2)).all())
+
+
 @pytest.mark.many
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("program", [
