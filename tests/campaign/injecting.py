@@ -82,7 +82,7 @@ def is_injected(error: BaseException | None) -> bool:
     """Whether an exception follows from a failure that was injected: memory is short also where the system says so."""
     while error is not None:
         if isinstance(error, Injected | MemoryError | KeyboardInterrupt) or any(
-                words in str(error) for words in ("can't start new thread", "njectedMemoryError: injected", "Injected: in")):
+                words in str(error) for words in ("can't start new thread", "njected: ", "njectedMemoryError: ")):
             return True
         error = error.__cause__ or error.__context__
     return False
