@@ -625,8 +625,8 @@ def check_free() -> None:
 
 def detach_elements(storage: Storage, written: View) -> None:
     """Have the elements of an array that somebody holds, and a view covers, in memory of their own. Not collective."""
-    for reference, of in [*elements.items()]:
-        scalar = reference() if of is storage else None
+    for reference in [*elements]:  # not their items: garbage that is collected meanwhile takes some out
+        scalar = reference() if elements.get(reference) is storage else None
         if scalar is not None and scalar._base.storage is storage and scalar._view.shares(written):
             elements.pop(reference, None)
             scalar.detach()
