@@ -518,7 +518,9 @@ def _element(base: Base, view: View, key: Any) -> GlobalArray:
     if key is Ellipsis or (isinstance(key, tuple) and any(k is Ellipsis for k in key)):
         return GlobalArray(base, view)
     found = GlobalElement(base, view)
-    elements[Reference(found, elements.pop)] = base.storage
+    reference = Reference(found, elements.discard)
+    reference.storage = base.storage
+    elements.add(reference)
     return found
 
 

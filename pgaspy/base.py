@@ -46,14 +46,16 @@ lent: set[_Leased] = set()
 
 
 class Reference(weakref.ref[Any]):
-    """A weak reference to something that need not be hashable."""
+    """A weak reference to the element of an array, and the array's storage."""
 
-    __slots__ = ()
-    __hash__, __eq__ = object.__hash__, object.__eq__
+    __slots__ = ("storage",)
+    __hash__, __eq__ = object.__hash__, object.__eq__  # elements are not hashable
+
+    storage: Storage
 
 
-elements: dict[Reference, Storage] = {}
-"""The scalars that stand for an element of an array until it is written to, and the array's storage: see `detach`."""
+elements: set[Reference] = set()
+"""The scalars that stand for an element of an array until it is written to: see `GlobalElement.detach`."""
 
 
 def _never_leased() -> _Leased:

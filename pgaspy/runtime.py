@@ -62,6 +62,7 @@ Executor = Callable[[Operation], None]
 
 
 _name_of = attrgetter("name")
+_storage_of = attrgetter("storage")
 
 
 class Queue:
@@ -174,7 +175,7 @@ class Queue:
     def _detach_elements(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
         """Have the elements that an operation overwrites, and somebody holds, in memory of their own."""
         for view, storage in zip(recipe.views[:recipe.n_outputs], storages, strict=False):
-            if storage in elements.values():
+            if storage in map(_storage_of, [*elements]):
                 detach_elements(storage, view)
 
     def _make_room(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
@@ -625,10 +626,12 @@ def check_free() -> None:
 
 def detach_elements(storage: Storage, written: View) -> None:
     """Have the elements of an array that somebody holds, and a view covers, in memory of their own. Not collective."""
-    for reference in [*elements]:  # not their items: garbage that is collected meanwhile takes some out
-        scalar = reference() if elements.get(reference) is storage else None
-        if scalar is not None and scalar._base.storage is storage and scalar._view.shares(written):
-            elements.pop(reference, None)
+    if queue.error is not None:
+        return  # where nothing is recorded any more
+    for reference in [*elements]:
+        scalar = reference() if reference.storage is storage else None
+        if scalar is not None and scalar._view.shares(written):
+            elements.discard(reference)
             scalar.detach()
 
 
