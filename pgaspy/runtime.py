@@ -630,9 +630,9 @@ def detach_elements(storage: Storage, written: View) -> None:
         return  # where nothing is recorded any more
     for reference in [*elements]:
         scalar = reference() if reference.storage is storage else None
-        if scalar is not None and scalar._view.shares(written):
-            elements.discard(reference)
+        if scalar is not None and scalar._base.storage is storage and scalar._view.shares(written):
             scalar.detach()
+            elements.discard(reference)  # last: what is interrupted before is done again
 
 
 def finish(base: Base) -> None:

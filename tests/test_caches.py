@@ -108,7 +108,7 @@ def test_estimates_are_those_of_tracemalloc(program: Callable[..., None], monkey
         counted, traced = kept.nbytes - counted, tracemalloc.get_traced_memory()[0] - traced
     finally:
         tracemalloc.stop()
-    assert 0.7 < counted / traced < 2
+    assert 0.7 < counted / traced < 2.5  # too much is on the safe side
 
 
 @pytest.mark.mpi

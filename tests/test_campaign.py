@@ -187,13 +187,16 @@ def shared(folder: Path) -> Path:
     return Path(pg.COMM.bcast(str(folder)))
 
 
-def test_the_model_has_no_scalars() -> None:
+def test_the_model_has_scalars_of_its_own() -> None:
     from tests.campaign.model import as_array
 
     x = as_array(np.arange(6.0).reshape(2, 3))
-    assert x[1, 2].shape == x.sum().shape == ()
-    x[1, 2][...] = 7
-    assert x[1, 2].item() == 7
+    kept, total, part = x[1, 2], x.sum(), x[1, 2, ...]
+    assert kept.shape == total.shape == part.shape == ()
+    other = total
+    other += 1
+    part += 2
+    assert (kept.item(), x[1, 2].item(), total.item(), other.item()) == (5, 7, 15, 16)
 
 
 def test_the_model_takes_the_right_side_before_it_assigns() -> None:
