@@ -37,7 +37,7 @@ class Alarms:
         self._patience = patience
         self._is_raised = self._has_ended = False
         self._said: list[Any] = []
-        self._all_have_answered = threading.Event()
+        self._is_stopped = threading.Event()
 
     def heard(self) -> JobError | None:
         """What another process has said, which is handed on. Does not wait."""
@@ -72,16 +72,14 @@ class Alarms:
         may_test = MPI.Query_thread() == MPI.THREAD_MULTIPLE
         stop = time.monotonic() + self._patience
         while time.monotonic() < stop:
-            if may_test and request.Test():
-                self._all_have_answered.set()
-            if self._all_have_answered.wait(TICK_SECONDS):
+            if (may_test and request.Test()) or self._is_stopped.wait(TICK_SECONDS):
                 return
         who = "not all processes have answered" if may_test else "it is not known who has answered"
         self._abort(f"{error}\nAfter {self._patience:g} s {who}: the job is ended.\n")
 
     def stop(self) -> None:
         """Let the job go on without an answer of all: they begin anew."""
-        self._all_have_answered.set()
+        self._is_stopped.set()
 
     def wait_for_others(self) -> None:
         """Where the job has failed, wait until all come to their end, or time is up: they may save what they have."""

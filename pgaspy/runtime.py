@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from itertools import compress, count, repeat
 from operator import attrgetter, call, is_not
 from types import CodeType, FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 from pgaspy import environment, progress
 from pgaspy.alarms import Alarms
@@ -133,7 +133,7 @@ class Queue:
         It is recorded by one step of the interpreter: who is interrupted finds it recorded, or not.
         """
         if self._is_running:
-            self.refuse()
+            self.check_free()
         counts.n_recorded += 1
         if len(self._recorded.fields) >= self._max_fields or self.held_bytes > MAX_HELD_BYTES:
             self._make_room(recipe, storages)
@@ -146,18 +146,8 @@ class Queue:
         if lent or not self._engine.overlaps:
             self._finish_what_is_seen(storages)
 
-    def refuse(self) -> NoReturn:
-        """Refuse an operation of a task or of another thread, which the other processes know nothing of.
-
-        Raises
-        ------
-        RuntimeError
-            Always.
-        """
-        raise RuntimeError(_words_for_busy())
-
     def check_free(self) -> None:
-        """Refuse a call of a task or of another thread, of which nothing is recorded.
+        """Refuse a call of a task or of another thread, which the other processes know nothing of.
 
         Raises
         ------
@@ -166,11 +156,6 @@ class Queue:
         """
         if self._is_running:
             raise RuntimeError(_words_for_busy())
-
-    @property
-    def is_running(self) -> bool:
-        """Whether operations are being executed, so that none can be recorded."""
-        return self._is_running
 
     def _detach_elements(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
         """Have the elements that an operation overwrites, and somebody holds, in memory of their own."""
@@ -519,14 +504,11 @@ def _overwrites(recipe: Recipe, storages: Sequence[Storage], storage: Storage) -
         view.is_whole for view, written in zip(recipe.views[:n], storages, strict=False) if written is storage)
 
 
-_ONE_THREAD = "one thread of a process may use global arrays, as all processes do the same in one order"
-
-
 def _words_for_busy() -> str:
     """What is wrong with a call while operations are executed."""
     if threading.current_thread() is not threading.main_thread():
         return (f"pgaspy is called by the thread {threading.current_thread().name!r} while another one executes "
-                f"operations: {_ONE_THREAD}")
+                "operations: one thread of a process may use global arrays, as all processes do the same in one order")
     return ("a task works on the local parts of its arrays; it cannot use global arrays, or wait for them, as these "
             "take all processes")
 
@@ -565,8 +547,7 @@ when_ended.append(_end)
 
 
 def _note_and_record(operation: Operation) -> None:
-    if queue.is_running:
-        queue.refuse()
+    queue.check_free()
     queue.supervision.note(operation, queue.next_tag)
     storages = tuple([base.storage for base in operation.bases])
     queue.record(operation.recipe, storages, operation.values, *_place(sys._getframe(1)))

@@ -16,6 +16,7 @@ import pytest
 import pgaspy as pg
 from pgaspy import caches, runtime
 from pgaspy.caches import Cache, cached, kept, size_of
+from pgaspy.procgrid import begin_anew
 from pgaspy.statistics import counts
 from tests.together import assert_equal
 
@@ -98,6 +99,8 @@ def test_memory_stays_within_the_bound(program: Callable[..., None]) -> None:
 @pytest.mark.parametrize("program", [different, differently_named, copies])
 def test_estimates_are_those_of_tracemalloc(program: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caches, "MAX_BYTES", 1 << 40)
+    pg.sync()
+    begin_anew()  # estimates go by what was measured of earlier schedules, which were those of other tests
     program(100)
     gc.collect()
     tracemalloc.start()
@@ -108,7 +111,7 @@ def test_estimates_are_those_of_tracemalloc(program: Callable[..., None], monkey
         counted, traced = kept.nbytes - counted, tracemalloc.get_traced_memory()[0] - traced
     finally:
         tracemalloc.stop()
-    assert 0.7 < counted / traced < 2.5  # too much is on the safe side
+    assert 0.7 < counted / traced < 2
 
 
 @pytest.mark.mpi

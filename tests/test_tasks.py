@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -174,6 +175,17 @@ def failing(x: Any) -> None:
     raise ValueError("bad value")
 
 
+def n_raised(*uses: Callable[[], Any]) -> int:
+    """How many of some calls raise the error of a task."""
+    n = 0
+    for use in uses:
+        try:
+            use()
+        except pg.TaskError:
+            n += 1
+    return n
+
+
 def test_what_a_task_raises() -> None:
     """Named, on every process, when it is executed; the others' results and messages are not lost."""
     a, b = pg.array(X), pg.array(X[::-1], layout=layout_of("cyclic(2)", SHAPE))
@@ -242,19 +254,10 @@ def test_what_a_task_has_spoiled_is_not_mended_for_what_was_recorded_before() ->
     b[...] = x[::-1]
     pg.schedule(lambda c, a, b: np.add(a, b, out=c), pg.write(c), a, b)
     d[...] = 5
-    raised = 0
-    if pg.RANK == 0:
-        try:
-            d.local()
-        except pg.TaskError:
-            raised += 1
+    raised = n_raised(d.local) if pg.RANK == 0 else 0
     MPI.COMM_WORLD.Barrier()
     a[...] = 0
-    for use in c.local, a.local:
-        try:
-            use()
-        except pg.TaskError:
-            raised += 1
+    raised += n_raised(c.local, a.local)
     collectively(raised == (2 if pg.RANK == 0 else 0), f"{raised}")
     assert_equal(a, np.zeros(SHAPE))
 
@@ -269,12 +272,7 @@ def test_what_a_task_has_spoiled_is_not_mended_by_a_message() -> None:
     if pg.RANK == 0:
         pg.schedule(spoiling, pg.update(a))
     b = a.reshape(5, 3)
-    raised = 0
-    for use in pg.sync, b.local:
-        try:
-            use()
-        except pg.TaskError:
-            raised += 1
+    raised = n_raised(pg.sync, b.local)
     collectively(raised == (2 if pg.RANK == 0 else 0), f"{raised}")
 
 
@@ -282,13 +280,8 @@ def test_several_tasks_raise() -> None:
     arrays = [pg.array(X) for _ in range(3)]
     for a in arrays:
         pg.schedule(failing, pg.update(a))
-    n_raised = 0
-    for _ in range(4):
-        try:
-            pg.sync()
-        except pg.TaskError:
-            n_raised += 1
-    collectively(n_raised == 3, f"{n_raised}")
+    raised = n_raised(*[pg.sync] * 4)
+    collectively(raised == 3, f"{raised}")
 
 
 @pytest.mark.parametrize("use", [lambda a: a + 1, lambda a: a.sum(), lambda a: a.local(), lambda a: a.gather()])
