@@ -102,6 +102,8 @@ class GlobalArray:
     """
 
     __slots__ = ("__weakref__", "_base", "_view")
+
+    _is_number = False
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1000
 
@@ -296,7 +298,7 @@ class GlobalArray:
 
     def copy(self) -> GlobalArray:
         """A new array with these elements, in the layout that a result of them takes. Collective."""
-        return GlobalArray(*global_assign.copied(self._base, self._view))
+        return self._alike(*global_assign.copied(self._base, self._view))
 
     def astype(self, dtype: DTypeLike, copy: bool = True) -> GlobalArray:
         """A copy, cast to a dtype. Collective."""
@@ -306,7 +308,11 @@ class GlobalArray:
         if dtype == self.dtype and not copy:
             return self
         ufuncs.check_dtype(dtype)
-        return GlobalArray(*global_assign.copied(self._base, self._view, dtype=dtype))
+        return self._alike(*global_assign.copied(self._base, self._view, dtype=dtype))
+
+    def _alike(self, base: Base, view: View) -> GlobalArray:
+        """What a method of NumPy's arrays makes of it: an array, or of a number a number."""
+        return GlobalArray(base, view)
 
     def redistribute(self, layout: Distribution | Layout | None = None) -> GlobalArray:
         """A copy in another layout; in the job's default by default. Collective."""
@@ -449,12 +455,12 @@ class GlobalArray:
     @property
     def real(self) -> GlobalArray:
         """The real part, as a new array (this array itself, where it is real). Collective."""
-        return self if self.dtype.kind != "c" else ufuncs.apply(functions.REAL, (self,), make=made)
+        return self if self.dtype.kind != "c" else ufuncs.apply(functions.REAL, (self,), make=self._alike)
 
     @property
     def imag(self) -> GlobalArray:
         """The imaginary part, as a new array. Collective."""
-        return ufuncs.apply(functions.IMAG, (self,), make=made)
+        return ufuncs.apply(functions.IMAG, (self,), make=self._alike)
 
     def clip(self, min: Any = None, max: Any = None, out: GlobalArray | None = None) -> GlobalArray:
         """The elements, limited to [min, max]. Collective."""
@@ -481,11 +487,46 @@ class GlobalArray:
 class GlobalScalar(GlobalArray):
     """What NumPy has a number for: the result of a full reduction, or of numbers; or an element of an array.
 
-    It does not change: `s += x` makes another one, and what is written to an array is not seen in the elements that
-    were taken from it before.
+    It does not change: `s += x` makes another one, arrays that are made of it are copies, and what is written to an
+    array is not seen in the elements that were taken from it before.
     """
 
     __slots__ = ()
+
+    _is_number = True
+
+    def local(self) -> NDArray[Any]:
+        """The NumPy view of it, read-only; empty where this process does not have it. Not collective."""
+        found = super().local()
+        found.flags.writeable = False
+        return found
+
+    def __getitem__(self, key: Any) -> GlobalArray:
+        return self._as_array()[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        ufuncs.check_target(self)
+
+    def transpose(self, *axes: Any) -> GlobalArray:
+        """The number itself, which has no dimensions."""
+        super().transpose(*axes)
+        return self
+
+    def squeeze(self, axis: Any = None) -> GlobalArray:
+        """The number itself, which has no dimensions."""
+        super().squeeze(axis)
+        return self
+
+    def reshape(self, *shape: Any) -> GlobalArray:
+        """A new array with the number, or the number itself. Not collective."""
+        found = self._as_array().reshape(*shape)
+        return found if found.ndim else self
+
+    def _as_array(self) -> GlobalArray:
+        return GlobalArray(*global_assign.snapshot(self._base, self._view))
+
+    def _alike(self, base: Base, view: View) -> GlobalArray:
+        return GlobalScalar(base, view)
 
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"):
@@ -496,12 +537,6 @@ class GlobalElement(GlobalScalar):
     """An element: a view of its array until that is written to."""
 
     __slots__ = ()
-
-    def __getitem__(self, key: Any) -> GlobalArray:
-        return GlobalArray(*global_assign.snapshot(self._base, self._view))[key]  # a copy, as of NumPy's scalars
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        raise TypeError("an element does not support item assignment: assign to the array, A[i, j] = x")
 
     def detach(self) -> None:
         """Have the element as it is now in memory of its own. Not collective."""
@@ -559,8 +594,7 @@ def _into(result: GlobalArray, out: tuple[Any, ...]) -> GlobalArray:
     target = out[0] if out else None
     if target is None:
         return result
-    if not isinstance(target, GlobalArray):
-        raise TypeError(f"out= takes a global array, not {type(target).__name__}")
+    ufuncs.check_target(target)
     if target.shape != result.shape:
         raise ValueError(f"out= has shape {target.shape}, the result has shape {result.shape}")
     if not np.can_cast(result.dtype, target.dtype, "same_kind"):

@@ -133,7 +133,7 @@ def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = No
     if isinstance(object, GlobalArray):
         copy = object.copy() if dtype is None else object.astype(dtype)
         if layout is None and onenode is None:
-            return copy
+            return GlobalArray(copy._base, copy._view)  # also of a number
         return GlobalArray(*redistributed(copy._base, copy._view, layout_for(copy.shape, layout, onenode)))
     source = np.asarray(object, dtype)
     result = empty(source.shape, source.dtype, layout=layout, onenode=onenode)
@@ -143,10 +143,15 @@ def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = No
 
 def asarray(a: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
             onenode: int | None = None) -> GlobalArray:
-    """`a` itself, where it is a global array of that dtype and no layout is asked for; else as `array`. Collective."""
+    """`a` itself, where it is a global array of that dtype, and no layout is asked for; else as `array`. Collective."""
     if isinstance(a, GlobalArray) and layout is None and onenode is None and dtype in (None, a.dtype):
-        return a
+        return a[...] if a._is_number else a  # which would change with it
     return array(a, dtype, layout=layout, onenode=onenode)
+
+
+def as_global(a: Any) -> GlobalArray:
+    """`a` itself, where it is a global array or a number; else as `array`. Collective."""
+    return a if isinstance(a, GlobalArray) else array(a)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 
 from pgaspy import ufuncs
 from pgaspy.array import GlobalArray, matmul_arrays
-from pgaspy.creation import asarray, empty
+from pgaspy.creation import array, as_global, asarray, empty
 from pgaspy.dispatch import implements
 from pgaspy.functions import WHERE
 from pgaspy.layout import Layout
@@ -34,7 +34,7 @@ def _method(name: str, *numpy_functions: Any) -> Callable[..., Any]:
     method = getattr(GlobalArray, name)
 
     def function(a: Any, *args: Any, **kwargs: Any) -> Any:
-        return method(asarray(a), *args, **kwargs)
+        return getattr(as_global(a), name)(*args, **kwargs)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = method.__doc__
     first, *others = inspect.signature(method).parameters.values()
@@ -47,13 +47,18 @@ argmax, argmin = _method("argmax"), _method("argmin")
 max, min = _method("max", np.amax), _method("min", np.amin)
 mean, std, var = _method("mean"), _method("std"), _method("var")
 prod, sum = _method("prod"), _method("sum")
-copy = _method("copy")
 clip = _method("clip")
 ravel = _method("ravel")
 squeeze, swapaxes = _method("squeeze"), _method("swapaxes")
 
 
 # Metadata ------------------------------------------------------------------------------------------------------------
+
+
+@implements(np.copy)
+def copy(a: Any) -> GlobalArray:
+    """A new array with the elements of `a`, also of a number. Collective."""
+    return array(a)
 
 
 @implements(np.shape)
@@ -80,19 +85,19 @@ def size(a: Any, axis: int | None = None) -> int:
 @implements(np.transpose)
 def transpose(a: Any, axes: Sequence[int] | None = None) -> GlobalArray:
     """The view with the dimensions permuted; reversed by default."""
-    return asarray(a).transpose(*(() if axes is None else (axes,)))
+    return as_global(a).transpose(*(() if axes is None else (axes,)))
 
 
 @implements(np.reshape)
 def reshape(a: Any, shape: int | Sequence[int]) -> GlobalArray:
     """The elements, in row-major order, in another shape; see `GlobalArray.reshape`. Collective."""
-    return asarray(a).reshape(shape)
+    return as_global(a).reshape(shape)
 
 
 @implements(np.expand_dims)
 def expand_dims(a: Any, axis: int | Sequence[int]) -> GlobalArray:
     """The view with dimensions of extent 1 at the positions `axis` of the result."""
-    a = asarray(a)
+    a = as_global(a)
     positions = (axis,) if isinstance(axis, int | np.integer) else tuple(axis)
     n = a.ndim + len(positions)
     added = normalize_axis_tuple(positions, n)
@@ -110,9 +115,9 @@ def broadcast_to(array: Any, shape: int | Sequence[int]) -> GlobalArray:
 @implements(np.flip)
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> GlobalArray:
     """The view with the order of the elements reversed along dimensions (all by default)."""
-    m = asarray(m)
+    m = as_global(m)
     reversed_dims = range(m.ndim) if axis is None else normalize_axis_tuple(axis, m.ndim)
-    return m[(*(slice(None, None, -1) if d in reversed_dims else slice(None) for d in range(m.ndim)), ...)]
+    return m[tuple(slice(None, None, -1) if d in reversed_dims else slice(None) for d in range(m.ndim))]
 
 
 # Rearrangements, by global assignment --------------------------------------------------------------------------------
@@ -121,7 +126,7 @@ def flip(m: Any, axis: int | Sequence[int] | None = None) -> GlobalArray:
 @implements(np.roll)
 def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> GlobalArray:
     """The elements moved along dimensions, those that leave at one end coming in at the other. Collective."""
-    a = asarray(a)
+    a = as_global(a)
     if axis is None:
         return roll(a.ravel(), shift, 0).reshape(a.shape)
     shifts, axes = np.broadcast_arrays(shift, normalize_axis_tuple(axis, a.ndim, allow_duplicate=True))
@@ -147,7 +152,7 @@ def _rolled_parts(extents: Sequence[int], shifts: Sequence[int]) -> list[tuple[t
 @implements(np.concatenate)
 def concatenate(arrays: Sequence[Any], axis: int | None = 0, *, dtype: DTypeLike | None = None) -> GlobalArray:
     """Arrays joined along a dimension that exists. Collective."""
-    arrays = [asarray(a) for a in arrays]
+    arrays = [as_global(a) for a in arrays]
     if not arrays:
         raise ValueError("need at least one array to concatenate")
     if axis is None:
@@ -177,7 +182,7 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0, *, dtype: DTypeLike
 @implements(np.stack)
 def stack(arrays: Sequence[Any], axis: int = 0, *, dtype: DTypeLike | None = None) -> GlobalArray:
     """Arrays of one shape joined along a new dimension. Collective."""
-    arrays = [asarray(a) for a in arrays]
+    arrays = [as_global(a) for a in arrays]
     if not arrays:
         raise ValueError("need at least one array to stack")
     if len({a.shape for a in arrays}) > 1:
@@ -189,7 +194,7 @@ def stack(arrays: Sequence[Any], axis: int = 0, *, dtype: DTypeLike | None = Non
 @implements(np.tile)
 def tile(A: Any, reps: int | Sequence[int]) -> GlobalArray:
     """The array repeated as a whole, `reps` times along each dimension. Collective."""
-    a = asarray(A)
+    a = as_global(A)
     counts = (reps,) if isinstance(reps, int | np.integer) else tuple(reps)
     a = a[(None,) * (len(counts) - a.ndim)] if len(counts) > a.ndim else a
     counts = (1,) * (a.ndim - len(counts)) + counts
@@ -202,7 +207,7 @@ def tile(A: Any, reps: int | Sequence[int]) -> GlobalArray:
 @implements(np.repeat)
 def repeat(a: Any, repeats: int, axis: int | None = None) -> GlobalArray:
     """Each element repeated along a dimension; `repeats` is one integer for all. Collective."""
-    a = asarray(a)
+    a = as_global(a)
     if axis is None:
         a, axis = a.ravel(), 0
     if np.ndim(repeats):
@@ -234,7 +239,7 @@ def where(condition: Any, x: Any, y: Any) -> GlobalArray:
     """The elements of `x` where the condition is true, and of `y` elsewhere. Collective."""
     operands = [condition, x, y]
     if not [a for a in operands if isinstance(a, GlobalArray)]:
-        operands[0] = asarray(condition)
+        operands[0] = as_global(condition)
     result: GlobalArray = ufuncs.apply(WHERE, operands, make=GlobalArray)
     return result
 
@@ -242,24 +247,24 @@ def where(condition: Any, x: Any, y: Any) -> GlobalArray:
 @implements(np.real)
 def real(val: Any) -> GlobalArray:
     """The real part. Collective."""
-    return asarray(val).real
+    return as_global(val).real
 
 
 @implements(np.imag)
 def imag(val: Any) -> GlobalArray:
     """The imaginary part. Collective."""
-    return asarray(val).imag
+    return as_global(val).imag
 
 
 def matmul(x1: Any, x2: Any) -> GlobalArray:
     """The product of two matrices, or of a matrix and a vector; `x1 @ x2`. Collective."""
-    return matmul_arrays(asarray(x1), asarray(x2))
+    return matmul_arrays(as_global(x1), as_global(x2))
 
 
 @implements(np.dot)
 def dot(a: Any, b: Any) -> GlobalArray:
     """The product of matrices or vectors; of anything and a scalar elementwise. Collective."""
-    a, b = asarray(a), asarray(b)
+    a, b = as_global(a), as_global(b)
     return a * b if not a.ndim or not b.ndim else matmul_arrays(a, b)
 
 
@@ -272,7 +277,7 @@ def kron(a: Any, b: Any) -> GlobalArray:
     Along each dimension the product of the extents; the array with less dimensions counts as one with extents of 1 in
     front. The elements are computed where those of `a` lie, and reshaped, which moves them.
     """
-    a, b = asarray(a), asarray(b)
+    a, b = as_global(a), as_global(b)
     n = int(np.maximum(a.ndim, b.ndim))
     a, b = (x[(None,) * (n - x.ndim)] for x in (a, b))
     products = a[(slice(None), None) * n] * b[(None, slice(None)) * n]
@@ -282,6 +287,6 @@ def kron(a: Any, b: Any) -> GlobalArray:
 @implements(np.outer)
 def outer(a: Any, b: Any) -> GlobalArray:
     """The products of all pairs of elements of two vectors. Collective."""
-    a, b = asarray(a).ravel(), asarray(b).ravel()
+    a, b = as_global(a).ravel(), as_global(b).ravel()
     result: GlobalArray = a[:, None] * b[None, :]
     return result

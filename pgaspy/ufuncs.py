@@ -29,8 +29,8 @@ from pgaspy.runtime import hold, record
 from pgaspy.supervision import take
 from pgaspy.view import View, joint_shape, whole
 
-__all__ = ["WEAK", "apply", "apply_binary", "apply_unary", "apply_with_number", "as_access",
-           "check_dtype", "check_writable", "elementwise_copy", "operand_from_numpy", "record_assignment",
+__all__ = ["WEAK", "apply", "apply_binary", "apply_unary", "apply_with_number", "as_access", "check_dtype",
+           "check_target", "check_writable", "elementwise_copy", "operand_from_numpy", "record_assignment",
            "record_into", "refusals"]
 
 WEAK = (int, float, complex)
@@ -336,9 +336,8 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
                 dtype: Any, casting: str, make: Any) -> Any:
     """The call with `out=`: straight into it where there is one output, else by way of new arrays."""
     for target in out:
-        if target is not None and not hasattr(target, "_view"):
-            raise TypeError(f"out= takes global arrays, not {type(target).__name__}: the result of an operation on "
-                            "global arrays is distributed")
+        if target is not None:
+            check_target(target)
     if ufunc.nout == 1:
         target = out[0]
         record_into((ufunc, dtype, casting), bases, descriptions, target._base, target._view, has_mask)
@@ -357,6 +356,22 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
             record_assignment(Access(target._base, target._view), Access(base, view))
         results.append(make(base, view) if target is None else target)
     return tuple(results)
+
+
+def check_target(target: Any) -> None:
+    """Refuse what `out=` cannot be, and the assignment to a number.
+
+    Raises
+    ------
+    TypeError
+        If it is no global array, or a number.
+    """
+    if not hasattr(target, "_view"):
+        raise TypeError(f"out= takes global arrays, not {type(target).__name__}: the result of an operation on global "
+                        "arrays is distributed")
+    if target._is_number:
+        raise TypeError("a number does not support assignment: assign to an array, as by A[i, j] = x; A[i, j, ...] is "
+                        "one without dimensions")
 
 
 def _check_apart(outputs: Sequence[Any]) -> None:

@@ -11,7 +11,7 @@ import pytest
 import pgaspy as pg
 from pgaspy import base
 from tests.layouts import NAMES, layout_of
-from tests.together import collectively, raises_everywhere
+from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = pytest.mark.mpi
 
@@ -119,6 +119,51 @@ def test_what_is_not_kept_is_not_copied() -> None:
     collectively(not base.elements, f"{base.elements}")
 
 
-def test_elements_cannot_be_assigned_to() -> None:
-    a = pg.ones((4, 4))
-    raises_everywhere(TypeError, "does not support item assignment", lambda: a[1, 1].__setitem__(..., 2))
+def writes(of: Callable[[Any], Any]) -> dict[str, Callable[[Any], Any]]:
+    """What would write to an element, or to what is made of it."""
+    return {
+        "element": lambda a: of(a).__setitem__(..., 2), "fill": lambda a: of(a).fill(2),
+        "ufunc": lambda a: np.add(a[0], 1, out=of(a)), "reduction": lambda a: a.sum(out=of(a)),
+        "method": lambda a: a.clip(0, 3, out=of(a)), "several": lambda a: np.divmod(a[0, 0], 2, out=(None, of(a))),
+        "local": lambda a: of(a).local().fill(2), "transpose": lambda a: of(a).T.fill(2)}
+
+
+@pytest.mark.parametrize("of", [lambda a: a[1, 2], lambda a: a[0].sum(), lambda a: a[0, 0, ...][()]])
+@pytest.mark.parametrize("how", writes(lambda a: a))
+def test_what_writes_to_numbers_is_refused(of: Callable[[Any], Any], how: str) -> None:
+    a = pg.ones((2, 3))
+    if how == "local":
+        with pytest.raises(ValueError, match="read-only"):
+            writes(of)[how](a)
+    else:
+        raises_everywhere(TypeError, "does not support assignment", lambda: writes(of)[how](a))
+    assert_equal(a, np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("array_of", [
+    lambda s: s[...], lambda s: s[None], lambda s: s.reshape(1), lambda s: s.ravel(), lambda s: pg.asarray(s),
+    lambda s: pg.array(s), lambda s: np.broadcast_to(s, (1,)), lambda s: np.expand_dims(s, 0), lambda s: pg.copy(s)])
+@pytest.mark.parametrize("of", [lambda a: a[1, 2], lambda a: a[0].sum() - 2])
+def test_arrays_of_numbers_are_copies(of: Callable[[Any], Any], array_of: Callable[[Any], Any]) -> None:
+    a = pg.ones((2, 3))
+    number = of(a)
+    array = array_of(number)
+    array[...] = 5
+    collectively(float(number) == 1 and (array.gather() == 5).all(), f"{number}, {array.gather()}")
+    assert_equal(a, np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("number_of", [
+    lambda s: s.copy(), lambda s: s.astype("f"), lambda s: s.T, lambda s: s.squeeze(), lambda s: np.squeeze(s),
+    lambda s: np.transpose(s), lambda s: s.reshape(()), lambda s: np.flip(s), lambda s: s.real])
+@pytest.mark.parametrize("of", [lambda a: a[1, 2], lambda a: a.sum(), lambda a: np.flip(a[1, 2, ...])])
+def test_numbers_of_numbers_are_numbers(of: Callable[[Any], Any], number_of: Callable[[Any], Any]) -> None:
+    def program(a: Any) -> list[Any]:
+        kept = number = number_of(of(a))
+        number += 1
+        a += 7
+        return [kept, number]
+
+    x = np.arange(6.0).reshape(2, 3)
+    found, expected = program(pg.array(x)), program(x)
+    collectively([float(s) for s in found] == [float(s) for s in expected], f"{found}, {expected}")

@@ -95,7 +95,7 @@ def tensordot(a: Any, b: Any, axes: int | Sequence[Any] = 2) -> pg.GlobalArray:
     n = math.prod(summed)
     A = a.transpose(kept_a + axes_a).reshape(math.prod(extents[:len(kept_a)]), n)
     B = b.transpose(axes_b + kept_b).reshape(n, math.prod(extents[len(kept_a):]))
-    return ((A if kept_a else A[0]) @ (B if kept_b else B[:, 0])).reshape(extents)
+    return pg.asarray(((A if kept_a else A[0]) @ (B if kept_b else B[:, 0])).reshape(extents))
 
 
 @implements(np.linalg.matrix_power)

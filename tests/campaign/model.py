@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,11 +21,11 @@ __all__ = ["Array", "as_array", "module"]
 
 
 class Array(np.ndarray):
-    """A NumPy array that answers as a global array does, also with 0-d arrays in the place of scalars."""
+    """A NumPy array that answers as a global array does, with a `Scalar` where NumPy has a number."""
 
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
-        return np.asarray(found).view(Element) if isinstance(found, np.generic) else as_array(found)
+        return np.asarray(found).view(Scalar) if isinstance(found, np.generic) else as_array(found)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key, value.copy() if isinstance(value, np.ndarray) else value)  # NumPy may overwrite it
@@ -36,8 +37,11 @@ class Array(np.ndarray):
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
-    def redistribute(self, layout: Any = None) -> Array:
-        return self.copy()
+    def squeeze(self, axis: Any = None) -> Any:
+        return np.asarray(self).squeeze(axis).view(Array)
+
+    def redistribute(self, layout: Any = None) -> Any:
+        return np.array(self).view(Array)
 
     @property
     def layout(self) -> None:
@@ -54,20 +58,35 @@ class Array(np.ndarray):
 
 
 class Scalar(Array):
-    """A number of NumPy's, with what else a 0-d array has: in-place operators make another one."""
+    """A number of NumPy's, with what else a 0-d array has: it does not change, and what is made of it are copies."""
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
+        is_own = sys._getframe(1).f_code.co_name in ("_mean", "_var", "_std")  # NumPy's, which go on with their sums
+        if any(isinstance(x, Scalar) for x in out) and not is_own:
+            raise TypeError("return arrays must be of ArrayType")
+        arrays, targets = ([x.view(Array) if isinstance(x, Scalar) else x for x in some] for some in (inputs, out))
+        found = getattr(ufunc, method)(*arrays, **options, **({"out": tuple(targets)} if out else {}))
+        return out[0] if is_own and out else found
 
-class Element(Scalar):
-    """One that was taken from an array."""
+    def __array_finalize__(self, array: Any) -> None:
+        if self.ndim:
+            self.__class__ = Array
 
     def __getitem__(self, key: Any) -> Any:
-        return as_array(np.asarray(self)[()][key])
+        return as_array(np.array(self)[key])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError("a number does not support item assignment")
 
     def fill(self, value: Any) -> None:
         self[...] = value
 
-    def __setitem__(self, key: Any, value: Any) -> None:
-        raise TypeError("an element does not support item assignment")
+    def squeeze(self, axis: Any = None) -> Any:
+        return super().squeeze(axis).view(Scalar)
+
+    def reshape(self, *shape: Any, **options: Any) -> Any:
+        found = as_array(np.array(self).reshape(*shape, **options))
+        return found if found.ndim else self
 
 
 def _made_anew(name: str) -> Callable[[Any, Any], Any]:
@@ -107,9 +126,10 @@ def module() -> Any:
     for name in dir(pgaspy):
         if hasattr(np, name) and not name.startswith("_"):
             setattr(found, name, getattr(np, name))
-    for name in ("empty", "zeros", "ones", "full", "array", "asarray", "arange", "linspace", "eye", "identity",
-                 "empty_like", "zeros_like", "ones_like", "full_like"):
+    for name in ("empty", "zeros", "ones", "full", "array", "asarray", "arange", "linspace", "eye", "identity"):
         setattr(found, name, _anywhere(getattr(np, name)))
+    for name in ("empty_like", "zeros_like", "ones_like", "full_like"):
+        setattr(found, name, _anywhere(functools.partial(getattr(np, name), subok=False)))
     found.array = _anywhere(functools.partial(np.array, subok=False))
     found.fromfunction = _anywhere(np.fromfunction)
     found.update = found.write = found.read = found.Distribution = found.nothing = _same

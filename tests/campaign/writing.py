@@ -138,8 +138,15 @@ class Writer:
         return np.asarray(eval(_code(expression), self.names)).view(model.Array)
 
     def tolerance(self, *expressions: str) -> float:
-        """Of arrays together."""
-        return sum(self.tolerances.get(id(owner(self.value(x))), 0.0) for x in expressions)
+        """Of arrays together; of what is made of a number, that of the number."""
+        return sum(max(self.tolerances.get(id(owner(self.value(x))), 0.0) for x in self._origins(expression))
+                   for expression in expressions)
+
+    def _origins(self, expression: str) -> list[str]:
+        """An expression, and the array that it begins with."""
+        name = re.match(r"\w+", expression)
+        is_array = name is not None and isinstance(self.names.get(name.group()), np.ndarray)
+        return [expression, name.group()] if name is not None and is_array else [expression]
 
     def pick(self, min_ndim: int = 0, kinds: str = "fciub", exact: bool = True, whole: bool = False,
              max_ndim: int = 9) -> str:
