@@ -2,7 +2,7 @@
 
 Operations on the same index space join one kernel when each section that is written and every other access to its base
 are identical or disjoint (Bohrium's rule); reads may be anywhere. An operation joins an earlier kernel only if it
-depends on nothing that comes in between; and not with messages of its own, once any other operation depends on the
+depends on nothing that was recorded in between; and not with messages of its own, once any other operation depends on the
 kernel, for the process at the other end may need that one's result to get as far as to record this one. Fusion is a
 choice of each process alone: messages stay those of the single operations.
 """
@@ -153,6 +153,7 @@ class Group:
         self.code = _Code()
         self._cuts: list[set[int]] = []  # per dimension, where operands cut the local part into pieces
         self.is_awaited = False  # by an operation outside, whose result another process may be waiting for
+        self.last = -1  # the position of the operation that joined last
 
     @property
     def operations(self) -> list[Traced]:
@@ -192,6 +193,7 @@ class Group:
         """Let an operation join."""
         self._cuts = [own | others for own, others in zip(member.cuts, self._cuts or member.cuts, strict=True)]
         self.members.append(member)
+        self.last = member.operation.position
         self.code.add(member)
 
     def may_reduce(self, operation: Traced) -> ReducedOutput | None:
@@ -218,6 +220,7 @@ class Group:
     def take_reduction(self, reduction: ReducedOutput) -> None:
         """Let a reduction end this kernel."""
         self.reductions.append(reduction)
+        self.last = reduction.operation.position
         self.is_awaited = True
 
 
@@ -281,12 +284,22 @@ def _member(operation: Traced, rank: int) -> _Member | None:
 
 
 def _group_to_join(items: Sequence[Group | Traced], member: _Member, space: Any) -> Group | None:
-    for item in reversed(items[-MAX_STEPS_BACK:]):
+    for back, item in enumerate(reversed(items[-MAX_STEPS_BACK:]), 1):
         if isinstance(item, Group) and item.space == space and item.may_take(member):
-            return item
+            before = items[:-back][-MAX_STEPS_BACK:]  # further back, nothing has joined since
+            return None if _depends_on_later(member.operation, before, item) else item
         if _depends(member.operation, item):
             return None
     return None
+
+
+def _depends_on_later(operation: Traced, before: Sequence[Group | Traced], group: Group) -> bool:
+    """Whether an operation depends on kernels before a group that operations have joined after the group's first one.
+
+    What these wait for, as the partial results of a reduction, may come from a process that waits for the group.
+    """
+    first = group.members[0].operation.position
+    return any(isinstance(item, Group) and item.last > first and _depends(operation, item) for item in before)
 
 
 def _end_group(items: Sequence[Group | Traced], operation: Traced) -> bool:

@@ -79,10 +79,18 @@ def replaced_by_itself(a: Any) -> Any:
     return change
 
 
+def averaged(a: pg.GlobalArray) -> object:
+    """The mean has one element, and so has `b`, whose kernel is not to wait for the sum."""
+    doubled = a * 2
+    b = a[:1] + 1
+    mean = doubled.sum(keepdims=True) / 8
+    return doubled, b, mean
+
+
 @pytest.mark.every
 @pytest.mark.parametrize(("program", "n_fused", "n_kernels"), [
     (in_place, 2, 1), (different_views, 2, 2), (read_anywhere, 2, 1), (overwritten_later, 3, 1), (reduced, 4, 1),
-    (reduced_between, 3, 2),
+    (reduced_between, 3, 2), (averaged, 4, 3),
 ])
 @pytest.mark.skipif(pg.SIZE > 1, reason="what a process joins depends on what it owns")
 def test_what_is_joined(program: Callable[[pg.GlobalArray], object], n_fused: int, n_kernels: int) -> None:

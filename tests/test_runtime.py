@@ -374,6 +374,21 @@ if pg.RANK == 0: pg.sync()
 
 
 @serial
+def test_processes_flush_where_they_like(tmp_path: Path) -> None:
+    """What one of them executes at once does not wait for what others have joined with something later."""
+    done = run_program(tmp_path, 4, """
+if pg.RANK == 2: pg.runtime.queue.max_operations = 1
+x = pg.array(np.arange(8, dtype="f"), layout=pg.Distribution("block", grid=(4, 1), axes=(0,)))
+products = pg.outer(x, pg.array(np.arange(2.0)))
+products[...] += 0
+found = np.var(x, axis=-1)
+pg.sync()
+assert float(found) == 5.25, found
+""")
+    assert done.returncode == 0, done.stderr
+
+
+@serial
 @pytest.mark.parametrize("n", [1, 2])
 def test_not_executed_after_an_uncaught_exception(tmp_path: Path, n: int) -> None:
     done = run_program(tmp_path, n, """
