@@ -496,10 +496,16 @@ class GlobalScalar(GlobalArray):
     _is_number = True
 
     def local(self) -> NDArray[Any]:
-        """The NumPy view of it, read-only; empty where this process does not have it. Not collective."""
-        found = super().local()
+        """A NumPy copy of it, read-only; empty where this process does not have it. Not collective."""
+        found = self._as_array().local()
         found.flags.writeable = False
         return found
+
+    def blocks(self, ranges: Sequence[tuple[int, int]] | None = None, index: bool = False) -> Iterator[Any]:
+        """The same as the only block. Not collective."""
+        for found in self._as_array().blocks(ranges, index):
+            (found[1] if index else found).flags.writeable = False
+            yield found
 
     def __getitem__(self, key: Any) -> GlobalArray:
         return self._as_array()[key]
@@ -534,13 +540,21 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift"
 
 
 class GlobalElement(GlobalScalar):
-    """An element: a view of its array until that is written to."""
+    """An element: a view of its array until that is written to.
+
+    Which processes hold it is their own affair; those that do have it in the same form, whoever writes to the array.
+    """
 
     __slots__ = ()
 
     def detach(self) -> None:
-        """Have the element as it is now in memory of its own. Not collective."""
+        """Have the element as it is now in memory of its own, before all processes write to it. Not collective."""
         self._base, self._view = global_assign.snapshot(self._base, self._view)
+
+    def keep(self, base: Base) -> None:
+        """Have it as it is now in another base, before this process alone writes to it. Not collective."""
+        global_assign.keep_element(base, self._base, self._view)
+        self._base = base
 
 
 def made(base: Base, view: View) -> GlobalArray:
@@ -556,6 +570,8 @@ def _element(base: Base, view: View, key: Any) -> GlobalArray:
     reference = Reference(found, elements.discard)
     reference.storage = base.storage
     elements.add(reference)
+    if base.storage.is_lent:  # who has the view may write to it at any time
+        runtime.keep_elements(base.storage, view)
     return found
 
 
