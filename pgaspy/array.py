@@ -193,7 +193,8 @@ class GlobalArray:
         return repr(self)
 
     def __round__(self, n_digits: int | None = None) -> Any:
-        return round(self._scalar(), n_digits)
+        self._scalar()
+        return round(self._as_scalar(), n_digits)
 
     def _as_scalar(self) -> Any:
         """The one element as NumPy's scalar, which shows as many digits as the dtype has."""
@@ -484,6 +485,10 @@ class GlobalArray:
         _reduction(name, "out", "keepdims") for name in ("min", "max", "any", "all", "argmin", "argmax"))
 
 
+_REPEATED = (list, tuple, str, bytes, bytearray)
+"""What an integer repeats, as of NumPy's numbers."""
+
+
 class GlobalScalar(GlobalArray):
     """What NumPy has a number for: the result of a full reduction, or of numbers; or an element of an array.
 
@@ -513,6 +518,12 @@ class GlobalScalar(GlobalArray):
     def __setitem__(self, key: Any, value: Any) -> None:
         ufuncs.check_target(self)
 
+    def __mul__(self, other: Any) -> Any:
+        return other * operator.index(self) if isinstance(other, _REPEATED) else super().__mul__(other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return other * operator.index(self) if isinstance(other, _REPEATED) else super().__rmul__(other)
+
     def transpose(self, *axes: Any) -> GlobalArray:
         """The number itself, which has no dimensions."""
         super().transpose(*axes)
@@ -536,7 +547,7 @@ class GlobalScalar(GlobalArray):
 
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"):
-    setattr(GlobalScalar, f"__i{_name}__", getattr(GlobalArray, f"__{_name}__"))
+    setattr(GlobalScalar, f"__i{_name}__", getattr(GlobalScalar, f"__{_name}__"))
 
 
 class GlobalElement(GlobalScalar):

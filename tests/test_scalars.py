@@ -195,6 +195,19 @@ def test_what_is_only_planned_keeps_no_element() -> None:
     collectively(float(kept) == 3)
 
 
+def test_numbers_of_python_and_sequences() -> None:
+    a = pg.array([2, 3])
+    collectively([0] * a[1] == [0, 0, 0] and a.max() * "ab" == "ababab" and a[0] * (1,) == (1, 1))
+    repeated = a[0]
+    repeated *= [4]
+    collectively(repeated == [4, 4])
+    for other in ([1.0], (1,), "a"):
+        raises_everywhere(TypeError, "integer", lambda other=other: pg.ones(2)[0] * other)
+    rounded = round(pg.array([2.675], dtype=float)[0], 2)
+    collectively(repr(rounded) == repr(round(np.float64(2.675), 2)), f"{rounded!r}")
+    raises_everywhere(TypeError, "0-dimensional", lambda: round(pg.ones(1), 2))
+
+
 @pytest.mark.parametrize("of", [lambda a: a[1, 2], lambda a: a[0].sum(), lambda a: a[0, 0, ...][()]])
 @pytest.mark.parametrize("how", writes(lambda a: a))
 def test_what_writes_to_numbers_is_refused(of: Callable[[Any], Any], how: str) -> None:
