@@ -125,6 +125,7 @@ class _TakeElement:
     """What copies an element, as a task."""
 
     name = "element"
+    may_be_repeated = True
 
     def bound(self, views: Sequence[NDArray[Any]]) -> tuple[Callable[..., Any], Sequence[Any]]:
         """What is called, and with what."""
