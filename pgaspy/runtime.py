@@ -627,27 +627,28 @@ def detach_elements(storage: Storage, written: View) -> None:
 
     The view is about to be written to on all processes.
     """
-    for reference, scalar in _covered(storage, written):
-        scalar.detach()
-        elements.discard(reference)  # last: what is interrupted before is done again
+    for reference, scalar in _held(storage):
+        if scalar._view.shares(written):
+            scalar.detach()
+            elements.discard(reference)  # last: what is interrupted before is done again
 
 
 def keep_elements(storage: Storage, written: View) -> None:
     """Have these elements as they are, when this process is about to write to the view by itself. Not collective."""
     kept = None
-    for _, scalar in _covered(storage, written):
-        if scalar._base.storage is storage:
+    for _, scalar in _held(storage):
+        if scalar._base.storage is storage and scalar._view.shares(written):
             kept = kept or former(scalar._base)
             scalar.keep(kept)
 
 
-def _covered(storage: Storage, written: View) -> Iterator[tuple[Any, Any]]:
-    """The elements of an array that somebody holds, and a view covers, each with the reference to it."""
+def _held(storage: Storage) -> Iterator[tuple[Any, Any]]:
+    """The elements of an array that somebody holds, as they are in it or were, each with the reference to it."""
     if queue.error is not None or is_planning():
         return  # where nothing is recorded
     for reference in [*elements]:
         scalar = reference() if reference.storage is storage else None
-        if scalar is not None and scalar._base.storage.stands_for(storage) and scalar._view.shares(written):
+        if scalar is not None and scalar._base.storage.stands_for(storage):
             yield reference, scalar
 
 
