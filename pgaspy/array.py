@@ -193,7 +193,8 @@ class GlobalArray:
         return repr(self)
 
     def __round__(self, n_digits: int | None = None) -> Any:
-        return round(self._scalar(), n_digits)
+        self._scalar()
+        return round(self._as_scalar(), n_digits)
 
     def _as_scalar(self) -> Any:
         """The one element as NumPy's scalar, which shows as many digits as the dtype has."""
@@ -484,6 +485,10 @@ class GlobalArray:
         _reduction(name, "out", "keepdims") for name in ("min", "max", "any", "all", "argmin", "argmax"))
 
 
+_REPEATED = (list, tuple, str, bytes, bytearray)
+"""What an integer repeats, as of NumPy's numbers."""
+
+
 class GlobalScalar(GlobalArray):
     """What NumPy has a number for: the result of a full reduction, or of numbers; or an element of an array.
 
@@ -496,16 +501,28 @@ class GlobalScalar(GlobalArray):
     _is_number = True
 
     def local(self) -> NDArray[Any]:
-        """The NumPy view of it, read-only; empty where this process does not have it. Not collective."""
-        found = super().local()
+        """A NumPy copy of it, read-only; empty where this process does not have it. Not collective."""
+        found = self._as_array().local()
         found.flags.writeable = False
         return found
+
+    def blocks(self, ranges: Sequence[tuple[int, int]] | None = None, index: bool = False) -> Iterator[Any]:
+        """The same as the only block. Not collective."""
+        for found in self._as_array().blocks(ranges, index):
+            (found[1] if index else found).flags.writeable = False
+            yield found
 
     def __getitem__(self, key: Any) -> GlobalArray:
         return self._as_array()[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         ufuncs.check_target(self)
+
+    def __mul__(self, other: Any) -> Any:
+        return other * operator.index(self) if isinstance(other, _REPEATED) else super().__mul__(other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return other * operator.index(self) if isinstance(other, _REPEATED) else super().__rmul__(other)
 
     def transpose(self, *axes: Any) -> GlobalArray:
         """The number itself, which has no dimensions."""
@@ -530,17 +547,25 @@ class GlobalScalar(GlobalArray):
 
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"):
-    setattr(GlobalScalar, f"__i{_name}__", getattr(GlobalArray, f"__{_name}__"))
+    setattr(GlobalScalar, f"__i{_name}__", getattr(GlobalScalar, f"__{_name}__"))
 
 
 class GlobalElement(GlobalScalar):
-    """An element: a view of its array until that is written to."""
+    """An element: a view of its array until that is written to.
+
+    Which processes hold it is their own affair; those that do have it in the same form, whoever writes to the array.
+    """
 
     __slots__ = ()
 
     def detach(self) -> None:
-        """Have the element as it is now in memory of its own. Not collective."""
+        """Have the element as it is now in memory of its own, before all processes write to it. Not collective."""
         self._base, self._view = global_assign.snapshot(self._base, self._view)
+
+    def keep(self, base: Base) -> None:
+        """Have it as it is now in another base, before this process alone writes to it. Not collective."""
+        global_assign.keep_element(base, self._base, self._view)
+        self._base = base
 
 
 def made(base: Base, view: View) -> GlobalArray:
@@ -556,6 +581,8 @@ def _element(base: Base, view: View, key: Any) -> GlobalArray:
     reference = Reference(found, elements.discard)
     reference.storage = base.storage
     elements.add(reference)
+    if base.storage.is_lent:  # who has the view may write to it at any time
+        runtime.keep_elements(base.storage, view)
     return found
 
 

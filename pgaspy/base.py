@@ -21,8 +21,8 @@ from pgaspy.pieces import local_view_shape, storage_geometry
 from pgaspy.procgrid import world
 from pgaspy.view import View
 
-__all__ = ["Base", "Reference", "Storage", "came_back", "check_local", "elements", "lent", "lent_view", "local_view",
-           "wrap"]
+__all__ = ["Base", "Reference", "Storage", "came_back", "check_local", "elements", "former", "lent", "lent_view",
+           "local_view", "wrap"]
 
 
 class Lease:
@@ -55,7 +55,7 @@ class Reference(weakref.ref[Any]):
 
 
 elements: set[Reference] = set()
-"""The scalars that stand for an element of an array until it is written to: see `GlobalElement.detach`."""
+"""The scalars that stand for an element of an array until it is written to: see `GlobalElement`."""
 
 
 def _never_leased() -> _Leased:
@@ -129,6 +129,10 @@ class Storage:
             self._return = memory.come_back(self, block)
             self.hold(np.ndarray(shape, self.dtype, block))
 
+    def stands_for(self, storage: Storage) -> bool:
+        """Whether this is that storage, or has elements of it as they were."""
+        return self is storage
+
     @property
     def is_lost(self) -> bool:
         """Whether something that was written may not be stored, as there was no name."""
@@ -158,6 +162,30 @@ class Storage:
             self._leased = weakref.ref(lease, lent.discard)
             lent.add(self._leased)
         return np.asarray(lease)
+
+
+class FormerStorage(Storage):
+    """Has some elements of an array as they were before this process wrote to it by itself; the others are not there.
+
+    They lie in the places of that array, and the number is its own: to other processes they are still those of it.
+    """
+
+    def __init__(self, present: Storage, base: Base) -> None:
+        super().__init__(present.layout, present.dtype, base)
+        self._present = present
+
+    @property
+    def number(self) -> int:
+        """The array's."""
+        return self._present.number
+
+    @number.setter
+    def number(self, value: int) -> None:
+        self._present.number = value
+
+    def stands_for(self, storage: Storage) -> bool:
+        """Whether that is the array's storage."""
+        return storage is self._present
 
 
 class Base:
@@ -195,6 +223,15 @@ class Base:
     def local(self) -> NDArray[Any]:
         """See `Storage`."""
         return self.storage.local
+
+
+def former(base: Base) -> Base:
+    """A base for elements of an array as they are now, which this process is about to write to by itself."""
+    found = Base(base.layout, base.dtype)
+    found.storage = FormerStorage(base.storage, found)
+    if hasattr(base, "mark"):
+        found.mark = base.mark
+    return found
 
 
 def wrap(layout: Layout, local: NDArray[Any]) -> Base:

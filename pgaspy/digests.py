@@ -35,6 +35,9 @@ MAX_OPERATIONS = 4096
 _number_of = attrgetter("number")
 _is_collective = attrgetter("is_collective")
 
+_OF_ARRAYS = {"copied", "overlaps"}
+"""What follows from which arrays are the same, as their numbers tell; of elements, each process may keep others."""
+
 
 def digests_of(recipes: Sequence[Recipe], storages: Iterable[Sequence[Any]]) -> array[int]:
     """The digests of operations, with the storages of each, which have numbers."""
@@ -44,7 +47,8 @@ def digests_of(recipes: Sequence[Recipe], storages: Iterable[Sequence[Any]]) -> 
 
 @cached
 def _digest_of_recipe(recipe: Recipe) -> int:
-    words = [type(recipe).__name__, *(_text(getattr(recipe, field.name)) for field in fields(recipe))]
+    words = [type(recipe).__name__, *(_text(getattr(recipe, field.name)) for field in fields(recipe)
+                                      if field.name not in _OF_ARRAYS)]
     return int.from_bytes(blake2b("\n".join(words).encode(), digest_size=7).digest(), "little")
 
 

@@ -23,7 +23,8 @@ from pgaspy.runtime import finish, record
 from pgaspy.ufuncs import check_writable, elementwise_copy, record_assignment, record_into, refusals
 from pgaspy.view import View, whole
 
-__all__ = ["aligned", "assign", "copied", "gathered", "item", "layout_like", "redistributed", "replicate", "snapshot"]
+__all__ = ["aligned", "assign", "copied", "gathered", "item", "keep_element", "layout_like", "redistributed",
+           "replicate", "snapshot"]
 
 
 def assign(base: Base, view: View, value: Any) -> None:
@@ -46,7 +47,7 @@ def assign(base: Base, view: View, value: Any) -> None:
         elementwise_copy(base, view, _without_leading_ones(value, view.ndim))
         return
     source = _drop_leading_ones(given, view.ndim).broadcast_to(view.shape)
-    if view.size == 0 or (value._base is base and source == view):
+    if view.size == 0 or (value._base is base and source == view and view.ndim):
         return
     _check_cast(value._base, source, base.dtype)
     if source.stretched_dims:
@@ -104,17 +105,27 @@ def snapshot(base: Base, view: View) -> Access:
     layout = view.own_layout
     assert layout is not None
     target = Access(Base(layout, base.dtype), whole(layout))
-    if base.storage.poison is not None:
-        target.base.storage.poison = base.storage.poison
-    else:
-        record(task((target.view,), (view,)), (target.base.storage, base.storage), (_TakeElement(),))
+    _take_element(*target, base, view)
     return target
+
+
+def keep_element(kept: Base, base: Base, view: View) -> None:
+    """Have the one element of a view in its place in a base of the same layout. Not collective, as `snapshot`."""
+    _take_element(kept, view, base, view)
+
+
+def _take_element(target: Base, target_view: View, base: Base, view: View) -> None:
+    if base.storage.poison is not None:
+        target.storage.poison = base.storage.poison
+    else:
+        record(task((target_view,), (view,)), (target.storage, base.storage), (_TakeElement(),))
 
 
 class _TakeElement:
     """What copies an element, as a task."""
 
     name = "element"
+    may_be_repeated = True
 
     def bound(self, views: Sequence[NDArray[Any]]) -> tuple[Callable[..., Any], Sequence[Any]]:
         """What is called, and with what."""

@@ -13,7 +13,7 @@ from pgaspy.base import Base, lent_view
 from pgaspy.pieces import local_indices
 from pgaspy.plan import fixed_offset, strides_from_shape
 from pgaspy.procgrid import world
-from pgaspy.runtime import detach_elements, finish
+from pgaspy.runtime import finish, keep_elements
 from pgaspy.segments import part_segments
 from pgaspy.view import View
 
@@ -22,7 +22,7 @@ __all__ = ["blocks", "global_indices", "local"]
 
 def local(base: Base, view: View) -> NDArray[Any]:
     """See `GlobalArray.local`."""
-    detach_elements(base.storage, view)
+    keep_elements(base.storage, view)
     finish(base)
     array = lent_view(base.storage, view)
     array.flags.writeable = not _is_replicated(view)
@@ -40,7 +40,6 @@ def blocks(base: Base, view: View, ranges: Sequence[tuple[int, int]] | None, ind
     """See `GlobalArray.blocks`."""
     if ranges is not None and len(ranges) != view.ndim:
         raise ValueError(f"ranges has {len(ranges)} pairs, the array has {view.ndim} dimensions")
-    detach_elements(base.storage, view)
     finish(base)
     layout, rank = view.layout, world().rank
     coords = layout.coords_from_rank(rank)
@@ -68,6 +67,7 @@ def _views(base: Base, view: View, per_dim: Sequence[Sequence[tuple[int, int, in
     for combination in itertools.product(*per_dim):
         shape = tuple(length for _, _, length in combination)
         offset = start + sum(first * stride for (_, first, _), stride in zip(combination, dims, strict=True))
+        keep_elements(base.storage, view)
         finish(base)  # what was recorded since the last block was asked for
         block = np.ndarray(shape, base.dtype, base.storage.lend(), offset, strides)
         block.flags.writeable = writeable

@@ -320,14 +320,15 @@ class TaskCall(Node):
     def run(self, memories: Memories) -> None:
         """See `Node`."""
         self.is_begun = False
-        function, arguments = memories[self._value].bound([lent_view(memories[s], view) for s, view in self._arrays])
-        self.is_begun = True
+        value = memories[self._value]
+        function, arguments = value.bound([lent_view(memories[s], view) for s, view in self._arrays])
+        self.is_begun = not value.may_be_repeated
         try:
             _call(function, *arguments)
         except Exception as error:
             if is_interrupt(error):
                 raise
-            raise memories[self._value].failed(error) from error
+            raise value.failed(error) from error
 
     def interrupted(self, memories: Memories) -> Exception:
         """What became of it, when it was interrupted after it had begun."""

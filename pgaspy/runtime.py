@@ -25,7 +25,7 @@ from typing import Any
 
 from pgaspy import environment, progress
 from pgaspy.alarms import Alarms
-from pgaspy.base import Base, Storage, came_back, elements, lent
+from pgaspy.base import Base, Storage, came_back, elements, former, lent
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
 from pgaspy.endings import before_abort, is_interactive
 from pgaspy.engine import Engine, Run
@@ -41,7 +41,7 @@ from pgaspy.supervision import Supervision
 from pgaspy.view import View
 
 __all__ = ["Executor", "Queue", "check_free", "detach_elements", "dry_run", "finish", "forget", "hold", "is_complete",
-           "is_planning", "queue", "record", "sync"]
+           "is_planning", "keep_elements", "queue", "record", "sync"]
 
 MAX_OPERATIONS = 256
 """Recorded operations are executed when they are so many."""
@@ -171,7 +171,7 @@ class Queue:
         """Have the elements that an operation overwrites, and somebody holds, in memory of their own."""
         for view, storage in zip(recipe.views[:recipe.n_outputs], storages, strict=False):
             if storage in map(_storage_of, [*elements]):
-                detach_elements(storage, view)
+                (detach_elements if recipe.is_collective else keep_elements)(storage, view)
 
     def _make_room(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
         """See to what has to be done before an operation is recorded.
@@ -623,14 +623,33 @@ def check_free() -> None:
 
 
 def detach_elements(storage: Storage, written: View) -> None:
-    """Have the elements of an array that somebody holds, and a view covers, in memory of their own. Not collective."""
-    if queue.error is not None:
-        return  # where nothing is recorded any more
-    for reference in [*elements]:
-        scalar = reference() if reference.storage is storage else None
-        if scalar is not None and scalar._base.storage is storage and scalar._view.shares(written):
+    """Have the elements of an array that somebody holds, and a view covers, in memory of their own. Not collective.
+
+    The view is about to be written to on all processes.
+    """
+    for reference, scalar in _held(storage):
+        if scalar._view.shares(written):
             scalar.detach()
             elements.discard(reference)  # last: what is interrupted before is done again
+
+
+def keep_elements(storage: Storage, written: View) -> None:
+    """Have these elements as they are, when this process is about to write to the view by itself. Not collective."""
+    kept = None
+    for _, scalar in _held(storage):
+        if scalar._base.storage is storage and scalar._view.shares(written):
+            kept = kept or former(scalar._base)
+            scalar.keep(kept)
+
+
+def _held(storage: Storage) -> Iterator[tuple[Any, Any]]:
+    """The elements of an array that somebody holds, as they are in it or were, each with the reference to it."""
+    if queue.error is not None or is_planning():
+        return  # where nothing is recorded
+    for reference in [*elements]:
+        scalar = reference() if reference.storage is storage else None
+        if scalar is not None and scalar._base.storage.stands_for(storage):
+            yield reference, scalar
 
 
 def finish(base: Base) -> None:

@@ -118,6 +118,8 @@ class _Call:
 
     __slots__ = ("_arguments", "_function", "_n_written", "_places", "_where")
 
+    may_be_repeated = False
+
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any], places: Sequence[int], n_written: int,
                  where: str) -> None:
         self._function, self._n_written, self._where = function, n_written, where

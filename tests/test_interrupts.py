@@ -198,6 +198,28 @@ def interrupted(x: Arrays, statements: Sequence[Callable[[Arrays], None]], kind:
 swallows = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
+def test_a_copy_of_an_element_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def handler(*_: Any) -> None:
+        raise Stop
+
+    def interrupted_once(*_: Any) -> None:
+        monkeypatch.undo()
+        signal.raise_signal(signal.SIGALRM)
+
+    a = pg.arange(4.0)
+    kept = a[1]
+    a += 1
+    monkeypatch.setattr(np, "copyto", interrupted_once)
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with pytest.raises(Stop):
+            pg.sync()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert float(kept) == 1
+    assert (a.gather() == [1, 2, 3, 4]).all()
+
+
 @swallows
 def test_by_signals(expected: list[Arrays]) -> None:
     """Of a handler that raises what it likes; a task would not be whole, which it could not know."""

@@ -128,6 +128,86 @@ def writes(of: Callable[[Any], Any]) -> dict[str, Callable[[Any], Any]]:
         "local": lambda a: of(a).local().fill(2), "transpose": lambda a: of(a).T.fill(2)}
 
 
+def written_here(a: Any, how: str) -> None:
+    """Each process writes to its own part, in its own way."""
+    if how == "task":
+        pg.schedule(np.negative, pg.update(a), pg.update(a))
+    elif how == "local":
+        np.negative(a.local(), a.local())
+    else:
+        for block in a.blocks():
+            np.negative(block, block)
+
+
+@pytest.mark.many
+@pytest.mark.parametrize("name", NAMES[:4])
+@pytest.mark.parametrize("n_others", [0, 1, 2])
+def test_elements_stay_while_each_process_writes_in_its_own_way(n_others: int, name: str) -> None:
+    x = np.arange(12.0).reshape(3, 4) + 1
+    a = pg.array(x, layout=layout_of(name, x.shape))
+    kept = [a[i] for i in np.ndindex(x.shape)]
+    written_here(a, ["task", "local", "blocks"][(pg.RANK + n_others) % 3])
+    b = kept[5] * pg.ones((2, 2)) + kept[0]
+    a += kept[6]  # which some processes have in the array, and others do not
+    a[0, 0] = kept[0]
+    expected = kept[6].item() - x
+    expected[0, 0] = 1
+    assert_equal(a, expected)
+    assert_equal(b, np.full((2, 2), 7.0))
+    collectively([float(s) for s in kept] == x.ravel().tolist(), f"{kept}")
+
+
+def test_elements_of_an_array_that_one_process_looks_at() -> None:
+    a = pg.arange(10.0)
+    before = a[3]
+    view = a.local() if pg.RANK == 0 else None
+    after = a[9]
+    assert_equal(before + pg.ones(10) * after, np.full(10, 12.0))
+    a[3] = after
+    a[9] = before
+    assert_equal(a[3:], np.array([9.0, 4, 5, 6, 7, 8, 3]))
+    collectively(view is None or view[0] == 0)
+
+
+def test_elements_are_not_changed_by_views_that_the_program_has() -> None:
+    a = pg.arange(10.0)
+    view = a.local()
+    taken = [a[k] for k in range(10)]
+    view[...] = 7
+    again = [*a]
+    view += 1
+    blocks = a.blocks()
+    between = a[4]
+    del view
+    for block in blocks:
+        block[...] = 0
+    collectively([float(s) for s in taken] == [*range(10)], f"{taken}")
+    collectively([float(s) for s in (*again, between)] == [7.0] * 10 + [8.0], f"{again}, {between}")
+
+
+def test_what_is_only_planned_keeps_no_element() -> None:
+    a = pg.arange(10.0)
+    kept = a[3]
+    with pytest.raises(RuntimeError, match="plans a statement"):
+        pg.explain(a.local)
+    collectively(float(kept) == 3)
+    a += 1
+    collectively(float(kept) == 3)
+
+
+def test_numbers_of_python_and_sequences() -> None:
+    a = pg.array([2, 3])
+    collectively([0] * a[1] == [0, 0, 0] and a.max() * "ab" == "ababab" and a[0] * (1,) == (1, 1))
+    repeated = a[0]
+    repeated *= [4]
+    collectively(repeated == [4, 4])
+    for other in ([1.0], (1,), "a"):
+        raises_everywhere(TypeError, "integer", lambda other=other: pg.ones(2)[0] * other)
+    rounded = round(pg.array([2.675], dtype=float)[0], 2)
+    collectively(repr(rounded) == repr(round(np.float64(2.675), 2)), f"{rounded!r}")
+    raises_everywhere(TypeError, "0-dimensional", lambda: round(pg.ones(1), 2))
+
+
 @pytest.mark.parametrize("of", [lambda a: a[1, 2], lambda a: a[0].sum(), lambda a: a[0, 0, ...][()]])
 @pytest.mark.parametrize("how", writes(lambda a: a))
 def test_what_writes_to_numbers_is_refused(of: Callable[[Any], Any], how: str) -> None:
@@ -138,6 +218,18 @@ def test_what_writes_to_numbers_is_refused(of: Callable[[Any], Any], how: str) -
     else:
         raises_everywhere(TypeError, "does not support assignment", lambda: writes(of)[how](a))
     assert_equal(a, np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("of", [lambda a: a[1, 2], lambda a: a.sum()])
+def test_blocks_of_numbers_are_read_only_copies(of: Callable[[Any], Any]) -> None:
+    a = pg.ones((2, 3))
+    number = of(a)
+    blocks, indexed = [*number.blocks()], [*number.blocks(index=True)]
+    a[...] = 2
+    collectively(not any(block.flags.writeable for block in (*blocks, *(block for _, block in indexed))))
+    collectively(sum(pg.COMM.allgather(len(blocks))) > 0 and all(index == () for index, _ in indexed))
+    value = float(number)
+    collectively(all(block == value for block in blocks), f"{blocks}")
 
 
 @pytest.mark.parametrize("array_of", [
