@@ -375,7 +375,7 @@ class GlobalArray:
                                 "where(condition, x, identity)")
             return _ufunc_reduce(ufunc, inputs, out, dtype, **options)
         if method == "outer":
-            first, second = (x if isinstance(x, GlobalArray) else np.asarray(x) for x in inputs)
+            first, second = (x if isinstance(x, GlobalArray) else ufuncs.as_numpy(x) for x in inputs)
             inputs = (first[(..., *(None,) * second.ndim)], second)
         elif method != "__call__":
             raise TypeError(f"{ufunc.__name__}.{method} is not supported for global arrays: {instead_of(method)}")
@@ -494,6 +494,11 @@ class GlobalScalar(GlobalArray):
     __slots__ = ()
 
     _is_number = True
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if self.dtype.char in "gG":  # of which NumPy takes those in a list as floats
+            super().__array__()
+        return np.array(self._as_scalar(), dtype)
 
     def local(self) -> NDArray[Any]:
         """The NumPy view of it, read-only; empty where this process does not have it. Not collective."""
