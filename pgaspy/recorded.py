@@ -53,14 +53,17 @@ class Recorded:
     ----------
     fields
         Those of all operations, one after the other, in the order of `Call`.
+    n_before
+        How many operations were recorded before these.
     """
 
     N_FIELDS: ClassVar[int] = len(Call._fields)
 
-    __slots__ = ("fields",)
+    __slots__ = ("fields", "n_before")
 
-    def __init__(self, fields: list[Any] | None = None) -> None:
+    def __init__(self, fields: list[Any] | None = None, n_before: int = 0) -> None:
         self.fields: list[Any] = [] if fields is None else fields
+        self.n_before = n_before
 
     @property
     def storages(self) -> list[Storage]:
@@ -81,6 +84,7 @@ class Recorded:
 
     def split(self, n: int) -> tuple[Recorded, Recorded]:
         """The first n operations, these themselves if they are all, and the others."""
-        n *= self.N_FIELDS
-        fields = self.fields
-        return (self, Recorded()) if n == len(fields) else (Recorded(fields[:n]), Recorded(fields[n:]))
+        fields, end, stop = self.fields, self.n_before + n, n * self.N_FIELDS
+        if stop == len(fields):
+            return self, Recorded(n_before=end)
+        return Recorded(fields[:stop], self.n_before), Recorded(fields[stop:], end)

@@ -36,7 +36,7 @@ from pgaspy.places import frames_of_program, line_of, warn
 from pgaspy.procgrid import World, when_ended, when_started, world
 from pgaspy.recorded import Recorded
 from pgaspy.scheduling import Schedule, build, may_be_postponed
-from pgaspy.statistics import counts
+from pgaspy.statistics import Statistics, counts, when_asked
 from pgaspy.supervision import Supervision
 from pgaspy.view import View
 
@@ -80,7 +80,7 @@ class Queue:
 
     def __init__(self) -> None:
         self.next_tag = 0
-        self.held_bytes = 0
+        self._held_bytes = 0
         self.error: Exception | None = None
         self.alarms: Alarms | None = None
         self.supervision = Supervision()
@@ -104,7 +104,7 @@ class Queue:
 
     def _set_limit(self) -> None:
         """Note from which number of fields on something is to be seen to before an operation is recorded."""
-        is_plain = self.error is None and not self._engine.has_failed
+        is_plain = self.error is None and not self._engine.has_failed and self._held_bytes <= MAX_HELD_BYTES
         self._max_fields = self._max_operations * Recorded.N_FIELDS if is_plain else 0
 
     @property
@@ -134,8 +134,7 @@ class Queue:
         """
         if self._is_running:
             self.check_free()
-        counts.n_recorded += 1
-        if len(self._recorded.fields) >= self._max_fields or self.held_bytes > MAX_HELD_BYTES:
+        if len(self._recorded.fields) >= self._max_fields:
             self._make_room(recipe, storages)
         if elements:
             self._detach_elements(recipe, storages)
@@ -145,6 +144,17 @@ class Queue:
         self.next_tag = number + n_tags
         if lent or not self._engine.overlaps:
             self._finish_what_is_seen(storages)
+
+    def hold(self, nbytes: int) -> None:
+        """Note that recorded operations hold so many bytes more that nobody else does."""
+        self._held_bytes += nbytes
+        if self._held_bytes > MAX_HELD_BYTES:
+            self._set_limit()
+
+    @property
+    def n_recorded(self) -> int:
+        """How many operations were recorded until now."""
+        return self._recorded.n_before + len(self._recorded)
 
     def check_free(self) -> None:
         """Refuse a call of a task or of another thread, which the other processes know nothing of.
@@ -180,8 +190,9 @@ class Queue:
                 if recipe.is_collective:
                     self._fail(error)  # as the others record it
                 raise
-        if len(self._recorded) >= self._max_operations or self.held_bytes > MAX_HELD_BYTES:
+        if len(self._recorded) >= self._max_operations or self._held_bytes > MAX_HELD_BYTES:
             self._flush(self._engine.catch_up, "threshold")
+        self._set_limit()
 
     def _check_poison(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
         """Refuse what uses a poisoned array; one that is overwritten as a whole is healed when that is executed."""
@@ -398,7 +409,7 @@ class Queue:
             operation = self._recorded[n]
             for storage in operation.storages[:operation.recipe.n_outputs]:
                 storage.poison = Poison(engine_error, "")
-        self._recorded = Recorded()
+        self._recorded = Recorded(n_before=self.n_recorded)
         self._set_limit()
         if failure is not None:
             self.alarms.tell(failure)  # last, as it may fail itself
@@ -446,7 +457,7 @@ class Queue:
         recipes, storages, values, *callers = recorded.columns()
         uses = tuple(map(first_uses.setdefault, storages, count()))
         counts.n_flushes += 1
-        self.held_bytes = 0
+        self._held_bytes = 0
         named = tuple(map(is_not, map(call, map(_name_of, first_uses)), repeat(None)))
         if _is_collecting():
             named = (True,) * len(named)
@@ -541,6 +552,12 @@ def _wait_for_others() -> None:
         queue.alarms.wait_for_others()
 
 
+def _count(found: Statistics) -> None:
+    """Tell how many operations were recorded."""
+    found.n_recorded = queue.n_recorded
+
+
+when_asked.append(_count)
 before_abort.append(_wait_for_others)
 when_started.append(_begin)
 when_ended.append(_end)
@@ -596,8 +613,8 @@ def _place(frame: FrameType) -> tuple[CodeType, int]:
 
 
 def hold(nbytes: int) -> None:
-    """Note that recorded operations hold so many bytes more that nobody else does."""
-    queue.held_bytes += nbytes
+    """See `Queue.hold`."""
+    queue.hold(nbytes)
 
 
 def check_free() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from pgaspy.timeline import Timeline
 if TYPE_CHECKING:
     from pgaspy.nodes import Communication, Memories, Node
 
-__all__ = ["Statistics", "counts", "stats"]
+__all__ = ["Statistics", "counts", "stats", "when_asked"]
 
 
 @dataclass
@@ -137,6 +138,9 @@ class _Counts(Statistics):
 
 counts = _Counts()
 
+when_asked: list[Callable[[Statistics], None]] = []
+"""What adds to the counts what it counts by itself."""
+
 
 def _begin(job: World) -> None:
     """Count anew, with the timeline that the environment asks for. Collective."""
@@ -160,4 +164,6 @@ def stats() -> Statistics:
     """
     found = Statistics(*(getattr(counts, f.name) for f in fields(Statistics)))
     found.n_compiled, found.n_loaded = jit.counts.n_compiled, jit.counts.n_disk_hits
+    for add in when_asked:
+        add(found)
     return found

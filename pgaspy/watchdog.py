@@ -32,7 +32,7 @@ from pgaspy.endings import is_interactive
 from pgaspy.engine import Run
 from pgaspy.nodes import Communication, Node
 from pgaspy.places import caller, frames_of_program, line_of
-from pgaspy.statistics import counts
+from pgaspy.statistics import stats
 from pgaspy.trees import flood_targets
 
 if TYPE_CHECKING:
@@ -155,7 +155,8 @@ class Watchdog:
 
 def _done() -> tuple[int, ...]:
     """What changes with everything that the runtime does."""
-    return counts.n_recorded, counts.n_flushes, counts.n_pieces, counts.n_sends, counts.n_receives
+    found = stats()
+    return found.n_recorded, found.n_flushes, found.n_pieces, found.n_sends, found.n_receives
 
 
 def _state(frame: FrameType | None, messages: list[UnderWay]) -> tuple[str, list[str]]:

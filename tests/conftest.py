@@ -11,6 +11,7 @@ import functools
 import itertools
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import zlib
@@ -43,6 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes seconds, and is run with --all only")
     config.addinivalue_line("markers", "many: a case of many, dealt out: run on 1, 2, 3, 4 or 6 processes")
     config.addinivalue_line("markers", "every: what it shows depends on the number of processes: run on each")
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell has it for what runs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if pg.RANK > 0:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123  (for the life of the process)
         reporter = config.pluginmanager.getplugin("terminalreporter")

@@ -63,9 +63,13 @@ def test_settings_are_as_they_were(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(pg.SIZE > 1, reason="a failure ends a job")
 def test_what_fails_is_right_or_raises(tmp_path: Path) -> None:
+    """But for interrupts, which come at another moment each time: those are the campaign's."""
     n_raised = 0
-    for seed in range(60):
-        said = failing.run(written(seed, 1, tmp_path), tmp_path, injecting.chosen("any", seed), failing.begin_next)
+    for seed in range(66):
+        injection = injecting.chosen("any", seed)
+        if injection.kind == "interrupt":
+            continue
+        said = failing.run(written(seed, 1, tmp_path), tmp_path, injection, failing.begin_next)
         assert "failure" not in said, said
         n_raised += said["raised"] != ""
     assert n_raised > 20

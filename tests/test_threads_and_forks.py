@@ -57,27 +57,25 @@ def test_another_thread_while_one_executes(call: Any) -> None:
     assert "the thread 'second'" in said[0]
 
 
-class Waiting:
-    """The runtime's counts: another thread waits when it counts an operation, before it adds it."""
+class Waiting(set[Any]):
+    """No elements that are watched: another thread waits when it looks at them, before it adds an operation."""
 
     def __init__(self) -> None:
-        vars(self).update(is_asked=threading.Event(), may_go=threading.Event(), counts=runtime.counts)
+        super().__init__()
+        self.is_asked, self.may_go = threading.Event(), threading.Event()
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "n_recorded" and threading.current_thread() is not threading.main_thread():
+    def __bool__(self) -> bool:
+        if threading.current_thread() is not threading.main_thread():
             self.is_asked.set()
             assert self.may_go.wait(10)
-        return getattr(self.counts, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self.counts, name, value)
+        return False
 
 
 def recording(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Thread, Waiting]:
     """Another thread that is recording what was recorded before."""
     recipe, storages, values, _, code, instruction = runtime.queue._recorded[0]
     waiting = Waiting()
-    monkeypatch.setattr(runtime, "counts", waiting)
+    monkeypatch.setattr(runtime, "elements", waiting)
     thread = threading.Thread(target=runtime.queue.record, args=(recipe, storages, values, code, instruction))
     thread.start()
     assert waiting.is_asked.wait(10)

@@ -46,6 +46,7 @@ def main(file: str) -> None:
     """Run the programs that a file names, as `tests.campaign.job` does."""
     order = json.loads(Path(file).read_text())
     end = time.monotonic() + order["seconds"]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the background, where a shell has it ignored
     with tempfile.TemporaryDirectory() as folder:
         for one in order["programs"]:
             if time.monotonic() > end:

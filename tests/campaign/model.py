@@ -28,7 +28,7 @@ class Array(np.ndarray):
         return np.asarray(found).view(Scalar) if isinstance(found, np.generic) else as_array(found)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(key, value.copy() if isinstance(value, np.ndarray) else value)  # NumPy may overwrite it
+        super().__setitem__(key, np.array(value) if isinstance(value, np.ndarray) else value)  # NumPy may overwrite it
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         is_number = return_scalar or (context is None and not array.ndim)  # as of a reduction

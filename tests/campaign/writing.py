@@ -93,6 +93,8 @@ class Writer:
         name = self.name()
         self.names[name] = value
         self.lines.append(f"{name} = {expression}")
+        if tolerance is None and isinstance(value, model.Scalar):  # which shares no memory
+            tolerance = self.tolerance(*re.findall(r"\b[a-z]\d+\b", expression))
         self.take(name, tolerance, n_axes, is_ambiguous)
         return name
 
