@@ -110,6 +110,23 @@ def test_elements_that_processes_keep_by_themselves() -> None:
     pg.sync()
 
 
+@pytest.mark.parametrize("number_of", [
+    lambda a: pg.random.default_rng(1).random(), lambda a: pg.random.default_rng(1).standard_normal(),
+    lambda a: pg.random.default_rng(1).uniform(2, 3), lambda a: pg.random.default_rng(1).integers(5, 9),
+    pg.linalg.cond, lambda a: pg.linalg.cond(a, 1)])
+def test_numbers_of_functions(number_of: Callable[[Any], Any]) -> None:
+    number = kept = number_of(pg.array([[3.0, 1.0], [0.0, 2.0]]))
+    before = float(number)
+    number *= 3
+    collectively(float(kept) == before and float(number) == 3 * before, f"{before}, {kept}, {number}")
+
+
+def test_drawn_arrays_without_dimensions() -> None:
+    drawn = pg.random.default_rng(1).random(())
+    drawn[...] = 7
+    collectively(float(drawn) == 7)
+
+
 def test_what_is_not_kept_is_not_copied() -> None:
     a = pg.ones((4, 4))
     pg.sync()
