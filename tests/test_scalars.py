@@ -192,7 +192,12 @@ def test_numbers_of_numbers_are_numbers(of: Callable[[Any], Any], number_of: Cal
     "a + [a[0, 0], 7, a[1, 1]]", "np.dot([a[0, 1], 2.5], a)", "np.stack([a[0, 1], 2.5, a.sum()])",
     "np.linspace(a.min(), a.max(), 4)", "np.linspace(0, a[1, 0], int(a[0, 2]), dtype='f')",
     "np.arange(a[0, 1], a.max(), a[0, 2])", "np.arange(a.argmax())", "np.zeros(a.argmax())",
-    "np.zeros([a.argmax(), 2])", "np.full(np.array(3), a[0, 1])",
+    "np.zeros([a.argmax(), 2])", "np.roll(a, a.argmax())", "np.roll(a, [1, -a.argmax()], axis=(0, 1))",
+    "np.tile(a, a.argmax())", "np.tile(a, (a.argmax(), 1))", "np.repeat(a, a.argmax())",
+    "np.broadcast_to(a, (a.argmax(), 2, 3))", "np.expand_dims(a, a.argmin() + 1)", "a.reshape(a.argmax() + 1)",
+    "a.reshape(-1, a.argmin() + 3)",
+    "np.array([[1, 2]] * a.argmax())", "np.array(a.argmax() * (1, 2))",
+    "a.argmax() * np.array([1, 2])", "np.full(np.array(3), a[0, 1])",
 ])
 @pytest.mark.parametrize("dtype", ["d", "f", "l"])
 def test_numbers_among_arguments(expression: str, dtype: str) -> None:
@@ -207,6 +212,14 @@ def test_numbers_in_a_list_keep_their_dtype(x: np.ndarray[Any, Any]) -> None:
     a = pg.array(x)
     assert_equal(pg.array([[a[3]], (a[1],)]), np.array([[x[3]], (x[1],)]))
     assert_equal(pg.where([True, False], [a[2], a[4]], a[:2]), np.where([True, False], [x[2], x[4]], x[:2]))
+
+
+def test_numbers_that_are_no_integers_repeat_nothing() -> None:
+    a = pg.array([2.0, 1.0])
+    for number in (a[0], a.any()):
+        raises_everywhere(TypeError, "only integer scalar", lambda number=number: [1] * number)
+        raises_everywhere(TypeError, "only integer scalar", lambda number=number: number * "ab")
+    assert_equal([1, 2] * a[:1], np.array([2.0, 4.0]))
 
 
 def test_numpy_takes_numbers_by_value() -> None:
