@@ -31,7 +31,7 @@ def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
             return ufuncs.apply_with_number(ufunc, self, other, False, made)
         if isinstance(other, GlobalArray):
             return ufuncs.apply_binary(ufunc, self, other, made)
-        if _defers(other):
+        if _defers(other) or _repeats(ufunc, self, other):
             return NotImplemented
         return ufuncs.apply(ufunc, (self, other), make=made)
     return method
@@ -41,7 +41,7 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
     def method(self: GlobalArray, other: Any) -> Any:
         if other.__class__ in ufuncs.WEAK:
             return ufuncs.apply_with_number(ufunc, self, other, True, made)
-        if _defers(other):
+        if _defers(other) or _repeats(ufunc, self, other):
             return NotImplemented
         return ufuncs.apply(ufunc, (other, self), make=made)
     return method
@@ -91,6 +91,11 @@ def _reduction(name: str, *positional: str) -> Callable[..., Any]:
 def _defers(other: Any) -> bool:
     """Whether an operator leaves the operation to the other operand, as NumPy does."""
     return getattr(other, "__array_ufunc__", False) is None
+
+
+def _repeats(ufunc: np.ufunc, own: GlobalArray, other: Any) -> bool:
+    """Whether an operator repeats a sequence, which Python does by the number."""
+    return ufunc is np.multiply and own._is_number and isinstance(other, list | tuple | str | bytes)
 
 
 class GlobalArray:
@@ -276,7 +281,7 @@ class GlobalArray:
 
         A view where only dimensions of extent 1 come or go; else a copy, also where NumPy makes a view.
         """
-        if len(shape) == 1 and not isinstance(shape[0], int | np.integer):
+        if len(shape) == 1 and np.iterable(shape[0]):
             shape = tuple(shape[0])
         return GlobalArray(*reshaping.reshaped(self._base, self._view, shape))
 
@@ -376,7 +381,7 @@ class GlobalArray:
                                 "where(condition, x, identity)")
             return _ufunc_reduce(ufunc, inputs, out, dtype, **options)
         if method == "outer":
-            first, second = (x if isinstance(x, GlobalArray) else np.asarray(x) for x in inputs)
+            first, second = (x if isinstance(x, GlobalArray) else ufuncs.as_numpy(x) for x in inputs)
             inputs = (first[(..., *(None,) * second.ndim)], second)
         elif method != "__call__":
             raise TypeError(f"{ufunc.__name__}.{method} is not supported for global arrays: {instead_of(method)}")
@@ -499,6 +504,11 @@ class GlobalScalar(GlobalArray):
     __slots__ = ()
 
     _is_number = True
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if self.dtype.char in "gG":  # of which NumPy takes those in a list as floats
+            super().__array__()
+        return np.array(self._as_scalar(), dtype)
 
     def local(self) -> NDArray[Any]:
         """A NumPy copy of it, read-only; empty where this process does not have it. Not collective."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from pgaspy.pieces import local_indices
 from pgaspy.procgrid import world
 from pgaspy.runtime import check_free, record
 from pgaspy.supervision import announce
-from pgaspy.ufuncs import check_dtype
+from pgaspy.ufuncs import as_numpy, check_dtype
 from pgaspy.view import whole
 
 __all__ = [
@@ -75,7 +76,7 @@ def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, layou
          onenode: int | None = None) -> GlobalArray:
     """A new array with every element set to a value (or to values that broadcast to it). Collective; see `empty`."""
     if dtype is None:
-        dtype = fill_value.dtype if isinstance(fill_value, GlobalArray) else np.asarray(fill_value).dtype
+        dtype = fill_value.dtype if isinstance(fill_value, GlobalArray) else as_numpy(fill_value).dtype
     result = empty(shape, dtype, layout=layout, onenode=onenode)
     result[...] = fill_value
     return result
@@ -83,7 +84,7 @@ def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, layou
 
 def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: AnyLayout,
           onenode: int | None) -> GlobalArray:
-    prototype = prototype if isinstance(prototype, GlobalArray) else np.asarray(prototype)
+    prototype = prototype if isinstance(prototype, GlobalArray) else as_numpy(prototype)
     dtype = prototype.dtype if dtype is None else dtype
     shape = prototype.shape if shape is None else _checked_shape(shape)
     if layout is None and onenode is None and isinstance(prototype, GlobalArray) and shape == prototype.shape:
@@ -135,7 +136,7 @@ def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = No
         if layout is None and onenode is None:
             return GlobalArray(copy._base, copy._view)  # also of a number
         return GlobalArray(*redistributed(copy._base, copy._view, layout_for(copy.shape, layout, onenode)))
-    source = np.asarray(object, dtype)
+    source = as_numpy(object, dtype)
     result = empty(source.shape, source.dtype, layout=layout, onenode=onenode)
     result[...] = source
     return result
@@ -159,21 +160,60 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     """Evenly spaced values in [start, stop), as NumPy's arange computes them. Collective."""
     if stop is None:
         start, stop = 0, start
-    dtype = np.dtype(dtype) if dtype is not None else np.arange(start * 0, stop * 0, step).dtype
+    start, stop, step = _without_array(start), _without_array(stop), _without_array(step)
+    dtype = None if dtype is None else np.dtype(dtype)
+    of_times = (dtype is not None and dtype.kind in "mM") or any(map(_is_time, (start, stop, step)))
+    first, delta, n = (_times if of_times else _numbers)(start, stop, step, dtype)
+    result = empty(n, first.dtype, layout=layout, onenode=onenode)
+    factor = np.dtype(np.int64) if of_times else first.dtype  # times are multiplied by integers
+    return _generated(result, lambda i: (first + i.astype(factor) * delta).astype(first.dtype, copy=False))
+
+
+def _without_array(x: Any) -> Any:
+    """NumPy's scalar for an array of no dimension; else x itself. Collective."""
+    return x._as_scalar() if isinstance(x, GlobalArray) and not x.ndim else x
+
+
+def _is_time(x: Any) -> bool:
+    return isinstance(x, date | timedelta | np.datetime64 | np.timedelta64)
+
+
+def _numpys_time(x: Any) -> Any:
+    """NumPy's date or difference for Python's, or text; else x itself."""
+    if isinstance(x, str | date):
+        return np.datetime64(x)
+    return np.timedelta64(x) if isinstance(x, timedelta) else x
+
+
+def _numbers(start: Any, stop: Any, step: Any, dtype: np.dtype[Any] | None) -> tuple[Any, Any, int]:
+    """The first number of a range, the difference to the next, and how many there are."""
+    dtype = np.arange(start * 0, stop * 0, step).dtype if dtype is None else dtype
     if step == 0:
         raise ZeroDivisionError("arange: the step is zero")
-    n = max(math.ceil((stop - start) / step), 0)
-    result = empty(n, dtype, layout=layout, onenode=onenode)
     first, second = np.array([start, start + step]).astype(dtype)
-    delta = second - first if dtype.kind != "b" else True
-    factor = np.dtype(np.int64) if dtype.kind in "mM" else dtype  # times are multiplied by integers
-    return _generated(result, lambda i: (first + i.astype(factor) * delta).astype(dtype, copy=False))
+    return first, second - first if dtype.kind != "b" else True, max(math.ceil((stop - start) / step), 0)
+
+
+def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, int]:
+    """The first time of a range, the difference to the next, and how many there are.
+
+    A stop that is a number or a difference counts from the first of dates, as in NumPy.
+    """
+    start, stop = _numpys_time(start), _numpys_time(stop)
+    dtype = np.arange(start, start + (stop - stop), step, dtype=dtype).dtype
+    first, last = np.array(start).astype(dtype)[()], np.array(stop)
+    delta = np.array(step).astype(dtype.str.replace("M", "m"))[()]
+    if last.dtype.kind == "M" != dtype.kind:
+        raise ValueError("arange requires both a start and a stop for NumPy datetime64 ranges")
+    if dtype.kind == "M" != last.dtype.kind:
+        last = first + last.astype(delta.dtype)
+    return first, delta, max(int(-((first - last.astype(dtype)) // delta)), 0)
 
 
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None, *,
              layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
     """`num` evenly spaced values over [start, stop], as NumPy's linspace computes them. Collective."""
-    num = operator.index(num)
+    start, stop, num = _without_array(start), _without_array(stop), operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     if np.ndim(start) or np.ndim(stop):
@@ -239,7 +279,7 @@ def _generated(array: GlobalArray, values: Callable[..., Any]) -> GlobalArray:
 
 
 def _checked_shape(shape: Shape) -> tuple[int, ...]:
-    extents = tuple(operator.index(n) for n in (shape if isinstance(shape, Iterable) else (shape,)))
+    extents = tuple(operator.index(n) for n in (shape if np.iterable(shape) else (shape,)))
     if any(n < 0 for n in extents):
         raise ValueError(f"negative dimensions are not allowed: shape {extents}")
     return extents

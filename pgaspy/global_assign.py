@@ -20,7 +20,7 @@ from pgaspy.operations import Access, task
 from pgaspy.places import warn
 from pgaspy.procgrid import world
 from pgaspy.runtime import finish, record
-from pgaspy.ufuncs import check_writable, elementwise_copy, record_assignment, record_into, refusals
+from pgaspy.ufuncs import as_numpy, check_writable, elementwise_copy, record_assignment, record_into, refusals
 from pgaspy.view import View, whole
 
 __all__ = ["aligned", "assign", "copied", "gathered", "item", "keep_element", "layout_like", "redistributed",
@@ -43,7 +43,9 @@ def assign(base: Base, view: View, value: Any) -> None:
         return
     check_writable(view)
     if given is None:
-        value = value if type(value) in (int, float, complex) else np.asarray(value)
+        value = value if type(value) in (int, float, complex) else as_numpy(value)
+        if isinstance(value, np.ndarray) and value.dtype.hasobject:  # Python's dates and fractions, which NumPy casts
+            value = value.astype(base.dtype)
         elementwise_copy(base, view, _without_leading_ones(value, view.ndim))
         return
     source = _drop_leading_ones(given, view.ndim).broadcast_to(view.shape)

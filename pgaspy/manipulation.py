@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -98,7 +99,7 @@ def reshape(a: Any, shape: int | Sequence[int]) -> GlobalArray:
 def expand_dims(a: Any, axis: int | Sequence[int]) -> GlobalArray:
     """The view with dimensions of extent 1 at the positions `axis` of the result."""
     a = as_global(a)
-    positions = (axis,) if isinstance(axis, int | np.integer) else tuple(axis)
+    positions = _integers(axis)
     n = a.ndim + len(positions)
     added = normalize_axis_tuple(positions, n)
     return a[tuple(None if d in added else slice(None) for d in range(n))]
@@ -108,8 +109,12 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> GlobalArray:
 def broadcast_to(array: Any, shape: int | Sequence[int]) -> GlobalArray:
     """The view with dimensions stretched to a shape; it cannot be assigned to."""
     array = asarray(array)
-    extents = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    return GlobalArray(array._base, array._view.broadcast_to(extents))
+    return GlobalArray(array._base, array._view.broadcast_to(_integers(shape)))
+
+
+def _integers(x: Any) -> tuple[int, ...]:
+    """One integer, or several."""
+    return tuple(map(operator.index, x if np.iterable(x) else (x,)))
 
 
 @implements(np.flip)
@@ -129,7 +134,7 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     a = as_global(a)
     if axis is None:
         return roll(a.ravel(), shift, 0).reshape(a.shape)
-    shifts, axes = np.broadcast_arrays(shift, normalize_axis_tuple(axis, a.ndim, allow_duplicate=True))
+    shifts, axes = np.broadcast_arrays(ufuncs.as_numpy(shift), normalize_axis_tuple(axis, a.ndim, allow_duplicate=True))
     total = [0] * a.ndim
     for s, d in zip(shifts.tolist(), axes.tolist(), strict=True):
         total[d] += s
@@ -195,7 +200,7 @@ def stack(arrays: Sequence[Any], axis: int = 0, *, dtype: DTypeLike | None = Non
 def tile(A: Any, reps: int | Sequence[int]) -> GlobalArray:
     """The array repeated as a whole, `reps` times along each dimension. Collective."""
     a = as_global(A)
-    counts = (reps,) if isinstance(reps, int | np.integer) else tuple(reps)
+    counts = _integers(reps)
     a = a[(None,) * (len(counts) - a.ndim)] if len(counts) > a.ndim else a
     counts = (1,) * (a.ndim - len(counts)) + counts
     result = a.copy() if not a.ndim else a
@@ -212,7 +217,7 @@ def repeat(a: Any, repeats: int, axis: int | None = None) -> GlobalArray:
         a, axis = a.ravel(), 0
     if np.ndim(repeats):
         raise TypeError("repeats must be one integer for global arrays: the result of several has no regular layout")
-    axis = normalize_axis_index(axis, a.ndim)
+    axis, repeats = normalize_axis_index(axis, a.ndim), operator.index(repeats)
     if repeats < 0:
         raise ValueError("repeats may not contain negative values.")
     n = a.shape[axis] * repeats

@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from pgaspy import kernels
-from pgaspy.array import GlobalArray
+from pgaspy.array import GlobalArray, made
 from pgaspy.base import Storage
 from pgaspy.creation import AnyLayout, Shape, empty
 from pgaspy.operations import generate
@@ -50,7 +50,7 @@ def default_rng(seed: int | Sequence[int] | np.random.SeedSequence | None = None
 class Generator:
     """Draws random global arrays. Every draw is collective and takes its own numbers.
 
-    The draws take `layout=` and `onenode=` as the creation functions do; `size` is the shape, None for a 0-d array.
+    The draws take `layout=` and `onenode=` as the creation functions do; `size` is the shape, None for a number.
     """
 
     def __init__(self, key: int) -> None:
@@ -107,7 +107,24 @@ class Generator:
         fill = functools.partial(_fill, kind=kind, key=self._key, stream=self._n_draws, low=low, high=high)
         self._n_draws += 1
         record(generate(array._view.layout), (array._base.storage,), (fill,))
-        return array
+        return made(array._base, array._view) if size is None else array
+
+    if not TYPE_CHECKING:  # to which every name would be right, then
+
+        def __getattr__(self, name: str) -> Any:
+            advice = f": use {_INSTEAD.get(name, _BY_NUMPY)}" if hasattr(np.random.Generator, name) else ""
+            raise AttributeError(f"a Generator has no attribute {name!r}{advice}", name=name, obj=self)
+
+
+_INSTEAD = {
+    "exponential": "-scale * pg.log(1 - rng.random(size))",
+    "lognormal": "pg.exp(mean + sigma * rng.standard_normal(size))",
+    "normal": "loc + scale * rng.standard_normal(size)",
+    "standard_exponential": "-pg.log(1 - rng.random(size))",
+}
+"""What to call instead of draws of NumPy's generators."""
+
+_BY_NUMPY = "pg.array of what NumPy's default_rng(seed) draws, with one seed for all processes"
 
 
 def _fill(storage: Storage, kind: str, key: int, stream: int, low: Any, high: Any) -> None:

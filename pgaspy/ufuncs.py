@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from pgaspy.alignment import result_layout
 from pgaspy.base import Base, wrap
@@ -29,7 +29,7 @@ from pgaspy.runtime import hold, record
 from pgaspy.supervision import take
 from pgaspy.view import View, joint_shape, whole
 
-__all__ = ["WEAK", "apply", "apply_binary", "apply_unary", "apply_with_number", "as_access", "check_dtype",
+__all__ = ["WEAK", "apply", "apply_binary", "apply_unary", "apply_with_number", "as_access", "as_numpy", "check_dtype",
            "check_target", "check_writable", "elementwise_copy", "operand_from_numpy", "record_assignment",
            "record_into", "refusals"]
 
@@ -175,12 +175,24 @@ def _operand(x: Any) -> tuple[Any, Any]:
         return x, type(x)
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError("masked arrays are not supported, as their masks would be lost: use where(mask, x, y)")
-    x = np.asanyarray(x)
+    x = as_numpy(x)
     check_dtype(x.dtype)
     if x.ndim == 0:
         return x, x.dtype.newbyteorder("=")
     base = operand_from_numpy(x)
     return base, (whole(base.layout), base.dtype)
+
+
+def as_numpy(x: Any, dtype: DTypeLike | None = None) -> NDArray[Any]:
+    """NumPy's array of what is the same on every process, also of sequences of numbers that are global arrays."""
+    return np.asarray(_with_values(x), dtype)
+
+
+def _with_values(x: Any) -> Any:
+    """Sequences with NumPy's scalars in the place of numbers that are global arrays; NumPy reads these as floats."""
+    if isinstance(x, list | tuple):
+        return [_with_values(element) for element in x]
+    return x._as_scalar() if getattr(x, "_is_number", False) else x
 
 
 def operand_from_numpy(x: NDArray[Any]) -> Base:
@@ -242,7 +254,7 @@ def as_access(x: Any) -> Access:
     """A global array's base and view; a NumPy array that is the same on every process as a replicated base."""
     if getattr(x, "_view", None) is not None:
         return Access(x._base, x._view)
-    x = np.asarray(x)
+    x = as_numpy(x)
     check_dtype(x.dtype)
     base = operand_from_numpy(x)
     return Access(base, whole(base.layout))

@@ -31,7 +31,7 @@ def _refuse_negative_exponents(inputs: tuple[Any, Any], where: Any, loop: tuple[
     dtype = loop[1]
     if dtype.kind != "i" or not _size(*inputs, where):
         return
-    exponent = inputs[1] if isinstance(inputs[1], GlobalArray) else np.asarray(inputs[1])
+    exponent = inputs[1] if isinstance(inputs[1], GlobalArray) else ufuncs.as_numpy(inputs[1])
     if exponent.dtype.kind in "bu" and np.can_cast(exponent.dtype, dtype):
         return
     if not np.can_cast(exponent.dtype, dtype):

@@ -311,7 +311,7 @@ _PLAIN = frozenset((int, type(None)))
 
 
 def _frozen_index(k: Any) -> int:
-    if isinstance(k, bool | np.bool_) or getattr(k, "shape", ()) != () or isinstance(k, list):
+    if isinstance(k, bool | np.bool_) or getattr(k, "shape", ()) != () or isinstance(k, list | tuple | range):
         raise IndexError("indexing by integer or boolean arrays is not supported: use where(condition, x, y) for "
                          "masks, and slices or integers for positions")
     try:

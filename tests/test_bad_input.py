@@ -97,6 +97,7 @@ LIKE_NUMPY = [
 # What NumPy does and global arrays do not, or what it does not have
 OF_OUR_OWN = [
     ("a[[0, 1]]", IndexError, r"where\("),
+    ("a[range(2), (0, 1)]", IndexError, r"where\("),
     ("a[np.array([0, 1])]", IndexError, r"where\("),
     ("a[i]", IndexError, r"where\("),
     ("a[a > 1]", IndexError, r"where\("),

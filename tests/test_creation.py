@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import pgaspy as pg
 from tests.layouts import NAMES, layout_of
-from tests.together import assert_equal, collectively
+from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = pytest.mark.mpi
 
@@ -77,6 +78,9 @@ def test_array_copies_and_asarray_does_not() -> None:
     assert_equal(pg.array(range(4)), np.arange(4))
 
 
+TIMES = {"D": np.datetime64, "T": np.timedelta64, "date": date, "timedelta": timedelta}
+
+
 @pytest.mark.many
 @pytest.mark.parametrize("arguments", [
     (5,), (0,), (-3,), (2, 9), (9, 2), (2, 9, 3), (9, 2, -3), (0, 1, 0.1), (0.5, 7), (1.0, 2.0, 0.3), (3, 3), (10.5,),
@@ -85,6 +89,29 @@ def test_array_copies_and_asarray_does_not() -> None:
 @pytest.mark.parametrize("dtype", [None, "f", "l", "d"])
 def test_arange(arguments: tuple[Any, ...], dtype: str | None) -> None:
     assert_equal(pg.arange(*arguments, dtype=dtype), np.arange(*arguments, dtype=dtype))
+
+
+@pytest.mark.many
+@pytest.mark.parametrize("arguments", [
+    "D('2024-02-27'), D('2024-03-10')", "D('2024-02-27'), D('2024-03-10'), T(36, 'h')", "D('2024-02'), D('2024-03-10')",
+    "D('2024-01-09'), D('2024-01-01'), -2", "D('2024-01-01'), D('2024-01-09'), -2", "D('2024-02-27'), 5",
+    "D('2024-02-27'), T(9, 'h')", "D('2024-02-27'), '2024-03-01'", "'2024-02-27', '2024-03-10', dtype='M8[D]'",
+    "'2024', '2030', 2, dtype='M8'", "date(2024, 1, 1), date(2024, 1, 9), timedelta(2)", "2, 9, dtype='M8[D]'",
+    "5, 2, -1, dtype='m8[s]'", "T(5, 'D')", "T(3, 's'), 10, 2", "T(5, 'D'), T(70, 'h'), -1", "0, T(5, 'D')",
+    "5, 9, T(1, 'D')", "D('2024-01-01', 's'), D('2024-01-01T00:00:02'), dtype='M8[ms]'",
+])
+def test_arange_of_times(arguments: str) -> None:
+    expected = eval(f"arange({arguments})", TIMES | {"arange": np.arange})
+    found = eval(f"arange({arguments})", TIMES | {"arange": pg.arange})
+    assert_equal(found, expected)
+
+
+@pytest.mark.parametrize("arguments", [
+    "D('2024-02-27')", "0, D('2024-02-27')", "D('NaT', 'D'), D('2024-02-27')", "D('2024-02-27'), D('2024-03-10'), 1.5",
+    "D('2024-02-27'), 'tomorrow'", "0, 2.5, dtype='m8[s]'", "D('2024-02-27'), 3, 0",
+])
+def test_arange_of_what_are_no_times(arguments: str) -> None:
+    raises_everywhere(ValueError, ".", lambda: eval(f"arange({arguments})", TIMES | {"arange": pg.arange}))
 
 
 @pytest.mark.many

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -104,6 +107,25 @@ def test_integers_beyond_the_dtype() -> None:
     a = pg.zeros(3, np.uint8)
     raises_everywhere(OverflowError, "out of bounds", lambda: a.__setitem__(..., 300))
     assert_equal(a, np.zeros(3, np.uint8))
+
+
+@pytest.mark.parametrize(("dtype", "value"), [
+    ("M8[s]", datetime(2000, 1, 1, 12)), ("M8[D]", [date(2024, 2, 29), datetime(2000, 1, 1, 12)]),
+    ("m8[h]", timedelta(days=2)), ("M8[D]", None), ("d", Fraction(1, 3)), ("l", Decimal("7.5")), ("d", [10**30, None])],
+    ids=str)
+def test_what_is_cast_one_by_one(dtype: str, value: Any) -> None:
+    x = np.zeros((3, 2), dtype)
+    a = pg.array(x)
+    a[1], x[1] = value, value
+    assert_equal(a, x)
+
+
+def test_what_cannot_be_cast() -> None:
+    a, n = pg.zeros((3, 2)), pg.zeros(3, int)
+    raises_everywhere(TypeError, "float", lambda: a.__setitem__(1, object()))
+    raises_everywhere(TypeError, "int", lambda: n.__setitem__(0, None))
+    assert_equal(a, np.zeros((3, 2)))
+    assert_equal(n, np.zeros(3, int))
 
 
 def test_a_view_of_a_view() -> None:

@@ -110,6 +110,23 @@ def test_elements_that_processes_keep_by_themselves() -> None:
     pg.sync()
 
 
+@pytest.mark.parametrize("number_of", [
+    lambda a: pg.random.default_rng(1).random(), lambda a: pg.random.default_rng(1).standard_normal(),
+    lambda a: pg.random.default_rng(1).uniform(2, 3), lambda a: pg.random.default_rng(1).integers(5, 9),
+    pg.linalg.cond, lambda a: pg.linalg.cond(a, 1)])
+def test_numbers_of_functions(number_of: Callable[[Any], Any]) -> None:
+    number = kept = number_of(pg.array([[3.0, 1.0], [0.0, 2.0]]))
+    before = float(number)
+    number *= 3
+    collectively(float(kept) == before and float(number) == 3 * before, f"{before}, {kept}, {number}")
+
+
+def test_drawn_arrays_without_dimensions() -> None:
+    drawn = pg.random.default_rng(1).random(())
+    drawn[...] = 7
+    collectively(float(drawn) == 7)
+
+
 def test_what_is_not_kept_is_not_copied() -> None:
     a = pg.ones((4, 4))
     pg.sync()
@@ -259,3 +276,59 @@ def test_numbers_of_numbers_are_numbers(of: Callable[[Any], Any], number_of: Cal
     x = np.arange(6.0).reshape(2, 3)
     found, expected = program(pg.array(x)), program(x)
     collectively([float(s) for s in found] == [float(s) for s in expected], f"{found}, {expected}")
+
+
+@pytest.mark.parametrize("expression", [
+    "np.array([a[1, 2], a.sum()])", "np.array([[a[0, 1], -a[1, 0]], [3, a.max()]])", "np.array([a[1, 2]], dtype='f')",
+    "np.asarray(((a.min(), 1j), (a[0].mean(), a[1, 1] * 2)))", "np.where(a > 2, [a[0, 1]] * 3, a)",
+    "a + [a[0, 0], 7, a[1, 1]]", "np.dot([a[0, 1], 2.5], a)", "np.stack([a[0, 1], 2.5, a.sum()])",
+    "np.linspace(a.min(), a.max(), 4)", "np.linspace(0, a[1, 0], int(a[0, 2]), dtype='f')",
+    "np.arange(a[0, 1], a.max(), a[0, 2])", "np.arange(a.argmax())", "np.zeros(a.argmax())",
+    "np.zeros([a.argmax(), 2])", "np.roll(a, a.argmax())", "np.roll(a, [1, -a.argmax()], axis=(0, 1))",
+    "np.tile(a, a.argmax())", "np.tile(a, (a.argmax(), 1))", "np.repeat(a, a.argmax())",
+    "np.broadcast_to(a, (a.argmax(), 2, 3))", "np.expand_dims(a, a.argmin() + 1)", "a.reshape(a.argmax() + 1)",
+    "a.reshape(-1, a.argmin() + 3)",
+    "np.array([[1, 2]] * a.argmax())", "np.array(a.argmax() * (1, 2))",
+    "a.argmax() * np.array([1, 2])", "np.full(np.array(3), a[0, 1])",
+])
+@pytest.mark.parametrize("dtype", ["d", "f", "l"])
+def test_numbers_among_arguments(expression: str, dtype: str) -> None:
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    assert_equal(eval(expression, {"np": pg, "a": pg.array(x)}), eval(expression, {"np": np, "a": x}))
+
+
+@pytest.mark.parametrize("x", [
+    np.arange(5).astype("M8[D]"), np.arange(5).astype("m8[s]"), np.arange(5) > 2, np.linspace(0, 1, 5, dtype="f"),
+    np.arange(5) * 1j, 2**63 + np.arange(5, dtype="u8"), 1 / np.arange(1, 6, dtype="g")], ids=lambda x: x.dtype.str)
+def test_numbers_in_a_list_keep_their_dtype(x: np.ndarray[Any, Any]) -> None:
+    a = pg.array(x)
+    assert_equal(pg.array([[a[3]], (a[1],)]), np.array([[x[3]], (x[1],)]))
+    assert_equal(pg.where([True, False], [a[2], a[4]], a[:2]), np.where([True, False], [x[2], x[4]], x[:2]))
+
+
+def test_numbers_that_are_no_integers_repeat_nothing() -> None:
+    a = pg.array([2.0, 1.0])
+    for number in (a[0], a.any()):
+        raises_everywhere(TypeError, "only integer scalar", lambda number=number: [1] * number)
+        raises_everywhere(TypeError, "only integer scalar", lambda number=number: number * "ab")
+    assert_equal([1, 2] * a[:1], np.array([2.0, 4.0]))
+
+
+def test_numpy_takes_numbers_by_value() -> None:
+    for x in (np.arange("2024-02-27", "2024-03-03", dtype="M8[D]"), np.linspace(0, 1, 5, dtype="f"), np.arange(5) * 1j):
+        found = np.asarray(pg.array(x)[3])
+        collectively(found.dtype == x.dtype and found == x[3], f"{found} of {x}")
+    a = pg.linspace(0, 1, 5)
+    collectively(np.array([a[2], a.max()]).tolist() == [0.5, 1] and np.mean([a[0], a[1]]) == 0.125)
+    raises_everywhere(TypeError, "gather", lambda: np.array([a.astype("g")[1]]))
+
+
+def test_assignment_of_lists_of_numbers() -> None:
+    def program(np: Any, a: Any) -> Any:
+        b = np.zeros((2, 3))
+        b[0] = a[1, 2], a[0, 1], a.sum()
+        b[1, 1:] = [a.max(), 5]
+        return b
+
+    x = np.arange(6.0).reshape(2, 3)
+    assert_equal(program(pg, pg.array(x)), program(np, x))

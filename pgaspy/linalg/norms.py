@@ -81,7 +81,7 @@ def cond(x: Any, p: Any = None) -> pg.GlobalArray:
 
     Returns
     -------
-    An array of no dimension, which every process has; infinite for a singular matrix.
+    A number, which every process has; infinite for a singular matrix.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def cond(x: Any, p: Any = None) -> pg.GlobalArray:
             found = size * norm(inv(x), p)
         except LinAlgError:
             found = size * np.inf
-    return pg.where(np.isnan(found) & ~np.isnan(x).any(), np.inf, found)
+    return pg.where(np.isnan(found) & ~np.isnan(x).any(), np.inf, found)[()]
 
 
 def _of_vectors(x: pg.GlobalArray, ord: Any, axis: int, keepdims: bool) -> Any:
