@@ -64,6 +64,7 @@ __version__ = "0.1.0"
 
 # These use the names above, and come after them.
 from pgaspy import linalg as linalg
+from pgaspy import matrix_product as _matrix_product  # what arrays do for @
 from pgaspy import value_errors as _value_errors  # has ufuncs raise what it finds
 from pgaspy.linalg.diagonals import diagonal as diagonal
 from pgaspy.linalg.diagonals import trace as trace

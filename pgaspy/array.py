@@ -13,9 +13,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import functions, global_assign, local_access, reductions, reshaping, runtime, ufuncs
 from pgaspy.base import Base, Reference, elements
-from pgaspy.dispatch import HANDLED, implements
+from pgaspy.dispatch import HANDLED
 from pgaspy.layout import Distribution, Layout
-from pgaspy.matmul import matmul
 from pgaspy.missing import instead_of, missing
 from pgaspy.procgrid import ProcGrid, world
 from pgaspy.view import View
@@ -182,9 +181,7 @@ class GlobalArray:
 
     def show(self) -> None:
         """Print the elements on rank 0, those at the edges of a long array. Collective; see `print_once`."""
-        from pgaspy.showing import print_once  # on the creation functions, which stand above this
-
-        print_once(self)
+        HANDLED[GlobalArray.show](self)
 
     def __str__(self) -> str:
         return str(self._as_scalar()) if self._is_scalar_result() else repr(self)
@@ -445,10 +442,10 @@ class GlobalArray:
         return _POWERS.get(exponent) if type(exponent) in (int, float) and self.dtype.kind in "fc" else None
 
     def __matmul__(self, other: Any) -> Any:
-        return NotImplemented if _defers(other) else matmul_arrays(self, other)
+        return NotImplemented if _defers(other) else HANDLED[np.matmul](self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return NotImplemented if _defers(other) else matmul_arrays(other, self)
+        return NotImplemented if _defers(other) else HANDLED[np.matmul](other, self)
 
     # Elementwise functions and reductions ----------------------------------------------------------------------------
 
@@ -599,12 +596,6 @@ def _element(base: Base, view: View, key: Any) -> GlobalArray:
 _power = _binary(np.power)
 _POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}
 """Exponents for which NumPy, too, takes a function that is faster and more accurate than `power`."""
-
-
-@implements(np.matmul)
-def matmul_arrays(a: Any, b: Any) -> GlobalArray:
-    """The matrix product, where either operand may be a NumPy array that is the same on every process."""
-    return made(*matmul(*(ufuncs.as_access(x) for x in (a, b))))
 
 
 def _along_dimensions(ufunc: np.ufunc, method: str, inputs: Sequence[Any], dtype: DTypeLike | None,

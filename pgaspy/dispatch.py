@@ -1,4 +1,7 @@
-"""NumPy's functions that work on global arrays: `numpy.sum(A)` finds `pgaspy.sum` here."""
+"""NumPy's functions that work on global arrays: `numpy.sum(A)` finds `pgaspy.sum` here.
+
+So do operators and methods of arrays what is made of arrays in its turn, as the product of matrices is.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress, count
 from operator import not_
 from types import CodeType
-from typing import Any
+from typing import Any, cast
 
 from mpi4py import MPI
 
@@ -576,7 +576,7 @@ class Engine:
             if isinstance(node, Receive) and node.is_stamped:
                 self._check_stamp(run, node)
             if timeline is not None:
-                timeline.completed(node, start)
+                timeline.completed(cast(Communication, node), start)
             self._complete(run, number, node)
         return True
 

@@ -29,7 +29,9 @@ from pgaspy import codegen, compiler, environment, private_folder
 from pgaspy.compiler import Compiler, CompilerError
 from pgaspy.places import warn
 from pgaspy.private_folder import PrivateFolder
+from pgaspy.procgrid import world
 from pgaspy.program import Program
+from pgaspy.statistics import Statistics, when_asked
 
 __all__ = ["CompilationNotice", "Counts", "RunTimeCompiler", "compiled", "counts", "wants_libm"]
 
@@ -50,6 +52,14 @@ class Counts:
 
 
 counts = Counts()
+
+
+def _count(found: Statistics) -> None:
+    """Tell how loops were come by."""
+    found.n_compiled, found.n_loaded = counts.n_compiled, counts.n_disk_hits
+
+
+when_asked.append(_count)
 
 
 def wants_libm() -> bool:
@@ -210,7 +220,5 @@ def _cache_folder() -> PrivateFolder:
 
 def _notify(message: str) -> None:
     """Warn on one process: what is wrong is mostly wrong on all."""
-    from pgaspy.procgrid import world
-
     if world().rank == 0:
         warn(message, CompilationNotice)

@@ -17,7 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike
 
 from pgaspy import ufuncs
-from pgaspy.array import GlobalArray, matmul_arrays
+from pgaspy.array import GlobalArray
 from pgaspy.creation import array, as_global, asarray, empty
 from pgaspy.dispatch import implements
 from pgaspy.functions import WHERE
@@ -263,14 +263,15 @@ def imag(val: Any) -> GlobalArray:
 
 def matmul(x1: Any, x2: Any) -> GlobalArray:
     """The product of two matrices, or of a matrix and a vector; `x1 @ x2`. Collective."""
-    return matmul_arrays(as_global(x1), as_global(x2))
+    result: GlobalArray = as_global(x1) @ as_global(x2)
+    return result
 
 
 @implements(np.dot)
 def dot(a: Any, b: Any) -> GlobalArray:
     """The product of matrices or vectors; of anything and a scalar elementwise. Collective."""
     a, b = as_global(a), as_global(b)
-    return a * b if not a.ndim or not b.ndim else matmul_arrays(a, b)
+    return a * b if not a.ndim or not b.ndim else a @ b
 
 
 @implements(np.kron)

@@ -10,12 +10,14 @@ import numpy as np
 
 from pgaspy.array import GlobalArray
 from pgaspy.creation import empty
+from pgaspy.dispatch import implements
 from pgaspy.procgrid import world
 from pgaspy.runtime import sync
 
 __all__ = ["print_once"]
 
 
+@implements(GlobalArray.show)
 def print_once(*values: Any, sep: str = " ", end: str = "\n", file: IO[str] | None = None) -> None:
     """Print on rank 0 what all processes pass, with the elements of global arrays. Collective.
 

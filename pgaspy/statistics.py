@@ -5,14 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
-from pgaspy import jit, timeline
+from pgaspy import timeline
 from pgaspy.procgrid import World, when_started
-from pgaspy.timeline import Timeline
-
-if TYPE_CHECKING:
-    from pgaspy.nodes import Communication, Memories, Node
+from pgaspy.timeline import Message, Timeline
 
 __all__ = ["Statistics", "counts", "stats", "when_asked"]
 
@@ -90,12 +87,19 @@ class Statistics:
                          for name, value in rows)
 
 
+class Computation(Protocol):
+    """A computation, as it is drawn and counted."""
+
+    def name_in(self, memories: Any) -> str:
+        """What it is called in a run, whose memories these are."""
+
+
 class _Counts(Statistics):
     """The running counts, and the timeline, where one is wanted. What lasts is counted when it ends."""
 
     timeline: Timeline | None = None
 
-    def computed(self, node: Node, memories: Memories, start: float, is_complete: bool = True) -> None:
+    def computed(self, node: Computation, memories: Any, start: float, is_complete: bool = True) -> None:
         """Count a computation, or a part of one, that began at `start` and ends now."""
         stop = time.perf_counter()
         self.n_pieces += is_complete
@@ -126,7 +130,7 @@ class _Counts(Statistics):
         if self.timeline is not None:
             self.timeline.add("compiling", "compile", start, stop)
 
-    def started(self, message: Communication) -> None:
+    def started(self, message: Message) -> None:
         """Count a message."""
         if message.is_receive:
             self.n_receives += 1
@@ -163,7 +167,6 @@ def stats() -> Statistics:
     2
     """
     found = Statistics(*(getattr(counts, f.name) for f in fields(Statistics)))
-    found.n_compiled, found.n_loaded = jit.counts.n_compiled, jit.counts.n_disk_hits
     for add in when_asked:
         add(found)
     return found

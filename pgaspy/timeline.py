@@ -29,7 +29,7 @@ import warnings
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pgaspy import environment
 from pgaspy.places import caller
@@ -37,9 +37,7 @@ from pgaspy.places import caller
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from pgaspy.nodes import Communication, Node
-
-__all__ = ["MAX_EVENTS", "Timeline", "TraceWarning", "begin"]
+__all__ = ["MAX_EVENTS", "Message", "Timeline", "TraceWarning", "begin"]
 
 MAX_EVENTS = 1_000_000
 """Events that a process keeps, at 32 bytes each; further ones are counted only."""
@@ -53,6 +51,26 @@ TAG = 0
 
 class TraceWarning(UserWarning):
     """The timeline is not complete, or not written at all, for the reason given."""
+
+
+class Message(Protocol):
+    """A message, as it is drawn and counted."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def peer(self) -> int:
+        """The rank of the process to which it goes, or from which it comes."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much it is."""
+
+    @property
+    def is_receive(self) -> bool:
+        """Whether it comes."""
 
 
 class Timeline:
@@ -82,7 +100,7 @@ class Timeline:
         self._subjects.append(subject)
         self._times.extend((start, stop))
 
-    def completed(self, message: Node, start: float) -> None:
+    def completed(self, message: Message, start: float) -> None:
         """Add a message that was under way from `start` until now."""
         self.add("message", message, start, time.perf_counter())
 
@@ -200,7 +218,7 @@ class _Shapes:
         (event,) = self.lasting(category, f"flush: {cause.strip('_')}", start, stop)
         return [event | {"args": {"operations": n_operations, "at": f"{file}:{line}"}}]
 
-    def message(self, category: str, message: Communication, start: int, stop: int) -> list[dict[str, Any]]:
+    def message(self, category: str, message: Message, start: int, stop: int) -> list[dict[str, Any]]:
         """A message, which others may overlap: a beginning and an end of one number, unique in the whole trace."""
         event = {"cat": category, "name": message.name, "id": hex(self._n_messages * self._size + self._rank),
                  **self._messages}

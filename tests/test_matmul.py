@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.matmul import product_layout
+from pgaspy.matrix_product import product_layout
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively
 

@@ -9,27 +9,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgaspy.algorithms.summa import summa
+from pgaspy.array import GlobalArray, made
 from pgaspy.base import Base
 from pgaspy.defaults import default_for
+from pgaspy.dispatch import implements
 from pgaspy.global_assign import copied
 from pgaspy.layout import BlockDim, Layout, replicated, without_dims
 from pgaspy.operations import Access, reduce
 from pgaspy.procgrid import world
 from pgaspy.runtime import record
-from pgaspy.ufuncs import check_dtype
+from pgaspy.ufuncs import as_access, check_dtype
 from pgaspy.view import View, whole
 
 __all__ = ["matmul"]
 
 
-def matmul(a: Access, b: Access) -> Access:
-    """The product of two matrices, or of a matrix and a vector. Collective.
+@implements(np.matmul)
+def matmul(a: Any, b: Any) -> GlobalArray:
+    """The product of two matrices, or of a matrix and a vector, either of which may be a NumPy array. Collective.
 
     Raises
     ------
     ValueError
         If the inner extents differ, or an operand has no dimension or more than two.
     """
+    return made(*_product(as_access(a), as_access(b)))
+
+
+def _product(a: Access, b: Access) -> Access:
     (_, a_view), (_, b_view) = a, b
     if not (1 <= a_view.ndim <= 2 and 1 <= b_view.ndim <= 2):
         raise ValueError(f"matmul takes arrays of one or two dimensions, not of {a_view.ndim} and {b_view.ndim}: "
@@ -41,16 +49,13 @@ def matmul(a: Access, b: Access) -> Access:
     dtype = np.matmul.resolve_dtypes((a.base.dtype, b.base.dtype, None))[-1]
     check_dtype(dtype)
     if a_view.ndim == b_view.ndim == 2:
-        return _product(a, b, dtype)
+        return _product_of_matrices(a, b, dtype)
     if a_view.ndim == 1:
         a, b = Access(b.base, b_view.transpose(tuple(reversed(range(b_view.ndim))))), a
     return _matrix_vector(a, b, dtype)
 
 
-def _product(a: Access, b: Access, dtype: np.dtype[Any]) -> Access:
-    from pgaspy.algorithms.summa import summa  # on the public names, which stand above this
-    from pgaspy.array import GlobalArray
-
+def _product_of_matrices(a: Access, b: Access, dtype: np.dtype[Any]) -> Access:
     layout = product_layout(a.view, b.view)
     c = Access(Base(layout, dtype), whole(layout))
     summa(GlobalArray(*a), GlobalArray(*b), GlobalArray(*c), beta=0)
