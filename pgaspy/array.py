@@ -487,10 +487,6 @@ class GlobalArray:
         _reduction(name, "out", "keepdims") for name in ("min", "max", "any", "all", "argmin", "argmax"))
 
 
-_REPEATED = (list, tuple, str, bytes, bytearray)
-"""What an integer repeats, as of NumPy's numbers."""
-
-
 class GlobalScalar(GlobalArray):
     """What NumPy has a number for: the result of a full reduction, or of numbers; or an element of an array.
 
@@ -525,11 +521,8 @@ class GlobalScalar(GlobalArray):
     def __setitem__(self, key: Any, value: Any) -> None:
         ufuncs.check_target(self)
 
-    def __mul__(self, other: Any) -> Any:
-        return other * operator.index(self) if isinstance(other, _REPEATED) else super().__mul__(other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return other * operator.index(self) if isinstance(other, _REPEATED) else super().__rmul__(other)
+    def __imul__(self, other: Any) -> Any:
+        return self * other  # also where that is a sequence
 
     def transpose(self, *axes: Any) -> GlobalArray:
         """The number itself, which has no dimensions."""
@@ -553,7 +546,7 @@ class GlobalScalar(GlobalArray):
         return GlobalScalar(base, view)
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"):
+for _name in ("add", "sub", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"):
     setattr(GlobalScalar, f"__i{_name}__", getattr(GlobalScalar, f"__{_name}__"))
 
 

@@ -2,9 +2,9 @@
 
 Operations on the same index space join one kernel when each section that is written and every other access to its base
 are identical or disjoint (Bohrium's rule); reads may be anywhere. An operation joins an earlier kernel only if it
-depends on nothing that was recorded in between; and not with messages of its own, once any other operation depends on the
-kernel, for the process at the other end may need that one's result to get as far as to record this one. Fusion is a
-choice of each process alone: messages stay those of the single operations.
+depends on nothing that was recorded in between, wherever that has joined; and not with messages of its own, once any
+other operation depends on the kernel, for the process at the other end may need that one's result to get as far as to
+record this one. Fusion is a choice of each process alone: messages stay those of the single operations.
 """
 
 from __future__ import annotations
