@@ -179,7 +179,7 @@ class _Generator(pgaspy.random.Generator):
                                              dtype=array.dtype, address=array.ctypes.data)
         _fill(storage, kind, self._key, self._n_draws, low, high)
         self._n_draws += 1
-        return as_array(array)
+        return as_array(array[()] if size is None else array)
 
 
 def _random() -> Any:
