@@ -93,8 +93,8 @@ class Writer:
         name = self.name()
         self.names[name] = value
         self.lines.append(f"{name} = {expression}")
-        if tolerance is None and isinstance(value, model.Scalar):  # which shares no memory
-            tolerance = self.tolerance(*re.findall(r"\b[a-z]\d+\b", expression))
+        if tolerance is None and isinstance(value, model.Scalar):  # it may share no memory: its origin is not known
+            tolerance = max(rounding(value), self.tolerances.get(id(owner(value)), 0.0))
         self.take(name, tolerance, n_axes, is_ambiguous)
         return name
 
@@ -321,6 +321,12 @@ def owner(value: Any) -> Any:
     while isinstance(value.base, np.ndarray):
         value = value.base
     return value
+
+
+def rounding(number: Any) -> float:
+    """How inexact a number may be, of which is not known how it was computed."""
+    is_exact = number.dtype.kind not in "fc" or not np.isfinite(number)
+    return 0.0 if is_exact else float((50 * np.finfo(number.dtype).eps + 1e-11) * (1 + abs(number)))
 
 
 def is_defined(value: Any) -> bool:
