@@ -157,7 +157,7 @@ def _anywhere(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _schedule(function: Callable[..., Any], *arguments: Any) -> None:
-    function(*arguments)
+    function(*(x.view(Array) if isinstance(x, Scalar) else x for x in arguments))  # a task may write to a number
 
 
 def _exchange_rows(array: Any, pivots: Any, start: int = 0) -> None:
