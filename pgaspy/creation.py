@@ -202,7 +202,7 @@ def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, int]
     start, stop = _numpys_time(start), _numpys_time(stop)
     dtype = np.arange(start, start + (stop - stop), step, dtype=dtype).dtype
     first, last = np.array(start).astype(dtype)[()], np.array(stop)
-    delta = np.array(step).astype(dtype.str.replace("M", "m"))[()]
+    delta = np.array(step).astype(dtype.str.replace("M8", "m8"))[()]
     if last.dtype.kind == "M" != dtype.kind:
         raise ValueError("arange requires both a start and a stop for NumPy datetime64 ranges")
     if dtype.kind == "M" != last.dtype.kind:

@@ -71,8 +71,8 @@ class Builder:
         Per base, those that wait for no write here that covers them.
     nbytes_of_buffer
         The buffers, in the order of their numbers, which follow those of all other memories.
-    position, due
-        The operation that nodes are added for; and the first of those that share a kernel with it.
+    position, due, last
+        The operation that nodes are added for; and the first and the last of those that share a kernel with it.
     """
 
     def __init__(self, n_bases: int, n_memories: int) -> None:
@@ -81,9 +81,10 @@ class Builder:
         self.nodes: list[Node] = []
         self.dependencies: list[set[int]] = []
         self.n_memories = n_memories
-        self.position = self.due = 0
+        self.position = self.due = self.last = 0
         self.nbytes_of_buffer: dict[int, int] = {}
         self._accesses: dict[int, _Accesses] = {}
+        self._last: list[int] = []  # of those that share a kernel with each node's operation
 
     def buffer(self, nbytes: int) -> int:
         """A new buffer's number."""
@@ -98,8 +99,8 @@ class Builder:
 
         Accesses of one `group` do not conflict with each other: messages that fill one memory together, say.
 
-        A kernel may become part of the last node that it has to come after, if that is a kernel, too. It then waits
-        for nothing that was added later than that one, and so for no operation that was recorded later.
+        A kernel may become part of the last node that it has to come after, if that is a kernel, too, and if all others
+        that it has to come after stand for operations that were recorded before those of that one.
         """
         waits = set(after)
         reads, writes = list(reads), list(writes)
@@ -108,7 +109,7 @@ class Builder:
         for memory, box in writes:
             waits.update(self._of(memory).conflicts(box, True, group))
         number = max(waits, default=-1)
-        chain = node.following(self.nodes[number]) if self._may_be_longer(number) else None
+        chain = node.following(self.nodes[number]) if self._may_be_longer(number, waits) else None
         if chain is None:
             number = len(self.nodes)
         for accesses, writing in ((reads, False), (writes, True)):
@@ -139,13 +140,22 @@ class Builder:
         node.position, node.due = self.position, self.due
         self.nodes.append(node)
         self.dependencies.append(waits)
+        self._last.append(self.last)
         return number
 
-    def _may_be_longer(self, number: int) -> bool:
-        """Whether a node is a kernel that only kernels wait for: nothing that a message may wait for in turn."""
-        return number >= 0 and self.nodes[number].is_kernel and all(
+    def _may_be_longer(self, number: int, waits: set[int]) -> bool:
+        """Whether a node is a kernel that may wait for these others, too, and that only kernels wait for.
+
+        None of those that wait for it may be one whose result is sent.
+        """
+        return number >= 0 and self.nodes[number].is_kernel and self._are_before(number, waits) and all(
             self.nodes[later].is_kernel and not self.nodes[later].is_urgent
             for later in range(number + 1, len(self.nodes)) if number in self.dependencies[later])
+
+    def _are_before(self, number: int, others: set[int]) -> bool:
+        """Whether other nodes share a kernel with a node, or with nothing that was recorded later than its first."""
+        due = self.nodes[number].due
+        return all(self.nodes[other].due == due or self._last[other] < due for other in others)
 
     @property
     def last_accesses(self) -> dict[int, list[BaseAccess]]:

@@ -119,11 +119,12 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
     n_fused = n_kernels = 0
     last_joined = list(range(len(operations)))
     for item in grouped(traced, rank, fuses):
-        builder.due = item.operations[0].position if isinstance(item, Group) else item.position
+        shared = item.operations if isinstance(item, Group) else [item]
+        builder.due, builder.last = shared[0].position, shared[-1].position
+        last_joined[builder.due] = builder.last
         if isinstance(item, Group):
-            last_joined[builder.due] = item.operations[-1].position
             _lower_group(builder, item, readers, named, sent, rank)
-            n_fused += len(item.operations)
+            n_fused += len(shared)
             n_kernels += 1
         else:
             builder.position = item.position

@@ -98,6 +98,7 @@ def test_arange(arguments: tuple[Any, ...], dtype: str | None) -> None:
     "D('2024-02-27'), T(9, 'h')", "D('2024-02-27'), '2024-03-01'", "'2024-02-27', '2024-03-10', dtype='M8[D]'",
     "'2024', '2030', 2, dtype='M8'", "date(2024, 1, 1), date(2024, 1, 9), timedelta(2)", "2, 9, dtype='M8[D]'",
     "5, 2, -1, dtype='m8[s]'", "T(5, 'D')", "T(3, 's'), 10, 2", "T(5, 'D'), T(70, 'h'), -1", "0, T(5, 'D')",
+    "'2024-01', '2024-06', dtype='M8[M]'",
     "5, 9, T(1, 'D')", "D('2024-01-01', 's'), D('2024-01-01T00:00:02'), dtype='M8[ms]'",
 ])
 def test_arange_of_times(arguments: str) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
 import pgaspy as pg
-from pgaspy import fusion
+from pgaspy import chains, fusion
 from pgaspy.operations import Operation
 from pgaspy.procgrid import simulated
 from pgaspy.runtime import dry_run
@@ -97,11 +97,11 @@ class Program:
         self.arrays.append(pg.array(a, layout=self.layout(a.ndim)))
 
 
-def recorded(seed: int, size: int, rank: int) -> list[Operation]:
-    """What a rank records of the program of a seed."""
+def recorded(program: Callable[[], None], size: int, rank: int) -> list[Operation]:
+    """What a rank records of a program."""
     operations: list[Operation] = []
     with simulated(size, rank), dry_run(operations.append):
-        Program(random.Random(seed), size).run()
+        program()
     return operations
 
 
@@ -167,19 +167,26 @@ class Rank:
         return is_moved
 
 
-def left(seed: int, size: int, often: Sequence[float]) -> tuple[list[int], int]:
-    """The ranks that do not come to their end, and how many messages nobody has received."""
-    rng = random.Random(f"flushes {seed}")
+def left(jobs: Sequence[Sequence[Operation]], cuts: Sequence[Sequence[int]]) -> tuple[list[int], int]:
+    """The ranks that do not come to their end, and how many messages nobody has received.
+
+    The operations of each rank are given, and where it flushes.
+    """
     under_way: Counter[tuple[int, int, int]] = Counter()
     ranks = []
-    for rank in range(size):
-        operations = recorded(seed, size, rank)
+    for rank, operations in enumerate(jobs):
         numbers = [sum(operation.recipe.n_tags for operation in operations[:k]) for k in range(len(operations))]
-        cuts = cuts_at(rng, len(operations), often[rank])
-        ranks.append(Rank(rank, [*runs_of(operations, cuts, size, rank)], numbers))
+        ranks.append(Rank(rank, [*runs_of(operations, cuts[rank], len(jobs), rank)], numbers))
     while sum(rank.go_on(under_way) for rank in ranks):
         pass
     return [rank.rank for rank in ranks if rank.waiting], under_way.total()
+
+
+def left_of(seed: int, size: int, often: Sequence[float]) -> tuple[list[int], int]:
+    """The same of the random program of a seed, of which each rank flushes so often."""
+    rng = random.Random(f"flushes {seed}")
+    jobs = [recorded(lambda: Program(random.Random(seed), size).run(), size, rank) for rank in range(size)]
+    return left(jobs, [cuts_at(rng, len(job), how) for job, how in zip(jobs, often, strict=True)])
 
 
 def faults(seeds: Sequence[int]) -> list[tuple[int, int, list[float]]]:
@@ -191,7 +198,7 @@ def faults(seeds: Sequence[int]) -> list[tuple[int, int, list[float]]]:
         own, others = rng.choice([(1.0, 0.0), (0.0, 1.0), (1.0, 0.2), (0.2, 0.2)])
         often = [others] * size
         often[rng.randrange(size)] = own
-        if left(seed, size, often) != ([], 0):
+        if left_of(seed, size, often) != ([], 0):
             found.append((seed, size, often))
     return found
 
@@ -204,3 +211,21 @@ def test_a_kernel_that_waits_for_what_comes_later_is_found(monkeypatch: pytest.M
     monkeypatch.setattr(fusion, "_depends_on_later", lambda *_: False)
     assert faults([FOUND]) != []
 
+
+def chained() -> None:
+    """The last sum could follow `y` in a chain, and is made of what has joined the kernel before that."""
+    layout = pg.Distribution("*", "block", grid=(2,))
+    (x, other), lower = (pg.empty((6, 6), layout=layout) for _ in range(2)), pg.empty((4, 6), layout=layout)
+    x + 1
+    y = lower + 1
+    (y[::2] * 2).sum()
+    late = other[:, ::-1] + 2
+    late[:4] + y
+
+
+def test_a_chain_waits_for_nothing_that_was_recorded_after_its_first_operation(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chains, "MIN_BYTES", 0)
+    jobs = [recorded(chained, 2, rank) for rank in range(2)]
+    n = len(jobs[0])
+    assert all(left(jobs, [[0, n], [0, cut, n]]) == ([], 0) for cut in range(1, n))
