@@ -195,8 +195,8 @@ class GlobalArray:
         return repr(self)
 
     def __round__(self, n_digits: int | None = None) -> Any:
-        self._scalar()
-        return round(self._as_scalar(), n_digits)
+        value: Any = np.array(self._scalar(), self.dtype)[()]  # NumPy's scalar, which rounds as NumPy does
+        return round(value, n_digits)
 
     def _as_scalar(self) -> Any:
         """The one element as NumPy's scalar, which shows as many digits as the dtype has."""

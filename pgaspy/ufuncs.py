@@ -191,7 +191,8 @@ def as_numpy(x: Any, dtype: DTypeLike | None = None) -> NDArray[Any]:
 def _with_values(x: Any) -> Any:
     """Sequences with NumPy's scalars in the place of numbers that are global arrays; NumPy reads these as floats."""
     if isinstance(x, list | tuple):
-        return [_with_values(element) for element in x]
+        may_have_any = any(issubclass(kind, list | tuple) or hasattr(kind, "_is_number") for kind in {*map(type, x)})
+        return [_with_values(element) for element in x] if may_have_any else x
     return x._as_scalar() if getattr(x, "_is_number", False) else x
 
 
