@@ -39,11 +39,11 @@ test-versions:
 	$(PYTHON) tools/versions.py $(if $(VERSIONS),--python=$(VERSIONS))
 
 test-slurm: $(READY)
-	$(BIN)/python tools/slurm.py $(BIN)/python -m pytest -m slurm tests/test_slurm.py || $(UNAVAILABLE)
+	$(BIN)/python tools/slurm.py $(BIN)/python -m pytest -m slurm tests/job/test_slurm.py || $(UNAVAILABLE)
 
 test-hosts: $(READY)
 	$(BIN)/python tools/two_hosts.py --rate 1gbit true \
-		&& $(BIN)/python -m pytest -m hosts tests/test_hosts.py || $(UNAVAILABLE)
+		&& $(BIN)/python -m pytest -m hosts tests/job/test_hosts.py || $(UNAVAILABLE)
 
 campaign: $(READY)
 	$(BIN)/python -m tests.campaign --minutes 10 -n $(N)

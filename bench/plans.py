@@ -6,10 +6,10 @@ from statistics import median
 from time import perf_counter
 
 from bench.timing import Result, report
-from pgaspy import segments
 from pgaspy.layout import Distribution, Layout
-from pgaspy.plan import plan_transfer
-from pgaspy.view import whole
+from pgaspy.planning import segments
+from pgaspy.planning.transfers import plan_transfer
+from pgaspy.planning.view import whole
 
 BLOCK = 64
 N_LOCAL_BLOCKS = 8

@@ -12,24 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as _np
 
-from pgaspy import launchers as _launchers  # before what imports MPI
-from pgaspy import mpi_settings as _mpi_settings  # before that, too
-from pgaspy import notebooks as _notebooks
+# These come before what imports MPI.
+from pgaspy.host import launchers as _launchers
+from pgaspy.host import mpi_settings as _mpi_settings
 
+# isort: split
 # `x as x` makes a name public to type checkers
 from pgaspy import random as random
 from pgaspy.array import GlobalArray as GlobalArray
 from pgaspy.creation import *
-from pgaspy.defaults import blocksize as _blocksize
-from pgaspy.defaults import datalayout as datalayout
-from pgaspy.explaining import Explanation as Explanation
-from pgaspy.explaining import explain as explain
-from pgaspy.failures import DivergenceError as DivergenceError
-from pgaspy.failures import JobError as JobError
-from pgaspy.failures import TaskError as TaskError
+from pgaspy.execution.recording import sync as sync
 from pgaspy.files import load as load
 from pgaspy.files import save as save
-from pgaspy.kernels import get_threads as _get_threads
+from pgaspy.job.defaults import blocksize as _blocksize
+from pgaspy.job.defaults import datalayout as datalayout
+from pgaspy.job.failures import DivergenceError as DivergenceError
+from pgaspy.job.failures import JobError as JobError
+from pgaspy.job.failures import TaskError as TaskError
+from pgaspy.job.procgrid import enter_job as _enter_job
+from pgaspy.job.procgrid import init as init
+from pgaspy.job.procgrid import world as _world
+from pgaspy.job.statistics import Statistics as Statistics
+from pgaspy.job.statistics import stats as stats
+from pgaspy.kernels.bindings import get_threads as _get_threads
 from pgaspy.layout import Distribution as Distribution
 from pgaspy.layout import Layout as Layout
 from pgaspy.manipulation import *
@@ -37,15 +42,12 @@ from pgaspy.missing import missing as _missing
 from pgaspy.movement import align as align
 from pgaspy.movement import combine as combine
 from pgaspy.movement import replicate as replicate
-from pgaspy.pictures import draw as draw
 from pgaspy.pivoting import exchange_rows as exchange_rows
-from pgaspy.procgrid import enter_job as _enter_job
-from pgaspy.procgrid import init as init
-from pgaspy.procgrid import world as _world
-from pgaspy.runtime import sync as sync
-from pgaspy.showing import print_once as print_once
-from pgaspy.statistics import Statistics as Statistics
-from pgaspy.statistics import stats as stats
+from pgaspy.showing import notebooks as _notebooks
+from pgaspy.showing.explaining import Explanation as Explanation
+from pgaspy.showing.explaining import explain as explain
+from pgaspy.showing.pictures import draw as draw
+from pgaspy.showing.printing import print_once as print_once
 from pgaspy.tasks import read as read
 from pgaspy.tasks import schedule as schedule
 from pgaspy.tasks import update as update

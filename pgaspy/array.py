@@ -11,13 +11,15 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy import functions, global_assign, local_access, reductions, reshaping, runtime, ufuncs
-from pgaspy.base import Base, Reference, elements
+from pgaspy import global_assign, local_access, reductions, reshaping, ufuncs
 from pgaspy.dispatch import HANDLED
+from pgaspy.execution import recording
+from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.layout import Distribution, Layout
 from pgaspy.missing import instead_of, missing
-from pgaspy.procgrid import ProcGrid, world
-from pgaspy.view import View
+from pgaspy.planning.view import View
+from pgaspy.scheduling import functions
+from pgaspy.scheduling.base import Base, Reference, elements
 
 __all__ = ["GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "made"]
 
@@ -175,7 +177,7 @@ class GlobalArray:
     def __repr__(self) -> str:
         layout = self._view.own_layout
         where = f"view of {self._view.layout}" if layout is None else f"{layout}"
-        is_there = self._is_scalar_result() and runtime.is_complete(self._base)
+        is_there = self._is_scalar_result() and recording.is_complete(self._base)
         value = f"{global_assign.element(self._base, self._view)!r}, " if is_there else ""
         return f"GlobalArray({value}shape={self.shape}, dtype={self.dtype}, {where})"
 
@@ -582,7 +584,7 @@ def _element(base: Base, view: View, key: Any) -> GlobalArray:
     reference.storage = base.storage
     elements.add(reference)
     if base.storage.is_lent:  # who has the view may write to it at any time
-        runtime.keep_elements(base.storage, view)
+        recording.keep_elements(base.storage, view)
     return found
 
 

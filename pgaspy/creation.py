@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy.array import GlobalArray
-from pgaspy.base import Base, Storage
-from pgaspy.defaults import layout_for
 from pgaspy.dispatch import implements
+from pgaspy.execution.recording import check_free, record
 from pgaspy.global_assign import layout_like, redistributed
+from pgaspy.job.defaults import layout_for
+from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout
-from pgaspy.operations import generate
-from pgaspy.pieces import local_indices
-from pgaspy.procgrid import world
-from pgaspy.runtime import check_free, record
-from pgaspy.supervision import announce
+from pgaspy.planning.pieces import local_indices
+from pgaspy.planning.view import whole
+from pgaspy.scheduling.base import Base, Storage
+from pgaspy.scheduling.operations import generate
+from pgaspy.supervision.recorder import announce
 from pgaspy.ufuncs import as_numpy, check_dtype
-from pgaspy.view import whole
 
 __all__ = [
     "arange", "array", "asarray", "empty", "empty_like", "eye", "fromfunction", "full", "full_like", "identity",

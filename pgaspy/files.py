@@ -28,17 +28,17 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from pgaspy.array import GlobalArray
-from pgaspy.base import Base
 from pgaspy.creation import AnyLayout, asarray
-from pgaspy.defaults import layout_for
+from pgaspy.execution.recording import sync
+from pgaspy.job.defaults import layout_for
+from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout
-from pgaspy.plan import strides_from_shape
-from pgaspy.procgrid import world
-from pgaspy.runtime import sync
-from pgaspy.segments import LENGTH, OTHER_START, OTHER_STEP, OWN_START, Indices, global_runs
-from pgaspy.supervision import announce
+from pgaspy.planning.segments import LENGTH, OTHER_START, OTHER_STEP, OWN_START, Indices, global_runs
+from pgaspy.planning.transfers import strides_from_shape
+from pgaspy.planning.view import whole
+from pgaspy.scheduling.base import Base
+from pgaspy.supervision.recorder import announce
 from pgaspy.ufuncs import check_dtype
-from pgaspy.view import whole
 
 __all__ = ["load", "save"]
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy import kernels
-from pgaspy.threads import limit_blas
+from pgaspy.job.threads import limit_blas
+from pgaspy.kernels import bindings
 
 __all__ = ["PREFIXES", "call", "is_column_major", "leading"]
 
@@ -32,7 +32,7 @@ def call(library: str, name: str, *arguments: int | bytes | NDArray[Any]) -> int
     info = ctypes.c_int(0)
     for argument in arguments:
         if isinstance(argument, np.ndarray):
-            passed.append(kernels.address(argument))
+            passed.append(bindings.address(argument))
         elif isinstance(argument, bytes):
             passed.append(argument)
         else:

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.alignment import result_layout
-from pgaspy.base import Base
 from pgaspy.caches import Cache
-from pgaspy.defaults import default_for, layout_for
+from pgaspy.execution.recording import finish, record
+from pgaspy.host.call_sites import warn
+from pgaspy.job.defaults import default_for, layout_for
+from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_dim
-from pgaspy.operations import Access, task
-from pgaspy.places import warn
-from pgaspy.procgrid import world
-from pgaspy.runtime import finish, record
+from pgaspy.planning.result_layout import result_layout
+from pgaspy.planning.view import View, whole
+from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.operations import Access, task
 from pgaspy.ufuncs import as_numpy, check_writable, elementwise_copy, record_assignment, record_into, refusals
-from pgaspy.view import View, whole
 
 __all__ = ["aligned", "assign", "copied", "gathered", "item", "keep_element", "layout_like", "redistributed",
            "replicate", "snapshot"]

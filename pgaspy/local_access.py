@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.base import Base, lent_view
-from pgaspy.pieces import local_indices
-from pgaspy.plan import fixed_offset, strides_from_shape
-from pgaspy.procgrid import world
-from pgaspy.runtime import finish, keep_elements
-from pgaspy.segments import part_segments
-from pgaspy.view import View
+from pgaspy.execution.recording import finish, keep_elements
+from pgaspy.job.procgrid import world
+from pgaspy.planning.pieces import local_indices
+from pgaspy.planning.segments import part_segments
+from pgaspy.planning.transfers import fixed_offset, strides_from_shape
+from pgaspy.planning.view import View
+from pgaspy.scheduling.base import Base, lent_view
 
 __all__ = ["blocks", "global_indices", "local"]
 

@@ -20,8 +20,8 @@ from pgaspy import ufuncs
 from pgaspy.array import GlobalArray
 from pgaspy.creation import array, as_global, asarray, empty
 from pgaspy.dispatch import implements
-from pgaspy.functions import WHERE
 from pgaspy.layout import Layout
+from pgaspy.scheduling.functions import WHERE
 
 __all__ = [
     "all", "any", "argmax", "argmin", "broadcast_to", "clip", "concatenate", "copy", "dot", "expand_dims", "flip",

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from pgaspy.algorithms.summa import summa
 from pgaspy.array import GlobalArray, made
-from pgaspy.base import Base
-from pgaspy.defaults import default_for
 from pgaspy.dispatch import implements
+from pgaspy.execution.recording import record
 from pgaspy.global_assign import copied
+from pgaspy.job.defaults import default_for
+from pgaspy.job.procgrid import world
 from pgaspy.layout import BlockDim, Layout, replicated, without_dims
-from pgaspy.operations import Access, reduce
-from pgaspy.procgrid import world
-from pgaspy.runtime import record
+from pgaspy.planning.view import View, whole
+from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.operations import Access, reduce
 from pgaspy.ufuncs import as_access, check_dtype
-from pgaspy.view import View, whole
 
 __all__ = ["matmul"]
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from pgaspy import global_assign
 from pgaspy.array import GlobalArray, check_array
-from pgaspy.operations import combine as combine_recipe
-from pgaspy.runtime import record
+from pgaspy.execution.recording import record
+from pgaspy.scheduling.operations import combine as combine_recipe
 from pgaspy.ufuncs import as_access
 
 __all__ = ["align", "combine", "replicate"]

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pgaspy import kernels
 from pgaspy.array import GlobalArray, made
-from pgaspy.base import Storage
 from pgaspy.creation import AnyLayout, Shape, empty
-from pgaspy.operations import generate
-from pgaspy.plan import strides_from_shape
-from pgaspy.procgrid import world
-from pgaspy.runtime import record, sync
-from pgaspy.segments import global_runs
-from pgaspy.supervision import announce
+from pgaspy.execution.recording import record, sync
+from pgaspy.job.procgrid import world
+from pgaspy.kernels import bindings
+from pgaspy.planning.segments import global_runs
+from pgaspy.planning.transfers import strides_from_shape
+from pgaspy.scheduling.base import Storage
+from pgaspy.scheduling.operations import generate
+from pgaspy.supervision.recorder import announce
 
 __all__ = ["Generator", "default_rng"]
 
@@ -134,8 +134,8 @@ def _fill(storage: Storage, kind: str, key: int, stream: int, low: Any, high: An
     if not layout.holds(coords) or not storage.local.size:
         return
     runs = [global_runs(dim, layout.dim_coord(d, coords)) for d, dim in enumerate(layout.dims)]
-    kernels.fill_random(kind, storage.dtype.char, storage.address, storage.local.strides, kernels.OWN,
-                        strides_from_shape(layout.shape), kernels.OTHER, runs,
+    bindings.fill_random(kind, storage.dtype.char, storage.address, storage.local.strides, bindings.OWN,
+                        strides_from_shape(layout.shape), bindings.OTHER, runs,
                         key=key, stream=stream, low=low, high=high)
 
 

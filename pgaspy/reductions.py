@@ -19,16 +19,17 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import NDArray
 
-from pgaspy import kernels, ufuncs
-from pgaspy.base import Base
+from pgaspy import ufuncs
 from pgaspy.caches import cached
-from pgaspy.functions import REAL
+from pgaspy.execution.recording import record
 from pgaspy.global_assign import copied
+from pgaspy.job.procgrid import world
+from pgaspy.kernels import bindings
 from pgaspy.layout import replicated, without_dims
-from pgaspy.operations import Access, Reduce, Reduction, reduce
-from pgaspy.procgrid import world
-from pgaspy.runtime import record
-from pgaspy.view import View, whole
+from pgaspy.planning.view import View, whole
+from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.functions import REAL
+from pgaspy.scheduling.operations import Access, Reduce, Reduction, reduce
 
 __all__ = ["all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "ufunc_reduce", "var"]
 
@@ -251,11 +252,11 @@ class _UfuncReduction:
 
     def kernel(self, char: str) -> tuple[str, str] | None:
         kernel = self.ufunc.__name__, f"{char}->{self.dtype.char}"
-        return None if kernels.reduce_lookup(*kernel) is None else kernel
+        return None if bindings.reduce_lookup(*kernel) is None else kernel
 
     def partial(self, local: NDArray[Any], axes: tuple[int, ...],
                 indices: Callable[[int], NDArray[np.int64]], operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        row = kernels.reduce_lookup(self.ufunc.__name__, f"{local.dtype.char}->{self.dtype.char}")
+        row = bindings.reduce_lookup(self.ufunc.__name__, f"{local.dtype.char}->{self.dtype.char}")
         shape = tuple(n for d, n in enumerate(local.shape) if d not in axes)
         if local.size == 0:
             return np.full(shape, self.identity, self.dtype)
@@ -264,7 +265,7 @@ class _UfuncReduction:
                 return np.asarray(self.ufunc.reduce(local, axis=axes, dtype=type(self.dtype)))  # without a unit of time
         partial = np.empty(shape, self.dtype)
         call = _prepared_reduce(row, local.shape, local.strides, partial.strides, axes)
-        call.call(kernels.address(local), kernels.address(partial))
+        call.call(bindings.address(local), bindings.address(partial))
         return partial
 
     @property
@@ -278,9 +279,9 @@ class _UfuncReduction:
 
 @cached
 def _prepared_reduce(row: int, shape: tuple[int, ...], strides: tuple[int, ...], out_strides: tuple[int, ...],
-                     axes: tuple[int, ...]) -> kernels.ReduceCall:
+                     axes: tuple[int, ...]) -> bindings.ReduceCall:
     kept = [d for d in range(len(shape)) if d not in axes]
-    return kernels.ReduceCall(row, [shape[d] for d in kept], [strides[d] for d in kept], out_strides,
+    return bindings.ReduceCall(row, [shape[d] for d in kept], [strides[d] for d in kept], out_strides,
                               [shape[d] for d in axes], [strides[d] for d in axes])
 
 

@@ -9,13 +9,13 @@ import math
 import operator
 from collections.abc import Sequence
 
-from pgaspy.base import Base
-from pgaspy.defaults import default_for
+from pgaspy.execution.recording import record
 from pgaspy.global_assign import copied
+from pgaspy.job.defaults import default_for
 from pgaspy.layout import Layout, whole_dim
-from pgaspy.operations import Access, reshape
-from pgaspy.runtime import record
-from pgaspy.view import View, whole
+from pgaspy.planning.view import View, whole
+from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.operations import Access, reshape
 
 __all__ = ["reshaped"]
 

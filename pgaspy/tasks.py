@@ -14,10 +14,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pgaspy.array import GlobalArray
-from pgaspy.base import check_local
-from pgaspy.failures import TaskError
-from pgaspy.operations import task
-from pgaspy.runtime import record
+from pgaspy.execution.recording import record
+from pgaspy.job.failures import TaskError
+from pgaspy.scheduling.base import check_local
+from pgaspy.scheduling.operations import task
 
 __all__ = ["TaskError", "read", "schedule", "update", "write"]
 

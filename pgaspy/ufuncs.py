@@ -15,19 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy.alignment import result_layout
-from pgaspy.base import Base, wrap
 from pgaspy.caches import Cache, cached
-from pgaspy.defaults import default_for
-from pgaspy.functions import AnyFunction
+from pgaspy.execution.recording import hold, record
+from pgaspy.job.defaults import default_for
+from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, replicated, without_dims
-from pgaspy.nodes import Scalar
-from pgaspy.operations import Access, Assign, Statement, assign
-from pgaspy.pieces import local_indices
-from pgaspy.procgrid import world
-from pgaspy.runtime import hold, record
-from pgaspy.supervision import take
-from pgaspy.view import View, joint_shape, whole
+from pgaspy.planning.pieces import local_indices
+from pgaspy.planning.result_layout import result_layout
+from pgaspy.planning.view import View, joint_shape, whole
+from pgaspy.scheduling.base import Base, wrap
+from pgaspy.scheduling.functions import AnyFunction
+from pgaspy.scheduling.nodes import Scalar
+from pgaspy.scheduling.operations import Access, Assign, Statement, assign
+from pgaspy.supervision.recorder import take
 
 __all__ = ["WEAK", "apply", "apply_binary", "apply_unary", "apply_with_number", "as_access", "as_numpy", "check_dtype",
            "check_target", "check_writable", "elementwise_copy", "operand_from_numpy", "record_assignment",

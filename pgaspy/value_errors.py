@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from pgaspy import ufuncs
 from pgaspy.array import GlobalArray
-from pgaspy.base import Base
 from pgaspy.caches import cached
-from pgaspy.functions import Function
-from pgaspy.runtime import is_planning
-from pgaspy.view import View, joint_shape
+from pgaspy.execution.recording import is_planning
+from pgaspy.planning.view import View, joint_shape
+from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.functions import Function
 
 __all__: list[str] = []
 

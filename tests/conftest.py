@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 import pgaspy as pg
-from pgaspy import runtime
+from pgaspy.execution import recording
 from tests.together import NotTogether
 
 SMALL, LARGE = (2, 3), (4, 6)
@@ -116,14 +116,14 @@ def _dealt_to_others(name: str, cases: list[pytest.Item]) -> list[pytest.Item]:
 @pytest.fixture
 def one_flush() -> Iterator[None]:
     """Execute a test's operations in one flush, which is planned from nothing."""
-    before = runtime.queue.max_operations
+    before = recording.queue.max_operations
     pg.sync()
-    runtime.forget()
-    runtime.queue.max_operations = 1000
+    recording.forget()
+    recording.queue.max_operations = 1000
     yield
     pg.sync()
-    runtime.queue.max_operations = before
-    runtime.forget()
+    recording.queue.max_operations = before
+    recording.forget()
 
 
 @pytest.hookimpl(trylast=True)

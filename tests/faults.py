@@ -81,7 +81,7 @@ def problem(fault: Fault, launcher: list[str], folder: Path) -> str:
 
 def _others(fault: Fault, text: str) -> set[str]:
     """The processes that say what is not the fault: they may say that the job has failed, and where."""
-    follows = rf"uncaught JobError\npgaspy.failures.JobError: the job has failed: .*, on rank {fault.rank}, at "
+    follows = rf"uncaught JobError\npgaspy.JobError: the job has failed: .*, on rank {fault.rank}, at "
     return set(re.findall(rf"rank (\d+) of \d+:(?! {follows})", text)) - {str(fault.rank)}
 
 

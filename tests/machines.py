@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pgaspy.commands.topology import Topology, host_topology
-from pgaspy.words import list_from_numbers
+from pgaspy.host.words import list_from_numbers
 
 __all__ = ["TREES", "topology"]
 

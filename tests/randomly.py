@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.layout import Dim, Distribution, Layout, default_layout, one_process, replicated
-from pgaspy.view import View, whole
+from pgaspy.planning.view import View, whole
 
 __all__ = ["DTYPES", "LARGEST", "SMALL_EXTENTS", "castable", "places", "random_distributed_layout",
            "random_fitting_key", "random_key", "random_layout", "random_section", "random_shape", "random_source",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import graphlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -19,26 +20,47 @@ NOT_PURE = {"mpi4py", "kernels"}
 Imports = Mapping[str, set[str]]
 
 
-def drawing() -> list[tuple[list[str], str]]:
-    """The rooms of each floor, from the top, and what is said of them."""
+class Floor(NamedTuple):
+    """Rooms of one row: modules, or folders of which the drawing shows no modules."""
+
+    rooms: list[str]
+    is_pure: bool = False
+
+
+def drawing(text: str) -> list[Floor]:
+    """The floors of a drawing, from the top."""
+    found: list[Floor] = []
+    folder, is_pure = "", False
+    for indent, names, words in re.findall(r"^    (  )?([^-\s].*?)(?:   +(.*))?$", text, re.MULTILINE):
+        if indent:
+            if found[-1].rooms == [folder]:
+                found.pop()  # its modules are shown
+            found.append(Floor([f"{folder}.{name}" for name in names.split()], is_pure))
+        else:
+            folder, is_pure = names.rstrip("/"), words.endswith("(pure)")
+            found.append(Floor(folder.split(), is_pure))
+    return found
+
+
+def house() -> list[Floor]:
+    """The floors of the design note."""
     text = (ROOT / "docs" / "design.md").read_text().partition("## The house")[2]
-    lines = re.findall(r"^    ([^-\s].*?)   +(.*)$", text.partition("## ")[0], re.MULTILINE)
-    return [([name.rstrip("/") for name in names.split()], words) for names, words in lines]
+    return drawing(text.partition("- **")[0])
 
 
 def imports() -> dict[str, set[str]]:
-    """What the files of each room import: other rooms; and MPI."""
+    """What each module imports: other modules; and MPI."""
     found: dict[str, set[str]] = {}
     for package, folder in FOLDERS.items():
         for path in folder.rglob("*.py"):
-            room = ".".join([*package.split("."), *path.relative_to(folder).with_suffix("").parts]).split(".")[1]
-            if room not in OF_ALL:
-                found.setdefault(room, set()).update(set(imported(path.read_text())) - {room})
+            module = [*package.split("."), *path.relative_to(folder).with_suffix("").parts][1:]
+            if module[-1] not in OF_ALL:
+                found[".".join(module)] = {*imported(path.read_text())}
     return found
 
 
 def imported(text: str) -> Iterator[str]:
-    """The rooms that a file imports anywhere; and MPI."""
+    """What a file may import anywhere: modules of pgaspy, or names in them; and MPI."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -47,19 +69,37 @@ def imported(text: str) -> Iterator[str]:
         else:
             continue
         for name in names:
-            package, *rest = name.split(".")
-            if package == "pgaspy":
-                yield from rest[:1]
+            package, _, rest = name.partition(".")
+            if package == "pgaspy" and rest:
+                yield rest
             elif package in NOT_PURE:
                 yield package
 
 
-def faults(floors: list[tuple[list[str], str]], imports: Imports) -> list[str]:
+def room_of(name: str, rooms: Collection[str]) -> str | None:
+    """The room of a module, or of a name in it."""
+    while name and name not in rooms:
+        name = name.rpartition(".")[0]
+    return name or None
+
+
+def by_room(modules: Imports, rooms: Collection[str]) -> dict[str, set[str]]:
+    """What the rooms import, of each other and of MPI; a module that has none is its own."""
+    found: dict[str, set[str]] = {}
+    for module, names in modules.items():
+        room = room_of(module, rooms) or module
+        others = {room_of(name, {*rooms, *modules}) or name for name in names}
+        found.setdefault(room, set()).update(others - {room})
+    return found
+
+
+def faults(floors: list[Floor], modules: Imports) -> list[str]:
     """What is wrong with a house."""
-    floor_of = {room: number for number, (rooms, _) in enumerate(floors) for room in rooms}
-    found = [f"{room} has no room in the drawing" for room in imports if room not in floor_of]
-    found += [f"{room} is drawn, and is not there" for room in floor_of if room not in imports]
-    inside = {room: {other for other in others if other in floor_of} for room, others in imports.items()}
+    floor_of = {room: number for number, floor in enumerate(floors) for room in floor.rooms}
+    found_in = by_room(modules, floor_of)
+    found = [f"{room} has no room in the drawing" for room in found_in if room not in floor_of]
+    found += [f"{room} is drawn, and is not there" for room in floor_of if room not in found_in]
+    inside = {room: {other for other in others if other in floor_of} for room, others in found_in.items()}
     found += [f"{room} imports {other}, above it" for room, others in inside.items() for other in sorted(others)
               if room in floor_of and floor_of[other] < floor_of[room]]
     try:
@@ -68,29 +108,52 @@ def faults(floors: list[tuple[list[str], str]], imports: Imports) -> list[str]:
         return [*found, f"a circle: {' -> '.join(error.args[1])}"]
     reached: dict[str, set[str]] = {}
     for room in order:
-        reached[room] = set(imports.get(room, ())).union(*(reached[other] for other in inside.get(room, ())))
+        others = {other if other in NOT_PURE else other.split(".")[0] for other in found_in.get(room, ())}
+        reached[room] = others.union(*(reached[other] for other in inside.get(room, ())))
     return found + [f"{room} is pure, and knows {', '.join(sorted(reached[room] & NOT_PURE))}"
-                    for rooms, words in floors if words.endswith("(pure)") for room in rooms
-                    if reached.get(room, set()) & NOT_PURE]
+                    for floor in floors if floor.is_pure for room in floor.rooms if reached.get(room, set()) & NOT_PURE]
 
 
 def test_the_house_is_as_it_is_drawn() -> None:
-    assert faults(drawing(), imports()) == []
+    assert faults(house(), imports()) == []
 
 
-HOUSE = [(["array"], "the class"), (["view", "boxes"], "maths   (pure)"), (["kernels"], "C")]
+DRAWN = """
+    array  dispatch        the class
+    ------------------------------
+    planning/              maths   (pure)
+      view  boxes          views
+      segments             one dimension
+    linalg/                names
+    kernels/
+      bindings             C
+    layout                 arithmetic   (pure)
+"""
+
+
+def test_the_drawing_is_read() -> None:
+    assert drawing(DRAWN) == [
+        Floor(["array", "dispatch"]), Floor(["planning.view", "planning.boxes"], True),
+        Floor(["planning.segments"], True), Floor(["linalg"]), Floor(["kernels.bindings"]), Floor(["layout"], True)]
 
 
 @pytest.mark.parametrize(("found", "fault"), [
-    ({"array": {"view", "kernels"}, "view": {"boxes"}}, None),
-    ({"array": set(), "view": {"array"}}, "view imports array, above it"),
-    ({"array": set(), "view": {"boxes"}, "boxes": {"view"}}, "a circle: "),
+    ({"array": {"planning.view.View", "kernels.bindings"}, "planning.view": {"planning.boxes"}}, None),
+    ({"linalg.norms": {"linalg.products", "layout.Layout"}, "linalg.products": set()}, None),
+    ({"planning.view": {"array.GlobalArray"}}, "planning.view imports array, above it"),
+    ({"planning.segments": {"planning.view"}}, "planning.segments imports planning.view, above it"),
+    ({"linalg.norms": {"planning.view"}}, "linalg imports planning.view, above it"),
+    ({"planning.view": {"planning.boxes.Box"}, "planning.boxes": {"planning.view"}}, "a circle: "),
     ({"array": {"tree"}, "tree": set()}, "tree has no room in the drawing"),
-    ({"array": set(), "view": set(), "boxes": {"mpi4py"}}, "boxes is pure, and knows mpi4py"),
-    ({"array": set(), "view": {"boxes"}, "boxes": {"kernels"}}, "view is pure, and knows kernels")])
+    ({"planning.trees": set()}, "planning.trees has no room in the drawing"),
+    ({"layout": {"mpi4py"}}, "layout is pure, and knows mpi4py"),
+    ({"planning.view": {"layout"}, "layout": {"mpi4py"}}, "planning.view is pure, and knows mpi4py"),
+    ({"planning.view": {"planning.boxes"}, "planning.boxes": {"kernels.bindings.copy"}},
+     "planning.view is pure, and knows kernels")])
 def test_each_fault_is_found(found: dict[str, set[str]], fault: str | None) -> None:
-    rooms = {room: set[str]() for floor, _ in HOUSE for room in floor}
-    said = faults(HOUSE, rooms | found)
+    floors = drawing(DRAWN)
+    modules: dict[str, set[str]] = {room: set() for floor in floors for room in floor.rooms if room != "linalg"}
+    said = faults(floors, {"linalg.triangles": set(), **modules, **found})
     assert any(fault in words for words in said) if fault else said == []
 
 
@@ -100,11 +163,12 @@ import array, numpy as np
 import pgaspy as pg
 import pgaspy.layout
 from mpi4py import MPI
-from pgaspy import jit, view as v
+from pgaspy.kernels import jit, bindings as b
 from ._program import report
 if TYPE_CHECKING:
-    from pgaspy.nodes import Node
+    from pgaspy.scheduling.nodes import Node
 def f():
     from pgaspy.linalg.norms import norm
 """
-    assert sorted(imported(text)) == ["jit", "layout", "linalg", "mpi4py", "nodes", "view"]
+    assert sorted(imported(text)) == ["kernels.bindings", "kernels.jit", "layout", "linalg.norms.norm", "mpi4py",
+                                      "scheduling.nodes.Node"]

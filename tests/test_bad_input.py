@@ -274,7 +274,7 @@ def check(names: str, error: type[BaseException], match: str) -> None:
     ("pg.datalayout(block=-64)", "block size -64 is below 1"),
 ])
 def test_datalayout_before_the_first_array(statement: str, match: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pgaspy import defaults
+    from pgaspy.job import defaults
 
     monkeypatch.setattr(defaults, "_of_job", defaults._Defaults())
     raises_everywhere(ValueError, match, lambda: wrong(statement)(Arrays(None, None, None)))

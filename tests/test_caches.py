@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import caches, runtime
+from pgaspy import caches
 from pgaspy.caches import Cache, cached, kept, size_of
-from pgaspy.procgrid import begin_anew
-from pgaspy.statistics import counts
+from pgaspy.execution import recording
+from pgaspy.job.procgrid import begin_anew
+from pgaspy.job.statistics import counts
 from tests.together import assert_equal
 
 N = 1 << 15
@@ -170,7 +171,7 @@ def test_forgotten_schedules_are_made_again() -> None:
     program()
     program()
     before = counts.n_planned
-    runtime.forget()
+    recording.forget()
     program()
     assert counts.n_planned == before + 1
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import engine, runtime
+from pgaspy.execution import engine, queue, recording
 from tests.campaign import failing, injecting, model
 from tests.campaign.jobs import Outcome, _wait_for_last, run_job
 from tests.campaign.names import LEFT_OUT, public, used
@@ -51,14 +51,14 @@ def test_a_wrong_value_and_an_error_are_found(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.mpi
 def test_settings_are_as_they_were(tmp_path: Path) -> None:
-    from pgaspy import memory
+    from pgaspy.scheduling import memory
 
-    before = (memory.allocate, engine.WINDOW_BYTES, runtime.queue.max_operations, runtime.queue.overlaps)
+    before = (memory.allocate, engine.WINDOW_BYTES, recording.queue.max_operations, recording.queue.overlaps)
     everything = Settings(overlaps=False, max_operations=(1,), compiles=False, pools=True, chains=True, window=True,
                           short_messages=True, pieces=True, poison=0xFF)
     failure = run(Program(0, ("a = pg.arange(50.0)", "a[1:] = a[:-1]", "check(a * 2)"), everything), shared(tmp_path))
     collectively(failure is None, f"{failure}")
-    assert before == (memory.allocate, engine.WINDOW_BYTES, runtime.queue.max_operations, runtime.queue.overlaps)
+    assert before == (memory.allocate, engine.WINDOW_BYTES, recording.queue.max_operations, recording.queue.overlaps)
 
 
 @pytest.mark.skipif(pg.SIZE > 1, reason="a failure ends a job")
@@ -77,7 +77,7 @@ def test_what_fails_is_right_or_raises(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(pg.SIZE > 1, reason="a failure ends a job")
 @pytest.mark.parametrize(("kind", "owner", "name"), [
-    ("task", engine.Run, "spoil"), ("plan", runtime.Queue, "_plan_failed"), ("kernel", engine.Engine, "_skip")])
+    ("task", engine.Run, "spoil"), ("plan", queue.Queue, "_plan_failed"), ("kernel", engine.Engine, "_skip")])
 def test_what_is_lost_without_an_error_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, owner: type,
                                                 name: str) -> None:
     def lose(self: Any, *arguments: Any) -> None:

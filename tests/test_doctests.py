@@ -7,8 +7,8 @@ import importlib
 
 import pytest
 
-MODULES = ["blockmath", "commands.network", "commands.topology", "explaining", "launchers", "layout", "threads",
-           "words"]
+MODULES = ["blockmath", "commands.network", "commands.topology", "showing.explaining", "host.launchers", "layout",
+           "job.threads", "host.words"]
 
 
 @pytest.mark.parametrize("name", MODULES)

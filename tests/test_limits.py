@@ -12,11 +12,15 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import chains, fusion, jit, kernel_calls, kernels, layout, pieces, runtime, trees
+from pgaspy import layout
+from pgaspy.execution import recording
+from pgaspy.kernels import bindings, jit
+from pgaspy.kernels.program import Program, Step
 from pgaspy.layout import Distribution
-from pgaspy.pieces import TEMPORARY, joint_cuts, max_pieces, n_pieces, plan_operands, plan_pieces
-from pgaspy.program import Program, Step
-from pgaspy.view import joint_shape, whole
+from pgaspy.planning import chains, pieces, trees
+from pgaspy.planning.pieces import TEMPORARY, joint_cuts, max_pieces, n_pieces, plan_operands, plan_pieces
+from pgaspy.planning.view import joint_shape, whole
+from pgaspy.scheduling import fusion, kernel_nodes
 from tests.flushes import kernels_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
@@ -70,7 +74,7 @@ def test_every_scalar_is_an_operand(n: int, n_kernels: int) -> None:
 
 
 @alone
-@pytest.mark.parametrize(("n", "n_kernels"), [(kernels.MAX_PROGRAM_STEPS, 1), (kernels.MAX_PROGRAM_STEPS + 1, 2)])
+@pytest.mark.parametrize(("n", "n_kernels"), [(bindings.MAX_PROGRAM_STEPS, 1), (bindings.MAX_PROGRAM_STEPS + 1, 2)])
 def test_steps(n: int, n_kernels: int) -> None:
     a = pg.full(N, 7.0)
 
@@ -115,7 +119,7 @@ def test_what_is_stored_twice_is_a_step_more(n: int, n_kernels: int) -> None:
 
 
 @alone
-@pytest.mark.parametrize("n", [kernels.MAX_PROGRAM_REDUCTIONS, kernels.MAX_PROGRAM_REDUCTIONS + 1])
+@pytest.mark.parametrize("n", [bindings.MAX_PROGRAM_REDUCTIONS, bindings.MAX_PROGRAM_REDUCTIONS + 1])
 def test_reductions_of_one_kernel(n: int) -> None:
     a = pg.arange(N, dtype="d")
     totals: list[Any] = []
@@ -124,7 +128,7 @@ def test_reductions_of_one_kernel(n: int) -> None:
         b = a * a
         totals.extend(b.sum() for _ in range(n))
 
-    assert kernels_of(program) == (1 + min(n, kernels.MAX_PROGRAM_REDUCTIONS), 1)
+    assert kernels_of(program) == (1 + min(n, bindings.MAX_PROGRAM_REDUCTIONS), 1)
     assert {float(total) for total in totals} == {sum(float(k * k) for k in range(N))}
 
 
@@ -177,17 +181,17 @@ def longest(n_steps: int, n_inputs: int, n_outputs: int) -> Program:
 
 
 @pytest.mark.parametrize(("n_steps", "n_inputs", "n_outputs"), [
-    (kernels.MAX_PROGRAM_STEPS, kernels.MAX_PROGRAM_OPERANDS - 50, 50),
-    (kernels.MAX_PROGRAM_STEPS, 1, kernels.MAX_PROGRAM_OPERANDS - 1),
+    (bindings.MAX_PROGRAM_STEPS, bindings.MAX_PROGRAM_OPERANDS - 50, 50),
+    (bindings.MAX_PROGRAM_STEPS, 1, bindings.MAX_PROGRAM_OPERANDS - 1),
 ])
 def test_the_longest_program_is_interpreted_and_compiled(n_steps: int, n_inputs: int, n_outputs: int) -> None:
     program = longest(n_steps, n_inputs, n_outputs)
     x = np.random.default_rng(1).normal(size=(n_inputs, 200))
-    call = kernels.ProgramCall(program, (200,), [(8,)] * len(program.operands))
+    call = bindings.ProgramCall(program, (200,), [(8,)] * len(program.operands))
     results = []
     for loop in (None, jit.compiled(program)):
         out = np.empty((n_outputs, 200))
-        call.call([kernels.address(row) for row in (*x, *out)], loop)
+        call.call([bindings.address(row) for row in (*x, *out)], loop)
         results.append(out)
     total = x[0]
     for k in range(n_steps - n_outputs):
@@ -203,7 +207,7 @@ def test_the_longest_program_is_interpreted_and_compiled(n_steps: int, n_inputs:
 ], ids=["operands", "steps", "outputs", "reductions"])
 def test_longer_programs_are_refused(program: Program, what: str) -> None:
     with pytest.raises(ValueError, match=what):
-        kernels.ProgramCall(program, (4,), [(8,)] * (len(program.operands) - program.n_reduced))
+        bindings.ProgramCall(program, (4,), [(8,)] * (len(program.operands) - program.n_reduced))
 
 
 @alone
@@ -211,13 +215,13 @@ def test_longer_programs_are_refused(program: Program, what: str) -> None:
 def test_stages_of_a_chain(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "MIN_BYTES", 0)
     lengths = []
-    chain = kernel_calls.ChainedCall.__init__
+    chain = kernel_nodes.ChainedCall.__init__
 
     def noted(self: Any, stages: Any, *rest: Any) -> None:
         lengths.append(len(stages))
         chain(self, stages, *rest)
 
-    monkeypatch.setattr(kernel_calls.ChainedCall, "__init__", noted)
+    monkeypatch.setattr(kernel_nodes.ChainedCall, "__init__", noted)
     x = np.random.default_rng(1).normal(size=(200, 30))
     arrays = [pg.array(x) for _ in range(n + 1)]
     models = [x.copy() for _ in range(n + 1)]
@@ -235,7 +239,7 @@ def test_stages_of_a_chain(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_limits_are_those_of_c_and_of_numpy() -> None:
-    assert layout.MAX_NDIM == kernels.MAX_NDIM
+    assert layout.MAX_NDIM == bindings.MAX_NDIM
     np.empty((1,) * layout.MAX_NDIM)
     with pytest.raises(ValueError, match="maximum supported dimension"):
         np.empty((1,) * (layout.MAX_NDIM + 1))
@@ -271,10 +275,10 @@ def test_more_dimensions_are_an_error_everywhere(call: Callable[[], object]) -> 
 
 
 @pytest.mark.parametrize("make", [
-    lambda: kernels.ElementwiseCall(0, (1,) * 65, [(8,) * 65] * 3),
-    lambda: kernels.ReduceCall(0, (1,) * 60, (8,) * 60, (8,) * 60, (1,) * 5, (8,) * 5),
-    lambda: kernels.ProgramCall(longest(2, 2, 1), (1,) * 65, [(8,) * 65] * 3),
-    lambda: kernels.SectionCopy(8, [np.zeros((1, 5))] * 65, (8,) * 65, kernels.OWN, (8,) * 65, kernels.OWN),
+    lambda: bindings.ElementwiseCall(0, (1,) * 65, [(8,) * 65] * 3),
+    lambda: bindings.ReduceCall(0, (1,) * 60, (8,) * 60, (8,) * 60, (1,) * 5, (8,) * 5),
+    lambda: bindings.ProgramCall(longest(2, 2, 1), (1,) * 65, [(8,) * 65] * 3),
+    lambda: bindings.SectionCopy(8, [np.zeros((1, 5))] * 65, (8,) * 65, bindings.OWN, (8,) * 65, bindings.OWN),
 ])
 def test_c_is_never_given_more_dimensions(make: Callable[[], object]) -> None:
     with pytest.raises(ValueError, match="65 dimensions are more than the 64"):
@@ -361,7 +365,7 @@ def test_pieces_of_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(pieces, "TOGETHER", limit)
         pieces.plan_operands.cache_clear()
         pg.sync()
-        runtime.forget()
+        recording.forget()
         out = pg.zeros(n)
         results = [out + source * (k + 2) for k, source in enumerate(sources)]
         for result, y in zip(results, expected, strict=True):
@@ -387,4 +391,4 @@ def test_names_of_the_cache(length: int, is_used: bool, tmp_path: Path, monkeypa
 
 def test_groups_know_the_limits_of_kernels() -> None:
     assert (fusion.MAX_OPERANDS, fusion.MAX_STEPS, fusion.MAX_REDUCTIONS) == (
-        kernels.MAX_PROGRAM_OPERANDS, kernels.MAX_PROGRAM_STEPS, kernels.MAX_PROGRAM_REDUCTIONS)
+        bindings.MAX_PROGRAM_OPERANDS, bindings.MAX_PROGRAM_STEPS, bindings.MAX_PROGRAM_REDUCTIONS)

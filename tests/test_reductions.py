@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import kernels
+from pgaspy.kernels import bindings
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
@@ -151,15 +151,15 @@ def test_all_processes_have_the_same_bits() -> None:
 def test_threads_do_not_change_the_bits(dtype: str) -> None:
     x = RNG.normal(size=(400, 301)).astype(dtype)
     a = pg.array(x)
-    before = kernels.get_threads()
+    before = bindings.get_threads()
     bits = []
     try:
         for n_threads in (1, 2, 3):
-            kernels.set_threads(n_threads)
+            bindings.set_threads(n_threads)
             results = [a.sum(), a.sum(axis=0), a.sum(axis=1), a.mean(), a.std(axis=0), (a * a).prod(axis=1)]
             bits.append(b"".join(r.gather().tobytes() for r in results))  # type: ignore[union-attr]
     finally:
-        kernels.set_threads(before)
+        bindings.set_threads(before)
     collectively(len(set(bits)) == 1)
 
 

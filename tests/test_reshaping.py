@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.kernels import OTHER, OWN
+from pgaspy.kernels.bindings import OTHER, OWN
 from pgaspy.layout import BlockDim, CyclicDim, Layout, default_layout, one_process, replicated, whole_dim
-from pgaspy.plan import Message
-from pgaspy.plan_reshape import plan_reshape
+from pgaspy.planning.reshapes import plan_reshape
+from pgaspy.planning.transfers import Message
 from tests.together import assert_equal, collectively, raises_everywhere
 
 D = pg.Distribution

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import base
+from pgaspy.scheduling import base
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 

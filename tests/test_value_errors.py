@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.statistics import counts
+from pgaspy.job.statistics import counts
 from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = pytest.mark.mpi

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from pgaspy import kernels
+from pgaspy.kernels import bindings
 
 N = 1 << 20
 
@@ -22,20 +22,20 @@ def main() -> None:
 def write_out_of_bounds() -> None:
     """Fill one element more than there is."""
     out = np.empty(N)
-    _negative(N + 1, [0, 8]).call(kernels.address(np.ones(1)), kernels.address(out))
+    _negative(N + 1, [0, 8]).call(bindings.address(np.ones(1)), bindings.address(out))
 
 
 def write_from_all_threads() -> None:
     """Write all results to one element."""
-    kernels.set_threads(4)
+    bindings.set_threads(4)
     out = np.empty(1)
-    _negative(N, [8, 0]).call(kernels.address(np.ones(N)), kernels.address(out))
+    _negative(N, [8, 0]).call(bindings.address(np.ones(N)), bindings.address(out))
 
 
-def _negative(n: int, strides: list[int]) -> kernels.ElementwiseCall:
-    row = kernels.lookup("negative", "d->d")
+def _negative(n: int, strides: list[int]) -> bindings.ElementwiseCall:
+    row = bindings.lookup("negative", "d->d")
     assert row is not None
-    return kernels.ElementwiseCall(row, (n,), [[stride] for stride in strides])
+    return bindings.ElementwiseCall(row, (n,), [[stride] for stride in strides])
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 N_SEEDS = 60
-TESTS = ("tests/test_kernels.py", "tests/test_chains.py")
+TESTS = ("tests/kernels/test_bindings.py", "tests/planning/test_chains.py")
 
 
 @dataclass(frozen=True)

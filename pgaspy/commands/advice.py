@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pgaspy.commands.facts import Facts
-from pgaspy.words import counted, listed
+from pgaspy.host.words import counted, listed
 
 __all__ = ["Advice", "advice"]
 

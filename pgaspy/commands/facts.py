@@ -18,9 +18,10 @@ import scipy
 import threadpoolctl
 
 import pgaspy as pg
-from pgaspy import compiler, launchers
 from pgaspy.commands import speeds
 from pgaspy.commands.topology import Topology, allowed_cpus, host_topology
+from pgaspy.host import launchers
+from pgaspy.kernels import compiler
 
 __all__ = ["Blas", "Facts", "Speeds", "collect"]
 

@@ -12,7 +12,7 @@ import click
 import pgaspy as pg
 from pgaspy.commands.advice import Advice, advice
 from pgaspy.commands.facts import Facts, collect
-from pgaspy.words import counted, list_from_numbers, listed, rounded
+from pgaspy.host.words import counted, list_from_numbers, listed, rounded
 
 __all__ = ["info"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pgaspy.commands.topology import Topology
-from pgaspy.words import counted
+from pgaspy.host.words import counted
 
 __all__ = ["Job", "LaunchError", "Site", "command_line"]
 

@@ -13,7 +13,7 @@ import pgaspy as pg
 from pgaspy.commands import speeds
 from pgaspy.commands.checks import CHECKS, holds
 from pgaspy.commands.network import Link, measure_ring
-from pgaspy.words import counted, rounded
+from pgaspy.host.words import counted, rounded
 
 __all__ = ["Figure", "outliers", "selftest"]
 

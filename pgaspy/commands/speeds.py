@@ -15,8 +15,8 @@ from time import perf_counter
 import numpy as np
 
 import pgaspy as pg
-from pgaspy import compiler
-from pgaspy.compiler import CompilerError
+from pgaspy.kernels import compiler
+from pgaspy.kernels.compiler import CompilerError
 
 __all__ = ["memory_speed", "peak_speed", "product_speed"]
 

@@ -125,7 +125,7 @@ def _spent(intervals: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArra
 
 def draw_lanes(lanes: Sequence[Lane], start: float, stop: float, title: str) -> Figure:
     """The picture, from `start` to `stop` in seconds."""
-    from pgaspy.pictures import new_figure
+    from pgaspy.showing.pictures import new_figure
 
     figure = new_figure((11, min(1.6 + 0.45 * len(lanes), 14)))
     axes = figure.subplots()

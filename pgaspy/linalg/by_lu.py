@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.dispatch import implements
+from pgaspy.host.call_sites import warn
 from pgaspy.layout import Distribution
 from pgaspy.linalg.diagonals import clear_lower, diagonal
 from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks, moved
@@ -22,7 +23,6 @@ from pgaspy.linalg.operands import (
     refuse_infinite,
     value,
 )
-from pgaspy.places import warn
 
 __all__ = ["SlogdetResult", "det", "inv", "lu", "lu_factor", "lu_solve", "slogdet", "solve"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 import pgaspy as pg
-from pgaspy.runtime import is_planning
+from pgaspy.execution.recording import is_planning
 
 __all__ = ["as_columns", "as_matrix", "as_right_hand_sides", "as_square", "common_dtype", "refuse_infinite", "value"]
 

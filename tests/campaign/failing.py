@@ -25,9 +25,9 @@ import numpy as np
 from mpi4py import MPI
 
 import pgaspy as pg
-from pgaspy import runtime
 from pgaspy.array import GlobalScalar
-from pgaspy.procgrid import begin_anew
+from pgaspy.execution import recording
+from pgaspy.job.procgrid import begin_anew
 from tests.campaign import model, words
 from tests.campaign.injecting import Injection, chosen, is_injected
 from tests.campaign.interrupts import NOT_AGAIN, NOT_WHOLE, States, largest
@@ -203,7 +203,7 @@ def begin_next(error: BaseException | None) -> None:
 
     What a program does not catch would end the job: here, all hear of it.
     """
-    queue = runtime.queue
+    queue = recording.queue
     with contextlib.suppress(pg.JobError, pg.DivergenceError):
         if error is None:
             queue.supervision.end()
@@ -215,7 +215,7 @@ def begin_next(error: BaseException | None) -> None:
 
 def _end(error: BaseException | None, folder: Path) -> None:
     """End the job by what its last program has raised, if it has."""
-    if error is not None and runtime.queue.error is None:
+    if error is not None and recording.queue.error is None:
         raise error  # what a program does not catch ends the job
     _wait_for_others(folder)
 

@@ -22,7 +22,7 @@ from typing import Any
 from mpi4py import MPI
 
 import pgaspy as pg
-from pgaspy import engine, runtime
+from pgaspy.execution import engine, recording
 
 __all__ = ["FAILURES", "Injection", "chosen", "is_injected"]
 
@@ -90,7 +90,7 @@ def is_injected(error: BaseException | None) -> bool:
 
 def _functions(modules: str, n_points: int, names: str = "") -> Callable[[Injection], AbstractContextManager[None]]:
     """Entries of all functions of some modules, or of those with some names."""
-    wanted, only = {name if "." in name else f"pgaspy.{name}" for name in modules.split()}, {*names.split()}
+    wanted, only = {*modules.split()}, {*names.split()}
 
     @contextlib.contextmanager
     def failure(injection: Injection) -> Iterator[None]:
@@ -98,8 +98,8 @@ def _functions(modules: str, n_points: int, names: str = "") -> Callable[[Inject
         is_memory = bool(only) or injection.rng.random() < 0.5
 
         def trace(frame: FrameType, event: str, _: Any) -> None:
-            code = frame.f_code
-            if frame.f_globals.get("__name__") in wanted and (not only or code.co_name in only) and not (
+            code, module = frame.f_code, frame.f_globals.get("__name__", "").removeprefix("pgaspy.")
+            if module in wanted and (not only or code.co_name in only) and not (
                     code.co_flags & inspect.CO_GENERATOR):  # which may be entered to be closed, where nothing can raise
                 injection.passes(f"{Path(code.co_filename).name}:{code.co_firstlineno} {code.co_name}", is_memory)
 
@@ -128,7 +128,7 @@ def _mpi(injection: Injection) -> Iterator[None]:
             return found
         return called
 
-    of_job = runtime.queue._engine
+    of_job = recording.queue._engine
     real = of_job._send, of_job._receive
     of_job._send, of_job._receive = map(failing, real)
     engine.MPI = types.SimpleNamespace(  # type: ignore[assignment]
@@ -172,16 +172,20 @@ def _interrupt(injection: Injection) -> Iterator[None]:
 
 
 FAILURES: dict[str, Callable[[Injection], AbstractContextManager[None]]] = {
-    "record": _functions("array ufuncs global_assign operations alignment creation reductions movement view layout",
-                         1000),
-    "plan": _functions("scheduling compute transport collectives messages fusion liveness lowering kernel_calls plan "
-                       "plan_reshape pieces segments chains trees program boxes", 10_000),
-    "compile": _functions("jit codegen compiler private_folder", 100),
-    "allocate": _functions("base memory nodes", 200, "_allocate hold allocate come_back _take_over new_buffer "
-                           "new_buffers lend"),
+    "record": _functions("array ufuncs global_assign scheduling.operations planning.result_layout creation reductions "
+                         "movement planning.view layout", 1000),
+    "plan": _functions("scheduling.schedule scheduling.elementwise scheduling.transfer_nodes scheduling.collectives "
+                       "scheduling.messages scheduling.fusion scheduling.liveness scheduling.builder "
+                       "scheduling.kernel_nodes planning.transfers planning.reshapes planning.pieces "
+                       "planning.segments planning.chains planning.trees planning.boxes kernels.program", 10_000),
+    "compile": _functions("kernels.jit kernels.codegen kernels.compiler host.private_folder", 100),
+    "allocate": _functions("scheduling.base scheduling.memory scheduling.nodes", 200, "_allocate hold allocate "
+                           "come_back _take_over new_buffer new_buffers lend"),
     "task": _functions("tests.campaign.words", 8, "negate ones twice swap put_ranks"),
-    "kernel": _functions("nodes kernel_calls kernels reductions", 200, "run run_once call parts _compute"),
-    "engine": _functions("engine runtime recorded nodes base tasks progress", 2000),
+    "kernel": _functions("scheduling.nodes scheduling.kernel_nodes kernels.bindings reductions", 200,
+                         "run run_once call parts _compute"),
+    "engine": _functions("execution.engine execution.queue execution.recording execution.elements execution.progress "
+                         "scheduling.recorded scheduling.nodes scheduling.base tasks", 2000),
     "mpi": _mpi,
     "limit": _limit,
     "interrupt": _interrupt,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pgaspy as pg
-from pgaspy import engine
+from pgaspy.execution import engine
 from tests.campaign.programs import Program, written
 from tests.campaign.running import run_here
 from tests.campaign.settings import Settings

@@ -10,20 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pgaspy as pg
-from pgaspy import (
-    chains,
-    collectives,
-    compute,
-    engine,
-    jit,
-    kernel_calls,
-    kernels,
-    memory,
-    messages,
-    runtime,
-    scheduling,
-    trees,
-)
+from pgaspy.execution import engine, recording
+from pgaspy.kernels import bindings, jit
+from pgaspy.planning import chains, trees
+from pgaspy.scheduling import collectives, elementwise, kernel_nodes, memory, messages, schedule
 
 __all__ = ["Settings", "drawn", "under"]
 
@@ -76,7 +66,7 @@ def under(settings: Settings) -> Iterator[None]:
         patched.append((module, name, getattr(module, name)))
         setattr(module, name, value)
 
-    queue = runtime.queue
+    queue = recording.queue
     before, max_before, jit_before = queue.overlaps, queue.max_operations, os.environ.get("PGASPY_JIT")
     pg.sync()
     if settings.pools:
@@ -85,7 +75,7 @@ def under(settings: Settings) -> Iterator[None]:
         patch(memory, "allocate", _poisoned(memory.allocate, settings.poison))
     if settings.chains:
         patch(chains, "MIN_BYTES", 0)
-        patch(scheduling, "LASTING_BYTES", 0)
+        patch(schedule, "LASTING_BYTES", 0)
     if settings.window:
         patch(engine, "WINDOW_BYTES", 64)
     if settings.short_messages:
@@ -95,12 +85,12 @@ def under(settings: Settings) -> Iterator[None]:
         patch(collectives, "MAX_TREES", 0)
         patch(collectives, "MAX_DOUBLED_BYTES", 100)
     if settings.pieces:
-        patch(compute, "CUT_FROM_ELEMENTS", 4)
-        patch(kernel_calls, "PART_ELEMENTS", kernels.LEAF)
+        patch(elementwise, "CUT_FROM_ELEMENTS", 4)
+        patch(kernel_nodes, "PART_ELEMENTS", bindings.LEAF)
     if settings.compiles is not None:
         os.environ["PGASPY_JIT"] = "1" if settings.compiles else "0"
         patch(jit, "_compiler", None)
-        patch(kernel_calls, "COMPILED_FROM_WORK", 0)
+        patch(kernel_nodes, "COMPILED_FROM_WORK", 0)
     _forget()
     queue.overlaps = settings.overlaps
     queue.max_operations = settings.max_operations[pg.RANK % len(settings.max_operations)]
@@ -116,16 +106,16 @@ def under(settings: Settings) -> Iterator[None]:
                 os.environ.pop("PGASPY_JIT")
                 if jit_before is not None:
                     os.environ["PGASPY_JIT"] = jit_before
-            queue = runtime.queue  # which may have begun anew
+            queue = recording.queue  # which may have begun anew
             queue.max_operations = max_before
             queue.overlaps = before
             _forget()
 
 
 def _forget() -> None:
-    runtime.forget()
-    scheduling.may_be_postponed.cache_clear()
-    kernel_calls._loop.cache_clear()
+    recording.forget()
+    schedule.may_be_postponed.cache_clear()
+    kernel_nodes._loop.cache_clear()
 
 
 def _poisoned(allocate: Any, pattern: int) -> Any:

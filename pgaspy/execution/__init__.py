@@ -1,0 +1,1 @@
+"""Execution: operations are recorded, and their schedules run, hiding messages behind computing."""

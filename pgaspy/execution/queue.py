@@ -1,0 +1,512 @@
+"""The queue: operations are kept here until somebody needs what they compute, and then executed.
+
+They are flushed when a value or a local part is read, when there are many of them or they hold many bytes, by `sync`,
+and at the end of the program. Flushes may fall anywhere on each process: no message depends on them. What is flushed is
+brought to a normal form, operations with numbered bases, whose schedule is made once and found again; so a loop that
+records the same structure in each iteration is planned once.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from itertools import compress, count, repeat
+from operator import attrgetter, call, is_not
+from types import CodeType
+from typing import Any
+
+from pgaspy.caches import ENTRY_BYTES, Cache, size_of
+from pgaspy.execution.elements import detach_elements, keep_elements
+from pgaspy.execution.engine import Engine, Run
+from pgaspy.host import environment
+from pgaspy.host.call_sites import frames_of_program, line_of, warn
+from pgaspy.job.endings import is_interactive
+from pgaspy.job.failures import DivergenceError, JobError, Mismatch, Poison, is_interrupt
+from pgaspy.job.procgrid import World, world
+from pgaspy.job.statistics import counts
+from pgaspy.scheduling.base import Base, Storage, came_back, elements, lent
+from pgaspy.scheduling.operations import Recipe
+from pgaspy.scheduling.recorded import Recorded
+from pgaspy.scheduling.schedule import Schedule, build, may_be_postponed
+from pgaspy.supervision.alarms import Alarms
+from pgaspy.supervision.recorder import Supervision
+
+__all__ = ["Queue"]
+
+MAX_OPERATIONS = 256
+"""Recorded operations are executed when they are so many."""
+
+MAX_POSTPONED = 8
+"""The most operations that are not executed yet when a value is read that does not depend on them."""
+
+LOOK_SECONDS = 0.01
+"""How often a process that flushes looks for what others have to say, if it does not wait."""
+
+SECONDS_TO_PART = 1.0
+"""How long a process whose messages fail waits for the news that another one does something else."""
+
+MAX_HELD_BYTES = 64 << 20
+"""They are also executed when they hold so many bytes that nobody else does: copies of NumPy operands."""
+
+_name_of = attrgetter("name")
+_storage_of = attrgetter("storage")
+
+
+class Queue:
+    """What is recorded and not executed yet, and the run that is under way.
+
+    Attributes
+    ----------
+    error
+        Why no operation can be executed any more, where that is so.
+    alarms
+        How the processes of the job learn of a failure; None where there is one process.
+    next_tag
+        The number of the next collective operation, which is its first tag.
+    """
+
+    def __init__(self) -> None:
+        self.next_tag = 0
+        self._held_bytes = 0
+        self.error: Exception | None = None
+        self.alarms: Alarms | None = None
+        self.supervision = Supervision()
+        self._recorded = Recorded()
+        self._engine = Engine()
+        self._engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
+        self._is_running = False
+        self._next_look = 0.0
+        self._schedules = Cache(_size_of_schedule, units=lambda key: len(key[0]))
+        self.max_operations = MAX_OPERATIONS
+
+    @property
+    def max_operations(self) -> int:
+        """How many operations may be recorded."""
+        return self._max_operations
+
+    @max_operations.setter
+    def max_operations(self, n: int) -> None:
+        self._max_operations = n
+        self._set_limit()
+
+    def _set_limit(self) -> None:
+        """Note from which number of fields on something is to be seen to before an operation is recorded."""
+        is_plain = self.error is None and not self._engine.has_failed and self._held_bytes <= MAX_HELD_BYTES
+        self._max_fields = self._max_operations * Recorded.N_FIELDS if is_plain else 0
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether operations are recorded and executed together, and not one after the other."""
+        return self._engine.overlaps
+
+    @overlaps.setter
+    def overlaps(self, value: bool) -> None:
+        self.finish()
+        self._engine.overlaps = value
+        self.forget()
+
+    def begin(self, job: World) -> None:
+        """Be the queue of a job, whose processes wait for each other. Collective."""
+        self.supervision.begin(job, self._engine, self._look)
+        if job.size > 1:
+            patience = None if is_interactive() else float(environment.value("PGASPY_ABORT_AFTER"))
+            self.alarms = Alarms(job.communicator, patience)
+            self._engine.connect(job, self._look)
+
+    def record(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType,
+               instruction: int) -> None:
+        """Take an operation; execute before that what is too much, and at once what a local view may see.
+
+        It is recorded by one step of the interpreter: who is interrupted finds it recorded, or not.
+        """
+        if self._is_running:
+            self.check_free()
+        if len(self._recorded.fields) >= self._max_fields:
+            self._make_room(recipe, storages)
+        if elements:
+            self._detach_elements(recipe, storages)
+        n_tags = recipe.n_tags
+        number = self.next_tag  # and in what follows no other thread or signal comes by
+        self._recorded.fields += (recipe, storages, values, number, code, instruction)
+        self.next_tag = number + n_tags
+        if lent or not self._engine.overlaps:
+            self._finish_what_is_seen(storages)
+
+    def hold(self, nbytes: int) -> None:
+        """Note that recorded operations hold so many bytes more that nobody else does."""
+        self._held_bytes += nbytes
+        if self._held_bytes > MAX_HELD_BYTES:
+            self._set_limit()
+
+    @property
+    def n_recorded(self) -> int:
+        """How many operations were recorded until now."""
+        return self._recorded.n_before + len(self._recorded)
+
+    def check_free(self) -> None:
+        """Refuse a call of a task or of another thread, which the other processes know nothing of.
+
+        Raises
+        ------
+        RuntimeError
+            If operations are being executed.
+        """
+        if self._is_running:
+            raise RuntimeError(_words_for_busy())
+
+    def _detach_elements(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
+        """Have the elements that an operation overwrites, and somebody holds, in memory of their own."""
+        for view, storage in zip(recipe.views[:recipe.n_outputs], storages, strict=False):
+            if storage in map(_storage_of, [*elements]):
+                (detach_elements if recipe.is_collective else keep_elements)(storage, view)
+
+    def _make_room(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
+        """See to what has to be done before an operation is recorded.
+
+        Raises
+        ------
+        BaseException
+            That of what it reads, if that is poisoned; `JobError`, if the job has failed.
+        """
+        if self.error is not None:
+            raise self.error.with_traceback(None)
+        if self._engine.has_failed:
+            try:
+                self._check_poison(recipe, storages)
+            except BaseException as error:
+                if recipe.is_collective:
+                    self._fail(error)  # as the others record it
+                raise
+        if len(self._recorded) >= self._max_operations or self._held_bytes > MAX_HELD_BYTES:
+            self._flush(self._engine.catch_up, "threshold")
+        self._set_limit()
+
+    def _check_poison(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
+        """Refuse what uses a poisoned array; one that is overwritten as a whole is healed when that is executed."""
+        if any(storage.poison is not None for storage in storages):
+            self._flush(self._engine.catch_up, "poison")  # what was recorded before may heal it
+        for storage in storages:
+            if storage.poison is not None and not _overwrites(recipe, storages, storage):
+                raise storage.poison.show()
+
+    def _finish_what_is_seen(self, storages: Sequence[Storage]) -> None:
+        """Execute the last operation where a local view may see what it does; without overlap, in any case."""
+        if not self._engine.overlaps:
+            self.finish(cause="operation")
+        for storage in storages:
+            if storage.is_lent:
+                self.finish(storage, cause="lease")
+
+    def finish(self, storage: Storage | None = None, cause: str | None = None) -> None:
+        """Execute everything; or return when all is complete that reads or writes a storage.
+
+        Everything else makes progress meanwhile: on another process, somebody may wait for that. But what comes last,
+        and nobody else can wait for, is postponed unless there is time for it: it is planned together with what is
+        recorded next. The timeline names the cause, or the public function that was called.
+
+        Raises
+        ------
+        BaseException
+            What an operation has raised that was executed, once; and of a storage that is poisoned, each time.
+        """
+        self.check_free()
+        if self.error is not None:
+            self._check_rescue(storage)
+            return
+        if storage is None:
+            if self._recorded.fields or not self._engine.is_idle:
+                self._flush(self._engine.finish, cause)
+        else:
+            n_postponed = self._n_postponed(storage)
+            when_idle = self._hand_over_rest if n_postponed else None
+            if self._recorded.fields or not self._engine.is_idle:
+                self._flush(functools.partial(self._engine.finish, storage, when_idle), cause, n_postponed)
+        if self._engine.has_failed:
+            self._raise_failures(storage)
+
+    def _check_rescue(self, storage: Storage | None) -> None:
+        """Refuse to wait where the job has failed, but for an array that is complete."""
+        assert self.error is not None
+        if storage is None or not isinstance(self.error, JobError):
+            raise self.error.with_traceback(None)
+        if storage.poison is not None:
+            raise storage.poison.show()
+
+    def _raise_failures(self, storage: Storage | None) -> None:
+        """Raise what the program has not seen yet, and what a storage is poisoned by."""
+        if storage is not None and storage.poison is not None:
+            raise storage.poison.show()
+        unseen = [poison for poison in self._engine.failures if not poison.is_seen]
+        self._engine.failures = unseen
+        if unseen:
+            raise unseen[0].show()
+
+    def _n_postponed(self, storage: Storage) -> int:
+        """How many operations, recorded last, may wait although a value of a storage is needed."""
+        recorded, n = self._recorded, 0
+        while n < min(MAX_POSTPONED, len(recorded)):
+            last = recorded[len(recorded) - 1 - n]
+            if storage in last.storages or not may_be_postponed(last.recipe, world().rank):
+                break
+            n += 1
+        return n
+
+    def _flush(self, execute: Callable[[], None], cause: str | None, n_postponed: int = 0) -> None:
+        """Hand what is recorded to the engine, but for the last ones, and execute of it what there is a cause for."""
+        engine = self._engine
+        timeline, start, n_operations = counts.timeline, time.perf_counter(), 0
+        try:
+            self._is_running = True
+            if engine.straight is not None:
+                self._resume()
+            n_operations = len(self._recorded) - n_postponed
+            if engine.look is not None and start > self._next_look:
+                self._look(waits=False)
+            if n_operations > 0:
+                self._hand_over(n_operations)
+            execute()
+            if engine.has_failed:
+                self._set_limit()
+        except BaseException as error:
+            found = self._fail(error)
+            if found is not error:
+                raise found from found.__cause__
+            raise
+        finally:
+            self._is_running = False
+            if timeline is not None:
+                timeline.flushed(start, n_operations, cause)
+
+    def _resume(self) -> None:
+        """Go on with what was interrupted; what the engine has is not recorded any more."""
+        run = self._engine.straight
+        if run is not None and run.taken_from is self._recorded:
+            _, self._recorded = self._recorded.split(run.n_taken)
+        self._engine.resume()
+
+    def _hand_over_rest(self) -> None:
+        """Hand to the engine what was postponed."""
+        self._hand_over(len(self._recorded))
+
+    def _hand_over(self, n: int) -> None:
+        """Have the engine execute the first n operations.
+
+        What may be interrupted before it is the engine's leaves them recorded.
+        """
+        engine = self._engine
+        if engine.has_failed:
+            if n > 1 and any(storage.poison is not None for storage in self._recorded.storages):
+                self._hand_over_one_by_one(n)
+                return
+            if n == 1 and self._is_left_out():
+                _, self._recorded = self._recorded.split(1)
+                return
+        recorded = self._recorded
+        first, rest = recorded.split(n)
+        n_fields = len(first.fields) + len(rest.fields)
+        try:
+            run = self._run_of(first, rest)
+        except Exception as error:
+            if is_interrupt(error) or (n == 1 and not engine.is_alone):
+                raise
+            self._plan_failed(n, error)
+            return
+        if not engine.is_alone:
+            run.stamps = self.supervision.executed(first, run.schedule.stamped)
+        run.taken_from, run.n_taken = recorded, n
+        engine.take(run)
+        self._recorded = rest
+        rest.fields += recorded.fields[n_fields:]  # of another thread: it adds nothing to these any more
+        run.taken_from = None
+        dropped = map(run.memories.__getitem__, run.schedule.dropped)
+        deque(map(setattr, dropped, repeat("name"), repeat(came_back)), maxlen=0)
+        del recorded, first  # so that arrays go when the run drops them
+        engine.resume()
+
+    def _hand_over_one_by_one(self, n: int) -> None:
+        """Hand to the engine what cannot be handed over together."""
+        for _ in range(n):
+            self._hand_over(1)
+
+    def _is_left_out(self) -> bool:
+        """Whether the first operation uses what is poisoned, so that what it writes is as well."""
+        first = self._recorded[0]
+        if all(storage.poison is None for storage in first.storages):
+            return False
+        for storage in first.storages:
+            self._engine.finish(storage)  # what was recorded before still finds it as it was
+        poisons = [storage.poison for storage in first.storages if storage.poison is not None and not _overwrites(
+            first.recipe, first.storages, storage)]
+        if poisons and first.recipe.is_collective and not self._engine.is_alone:
+            raise poisons[0].show()  # others may wait for what it sends
+        for storage in first.storages[:first.recipe.n_outputs]:
+            storage.poison = poisons[0] if poisons else None
+        return bool(poisons)
+
+    def _plan_failed(self, n: int, error: Exception) -> None:
+        """Of operations that cannot be planned together, those that cannot be planned alone are poisoned."""
+        if n > 1:
+            warn(f"pgaspy could not plan {n} operations together, and executes them one by one: "
+                 f"{type(error).__name__}: {error}", RuntimeWarning)
+            self._hand_over_one_by_one(n)
+            return
+        first = self._recorded[0]
+        poison = self._engine.poison(error, first.line)
+        for storage in first.storages[:first.recipe.n_outputs]:
+            storage.poison = poison
+        _, self._recorded = self._recorded.split(1)
+        self._set_limit()
+
+    def _look(self, waits: bool = True) -> None:
+        """Look for what other processes have to say; one that waits has time to tell them what it does.
+
+        Raises
+        ------
+        DivergenceError
+            If processes do not record the same.
+        JobError
+            If one of them has failed.
+        """
+        self._next_look = time.perf_counter() + LOOK_SECONDS
+        checker = self.supervision.checker
+        if checker is not None:
+            if waits:
+                self.supervision.compare()
+            checker.poll(waits)
+        if self.alarms is not None and (error := self.alarms.heard()) is not None:
+            raise error
+
+    def _fail(self, error: BaseException) -> BaseException:
+        """Fail the job, if others wait for this process, which could not do its part; what is to be raised."""
+        if self._engine.is_alone or self.alarms is None or self.error is not None:
+            return error
+        error = self._explained(error)
+        failure = None
+        if isinstance(error, JobError | DivergenceError):
+            self.error = error
+            if unseen := [poison for poison in self._engine.failures if not poison.is_seen]:
+                error = unseen[0].show()  # its own error first
+        else:
+            frames = frames_of_program(sys._getframe())
+            failure = JobError(world().rank, line_of(frames[0]) if frames else "", f"{type(error).__name__}: {error}")
+            self.error = failure
+        engine_error = self.error if isinstance(self.error, JobError) else JobError(world().rank, "", str(self.error))
+        self._engine.abandon(engine_error)
+        for n in range(len(self._recorded)):
+            operation = self._recorded[n]
+            for storage in operation.storages[:operation.recipe.n_outputs]:
+                storage.poison = Poison(engine_error, "")
+        self._recorded = Recorded(n_before=self.n_recorded)
+        self._set_limit()
+        if failure is not None:
+            self.alarms.tell(failure)  # last, as it may fail itself
+        return error
+
+    def _explained(self, error: BaseException) -> BaseException:
+        """What an error follows from: messages not as expected tell that processes have parted."""
+        checker = self.supervision.checker
+        if checker is not None:
+            try:
+                if isinstance(error, Mismatch):
+                    self.supervision.compare()
+                    checker.differ()
+                if type(error).__module__.startswith("mpi4py"):  # of MPI: a message is longer than it was taken for
+                    self.supervision.compare()
+                    checker.wait(SECONDS_TO_PART)
+            except DivergenceError as found:
+                return found
+        return error
+
+    def leave(self) -> None:
+        """Be the queue of a job that has ended. Collective."""
+        if self.alarms is not None:
+            self.alarms.stop()
+        self.supervision.stop()
+        self._engine.leave()
+
+    def is_complete(self, base: Base) -> bool:
+        """Whether nothing is left to do that reads or writes a base, and it is what was recorded."""
+        storage = base.storage
+        return storage.poison is None and not (
+            storage.is_lost or self._is_running or storage in self._recorded.storages or self._engine.uses(storage))
+
+    def forget(self) -> None:
+        """Forget the cached schedules."""
+        self._schedules.forget()
+
+    def _run_of(self, recorded: Recorded, rest: Recorded) -> Run:
+        """A run of operations, after which others are executed that are recorded as well."""
+        first_uses: dict[Storage, int] = {}
+        recipes, storages, values, *callers = recorded.columns()
+        uses = tuple(map(first_uses.setdefault, storages, count()))
+        counts.n_flushes += 1
+        self._held_bytes = 0
+        named = tuple(map(is_not, map(call, map(_name_of, first_uses)), repeat(None)))
+        if _is_collecting():
+            named = (True,) * len(named)
+        if rest.fields:
+            used = {*rest.storages}
+            named = tuple([name or storage in used for name, storage in zip(named, first_uses, strict=True)])
+        key = recipes, uses, named
+        schedule: Schedule | None = self._schedules[key]
+        if schedule is None:
+            schedule = self._plan(recorded, [*first_uses], named)
+            self._schedules.keep(key, schedule)
+        counts.n_fused += schedule.n_fused
+        counts.n_kernels += schedule.n_kernels
+        return Run(schedule, [*first_uses, *values], *callers)
+
+    def _plan(self, recorded: Recorded, storages: list[Storage], named: tuple[bool, ...]) -> Schedule:
+        start = time.perf_counter()
+        slots = {storage: slot for slot, storage in enumerate(storages)}
+        described = []
+        n_memories = len(slots)
+        for n in range(len(recorded)):
+            operation = recorded[n]
+            values = tuple(range(n_memories, n_memories + len(operation.values)))
+            n_memories += len(values)
+            described.append((operation.recipe, tuple(slots[used] for used in operation.storages), values))
+        schedule = build(described, len(slots), n_memories, frozenset(compress(slots.values(), named)), world().rank,
+                         self._engine.overlaps)
+        counts.planned(start)
+        return schedule
+
+
+_phases = OrderedDict[str, None](start=None, stop=None)
+_told: Any = _phases.move_to_end
+gc.callbacks.append(_told)
+"""Of the collector of garbage: the last one is what it did last. No code of Python runs while it is told."""
+
+
+def _is_collecting() -> bool:
+    """Whether garbage is being collected, so that this is called by a `__del__`, or at the end of a generator.
+
+    The weak references to what is garbage are gone then, while it can still be used.
+    """
+    return next(reversed(_phases)) == "start"
+
+
+def _size_of_schedule(key: tuple[Any, ...], schedule: Schedule) -> int:
+    """What a schedule takes, with the small buffers that it keeps for its next run, and its key."""
+    return ENTRY_BYTES + size_of(key, schedule) + schedule.nbytes_kept
+
+
+def _overwrites(recipe: Recipe, storages: Sequence[Storage], storage: Storage) -> bool:
+    """Whether an operation writes an array as a whole, and does not read it."""
+    n = recipe.n_outputs
+    return not recipe.updates and storage not in storages[n:] and any(
+        view.is_whole for view, written in zip(recipe.views[:n], storages, strict=False) if written is storage)
+
+
+def _words_for_busy() -> str:
+    """What is wrong with a call while operations are executed."""
+    if threading.current_thread() is not threading.main_thread():
+        return (f"pgaspy is called by the thread {threading.current_thread().name!r} while another one executes "
+                "operations: one thread of a process may use global arrays, as all processes do the same in one order")
+    return ("a task works on the local parts of its arrays; it cannot use global arrays, or wait for them, as these "
+            "take all processes")

@@ -1,0 +1,222 @@
+"""Recording: what the array language calls to have an operation recorded, executed, or only planned.
+
+There is one `Queue` in each job. What notes operations, or plans them only, takes its place.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any
+
+from pgaspy.execution import elements, progress
+from pgaspy.execution.queue import Queue
+from pgaspy.host.call_sites import frame_of_program, is_own_file
+from pgaspy.job.endings import before_abort, is_interactive
+from pgaspy.job.procgrid import World, when_ended, when_started, world
+from pgaspy.job.statistics import Statistics, counts, when_asked
+from pgaspy.planning.view import View
+from pgaspy.scheduling.base import Base, Storage
+from pgaspy.scheduling.operations import Operation, Recipe
+
+__all__ = ["Executor", "check_free", "detach_elements", "dry_run", "finish", "forget", "hold", "is_complete",
+           "is_planning", "keep_elements", "queue", "record", "sync"]
+
+Executor = Callable[[Operation], None]
+
+queue = Queue()
+
+_noted: Executor | None = None
+"""What takes the operations of the program in the place of the queue, where they are noted."""
+
+_instead: Executor | None = None
+"""What takes them now: the same, unless they are planned."""
+
+
+def _begin(job: World) -> None:
+    """Have a queue for a job; and what is recorded noted first, where the environment asks for that. Collective."""
+    global queue, _noted, _instead
+    queue = Queue()
+    queue.begin(job)
+    _noted = _instead = _note_and_record if queue.supervision.journal is not None else None
+
+
+def _end() -> None:
+    """Leave the queue of a job as it is, and its messages. Collective."""
+    queue.leave()
+
+
+def _wait_for_others() -> None:
+    """Where the job has failed, let the others come to their end."""
+    if queue.alarms is not None:
+        queue.alarms.wait_for_others()
+
+
+def _count(found: Statistics) -> None:
+    """Tell how many operations were recorded."""
+    found.n_recorded = queue.n_recorded
+
+
+when_asked.append(_count)
+before_abort.append(_wait_for_others)
+when_started.append(_begin)
+when_ended.append(_end)
+
+
+def _note_and_record(operation: Operation) -> None:
+    queue.check_free()
+    queue.supervision.note(operation, queue.next_tag)
+    storages = tuple([base.storage for base in operation.bases])
+    queue.record(operation.recipe, storages, operation.values, *_where(sys._getframe(1)))
+
+
+def record(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...] = ()) -> None:
+    """Record an operation on arrays. Collective, unless the recipe is not: all record the same, in one order."""
+    if _instead is not None:
+        _instead(Operation(recipe, tuple([storage.name() for storage in storages]), values))  # type: ignore[misc]
+        return
+    try:
+        frame = _frame(_DEPTH_OF_OPERATORS)
+        if is_own_file[frame.f_code.co_filename]:
+            frame = frame_of_program(frame)
+    except (KeyError, ValueError):  # of a file that is new, or no so deep stack
+        frame = frame_of_program(_frame(1))
+    queue.record(recipe, storages, values, frame.f_code, frame.f_lasti)
+
+
+_frame = sys._getframe
+
+_DEPTH_OF_OPERATORS = 3
+"""Where the program is on the stack, if it called an operator: what is called most finds it at once."""
+
+
+def _where(frame: FrameType) -> tuple[CodeType, int]:
+    """Where the program is."""
+    found = frame_of_program(frame)
+    return found.f_code, found.f_lasti
+
+
+def hold(nbytes: int) -> None:
+    """See `Queue.hold`."""
+    queue.hold(nbytes)
+
+
+def check_free() -> None:
+    """See `Queue.check_free`."""
+    queue.check_free()
+
+
+def detach_elements(storage: Storage, written: View) -> None:
+    """See `elements.detach_elements`; where nothing is recorded, nothing is detached."""
+    if queue.error is None and not is_planning():
+        elements.detach_elements(storage, written)
+
+
+def keep_elements(storage: Storage, written: View) -> None:
+    """See `elements.keep_elements`; where nothing is recorded, nothing is kept."""
+    if queue.error is None and not is_planning():
+        elements.keep_elements(storage, written)
+
+
+def finish(base: Base) -> None:
+    """Execute all that is recorded and reads or writes a base; see `Queue.finish`. Not collective."""
+    _check_not_planning()
+    base.keep_name()
+    queue.finish(base.storage)
+
+
+def is_complete(base: Base) -> bool:
+    """Whether nothing is left to do on this process that reads or writes a base. Not collective; executes nothing."""
+    return not is_planning() and queue.is_complete(base)
+
+
+def sync() -> None:
+    """Execute all that is recorded on this process. Not a barrier, and not collective."""
+    _check_not_planning()
+    queue.finish()
+
+
+def forget() -> None:
+    """Forget the cached schedules."""
+    queue.forget()
+
+
+def is_planning() -> bool:
+    """Whether operations are not executed now, but handed to somebody else: `explain`."""
+    return _instead is not _noted
+
+
+def _check_not_planning() -> None:
+    if is_planning():
+        raise RuntimeError("explain() plans a statement and does not execute it: the statement cannot read values, "
+                           "nor local parts")
+
+
+@contextmanager
+def dry_run(executor: Executor) -> Iterator[None]:
+    """Hand operations to an executor that does not execute them, meanwhile."""
+    global _instead
+    before, _instead = _instead, executor
+    try:
+        with queue.supervision.paused():
+            yield
+    finally:
+        _instead = before
+
+
+def _at_exit() -> None:
+    """Execute what is recorded, as others may wait for messages; never after an uncaught exception."""
+    failed = False
+    try:
+        if queue.error is None and not _has_ended_by_an_exception():
+            queue.finish()
+            queue.supervision.end()
+    except BaseException:  # the interpreter would print it and go on, while others wait
+        failed = True
+        sys.excepthook(*sys.exc_info())
+    finally:
+        if counts.timeline is not None:
+            counts.timeline.write(world().communicator)
+        queue.supervision.stop()
+        progress.stop()
+    if queue.error is not None and queue.alarms is not None:
+        queue.alarms.end(queue.error)
+    if failed:
+        _end_with_failure()
+
+
+def _has_ended_by_an_exception() -> bool:
+    """Whether the program has ended so. A job of several processes is aborted then, and does not come to its end."""
+    may_come_here = queue.alarms is None or is_interactive()
+    return may_come_here and (getattr(sys, "last_value", None) or getattr(sys, "last_exc", None)) is not None
+
+
+def _end_with_failure() -> None:
+    """End with a status that says so, which the interpreter would not at this point; after all others that end."""
+    atexit.unregister(_at_exit)
+    atexit._run_exitfuncs()
+    for stream in sys.stdout, sys.stderr:
+        if stream is not None:
+            stream.flush()
+    from mpi4py import MPI
+
+    if MPI.Is_initialized() and not MPI.Is_finalized():
+        MPI.Finalize()
+    os._exit(1)
+
+
+def _in_forked_child() -> None:
+    """Refuse all that is recorded in a fork of a process of the job: it shares its messages with nobody."""
+    queue.error = RuntimeError("this process is a fork of one that uses pgaspy, and is no part of the job: start "
+                               "processes with the launcher, or with multiprocessing's method 'spawn'")
+    queue.alarms = None
+    queue._set_limit()
+    atexit.unregister(_at_exit)
+
+
+atexit.register(_at_exit)
+os.register_at_fork(after_in_child=_in_forked_child)

@@ -1,0 +1,1 @@
+"""The machine and the interpreter: variables, launchers, MPI libraries, files, lines of the program."""

@@ -1,0 +1,1 @@
+"""The job: its processes, their defaults and threads, what is counted, how it fails and ends."""

@@ -1,0 +1,117 @@
+"""The job's default layout: set once, before the first array is made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pgaspy.caches import cached
+from pgaspy.job.procgrid import when_ended, world
+from pgaspy.layout import Distribution, Layout, check_grid, default_layout, one_process
+
+__all__ = ["blocksize", "datalayout", "default_for", "layout_for"]
+
+
+@dataclass
+class _Defaults:
+    """Of a job: its grids, by their number of dimensions; its block size; and whether they can still be set."""
+
+    grids: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    block: int | None = None
+    are_fixed: bool = False
+
+
+_of_job = _Defaults()
+
+
+def _end() -> None:
+    """Have none set for the next job. They can be set before the first one starts, so that this is at its end."""
+    global _of_job
+    _of_job = _Defaults()
+
+
+when_ended.append(_end)
+
+
+def datalayout(grid: Sequence[int] | Mapping[int, Sequence[int]] | None = None, block: int | None = None) -> None:
+    """Set the job's default layout. Collective; once, and before the first array is made.
+
+    Parameters
+    ----------
+    grid
+        Processes along each axis, for arrays of as many dimensions; or a mapping from the number of dimensions to
+        such a grid. Other numbers of dimensions keep their near-square grid.
+    block
+        Elements per block and dimension, dealt out in turn (`cyclic(block)`); None for one balanced block per
+        process.
+
+    Raises
+    ------
+    ValueError
+        If the product of a grid is not the number of processes, or the block size is below 1.
+    RuntimeError
+        If an array was made already, or the default was set before.
+    """
+    if _of_job.are_fixed:
+        raise RuntimeError("the default layout is fixed: call datalayout() once, before the first array is made; "
+                           "other layouts go by array, as layout=")
+    if block is not None and block < 1:
+        raise ValueError(f"block size {block} is below 1: use a positive one, or None for one block per process")
+    grids: dict[int, Sequence[int]] = {}
+    if grid is not None:
+        if not isinstance(grid, Mapping | Sequence) or isinstance(grid, str):
+            raise TypeError(f"grid= takes the processes along each axis, such as (2, 1), not {grid!r}")
+        grids = dict(grid) if isinstance(grid, Mapping) else {len(grid): grid}
+    checked = {ndim: check_grid(shape, world().size) for ndim, shape in grids.items()}
+    for ndim, shape in checked.items():
+        if len(shape) != ndim:
+            raise ValueError(f"grid {shape} has {len(shape)} axes, but is given for arrays of {ndim} dimensions")
+    _of_job.grids, _of_job.block, _of_job.are_fixed = checked, None if block is None else int(block), True
+
+
+def blocksize() -> int | None:
+    """The job's block size; None for one block per process."""
+    return _of_job.block
+
+
+def default_for(shape: tuple[int, ...]) -> Layout:
+    """The layout of an array for which none is asked for; from the first one on, the default is fixed."""
+    defaults = _of_job
+    defaults.are_fixed = True
+    return _default(shape, world().size, defaults.grids.get(len(shape)), defaults.block)
+
+
+@cached
+def _default(shape: tuple[int, ...], n_procs: int, grid: tuple[int, ...] | None, block: int | None) -> Layout:
+    if grid is not None and math.prod(grid) != n_procs:
+        grid = None  # a simulated job of another size
+    return default_layout(shape, n_procs, grid, (block,) * len(shape))
+
+
+def layout_for(shape: tuple[int, ...], layout: Distribution | Layout | None, onenode: int | None) -> Layout:
+    """The layout that a creation function was asked for.
+
+    Raises
+    ------
+    ValueError
+        If `layout` does not fit the shape or the job, or is given together with `onenode`.
+    """
+    if onenode is not None:
+        if layout is not None:
+            raise ValueError("layout= and onenode= exclude each other: onenode puts the whole array on one process")
+        default_for(())
+        return one_process(shape, world().size, onenode)
+    if layout is None:
+        return default_for(shape)
+    default_for(())
+    if isinstance(layout, Distribution):
+        return layout.bind(shape, world().size)
+    if not isinstance(layout, Layout):
+        raise TypeError("layout= takes a Distribution or a Layout, such as Distribution('cyclic(64)', '*'), "
+                        f"not {layout!r}")
+    if layout.shape != shape:
+        raise ValueError(f"layout= is for shape {layout.shape}, the array has shape {shape}: pass its Distribution")
+    if layout.n_procs != world().size:
+        raise ValueError(f"layout= is for {layout.n_procs} processes, this job has {world().size}")
+    return layout

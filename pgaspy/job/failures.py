@@ -1,0 +1,144 @@
+"""What failed, and what follows from it.
+
+An array that could not be computed as it was recorded is *poisoned*: whoever uses it gets the error that is to blame.
+An error of one process fails the job, as the others wait for what it does not send: they all raise `JobError`.
+"""
+
+from __future__ import annotations
+
+import functools
+import signal
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+from pgaspy.host.call_sites import Place
+
+__all__ = ["DivergenceError", "JobError", "Mismatch", "Poison", "TaskError", "is_interrupt", "place_of", "undisturbed"]
+
+
+class JobError(RuntimeError):
+    """The job has failed, as a process could not do its part; no global array can be computed any more.
+
+    What is on this process can be rescued: `local()` works for arrays that are complete.
+
+    Attributes
+    ----------
+    rank
+        The process that failed.
+    line
+        The line of its program, or nothing where that is not known.
+    cause
+        What it raised, in words.
+    """
+
+    __module__ = "pgaspy"
+    tells_lines = True  # so that its message is shown without frames
+
+    def __init__(self, rank: int, line: str, cause: str) -> None:
+        super().__init__(f"the job has failed: {cause}, on rank {rank}{line and f', at {line}'}")
+        self.rank, self.line, self.cause = rank, line, cause
+
+    def __reduce__(self) -> Any:
+        return JobError, (self.rank, self.line, self.cause)
+
+
+class TaskError(RuntimeError):
+    """A task raised; the message names it and where it was scheduled, the cause is what it raised."""
+
+    __module__ = "pgaspy"
+
+
+class DivergenceError(RuntimeError):
+    """The processes do not record the same collective operations; the message says which do what, and where."""
+
+    __module__ = "pgaspy"
+    tells_lines = True
+
+
+class Mismatch(Exception):
+    """A message is not what it was taken for, as another process has recorded something else."""
+
+
+class Poison:
+    """Why an array is not what was recorded.
+
+    Attributes
+    ----------
+    error
+        What was raised.
+    line
+        Of the program, where the operation was recorded.
+    is_seen
+        Whether the program got the error.
+    """
+
+    def __init__(self, error: BaseException, line: str) -> None:
+        self.error, self.line = error, line
+        self._traceback = error.__traceback__
+        self.is_seen = False
+        if line:
+            error.add_note(f"of the operation recorded at {line}")
+
+    def show(self) -> BaseException:
+        """The error, for the program."""
+        self.is_seen = True
+        return self.error.with_traceback(self._traceback)  # without what was added where it was raised before
+
+
+def place_of(code: CodeType | None, instruction: int) -> str:
+    """The line of an instruction, for people; nothing where it is not known."""
+    if code is None:
+        return ""
+    line = next((line for start, stop, line in code.co_lines() if start <= instruction < stop), None)
+    return str(Place("", code.co_filename, line or code.co_firstlineno))
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether an exception comes from outside, as Ctrl-C does: what was being done is not to blame.
+
+    Any exception that the handler of a signal raises is one. Its frames are in the traceback.
+    """
+    if not isinstance(error, Exception):
+        return True
+    handlers = {code for number in signal.valid_signals() if (code := _code_of(signal.getsignal(number))) is not None}
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code in handlers:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _code_of(handler: Any) -> CodeType | None:
+    """The code of a function, of a method, of a partial of one, or of what is called as one."""
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    handler = getattr(handler, "__func__", handler)
+    code = getattr(handler, "__code__", None)
+    if code is None and callable(handler):
+        code = getattr(vars(type(handler)).get("__call__"), "__code__", None)
+    return code
+
+
+def undisturbed(function: Callable[[], None]) -> None:
+    """Call a function that could not go on: Ctrl-C is raised when it ends, a second one at once."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        function()
+        return
+    noted: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if noted:
+            signal.default_int_handler(number, frame)
+        noted.append(number)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        function()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if noted:
+            signal.default_int_handler(signal.SIGINT, None)

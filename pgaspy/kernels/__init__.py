@@ -1,0 +1,1 @@
+"""The kernels: the only folder that knows C."""

@@ -1,0 +1,493 @@
+"""The C kernels, as Python sees them: addresses, shapes and byte strides in, nothing out.
+
+This is the only module that knows the extension module. Geometries are prepared once and called
+many times: a call costs about a microsecond beyond its C time. The GIL is released in C.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import count, takewhile
+from typing import Any
+
+import numpy as np
+
+try:
+    from pgaspy._kernels import ffi, lib  # type: ignore[import-not-found]
+except ModuleNotFoundError as error:
+    raise ImportError(
+        "pgaspy's kernels are not built in its source folder, which comes before an installed pgaspy "
+        "when Python is started there: build them with `pip install -e .`, or start elsewhere"
+    ) from error
+
+from pgaspy.caches import own_sizes
+from pgaspy.kernels.program import Program
+
+__all__ = [
+    "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED",
+    "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall",
+    "SectionCopy",
+    "address", "fill_random", "get_threads", "load_int64", "lookup", "n_completed", "philox", "reduce_lookup",
+    "set_threads", "store_int64",
+]
+
+_missing = lib.pg_missing_cpu_features()
+if _missing:
+    raise ImportError(
+        f"pgaspy's kernels were compiled for {ffi.string(_missing).decode()} instructions, which "
+        "this CPU lacks; rebuild pgaspy with the environment variable PGASPY_MARCH=x86-64-v2"
+    )
+
+#: Which columns of the runs a side of a section uses: its own start and step (0, 1), the other's
+#: (2, 3), or none: the elements lie one after the other in the order of the runs.
+OWN, OTHER, PACKED = range(3)
+
+#: The most dimensions of anything: a C loop takes one more, by which it is tiled.
+MAX_NDIM: int = lib.MAX_DIMS - 1
+
+#: The most inputs and outputs of a program, its most steps and registers, and its most reductions.
+MAX_PROGRAM_OPERANDS: int = lib.MAX_PROGRAM_OPERANDS
+MAX_PROGRAM_STEPS: int = lib.MAX_STEPS
+MAX_PROGRAM_REDUCTIONS: int = lib.MAX_REDUCTIONS
+
+#: The elements, consecutive in row-major order, that a complete reduction takes at once.
+LEAF: int = lib.LEAF
+
+_KINDS = {"random": 0, "uniform": 1, "standard_normal": 2, "integers": 3}
+
+#: What is allocated for C is not known to Python.
+own_sizes[type(ffi.new("int *"))] = lambda owned: 96 + len(ffi.buffer(owned))
+
+_run_program = lib.pg_run_program
+set_threads = lib.pg_set_threads
+get_threads = lib.pg_get_threads
+
+#: How many programs, chains and ends of reductions are complete.
+n_completed = lib.pg_n_completed
+
+
+def _table(row_name: object) -> dict[tuple[str, str], int]:
+    """Index a table of C rows, each named like ``add dd->d``, by name and types."""
+    names = takewhile(bool, map(row_name, count()))  # type: ignore[call-overload]
+    return {tuple(ffi.string(name).decode().split()): row for row, name in enumerate(names)}
+
+
+_elementwise = _table(lib.pg_elementwise_row)
+_reductions = _table(lib.pg_reduce_row)
+
+
+def lookup(name: str, types: str) -> int | None:
+    """Return the row of an elementwise kernel, e.g. ``("add", "dd->d")``, or None."""
+    return _elementwise.get((name, types))
+
+
+def reduce_lookup(name: str, types: str) -> int | None:
+    """Return the row of a reduction, e.g. ``("add", "d->d")``, or None."""
+    return _reductions.get((name, types))
+
+
+def address(array: np.ndarray) -> int:
+    """Return the address of the array's first element."""
+    return int(lib.pg_address(id(array)))
+
+
+def store_int64(address: int, value: int) -> None:
+    """Store a number anywhere in memory."""
+    ffi.memmove(ffi.cast("char *", address), value.to_bytes(8, "little", signed=True), 8)
+
+
+def load_int64(address: int) -> int:
+    """What `store_int64` stored."""
+    return int.from_bytes(ffi.buffer(ffi.cast("char *", address), 8), "little", signed=True)
+
+
+def _int64s(values: Sequence[int]) -> object:
+    return ffi.new("int64_t[]", list(values))
+
+
+def _check_ndim(ndim: int) -> None:
+    """Raise ValueError for more dimensions than the C arrays have room for."""
+    if ndim > MAX_NDIM:
+        raise ValueError(f"{ndim} dimensions are more than the {MAX_NDIM} that a kernel takes: join some of them")
+
+
+class ElementwiseCall:
+    """An elementwise kernel and the geometry it runs on: inputs first, the output last."""
+
+    __slots__ = ("_arguments",)
+
+    def __init__(
+        self, row: int, shape: Sequence[int], strides_per_operand: Sequence[Sequence[int]]
+    ) -> None:
+        _check_ndim(len(shape))
+        strides = [stride for strides in strides_per_operand for stride in strides]
+        self._arguments = row, len(shape), _int64s(shape), _int64s(strides)
+
+    def call(self, *addresses: int) -> None:
+        """Run on operands at these addresses."""
+        row, ndim, shape, strides = self._arguments
+        lib.pg_elementwise(row, ndim, shape, addresses, strides)
+
+
+class ReduceCall:
+    """A reduction and its geometry; a call overwrites the output."""
+
+    __slots__ = ("_arguments",)
+
+    def __init__(
+        self,
+        row: int,
+        kept_shape: Sequence[int],
+        in_kept_strides: Sequence[int],
+        out_strides: Sequence[int],
+        reduced_shape: Sequence[int],
+        in_reduced_strides: Sequence[int],
+    ) -> None:
+        _check_ndim(len(kept_shape) + len(reduced_shape))
+        self._arguments = (
+            row,
+            len(kept_shape), _int64s(kept_shape), _int64s(in_kept_strides), _int64s(out_strides),
+            len(reduced_shape), _int64s(reduced_shape), _int64s(in_reduced_strides),
+        )  # fmt: skip
+
+    def call(self, in_address: int, out_address: int) -> None:
+        """Reduce the input into the output."""
+        if lib.pg_reduce(*self._arguments, in_address, out_address):
+            raise MemoryError("no memory for the partial results of a reduction")
+
+
+def _encode(
+    program: Program, shape: Sequence[int], strides_per_operand: Sequence[Sequence[int]]
+) -> tuple[object, object]:
+    """Return a program and its geometry as C wants them, and the arrays to keep alive meanwhile."""
+    n_operands, n_steps = len(program.operands), len(program.steps)
+    _check_ndim(len(shape))
+    if not program.n_outputs:
+        raise ValueError(f"a program of {n_steps} steps without outputs computes nothing: leave it away")
+    if program.n_reduced > MAX_PROGRAM_REDUCTIONS:
+        raise ValueError(
+            f"a program of {program.n_reduced} reductions exceeds {MAX_PROGRAM_REDUCTIONS}: split it"
+        )
+    if n_operands > MAX_PROGRAM_OPERANDS or max(n_steps, len(program.registers)) > MAX_PROGRAM_STEPS:
+        raise ValueError(
+            f"a program of {n_operands} operands, {n_steps} steps and {len(program.registers)} "
+            f"registers exceeds {MAX_PROGRAM_OPERANDS} operands or {MAX_PROGRAM_STEPS} steps: split it"
+        )
+    if len(strides_per_operand) != n_operands - program.n_reduced:
+        raise ValueError(
+            f"strides of {len(strides_per_operand)} operands for a program that has "
+            f"{n_operands - program.n_reduced} in memory"
+        )
+    steps: list[int] = []
+    for step in program.steps:
+        row = lookup(step.name, step.types)
+        if row is None:
+            raise TypeError(f"no kernel {step.name} {step.types}")
+        steps += [row, *step.inputs, step.output, 0, 0, 0][:5]
+    keep = (
+        _int64s(shape), _int64s([stride for strides in strides_per_operand for stride in strides])
+    )  # fmt: skip
+    encoded = ffi.new("pg_program *")
+    lib.pg_program_init(
+        encoded, program.n_inputs, program.n_outputs, program.n_reduced,
+        len(program.registers), [np.dtype(char).itemsize for char in program.registers],
+        n_steps, steps, len(shape), *keep,
+    )  # fmt: skip
+    return encoded, keep
+
+
+class ProgramCall:
+    """A program and the geometry it runs on: the byte strides of its operands in their order.
+
+    A call takes the operands' addresses in this order. It runs the loop function at the address
+    ``loop``, compiled from the program as ``void loop(int64_t n, char *const p[], const int64_t s[])``
+    on a context (of stride 0) that it ignores, the inputs, and the outputs. With ``loop=None`` it
+    runs the kernel of the only step, or interprets the steps on blocks that stay in the L1 cache.
+    Results are the same to the bit as those of the steps' kernels one after the other.
+
+    Raises ValueError for more operands, steps, reductions or dimensions than there may be, or without outputs, and
+    TypeError for unknown kernels.
+    """
+
+    __slots__ = ("_keep", "n_rows", "program")
+
+    def __init__(
+        self, program: Program, shape: Sequence[int], strides_per_operand: Sequence[Sequence[int]]
+    ) -> None:
+        #: The program as C has it.
+        self.program, self._keep = _encode(program, shape, strides_per_operand)
+        #: The extent of the first dimension that is not of extent 1, whose parts can be run.
+        self.n_rows = _n_rows(shape)
+
+    def call(self, addresses: Sequence[int], loop: int | None = None) -> None:
+        """Run on operands at these addresses."""
+        _run_program(self.program, addresses, 0, self.n_rows, loop or 0)
+
+    def call_part(
+        self, addresses: Sequence[int], start: int, stop: int, loop: int | None = None
+    ) -> None:
+        """Run rows [start, stop) alone; the addresses are those of the whole operands."""
+        _run_program(self.program, addresses, start, stop, loop or 0)
+
+
+def _n_rows(shape: Sequence[int]) -> int:
+    return next((n for n in shape if n != 1), 1)
+
+
+class Leaves:
+    """How a contiguous array of a shape is reduced over dimensions [first, stop): the leaves of trees.
+
+    Each result is a tree over its leaves, of at most ``rows`` elements, whoever computes which of them:
+    the same tree as that of `ReduceCall` on the array in memory.
+    """
+
+    __slots__ = ("_groups", "_shape", "encoded", "n_results", "rows")
+
+    def __init__(self, shape: Sequence[int], first: int, stop: int) -> None:
+        self._shape = tuple(shape)
+        self._groups = range(first), range(first, stop), range(stop, len(shape))
+        self.encoded = ffi.new("pg_leaves *")
+        outer, reduced, width = self._sizes(shape)
+        extent = next((n for n in reversed(self._shape[first:stop]) if n != 1), 1)
+        lib.pg_leaves_init(self.encoded, outer, reduced, extent, width)
+        self.n_results: int = self.encoded.outer * self.encoded.width
+        self.rows: int = self.encoded.of.rows
+
+    @property
+    def n_leaves(self) -> int:
+        """The leaves of each result."""
+        return int(self.encoded.of.n_leaves)
+
+    @property
+    def slot_size(self) -> int:
+        """The elements of one leaf of all results."""
+        return int(min(self.rows, self.encoded.reduced) * self.encoded.width)
+
+    @property
+    def is_one_along(self) -> bool:
+        """Whether there is one result, whose leaves follow each other in row-major order."""
+        return self.n_results == 1 and not self.encoded.across
+
+    @property
+    def dims_to_cut(self) -> set[int]:
+        """The dimensions in which the array may be cut into pieces.
+
+        A piece is a box of outer, reduced and inner elements; only if there is a single outer one are
+        the leaves at its ends kept for other pieces.
+        """
+        groups = self._groups if self.encoded.outer == 1 else (self._groups[0], self._groups[2])
+        return {d for dims in groups for d in [d for d in dims if self._shape[d] > 1][:1]}
+
+    @property
+    def dims(self) -> tuple[int, int]:
+        """The reduced dimensions: the first, and the one past the last."""
+        return self._groups[1].start, self._groups[1].stop
+
+    def piece(self, start: Sequence[int], shape: Sequence[int]) -> Any:
+        """Return a box of the array as C wants it."""
+        encoded = ffi.new("pg_piece *")
+        first = [self._number(start, dims) for dims in self._groups]
+        lib.pg_piece_init(encoded, self.encoded, first, self._sizes(shape))
+        return encoded
+
+    def _sizes(self, shape: Sequence[int]) -> list[int]:
+        return [math.prod(shape[d] for d in dims) for dims in self._groups]
+
+    def _number(self, index: Sequence[int], dims: range) -> int:
+        number = 0
+        for d in dims:
+            number = number * self._shape[d] + index[d]
+        return number
+
+
+class ProgramReduceCall:
+    """A program whose last outputs are reduced, on a piece of an array: the box that begins at ``start``.
+
+    ``leaves`` say which dimensions of the array are reduced, and how; strides and addresses are those of
+    the other operands. The piece consists of ``n_units`` units, which may be run in chunks. When all pieces are
+    done, a `FinishCall` computes each result.
+
+    The leaves of the array that lie in the piece are reduced at once. Of leaves at its ends that belong
+    to several pieces, ``head_leaf`` and ``tail_leaf`` (or None), the elements are stored in slots,
+    arrays of ``leaves.slot_size`` items of the reduced output's type.
+    """
+
+    __slots__ = ("_keep", "head_leaf", "n_rows", "n_units", "program", "reduction", "size", "tail_leaf")
+
+    def __init__(
+        self,
+        program: Program,
+        shape: Sequence[int],
+        strides_per_operand: Sequence[Sequence[int]],
+        leaves: Leaves,
+        start: Sequence[int],
+    ) -> None:
+        rows = ffi.new("int[]", [_reduction(*reduction) for reduction in program.reductions])
+        piece = leaves.piece(start, shape)
+        #: The program, and how it is reduced, as C has them.
+        self.program, self._keep = _encode(program, shape, strides_per_operand)
+        self.reduction = rows, piece, *leaves.dims
+        self.n_rows = _n_rows(shape)
+        self.size = math.prod(shape)
+        self.n_units: int = piece.n_units
+        self.head_leaf, self.tail_leaf = (
+            None if leaf < 0 else leaf for leaf in (piece.head, piece.tail)
+        )
+
+    def call_part(
+        self, addresses: Sequence[int], begin: int, end: int, loop: int | None = None
+    ) -> None:
+        """Run units [begin, end) of the piece.
+
+        The addresses are those of the operands in memory, and then of three things in turn, each for
+        all reduced outputs: the array of one item (of the reduction's type) for each leaf of each
+        result, the slot of ``head_leaf``, and that of ``tail_leaf``; anything where there is none.
+        """
+        lib.pg_reduce_program(self.program, *self.reduction, addresses, begin, end, loop or 0)
+
+
+class ChainCall:
+    """Programs one after the other, as a chain: side by side, in bands of rows that stay in the cache.
+
+    Row i of stage k, in the first dimension of its shape that is not of extent 1, belongs to front
+    ``i + lags[k]``: it may only have to come after rows of earlier stages that belong to this front or to
+    earlier ones. Only the last stage may reduce, to one result, of leaves in row-major order.
+    """
+
+    __slots__ = ("_band", "_calls", "_stages", "n_fronts")
+
+    def __init__(
+        self, calls: Sequence[ProgramCall | ProgramReduceCall], lags: Sequence[int],
+        n_addresses: Sequence[int], band: int
+    ) -> None:  # fmt: skip
+        """``band`` is the number of rows for each thread; a stage takes ``n_addresses`` addresses."""
+        self._calls = tuple(calls)  # which keep what the stages refer to
+        self._band = band
+        self._stages = ffi.new("pg_stage[]", len(calls))
+        first = 0
+        for stage, call, lag, n in zip(self._stages, calls, lags, n_addresses, strict=True):
+            stage.program = call.program
+            if isinstance(call, ProgramReduceCall):
+                stage.reductions, stage.piece, stage.first_dim, stage.end_dim = call.reduction
+            stage.n_rows, stage.lag, stage.address = call.n_rows, lag, first
+            first += n
+        #: The fronts, in the order of which all is computed.
+        self.n_fronts: int = max(call.n_rows + lag for call, lag in zip(calls, lags, strict=True))
+
+    def call(
+        self, addresses: Sequence[int], loops: Sequence[int | None], begin: int = 0, end: int | None = None
+    ) -> None:
+        """Run fronts [begin, end), with the addresses of all stages and the loop of each."""
+        lib.pg_run_chain(
+            len(self._calls), self._stages, addresses, [loop or 0 for loop in loops], self._band, begin,
+            self.n_fronts if end is None else end,
+        )  # fmt: skip
+
+
+class FinishCall:
+    """What is left of a reduction when all its pieces are done: the trees over the leaves' results.
+
+    ``slot_leaves`` are the leaves whose elements are in slots. The results are those of `ReduceCall` on
+    the contiguous array, to the bit, in row-major order.
+    """
+
+    __slots__ = ("_row", "_slot_leaves", "_tree")
+
+    def __init__(self, name: str, types: str, tree: Leaves, slot_leaves: Sequence[int]) -> None:
+        self._row, self._tree, self._slot_leaves = _reduction(name, types), tree.encoded, _int64s(slot_leaves)
+
+    def call(self, leaves: int, slots: Sequence[int], out: int) -> None:
+        """Store the results at ``out``, which may be ``leaves`` if each is that of a leaf; overwrites these."""
+        lib.pg_finish_leaves(self._row, self._tree, leaves, len(slots), self._slot_leaves, slots, out)
+
+
+def _reduction(name: str, types: str) -> int:
+    row = reduce_lookup(name, types)
+    if row is None:
+        raise TypeError(f"no reduction {name} {types}")
+    return row
+
+
+class _Runs:
+    """The runs of a section as C wants them, keeping the arrays alive."""
+
+    __slots__ = ("_arrays", "arguments")
+
+    def __init__(self, runs: Sequence[np.ndarray]) -> None:
+        _check_ndim(len(runs))
+        self._arrays = [np.ascontiguousarray(r, np.int64).reshape(-1, 5) for r in runs]
+        self.arguments = (
+            len(runs),
+            _int64s([len(r) for r in self._arrays]),
+            ffi.new("int64_t *[]", [ffi.cast("int64_t *", address(r)) for r in self._arrays]),
+        )
+
+
+class SectionCopy:
+    """A copy of a section, of items of any size, between two sides."""
+
+    __slots__ = ("_dst", "_itemsize", "_keep", "_runs", "_src")
+
+    def __init__(
+        self,
+        itemsize: int,
+        runs: Sequence[np.ndarray],
+        dst_strides: Sequence[int],
+        dst_side: int,
+        src_strides: Sequence[int],
+        src_side: int,
+    ) -> None:
+        self._keep = _Runs(runs)
+        self._itemsize = itemsize
+        self._runs = self._keep.arguments
+        self._dst = _int64s(dst_strides), dst_side
+        self._src = _int64s(src_strides), src_side
+
+    def call(self, dst_address: int, src_address: int) -> None:
+        """Copy between sides at these addresses."""
+        lib.pg_copy_section(
+            self._itemsize, *self._runs, dst_address, *self._dst, src_address, *self._src
+        )
+
+
+def fill_random(
+    kind: str,
+    char: str,
+    dst_address: int,
+    dst_strides: Sequence[int],
+    dst_side: int,
+    index_strides: Sequence[int],
+    index_side: int,
+    runs: Sequence[np.ndarray],
+    *,
+    key: int,
+    stream: int = 0,
+    low: float = 0,
+    high: float = 1,
+) -> None:
+    """Fill a section with random numbers, each a function of (key, stream, its flat index) alone.
+
+    ``kind`` is ``random`` (in [0, 1)), ``uniform`` (in [low, high)), ``standard_normal`` (of type
+    'f' or 'd' all three) or ``integers`` (in [low, high), of type 'l', 'i', 'B' or '?').
+    ``index_strides`` are in elements. The stream counts modulo 2**48.
+    """
+    integers = kind == "integers"
+    a, b = (0.0, 1.0) if integers else (float(low), float(high))
+    first, span = (int(low), int(high) - int(low)) if integers else (0, 1)
+    if not 0 < span <= 2**64:
+        raise ValueError(f"no integers in [{low}, {high})")
+    keep = _Runs(runs)
+    if lib.pg_random(
+        _KINDS[kind], char.encode(), key % 2**64, stream % 2**64, a, b, first, span % 2**64,
+        *keep.arguments, dst_address, _int64s(dst_strides), dst_side,
+        _int64s(index_strides), index_side,
+    ):  # fmt: skip
+        raise TypeError(f"no {kind} numbers of type {char!r}")
+
+
+def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:
+    """Return one block of Philox4x32-10: four words, of a counter of four and a key of two."""
+    block = ffi.new("uint32_t[4]")
+    lib.pg_philox(counter, key, block)
+    return list(block)

@@ -1,0 +1,218 @@
+"""Programs compiled at run time: the address of each one's loop, kept in memory and on disk. Environment:
+
+`PGASPY_JIT=0`
+    nothing is compiled; the static kernels do the work.
+`PGASPY_CACHE`
+    the folder in which compiled loops are kept, instead of `$XDG_CACHE_HOME/pgaspy` or `~/.cache/pgaspy`.
+`PGASPY_LIBM=1`
+    compiled loops call libm's maths functions on one element at a time, which are mostly within 1 ULP of the exact
+    result, instead of libmvec's, which are within 4. Whatever has maths functions is then compiled.
+
+Whatever goes wrong here, the program goes on with the static kernels: a notice on rank 0 says what it was, once.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cffi import FFI
+
+from pgaspy.host import environment, private_folder
+from pgaspy.host.call_sites import warn
+from pgaspy.host.private_folder import PrivateFolder
+from pgaspy.kernels import codegen, compiler
+from pgaspy.kernels.compiler import Compiler, CompilerError
+from pgaspy.kernels.program import Program
+
+__all__ = ["CompilationNotice", "Counts", "RunTimeCompiler", "compiled", "counts", "wants_libm"]
+
+
+class CompilationNotice(UserWarning):
+    """Programs run on the static kernels, or compiled loops are not kept, for the reason given."""
+
+
+@dataclass
+class Counts:
+    """How loops were come by, and how long this process compiled them, or waited for one that did."""
+
+    n_compiled: int = 0
+    n_disk_hits: int = 0
+    n_memory_hits: int = 0
+    n_failed: int = 0
+    seconds: float = 0.0
+
+
+counts = Counts()
+
+
+may_notify = True
+"""Whether this process warns: what is wrong is mostly wrong on all, and the job lets one of them say so."""
+
+
+def wants_libm() -> bool:
+    """Whether maths functions are to be libm's own."""
+    return environment.value("PGASPY_LIBM") != "0"
+
+
+class RunTimeCompiler:
+    """Compiles programs, as the environment says when it is made."""
+
+    def __init__(self) -> None:
+        self._is_on = environment.value("PGASPY_JIT") != "0"
+        self._libm = wants_libm()
+        self._addresses: dict[tuple[Program, frozenset[int]], int | None] = {}
+        self._libraries: list[Any] = []  # kept, since a library goes with its object
+        self._compiler: Compiler | None = None
+        self._folder: PrivateFolder | None = None
+        self._folders = [_cache_folder, private_folder.temporary]  # what makes the one in use, and the next
+        self._has_compiled = self._has_failed = False
+        self._lock = threading.Lock()
+
+    def compiled(self, program: Program, scalars: Collection[int] = ()) -> int | None:
+        """As the function of this name."""
+        key = program, frozenset(scalars)
+        if key in self._addresses:
+            counts.n_memory_hits += 1
+            return self._addresses[key]
+        with self._lock:
+            if key in self._addresses or not self._is_on:
+                return self._addresses.get(key)
+            start = time.perf_counter()
+            try:
+                self._addresses[key] = self._address(codegen.source(*key, libm=self._libm))
+            finally:
+                counts.seconds += time.perf_counter() - start
+            return self._addresses[key]
+
+    def _address(self, source: str) -> int | None:
+        """The address of the loop, from the first folder that can be used."""
+        if self._compiler is None:
+            self._compiler = compiler.find()
+            if self._compiler is None:
+                self._is_on = False
+                asked = os.environ.get("CC")
+                _notify(f"there is no C compiler {f'CC={asked}' if asked else '(CC, cc or gcc)'}, so that array "
+                        "operations are not compiled into one loop: install one, or set PGASPY_JIT=0 to do without")
+                return None
+        while self._folders:
+            try:
+                if self._folder is None:
+                    self._folder = self._folders[0]()
+                return self._address_in(self._folder, self._compiler, source)
+            except OSError as error:
+                self._leave_folder(error)
+        return None
+
+    def _leave_folder(self, error: OSError) -> None:
+        self._folder = None
+        del self._folders[0]
+        if self._folders:
+            _notify(f"compiled array operations are not kept in {_cache_path()}: {error}. Each process compiles its "
+                    "own, in a temporary folder; set PGASPY_CACHE to a folder that is yours alone")
+        else:
+            self._is_on = False
+            _notify(f"array operations cannot be compiled in a temporary folder, either: {error}. Set TMPDIR or "
+                    "PGASPY_CACHE to a folder that is yours alone, or PGASPY_JIT=0 to do without")
+
+    def _address_in(self, folder: PrivateFolder, cc: Compiler, source: str) -> int | None:
+        """The address of the loop, whose library is in the folder or is made there; None if it does not compile."""
+        key = hashlib.sha256(f"{cc.identity}\0{source}".encode()).hexdigest()
+        library = f"{key}.so"
+        address = self._from_disk(folder, library)
+        if address is not None:
+            return address
+        with folder.lock(key):  # one process compiles, the others wait
+            address = self._from_disk(folder, library)
+            if address is not None:
+                return address
+            try:
+                folder.make(library, lambda where, name: cc.compile(source, where, name), is_sealed=True)
+            except CompilerError as error:
+                words = str(error)
+            else:
+                counts.n_compiled += 1
+                if not self._has_compiled:
+                    self._has_compiled = True
+                    folder.sweep()
+                return self._load(folder, library)
+        folder.make(f"{key}.c", lambda where, name: Path(where, name).write_text(source))
+        counts.n_failed += 1
+        if not self._has_failed:
+            self._has_failed = True
+            _notify(f"array operations could not be compiled into one loop, which is in {folder.path / key}.c; there "
+                    f"are no notices of further ones. {cc} says:\n{words}")
+        return None
+
+    def _from_disk(self, folder: PrivateFolder, library: str) -> int | None:
+        if not folder.use(library):
+            return None
+        try:
+            address = self._load(folder, library)
+        except OSError:  # whole, and yet not for this system: it is made anew
+            return None
+        counts.n_disk_hits += 1
+        return address
+
+    def _load(self, folder: PrivateFolder, library: str) -> int:
+        loaded = self._ffi.dlopen(f"{folder.pinned_path}/{library}", self._ffi.RTLD_NOW)
+        self._libraries.append(loaded)
+        return int(self._ffi.cast("intptr_t", self._ffi.addressof(loaded, codegen.NAME)))
+
+    @functools.cached_property
+    def _ffi(self) -> FFI:
+        ffi = FFI()
+        ffi.cdef(f"void {codegen.NAME}(int64_t n, char *const p[], const int64_t s[]);")
+        return ffi
+
+
+_compiler: RunTimeCompiler | None = None
+
+
+def compiled(program: Program, scalars: Collection[int] = ()) -> int | None:
+    """The address of the program's loop, `void (int64_t n, char *const p[], const int64_t s[])`.
+
+    The first call with a program finds it on disk or compiles it.
+
+    Parameters
+    ----------
+    program
+        The operands are at the addresses `p`, with the strides `s` in bytes: one that is ignored, the inputs and the
+        outputs.
+    scalars
+        The inputs that are one element each in every row, which makes for a faster loop.
+
+    Returns
+    -------
+    int or None
+        None if programs are not compiled at run time, or this one could not be.
+    """
+    global _compiler
+    if _compiler is None:
+        _compiler = RunTimeCompiler()
+    return _compiler.compiled(program, scalars)
+
+
+def _cache_path() -> Path:
+    own = environment.value("PGASPY_CACHE")
+    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "pgaspy")
+
+
+def _cache_folder() -> PrivateFolder:
+    try:
+        path = _cache_path().expanduser()
+    except RuntimeError as error:  # this user has no home
+        raise FileNotFoundError(str(error)) from error
+    return PrivateFolder(path.absolute())
+
+
+def _notify(message: str) -> None:
+    if may_notify:
+        warn(message, CompilationNotice)

@@ -1,0 +1,385 @@
+"""Pieces: how one process computes an elementwise operation on operands that lie anywhere.
+
+The owner of the output computes. Each operand is transferred towards the output's layout (`plan_transfer`); what this
+process holds already is used where it lies, what arrives is used in its receive buffer. The local part of the output
+is cut into **pieces**, in each of which every operand is one strided segment of either. Where an operand would cut it
+into too many (a transposed one, or one dealt out otherwise), it is assembled into one temporary instead. That is a
+choice of each process by itself: the messages are the same.
+
+Planning is pure, as in `plan`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.caches import cached
+from pgaspy.layout import Dim, Layout, whole_dim, without_dims
+from pgaspy.planning.boxes import Box, section_box, view_ranges
+from pgaspy.planning.segments import Segments, local_slice, segments
+from pgaspy.planning.transfers import TransferPlan, fixed_offset, plan_transfer, strides_from_shape
+from pgaspy.planning.view import Section, View, whole
+
+__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "PiecePlan", "Source", "joint_cuts", "local_indices",
+           "local_view_shape", "max_pieces", "n_pieces", "plan_boxes", "plan_operand", "plan_operands", "plan_pieces",
+           "storage_geometry"]
+
+LOCAL, TEMPORARY, BUFFER = -1, -2, 0
+"""Where an operand of a piece lies: in its own storage, in an assembled temporary, or (>= 0) in the receive buffer
+of the message with that number."""
+
+PIECES_AT_LEAST = 8
+ELEMENTS_PER_PIECE = 4096
+TOGETHER = 8
+"""An operand may cut an output of n local elements into `8 + n // 4096` pieces before it is assembled instead; all
+operands together may cut it into 8 times as many."""
+
+MAX_CUTS = 4096
+
+
+class Source(NamedTuple):
+    """Where an operand of a piece begins: in which memory, at which element, with which strides (in elements).
+
+    `box` is what it touches of the local array, where it lies there.
+    """
+
+    where: int
+    offset: int
+    strides: tuple[int, ...]
+    box: Box = None
+
+
+class Piece(NamedTuple):
+    """A box of the local part of the outputs: the outputs' own places first, then each operand's.
+
+    `start` is the local index at which it begins.
+    """
+
+    shape: tuple[int, ...]
+    sources: tuple[Source, ...]
+    start: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OperandPlan:
+    """How one operand gets here: the transfer to `target`, and the shape of a temporary, where one is assembled.
+
+    Both views are without the operand's stretched dimensions, along whose axes the target is replicated. `cuts` say
+    where the operand cuts the output's local part, per dimension.
+    """
+
+    target: View
+    view: View
+    transfer: TransferPlan
+    temporary: tuple[int, ...] | None
+    cuts: tuple[_Cuts, ...]
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the operand lies here, and is used where it lies, as one segment."""
+        return self.transfer.is_local and self.temporary is None and all(len(c.start) <= 1 for c in self.cuts)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PiecePlan:
+    """One rank's share of an elementwise operation."""
+
+    operands: tuple[OperandPlan, ...]
+    pieces: tuple[Piece, ...]
+
+
+def plan_pieces(out: View, operands: tuple[View, ...], copied: tuple[bool, ...], rank: int) -> PiecePlan:
+    """The share of `rank` in an elementwise operation that writes `out`.
+
+    `out` has a layout of its own; every operand has its shape. `copied` names the operands that have to be assembled
+    because the output overlaps them.
+    """
+    plans = plan_operands(out, operands, copied, rank)
+    return PiecePlan(plans, plan_boxes((out,), operands, plans, (), rank))
+
+
+@cached
+def plan_operands(out: View, views: tuple[View, ...], copied: tuple[bool, ...], rank: int) -> tuple[OperandPlan, ...]:
+    """How `rank` gets what it needs of all operands to compute its part of `out`.
+
+    Those that cut it the most are assembled, until all together cut it into no more pieces than they may.
+    """
+    plans = [plan_operand(out, view, copy, rank) for view, copy in zip(views, copied, strict=True)]
+    limit = max_pieces(out, rank)
+    while n_pieces(joint_cuts(out.ndim, plans)) > limit:
+        n = max(range(len(plans)), key=lambda n: math.prod(len(c.start) for c in plans[n].cuts))
+        plans[n] = plan_operand(out, views[n], True, rank)
+    return tuple(plans)
+
+
+def max_pieces(out: View, rank: int) -> int:
+    """Into how many pieces all operands together may cut what `rank` has of an output."""
+    layout = out.own_layout
+    assert layout is not None
+    return TOGETHER * _max_pieces(_local_size(layout, rank))
+
+
+def _max_pieces(size: int) -> int:
+    """Into how many pieces one operand may cut so many elements."""
+    return PIECES_AT_LEAST + size // ELEMENTS_PER_PIECE
+
+
+def joint_cuts(ndim: int, plans: Sequence[OperandPlan]) -> list[set[int]]:
+    """Per dimension, where any of some operands cuts the output's local part, at its beginning in any case."""
+    cuts = [{0} for _ in range(ndim)]
+    for plan in plans:
+        for starts, own in zip(cuts, plan.cuts, strict=False):  # none where there is no local part
+            starts.update(own.start)
+    return cuts
+
+
+def n_pieces(cuts: Sequence[set[int]]) -> int:
+    """Into how many pieces a local part is cut."""
+    return math.prod(map(len, cuts))
+
+
+@cached
+def plan_operand(out: View, view: View, copied: bool, rank: int) -> OperandPlan:
+    """How `rank` gets what it needs of an operand to compute its part of `out`."""
+    layout = out.own_layout
+    assert layout is not None
+    size = _local_size(layout, rank)
+    target = whole(without_dims(layout, view.stretched_dims))
+    source = view.unstretched if view.stretched_dims else view
+    transfer = plan_transfer(target, source, rank)
+    cuts = None
+    if size and not copied and not transfer.broadcasts:
+        cuts = _operand_cuts(layout, view, rank, _max_pieces(size))
+    temporary = target.layout.local_shape(rank) if size and cuts is None else None
+    if size and cuts is None:
+        cuts = _temporary_cuts(layout, view)
+    return OperandPlan(target, source, transfer, temporary, tuple(cuts or ()))
+
+
+def plan_boxes(outs: Sequence[View], operands: Sequence[View], plans: Sequence[OperandPlan],
+               cuts: Sequence[Sequence[int]], rank: int) -> tuple[Piece, ...]:
+    """The pieces of the local part of `rank`, which all the outputs have in common.
+
+    `cuts` are, per dimension, further local indices to cut at.
+    """
+    layout = outs[0].own_layout
+    assert layout is not None
+    if not _local_size(layout, rank):
+        return ()
+    return tuple(_pieces(outs, operands, plans, cuts, rank))
+
+
+def _local_size(layout: Layout, rank: int) -> int:
+    return math.prod(layout.local_shape(rank)) if layout.holds(layout.coords_from_rank(rank)) else 0
+
+
+class _Cuts(NamedTuple):
+    """One dimension of one operand against the output's local part, cut into segments.
+
+    `start`: local index of the output; `coord`: the operand's owner, or TEMPORARY; `other`: local index there;
+    `place`: running position among the elements of the same owner (that is, in its message); `step`: of `other`.
+    """
+
+    start: list[int]
+    coord: list[int]
+    other: list[int]
+    place: list[int]
+    step: int
+
+
+def _operand_cuts(layout: Layout, view: View, rank: int, limit: int) -> list[_Cuts] | None:
+    """Where an operand cuts the output's local part; None if it would be into more than `limit` pieces."""
+    coords = layout.coords_from_rank(rank)
+    cuts = []
+    for d, dim in enumerate(layout.dims):
+        cut = _STRETCHED if view.base_dims[d] is None else _dim_cuts(
+            _whole_section(dim), layout.dim_coord(d, coords), view.sections[d])
+        if cut is None:
+            return None
+        cuts.append(cut)
+    return cuts if math.prod(len(c.start) for c in cuts) <= limit else None
+
+
+def _temporary_cuts(layout: Layout, view: View) -> list[_Cuts]:
+    return [_STRETCHED if d in view.stretched_dims else _ASSEMBLED for d in range(layout.ndim)]
+
+
+_STRETCHED = _Cuts([0], [0], [0], [0], 0)
+_ASSEMBLED = _Cuts([0], [TEMPORARY], [0], [0], 1)
+
+
+def _whole_section(dim: Dim) -> Section:
+    return Section(dim, 0, 1, dim.extent)
+
+
+@cached
+def _dim_cuts(own: Section, coord: int, other: Section) -> _Cuts | None:
+    """The cuts of one dimension; None if they are too many for pieces of any use."""
+    seg = segments(own, coord, other)
+    follows = seg.other[:-1] + seg.other_step * seg.length[:-1]
+    first = np.flatnonzero(np.concatenate(([True], (seg.other[1:] != follows) | (seg.coord[1:] != seg.coord[:-1]))))
+    if len(first) > MAX_CUTS:
+        return None
+    start, coords = seg.own[first].tolist(), seg.coord[first].tolist()
+    places = _places(start, coords, int(seg.length.sum()))
+    return _Cuts(start, coords, seg.other[first].tolist(), places, seg.other_step)
+
+
+def _places(start: list[int], coords: list[int], extent: int) -> list[int]:
+    """The position of each cut among the elements of the same owner."""
+    counts: dict[int, int] = {}
+    places = []
+    for begin, stop, owner in zip(start, [*start[1:], extent], coords, strict=True):
+        places.append(counts.get(owner, 0))
+        counts[owner] = places[-1] + stop - begin
+    return places
+
+
+def _pieces(outs: Sequence[View], operands: Sequence[View], plans: Sequence[OperandPlan],
+            cuts: Sequence[Sequence[int]], rank: int) -> Iterator[Piece]:
+    """The product over the dimensions of the boxes between all operands' cuts."""
+    layout = outs[0].own_layout
+    assert layout is not None
+    written = [_OutputPlaces(out, rank) for out in outs]
+    places = [_OperandPlaces(plan, view, rank) for plan, view in zip(plans, operands, strict=True)]
+    intervals = [_refined([plan.cuts[d] for plan in plans], cuts[d] if cuts else (), extent)
+                 for d, extent in enumerate(layout.local_shape(rank))]
+    for box in itertools.product(*intervals):
+        start = tuple(first for first, _, _ in box)
+        shape = tuple(stop - first for first, stop, _ in box)
+        sources = [out.source(start, shape) for out in written]
+        sources += [place.source([at[n] for _, _, at in box], shape) for n, place in enumerate(places)]
+        yield Piece(shape, tuple(sources), start)
+
+
+def _refined(cuts: Sequence[_Cuts], more: Sequence[int],
+             extent: int) -> list[tuple[int, int, list[tuple[int, int, int, int]]]]:
+    """The intervals between the cuts of all operands, and per operand (coord, other, place, step) at their start."""
+    starts = sorted({s for c in cuts for s in c.start} | {0, *more})
+    intervals = []
+    at = [0] * len(cuts)
+    for start, stop in zip(starts, [*starts[1:], extent], strict=True):
+        where = []
+        for n, c in enumerate(cuts):
+            while at[n] + 1 < len(c.start) and c.start[at[n] + 1] <= start:
+                at[n] += 1
+            k = at[n]
+            ahead = start - c.start[k]
+            where.append((c.coord[k], c.other[k] + c.step * ahead, c.place[k] + (ahead if c.step else 0), c.step))
+        intervals.append((start, stop, where))
+    return intervals
+
+
+class _OutputPlaces:
+    """Finds the place of an output's piece in its storage."""
+
+    def __init__(self, view: View, rank: int) -> None:
+        self.view = view
+        self.storage = view.layout.local_shape(rank)
+        self.offset, self.strides = storage_geometry(view, rank)
+        ranges = view_ranges(view, rank)
+        assert ranges is not None  # as the view has a geometry
+        self.ranges = ranges
+
+    def source(self, start: Sequence[int], shape: Sequence[int]) -> Source:
+        offset = self.offset + sum(i * stride for i, stride in zip(start, self.strides, strict=True))
+        ranges = [(first + i * step, step, n)
+                  for (first, step, _), i, n in zip(self.ranges, start, shape, strict=True)]
+        return Source(LOCAL, offset, self.strides, section_box(self.view, ranges, self.storage))
+
+
+class _OperandPlaces:
+    """Finds the memory of an operand's piece from its place per dimension."""
+
+    def __init__(self, plan: OperandPlan, view: View, rank: int) -> None:
+        self.plan = plan
+        self.view = view
+        self.rank = rank
+        layout = view.layout
+        self.layout = layout
+        self.storage = layout.local_shape(rank)
+        self.storage_strides = strides_from_shape(self.storage)
+        self.fixed = fixed_offset(view, self.storage_strides)
+        self.chosen = layout.coords_from_rank(rank)
+        self.message_from_peer = {m.peer: k for k, m in enumerate(plan.transfer.receives)}
+
+    def source(self, at: Sequence[tuple[int, int, int, int]], shape: Sequence[int]) -> Source:
+        if self.plan.temporary is not None:
+            strides = iter(strides_from_shape(self.plan.temporary))
+            dims = [0 if d in self.view.stretched_dims else next(strides) for d in range(len(at))]
+            return Source(TEMPORARY, sum(n[1] * s for n, s in zip(at, dims, strict=True)), tuple(dims))
+        peer = self._peer([coord for coord, *_ in at])
+        if peer == self.rank:
+            base = [0 if p is None else self.storage_strides[p] for p in self.view.base_dims]
+            offset = self.fixed + sum(n[1] * s for n, s in zip(at, base, strict=True))
+            box = section_box(self.view, [(n[1], n[3], m) for n, m in zip(at, shape, strict=True)], self.storage)
+            return Source(LOCAL, offset, tuple(n[3] * s for n, s in zip(at, base, strict=True)), box)
+        number = self.message_from_peer[peer]
+        message = strides_from_shape(self.plan.transfer.receives[number].shape)
+        strides = iter(message)
+        dims = [0 if d in self.view.stretched_dims else next(strides) for d in range(len(at))]
+        return Source(BUFFER + number, sum(n[2] * s for n, s in zip(at, dims, strict=True)), tuple(dims))
+
+    def _peer(self, dim_coords: Sequence[int]) -> int:
+        coords = [self.chosen[axis] if c is None else c for axis, c in enumerate(self.view.fixed_coords)]
+        for p, c in zip(self.view.base_dims, dim_coords, strict=True):
+            axis = None if p is None else self.layout.dims[p].axis
+            if axis is not None:
+                coords[axis] = c
+        return self.layout.rank_from_coords(coords)
+
+
+def storage_geometry(view: View, rank: int) -> tuple[int, tuple[int, ...]]:
+    """Offset and strides (in elements) in storage of the local part of a view that has a layout of its own.
+
+    Raises
+    ------
+    ValueError
+        If the local part is not one strided section of the storage.
+    """
+    strides = strides_from_shape(view.layout.local_shape(rank))
+    coords = view.layout.coords_from_rank(rank)
+    offset = fixed_offset(view, strides)
+    view_strides = []
+    for section, p in zip(view.sections, view.base_dims, strict=True):
+        if p is None:
+            view_strides.append(0)
+            continue
+        local = local_slice(section, view.layout.dim_coord(p, coords))
+        if local is None:
+            raise ValueError(
+                f"the local part of a view with step {section.step} of a {section.dim} dimension is not one strided "
+                "section: use blocks(), or copy() the view first")
+        offset += local.start * strides[p]
+        view_strides.append(local.step * strides[p] if local.step is not None else strides[p])
+    return offset, tuple(view_strides)
+
+
+def local_view_shape(view: View, rank: int) -> tuple[int, ...]:
+    """The shape of the part of a view that a process owns; all zero where it owns nothing by pin or fixed index."""
+    if not view.holds(view.layout.coords_from_rank(rank)):
+        return (0,) * max(view.ndim, 1)
+    return tuple(int(_owned(view, d, rank).length.sum()) for d in range(view.ndim))
+
+
+def local_indices(view: View, d: int, rank: int) -> NDArray[np.int64]:
+    """The indices along dimension d of the part of a view that a process owns, in the order of that part."""
+    if not view.holds(view.layout.coords_from_rank(rank)):
+        return np.empty(0, np.int64)
+    owned = _owned(view, d, rank)
+    before = np.cumsum(owned.length) - owned.length
+    return np.repeat(owned.start - before, owned.length) + np.arange(int(owned.length.sum()))
+
+
+def _owned(view: View, d: int, rank: int) -> Segments:
+    """The segments of dimension d of a view that a process owns."""
+    p = view.base_dims[d]
+    coord = 0 if p is None else view.layout.dim_coord(p, view.layout.coords_from_rank(rank))
+    return segments(view.sections[d], coord, _whole_section(whole_dim(view.shape[d])))

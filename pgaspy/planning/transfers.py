@@ -1,0 +1,223 @@
+"""Plans: what one process sends, receives and copies to make one view equal another.
+
+`plan_transfer` is a pure function of two views of one shape and a rank. It touches no data and no communicator, so
+that a plan can be made, and checked, for every rank of a simulated job in one process. One dimension is solved at a
+time (`segments`); messages are products of the dimensions. Both ends of a message list its elements in the order of
+the index space, so that no metadata travels.
+
+Copies of the source: a receiver takes the one at its own place along the axes of the source's grid that hold
+replicas, and so itself where it holds one. Copies of the destination: where they do not hold the source as well, the
+elements travel once to a **root** in each group of replicas (a holder itself, where the grids are the same), which
+broadcasts them along the replicated axes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pgaspy.caches import cached
+from pgaspy.layout import Layout, coords_from_rank
+from pgaspy.planning.boxes import fixed_indices
+from pgaspy.planning.segments import LENGTH, OWN_START, OWN_STEP, Indices, runs_by_coord
+from pgaspy.planning.view import View
+
+__all__ = ["Broadcast", "Message", "TransferPlan", "fixed_offset", "group_rank", "plan_transfer", "strides_from_shape"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Message:
+    """A section of elements shared with one peer: per dimension a table of runs, the own side being this rank's.
+
+    `shape` counts the elements per dimension. `offset` is the element of this rank's storage at which the section
+    begins, where it lies there contiguously and in order, else None.
+    """
+
+    peer: int
+    runs: tuple[Indices, ...]
+    shape: tuple[int, ...]
+    offset: int | None
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Broadcast:
+    """What one root of a group of replicas hands to all of them: the pieces in the order of their source ranks."""
+
+    root: int
+    pieces: tuple[Message, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return sum(piece.size for piece in self.pieces)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TransferPlan:
+    """One rank's share of a transfer: at most one message to and from each peer, none to itself.
+
+    `local` copies from this rank's source part to its destination part (its own side is the destination). The
+    broadcasts, in order, run along the axes `axes` of the destination's grid; a root receives the pieces of its
+    broadcast from their sources, or packs its own.
+    """
+
+    sends: tuple[Message, ...]
+    receives: tuple[Message, ...]
+    local: Message | None
+    axes: tuple[int, ...] = ()
+    broadcasts: tuple[Broadcast, ...] = ()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this rank exchanges nothing."""
+        return not (self.sends or self.receives or self.broadcasts)
+
+
+@cached
+def plan_transfer(dst: View, src: View, rank: int) -> TransferPlan:
+    """The share of `rank` in `dst[...] = src`, for views of one shape on layouts of one job.
+
+    The source has no stretched dimension, except where every process holds the whole of it. Elements of the
+    destination that are not distinct (stretched dimensions) are refused by the callers.
+    """
+    axes = broadcast_axes(dst.layout, src.layout)
+    coords = dst.layout.coords_from_rank(rank)
+    incoming = list(_incoming(dst, src, rank, axes))
+    if not axes:
+        local = next((m for m in incoming if m.peer == rank), None)
+        receives = tuple(m for m in incoming if m.peer != rank)
+        return TransferPlan(tuple(_outgoing(dst, src, rank, axes)), receives, local)
+    by_root: dict[int, list[Message]] = {}
+    for message in incoming:
+        source_coords = dst.layout.coords_from_rank(message.peer)
+        by_root.setdefault(group_rank(dst.layout, axes, source_coords), []).append(message)
+    broadcasts = tuple(Broadcast(root, tuple(pieces)) for root, pieces in sorted(by_root.items()))
+    own = group_rank(dst.layout, axes, coords)
+    receives = tuple(m for b in broadcasts if b.root == own for m in b.pieces if m.peer != rank)
+    return TransferPlan(tuple(_outgoing(dst, src, rank, axes)), receives, None, axes, broadcasts)
+
+
+def broadcast_axes(dst: Layout, src: Layout) -> tuple[int, ...]:
+    """The axes of the destination's grid along which replicas have to be filled by a broadcast.
+
+    None where every replica can take its elements from a copy at its own place.
+    """
+    if src.is_replicated:
+        return ()
+    if dst.grid == src.grid:
+        return tuple(axis for axis in dst.replica_axes if axis not in src.replica_axes)
+    return dst.replica_axes
+
+
+def group_rank(layout: Layout, axes: Sequence[int], coords: Sequence[int]) -> int:
+    """The place among the processes along `axes`, numbered in row-major order."""
+    rank = 0
+    for axis in axes:
+        rank = rank * layout.grid[axis] + coords[axis]
+    return rank
+
+
+def _incoming(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> Iterator[Message]:
+    """What the replicas of `rank`'s part need, by source, in the order of the sources' ranks."""
+    coords = dst.layout.coords_from_rank(rank)
+    if not dst.holds(coords):
+        return
+    storage = dst.layout.local_shape(rank)
+    chosen = src.layout.coords_from_rank(_representative(dst.layout, coords, axes))
+    messages = []
+    for source_coords, runs in _products(dst, coords, src):
+        source = src.layout.rank_from_coords(
+            [c if c is not None else chosen[axis] for axis, c in enumerate(source_coords)])
+        messages.append(_message(source, runs, dst, storage))
+    yield from sorted(messages, key=lambda message: message.peer)
+
+
+def _outgoing(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> Iterator[Message]:
+    """What `rank` sends, to whom, without what it sends to itself."""
+    coords = src.layout.coords_from_rank(rank)
+    if src.layout.is_replicated or not src.holds(coords):
+        return
+    storage = src.layout.local_shape(rank)
+    own_place = dst.layout.coords_from_rank(rank)
+    for target_coords, runs in _products(src, coords, dst):
+        target = [c if c is not None else own_place[axis] for axis, c in enumerate(target_coords)]
+        chosen = coords_from_rank(src.layout.grid, _representative(dst.layout, target, axes))
+        if any(chosen[axis] != coords[axis] for axis in src.layout.replica_axes):
+            continue  # the target takes its elements from another copy
+        peer = dst.layout.rank_from_coords(target)
+        if peer != rank:
+            yield _message(peer, runs, src, storage)
+
+
+def _representative(layout: Layout, coords: Sequence[int], axes: Sequence[int]) -> int:
+    """The first rank of the group of replicas along `axes`: the one whose place chooses the copy of the source."""
+    return layout.rank_from_coords([0 if axis in axes else c for axis, c in enumerate(coords)])
+
+
+def _products(own: View, coords: Sequence[int], other: View) -> Iterator[tuple[list[int | None], tuple[Indices, ...]]]:
+    """Every place of the other side that shares elements with `coords` on the own side, and the runs of these.
+
+    A place has None on the axes that hold replicas.
+    """
+    per_dim = []
+    for d in range(own.ndim):
+        runs = runs_by_coord(own.sections[d], _dim_coord(own, d, coords), other.sections[d])
+        per_dim.append(list(runs.items()))
+    axes = [None if p is None else other.layout.dims[p].axis for p in other.base_dims]
+    for product in itertools.product(*per_dim):
+        place = list(other.fixed_coords)
+        for axis, (coord, _) in zip(axes, product, strict=True):
+            if axis is not None:
+                place[axis] = coord
+        yield place, tuple(runs for _, runs in product)
+
+
+def _dim_coord(view: View, d: int, coords: Sequence[int]) -> int:
+    p = view.base_dims[d]
+    return 0 if p is None else view.layout.dim_coord(p, coords)
+
+
+def _message(peer: int, runs: tuple[Indices, ...], own: View, storage: tuple[int, ...]) -> Message:
+    shape = tuple([int(table[0, LENGTH] if len(table) == 1 else np.add.reduce(table[:, LENGTH])) for table in runs])
+    return Message(peer, runs, shape, _contiguous_offset(own, runs, shape, storage))
+
+
+def _contiguous_offset(view: View, runs: tuple[Indices, ...], shape: tuple[int, ...],
+                       storage: tuple[int, ...]) -> int | None:
+    """Where the section begins in C-ordered storage, if it lies there contiguously and in order."""
+    if any(len(table) != 1 for table in runs):
+        return None
+    strides = strides_from_shape(storage)
+    offset = fixed_offset(view, strides)
+    expected = 1
+    for table, p, n in reversed(list(zip(runs, view.base_dims, shape, strict=True))):
+        first, step = table[0, OWN_START : OWN_STEP + 1].tolist()
+        stride = 0 if p is None else strides[p]
+        if n > 1 and step * stride != expected:
+            return None
+        offset += first * stride
+        expected *= n
+    return offset
+
+
+def strides_from_shape(shape: Sequence[int], itemsize: int = 1) -> tuple[int, ...]:
+    """The strides of a C-ordered array."""
+    strides = []
+    for n in reversed(shape):
+        strides.append(itemsize)
+        itemsize *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def fixed_offset(view: View, strides: Sequence[int]) -> int:
+    """The offset in storage of the base dimensions that a view fixes at one index, on the processes that hold it."""
+    return sum(local * strides[p] for p, local in fixed_indices(view))

@@ -1,0 +1,1 @@
+"""Scheduling: recorded operations become a graph of nodes, made once and found again."""

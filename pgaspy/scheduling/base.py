@@ -1,0 +1,276 @@
+"""Bases: distributed storage. One local array per process holds the owned blocks in local index order.
+
+What arrays, and the functions that are called on them, hold is a `Base`. What operations that are recorded or executed
+hold is its `Storage`. So an array has a name as long as its base is there, which the storage tells by a weak reference:
+nobody counts, and nothing is inferred from how the interpreter counts.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.caches import cached
+from pgaspy.job.procgrid import world
+from pgaspy.kernels import bindings
+from pgaspy.layout import Layout
+from pgaspy.planning.pieces import local_view_shape, storage_geometry
+from pgaspy.planning.view import View
+from pgaspy.scheduling import memory
+
+__all__ = ["Base", "Reference", "Storage", "came_back", "check_local", "elements", "former", "lent", "lent_view",
+           "local_view", "wrap"]
+
+
+class Lease:
+    """The memory of a storage while NumPy views of it may be alive: the object at the end of their `.base` chain.
+
+    NumPy takes it for an array. Whatever is made of its views (slices, memoryviews, tensors of other libraries) refers
+    to it; when it is gone, nobody sees that memory any more.
+    """
+
+    __slots__ = ("__array_interface__", "__weakref__", "_storage")
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self.__array_interface__ = storage.local.__array_interface__
+
+
+_Leased = weakref.ref[Lease]
+
+lent: set[_Leased] = set()
+"""The leases of which views may be alive."""
+
+
+class Reference(weakref.ref[Any]):
+    """A weak reference to the element of an array, and the array's storage."""
+
+    __slots__ = ("storage",)
+    __hash__, __eq__ = object.__hash__, object.__eq__  # elements are not hashable
+
+    storage: Storage
+
+
+elements: set[Reference] = set()
+"""The scalars that stand for an element of an array until it is written to: see `GlobalElement`."""
+
+
+def _never_leased() -> _Leased:
+    class Nothing:
+        """What is gone when this function returns."""
+
+    return weakref.ref(Nothing())  # type: ignore[arg-type]
+
+
+_NEVER = _never_leased()
+
+
+def came_back() -> NoReturn:
+    """Stand for the name of an array that has none, and was written to.
+
+    Raises
+    ------
+    RuntimeError
+        Always: a `__del__` has kept an array that was garbage.
+    """
+    raise RuntimeError("an array was garbage, a __del__ has kept it, and what has been written to it since is lost: "
+                       "let __del__ keep a copy() of it")
+
+
+class Storage:
+    """The memory of an array on this process; allocated when it is first used, so that planning needs none.
+
+    Attributes
+    ----------
+    name
+        Gives the base, while it is there: when no array has this storage any more, there is none.
+    number
+        The array's among all that operations were compared of, see `digests`; before that, -1.
+    poison
+        Why the elements are not what was recorded, where they are not.
+    local
+        The local part, C-ordered; owned blocks in local index order, as in ScaLAPACK.
+    address
+        That of the local part.
+    """
+
+    local: NDArray[Any]
+    address: int
+    name: Callable[[], Base | None]
+    number = -1
+    poison: Any = None
+    _leased: _Leased = _NEVER
+    _return: memory.Return | None = None
+
+    def __init__(self, layout: Layout, dtype: np.dtype[Any], base: Base) -> None:
+        self.layout = layout
+        self.dtype = dtype
+        self.name = weakref.ref(base)
+
+    def __getattr__(self, name: str) -> Any:
+        """What is there only after allocation."""
+        if name not in ("local", "address"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        self._allocate()
+        return getattr(self, name)
+
+    def _allocate(self) -> None:
+        shape = self.layout.local_shape(world().rank)
+        nbytes = self.dtype.itemsize
+        for n in shape:
+            nbytes *= n
+        if nbytes < memory.REUSED_FROM_BYTES:
+            self.hold(np.empty(shape, self.dtype))
+        else:
+            block = memory.allocate(nbytes)
+            self._return = memory.come_back(self, block)
+            self.hold(np.ndarray(shape, self.dtype, block))
+
+    def stands_for(self, storage: Storage) -> bool:
+        """Whether this is that storage, or has elements of it as they were."""
+        return self is storage
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether something that was written may not be stored, as there was no name."""
+        return self.name is came_back
+
+    def hold(self, local: NDArray[Any]) -> None:
+        """Have an array as the local part."""
+        self.address = bindings.address(local)
+        self.local = local
+
+    def hand_over(self) -> NDArray[Any]:
+        """The local part, for somebody who keeps it: its memory is not used again."""
+        local = self.local
+        self._return = None
+        return local
+
+    @property
+    def is_lent(self) -> bool:
+        """Whether a NumPy view of the local part may be alive."""
+        return self._leased() is not None
+
+    def lend(self) -> NDArray[Any]:
+        """The local part as an array whose views keep the lease alive."""
+        lease = self._leased()
+        if lease is None:
+            lease = Lease(self)
+            self._leased = weakref.ref(lease, lent.discard)
+            lent.add(self._leased)
+        return np.asarray(lease)
+
+
+class FormerStorage(Storage):
+    """Has some elements of an array as they were before this process wrote to it by itself; the others are not there.
+
+    They lie in the places of that array, and the number is its own: to other processes they are still those of it.
+    """
+
+    def __init__(self, present: Storage, base: Base) -> None:
+        super().__init__(present.layout, present.dtype, base)
+        self._present = present
+
+    @property
+    def number(self) -> int:
+        """The array's."""
+        return self._present.number
+
+    @number.setter
+    def number(self, value: int) -> None:
+        self._present.number = value
+
+    def stands_for(self, storage: Storage) -> bool:
+        """Whether that is the array's storage."""
+        return storage is self._present
+
+
+class Base:
+    """An array's storage, for those that have a name for it.
+
+    Attributes
+    ----------
+    mark
+        What the journal knows the array by, where there is one.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "layout", "mark", "storage")
+
+    mark: Any
+
+    def __init__(self, layout: Layout, dtype: np.dtype[Any]) -> None:
+        self.layout = layout
+        self.dtype = dtype
+        self.storage = Storage(layout, dtype, self)
+
+    def keep_name(self) -> None:
+        """Be known to the storage also where this was garbage, and a `__del__` has kept it.
+
+        The collector of garbage takes weak references away before it calls that.
+
+        Raises
+        ------
+        RuntimeError
+            If what was written meanwhile may not be stored.
+        """
+        if self.storage.name() is None:
+            self.storage.name = weakref.ref(self)
+
+    @property
+    def local(self) -> NDArray[Any]:
+        """See `Storage`."""
+        return self.storage.local
+
+
+def former(base: Base) -> Base:
+    """A base for elements of an array as they are now, which this process is about to write to by itself."""
+    found = Base(base.layout, base.dtype)
+    found.storage = FormerStorage(base.storage, found)
+    if hasattr(base, "mark"):
+        found.mark = base.mark
+    return found
+
+
+def wrap(layout: Layout, local: NDArray[Any]) -> Base:
+    """A base on a C-ordered array that exists: a copy of a NumPy operand, which every process holds."""
+    base = Base(layout, local.dtype)
+    base.storage.hold(local)
+    return base
+
+
+def local_view(storage: Storage, view: View) -> NDArray[Any]:
+    """The NumPy view of the part of a view that this process owns, for pgaspy; empty where it owns nothing.
+
+    Raises
+    ------
+    ValueError
+        If no NumPy view has these elements; the same on every process.
+    """
+    shape, offset, strides = _local_geometry(view, storage.dtype.itemsize, world().rank)
+    if 0 in shape:
+        return np.empty(shape, storage.dtype)
+    return np.ndarray(shape, storage.dtype, storage.local, offset, strides)
+
+
+def lent_view(storage: Storage, view: View) -> NDArray[Any]:
+    """The same for the program, which may keep it: as long as it does, the storage is lent."""
+    shape, offset, strides = _local_geometry(view, storage.dtype.itemsize, world().rank)
+    if 0 in shape:
+        return np.empty(shape, storage.dtype)
+    return np.ndarray(shape, storage.dtype, storage.lend(), offset, strides)
+
+
+def check_local(view: View) -> None:
+    """Raise ValueError where `local_view` would."""
+    _local_geometry(view, 1, world().rank)
+
+
+@cached
+def _local_geometry(view: View, itemsize: int, rank: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
+    """Shape, offset in bytes and strides in bytes of the part of a view that a process owns, in its storage."""
+    offset, strides = storage_geometry(view, rank)
+    return local_view_shape(view, rank), offset * itemsize, tuple(s * itemsize for s in strides)

@@ -1,0 +1,171 @@
+"""Lowering: operations become nodes, and nodes find what they depend on.
+
+Not a full graph between operations, whose upkeep would dominate: per memory there is an ordered list of accesses (which
+box of it, read or written), and a node depends on the earlier accesses that it conflicts with (Kristensen & Vinter,
+*Managing Communication Latency-Hiding at Runtime for Parallel Programming Languages and Libraries*, 2012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from pgaspy.planning.boxes import Box, contains, overlap
+from pgaspy.scheduling.nodes import Node
+
+__all__ = ["Access", "BaseAccess", "Builder"]
+
+Access = tuple[int, Box]
+"""A memory's number, and the box of it that is accessed."""
+
+
+BaseAccess = tuple[int, Box, bool]
+"""A node's number, the box of a base that it accesses, and whether it writes."""
+
+_Entry = tuple[int, Box, object]
+"""A node's number, the box that it accesses, and the group that the access belongs to."""
+
+
+class _Accesses:
+    """Those of one memory that a later node may have to wait for.
+
+    What is overwritten need not be waited for again, but by nodes of the group that overwrites it: for the `group`
+    that came last, `before` are the accesses that it found.
+    """
+
+    __slots__ = ("before", "group", "reads", "writes")
+
+    def __init__(self) -> None:
+        self.reads: list[_Entry] = []
+        self.writes: list[_Entry] = []
+        self.group: object = None
+        self.before: tuple[list[_Entry], list[_Entry]] = [], []
+
+    def conflicts(self, box: Box, writes: bool, group: object) -> Iterator[int]:
+        """The nodes that an access has to wait for."""
+        if group is not None and group is not self.group:
+            self.group, self.before = group, (list(self.writes), list(self.reads))
+        found = [*self.writes, *(self.before[0] if group is not None else ())]
+        if writes:
+            found += [*self.reads, *(self.before[1] if group is not None else ())]
+        return (n for n, other, theirs in found if (group is None or theirs is not group) and overlap(box, other))
+
+    def is_covered(self, box: Box, group: object) -> bool:
+        """Whether an access waits for a write that covers it, and so for all that this one waits for."""
+        return any(contains(other, box) and (group is None or theirs is not group) for _, other, theirs in self.writes)
+
+    def overwrite(self, number: int, box: Box, group: object) -> None:
+        """Note a write, and drop what it covers."""
+        self.writes = [e for e in self.writes if (group is not None and e[2] is group) or not contains(box, e[1])]
+        self.reads = [e for e in self.reads if (group is not None and e[2] is group) or not contains(box, e[1])]
+        self.writes.append((number, box, group))
+
+
+class Builder:
+    """Collects the nodes of a schedule in recording order, and the memories that they use.
+
+    Attributes
+    ----------
+    nodes, dependencies
+        Each node, and the numbers of the nodes that have to be complete before it.
+    first_accesses
+        Per base, those that wait for no write here that covers them.
+    nbytes_of_buffer
+        The buffers, in the order of their numbers, which follow those of all other memories.
+    position, due, last
+        The operation that nodes are added for; and the first and the last of those that share a kernel with it.
+    """
+
+    def __init__(self, n_bases: int, n_memories: int) -> None:
+        self.n_bases = n_bases
+        self.first_accesses: dict[int, list[BaseAccess]] = {}
+        self.nodes: list[Node] = []
+        self.dependencies: list[set[int]] = []
+        self.n_memories = n_memories
+        self.position = self.due = self.last = 0
+        self.nbytes_of_buffer: dict[int, int] = {}
+        self._accesses: dict[int, _Accesses] = {}
+        self._last: list[int] = []  # of those that share a kernel with each node's operation
+
+    def buffer(self, nbytes: int) -> int:
+        """A new buffer's number."""
+        number = self.n_memories
+        self.n_memories += 1
+        self.nbytes_of_buffer[number] = nbytes
+        return number
+
+    def add(self, node: Node, reads: Iterable[Access] = (), writes: Iterable[Access] = (),
+            after: Sequence[int] = (), group: object = None) -> int:
+        """Add a node, with what it accesses, and the nodes it has to come after besides; its number.
+
+        Accesses of one `group` do not conflict with each other: messages that fill one memory together, say.
+
+        A kernel may become part of the last node that it has to come after, if that is a kernel, too, and if all others
+        that it has to come after stand for operations that were recorded before those of that one.
+        """
+        waits = set(after)
+        reads, writes = list(reads), list(writes)
+        for memory, box in reads:
+            waits.update(self._of(memory).conflicts(box, False, group))
+        for memory, box in writes:
+            waits.update(self._of(memory).conflicts(box, True, group))
+        number = max(waits, default=-1)
+        chain = node.following(self.nodes[number]) if self._may_be_longer(number, waits) else None
+        if chain is None:
+            number = len(self.nodes)
+        for accesses, writing in ((reads, False), (writes, True)):
+            for memory, box in accesses:
+                if memory < self.n_bases and not self._of(memory).is_covered(box, group):
+                    self.first_accesses.setdefault(memory, []).append((number, box, writing))
+        for memory, box in writes:
+            self._of(memory).overwrite(number, box, group)
+        for memory, box in reads:
+            self._of(memory).reads.append((number, box, group))
+        waits.discard(number)
+        nbytes = self.nbytes_of_buffer
+        uses = dict.fromkeys(memory for memory, _ in (*reads, *writes))
+        allocates = {memory: nbytes[memory] for memory, _ in writes if memory in nbytes}
+        if chain is not None:
+            first = self.nodes[number]
+            chain.uses = tuple(dict.fromkeys(first.uses) | uses)
+            chain.allocates = tuple((dict(first.allocates) | allocates).items())
+            chain.reads = tuple(dict.fromkeys((*first.reads, *(memory for memory, _ in reads))))
+            chain.writes = (*first.writes, *writes)
+            chain.overwrites = tuple(dict.fromkeys((*first.overwrites, *node.overwrites)))
+            chain.position, chain.due = first.position, first.due
+            self.nodes[number] = chain
+            self.dependencies[number] |= waits
+            return number
+        node.uses, node.allocates = tuple(uses), tuple(allocates.items())
+        node.reads, node.writes = tuple(dict.fromkeys(memory for memory, _ in reads)), tuple(writes)
+        node.position, node.due = self.position, self.due
+        self.nodes.append(node)
+        self.dependencies.append(waits)
+        self._last.append(self.last)
+        return number
+
+    def _may_be_longer(self, number: int, waits: set[int]) -> bool:
+        """Whether a node is a kernel that may wait for these others, too, and that only kernels wait for.
+
+        None of those that wait for it may be one whose result is sent.
+        """
+        return number >= 0 and self.nodes[number].is_kernel and self._are_before(number, waits) and all(
+            self.nodes[later].is_kernel and not self.nodes[later].is_urgent
+            for later in range(number + 1, len(self.nodes)) if number in self.dependencies[later])
+
+    def _are_before(self, number: int, others: set[int]) -> bool:
+        """Whether other nodes share a kernel with a node, or with nothing that was recorded later than its first."""
+        due = self.nodes[number].due
+        return all(self.nodes[other].due == due or self._last[other] < due for other in others)
+
+    @property
+    def last_accesses(self) -> dict[int, list[BaseAccess]]:
+        """Per base, those that are not covered by later writes, which wait for them."""
+        return {memory: [(number, box, writing) for entries, writing in ((found.reads, False), (found.writes, True))
+                         for number, box, _ in entries]
+                for memory, found in self._accesses.items() if memory < self.n_bases}
+
+    def _of(self, memory: int) -> _Accesses:
+        found = self._accesses.get(memory)
+        if found is None:
+            found = self._accesses[memory] = _Accesses()
+        return found

@@ -1,0 +1,252 @@
+"""Collective transfers, as nodes of a schedule: broadcasts, gathers and reductions among the processes of a group.
+
+They are made of single messages: nothing here has to be started by all processes at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pgaspy.layout import coords_from_rank, rank_from_coords
+from pgaspy.planning.boxes import Box
+from pgaspy.planning.transfers import Broadcast, Message, TransferPlan
+from pgaspy.planning.trees import broadcast_neighbours, reduction_neighbours, segments_of
+from pgaspy.scheduling import memory, messages
+from pgaspy.scheduling.builder import Builder
+from pgaspy.scheduling.messages import MAX_STAMPED_BYTES, Side, cast, pack_to, receive, send, unpack
+from pgaspy.scheduling.nodes import STAMP_BYTES, Combination, Join, Place, Receive, Send
+from pgaspy.scheduling.operations import TAGS_PER_OPERAND
+
+__all__ = ["MAX_TREES", "broadcasts", "exchange_partials", "group_members"]
+
+MAX_TREES = TAGS_PER_OPERAND - 1
+"""Up to so many processes of a group hand out what they have by a tree of each; more gather it all together."""
+
+MAX_DOUBLED_BYTES = 1 << 18
+"""So much is gathered in the fewest steps; more is handed around, so that it comes where it belongs."""
+
+ALIGNMENT = 16
+"""Of the largest elements, in bytes."""
+
+MAX_GATHERED_PARTIALS = 32
+"""Up to so many processes, small partial results are sent by each to all: one latency, not two."""
+
+
+# Broadcasts ----------------------------------------------------------------------------------------------------------
+
+
+class _Group(NamedTuple):
+    """The processes among which a transfer's broadcasts run: their ranks, and which of them this one is."""
+
+    members: Sequence[int]
+    position: int
+
+
+def broadcasts(builder: Builder, plan: TransferPlan, dst: Side, src: Side, wire: np.dtype[Any], tag: int,
+               rank: int, grid: tuple[int, ...], is_wanted: bool) -> None:
+    """The second half of a transfer to replicas: each root gathers its pieces, and hands them to its group."""
+    members = group_members(grid, plan.axes, rank)
+    group = _Group(members, members.index(rank))
+    if len(plan.broadcasts) <= MAX_TREES:
+        for number, broadcast in enumerate(plan.broadcasts):
+            place, box = _place_of(builder, broadcast, dst, wire, is_wanted)
+            if broadcast.root == group.position:
+                _gather_pieces(builder, broadcast.pieces, place, box, src, wire, tag, rank)
+            _hand_on(builder, place, box, broadcast.size * wire.itemsize, group, broadcast.root, tag + 1 + number,
+                     _is_stamped(broadcast, wire))
+            if is_wanted and place[0] != dst.memory:
+                _unpack_pieces(builder, broadcast, dst, place, wire)
+    elif sum(broadcast.size for broadcast in plan.broadcasts) * wire.itemsize <= MAX_DOUBLED_BYTES:
+        _gather_by_doubling(builder, plan.broadcasts, dst, src, wire, tag, rank, group, is_wanted)
+    else:
+        _gather_around(builder, plan.broadcasts, dst, src, wire, tag, rank, group, is_wanted)
+
+
+def _is_stamped(broadcast: Broadcast, wire: np.dtype[Any]) -> bool:
+    return broadcast.size * wire.itemsize <= MAX_STAMPED_BYTES
+
+
+def _place_of(builder: Builder, broadcast: Broadcast, dst: Side, wire: np.dtype[Any],
+              is_wanted: bool) -> tuple[Place, Box]:
+    """Where a broadcast is received: where it belongs, if it lies there contiguously, or in a buffer of its own."""
+    only = broadcast.pieces[0] if len(broadcast.pieces) == 1 else None
+    may_be_in_place = is_wanted and wire == dst.dtype and not _is_stamped(broadcast, wire)
+    if may_be_in_place and only is not None and only.offset is not None:
+        return (dst.memory, only.offset * wire.itemsize), dst.box(only)
+    return (builder.buffer(broadcast.size * wire.itemsize), 0), None
+
+
+def _unpack_pieces(builder: Builder, broadcast: Broadcast, dst: Side, place: Place, wire: np.dtype[Any]) -> None:
+    """Store what a root has handed out."""
+    buffer, offset = place
+    if wire != dst.dtype:
+        buffer, offset = cast(builder, buffer, dst.dtype, wire, broadcast.size, offset), 0
+    for piece in broadcast.pieces:
+        unpack(builder, piece, dst, buffer, offset)
+        offset += piece.size * dst.dtype.itemsize
+
+
+def _gather_by_doubling(builder: Builder, broadcasts: Sequence[Broadcast], dst: Side, src: Side, wire: np.dtype[Any],
+                        tag: int, rank: int, group: _Group, is_wanted: bool) -> None:
+    """What all processes of a group have, on all of them: in each step one gets as much again from another one.
+
+    After Bruck et al., *Efficient algorithms for all-to-all communications in multiport message-passing systems*
+    (1997), section 4: ceil(log2(n)) messages, in which each byte comes once. Blocks lie in the order of their roots,
+    from this one on, so that a message is contiguous; behind each there is room for a stamp.
+    """
+    members, position, n = group.members, group.position, len(group.members)
+    of_root = {broadcast.root: broadcast for broadcast in broadcasts}
+    turned = [of_root.get((position + k) % n) for k in range(n)]
+    sizes = [0 if broadcast is None else broadcast.size * wire.itemsize for broadcast in turned]
+    starts = [0, *itertools.accumulate(_with_stamp(size) for size in sizes)]
+    buffer = builder.buffer(starts[-1])
+    if turned[0] is not None:
+        _gather_pieces(builder, turned[0].pieces, (buffer, 0), None, src, wire, tag, rank)
+    received: list[int] = []
+    together = object()
+    step = 1
+    while step < n:
+        n_blocks = min(step, n - step)
+        if any(sizes[:n_blocks]):
+            stop = starts[n_blocks - 1] + sizes[n_blocks - 1]
+            builder.add(Send(buffer, 0, stop, members[position - step], tag + 1, is_stamped=True),
+                        reads=[(buffer, None)], after=received, group=together)
+        if any(sizes[step:step + n_blocks]):
+            last = step + n_blocks - 1
+            node = Receive(buffer, starts[step], starts[last] + sizes[last], members[(position + step) % n], tag + 1,
+                           is_stamped=True)
+            received.append(builder.add(node, writes=[(buffer, None)], group=together))
+        step *= 2
+    for broadcast, start in zip(turned, starts, strict=False):
+        if is_wanted and broadcast is not None:
+            _unpack_pieces(builder, broadcast, dst, (buffer, start), wire)
+
+
+def _with_stamp(nbytes: int) -> int:
+    """The bytes of a block and a stamp, so that the next one is aligned."""
+    return -(-(nbytes + STAMP_BYTES) // ALIGNMENT) * ALIGNMENT
+
+
+def _gather_around(builder: Builder, broadcasts: Sequence[Broadcast], dst: Side, src: Side, wire: np.dtype[Any],
+                   tag: int, rank: int, group: _Group, is_wanted: bool) -> None:
+    """The same for what is long: each hands on to the next one what the one before has given it, in this order."""
+    n = len(group.members)
+    came: list[int] = []
+    places = []
+    for broadcast in sorted(broadcasts, key=lambda broadcast: (group.position - broadcast.root) % n):
+        place, box = _place_of(builder, broadcast, dst, wire, is_wanted)
+        if broadcast.root == group.position:
+            first = len(builder.nodes)
+            _gather_pieces(builder, broadcast.pieces, place, box, src, wire, tag, rank)
+            came += range(first, len(builder.nodes))
+        _hand_on(builder, place, box, broadcast.size * wire.itemsize, group, broadcast.root, tag + 1,
+                 _is_stamped(broadcast, wire), came)
+        places.append((broadcast, place))
+    for broadcast, place in places:
+        if is_wanted and place[0] != dst.memory:
+            _unpack_pieces(builder, broadcast, dst, place, wire)
+
+
+def _gather_pieces(builder: Builder, pieces: Sequence[Message], place: Place, box: Box, src: Side,
+                   wire: np.dtype[Any], tag: int, rank: int) -> None:
+    """What a root hands out, gathered at a place: its own piece, and what others send."""
+    number, offset = place
+    together = object()
+    for piece in pieces:
+        if piece.peer != rank:
+            receive(builder, (number, offset), box, piece.size * wire.itemsize, piece.peer, tag, together)
+        else:
+            pack_to(builder, piece, (number, offset), box, src, wire, together)
+        offset += piece.size * wire.itemsize
+
+
+def _hand_on(builder: Builder, place: Place, box: Box, nbytes: int, group: _Group, root: int, tag: int,
+             is_stamped: bool, came: list[int] | None = None) -> None:
+    """Receive from the parent in the tree, and send to the children, segment by segment and in order.
+
+    With `came`, the last nodes of what was handed on before with the same tag, the tree is a chain, and this comes
+    after; the list has the last ones of this then.
+    """
+    members, position, n = group.members, group.position, len(group.members)
+    is_chain = came is not None
+    parent, children = broadcast_neighbours(position, n, root, nbytes, is_chain)
+    came = [] if came is None else came
+    number, offset = place
+    together = object() if parent is not None else None
+    for start, stop in segments_of(nbytes, n, messages.MAX_MESSAGE_BYTES):
+        section, is_last = (offset + start, offset + stop), is_stamped and stop == nbytes
+        if parent is not None:
+            node = builder.add(Receive(number, *section, members[parent], tag, is_last), writes=[(number, box)],
+                               after=came if is_chain else (), group=together)
+            came[:] = [node] if is_chain else [*came, node]
+        for child in children:  # after all that came before, so that segments do not overtake one another
+            builder.add(Send(number, *section, members[child], tag, is_last), reads=[(number, box)], after=came,
+                        group=together)
+
+
+def group_members(grid: Sequence[int], axes: Sequence[int], rank: int) -> list[int]:
+    """The ranks along `axes` of a grid through the place of `rank`, in row-major order."""
+    coords = list(coords_from_rank(grid, rank))
+    ranks = []
+    for place in itertools.product(*[range(grid[axis]) for axis in axes]):
+        for axis, c in zip(axes, place, strict=True):
+            coords[axis] = c
+        ranks.append(rank_from_coords(grid, coords))
+    return ranks
+
+
+# Reductions ----------------------------------------------------------------------------------------------------------
+
+
+def exchange_partials(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], combine: Combination,
+                      members: Sequence[int], rank: int, place: int | None = None, is_wanted: bool = True) -> int:
+    """Combine the partial results of some processes in the order of their ranks; the number of the combined ones.
+
+    Every one of them gets the same bits. They come to the memory `place`, if it is the last step to combine them. Where
+    they are not wanted, only what others need of this process is combined.
+    """
+    if len(members) == 1:
+        return partial
+    if len(members) <= MAX_GATHERED_PARTIALS and size * dtype.itemsize * len(members) <= memory.REUSED_FROM_BYTES:
+        return _all_to_all(builder, partial, size, dtype, combine, members, rank, place, is_wanted)
+    return _by_tree(builder, partial, size, dtype, combine, members, rank)
+
+
+def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], combine: Combination,
+                members: Sequence[int], rank: int, place: int | None, is_wanted: bool) -> int:
+    nbytes = size * dtype.itemsize
+    parts = {rank: partial}
+    for peer in members:
+        if peer != rank:
+            send(builder, (partial, 0), None, nbytes, peer, 0, is_stamped=True)
+    for peer in members:
+        if peer != rank:
+            parts[peer] = builder.buffer(nbytes)
+            receive(builder, (parts[peer], 0), None, nbytes, peer, 0, is_stamped=True)
+    if not is_wanted:
+        return partial
+    result = builder.buffer(nbytes) if place is None else place
+    numbers = [parts[member] for member in members]
+    builder.add(Join(combine, dtype, size, numbers, result), [(number, None) for number in numbers], [(result, None)])
+    return result
+
+
+def _by_tree(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], combine: Combination,
+             members: Sequence[int], rank: int) -> int:
+    nbytes, n = size * dtype.itemsize, len(members)
+    position = members.index(rank)
+    sources, target = reduction_neighbours(position, n)
+    for source in sources:
+        theirs = builder.buffer(nbytes)
+        receive(builder, (theirs, 0), None, nbytes, members[source], 0, is_stamped=True)
+        builder.add(Join(combine, dtype, size, [partial, theirs], partial), [(partial, None), (theirs, None)],
+                    [(partial, None)])
+    if target is not None:
+        send(builder, (partial, 0), None, nbytes, members[target], 0, is_stamped=True)
+        partial = builder.buffer(nbytes)
+    _hand_on(builder, (partial, 0), None, nbytes, _Group(members, position), 0, 1, is_stamped=True)
+    return partial

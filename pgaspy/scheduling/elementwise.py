@@ -1,0 +1,289 @@
+"""Elementwise operations as nodes of a schedule: the messages of their operands, and a kernel call for each piece."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pgaspy.kernels import bindings
+from pgaspy.planning.boxes import Box, contains, view_ranges
+from pgaspy.planning.pieces import (
+    BUFFER,
+    LOCAL,
+    Piece,
+    Source,
+    joint_cuts,
+    max_pieces,
+    n_pieces,
+    plan_boxes,
+    plan_operands,
+)
+from pgaspy.planning.view import View
+from pgaspy.scheduling.builder import Access, Builder
+from pgaspy.scheduling.fusion import Group, Input, Kernel, Operand, ReducedOutput, Traced
+from pgaspy.scheduling.kernel_nodes import FusedCall, FusedReduceCall, LeafResults, finish_leaves
+from pgaspy.scheduling.messages import receive_into_buffer, send_message, view_side
+from pgaspy.scheduling.nodes import Node, NumpyCall, Place
+from pgaspy.scheduling.operations import Statement
+from pgaspy.scheduling.transfer_nodes import first_tag, transfer
+
+__all__ = ["can_reduce", "lower_group", "lower_statement"]
+
+CUT_FROM_ELEMENTS = 1 << 14
+"""Smaller pieces are not cut where a later message takes a part of what they write; nor where there would be more of
+them than operands may cut."""
+
+
+def lower_group(builder: Builder, group: Group, kernel: Kernel, sent: Mapping[int, Sequence[Box]],
+                rank: int) -> list[tuple[Traced, int]]:
+    """Lower operations that run as one kernel; (reduction, memory of its partial result on this process) of each.
+
+    `sent` are the boxes of arrays that are sent to other processes: they are computed first, in pieces of their own.
+    """
+    lies_in = {}
+    for member in group.members:
+        for operand in member.arrays:
+            builder.position = operand.operation.position
+            lies_in[operand.operation.position, operand.number] = _lower_operand(builder, operand, rank)
+    builder.position = group.members[0].operation.position
+    outs = [output.view for output in kernel.outputs] or [group.members[0].out]
+    arrays = [i.operand for i in kernel.inputs if i.operand is not None]
+    cuts = _cuts(kernel, sent, rank)
+    pieces = plan_boxes(outs, [x.view for x in arrays], [x.plan for x in arrays], cuts, rank)
+    name = "+".join(dict.fromkeys(step.name for step in kernel.program.steps))
+    if kernel.reductions:
+        return _reducing_pieces(builder, kernel, pieces, lies_in, sent, name, rank)
+    lowered = []
+    for piece in pieces:
+        places, strides, reads, writes = _operands(kernel, piece, lies_in)
+        node = FusedCall(kernel.program, piece.shape, strides, places, name)
+        node.overwrites = _overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
+        node.is_urgent = _is_sent(writes, sent)
+        lowered.append((node, reads, writes))
+    _add_together(builder, lowered)
+    return []
+
+
+def _add_together(builder: Builder, lowered: Sequence[tuple[Node, list[Access], list[Access]]]) -> None:
+    """Add the pieces of a kernel, those first that are sent next: others may then become longer by what follows."""
+    together = object()
+    for node, reads, writes in sorted(lowered, key=lambda piece: not piece[0].is_urgent):
+        builder.add(node, reads, writes, group=together)
+
+
+def _is_sent(writes: Sequence[Access], sent: Mapping[int, Sequence[Box]]) -> bool:
+    """Whether a piece lies in what is sent to other processes."""
+    return any(contains(section, box) for slot, box in writes for section in sent.get(slot, ()))
+
+
+def _overwritten(piece: Piece, outputs: Iterable[tuple[int, View]], rank: int) -> tuple[int, ...]:
+    """The arrays whose local part a piece is: it writes as many elements as there are."""
+    return tuple(slot for slot, view in outputs
+                 if math.prod(piece.shape) == math.prod(view.layout.local_shape(rank)))
+
+
+class _Lies(NamedTuple):
+    """Where an operand lies besides its own storage: in the buffers of its messages, or assembled in a temporary."""
+
+    buffers: tuple[int, ...]
+    temporary: int | None
+
+
+def _lower_operand(builder: Builder, operand: Operand, rank: int) -> _Lies:
+    """The messages of an operand, and what else it takes to have it here."""
+    plan, dtype = operand.plan, operand.dtype
+    src = view_side(operand.slot, plan.view, dtype, rank)
+    target = plan.target
+    if plan.temporary is not None or plan.transfer.axes:
+        number = builder.buffer(math.prod(target.layout.local_shape(rank)) * dtype.itemsize)
+        transfer(builder, plan.transfer, view_side(number, target, dtype, rank), src, False, operand.number, rank,
+                 target.layout.grid)
+        return _Lies((), number)
+    tag = first_tag(operand.number)
+    for message in plan.transfer.sends:
+        send_message(builder, message, src, dtype, tag, in_place=True)
+    return _Lies(tuple(receive_into_buffer(builder, m, dtype, tag) for m in plan.transfer.receives), None)
+
+
+def _lower_messages(builder: Builder, operand: Operand, rank: int) -> None:
+    """The messages of an operand that is not wanted here: the same ones."""
+    plan, dtype = operand.plan, operand.dtype
+    nowhere = view_side(operand.slot, plan.target, dtype, rank)
+    transfer(builder, plan.transfer, nowhere, view_side(operand.slot, plan.view, dtype, rank), False, operand.number,
+             rank, plan.target.layout.grid, is_wanted=False)
+
+
+def _operands(kernel: Kernel, piece: Piece, lies_in: dict[tuple[int, int], _Lies]) -> tuple[
+        list[Place], list[tuple[int, ...]], list[Access], list[Access]]:
+    """Places and byte strides of a piece's operands in the program's order, and what it reads and writes."""
+    n_outs = max(len(kernel.outputs), 1)
+    sources = iter(piece.sources[n_outs:])
+    places: list[Place] = []
+    strides: list[tuple[int, ...]] = []
+    reads: list[Access] = []
+    for found in kernel.inputs:
+        if found.operand is None:
+            places.append((found.slot, 0))
+            strides.append((0,) * len(piece.shape))
+            continue
+        source = next(sources)
+        number, box = _memory(found, found.operand, source, lies_in)
+        places.append((number, source.offset * found.dtype.itemsize))
+        strides.append(tuple(s * found.dtype.itemsize for s in source.strides))
+        reads.append((number, box))
+    writes: list[Access] = []
+    for output, source in zip(kernel.outputs, piece.sources, strict=False):
+        places.append((output.slot, source.offset * output.dtype.itemsize))
+        strides.append(tuple(s * output.dtype.itemsize for s in source.strides))
+        writes.append((output.slot, source.box))
+    return places, strides, reads, writes
+
+
+def _memory(found: Input, operand: Operand, source: Source, lies_in: dict[tuple[int, int], _Lies]) -> Access:
+    lies = lies_in[operand.operation.position, operand.number]
+    if source.where == LOCAL:
+        return found.slot, source.box
+    if source.where >= BUFFER:
+        return lies.buffers[source.where - BUFFER], None
+    assert lies.temporary is not None
+    return lies.temporary, None
+
+
+def _cuts(kernel: Kernel, sent: Mapping[int, Sequence[Box]], rank: int) -> list[list[int]]:
+    """Where to cut the outputs besides, so that what is sent next lies in thin pieces of its own."""
+    if not kernel.outputs:
+        return []
+    layout = kernel.outputs[0].view.own_layout
+    assert layout is not None
+    extents = layout.local_shape(rank)
+    cuts: list[list[int]] = [[] for _ in extents]
+    if math.prod(extents) < CUT_FROM_ELEMENTS:
+        return cuts
+    for output in kernel.outputs:
+        for box in sent.get(output.slot, ()):
+            for d, (low, high) in enumerate(_within(output.view, box, rank)):
+                if 0 < high - low <= extents[d] // 4:
+                    cuts[d] += [i for i in (low, high) if 0 < i < extents[d]]
+    if kernel.reductions:
+        dims = _leaves(kernel.reductions[0], rank).dims_to_cut
+        cuts = [found if d in dims else [] for d, found in enumerate(cuts)]
+    first = kernel.outputs[0].view
+    together = joint_cuts(first.ndim, [i.operand.plan for i in kernel.inputs if i.operand is not None])
+    n = n_pieces([starts.union(found) for starts, found in zip(together, cuts, strict=True)])
+    return cuts if n <= max_pieces(first, rank) else [[] for _ in cuts]
+
+
+def _within(view: View, box: Box, rank: int) -> list[tuple[int, int]]:
+    """A box of storage as local indices of a view that steps through it by ones; empty where it is no part of it."""
+    if box is None:
+        return []
+    found = []
+    for p, (first, step, length) in zip(view.base_dims, view_ranges(view, rank) or (), strict=False):
+        if p is None or step != 1:
+            return []
+        low, high = (min(max(edge - first, 0), length) for edge in box[p])
+        if low >= high:
+            return []
+        found.append((low, high))
+    return found
+
+
+# Reductions that end a kernel ----------------------------------------------------------------------------------------
+
+
+def can_reduce(group: Group, rank: int) -> bool:
+    """Whether a group is cut in such dimensions only that its reductions can be computed as elements come."""
+    if not group.reductions:
+        return True
+    dims = _leaves(group.reductions[0], rank).dims_to_cut
+    return all(d in dims or len(cuts.start) <= 1 for member in group.members for operand in member.arrays
+               for d, cuts in enumerate(operand.plan.cuts))
+
+
+def _leaves(reduction: ReducedOutput, rank: int) -> bindings.Leaves:
+    """The leaves of a reduction of this process's part; those of all that one kernel reduces."""
+    source = reduction.operation.recipe.views[1]
+    first, stop = (reduction.axes[0], reduction.axes[-1] + 1) if reduction.axes else (0, 0)
+    return bindings.Leaves(source.layout.local_shape(rank), first, stop)
+
+
+def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
+                     lies_in: dict[tuple[int, int], _Lies], sent: Mapping[int, Sequence[Box]],
+                     name: str, rank: int) -> list[tuple[Traced, int]]:
+    """The kernel's pieces, each with the results of the reductions' leaves in it, and then the rest of the trees."""
+    leaves = _leaves(kernel.reductions[0], rank)
+    lowered = []
+    for piece in pieces:
+        places, strides, reads, writes = _operands(kernel, piece, lies_in)
+        node = FusedReduceCall(kernel.program, piece.shape, strides, places, leaves, piece.start, name)
+        node.overwrites = _overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
+        lowered.append((node, reads, writes))
+    shared = sorted({leaf for node, _, _ in lowered for leaf in node.cut_leaves})
+    results = [LeafResults(builder.buffer(leaves.n_leaves * leaves.n_results * np.dtype(types[-1]).itemsize),
+                           builder.buffer(len(shared) * leaves.slot_size * np.dtype(types[0]).itemsize))
+               for _, types in (r.kernel for r in kernel.reductions)]
+    buffers = [(number, None) for result in results for number in result]
+    for node, _, writes in lowered:
+        node.store_in(results, shared)
+        node.is_urgent = _is_sent(writes, sent)
+    _add_together(builder, [(node, reads, [*writes, *buffers]) for node, reads, writes in lowered])
+    partials = []
+    for result, reduction in zip(results, kernel.reductions, strict=True):
+        builder.position = reduction.operation.position
+        partial = result.leaves if leaves.n_leaves == 1 else builder.buffer(
+            leaves.n_results * np.dtype(reduction.kernel[1][-1]).itemsize)
+        finish = finish_leaves(reduction.kernel, leaves, tuple(shared), result, partial)
+        builder.add(finish, [(number, None) for number in result], [(partial, None)])
+        partials.append((reduction.operation, partial))
+    return partials
+
+
+# Functions without a C kernel ----------------------------------------------------------------------------------------
+
+
+def lower_statement(builder: Builder, operation: Traced, rank: int) -> None:
+    """Lower a statement whose function is called on NumPy views of its pieces."""
+    statement = operation.recipe
+    assert isinstance(statement, Statement)
+    out, n_outputs = statement.written[0], len(statement.written)
+    views, dtypes = statement.views[n_outputs:], [d for d in statement.dtypes if d is not None]
+    plans = plan_operands(out, views, statement.copied, rank)
+    operands = [Operand(operation, n, *described) for n, described in enumerate(
+        zip(operation.slots[n_outputs:], views, dtypes, plans, strict=True))]
+    if not operation.is_wanted:
+        for operand in operands:
+            _lower_messages(builder, operand, rank)
+        return
+    lies_in = {(operation.position, x.number): _lower_operand(builder, x, rank) for x in operands}
+    pieces = plan_boxes(statement.written, [x.view for x in operands], [x.plan for x in operands], (), rank)
+    together = object()
+    for piece in pieces:
+        arguments = []
+        reads: list[Access] = []
+        writes: list[Access] = []
+        for slot, dtype, source in zip(operation.slots, statement.output_dtypes, piece.sources, strict=False):
+            arguments.append(_argument((slot, source), dtype))
+            writes.append((slot, source.box))
+        sources = iter(zip(operands, piece.sources[n_outputs:], strict=True))
+        scalars = iter(operation.values)
+        for n, view in enumerate(statement.operands):
+            dtype = statement.operand_dtype(n)
+            if view is None:
+                arguments.append(((next(scalars), 0), dtype, (0,) * len(piece.shape)))
+                continue
+            operand, source = next(sources)
+            number, box = _memory(Input(operand.slot, dtype, operand), operand, source, lies_in)
+            arguments.append(_argument((number, source), dtype))
+            reads.append((number, box))
+        node = NumpyCall(statement.function, n_outputs, statement.has_mask, statement.signature, piece.shape, arguments)
+        if not statement.has_mask:
+            node.overwrites = _overwritten(piece, zip(operation.slots, statement.written, strict=False), rank)
+        builder.add(node, reads, writes, group=together)
+
+
+def _argument(where: tuple[int, Source], dtype: np.dtype[Any]) -> tuple[Place, np.dtype[Any], tuple[int, ...]]:
+    number, source = where
+    return (number, source.offset * dtype.itemsize), dtype, tuple(s * dtype.itemsize for s in source.strides)

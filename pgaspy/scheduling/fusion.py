@@ -1,0 +1,506 @@
+"""Fusion: which elementwise operations run as one kernel, and what its program is. Pure.
+
+Operations on the same index space join one kernel when each section that is written and every other access to its base
+are identical or disjoint (Bohrium's rule); reads may be anywhere. An operation joins an earlier kernel only if it
+depends on nothing that was recorded in between, wherever that has joined; and not with messages of its own, once any
+other operation depends on the kernel, for the process at the other end may need that one's result to get as far as to
+record this one. Fusion is a choice of each process alone: messages stay those of the single operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pgaspy.caches import cached
+from pgaspy.kernels import bindings
+from pgaspy.kernels.program import Program, Step
+from pgaspy.layout import BlockDim, Layout
+from pgaspy.planning.pieces import OperandPlan, joint_cuts, max_pieces, n_pieces, plan_operands
+from pgaspy.planning.view import View
+from pgaspy.scheduling.operations import Assign, Recipe, Reduce, Statement
+
+__all__ = ["Group", "Input", "Kernel", "Operand", "Output", "ReducedOutput", "Traced", "grouped"]
+
+MAX_STEPS = bindings.MAX_PROGRAM_STEPS
+MAX_OPERANDS = bindings.MAX_PROGRAM_OPERANDS
+MAX_REDUCTIONS = bindings.MAX_PROGRAM_REDUCTIONS
+MAX_STEPS_BACK = 16
+"""How many operations and kernels an operation looks back for one to join."""
+
+
+class Traced(NamedTuple):
+    """A recorded operation in a schedule: the numbers of the memories that its views, and its values, stand for.
+
+    What is not wanted here, where nobody can see it, are its results: its messages alone are left of it.
+    """
+
+    position: int
+    recipe: Recipe
+    slots: tuple[int, ...]
+    values: tuple[int, ...]
+    is_wanted: bool = True
+
+
+class Input(NamedTuple):
+    """What a kernel reads: an operand of an operation, or a scalar (a memory's number)."""
+
+    slot: int
+    dtype: np.dtype[Any]
+    operand: Operand | None
+
+
+class Output(NamedTuple):
+    """What a kernel stores."""
+
+    slot: int
+    view: View
+    dtype: np.dtype[Any]
+
+
+class ReducedOutput(NamedTuple):
+    """What a kernel reduces as it comes: the operation, and the C kernel that does it."""
+
+    operation: Traced
+    kernel: tuple[str, str]
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The dimensions that are reduced."""
+        recipe = self.operation.recipe
+        assert isinstance(recipe, Reduce)
+        return recipe.axes
+
+
+class Operand(NamedTuple):
+    """An operand of an elementwise operation that is an array: how it gets to where the output lies."""
+
+    operation: Traced
+    number: int
+    slot: int
+    view: View
+    dtype: np.dtype[Any]
+    plan: OperandPlan
+
+
+class _Member:
+    """An elementwise operation, as the members of a kernel have to look."""
+
+    def __init__(self, operation: Traced, rank: int) -> None:
+        recipe = operation.recipe
+        self.operation = operation
+        self.name = "copy" if isinstance(recipe, Assign) else recipe.name
+        self.out, views = recipe.views[0], recipe.views[1:]
+        self.loop: tuple[np.dtype[Any], ...]
+        copied: tuple[bool, ...]
+        if isinstance(recipe, Assign):
+            self.loop, self.out_dtype = (recipe.source_dtype, recipe.dtype), recipe.dtype
+            dtypes, copied = [recipe.source_dtype], (False,)
+        else:
+            assert isinstance(recipe, Statement)
+            self.loop, self.out_dtype = recipe.loop_dtypes, recipe.output_dtypes[0]
+            dtypes, copied = [d for d in recipe.dtypes if d is not None], recipe.copied
+        self.out_slot = operation.slots[0]
+        plans = plan_operands(self.out, views, copied, rank)
+        arrays = iter(Operand(operation, n, *described) for n, described in enumerate(
+            zip(operation.slots[1:], views, dtypes, plans, strict=True)))
+        self.cuts, self.max_pieces = joint_cuts(self.out.ndim, plans), max_pieces(self.out, rank)
+        scalars = iter(operation.values)
+        is_array = [True] if isinstance(recipe, Assign) else [view is not None for view in recipe.operands]
+        self.operands: list[Operand | int] = [next(arrays) if array else next(scalars) for array in is_array]
+
+    @property
+    def arrays(self) -> Iterator[Operand]:
+        """The operands that are arrays."""
+        return (x for x in self.operands if isinstance(x, Operand))
+
+
+def _has_kernel(recipe: Recipe) -> bool:
+    """Whether a C kernel can compute an operation, with casts of what it reads and writes."""
+    if isinstance(recipe, Assign):
+        return not recipe.overlaps and recipe.target.own_layout is not None and not recipe.source.stretched_dims and (
+            _row("copy", (recipe.source_dtype, recipe.dtype)))
+    if not isinstance(recipe, Statement) or len(recipe.written) > 1 or recipe.has_mask:
+        return False
+    loop, output = recipe.loop_dtypes, recipe.output_dtypes[0]
+    n_inputs = len(recipe.operands)
+    name = recipe.name
+    if isinstance(recipe.function, np.ufunc) and getattr(np, name, None) is not recipe.function:
+        return False  # another library's, of the same name
+    casts = [(recipe.operand_dtype(n), loop[n]) for n in range(n_inputs)] + [(loop[n_inputs], output)]
+    return _row(name, loop) and all(a == b or _row("copy", (a, b)) for a, b in casts)
+
+
+def _row(name: str, dtypes: Sequence[np.dtype[Any]]) -> bool:
+    return all(d.isnative for d in dtypes) and bindings.lookup(name, types_of(dtypes)) is not None
+
+
+def types_of(dtypes: Sequence[np.dtype[Any]]) -> str:
+    """The types of a C kernel, such as dd->d, as its table has them."""
+    *inputs, output = (d.char for d in dtypes)
+    return f"{''.join(inputs)}->{output}"
+
+
+class Group:
+    """Operations that run as one kernel."""
+
+    def __init__(self, space: Any) -> None:
+        self.space = space
+        self.members: list[_Member] = []
+        self.reductions: list[ReducedOutput] = []
+        self.code = _Code()
+        self._cuts: list[set[int]] = []  # per dimension, where operands cut the local part into pieces
+        self.is_awaited = False  # by an operation outside, whose result another process may be waiting for
+        self.last = -1  # the position of the operation that joined last
+
+    @property
+    def operations(self) -> list[Traced]:
+        """Its operations, in their order."""
+        found = [member.operation for member in self.members] + [r.operation for r in self.reductions]
+        return sorted(found, key=lambda operation: operation.position)
+
+    def may_take(self, member: _Member) -> bool:
+        """Whether an operation may join."""
+        if self.is_awaited and not all(x.plan.transfer.is_local for x in member.arrays):
+            return False  # the process at the other end may wait for this kernel's results before it records this one
+        results = {reduction.operation.slots[0] for reduction in self.reductions}
+        if not results.isdisjoint(member.operation.slots):
+            return False
+        if any(reduction.operation.slots[1] == member.out_slot for reduction in self.reductions):
+            return False  # what is reduced is the array as it is when the kernel ends
+        for other in self.members:
+            if other.out_slot == member.out_slot and not other.out.disjoint(member.out) and other.out != member.out:
+                return False
+            if not all(_apart(other, operand) for operand in member.arrays):
+                return False
+            if not all(_apart(member, operand) for operand in other.arrays):
+                return False
+        return self._has_room_for(member)
+
+    def _has_room_for(self, member: _Member) -> bool:
+        """Whether one kernel can compute an operation besides, even if everything is stored that is written."""
+        if n_pieces([own | others for own, others in zip(member.cuts, self._cuts, strict=True)]) > member.max_pieces:
+            return False
+        if self.code.has_room_for(len(member.operands), len(self.reductions)):
+            return True
+        longer = self.code.copy()
+        longer.add(member)
+        return longer.is_short_enough(self.reductions)
+
+    def take(self, member: _Member) -> None:
+        """Let an operation join."""
+        self._cuts = [own | others for own, others in zip(member.cuts, self._cuts or member.cuts, strict=True)]
+        self.members.append(member)
+        self.last = member.operation.position
+        self.code.add(member)
+
+    def may_reduce(self, operation: Traced) -> ReducedOutput | None:
+        """How a reduction may end this kernel, if it may: of a whole array that the kernel writes.
+
+        The reduced dimensions follow each other, and are the same for all that the kernel reduces.
+        """
+        recipe = operation.recipe
+        assert isinstance(recipe, Reduce)
+        slot, view = operation.slots[1], recipe.source
+        kernel = recipe.reduction.kernel(recipe.dtypes[1].char)
+        if kernel is None or recipe.operands or not _follow(recipe.axes, view.ndim) or not view.is_whole:
+            return None
+        if self.reductions and self.reductions[0].axes != recipe.axes:
+            return None
+        written = [member for member in self.members if member.out_slot == slot]
+        if not written or any(member.out != view for member in written):
+            return None
+        if any(operation.slots[0] in other.slots for other in self.operations):
+            return None
+        found = ReducedOutput(operation, kernel)
+        return found if self.code.is_short_enough([*self.reductions, found]) else None
+
+    def take_reduction(self, reduction: ReducedOutput) -> None:
+        """Let a reduction end this kernel."""
+        self.reductions.append(reduction)
+        self.last = reduction.operation.position
+        self.is_awaited = True
+
+
+def _apart(writer: _Member, operand: Operand) -> bool:
+    """Whether what one operation writes, and what another one reads, are disjoint, or identical and on this process."""
+    if writer.out_slot != operand.slot or writer.out.disjoint(operand.view):
+        return True
+    return writer.out == operand.view and operand.plan.is_local
+
+
+def _follow(axes: tuple[int, ...], ndim: int) -> bool:
+    """Whether axes in their order are some that follow each other, or all that there are."""
+    return len(axes) == ndim or (len(axes) > 0 and axes[-1] - axes[0] == len(axes) - 1)
+
+
+def grouped(operations: Sequence[Traced], rank: int, fuses: bool) -> list[Group | Traced]:
+    """Operations, those that a C kernel can compute in groups, in an order in which they may be run."""
+    items: list[Group | Traced] = []
+    for operation in operations:
+        recipe = operation.recipe
+        if isinstance(recipe, Reduce) and fuses:
+            if not _end_group(items, operation):
+                _await(items, operation, None)
+                items.append(operation)
+            continue
+        member = _member(operation, rank)
+        if member is None:
+            _await(items, operation, None)
+            items.append(operation)
+            continue
+        space = _space(member.out.own_layout, rank)
+        group = _group_to_join(items, member, space) if fuses else None
+        if group is None:
+            group = Group(space)
+            items.append(group)
+        _await(items, operation, group)
+        group.take(member)
+    return items
+
+
+def _await(items: Sequence[Group | Traced], operation: Traced, own: Group | None) -> None:
+    """Note which groups an operation, that joins another one or none, waits for."""
+    for item in items[-MAX_STEPS_BACK:]:
+        if isinstance(item, Group) and item is not own and not item.is_awaited:
+            item.is_awaited = _depends(operation, item)
+
+
+def _member(operation: Traced, rank: int) -> _Member | None:
+    """An operation as the member of a kernel; None for any other, and where this process computes nothing."""
+    recipe = operation.recipe
+    if not operation.is_wanted or not _has_kernel(recipe):
+        return None
+    layout = recipe.views[0].own_layout
+    assert layout is not None
+    if not layout.holds(layout.coords_from_rank(rank)) or 0 in layout.local_shape(rank):
+        return None
+    member = _Member(operation, rank)
+    if isinstance(recipe, Assign) and not all(operand.plan.is_local for operand in member.arrays):
+        return None  # its messages are received where they belong
+    return member
+
+
+def _group_to_join(items: Sequence[Group | Traced], member: _Member, space: Any) -> Group | None:
+    for back, item in enumerate(reversed(items[-MAX_STEPS_BACK:]), 1):
+        if isinstance(item, Group) and item.space == space and item.may_take(member):
+            before = items[:-back][-MAX_STEPS_BACK:]  # further back, nothing has joined since
+            return None if _depends_on_later(member.operation, before, item) else item
+        if _depends(member.operation, item):
+            return None
+    return None
+
+
+def _depends_on_later(operation: Traced, before: Sequence[Group | Traced], group: Group) -> bool:
+    """Whether an operation depends on kernels before a group that operations have joined after the group's first one.
+
+    What these wait for, as the partial results of a reduction, may come from a process that waits for the group.
+    """
+    first = group.members[0].operation.position
+    return any(isinstance(item, Group) and item.last > first and _depends(operation, item) for item in before)
+
+
+def _end_group(items: Sequence[Group | Traced], operation: Traced) -> bool:
+    for item in reversed(items[-MAX_STEPS_BACK:]):
+        if isinstance(item, Group):
+            reduction = item.may_reduce(operation)
+            if reduction is not None:
+                item.take_reduction(reduction)
+                return True
+        if _depends(operation, item):
+            return False
+    return False
+
+
+def _depends(operation: Traced, item: Group | Traced) -> bool:
+    """Whether an operation has to come after an earlier item."""
+    earlier = item.operations if isinstance(item, Group) else [item]
+    return any(_conflict(operation, other) for other in earlier)
+
+
+def _conflict(a: Traced, b: Traced) -> bool:
+    """Whether two operations access a section, and one of them writes it."""
+    n_a, n_b = a.recipe.n_outputs, b.recipe.n_outputs
+    for n, slot in enumerate(a.slots):
+        for m, other in enumerate(b.slots):
+            if slot == other and (n < n_a or m < n_b) and not a.recipe.views[n].disjoint(b.recipe.views[m]):
+                return True
+    return False
+
+
+@cached
+def _space(layout: Layout, rank: int) -> Any:
+    """The global indices of a local part: the same for layouts that give this process the same ones."""
+    coords = layout.coords_from_rank(rank)
+    space: list[Any] = []
+    for d, dim in enumerate(layout.dims):
+        coord = layout.dim_coord(d, coords)
+        if dim.n_procs == 1:
+            space.append((0, dim.extent))
+        elif isinstance(dim, BlockDim):
+            first, stop = (min(max(dim.part_edge(part), 0), dim.extent) for part in (coord, coord + 1))
+            space.append((first, stop))
+        else:
+            space.append((dim, coord))
+    return tuple(space)
+
+
+class _Code:
+    """What the members of a kernel compute, one step after the other: inputs and results of steps are values.
+
+    Attributes
+    ----------
+    inputs
+        What is read.
+    """
+
+    def __init__(self) -> None:
+        self.inputs: list[Input] = []
+        self._values: dict[tuple[int, View], int] = {}  # of what is written, in the order of the steps
+        self._known: dict[Any, int] = {}
+        self._computed: set[int] = set()
+        self._dtypes: list[str] = []
+        self._steps: list[Step] = []
+
+    def copy(self) -> _Code:
+        """The same, to add to."""
+        other = _Code()
+        other.inputs, other._values, other._known = [*self.inputs], {**self._values}, {**self._known}
+        other._computed, other._dtypes, other._steps = {*self._computed}, [*self._dtypes], [*self._steps]
+        return other
+
+    @property
+    def outputs(self) -> list[Output]:
+        """What is written."""
+        return [Output(slot, view, np.dtype(self._dtypes[value])) for (slot, view), value in self._values.items()]
+
+    def has_room_for(self, n_operands: int, n_reductions: int) -> bool:
+        """Whether a kernel certainly can compute an operation on so many operands besides."""
+        n_outputs = len(self._values) + 1 + n_reductions  # each may take a step that copies it
+        return (len(self.inputs) + n_operands + n_outputs <= MAX_OPERANDS
+                and len(self._steps) + n_operands + 2 + n_outputs <= MAX_STEPS)
+
+    def is_short_enough(self, reductions: Sequence[ReducedOutput]) -> bool:
+        """Whether one kernel can compute this, with these reductions, even if everything is stored that is written.
+
+        What is not stored is an operand less, and at most a register more, of which there are no more than steps.
+        """
+        if len(reductions) > MAX_REDUCTIONS or len(self.inputs) + len(self._values) + len(reductions) > MAX_OPERANDS:
+            return False
+        return len(self.program(self.outputs, reductions).steps) <= MAX_STEPS
+
+    def add(self, member: _Member) -> None:
+        """What an operation computes, besides."""
+        inputs = []
+        for n, operand in enumerate(member.operands):
+            value = self._value(member, n, operand)
+            wanted = member.loop[n].char
+            inputs.append(self._cast(value, wanted))
+        loop = member.loop
+        if member.name == "copy" and loop[0] == loop[-1] and inputs[0] in self._computed:
+            value = inputs[0]  # an input has to be read now: its memory may be written before the end
+        else:
+            value = self._step(member.name, types_of(loop), tuple(inputs), loop[-1].char)
+        self._values[member.out_slot, member.out] = self._cast(value, member.out_dtype.char)
+
+    def _value(self, member: _Member, n: int, operand: Operand | int) -> int:
+        if not isinstance(operand, Operand):
+            return self._input(("scalar", operand), Input(operand, member.loop[n], None))
+        found = self._values.get((operand.slot, operand.view))
+        if found is not None:
+            return found
+        key = ("array", operand.slot, operand.view) if operand.plan.is_local else ("operand", len(self.inputs))
+        return self._input(key, Input(operand.slot, operand.dtype, operand))
+
+    def _input(self, key: Any, new: Input) -> int:
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._new_value(new.dtype.char)
+            self.inputs.append(new)
+            self._known["input", found] = len(self.inputs) - 1
+        return found
+
+    def _cast(self, value: int, wanted: str) -> int:
+        own = self._dtypes[value]
+        if own == wanted:
+            return value
+        key = ("cast", value, wanted)
+        if key not in self._known:
+            self._known[key] = self._step("copy", f"{own}->{wanted}", (value,), wanted)
+        return self._known[key]
+
+    def _step(self, name: str, types: str, inputs: tuple[int, ...], char: str) -> int:
+        output = self._new_value(char)
+        self._computed.add(output)
+        self._steps.append(Step(name, types, inputs, output))
+        return output
+
+    def _new_value(self, char: str) -> int:
+        self._dtypes.append(char)
+        return len(self._dtypes) - 1
+
+    def _is_read_after(self, value: int, output: Output | None) -> bool:
+        """Whether what lies where a value is to be stored is an input of a step after the one that computes it."""
+        place = None if output is None else self._known.get(("array", output.slot, output.view))
+        steps = [step for step in self._steps if step.output == value or place in step.inputs]
+        return place is not None and steps[-1].output != value
+
+    def program(self, outputs: Sequence[Output], reductions: Sequence[ReducedOutput]) -> Program:
+        """The program that stores these outputs: values numbered as a `Program` has them, and registers used again."""
+        number: dict[int, int] = {}
+        for value, n in [(key[1], n) for key, n in self._known.items() if key[0] == "input"]:
+            number[value] = n
+        n_inputs = len(self.inputs)
+        wanted = [self._values[o.slot, o.view] for o in outputs]
+        wanted += [self._values[r.operation.slots[1], r.operation.recipe.views[1]] for r in reductions]
+        chars = "".join(self._dtypes[v] for v in wanted)
+        copies: list[Step] = []
+        for n, value in enumerate(wanted):
+            output = outputs[n] if n < len(outputs) else None
+            if value in self._computed and value not in number and not self._is_read_after(value, output):
+                number[value] = n_inputs + n
+            else:  # an input, a value that is stored twice, or one whose place is still read
+                char = self._dtypes[value]
+                copies.append(Step("copy", f"{char}->{char}", (value,), -1 - (n_inputs + n)))
+        steps = [*self._steps, *copies]
+        operands = "".join(i.dtype.char for i in self.inputs) + chars
+        return _allocated(steps, number, operands, n_inputs, self._dtypes, tuple(r.kernel for r in reductions))
+
+
+class Kernel:
+    """A group's program, and what its operands stand for: inputs, stored outputs, and reductions."""
+
+    def __init__(self, group: Group, is_stored: Callable[[int], bool]) -> None:
+        """`is_stored(slot)` says whether what the group writes there is read outside of it, or has a name."""
+        self.inputs, self.reductions = group.code.inputs, group.reductions
+        self.outputs = [output for output in group.code.outputs if is_stored(output.slot)]
+        self.program = group.code.program(self.outputs, self.reductions)
+
+
+def _allocated(steps: Sequence[Step], number: dict[int, int], operands: str, n_inputs: int, dtypes: Sequence[str],
+               reductions: tuple[tuple[str, str], ...]) -> Program:
+    """Give every other value a register, which another one of its dtype takes over after its last use."""
+    last_use = {value: k for k, step in enumerate(steps) for value in step.inputs}
+    free: dict[str, list[int]] = {}
+    registers: list[str] = []
+    final = []
+    for k, step in enumerate(steps):
+        inputs = tuple(number[value] for value in step.inputs)
+        for value in dict.fromkeys(step.inputs):
+            if last_use[value] == k and number[value] >= len(operands):
+                free.setdefault(dtypes[value], []).append(number[value])
+        if step.output < 0:
+            output = -1 - step.output
+        else:
+            if step.output not in number:
+                spare = free.get(dtypes[step.output])
+                if spare:
+                    number[step.output] = spare.pop()
+                else:
+                    number[step.output] = len(operands) + len(registers)
+                    registers.append(dtypes[step.output])
+            output = number[step.output]
+        final.append(Step(step.name, step.types, inputs, output))
+    return Program(operands, n_inputs, "".join(registers), tuple(final), reductions)

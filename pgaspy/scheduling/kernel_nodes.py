@@ -1,0 +1,259 @@
+"""Kernels of joined operations as nodes of a schedule: on a piece, interpreted or compiled, whole or in parts. Kernels
+that follow each other through the same rows become one node, a chain.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from operator import add, attrgetter, itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pgaspy.caches import cached
+from pgaspy.job import statistics
+from pgaspy.kernels import bindings, jit
+from pgaspy.kernels.bindings import ChainCall, Leaves, ProgramCall, ProgramReduceCall
+from pgaspy.kernels.codegen import has_maths
+from pgaspy.kernels.program import Program
+from pgaspy.planning.chains import Rows, band, rows_ahead
+from pgaspy.scheduling.nodes import Call, Memories, Node, Place
+
+__all__ = ["ChainedCall", "FusedCall", "FusedReduceCall", "LeafResults", "finish_leaves"]
+
+PART_ELEMENTS = 1 << 20
+"""While messages are under way, a kernel returns after so many elements (about a millisecond) to test for them."""
+
+COMPILED_FROM_WORK = 1 << 24
+COMPILED_FROM_CALLS = 4
+COMPILED_FROM_ELEMENTS = 1 << 10
+"""A program is compiled when it has interpreted so many steps on elements; or from its so-manieth call on, if it has so
+many elements. What runs once on little data, or on a few elements only, is not worth 0.2 s of a compiler."""
+
+
+_address_of = attrgetter("address")
+
+
+class _Loop:
+    """The loop of a program with some inputs that are scalars: interpreted, until compiling it pays."""
+
+    def __init__(self, program: Program, scalars: frozenset[int]) -> None:
+        self._program, self._scalars = program, scalars
+        self._is_wanted = jit.wants_libm() and has_maths(program)  # as the static kernels have libmvec's functions
+        has_kernel = len(program.steps) == 1 and not program.reductions
+        self._is_decided = has_kernel and not self._is_wanted
+        self._address: int | None = None
+        self._work = self._n_calls = 0
+
+    def address(self, n_elements: int) -> int | None:
+        """The compiled loop's address, if there is one, for a call on so many elements."""
+        if not self._is_decided:
+            self._n_calls += 1
+            self._work += n_elements * len(self._program.steps)
+            if self._is_wanted or self._work >= COMPILED_FROM_WORK or (
+                    self._n_calls >= COMPILED_FROM_CALLS and n_elements >= COMPILED_FROM_ELEMENTS):
+                start = time.perf_counter()
+                self._address, self._is_decided = jit.compiled(self._program, self._scalars), True
+                statistics.counts.compiled(start)
+        return self._address
+
+
+@cached
+def _loop(program: Program, scalars: frozenset[int]) -> _Loop:
+    return _Loop(program, scalars)
+
+
+def _loop_for(program: Program, strides: Sequence[tuple[int, ...]]) -> _Loop:
+    return _loop(program, frozenset(n for n in range(program.n_inputs) if not any(strides[n])))
+
+
+class KernelCall(Node):
+    """Kernels on a piece each: one, or a chain of several.
+
+    Attributes
+    ----------
+    stages, lags
+        The kernels in their order, and how many rows each is behind the first.
+    places
+        Of the operands of all.
+    """
+
+    is_kernel = True
+    n_counted = 1
+    stages: tuple[_SingleKernel, ...]
+    lags: tuple[int, ...]
+    places: tuple[Place, ...]
+
+    def run(self, memories: Memories) -> None:
+        """See `Node`."""
+        self._compute(self._addresses(memories), [stage.loop() for stage in self.stages], 0, self._length)
+
+    def parts(self, memories: Memories) -> Iterator[None]:
+        """See `Node`."""
+        addresses, loops = self._addresses(memories), [stage.loop() for stage in self.stages]
+        for begin in range(0, self._length, self._length_of_part):
+            if begin:
+                yield
+            self._compute(addresses, loops, begin, min(begin + self._length_of_part, self._length))
+
+    def _set_length(self, length: int, n_elements: int) -> None:
+        """Note what can be computed in parts: so many rows, or units of another kind, with these elements."""
+        self._length = length
+        self._length_of_part = max(PART_ELEMENTS * length // max(n_elements, 1), 1)
+        self.has_parts = n_elements >= 2 * PART_ELEMENTS and length > 1
+
+    def _compute(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
+        """Compute a part, with the loop of each stage."""
+        raise NotImplementedError
+
+    def following(self, earlier: Node) -> KernelCall | None:
+        """See `Node`."""
+        if not isinstance(earlier, KernelCall) or earlier.is_urgent or self.is_urgent or not all(
+                stage.is_by_rows for stage in (*earlier.stages, *self.stages)):
+            return None
+        (own,) = self.stages
+        lags = []
+        for stage, lag in zip(earlier.stages, earlier.lags, strict=True):
+            ahead = rows_ahead(stage.rows, own.rows)
+            if ahead is None:
+                return None
+            lags.append(lag + ahead)
+        stages = *earlier.stages, own
+        n_rows = band([stage.rows for stage in stages], own.call.n_rows, max(lags))
+        return None if n_rows is None else ChainedCall(stages, (*earlier.lags, max(lags)), n_rows)
+
+    def _addresses(self, memories: Memories) -> list[int]:
+        operands_of, offsets = self._operands
+        return [*map(add, map(_address_of, operands_of(memories)), offsets)]
+
+    @functools.cached_property
+    def _operands(self) -> tuple[Callable[[Memories], tuple[Any, ...]], tuple[int, ...]]:
+        """What finds the memories of all operands, and their offsets there."""
+        numbers, offsets = zip(*self.places, strict=True)
+        return itemgetter(*numbers, numbers[0]), offsets  # of a single number, it would not return a tuple
+
+
+class _SingleKernel(KernelCall):
+    """One kernel.
+
+    Attributes
+    ----------
+    rows
+        What it touches in each row.
+    is_by_rows
+        Whether it may be computed row by row.
+    """
+
+    call: ProgramCall | ProgramReduceCall
+    is_by_rows = True
+
+    def __init__(self, program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
+                 places: Sequence[Place], name: str) -> None:
+        self.places = tuple(places)
+        self.name = name
+        self.stages, self.lags = (self,), (0,)
+        self.n_elements = math.prod(shape)
+        self.rows = _rows(program, shape, strides, places)
+        self._loop = _loop_for(program, strides)
+
+    def run(self, memories: Memories) -> None:
+        """See `Node`."""
+        self.call.call_part(self._addresses(memories), 0, self._length, self._loop.address(self.n_elements))
+
+    def loop(self) -> int | None:
+        """The address of the compiled loop, if there is one."""
+        return self._loop.address(self.n_elements)
+
+    def _compute(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
+        self.call.call_part(addresses, begin, end, loops[0])
+
+
+def _rows(program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
+          places: Sequence[Place]) -> tuple[Rows, ...]:
+    """What a program touches of its operands in memory: in each row of the first dimension that is not of extent 1."""
+    row_dim = next((d for d, n in enumerate(shape) if n != 1), 0)
+    found = []
+    for k, ((memory, offset), steps, char) in enumerate(zip(places, strides, program.operands, strict=False)):
+        spans = [step * (n - 1) for d, (step, n) in enumerate(zip(steps, shape, strict=True)) if d != row_dim]
+        low, high = (sum(end(span, 0) for span in spans) for end in (min, max))
+        found.append(Rows(memory, offset + low, offset + high + np.dtype(char).itemsize,
+                          steps[row_dim] if steps else 0, k >= program.n_inputs))
+    return tuple(found)
+
+
+class FusedCall(_SingleKernel):
+    """A program on a piece."""
+
+    call: ProgramCall
+
+    def __init__(self, program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
+                 places: Sequence[Place], name: str) -> None:
+        super().__init__(program, shape, strides, places, name)
+        self.call = ProgramCall(program, shape, strides)
+        self._set_length(self.call.n_rows, self.n_elements)
+
+
+class LeafResults(NamedTuple):
+    """The buffers of a reduction that ends a kernel: the results of its leaves, and slots for leaves cut by pieces."""
+
+    leaves: int
+    slots: int
+
+
+class FusedReduceCall(_SingleKernel):
+    """A program whose last outputs are reduced, on a piece: leaf by leaf, as the elements come."""
+
+    call: ProgramReduceCall
+
+    def __init__(self, program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
+                 places: Sequence[Place], leaves: Leaves, start: tuple[int, ...], name: str) -> None:
+        super().__init__(program, shape, strides, places, name)
+        self.call = ProgramReduceCall(program, shape, strides, leaves, start)
+        self.is_by_rows = leaves.is_one_along
+        self._slot_nbytes = [leaves.slot_size * np.dtype(types[0]).itemsize for _, types in program.reductions]
+        self._set_length(self.call.n_units, self.n_elements)
+
+    @property
+    def cut_leaves(self) -> list[int]:
+        """The leaves that belong to other pieces as well."""
+        return [leaf for leaf in (self.call.head_leaf, self.call.tail_leaf) if leaf is not None]
+
+    def store_in(self, results: Sequence[LeafResults], shared: Sequence[int]) -> None:
+        """Say where results go; `shared` are the leaves that have slots, in their order."""
+        self.places += tuple((result.leaves, 0) for result in results)
+        for leaf in self.call.head_leaf, self.call.tail_leaf:
+            k = 0 if leaf is None else shared.index(leaf)
+            self.places += tuple((result.slots, k * nbytes)
+                                 for result, nbytes in zip(results, self._slot_nbytes, strict=True))
+
+
+class ChainedCall(KernelCall):
+    """Kernels in bands of rows: each follows those before it, as many rows behind as it has to be."""
+
+    def __init__(self, stages: tuple[_SingleKernel, ...], lags: tuple[int, ...], n_rows_of_band: int) -> None:
+        self.stages, self.lags = stages, lags
+        self.name = ", ".join(stage.name for stage in stages)
+        self.places = tuple(place for stage in stages for place in stage.places)
+        self._call = ChainCall([stage.call for stage in stages], lags, [len(stage.places) for stage in stages],
+                               n_rows_of_band)
+        self._set_length(self._call.n_fronts, sum(stage.n_elements for stage in stages))
+
+    def _compute(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
+        self._call.call(addresses, loops, begin, end)
+
+
+def finish_leaves(reduction: tuple[str, str], leaves: Leaves, shared: tuple[int, ...], results: LeafResults,
+                  partial: int) -> Call:
+    """The node that reduces the results of all leaves to the partial result of this process."""
+    nbytes = leaves.slot_size * np.dtype(reduction[1][0]).itemsize
+    finish = bindings.FinishCall(*reduction, leaves, shared)
+
+    def run(memories: Memories) -> None:
+        first_slot = memories[results.slots].address
+        finish.call(memories[results.leaves].address, [first_slot + k * nbytes for k in range(len(shared))],
+                    memories[partial].address)
+
+    return Call(run, "reduce", n_counted=1)

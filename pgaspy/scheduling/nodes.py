@@ -1,0 +1,386 @@
+"""The nodes of a schedule: the smallest things that are done, each with the memory that it uses.
+
+Computing nodes `run`; communicating nodes `start` and are complete when their request is. All that can be prepared is
+prepared; what a run brings is the list of its memories: bases, scalars and buffers, each with an address.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat, starmap
+from operator import is_
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.job.failures import is_interrupt
+from pgaspy.kernels import bindings
+from pgaspy.planning.boxes import Box
+from pgaspy.planning.view import View
+from pgaspy.scheduling import memory
+from pgaspy.scheduling.base import Storage, lent_view
+from pgaspy.scheduling.functions import AnyFunction
+
+__all__ = ["STAMP_BYTES", "Buffer", "Call", "Cast", "Combination", "Communication", "Copy", "Join", "Memories", "Node",
+           "NumpyCall", "Place", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "n_completed", "new_buffer",
+           "new_buffers"]
+
+Bytes = memory.Bytes
+Combination = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+"""Joins two flat arrays, element by element; a ufunc, where there is one that does."""
+
+Place = tuple[int, int]
+"""A memory's number, and an offset in bytes."""
+
+
+class Buffer:
+    """Memory of a run that belongs to no array."""
+
+    __slots__ = ("__weakref__", "_return", "address", "bytes")
+
+    _return: memory.Return | None
+
+    def __init__(self, block: Bytes, start: int, nbytes: int) -> None:
+        """Bytes [start, start + nbytes) of a block."""
+        self.bytes = block[start:start + nbytes]
+        self.address = bindings.address(block) + start  # an empty slice has that of the block
+
+
+STAMP_BYTES = 8
+"""Behind each buffer, for the program's digest that a message from there may bring."""
+
+
+def new_buffer(nbytes: int) -> Buffer:
+    """A buffer, uninitialised."""
+    if nbytes < memory.REUSED_FROM_BYTES:
+        return Buffer(np.empty(nbytes + STAMP_BYTES, np.uint8), 0, nbytes)
+    block = memory.allocate(nbytes + STAMP_BYTES)
+    buffer = Buffer(block, 0, nbytes)
+    buffer._return = memory.come_back(buffer, block)
+    return buffer
+
+
+def new_buffers(sizes: Sequence[int | None]) -> list[Buffer | None]:
+    """Buffers of some sizes in one block of memory, uninitialised; None for each without size."""
+    block = np.empty(sum(_aligned(nbytes) for nbytes in sizes if nbytes is not None), np.uint8)
+    found: list[Buffer | None] = []
+    start = 0
+    for nbytes in sizes:
+        found.append(None if nbytes is None else Buffer(block, start, nbytes))
+        start += 0 if nbytes is None else _aligned(nbytes)
+    return found
+
+
+def _aligned(nbytes: int) -> int:
+    """With a stamp, up to the next cache line."""
+    return -(-(nbytes + STAMP_BYTES) // 64) * 64
+
+
+class Scalar:
+    """A value that a statement was called with."""
+
+    __slots__ = ("address", "array")
+
+    def __init__(self, value: Any, dtype: np.dtype[Any]) -> None:
+        self.array = np.array(value, dtype)
+        self.address = bindings.address(self.array)
+
+    @property
+    def bytes(self) -> Bytes:
+        """Its bytes."""
+        return self.array.reshape(1).view(np.uint8)
+
+
+Memories = list[Any]
+"""Of a run: `Storage`, `Scalar` or `Buffer` by number; None for a buffer before its first and after its last use."""
+
+
+def bytes_of(memories: Memories, number: int) -> Bytes:
+    """A memory as bytes."""
+    found = memories[number]
+    if isinstance(found, Storage):
+        local = found.local
+        return np.ndarray((local.nbytes,), np.uint8, local)
+    return found.bytes
+
+
+_completed = bytearray()
+"""As long as the calls of functions that are complete are many: `extend` calls one and grows, both in one step of the
+interpreter, so that an interrupt does not come in between."""
+
+_NONE = repeat(None)  # compared with, so that no result is kept
+
+MAX_COMPLETED = 1 << 20
+
+
+def n_completed() -> int:
+    """How many counted calls are complete: of kernels, which count themselves, and of other functions."""
+    return bindings.n_completed() + len(_completed)
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> None:
+    """Call a function, and count it when it is complete."""
+    _completed.extend(map(is_, starmap(function, (arguments,)), _NONE))
+
+
+def forget_completed() -> None:
+    """Count from the beginning, now and then; when nothing is being executed."""
+    if len(_completed) > MAX_COMPLETED:
+        _completed.clear()
+
+
+class Node:
+    """What is done at once.
+
+    Attributes
+    ----------
+    successors
+        The numbers of the nodes that wait for it.
+    uses
+        The memories that it uses, without those that last as long as the run; which lets go of each after its last use.
+    last_uses
+        Those that nothing uses after it where nodes are executed in order.
+    allocates
+        (number, bytes) of the buffers that it writes, which it makes if they are not there.
+    reads, writes
+        The memories that it reads; those that it writes, each with the box of it.
+    overwrites
+        The arrays of whose local part it alone writes every element.
+    n_counted
+        How many of its calls are counted when they are complete (see `n_completed`): of a node that must not run twice,
+        as it reads what it writes, at least one.
+    position, due
+        Of its operation among those of its schedule; and of the first operation that may wait for it.
+    name
+        What people call it.
+    nbytes_ahead, taken
+        The bytes of a memory that it fills for, or by, a message, before they are needed.
+    is_communication, is_task
+        Whether it is a message; whether it may take any time, and lets messages wait meanwhile.
+    has_parts
+        Whether it can be computed in parts, so that messages are tested for in between.
+    is_kernel
+        Whether it is a kernel of elementwise operations, which may become part of a chain.
+    is_urgent
+        Whether a message waits for it, or is likely to: it is taken before others that are ready.
+    """
+
+    successors: tuple[int, ...] = ()
+    uses: tuple[int, ...] = ()
+    last_uses: tuple[int, ...] = ()
+    allocates: tuple[tuple[int, int], ...] = ()
+    reads: tuple[int, ...] = ()
+    writes: tuple[tuple[int, Box], ...] = ()
+    overwrites: tuple[int, ...] = ()
+    n_counted = 0
+    position = due = 0
+    name = ""
+    nbytes_ahead = 0
+    taken = -1
+    is_communication = False
+    is_task = False
+    has_parts = False
+    is_kernel = False
+    is_urgent = False
+
+    def run(self, memories: Memories) -> None:
+        """Compute."""
+        raise NotImplementedError
+
+    def name_in(self, memories: Memories) -> str:
+        """What people call it in a run."""
+        return self.name
+
+    def following(self, earlier: Node) -> Node | None:
+        """A node that does what an earlier one does, and then this one; None if it is better not to have that."""
+        return None
+
+    def parts(self, memories: Memories) -> Iterator[None]:
+        """Compute one part after the other, each as soon as the next one is asked for; yields between them."""
+        raise NotImplementedError
+
+
+class Copy(Node):
+    """A section of one memory copied to one of another: packing, unpacking, and what stays on this process."""
+
+    def __init__(self, copy: bindings.SectionCopy, target: Place, source: Place, name: str,
+                 nbytes_ahead: int = 0) -> None:
+        self._call = copy.call
+        self._target, self._target_offset = target
+        self._source, self._source_offset = source
+        self.name, self.nbytes_ahead, self.taken = name, nbytes_ahead, target[0]
+
+    def run(self, memories: Memories) -> None:
+        """See `Node`."""
+        self._call(memories[self._target].address + self._target_offset,
+                   memories[self._source].address + self._source_offset)
+
+
+class Cast(Node):
+    """The elements of one buffer, contiguous, as those of another dtype in another."""
+
+    name = "cast"
+
+    def __init__(self, target: Place, dtype: np.dtype[Any], source: Place, source_dtype: np.dtype[Any],
+                 n: int) -> None:
+        self._target, self._source, self._n = target, source, n
+        self._dtypes = dtype, source_dtype
+        row = bindings.lookup("copy", f"{source_dtype.char}->{dtype.char}")
+        self._kernel = None if row is None else bindings.ElementwiseCall(
+            row, [n], [[source_dtype.itemsize], [dtype.itemsize]])
+
+    def run(self, memories: Memories) -> None:
+        """See `Node`."""
+        (target, at), (source, from_) = self._target, self._source
+        if self._kernel is not None:
+            self._kernel.call(memories[source].address + from_, memories[target].address + at)
+            return
+        to, elements = (np.ndarray((self._n,), dtype, bytes_of(memories, number), offset) for number, offset, dtype in (
+            (target, at, self._dtypes[0]), (source, from_, self._dtypes[1])))
+        with np.errstate(all="ignore"):
+            np.copyto(to, elements, casting="unsafe")
+
+
+class Join(Node):
+    """The n elements of several memories joined by a function of two, in their order."""
+
+    name = "combine"
+
+    def __init__(self, combine: Combination, dtype: np.dtype[Any], n: int, sources: Sequence[int], target: int) -> None:
+        self._combine, self._dtype = combine, dtype
+        self._sources, self._target = sources, target
+        self._kernel = None
+        if isinstance(combine, np.ufunc) and getattr(np, combine.__name__, None) is combine:
+            row = bindings.lookup(combine.__name__, f"{dtype.char * 2}->{dtype.char}")
+            if row is not None:
+                self._kernel = bindings.ElementwiseCall(row, [n], [[dtype.itemsize]] * 3)
+
+    def run(self, memories: Memories) -> None:
+        """See `Node`."""
+        first, *others = self._sources
+        if self._kernel is not None:
+            joined, target = memories[first].address, memories[self._target].address
+            for number in others:
+                self._kernel.call(joined, memories[number].address, target)
+                joined = target
+            return
+        arrays = [bytes_of(memories, number).view(self._dtype) for number in self._sources]
+        with np.errstate(all="ignore"):
+            bytes_of(memories, self._target).view(self._dtype)[...] = functools.reduce(self._combine, arrays)
+
+
+class NumpyCall(Node):
+    """A function without C kernel, called on NumPy views of a piece."""
+
+    n_counted = 1
+
+    def __init__(self, function: AnyFunction | None, n_outputs: int, has_mask: bool, signature: tuple[Any, ...],
+                 shape: tuple[int, ...], operands: Sequence[tuple[Place, np.dtype[Any], tuple[int, ...]]]) -> None:
+        self._function, self._n_outputs, self._has_mask = function, n_outputs, has_mask
+        self._signature, self._shape, self._operands = signature, shape, operands
+        self.name = "copy" if function is None else function.__name__
+        # of complex outputs of real loops NumPy says that their imaginary part is lost
+        self._warns = any(dtype.kind == "c" for _, dtype, _ in operands[:n_outputs])
+
+    def run(self, memories: Memories) -> None:
+        """See `Node`."""
+        if self._warns:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+                self._compute(memories)
+        else:
+            self._compute(memories)
+
+    def _compute(self, memories: Memories) -> None:
+        views = [np.ndarray(self._shape, dtype, bytes_of(memories, number), offset, strides)
+                 for (number, offset), dtype, strides in self._operands]
+        outputs, inputs = views[: self._n_outputs], views[self._n_outputs:]
+        with np.errstate(all="ignore"):
+            if self._function is None:
+                _call(functools.partial(np.copyto, casting="unsafe"), outputs[0], inputs[0])
+                return
+            options: dict[str, Any] = {"where": inputs.pop()} if self._has_mask else {}
+            _call(functools.partial(self._function, out=tuple(outputs), casting="unsafe", signature=self._signature,
+                                    **options), *inputs)
+
+
+class TaskCall(Node):
+    """A task, called on the local views of its arrays."""
+
+    is_task = True
+    name = "task"
+    n_counted = 1
+
+    def __init__(self, value: int, arrays: Sequence[tuple[int, View]]) -> None:
+        self._value, self._arrays = value, arrays
+        self.is_begun = False  # the function is called, and may not be called again
+
+    def run(self, memories: Memories) -> None:
+        """See `Node`."""
+        self.is_begun = False
+        value = memories[self._value]
+        function, arguments = value.bound([lent_view(memories[s], view) for s, view in self._arrays])
+        self.is_begun = not value.may_be_repeated
+        try:
+            _call(function, *arguments)
+        except Exception as error:
+            if is_interrupt(error):
+                raise
+            raise value.failed(error) from error
+
+    def interrupted(self, memories: Memories) -> Exception:
+        """What became of it, when it was interrupted after it had begun."""
+        found: Exception = memories[self._value].failed(KeyboardInterrupt("it was interrupted"))
+        return found
+
+    def name_in(self, memories: Memories) -> str:
+        """See `Node`."""
+        return str(memories[self._value].name)
+
+
+class Call(Node):
+    """Anything else that a process does by itself, as a function of the memories."""
+
+    def __init__(self, function: Callable[[Memories], None], name: str, n_counted: int = 0) -> None:
+        self._function = function
+        self.name, self.n_counted = name, n_counted
+
+    def run(self, memories: Memories) -> None:
+        """See `Node`."""
+        self._function(memories)
+
+
+class Communication(Node):
+    """One message: bytes [start, stop) of a memory. Its tag is counted from the first of its operation.
+
+    One that is stamped brings the program's digest behind the buffer that it ends.
+    """
+
+    is_communication = True
+    is_receive = False
+
+    def __init__(self, number: int, start: int, stop: int, peer: int, tag: int, is_stamped: bool = False) -> None:
+        self.memory, self.start_at = number, start
+        self.peer, self.tag = peer, tag
+        self.nbytes = stop - start
+        self.is_stamped = is_stamped
+
+
+class Send(Communication):
+    """A message to a peer."""
+
+    name = "send"
+
+
+class Receive(Communication):
+    """A message from a peer."""
+
+    name = "receive"
+    is_receive = True
+
+    def __init__(self, number: int, start: int, stop: int, peer: int, tag: int, is_stamped: bool = False) -> None:
+        super().__init__(number, start, stop, peer, tag, is_stamped)
+        self.nbytes_ahead, self.taken = self.nbytes, number

@@ -1,0 +1,90 @@
+"""Operations that are recorded, in their order.
+
+They are kept in one list, not as an object each: while there are many, Python's garbage collector would come by and
+visit them all, again and again. And an operation is added by one step of the interpreter, so that an interrupt, which
+may come after any, finds it recorded or not.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from types import CodeType
+from typing import Any, ClassVar, NamedTuple
+
+from pgaspy.job.failures import place_of
+from pgaspy.scheduling.base import Storage
+from pgaspy.scheduling.operations import Recipe
+
+__all__ = ["Call", "Recorded"]
+
+
+class Call(NamedTuple):
+    """A recorded operation.
+
+    Attributes
+    ----------
+    storages
+        As many as the recipe has views, in the same order: what it writes first.
+    values
+        What else it takes: the scalars of a statement, the function of a generation or a task.
+    number
+        Of a collective operation: the same on every process, and far enough from the next one's for all its messages.
+    code, instruction
+        Where the program called it; None where that is not known.
+    """
+
+    recipe: Recipe
+    storages: tuple[Storage, ...]
+    values: tuple[Any, ...]
+    number: int
+    code: CodeType | None
+    instruction: int
+
+    @property
+    def line(self) -> str:
+        """Where the program called it, in words; nothing where that is not known."""
+        return place_of(self.code, self.instruction)
+
+
+class Recorded:
+    """Operations in the order of their recording.
+
+    Attributes
+    ----------
+    fields
+        Those of all operations, one after the other, in the order of `Call`.
+    n_before
+        How many operations were recorded before these.
+    """
+
+    N_FIELDS: ClassVar[int] = len(Call._fields)
+
+    __slots__ = ("fields", "n_before")
+
+    def __init__(self, fields: list[Any] | None = None, n_before: int = 0) -> None:
+        self.fields: list[Any] = [] if fields is None else fields
+        self.n_before = n_before
+
+    @property
+    def storages(self) -> list[Storage]:
+        """Those of all operations, one after the other."""
+        return [*chain.from_iterable(self.fields[1::self.N_FIELDS])]
+
+    def __len__(self) -> int:
+        return len(self.fields) // self.N_FIELDS
+
+    def __getitem__(self, n: int) -> Call:
+        return Call(*self.fields[n * self.N_FIELDS:(n + 1) * self.N_FIELDS])
+
+    def columns(self) -> tuple[Any, ...]:
+        """Of all operations: recipes, storages, values, and of each its number, code and instruction."""
+        fields, n = self.fields, self.N_FIELDS
+        return (tuple(fields[::n]), [*chain.from_iterable(fields[1::n])], [*chain.from_iterable(fields[2::n])],
+                fields[3::n], fields[4::n], fields[5::n])
+
+    def split(self, n: int) -> tuple[Recorded, Recorded]:
+        """The first n operations, these themselves if they are all, and the others."""
+        fields, end, stop = self.fields, self.n_before + n, n * self.N_FIELDS
+        if stop == len(fields):
+            return self, Recorded(n_before=end)
+        return Recorded(fields[:stop], self.n_before), Recorded(fields[stop:], end)

@@ -1,0 +1,1 @@
+"""For people: what a statement sends, pictures, printing, notebooks."""

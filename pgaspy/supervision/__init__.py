@@ -1,0 +1,1 @@
+"""Programs that are compared between processes, checked and watched; news of failures."""

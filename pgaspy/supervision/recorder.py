@@ -1,0 +1,174 @@
+"""Programs that are compared between processes, checked and watched: what they record is noted, and shown.
+
+The runtime, and what else is collective, tell the job's `Supervision` what they do. In every job what is executed is
+compared by digests. The rest costs nothing where nobody asks for it: where operations are noted, the runtime hands them
+over before it records them, and has no test for that where they are not.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from numpy.typing import NDArray
+
+from pgaspy.host import environment
+from pgaspy.job.procgrid import World
+from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.operations import Operation, Recipe
+from pgaspy.scheduling.recorded import Recorded
+from pgaspy.supervision import watchdog
+from pgaspy.supervision.checking import BATCH, Checker
+from pgaspy.supervision.digests import Digests
+from pgaspy.supervision.journal import Journal
+from pgaspy.supervision.watchdog import Activity
+
+__all__ = ["Supervision", "announce", "take"]
+
+
+class Supervision:
+    """That of one job; of none, it does nothing.
+
+    Attributes
+    ----------
+    checker, digests
+        What compares this process's operations with those of others, and of which digests; None with one process.
+    journal
+        The operations, where the environment asks for them.
+    """
+
+    def __init__(self) -> None:
+        self.checker: Checker | None = None
+        self.digests: Digests | None = None
+        self.journal: Journal | None = None
+        self._watchdog: watchdog.Watchdog | None = None
+        self._checks_all = self._is_paused = False
+
+    def begin(self, job: World, activity: Activity, look: Callable[[], None]) -> None:
+        """Compare what the processes do, and note and watch it as far as the environment asks for it. Collective.
+
+        The watchdog asks `activity` what this process does; `look` is called while it waits for all others, for what
+        they have to say.
+        """
+        global _of_job
+        _of_job = self
+        checks = environment.value("PGASPY_CHECK") == "1" and job.size > 1
+        timeout = float(environment.value("PGASPY_TIMEOUT") or 0)
+        if checks or timeout:
+            self.journal = Journal()
+        if job.size > 1:
+            self.digests, self._look = Digests(), look
+            entries = self.journal if checks and self.journal is not None else self.digests
+            self.checker = Checker(job.communicator, entries)
+            self._checks_all = checks
+        if timeout or watchdog.is_wanted(job.size):
+            self._watchdog = watchdog.begin(job.communicator, timeout, activity, self._words)
+
+    def note(self, operation: Operation, number: int) -> None:
+        """Note an operation of a number; compare it, if it is collective.
+
+        Raises
+        ------
+        DivergenceError
+            If processes are known to differ.
+        """
+        if operation.recipe.is_collective:
+            self._note(operation.recipe, operation.bases, operation.values, number)
+
+    def announce(self, call: str, values: Sequence[Any], bases: Sequence[Base], meets: bool) -> None:
+        """See the function of this name."""
+        if self._is_paused:
+            return
+        if self.journal is not None:
+            self._note(call, bases, values)
+        if meets and self.checker is not None:
+            if self.digests is not None:
+                self.digests.announce(call)
+            self.compare()
+            self.checker.meet(self._look)
+
+    def take(self, x: NDArray[Any]) -> None:
+        """See the function of this name."""
+        if self.journal is not None and not self._is_paused:
+            self.journal.take(x)
+
+    def executed(self, recorded: Recorded, stamped: Sequence[int]) -> Mapping[int, int]:
+        """Take note of operations, which are about to be executed; the program's digests after some of them.
+
+        Raises
+        ------
+        DivergenceError
+            If processes are known to differ.
+        """
+        if self.digests is None:
+            return {}
+        stamps = self.digests.take(recorded, stamped)
+        if len(self.digests.pending) >= BATCH:
+            self.compare()
+        return stamps
+
+    def compare(self) -> None:
+        """Have all that has been executed compared.
+
+        Raises
+        ------
+        DivergenceError
+            If processes are known to differ.
+        """
+        if self.digests is not None and self.digests.pending:
+            found, self.digests.pending = self.digests.pending, array("q")
+            if self.checker is not None and not self._checks_all:
+                self.checker.add(found)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Note nothing meanwhile, as operations are planned only."""
+        before, self._is_paused = self._is_paused, True
+        try:
+            yield
+        finally:
+            self._is_paused = before
+
+    def end(self) -> None:
+        """Wait for the others here rather than in MPI, where a process could say nothing any more. Collective."""
+        if self.checker is not None:
+            self.announce("the end of the program", (), (), meets=True)
+        elif self._watchdog is not None:
+            self._watchdog.meet()
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop watching."""
+        if self._watchdog is not None:
+            self._watchdog.stop()
+
+    def _note(self, what: Recipe | str, bases: Sequence[Base], values: Sequence[Any], number: int = -1) -> None:
+        assert self.journal is not None
+        entry = self.journal.note(what, bases, values, number)
+        if self.checker is not None and self._checks_all:
+            self.checker.add([entry.digest()])
+
+    def _words(self, number: int) -> str:
+        """The operation of a number, where it is known."""
+        return "" if self.journal is None else str(self.journal.of_number(number) or "")
+
+
+_of_job = Supervision()
+
+
+def announce(call: str, *values: Any, bases: Sequence[Base] = (), meets: bool = False) -> None:
+    """Note a collective call that records nothing; with `meets`, one in which MPI waits for all. Collective.
+
+    Raises
+    ------
+    DivergenceError
+        If processes are known to differ.
+    """
+    _of_job.announce(call, values, bases, meets)
+
+
+def take(x: NDArray[Any]) -> None:
+    """Note a NumPy array, the same on every process, that the operation recorded next takes."""
+    _of_job.take(x)

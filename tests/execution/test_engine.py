@@ -1,0 +1,254 @@
+"""The engine: its invariants, its window, and messages that travel while tasks compute."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.execution import engine, progress, recording
+from pgaspy.layout import replicated
+from pgaspy.scheduling import schedule
+from tests.jobs import run_job
+from tests.layouts import layout_of
+from tests.together import assert_equal, collectively
+
+pytestmark = pytest.mark.mpi
+
+SHAPE = (40, 30)
+X = np.arange(1200.0).reshape(SHAPE)
+
+
+class Watched:
+    """What the engine did, and where it broke its promises."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.started: list[int] = []
+        self.most_held = 0
+
+
+@pytest.fixture
+def _all_held(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No buffers that last as long as a run: all are allocated ahead, and counted."""
+    recording.forget()
+    monkeypatch.setattr(schedule, "LASTING_BYTES", 0)
+    yield
+    pg.sync()
+    recording.forget()
+
+
+@pytest.fixture
+def _watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
+    """The engine, with its invariants checked between any two steps."""
+    watched = Watched()
+    step, start_message, hold = engine.Engine._step, engine.Engine._start_message, engine.Engine._hold
+
+    def checked_step(self: Any, *limit: float) -> bool:
+        if self._messages:
+            watched.problems.append("a computation is run while a message is ready to be sent")
+        if self._takers:
+            *_, number, run = self._takers[0]
+            node = run.nodes[number]
+            if (self._held_bytes + node.nbytes_ahead <= engine.WINDOW_BYTES and not self._received_bytes):
+                watched.problems.append("a computation is run while a message may be received or packed")
+        in_queues = {(run.index, number) for queue in (self._messages, self._takers, self._computations)
+                     for *_, number, run in queue} | {(run.index, number) for run, number, *_ in self._under_way}
+        for run in self._runs:
+            for number, n in enumerate(run.n_waits):
+                if not n and not run.is_done[number] and (run.index, number) not in in_queues:
+                    watched.problems.append(f"node {number} is lost")
+        before = bool(self._computations), bool(self._requests)
+        if self._runs and not any(before):
+            watched.problems.append("nothing is left to do or to wait for, and yet it goes on")
+        return step(self, *limit)
+
+    def noted_start(self: Any, run: Any, number: int) -> None:
+        watched.started.append(run.numbers[run.nodes[number].position])
+        start_message(self, run, number)
+
+    def noted_hold(self: Any, nbytes: int) -> None:
+        hold(self, nbytes)
+        watched.most_held = max(watched.most_held, self._held_bytes)
+
+    pg.sync()
+    monkeypatch.setattr(engine.Engine, "_step", checked_step)
+    monkeypatch.setattr(engine.Engine, "_start_message", noted_start)
+    monkeypatch.setattr(engine.Engine, "_hold", noted_hold)
+    yield watched
+    pg.sync()
+
+
+def program() -> None:
+    """Overlapping assignments, operands from elsewhere, broadcasts, reductions, all recorded together."""
+    a, b = pg.array(X), pg.array(X[::-1], layout=layout_of("cyclic(2)", SHAPE))
+    x, y = X.copy(), X[::-1].copy()
+    totals, sums = [], []
+    for _ in range(6):
+        a[1:] = a[:-1]
+        x[1:] = x[:-1].copy()
+        c = a + b[::-1]
+        z = x + y[::-1]
+        b[...] = c * 0.5
+        y = z * 0.5
+        row = pg.replicate(c[:, :3], 0)
+        a[:, :3] += row
+        x[:, :3] += z[:, :3]
+        totals.append(a.max())
+        sums.append(x.max())
+    assert_equal(a, x)
+    assert_equal(b, y)
+    collectively([float(t) for t in totals] == sums)
+
+
+def test_invariants(_watched: Watched) -> None:  # noqa: PT019
+    program()
+    collectively(not _watched.problems, "; ".join(dict.fromkeys(_watched.problems)))
+    collectively(pg.SIZE == 1 or bool(_watched.started))
+
+
+@pytest.mark.usefixtures("_all_held")
+def test_invariants_where_all_is_held(_watched: Watched) -> None:  # noqa: PT019
+    program()
+    collectively(not _watched.problems, "; ".join(dict.fromkeys(_watched.problems)))
+    collectively(pg.SIZE == 1 or bool(_watched.most_held))
+
+
+@pytest.mark.usefixtures("_all_held")
+@pytest.mark.parametrize("window", [0, 1000, 1 << 20])
+def test_one_operation_after_the_other_beyond_the_window(window: int, monkeypatch: pytest.MonkeyPatch,
+                                                         _watched: Watched) -> None:  # noqa: PT019
+    """Everything completes, and no more is held than the window and one operation (nothing is joined here)."""
+    monkeypatch.setattr(engine, "WINDOW_BYTES", window)
+    a = pg.array(X)
+    b = pg.array(X[::-1], layout=layout_of("cyclic(2)", SHAPE))
+    pg.sync()
+    _watched.most_held = 0
+    kept = []
+    for k in range(10):
+        kept.append(b.redistribute(a.layout))
+        b[k] = a[k]
+    for found, k in zip(kept, range(10), strict=True):
+        x = X[::-1].copy()
+        x[:k] = X[:k]
+        assert_equal(found, x)
+    collectively(_watched.most_held <= window + 3 * X.nbytes, f"{_watched.most_held}")
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="starts jobs of its own, which must not hang this one")
+@pytest.mark.parametrize("n", [pytest.param(2, marks=pytest.mark.long), 3])
+@pytest.mark.parametrize("window", [0, pytest.param(1, marks=pytest.mark.long), 500])
+def test_joined_operations_beyond_the_window(tmp_path: Path, n: int, window: int) -> None:
+    """Operands of joined operations, which a kernel takes all together, may be more than the window holds."""
+    script = tmp_path / "script.py"
+    script.write_text(f"""
+import faulthandler
+faulthandler.dump_traceback_later(20, exit=True)
+import numpy as np, pgaspy as pg
+from pgaspy.execution import engine
+from pgaspy.scheduling import schedule
+engine.WINDOW_BYTES, schedule.LASTING_BYTES = {window}, 0
+x = np.arange(300.0).reshape(20, 15)
+formats = ("block", "*"), ("cyclic(2)", "cyclic(3)"), ("*", "cyclic")
+a, b, c = (pg.array(x, layout=pg.Distribution(*f)) for f in formats)
+pg.sync()
+y = a + b
+z = y * c
+a[1:] = a[:-1]
+w = z + c[::-1]
+assert np.array_equal(w.gather(), (x + x) * x + x[::-1])
+print("all is well")
+""")
+    done = run_job(n, str(script), cwd=tmp_path)
+    assert done.stdout.count("all is well") == n, done.stderr
+
+
+def test_messages_travel_while_a_task_sleeps() -> None:
+    """A process in a task hands on what others wait for."""
+    if not progress._may_call_mpi():
+        pytest.skip("MPI is not to be called by two threads")
+    a = pg.array(X)
+    pg.sync()
+    pg.COMM.Barrier()
+    start = time.perf_counter()
+    b = a.redistribute(replicated(SHAPE, pg.SIZE))
+    busy = pg.empty(4)
+    if pg.RANK == 0:
+        pg.schedule(lambda x: time.sleep(0.5), pg.write(busy))
+    else:
+        b.local()
+    waited = time.perf_counter() - start
+    times = pg.COMM.allgather(waited)
+    assert_equal(b, X)
+    if pg.RANK == 0:
+        return
+    assert waited < 5, f"{times}"
+
+
+def test_messages_travel_while_numpy_computes() -> None:
+    """Chains of three and more: the second process forwards while it is in BLAS."""
+    if not progress._may_call_mpi() or pg.SIZE < 3:
+        pytest.skip("takes three processes, and MPI that may be called by two threads")
+    shape = (pg.SIZE, 1 << 17)
+    source = pg.empty(shape, layout=pg.Distribution("block", "*"))
+    source[...] = 3
+    m = np.ones((400, 400))
+    pg.sync()
+    pg.COMM.Barrier()
+    busy = pg.empty(pg.SIZE)
+
+    def compute(x: Any) -> None:
+        stop = time.perf_counter() + 0.6
+        while time.perf_counter() < stop:
+            m @ m
+
+    if pg.RANK == 1:
+        pg.schedule(compute, pg.write(busy))
+    copy = source.redistribute(replicated(shape, pg.SIZE))
+    start = time.perf_counter()
+    copy.local()
+    waited = time.perf_counter() - start
+    found = pg.COMM.allgather(waited)
+    assert_equal(copy, np.full(shape, 3.0))
+    collectively(pg.RANK == 1 or waited < 30, f"{found}")
+
+
+@pytest.mark.parametrize("overlaps", [True, False])
+def test_both_executors(overlaps: bool) -> None:
+    pg.sync()
+    before, recording.queue.overlaps = recording.queue.overlaps, overlaps
+    try:
+        program()
+    finally:
+        recording.queue.overlaps = before
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="starts jobs of its own, which must not hang this one")
+@pytest.mark.parametrize("window", [0, 500])
+def test_an_operation_between_joined_ones_beyond_the_window(tmp_path: Path, window: int) -> None:
+    """The kernel of one process takes what its peer may send only after another operation of both."""
+    script = tmp_path / "script.py"
+    script.write_text(f"""
+import faulthandler
+faulthandler.dump_traceback_later(20, exit=True)
+import numpy as np, pgaspy as pg
+from pgaspy.execution import engine
+from pgaspy.scheduling import schedule
+engine.WINDOW_BYTES, schedule.LASTING_BYTES = {window}, 0
+x = np.arange(300.0).reshape(20, 15)
+a, b, c, d = (pg.array(x, onenode=rank) for rank in (0, 1, 0, 1))
+e = pg.zeros((15, 20), onenode=1)
+pg.sync()
+y = a + b[:, ::-1]
+e[...] = c.T
+z = y * d[:, ::-1]
+assert np.array_equal(z.gather(), (x + x[:, ::-1]) * x[:, ::-1])
+print("all is well")
+""")
+    done = run_job(2, str(script), cwd=tmp_path)
+    assert done.stdout.count("all is well") == 2, done.stderr

@@ -1,0 +1,384 @@
+"""Interrupts on one process: the statement that is interrupted has happened as a whole or not at all, and none is lost.
+
+The interpreter looks for signals where a function begins, where a loop goes back, and after a call. At such points one
+is simulated by a trace function, which is the same on any machine. Signals come at random moments besides.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import itertools
+import random
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.execution import recording
+from pgaspy.scheduling import operations
+
+N = 300
+Arrays = list[Any]
+
+
+class Stop(Exception):
+    """What a handler of signals raises."""
+
+
+def in_place(x: Arrays) -> None:
+    x[0] += 1
+
+
+def shifted(x: Arrays) -> None:
+    x[0][1:] += x[0][:-1]
+
+
+def by_temporaries(x: Arrays) -> None:
+    x[1][...] = (x[0] * 2 - x[1]) / 4 + x[1][::-1]
+
+
+def replaced(x: Arrays) -> None:
+    x[1] = x[1] + x[0] * 0.5
+
+
+def reduced(x: Arrays) -> None:
+    x[1] -= (x[0] * x[0]).sum() / N
+
+
+def by_numpys_function(x: Arrays) -> None:
+    np.nextafter(x[0], x[1], out=x[0])
+
+
+def by_a_task(x: Arrays) -> None:
+    def double(local: Any) -> None:
+        local *= 2
+
+    if isinstance(x[0], np.ndarray):
+        double(x[0])
+    else:
+        pg.schedule(double, pg.update(x[0]))
+
+
+def read(x: Arrays) -> None:
+    float(x[1][N // 2])
+
+
+def flushed(x: Arrays) -> None:
+    if not isinstance(x[0], np.ndarray):
+        pg.sync()
+
+
+STATEMENTS: Sequence[Callable[[Arrays], None]] = [
+    in_place, by_temporaries, shifted, reduced, flushed, by_numpys_function, replaced, in_place, read, by_a_task,
+    in_place, shifted, flushed, reduced]
+
+
+def states() -> Iterator[Arrays]:
+    """What NumPy's arrays are before and after each statement."""
+    x = [np.linspace(0, 1, N), np.linspace(1, 2, N)]
+    yield [one.copy() for one in x]
+    for statement in STATEMENTS:
+        statement(x)
+        yield [one.copy() for one in x]
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[Arrays]:
+    """The bits of a run that is not interrupted, which is as NumPy's but for the order of sums."""
+    found = []
+    for n in range(len(STATEMENTS) + 1):
+        x = arrays()
+        for statement in STATEMENTS[:n]:
+            statement(x)
+        found.append([one.gather() for one in x])
+    for ours, numpys in zip(found, states(), strict=True):
+        for one, other in zip(ours, numpys, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-13)
+    return found
+
+
+def arrays() -> Arrays:
+    return [pg.array(np.linspace(0, 1, N)), pg.array(np.linspace(1, 2, N))]
+
+
+def check(x: Arrays, n_done: int, expected: list[Arrays], where: Any) -> None:
+    """The state after the first statements, or after these and the one that was interrupted."""
+    found = [one.gather() for one in x]
+    for state in expected[n_done:n_done + 2]:
+        if all(np.array_equal(one, other) for one, other in zip(found, state, strict=True)):
+            return
+    raise AssertionError(f"interrupted at {where}, in statement {n_done}: {STATEMENTS[n_done].__name__}")
+
+
+@functools.cache
+def names_of_steps(code: CodeType) -> dict[int, str]:
+    return {step.offset: step.opname for step in dis.get_instructions(code)}
+
+
+class Interrupter:
+    """Raises KeyboardInterrupt at the n-th point in pgaspy where the interpreter looks for signals."""
+
+    def __init__(self, n: int) -> None:
+        self.n_left = n
+        self.where: Any = None
+        self.last: tuple[FrameType, str] | None = None
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if not frame.f_globals.get("__name__", "").startswith("pgaspy."):
+            return None
+        if event == "call":
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        elif event == "opcode":
+            name = names_of_steps(frame.f_code)[frame.f_lasti]
+            looks = name in ("RESUME", "JUMP_BACKWARD") or (
+                self.last is not None and self.last[0] is frame and self.last[1].startswith("CALL"))
+            self.last = frame, name
+            self.n_left -= looks
+            if looks and not self.n_left:
+                self.where, self.last = (frame.f_code.co_qualname, frame.f_lineno), None
+                raise KeyboardInterrupt
+        return self
+
+
+def run(x: Arrays, trace: Any) -> int:
+    """How many statements are done when one is interrupted; all, if none is."""
+    before, n_done = sys.gettrace(), 0
+    sys.settrace(trace)
+    try:
+        for n_done, statement in enumerate(STATEMENTS):  # noqa: B007
+            statement(x)
+        n_done += 1
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(before)
+    return n_done
+
+
+@pytest.mark.parametrize("executor", ["lazy", "in order"])
+@pytest.mark.parametrize(("is_planned", "stride"), [
+    (True, 31), (False, 1999), pytest.param(True, 1, marks=pytest.mark.long),
+    pytest.param(False, 53, marks=pytest.mark.long)])
+def test_at_many_points(executor: str, is_planned: bool, stride: int, expected: list[Arrays]) -> None:
+    """Also where statements are planned, which takes ten times as many steps."""
+    recording.queue.overlaps = executor == "lazy"
+    try:
+        for n in itertools.count(1, stride):
+            if not is_planned:
+                recording.forget()
+            interrupter, x = Interrupter(n), arrays()
+            pg.sync()
+            n_done = run(x, interrupter)
+            if n_done == len(STATEMENTS):
+                break
+            check(x, n_done, expected, interrupter.where)
+        assert n > 300
+    finally:
+        recording.queue.overlaps = True
+
+
+def interrupted(x: Arrays, statements: Sequence[Callable[[Arrays], None]], kind: type[BaseException]) -> int:
+    """How many statements are done when one is interrupted."""
+    n_done = 0
+    try:
+        for n_done, statement in enumerate(statements):  # noqa: B007
+            statement(x)
+        return n_done + 1
+    except kind:
+        return n_done
+
+
+# Python code that runs when garbage is collected, as Hypothesis has some, swallows what a handler raises.
+swallows = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+def test_a_copy_of_an_element_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def handler(*_: Any) -> None:
+        raise Stop
+
+    def interrupted_once(*_: Any) -> None:
+        monkeypatch.undo()
+        signal.raise_signal(signal.SIGALRM)
+
+    a = pg.arange(4.0)
+    kept = a[1]
+    a += 1
+    monkeypatch.setattr(np, "copyto", interrupted_once)
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with pytest.raises(Stop):
+            pg.sync()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert float(kept) == 1
+    assert (a.gather() == [1, 2, 3, 4]).all()
+
+
+@swallows
+def test_by_signals(expected: list[Arrays]) -> None:
+    """Of a handler that raises what it likes; a task would not be whole, which it could not know."""
+    def handler(*_: Any) -> None:
+        raise Stop
+
+    draw, n_raised = random.Random(1), 0
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        for _ in range(300):
+            x = arrays()
+            pg.sync()
+            try:
+                signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-4, 2e-3))
+                n_done = interrupted(x, STATEMENTS[:STATEMENTS.index(by_a_task)], Stop)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Stop:
+                continue
+            n_raised += n_done < STATEMENTS.index(by_a_task)
+            check(x, n_done, expected, "a signal")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert n_raised > 20
+
+
+@swallows
+def test_by_the_keyboard(expected: list[Arrays]) -> None:
+    """A task is not torn: Ctrl-C is raised when it ends."""
+    draw, n_raised = random.Random(1), 0
+    for _ in range(300):
+        x, timer = arrays(), threading.Timer(draw.uniform(1e-4, 1e-3), signal.raise_signal, [signal.SIGINT])
+        pg.sync()
+        try:
+            timer.start()
+            n_done = interrupted(x, STATEMENTS, KeyboardInterrupt)
+            timer.join()
+        except KeyboardInterrupt:
+            continue
+        n_raised += n_done < len(STATEMENTS)
+        if n_done < len(STATEMENTS):
+            check(x, n_done, expected, "Ctrl-C")
+    assert n_raised > 3
+
+
+def test_a_second_one_in_a_task_is_raised_at_once() -> None:
+    def task(local: Any) -> None:
+        for k in range(3):
+            signal.raise_signal(signal.SIGINT)
+            local += 1
+            done.append(k)
+
+    done: list[int] = []
+    a, b = pg.zeros(10), pg.zeros(10)
+    pg.schedule(task, pg.update(a))
+    b += 1
+    with pytest.raises(KeyboardInterrupt):
+        pg.sync()
+    assert done == [0]
+    with pytest.raises(pg.TaskError, match="interrupted"):
+        a.gather()
+    assert (b.gather() == 1).all()
+    a[...] = 3
+    assert (a.gather() == 3).all()
+
+
+def test_one_in_a_task_that_raises_is_not_lost() -> None:
+    def task(local: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        raise ValueError("bad value")
+
+    a = pg.zeros(3)
+    pg.schedule(task, pg.update(a))
+    with pytest.raises(KeyboardInterrupt):
+        pg.sync()
+    with pytest.raises(pg.TaskError):
+        a.gather()
+
+
+def test_one_while_operations_are_executed_one_by_one() -> None:
+    """As they are where an array is poisoned."""
+    def fail(local: Any) -> None:
+        raise ValueError("bad value")
+
+    def stop(local: Any) -> None:
+        raise KeyboardInterrupt
+
+    a, b, c, d = (pg.zeros(10) for _ in range(4))
+    pg.sync()
+    before, recording.queue.max_operations = recording.queue.max_operations, 2
+    try:
+        pg.schedule(fail, pg.update(a))
+        d += a
+        d += 1
+    finally:
+        recording.queue.max_operations = before
+    pg.schedule(stop, pg.update(b))
+    c += 1
+    raised = []
+    for _ in range(4):
+        try:
+            pg.sync()
+        except BaseException as error:
+            raised.append(type(error))
+    assert raised.count(KeyboardInterrupt) == 1
+    assert set(raised) == {KeyboardInterrupt, pg.TaskError}
+    np.testing.assert_array_equal(c.gather(), np.ones(10))
+    for poisoned in a, b, d:
+        with pytest.raises(pg.TaskError):
+            poisoned.gather()
+
+
+def stopped_everywhere(statement: Callable[[], None]) -> Iterator[Any]:
+    """Interrupt a statement at each point; where. The caller has all made anew in between."""
+    for n in itertools.count(1):
+        before, interrupter = sys.gettrace(), Interrupter(n)
+        sys.settrace(interrupter)
+        try:
+            statement()
+            return
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        yield interrupter.where
+
+
+def test_one_while_an_array_that_is_poisoned_is_overwritten() -> None:
+    """It is right, or an error."""
+    def fail(local: Any) -> None:
+        raise ValueError("bad value")
+
+    def poison() -> None:
+        pg.schedule(fail, pg.update(a))
+        pg.sync()
+
+    a, b = pg.zeros(10), pg.ones(10)
+    with pytest.raises(pg.TaskError):
+        poison()
+    for where in stopped_everywhere(lambda: a.__setitem__(..., b)):
+        try:
+            found = a.gather()
+        except pg.TaskError:
+            continue
+        assert (found == 1).all(), where
+        with pytest.raises(pg.TaskError):
+            poison()
+    assert (a.gather() == 1).all()
+
+
+def test_one_while_the_tags_of_an_operation_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not recorded then: the next one would have the same."""
+    def stop(recipe: Any) -> int:
+        raise KeyboardInterrupt
+
+    a = pg.zeros(10)
+    with monkeypatch.context() as patch:
+        patch.setattr(operations._Recipe, "n_tags", property(stop))
+        with pytest.raises(KeyboardInterrupt):
+            a += 1
+    assert (a.gather() == 0).all()

@@ -1,0 +1,328 @@
+"""Jobs in which a process fails while the others wait for it, or compute: all get an error, and none hangs.
+
+Processes that do not get it in time are ended, and so do not say what they are expected to.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.jobs import run, run_job
+
+START = """
+import os, resource, signal, sys, time
+import pgaspy as pg
+from mpi4py import MPI
+from pgaspy.execution import engine, queue
+from pgaspy.scheduling import schedule
+
+def internal_error(*_):
+    raise AssertionError("a mistake of pgaspy")
+
+def fail_in(module, name):
+    setattr(module, name, internal_error)
+
+def say(*words):
+    sys.stdout.write(" ".join(map(str, ("rank", pg.RANK, *words))) + "\\n")
+    sys.stdout.flush()
+
+def tried(name, call):
+    try:
+        found = call()
+    except BaseException as error:
+        found = f"{type(error).__name__} {error}".rstrip()
+    say(name, found)
+
+A = pg.arange(64.0)
+pg.sync()
+"""
+JOB = 'JobError the job has failed: '
+
+
+def job(tmp_path: Path, program: str, n: int = 2) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "program.py").write_text(START + program)
+    return run_job(n, "program.py", cwd=tmp_path)
+
+
+def lines(done: subprocess.CompletedProcess[str]) -> set[str]:
+    """What processes said, in any order."""
+    return {re.sub(r"(at program.py:).*", r"\1", line) for line in done.stdout.splitlines() if line.startswith("rank")}
+
+
+WAITS = """
+if pg.RANK == 1:
+    fail_in(queue, "build")
+B = A[::-1] + 1
+tried("waits", lambda: {call})
+tried("flushes", pg.sync)
+tried("takes the communicator", lambda: pg.COMM.rank)
+tried("local", lambda: A.local()[0])
+tried("the other", lambda: B.local()[0])
+"""
+
+
+@pytest.mark.parametrize("call", ["float(B.sum())", "pg.sync()", "B.local()", "B.gather()"])
+def test_an_internal_error_is_an_error_of_all_who_wait(tmp_path: Path, call: str) -> None:
+    done = job(tmp_path, WAITS.format(call=call))
+    assert done.returncode, "the error was caught, and the job has failed nevertheless"
+    failed = f"{JOB}AssertionError: a mistake of pgaspy, on rank 1, at program.py:"
+    expected = {"rank 1 waits AssertionError a mistake of pgaspy", f"rank 0 waits {failed}"}
+    for rank in range(2):
+        expected |= {f"rank {rank} {name} {failed}" for name in ("flushes", "takes the communicator", "the other")}
+        expected.add(f"rank {rank} local {32.0 * rank}")
+    assert lines(done) == expected, done.stderr
+
+
+SHORT_MEMORY = """
+n = 1 << 23
+A = pg.zeros(n)
+pg.sync()
+if pg.RANK == 0:
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (50 << 20), -1))
+def use():
+    B, C, D = A + 1, A + 2, A + 3
+    pg.sync()
+    return float(B[0]), float(B[n - 1]), float(C[0]), float(D.sum() / n)
+tried("uses", use)
+resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+tried("flushes", lambda: float(A[1]))
+tried("local", lambda: A.local().sum())
+"""
+
+
+def test_memory_that_one_process_lacks(tmp_path: Path) -> None:
+    done = job(tmp_path, SHORT_MEMORY)
+    assert done.returncode
+    found = lines(done)
+    assert any(line.startswith("rank 0 uses ") and "MemoryError" in line for line in found), done.stderr
+    assert {line[:len(f"rank 1 uses {JOB}")] for line in found} >= {
+        f"rank 1 uses {JOB}"} | {"rank 0 local 0.0", "rank 1 local 0.0"}, f"{found} {done.stderr}"
+    assert sum(f" flushes {JOB}" in line for line in found) == 2
+
+
+def test_memory_that_is_too_short_for_a_thread(tmp_path: Path) -> None:
+    """Of which the one that fails needs another."""
+    done = job(tmp_path, """
+import threading
+def start(thread):
+    raise RuntimeError("can't start new thread")
+if pg.RANK == 1:
+    threading.Thread.start = start
+    fail_in(queue, "build")
+B = A[::-1] + 1
+tried("waits", lambda: float(B.sum()))
+tried("the other", lambda: B.local()[0])
+""")
+    assert done.returncode
+    failed = f"{JOB}AssertionError: a mistake of pgaspy, on rank 1, at program.py:"
+    assert lines(done) == {
+        "rank 1 waits AssertionError a mistake of pgaspy", f"rank 0 waits {failed}", f"rank 0 the other {failed}",
+        f"rank 1 the other {failed}"}, done.stderr
+
+
+INTERRUPTED = """
+B = A[::-1] + 1
+if pg.RANK == 0:
+    def handler(*_):
+        MPI.COMM_WORLD.send("is interrupted", 1)
+        raise KeyboardInterrupt
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    tried("waits", lambda: float(B.sum()))
+else:
+    MPI.COMM_WORLD.recv(source=0)
+    tried("waits", lambda: float(B.sum()))
+tried("flushes", pg.sync)
+tried("local", lambda: A.local()[0])
+"""
+
+
+def test_an_interrupt_inside_pgaspy(tmp_path: Path) -> None:
+    done = job(tmp_path, INTERRUPTED)
+    assert done.returncode
+    failed = f"{JOB}KeyboardInterrupt: , on rank 0, at program.py:"
+    assert lines(done) == {
+        "rank 0 waits KeyboardInterrupt", f"rank 1 waits {failed}", f"rank 0 flushes {failed}",
+        f"rank 1 flushes {failed}", "rank 0 local 0.0", "rank 1 local 32.0"}, done.stderr
+
+
+@pytest.mark.parametrize("call", ["time.sleep(60)", "comm.recv(source=1)"])
+def test_a_process_that_does_not_answer_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    monkeypatch.setenv("PGASPY_ABORT_AFTER", "1")
+    done = job(tmp_path, f"""
+comm = pg.COMM
+if pg.RANK == 0:
+    {call}
+fail_in(queue, "build")
+tried("waits", lambda: float((A + 1).sum()))
+time.sleep(60)
+""")
+    assert done.returncode
+    assert lines(done) == {"rank 1 waits AssertionError a mistake of pgaspy"}
+    assert "After 1 s not all processes have answered: the job is ended" in done.stderr
+
+
+def test_what_flushes_at_different_places_fails_alike(tmp_path: Path) -> None:
+    """A flush that fails with messages of others in it, which are to flush elsewhere."""
+    done = job(tmp_path, """
+fields = [pg.ones(64) for _ in range(43)]
+others = [pg.ones(64) for _ in range(43)]
+pg.sync()
+H = pg.zeros(64)
+for k, (one, other) in enumerate(zip(fields, others)):
+    one += other
+    if pg.RANK == 0 and k == 20:
+        H.local()
+G = fields[0][::-1].copy()
+if pg.RANK == 0:
+    fail_in(queue, "build")
+tried("gathers", lambda: G.gather()[:2])
+tried("gathers", lambda: fields[0].gather()[:2])
+""")
+    assert done.returncode
+    failed = f"{JOB}AssertionError: a mistake of pgaspy, on rank 0, at program.py:"
+    assert lines(done) == {"rank 0 gathers AssertionError a mistake of pgaspy", f"rank 0 gathers {failed}",
+                           f"rank 1 gathers {failed}"}, done.stderr
+
+
+def test_a_task_that_raises_on_one_process(tmp_path: Path) -> None:
+    """What nobody else sees of it is that process's own affair; a sum of it is that of all."""
+    done = job(tmp_path, """
+def bad(a):
+    if pg.RANK == 1:
+        raise ValueError("no input")
+    a += 1
+B = pg.zeros(8)
+pg.schedule(bad, pg.update(A))
+tried("syncs", pg.sync)
+tried("another", lambda: B.local().sum())
+tried("goes on", lambda: float((B + 1).sum()))
+tried("local", lambda: A.local()[0])
+MPI.COMM_WORLD.Barrier()
+tried("sum", lambda: float(A.sum()))
+tried("flushes", pg.sync)
+tried("another", lambda: B.local().sum())
+""")
+    assert done.returncode
+    task = "the task bad, scheduled at"
+    found = {re.sub(f"{task}.*?:\\d+", task, line) for line in lines(done)}
+    raised = f"{task}, raised ValueError: no input"
+    failed = f"{JOB}TaskError: {raised}, on rank 1, at program.py:"
+    assert found == {
+        "rank 0 syncs None", f"rank 1 syncs TaskError {raised}", "rank 0 another 0.0", "rank 1 another 0.0",
+        "rank 0 goes on 8.0", "rank 1 goes on 8.0", "rank 0 local 1.0", f"rank 1 local TaskError {raised}",
+        f"rank 0 sum {failed}", f"rank 1 sum TaskError {raised}", f"rank 0 flushes {failed}",
+        f"rank 1 flushes {failed}"}, done.stderr
+
+
+def test_an_error_of_its_own_comes_first(tmp_path: Path) -> None:
+    """Of a process whose task has raised, and which learns, as it waits for another one, that this has failed."""
+    done = job(tmp_path, """
+def bad(a):
+    MPI.COMM_WORLD.send("raises", 1)
+    raise ValueError("no input")
+B = pg.zeros(8)
+pg.sync()
+if pg.RANK == 0:
+    pg.schedule(bad, pg.update(A))
+else:
+    MPI.COMM_WORLD.recv(source=0)
+    fail_in(queue, "build")
+B[...] = B[::-1]
+tried("waits", lambda: B.local()[0])
+tried("flushes", pg.sync)
+""")
+    assert done.returncode
+    found = {re.sub(" the task bad.*raised", "", line) for line in lines(done)}
+    failed = f"{JOB}AssertionError: a mistake of pgaspy, on rank 1, at program.py:"
+    assert found == {"rank 0 waits TaskError ValueError: no input", "rank 1 waits AssertionError a mistake of pgaspy",
+                     f"rank 0 flushes {failed}", f"rank 1 flushes {failed}"}, done.stderr
+
+
+@pytest.mark.parametrize(("program", "status", "words"), [
+    ("pg.schedule(lambda a: 1 // 0, pg.update(A))", 1, "ZeroDivisionError"),
+    ("pg.schedule(lambda a: 1 // 0, pg.update(A))\ndel A", 1, "ZeroDivisionError"),
+    ("pg.schedule(lambda a: 1 // 0, pg.update(A))\ntried('seen', pg.sync)", 0, ""),
+    ("fail_in(queue, 'build')\nA += 1", 1, "a mistake of pgaspy"),
+])
+def test_what_nobody_saw_is_told_at_the_end(tmp_path: Path, program: str, status: int, words: str) -> None:
+    (tmp_path / "program.py").write_text(START + program)
+    done = run([sys.executable, "program.py"], tmp_path)
+    assert done.returncode == status, done.stderr
+    assert words in done.stderr
+    assert bool(done.stderr) == bool(words)
+
+
+def test_what_a_debugger_leaves_is_no_failure(tmp_path: Path) -> None:
+    """Also where a process has the marks of an exception, what it has recorded is executed at the end."""
+    done = job(tmp_path, "if pg.RANK == 0:\n    sys.last_value = ValueError()\n"
+                         "pg.schedule(lambda local: say('task'), A)\nB = A[::-1].copy()\n")
+    assert lines(done) == {"rank 0 task", "rank 1 task"}
+    assert done.returncode == 0
+
+
+SPOILED = """
+def fail(local):
+    raise ValueError("bad value")
+
+a, c = pg.zeros(1000), pg.ones(1000)
+pg.sync()
+total = c.sum()
+pg.schedule(fail, pg.update(a))
+if pg.RANK == 0:
+    time.sleep(0.3)
+tried("reads", lambda: float(total) and None)
+b = None
+def use():
+    global b
+    b = a + 1
+tried("uses", use)
+tried("sees", lambda: "nothing" if b is None else b.local()[:2])
+"""
+
+
+def test_what_is_under_way_finds_what_a_task_has_spoiled(tmp_path: Path) -> None:
+    """Where the task fails after what uses its result was handed to the engine, that is spoiled as well."""
+    done = job(tmp_path, SPOILED)
+    seen = [line for line in done.stdout.splitlines() if " sees " in line]
+    assert len(seen) == 2, done.stderr
+    assert not any("[" in line for line in seen), seen
+    assert done.returncode
+
+
+def test_pivots_that_are_no_later_rows_are_refused_everywhere(tmp_path: Path) -> None:
+    done = job(tmp_path, """
+a = pg.array(pg.arange(21.0).reshape(7, 3).gather())
+def exchange():
+    pg.exchange_rows(a, pg.array([1, 0], layout=pg.Distribution("*")))
+    return a.gather()
+tried("exchanges", exchange)
+""")
+    said = lines(done)
+    assert len(said) == 2, done.stderr
+    assert all("pivots[1] is 0: row 1 of 7" in line for line in said)
+    assert done.returncode
+
+
+@pytest.mark.parametrize("ends", ["raise", pytest.param("sys.exit(0)", marks=pytest.mark.long)])
+def test_others_have_time_to_save_what_they_have(tmp_path: Path, ends: str) -> None:
+    """The process that has failed does not end the job before they come to their end."""
+    done = job(tmp_path, f"""
+if pg.RANK == 1:
+    fail_in(queue, "build")
+try:
+    float((A[::-1] + 1).sum())
+except BaseException:
+    if pg.RANK == 1:
+        {ends}
+    time.sleep(1.5)
+    say("saves", A.local().size > 0)
+""", 3)
+    assert done.returncode
+    assert lines(done) == {"rank 0 saves True", "rank 2 saves True"}, done.stderr

@@ -1,0 +1,132 @@
+"""Views against NumPy: a view of an array of indices says which elements a view has."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pgaspy.layout import BlockDim, CyclicDim, Distribution, default_layout
+from pgaspy.planning.view import View, whole
+from tests.randomly import random_layout, random_shape, random_view
+
+
+def flat_indices(view: View) -> NDArray[np.int64]:
+    """The flat base indices of the elements of a view, from its fields alone."""
+    extents = view.layout.shape
+    strides = np.cumprod([1, *extents[:0:-1]])[::-1] if extents else np.empty(0, int)
+    flat = np.full(view.shape, sum(o * s for o, s in zip(view.origin, strides.tolist(), strict=True)))
+    for d, (p, step, n) in enumerate(zip(view.base_dims, view.steps, view.shape, strict=True)):
+        if p is not None:
+            along = np.arange(n) * step * strides[p]
+            flat += along.reshape([-1 if e == d else 1 for e in range(view.ndim)])
+    return flat
+
+
+@pytest.mark.parametrize("seed", [*range(150), *(pytest.param(k, marks=pytest.mark.long) for k in range(150, 400))])
+def test_chains_of_indices(seed: int) -> None:
+    rng = random.Random(seed)
+    shape = random_shape(rng, 4)
+    layout = random_layout(rng, shape, 4)
+    model = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    view, model = random_view(rng, whole(layout), model)
+    for _ in range(2):
+        assert (view.shape, view.ndim, view.size) == (model.shape, model.ndim, model.size)
+        np.testing.assert_array_equal(flat_indices(view), model)
+        extents = tuple(rng.choice((0, 2, 3)) if n == 1 else n for n in view.shape)
+        view = view.broadcast_to((*rng.choice(((), (2,), (1, 3))), *extents))
+        model = np.broadcast_to(model, view.shape)
+    if model.size:
+        assert view.unstretched.size == np.unique(model).size
+    view, model = random_view(rng, view, model)
+    np.testing.assert_array_equal(flat_indices(view), model)
+
+
+def test_equal_views_are_one() -> None:
+    view = whole(default_layout((9, 8), 4))
+    a = view.index((slice(1, 5), slice(None, None, 2)))
+    assert view.index((slice(1, 5), slice(None, None, 2))) is a
+    assert view.index((slice(-8, -4), slice(0, 8, 2))) == a
+    assert hash(view.index((slice(-8, -4), slice(0, 8, 2)))) == hash(a)
+    assert view.index(...) == view == view.transpose((1, 0)).transpose((1, 0))
+    assert view.index(...).is_whole
+    assert not a.is_whole
+    assert view.broadcast_to((9, 8)) is view
+
+
+KEYS: list[Any] = [
+    (0, 0, 0), 9, -10, (0, 8), (..., ...), 1.5, "x", slice(1.5, None), slice(None, None, 0), slice("x"), (0, "x"), {},
+    np.float64(1), (None, 9), 1j,
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+def test_errors_are_numpys(key: Any) -> None:
+    with pytest.raises(Exception) as numpys:  # noqa: PT011
+        np.empty((9, 8))[key]
+    with pytest.raises(numpys.type):
+        whole(default_layout((9, 8), 4)).index(key)
+
+
+@pytest.mark.parametrize("key", [np.int64(3), np.uint8(2), (np.int32(-1), np.array(2)), slice(np.int64(1), np.int8(7))])
+def test_integers_of_numpy(key: Any) -> None:
+    model = np.arange(72).reshape(9, 8)
+    np.testing.assert_array_equal(flat_indices(whole(default_layout((9, 8), 4)).index(key)), model[key])
+
+
+@pytest.mark.parametrize("key", [[0, 1], np.array([0, 1]), np.ones((9, 8), bool), True, np.True_, (0, [1]),
+                                 (..., False)], ids=repr)
+def test_masks_and_index_arrays_are_refused(key: Any) -> None:
+    with pytest.raises(IndexError, match=r"where\(condition, x, y\) for masks, and slices"):
+        whole(default_layout((9, 8), 4)).index(key)
+
+
+@pytest.mark.parametrize("shape", [(9, 7), (8,), (2, 3, 8), (1,), (), (9, 1)])
+def test_broadcasts_that_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError) as info:  # noqa: PT011  (the message is compared below)
+        whole(default_layout((9, 8), 4)).broadcast_to(shape)
+    assert f"could not broadcast input array from shape (9, 8) into shape {shape}" in str(info.value)
+
+
+def test_own_layout() -> None:
+    layout = Distribution("cyclic(4)", "block").bind((20, 9), 6)
+    view = whole(layout)
+    assert view.own_layout == layout
+    window = view.index((slice(5, 17), slice(2, None))).own_layout
+    assert window is not None
+    assert window.dims == (CyclicDim(12, 3, 0, 4, 1, 3), BlockDim(7, 2, 1, 9, 2))
+    row = view.index(5).own_layout
+    assert row is not None
+    assert (row.shape, row.pins) == ((9,), (1, None))
+    assert view.index((5, 8)).fixed_coords == (1, 1)
+    assert view.transpose((1, 0)).own_layout is not None
+    assert view.index((None, ..., None)).own_layout is not None
+    assert view.index((None, ...)).index(slice(0, 0)).own_layout is not None
+    for key in (slice(None, None, -1), slice(None, None, 3)):
+        assert view.index(key).own_layout is None
+    assert view.index((slice(None), slice(None, None, 3))).own_layout is not None
+    assert view.index(None).broadcast_to((2, 20, 9)).own_layout is None
+
+
+def test_disjoint_views() -> None:
+    view = whole(default_layout((9, 8), 4))
+    left, right = view.index((slice(None), slice(0, 4))), view.index((slice(None), slice(4, 8)))
+    assert left.disjoint(right)
+    assert not left.disjoint(view)
+    assert view.index(3).disjoint(view.index(4))
+    assert not view.index(slice(None, None, -1)).disjoint(view.index(4))
+    assert view.index(slice(4, 0, -1)).disjoint(view.index(0))
+    assert view.disjoint(view.index(slice(0, 0)))
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_disjoint_views_share_no_element(seed: int) -> None:
+    rng = random.Random(seed)
+    shape = random_shape(rng, 3)
+    model = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    (a, a_model), (b, b_model) = (random_view(rng, whole(default_layout(shape, 4)), model) for _ in range(2))
+    if a.disjoint(b):
+        assert not set(a_model.ravel().tolist()) & set(b_model.ravel().tolist())

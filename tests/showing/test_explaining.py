@@ -1,0 +1,185 @@
+"""What programs move, on simulated jobs of many processes: the plans that `explain` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import pgaspy as pg
+from pgaspy.showing.explaining import Explanation
+
+N = 8193
+ITEMSIZE = 8
+
+
+def heat_sweep(layout: pg.Distribution | None) -> Callable[[], None]:
+    def statement() -> None:
+        full, work = pg.empty((N, N), layout=layout), pg.empty((N - 2, N - 2), layout=layout)
+        center, up, down = full[1:-1, 1:-1], full[:-2, 1:-1], full[2:, 1:-1]
+        left, right = full[1:-1, :-2], full[1:-1, 2:]
+        work[...] = 0.2 * (center + up + down + left + right)
+    return statement
+
+
+def some_ranks(extent: int) -> list[int]:
+    """Corners, edges and the middle of a square grid."""
+    places = {0, extent // 2, extent - 1}
+    return [row * extent + column for row in places for column in places]
+
+
+@pytest.mark.parametrize("extent", [2, 4, 8, 16, 32, 64])
+def test_heat_on_blocks_moves_the_edges(extent: int) -> None:
+    for rank in some_ranks(extent):
+        plan = pg.explain(heat_sweep(None), size=extent**2, rank=rank)
+        largest = -(-N // extent)
+        assert 0 < plan.nbytes_received <= 4 * largest * ITEMSIZE
+        assert plan.n_messages <= 4
+        assert plan.imbalance < 1.1
+
+
+@pytest.mark.parametrize("extent", [3, 5, 7, 31, 63])
+def test_heat_on_uneven_blocks_moves_one_row_and_column_for_each_operand(extent: int) -> None:
+    """Blocks of n and of n - 2 elements begin up to one element apart."""
+    for rank in some_ranks(extent):
+        plan = pg.explain(heat_sweep(None), size=extent**2, rank=rank)
+        largest = -(-N // extent)
+        assert 0 < plan.nbytes_received <= 5 * 2 * (largest + 1) * ITEMSIZE
+
+
+@pytest.mark.parametrize("extent", [2, 3, 4, 8, 16, 64])
+def test_heat_on_cyclic_blocks_moves_their_edges(extent: int) -> None:
+    """Four neighbours of each block, and the shift by one row and column between `center` and `work`."""
+    block = 64
+    for rank in some_ranks(extent):
+        plan = pg.explain(heat_sweep(pg.Distribution("cyclic(64)", "cyclic(64)")), size=extent**2, rank=rank)
+        n_blocks = (-(-N // (block * extent))) ** 2
+        assert 0 < plan.nbytes_received <= n_blocks * (6 * block + 1) * ITEMSIZE
+        assert plan.n_messages <= 7
+
+
+@pytest.mark.parametrize("extent", [2, 3, 8])
+def test_elimination_moves_the_column_and_the_row(extent: int) -> None:
+    """A[k+1:, k+1:] -= A[k+1:, k:k+1] * A[k, k+1:], of which the matrix itself stays where it is."""
+    n = 2048
+
+    def eliminate(k: int) -> Callable[[], None]:
+        def statement() -> None:
+            a = pg.empty((n, n), layout=pg.Distribution("cyclic(64)", "cyclic(64)"))
+            a[k + 1:, k + 1:] -= a[k + 1:, k : k + 1] * a[k, k + 1:]
+        return statement
+
+    for k in (0, 63, 64, 1000):
+        for rank in some_ranks(extent):
+            plan = pg.explain(eliminate(k), size=extent**2, rank=rank)
+            largest = (-(-n // (64 * extent)) + 1) * 64
+            assert plan.nbytes_received <= 2 * largest * ITEMSIZE
+            _, difference = plan.operations
+            assert (difference.nbytes_received, difference.nbytes_broadcast, difference.n_pieces) in (
+                (0, 0, 1), (0, 0, 0))
+
+
+@pytest.mark.parametrize("size", [2, 6, 16, 64, 100])
+def test_all_pairs_are_balanced(size: int) -> None:
+    """The N-body problem: what one process moves falls with their number, and all have as many pairs."""
+    n = 1000
+
+    def statement() -> None:
+        x = pg.empty(n)
+        pg.multiply(x[:, None] - x[None, :], 2.0)
+
+    for rank in (0, size // 2, size - 1):
+        plan = pg.explain(statement, size=size, rank=rank)
+        assert plan.imbalance < 1.2
+        rows, columns = pg.Distribution("block", "block").bind((n, n), size).local_shape(rank)
+        assert plan.nbytes_received <= 2 * (rows + columns) * ITEMSIZE  # a root's own, and what it broadcasts
+
+
+def test_summa_moves_its_panels() -> None:
+    n, b, extent = 4096, 128, 8
+
+    def panels() -> None:
+        a = pg.empty((n, n), layout=pg.Distribution("cyclic(128)", "cyclic(128)"))
+        pg.replicate(a[:, 1024 : 1024 + b], axis=1)
+
+    plan = pg.explain(panels, size=extent**2)
+    assert plan.n_messages == 0
+    assert plan.nbytes_received == n // extent * b * ITEMSIZE
+
+
+def test_aligned_statements_move_nothing() -> None:
+    def statement() -> None:
+        a, b = (pg.empty((100, 90), layout=pg.Distribution("cyclic(8)", "cyclic(5)")) for _ in range(2))
+        a[3:, 10:] = b[3:, 10:] * 2 + a[3:, 10:]
+
+    plan = pg.explain(statement, size=12)
+    assert plan.nbytes_received == plan.n_messages == 0
+    assert [o.n_pieces for o in plan.operations] == [1, 1, 1]
+
+
+def test_reductions() -> None:
+    def statement() -> None:
+        pg.empty((64, 64)).sum(axis=0)
+
+    (plan,) = pg.explain(statement, size=16).operations
+    assert plan.operation == "reduce (64, 64) over (0,)"
+    assert plan.nbytes_broadcast == 16 * ITEMSIZE
+
+
+def test_combine() -> None:
+    """The copies are joined along an axis of the grid, if it has several processes."""
+    def statement(grid: tuple[int, int]) -> Callable[[], None]:
+        def combined() -> None:
+            A = pg.empty((64, 60), layout=pg.Distribution("cyclic(4)", "cyclic(4)", grid=grid))
+            pg.combine(pg.add, pg.replicate(A[:, :4], axis=1))
+        return combined
+
+    *_, plan = pg.explain(statement((4, 4)), size=16).operations
+    assert plan.operation == "combine (64, 4)"
+    assert plan.nbytes_broadcast == 16 * 4 * ITEMSIZE
+    assert pg.explain(statement((16, 1)), size=16).operations[-1].nbytes_broadcast == 0
+
+
+def test_plans_are_cached() -> None:
+    def statement() -> None:
+        a = pg.empty((977, 13))
+        a[1:] = a[:-1]
+
+    assert not pg.explain(statement, size=5).operations[0].cached
+    assert pg.explain(statement, size=5).operations[0].cached
+
+
+def test_nothing_is_done() -> None:
+    a = pg.array([1.0, 2.0, 3.0])
+
+    def statement() -> None:
+        a[...] = a[::-1]
+
+    plan = pg.explain(statement)
+    assert isinstance(plan, Explanation)
+    assert (plan.rank, plan.size) == (pg.RANK, pg.SIZE)
+    assert a.gather().tolist() == [1.0, 2.0, 3.0]  # type: ignore[union-attr]
+
+
+def test_table() -> None:
+    lines = str(pg.explain(heat_sweep(None), size=16)).splitlines()
+    assert lines[0] == "rank 8 of 16"
+    assert lines[1].startswith("operation")
+    assert "nbytes_received" in lines[1]
+    assert lines[2].startswith("add (8191, 8191)")
+    assert lines[-1].startswith("assign (8191, 8191)")
+    assert len(lines) == 8
+
+
+def test_values_cannot_be_read() -> None:
+    with pytest.raises(RuntimeError, match="does not execute"):
+        pg.explain(lambda: float(pg.ones(4).sum()), size=4)
+    assert float(pg.ones(4).sum()) == 4
+
+
+@pytest.mark.parametrize(("options", "match"), [
+    ({"size": 4, "rank": 4}, "rank 4 is not one of a job of 4"), ({"rank": -1}, "rank -1 is not one"),
+])
+def test_ranks_that_are_not_there(options: dict[str, int], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        pg.explain(lambda: None, **options)

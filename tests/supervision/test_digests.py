@@ -1,0 +1,134 @@
+"""Programs whose processes do not do the same, in any job: an error on all of them, never a wrong number."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.execution import recording
+from pgaspy.job.procgrid import world
+from pgaspy.scheduling import nodes
+from pgaspy.scheduling.operations import assign
+from pgaspy.scheduling.recorded import Recorded
+from pgaspy.supervision.digests import Digests
+from tests.jobs import run_job
+from tests.layouts import layout_of
+from tests.together import collectively
+
+START = "import time\nimport pgaspy as pg\nA, B = pg.ones((8, 8)), pg.zeros((8, 8)) + 2\n"
+
+# The lines, what the error names, and what may be printed: what a process has without the others.
+MISTAKES = {
+    "a sum that one process prints": (
+        "if pg.RANK == 0: print(f'value {A.sum()}')\npg.print_once('value', A.max())", "reduce", ()),
+    "the same of other arrays": ("x = (A if pg.RANK == 0 else B) + 1\nprint('value', float(x.sum()))", "add", ()),
+    "a statement on one process": ("if pg.RANK == 1: A += 1", "the end of the program", ()),
+    "one process more": (
+        "for _ in range(100 + pg.RANK): A += 1\nprint('value', float(A[0, 0]))", "add", ("value 101.0",)),
+    "an element": (
+        "if pg.RANK == 1: print('value', float(A[7, 7]))\nx = float(B[7, 7])\nif pg.RANK == 0: print('rank 0', x)",
+        "assign", ("value 1.0",)),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(tmp_path: Path, name: str) -> None:
+    lines, words, may_be_printed = MISTAKES[name]
+    (tmp_path / "program.py").write_text(START + lines)
+    done = run_job(2, "program.py", cwd=tmp_path)
+    assert done.returncode != 0
+    assert set(done.stdout.splitlines()) <= {*may_be_printed}, done.stdout
+    assert "DivergenceError: the processes do not do the same. Operation" in done.stderr
+    assert words in done.stderr
+    assert "program.py:4" in done.stderr
+
+
+def test_what_a_row_of_the_grid_gets(tmp_path: Path) -> None:
+    """The other row does the same on all its processes, and may print it before it learns of the rest."""
+    lines = "x = A if pg.RANK == 0 else B\nprint('value', {*pg.replicate(x, axis=1).local().flat} <= {2.0})"
+    (tmp_path / "program.py").write_text(START + lines)
+    done = run_job(4, "program.py", cwd=tmp_path)
+    assert done.returncode != 0
+    assert set(done.stdout.splitlines()) <= {"value True"}
+    assert "DivergenceError: the processes do not do the same. Operation" in done.stderr
+
+
+@pytest.mark.parametrize("gathers", [
+    "x.gather(0)", pytest.param("gathered(x)", marks=pytest.mark.long)])
+def test_what_one_process_gets(tmp_path: Path, gathers: str) -> None:
+    """Each part tells of which array it is, so that no mixture is printed."""
+    (tmp_path / "program.py").write_text(f"""{START}
+def gathered(x):
+    C = pg.zeros(x.shape, onenode=0)
+    C[...] = x
+    return C.local()
+x = A if pg.RANK == 0 else B
+found = {gathers}
+if pg.RANK == 0:
+    print("value", len({{*found.flat}}) == 1)
+""")
+    done = run_job(3, "program.py", cwd=tmp_path)
+    assert done.returncode != 0
+    assert set(done.stdout.splitlines()) <= {"value True"}
+    assert "DivergenceError: the processes do not do the same. Operation" in done.stderr
+
+
+RIGHT = """
+if pg.RANK == 0:
+    A.local()[...] += 1
+    repr(A), pg.explain(lambda: A + 1)
+    pg.schedule(lambda x: None, A)
+def task(x):
+    x += 1
+if pg.RANK == 1:
+    time.sleep(0.2)
+    pg.sync()
+    pg.schedule(task, pg.update(B))
+C = A + B if pg.RANK == 0 else A + B
+for _ in range(300):
+    C = C * 0.5 + A
+s = float(C.sum())
+try:
+    A + pg.ones(5)
+except ValueError:
+    pass
+print("value", s == float(C.sum()), C.gather().shape)
+"""
+
+
+def test_a_program_that_is_right(tmp_path: Path) -> None:
+    """What a process does by itself, and from which line, is its own affair."""
+    (tmp_path / "program.py").write_text(START + RIGHT)
+    done = run_job(2, "program.py", cwd=tmp_path)
+    assert done.stdout.count("value True (8, 8)") == 2, done.stderr
+    assert done.returncode == 0
+
+
+@pytest.mark.mpi
+def test_they_do_not_depend_on_flushes() -> None:
+    """Nor on tasks, which processes record by themselves."""
+    a, b = pg.zeros((5, 3)), pg.zeros((5, 3), layout=layout_of("cyclic(2)", (5, 3)))
+    x, y = a._base.storage, b._base.storage
+    recipes = [assign(v, w, np.dtype(float), np.dtype(float), False)
+               for v, w in ((a._view, b._view), (a[1:]._view, b[1:]._view))]
+    fields = [field for k in range(10) for field in (recipes[k % 2], (x, y) if k % 3 else (y, x), (), k, None, 0)]
+    together, apart = Digests(), Digests()
+    stamps = together.take(Recorded(fields), (3, 9))
+    n = Recorded.N_FIELDS
+    found = [apart.take(Recorded(fields[k * n:(k + 1) * n]), (0,))[0] for k in range(10)]
+    collectively(stamps == {3: found[3], 9: found[9]}, f"{stamps}, {found}")
+    collectively(together.pending == apart.pending and together.rolling == apart.rolling)
+    collectively(len(set(pg.COMM.allgather(tuple(together.pending)))) == 1, "processes have other digests")
+    collectively((recording.queue.supervision.digests is None) == (world().size == 1))
+
+
+def test_buffers_have_room_for_a_stamp() -> None:
+    """Also those without bytes."""
+    for sizes in ([0, 16, 0, 8, 64, 0], [None, 0, 56, 57]):
+        spans = sorted((buffer.address, buffer.address + buffer.bytes.nbytes + nodes.STAMP_BYTES)
+                       for buffer in nodes.new_buffers(sizes) if buffer is not None)
+        assert all(stop <= start for (_, stop), (start, _) in itertools.pairwise(spans)), spans
