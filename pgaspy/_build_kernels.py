@@ -67,13 +67,13 @@ void pg_run_chain(int n_stages, const pg_stage *stages, const int64_t *addresses
 void pg_finish_leaves(int reduction, const pg_leaves *tree, int64_t leaves_address, int n_slots,
                       const int64_t *slot_leaves, const int64_t *slots, int64_t out_address);
 
-void pg_copy_section(int64_t itemsize, int ndim, const int64_t *n_runs,
-                     const int64_t *const *runs, int64_t dst_address, const int64_t *dst_strides,
+void pg_copy_section(int64_t itemsize, int ndim, const int64_t *n_ranges,
+                     const int64_t *const *ranges, int64_t dst_address, const int64_t *dst_strides,
                      int dst_side, int64_t src_address, const int64_t *src_strides, int src_side);
 
 void pg_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t block[4]);
 int pg_random(int kind, char type, uint64_t key, uint64_t stream, double a, double b, int64_t low,
-              uint64_t span, int ndim, const int64_t *n_runs, const int64_t *const *runs,
+              uint64_t span, int ndim, const int64_t *n_ranges, const int64_t *const *ranges,
               int64_t dst_address, const int64_t *dst_strides, int dst_side,
               const int64_t *index_strides, int index_side);
 """

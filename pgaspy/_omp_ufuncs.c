@@ -1637,8 +1637,8 @@ static void pg_finish_leaves(int reduction, const pg_leaves *t, int64_t leaves, 
 /* ---- sections ------------------------------------------------------------------------------ */
 
 /*
- * A section is a product of dimensions, each a list of runs. Two sides describe where its elements
- * lie: by the runs' own or other start and step, or packed, at the running position. A side is
+ * A section is a product of dimensions, each a list of ranges. Two sides describe where its elements
+ * lie: by the ranges' own or other start and step, or packed, at the running position. A side is
  * (base, strides); it need not be memory: for random numbers one side is the elements' flat index.
  */
 enum { OWN, OTHER, PACKED };
@@ -1646,8 +1646,8 @@ enum { LENGTH = 4, COLUMNS = 5 };
 
 typedef struct {
     int64_t m;
-    const int64_t *runs;
-    int64_t length;         /* of all runs */
+    const int64_t *ranges;
+    int64_t length;         /* of all ranges */
     int64_t stride[2];
 } section_dim;
 
@@ -1665,12 +1665,12 @@ typedef struct {
 
 static int64_t run_start(const section *s, const section_dim *d, int side, int64_t r, int64_t before)
 {
-    return s->which[side] == PACKED ? before : d->runs[r * COLUMNS + 2 * s->which[side]];
+    return s->which[side] == PACKED ? before : d->ranges[r * COLUMNS + 2 * s->which[side]];
 }
 
 static int64_t run_step(const section *s, const section_dim *d, int side, int64_t r)
 {
-    return s->which[side] == PACKED ? 1 : d->runs[r * COLUMNS + 2 * s->which[side] + 1];
+    return s->which[side] == PACKED ? 1 : d->ranges[r * COLUMNS + 2 * s->which[side] + 1];
 }
 
 static int64_t offset(const section *s, const section_dim *d, int side, const position *at)
@@ -1683,9 +1683,9 @@ static int64_t offset(const section *s, const section_dim *d, int side, const po
 static int forward(const section_dim *d, position *at, int64_t n)
 {
     at->k += n;
-    while (at->r < d->m && at->k >= d->runs[at->r * COLUMNS + LENGTH]) {
-        at->before += d->runs[at->r * COLUMNS + LENGTH];
-        at->k -= d->runs[at->r++ * COLUMNS + LENGTH];
+    while (at->r < d->m && at->k >= d->ranges[at->r * COLUMNS + LENGTH]) {
+        at->before += d->ranges[at->r * COLUMNS + LENGTH];
+        at->k -= d->ranges[at->r++ * COLUMNS + LENGTH];
     }
     return at->r < d->m;
 }
@@ -1714,7 +1714,7 @@ static void for_each_row(const section *s, loop_fn *loop, char *context, int64_t
         position *const a = &at[inner];
         int more = 1;
         while (more && begin < end) {
-            const int64_t n = MIN(last->runs[a->r * COLUMNS + LENGTH] - a->k, end - begin);
+            const int64_t n = MIN(last->ranges[a->r * COLUMNS + LENGTH] - a->k, end - begin);
             for (int side = 0; side < 2; side++) {
                 p[2 * side] = row[side][inner] + offset(s, last, side, a);
                 strides[2 * side] = run_step(s, last, side, a->r) * last->stride[side];
@@ -1733,7 +1733,7 @@ static void for_each_row(const section *s, loop_fn *loop, char *context, int64_t
 }
 
 /*
- * Apply a loop of the operands (side 0, context, side 1) to a section. Of single runs, that is a
+ * Apply a loop of the operands (side 0, context, side 1) to a section. Of single ranges, that is a
  * geometry like any other.
  */
 static void for_each_in_section(section *s, loop_fn *loop, void *context, int cost)
@@ -1774,8 +1774,8 @@ static void for_each_in_section(section *s, loop_fn *loop, void *context, int co
     }
 }
 
-static void describe_section(section *s, int ndim, const int64_t *n_runs,
-                             const int64_t *const *runs, int64_t address0, const int64_t *strides0,
+static void describe_section(section *s, int ndim, const int64_t *n_ranges,
+                             const int64_t *const *ranges, int64_t address0, const int64_t *strides0,
                              int which0, int64_t address1, const int64_t *strides1, int which1)
 {
     s->ndim = ndim;
@@ -1785,9 +1785,9 @@ static void describe_section(section *s, int ndim, const int64_t *n_runs,
     s->which[1] = which1;
     for (int d = 0; d < ndim; d++) {
         section_dim *dim = &s->dim[d];
-        *dim = (section_dim){n_runs[d], runs[d], 0, {strides0[d], strides1[d]}};
+        *dim = (section_dim){n_ranges[d], ranges[d], 0, {strides0[d], strides1[d]}};
         for (int64_t r = 0; r < dim->m; r++)
-            dim->length += dim->runs[r * COLUMNS + LENGTH];
+            dim->length += dim->ranges[r * COLUMNS + LENGTH];
     }
 }
 
@@ -1824,13 +1824,13 @@ static void move_any(int64_t n, char *const p[], const int64_t s[])
             memcpy(p[2] + i * s[2], p[0] + i * s[0], size);
 }
 
-static void pg_copy_section(int64_t itemsize, int ndim, const int64_t *n_runs,
-                            const int64_t *const *runs, int64_t dst_address,
+static void pg_copy_section(int64_t itemsize, int ndim, const int64_t *n_ranges,
+                            const int64_t *const *ranges, int64_t dst_address,
                             const int64_t *dst_strides, int dst_side, int64_t src_address,
                             const int64_t *src_strides, int src_side)
 {
     section s;
-    describe_section(&s, ndim, n_runs, runs, src_address, src_strides, src_side, dst_address,
+    describe_section(&s, ndim, n_ranges, ranges, src_address, src_strides, src_side, dst_address,
                      dst_strides, dst_side);
     /* A contiguous innermost dimension below others is but a larger item. */
     while (s.ndim > 1) {
@@ -1959,8 +1959,8 @@ RANDOM_ROWS(RANDOM_LOOP)
 
 /* Returns -1 if there are no such numbers of that type. */
 static int pg_random(int kind, char type, uint64_t key, uint64_t stream, double a, double b,
-                     int64_t low, uint64_t span, int ndim, const int64_t *n_runs,
-                     const int64_t *const *runs, int64_t dst_address, const int64_t *dst_strides,
+                     int64_t low, uint64_t span, int ndim, const int64_t *n_ranges,
+                     const int64_t *const *ranges, int64_t dst_address, const int64_t *dst_strides,
                      int dst_side, const int64_t *index_strides, int index_side)
 {
     random_context context = {key, stream, a, b, low, span};
@@ -1973,7 +1973,7 @@ static int pg_random(int kind, char type, uint64_t key, uint64_t stream, double 
     if (!loop)
         return -1;
     section s;
-    describe_section(&s, ndim, n_runs, runs, 0, index_strides, index_side, dst_address, dst_strides,
+    describe_section(&s, ndim, n_ranges, ranges, 0, index_strides, index_side, dst_address, dst_strides,
                      dst_side);
     for_each_in_section(&s, loop, &context, MATHS);
     return 0;

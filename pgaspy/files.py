@@ -1,6 +1,6 @@
 """Files: global arrays in NumPy's `.npy` format, read and written by all processes together.
 
-Each process reads and writes its own part only, through MPI-IO: what it holds of each dimension, as runs of global
+Each process reads and writes its own part only, through MPI-IO: what it holds of each dimension, as ranges of global
 indices, becomes a datatype that says where its elements lie in the file. A part longer than `MAX_CALL_BYTES` goes in
 several slabs. One process reads and writes the header, and tells the others, also when it fails. Each process opens the
 file by itself before all of them open it through MPI: some MPIs wait for ever where one process cannot.
@@ -33,7 +33,7 @@ from pgaspy.execution.recording import sync
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout
-from pgaspy.planning.segments import LENGTH, OTHER_START, OTHER_STEP, OWN_START, Indices, global_runs
+from pgaspy.planning.segments import LENGTH, OTHER_START, OTHER_STEP, OWN_START, Indices, global_ranges
 from pgaspy.planning.transfers import strides_from_shape
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base
@@ -287,7 +287,7 @@ def _finish(new: _NewFile, nbytes: int) -> None:
 
 
 class _Part:
-    """What one process holds of an array in a file: per dimension of the file, runs of global indices.
+    """What one process holds of an array in a file: per dimension of the file, ranges of global indices.
 
     `local` is the local part, here with its dimensions in the order of the file, which is the reverse of the array's
     for a file in Fortran order.
@@ -301,7 +301,8 @@ class _Part:
         self.itemsize = local.dtype.itemsize
         self.nbytes_file = math.prod(layout.shape) * self.itemsize
         self._strides = strides_from_shape([layout.shape[d] for d in order], self.itemsize)
-        self._runs = [] if self._is_empty else [global_runs(layout.dims[d], layout.dim_coord(d, coords)) for d in order]
+        self._ranges = [] if self._is_empty else [
+            global_ranges(layout.dims[d], layout.dim_coord(d, coords)) for d in order]
 
     def slabs(self, max_elements: int) -> list[Slab]:
         """The local part, cut into sections that are contiguous in it, in its order."""
@@ -310,8 +311,8 @@ class _Part:
     def file_type(self, element: MPI.Datatype, slab: Slab) -> MPI.Datatype:
         """Where the elements of a slab lie in the file, after the header."""
         kind = element.Dup()
-        for runs, stride, cut in reversed(list(zip(self._runs, self._strides, slab, strict=True))):
-            kind = _placed(kind, _cut(runs, cut.start, cut.stop), stride)
+        for ranges, stride, cut in reversed(list(zip(self._ranges, self._strides, slab, strict=True))):
+            kind = _placed(kind, _cut(ranges, cut.start, cut.stop), stride)
         return kind.Commit()
 
 
@@ -332,28 +333,28 @@ def _slabs(shape: Sequence[int], max_elements: int) -> Iterator[Slab]:
             yield (slice(i, i + 1), *rest)
 
 
-def _cut(runs: Indices, start: int, stop: int) -> Indices:
-    """The runs of the local indices start, ..., stop - 1."""
-    first = np.clip(start - runs[:, OWN_START], 0, runs[:, LENGTH])
-    last = np.clip(stop - runs[:, OWN_START], 0, runs[:, LENGTH])
-    cut = runs.copy()
+def _cut(ranges: Indices, start: int, stop: int) -> Indices:
+    """The ranges of the local indices start, ..., stop - 1."""
+    first = np.clip(start - ranges[:, OWN_START], 0, ranges[:, LENGTH])
+    last = np.clip(stop - ranges[:, OWN_START], 0, ranges[:, LENGTH])
+    cut = ranges.copy()
     cut[:, OWN_START] += first
-    cut[:, OTHER_START] += first * runs[:, OTHER_STEP]
+    cut[:, OTHER_START] += first * ranges[:, OTHER_STEP]
     cut[:, LENGTH] = last - first
     return cut[last > first]
 
 
-def _placed(inner: MPI.Datatype, runs: Indices, stride: int) -> MPI.Datatype:
-    """One dimension more: `inner` at each global index of the runs; the inner datatype is freed."""
+def _placed(inner: MPI.Datatype, ranges: Indices, stride: int) -> MPI.Datatype:
+    """One dimension more: `inner` at each global index of the ranges; the inner datatype is freed."""
     element = inner.Create_resized(0, stride)
-    starts = (runs[:, OTHER_START] * stride).tolist()
-    if len(runs) == 1:
-        distance, length = runs[0, OTHER_STEP : LENGTH + 1].tolist()
+    starts = (ranges[:, OTHER_START] * stride).tolist()
+    if len(ranges) == 1:
+        distance, length = ranges[0, OTHER_STEP : LENGTH + 1].tolist()
         run = element.Create_hvector(length, 1, distance * stride)
         placed = run.Create_hindexed([1], starts)
         run.Free()
     else:  # only a single run has a step
-        placed = element.Create_hindexed(runs[:, LENGTH].tolist(), starts)
+        placed = element.Create_hindexed(ranges[:, LENGTH].tolist(), starts)
     element.Free()
     inner.Free()
     return placed

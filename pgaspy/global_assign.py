@@ -20,7 +20,7 @@ from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_d
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
-from pgaspy.scheduling.operations import Access, task
+from pgaspy.scheduling.operations import BaseView, task
 from pgaspy.ufuncs import as_numpy, check_writable, elementwise_copy, record_assignment, record_into, refusals
 
 __all__ = ["aligned", "assign", "copied", "gathered", "item", "keep_element", "layout_like", "redistributed",
@@ -55,7 +55,7 @@ def assign(base: Base, view: View, value: Any) -> None:
     if source.stretched_dims:
         record_into(None, [value._base], [(source, value._base.dtype)], base, view)
         return
-    recipe = record_assignment(Access(base, view), Access(value._base, source))
+    recipe = record_assignment(BaseView(base, view), BaseView(value._base, source))
     if base.dtype == value._base.dtype:  # else it may have to be warned of every time
         _assignments.keep(key, (recipe, view, given))
 
@@ -88,25 +88,25 @@ def _check_cast(base: Base, view: View, target: np.dtype[Any]) -> None:
         warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning)
 
 
-def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype[Any] | None = None) -> Access:
+def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype[Any] | None = None) -> BaseView:
     """A new array with the elements of a view; in the layout that a result of it takes, or in a given one."""
     if layout is None:
         layout = layout_like(view)
-    target = Access(Base(layout, base.dtype if dtype is None else dtype), whole(layout))
+    target = BaseView(Base(layout, base.dtype if dtype is None else dtype), whole(layout))
     if view.size:
         _check_cast(base, view, target.base.dtype)
         if view.stretched_dims:
             record_into(None, [base], [(view, base.dtype)], *target)
         else:
-            record_assignment(target, Access(base, view))
+            record_assignment(target, BaseView(base, view))
     return target
 
 
-def snapshot(base: Base, view: View) -> Access:
+def snapshot(base: Base, view: View) -> BaseView:
     """A new array with the one element of a view, where that lies. Not collective: it is a task of the owners."""
     layout = view.own_layout
     assert layout is not None
-    target = Access(Base(layout, base.dtype), whole(layout))
+    target = BaseView(Base(layout, base.dtype), whole(layout))
     _take_element(*target, base, view)
     return target
 
@@ -143,7 +143,7 @@ def layout_like(view: View) -> Layout:
     return view.layout if view.is_whole else result_layout(view.shape, [view], default_for(view.shape))
 
 
-def redistributed(base: Base, view: View, layout: Distribution | Layout | None) -> Access:
+def redistributed(base: Base, view: View, layout: Distribution | Layout | None) -> BaseView:
     """A new array with the elements of a view, in a layout that is asked for, or else in the job's default."""
     return copied(base, view, layout_for(view.shape, layout, None))
 
@@ -178,7 +178,7 @@ def element(base: Base, view: View) -> Any:
     return local.item() if not local.ndim else local[view.origin].item()
 
 
-def replicate(base: Base, view: View, axis: int, copy: bool = True) -> Access:
+def replicate(base: Base, view: View, axis: int, copy: bool = True) -> BaseView:
     """A copy in which the dimension dealt out along grid axis `axis` is whole, on every process along that axis."""
     layout = view.own_layout
     grid = view.layout.grid
@@ -188,23 +188,23 @@ def replicate(base: Base, view: View, axis: int, copy: bool = True) -> Access:
     if layout is None:
         return _replicate_reversed(base, view, axis)
     if grid[axis] == 1 and not copy:
-        return Access(base, view)
+        return BaseView(base, view)
     dims = [whole_dim(dim.extent) if dim.axis == axis else dim for dim in layout.dims]
     pins = [None if a == axis else pin for a, pin in enumerate(layout.pins)]
     return copied(base, view, Layout(grid, dims, pins))
 
 
-def _replicate_reversed(base: Base, view: View, axis: int) -> Access:
+def _replicate_reversed(base: Base, view: View, axis: int) -> BaseView:
     """The same of a view with reversed dimensions: as that of the view in order, reversed."""
     forward = view.index(view.turning_key)
     if forward.own_layout is None:
         raise ValueError("this view has no layout of its own (a step that its blocks do not divide by, or repeated "
                          "elements): copy() it first")
     target = replicate(base, forward, axis)
-    return Access(target.base, target.view.index(view.turning_key))
+    return BaseView(target.base, target.view.index(view.turning_key))
 
 
-def aligned(base: Base, view: View, other: View, dim: int, copy: bool = True) -> Access:
+def aligned(base: Base, view: View, other: View, dim: int, copy: bool = True) -> BaseView:
     """A copy of a view whose dimension `dim` (the only one, if it has one) lies as that of another view does.
 
     It is replicated along the grid's other axes, so that every process that owns a part of the other view along
@@ -222,7 +222,7 @@ def aligned(base: Base, view: View, other: View, dim: int, copy: bool = True) ->
         raise ValueError("the array to align with has no layout of its own: copy() it first")
     dims = [layout.dims[dim] if d == own else whole_dim(n) for d, n in enumerate(view.shape)]
     target = Layout(layout.grid, dims, layout.pins)
-    return Access(base, view) if not copy and _lies_as(view, target) else copied(base, view, target)
+    return BaseView(base, view) if not copy and _lies_as(view, target) else copied(base, view, target)
 
 
 def _lies_as(view: View, target: Layout) -> bool:

@@ -19,8 +19,8 @@ from pgaspy.job.procgrid import world
 from pgaspy.layout import BlockDim, Layout, replicated, without_dims
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
-from pgaspy.scheduling.operations import Access, reduce
-from pgaspy.ufuncs import as_access, check_dtype
+from pgaspy.scheduling.operations import BaseView, reduce
+from pgaspy.ufuncs import as_base_view, check_dtype
 
 __all__ = ["matmul"]
 
@@ -34,10 +34,10 @@ def matmul(a: Any, b: Any) -> GlobalArray:
     ValueError
         If the inner extents differ, or an operand has no dimension or more than two.
     """
-    return made(*_product(as_access(a), as_access(b)))
+    return made(*_product(as_base_view(a), as_base_view(b)))
 
 
-def _product(a: Access, b: Access) -> Access:
+def _product(a: BaseView, b: BaseView) -> BaseView:
     (_, a_view), (_, b_view) = a, b
     if not (1 <= a_view.ndim <= 2 and 1 <= b_view.ndim <= 2):
         raise ValueError(f"matmul takes arrays of one or two dimensions, not of {a_view.ndim} and {b_view.ndim}: "
@@ -51,13 +51,13 @@ def _product(a: Access, b: Access) -> Access:
     if a_view.ndim == b_view.ndim == 2:
         return _product_of_matrices(a, b, dtype)
     if a_view.ndim == 1:
-        a, b = Access(b.base, b_view.transpose(tuple(reversed(range(b_view.ndim))))), a
+        a, b = BaseView(b.base, b_view.transpose(tuple(reversed(range(b_view.ndim))))), a
     return _matrix_vector(a, b, dtype)
 
 
-def _product_of_matrices(a: Access, b: Access, dtype: np.dtype[Any]) -> Access:
+def _product_of_matrices(a: BaseView, b: BaseView, dtype: np.dtype[Any]) -> BaseView:
     layout = product_layout(a.view, b.view)
-    c = Access(Base(layout, dtype), whole(layout))
+    c = BaseView(Base(layout, dtype), whole(layout))
     summa(GlobalArray(*a), GlobalArray(*b), GlobalArray(*c), beta=0)
     return c
 
@@ -73,7 +73,7 @@ def product_layout(a: View, b: View) -> Layout:
     return default_for(shape)
 
 
-def _matrix_vector(a: Access, x: Access, dtype: np.dtype[Any]) -> Access:
+def _matrix_vector(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView:
     """`A @ x` where A lies: x is aligned with A's columns, and the partial products are summed along the rows."""
     if a.view.own_layout is None:
         a = copied(*a)
@@ -82,7 +82,7 @@ def _matrix_vector(a: Access, x: Access, dtype: np.dtype[Any]) -> Access:
     last = a.view.ndim - 1
     x = copied(x.base, x.view, Layout(layout.grid, [layout.dims[last]], layout.pins))
     target_layout = without_dims(layout, (last,))
-    target = Access(Base(target_layout, dtype), whole(target_layout))
+    target = BaseView(Base(target_layout, dtype), whole(target_layout))
     record(reduce(target.view, a.view, (last,), _Product(dtype), (dtype, a.base.dtype), (x.view,)),
            (target.base.storage, a.base.storage, x.base.storage))
     if last == 0 and not target_layout.is_replicated:
@@ -108,7 +108,7 @@ class _Product:
         with np.errstate(all="ignore"):
             return np.asarray(np.matmul(local, operands[0], dtype=self.dtype))
 
-    def combine(self, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+    def merge(self, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
         return np.add(lower, higher)
 
     def result(self, combined: NDArray[Any]) -> NDArray[Any]:

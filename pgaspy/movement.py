@@ -11,7 +11,7 @@ from pgaspy import global_assign
 from pgaspy.array import GlobalArray, check_array
 from pgaspy.execution.recording import record
 from pgaspy.scheduling.operations import combine as combine_recipe
-from pgaspy.ufuncs import as_access
+from pgaspy.ufuncs import as_base_view
 
 __all__ = ["align", "combine", "replicate"]
 
@@ -65,7 +65,7 @@ def align(x: Any, A: GlobalArray, dim: int, copy: bool = True) -> GlobalArray:
         If the extents differ, or the view has no layout of its own.
     """
     check_array(A, "align")
-    return GlobalArray(*global_assign.aligned(*as_access(x), A._view, dim, copy))
+    return GlobalArray(*global_assign.aligned(*as_base_view(x), A._view, dim, copy))
 
 
 def combine(function: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]], R: GlobalArray) -> None:

@@ -20,7 +20,7 @@ from pgaspy.creation import AnyLayout, Shape, empty
 from pgaspy.execution.recording import record, sync
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
-from pgaspy.planning.segments import global_runs
+from pgaspy.planning.segments import global_ranges
 from pgaspy.planning.transfers import strides_from_shape
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.operations import generate
@@ -133,7 +133,7 @@ def _fill(storage: Storage, kind: str, key: int, stream: int, low: Any, high: An
     coords = layout.coords_from_rank(world().rank)
     if not layout.holds(coords) or not storage.local.size:
         return
-    runs = [global_runs(dim, layout.dim_coord(d, coords)) for d, dim in enumerate(layout.dims)]
+    runs = [global_ranges(dim, layout.dim_coord(d, coords)) for d, dim in enumerate(layout.dims)]
     bindings.fill_random(kind, storage.dtype.char, storage.address, storage.local.strides, bindings.OWN,
                         strides_from_shape(layout.shape), bindings.OTHER, runs,
                         key=key, stream=stream, low=low, high=high)

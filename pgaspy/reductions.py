@@ -29,7 +29,7 @@ from pgaspy.layout import replicated, without_dims
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import REAL
-from pgaspy.scheduling.operations import Access, Reduce, Reduction, reduce
+from pgaspy.scheduling.operations import BaseView, Reduce, Reduction, reduce
 
 __all__ = ["all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "ufunc_reduce", "var"]
 
@@ -37,17 +37,17 @@ __all__ = ["all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std"
 # The public reductions -----------------------------------------------------------------------------------------------
 
 
-def sum(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Access:
+def sum(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> BaseView:
     """The sum of the elements over `axis` (an integer, several, or None for all). Collective."""
     return ufunc_reduce(np.add, base, view, axis, dtype, keepdims)
 
 
-def prod(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Access:
+def prod(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> BaseView:
     """The product of the elements over `axis` (an integer, several, or None for all). Collective."""
     return ufunc_reduce(np.multiply, base, view, axis, dtype, keepdims)
 
 
-def min(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> Access:
+def min(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> BaseView:
     """The least element over `axis`; NaN where one is. Collective.
 
     Raises ValueError for an array without elements, as NumPy does.
@@ -55,7 +55,7 @@ def min(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> 
     return ufunc_reduce(np.minimum, base, view, axis, None, keepdims)
 
 
-def max(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> Access:
+def max(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> BaseView:
     """The greatest element over `axis`; NaN where one is. Collective.
 
     Raises ValueError for an array without elements, as NumPy does.
@@ -63,17 +63,17 @@ def max(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> 
     return ufunc_reduce(np.maximum, base, view, axis, None, keepdims)
 
 
-def any(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> Access:
+def any(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> BaseView:
     """Whether any element over `axis` is true. Collective."""
     return ufunc_reduce(np.logical_or, base, view, axis, None, keepdims)
 
 
-def all(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> Access:
+def all(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> BaseView:
     """Whether all elements over `axis` are true. Collective."""
     return ufunc_reduce(np.logical_and, base, view, axis, None, keepdims)
 
 
-def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Access:
+def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> BaseView:
     """The arithmetic mean over `axis`; of integers in float64, of float16 by way of float32. Collective."""
     axes = _axes(view, axis)
     count = math.prod(view.shape[d] for d in axes)
@@ -90,11 +90,11 @@ def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdim
 
 
 def var(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: float = 0,
-        keepdims: bool = False) -> Access:
+        keepdims: bool = False) -> BaseView:
     """The mean squared distance from the mean over `axis`, with divisor `n - ddof`. Collective."""
     axes = _axes(view, axis)
     count = math.prod(view.shape[d] for d in axes)
-    distance = _apply(np.subtract, Access(base, view), mean(base, view, axis, dtype=dtype, keepdims=True))
+    distance = _apply(np.subtract, BaseView(base, view), mean(base, view, axis, dtype=dtype, keepdims=True))
     if distance.base.dtype.kind == "c":
         squares = _apply(REAL, _apply(np.multiply, distance, _apply(np.conjugate, distance)))
     else:
@@ -104,23 +104,23 @@ def var(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: fl
 
 
 def std(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: float = 0,
-        keepdims: bool = False) -> Access:
+        keepdims: bool = False) -> BaseView:
     """The square root of the variance over `axis`, with divisor `n - ddof`. Collective."""
     return _apply(np.sqrt, var(base, view, axis, dtype=dtype, ddof=ddof, keepdims=keepdims))
 
 
-def argmin(base: Base, view: View, axis: int | None = None, *, keepdims: bool = False) -> Access:
+def argmin(base: Base, view: View, axis: int | None = None, *, keepdims: bool = False) -> BaseView:
     """The index of the first least element along `axis`, or in row-major order. Collective."""
     return _arg_reduce("argmin", base, view, axis, keepdims)
 
 
-def argmax(base: Base, view: View, axis: int | None = None, *, keepdims: bool = False) -> Access:
+def argmax(base: Base, view: View, axis: int | None = None, *, keepdims: bool = False) -> BaseView:
     """The index of the first greatest element along `axis`, or in row-major order. Collective."""
     return _arg_reduce("argmax", base, view, axis, keepdims)
 
 
 def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: np.dtype[Any] | None,
-                 keepdims: bool) -> Access:
+                 keepdims: bool) -> BaseView:
     """`ufunc.reduce` for an associative ufunc.
 
     Raises
@@ -167,8 +167,8 @@ _NOT_ASSOCIATIVE = {np.subtract, np.divide, np.floor_divide, np.remainder, np.fm
 # How they are recorded -----------------------------------------------------------------------------------------------
 
 
-def _apply(function: Any, *operands: Any) -> Access:
-    return ufuncs.apply(function, [_Operand(*x) if isinstance(x, Access) else x for x in operands], make=Access)
+def _apply(function: Any, *operands: Any) -> BaseView:
+    return ufuncs.apply(function, [_Operand(*x) if isinstance(x, BaseView) else x for x in operands], make=BaseView)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,14 +198,14 @@ def _call(view: View, axes: tuple[int, ...], reduction: Reduction, dtypes: tuple
     return _Call(recipe, None if [*key] == [slice(None, None, 1)] * recipe.target.ndim else tuple(key))
 
 
-def _recorded(call: _Call, base: Base) -> Access:
+def _recorded(call: _Call, base: Base) -> BaseView:
     """Record the reduction. What is full is held by all processes, also if only some hold what is reduced."""
     recipe, view = call.recipe, call.recipe.target
-    result = Access(Base(view.layout, recipe.dtypes[0]), view)
+    result = BaseView(Base(view.layout, recipe.dtypes[0]), view)
     record(recipe, (result.base.storage, base.storage))
     if not view.ndim and not view.layout.is_replicated:
         result = copied(*result, replicated((), world().size))
-    return result if call.key is None else Access(result.base, result.view.index(call.key))
+    return result if call.key is None else BaseView(result.base, result.view.index(call.key))
 
 
 NAT = -1 << 63
@@ -269,7 +269,7 @@ class _UfuncReduction:
         return partial
 
     @property
-    def combine(self) -> np.ufunc:
+    def merge(self) -> np.ufunc:
         return self.ufunc
 
     @property
@@ -285,7 +285,7 @@ def _prepared_reduce(row: int, shape: tuple[int, ...], strides: tuple[int, ...],
                               [shape[d] for d in axes], [strides[d] for d in axes])
 
 
-def _arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: bool) -> Access:
+def _arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: bool) -> BaseView:
     axes = _axes(view, None if axis is None else operator.index(axis))
     if 0 in [view.shape[d] for d in axes]:
         raise ValueError(f"attempt to get {name} of an empty sequence")
@@ -329,7 +329,7 @@ class _ArgReduction:
         pairs["index"] = index
         return pairs
 
-    def combine(self, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+    def merge(self, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
         a, b = lower["value"], higher["value"]
         a_nan, b_nan = a != a, b != b
         better = b > a if self.name == "argmax" else b < a

@@ -15,23 +15,23 @@ from pgaspy.job.defaults import default_for
 from pgaspy.layout import Layout, whole_dim
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
-from pgaspy.scheduling.operations import Access, reshape
+from pgaspy.scheduling.operations import BaseView, reshape
 
 __all__ = ["reshaped"]
 
 
-def reshaped(base: Base, view: View, shape: Sequence[int]) -> Access:
+def reshaped(base: Base, view: View, shape: Sequence[int]) -> BaseView:
     """See `GlobalArray.reshape`."""
     extents = _resolved(view, shape)
     if [n for n in extents if n != 1] == [n for n in view.shape if n != 1]:
         dense = view.index(tuple([0 if n == 1 else slice(None) for n in view.shape]))
-        return Access(base, dense.index(tuple([None if n == 1 else slice(None) for n in extents])))
+        return BaseView(base, dense.index(tuple([None if n == 1 else slice(None) for n in extents])))
     if not view.is_whole:
         base, view = copied(base, view)
     layout = default_for(extents)
     if not view.layout.is_distributed:
         layout = Layout(view.layout.grid, [whole_dim(n) for n in extents], view.layout.pins)
-    target = Access(Base(layout, base.dtype), whole(layout))
+    target = BaseView(Base(layout, base.dtype), whole(layout))
     if view.size:
         record(reshape(layout, view.layout, base.dtype), (target.base.storage, base.storage))
     return target

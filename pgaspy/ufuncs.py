@@ -26,12 +26,12 @@ from pgaspy.planning.view import View, joint_shape, whole
 from pgaspy.scheduling.base import Base, wrap
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.nodes import Scalar
-from pgaspy.scheduling.operations import Access, Assign, Statement, assign
+from pgaspy.scheduling.operations import Assign, BaseView, Statement, assign
 from pgaspy.supervision.recorder import take
 
-__all__ = ["WEAK", "apply", "apply_binary", "apply_unary", "apply_with_number", "as_access", "as_numpy", "check_dtype",
-           "check_target", "check_writable", "elementwise_copy", "operand_from_numpy", "record_assignment",
-           "record_into", "refusals"]
+__all__ = ["WEAK", "apply", "apply_binary", "apply_unary", "apply_with_number", "as_base_view", "as_numpy",
+           "check_dtype", "check_target", "check_writable", "elementwise_copy", "operand_from_numpy",
+           "record_assignment", "record_into", "refusals"]
 
 WEAK = (int, float, complex)
 """The classes of Python's numbers, which take the dtypes of the arrays that they meet."""
@@ -251,14 +251,14 @@ def _part_of(x: NDArray[Any], shape: tuple[int, ...], layout: Layout) -> _Part:
     return _Part(base, view.index(tuple([None if d in stretched else slice(None) for d in range(len(shape))])))
 
 
-def as_access(x: Any) -> Access:
+def as_base_view(x: Any) -> BaseView:
     """A global array's base and view; a NumPy array that is the same on every process as a replicated base."""
     if getattr(x, "_view", None) is not None:
-        return Access(x._base, x._view)
+        return BaseView(x._base, x._view)
     x = as_numpy(x)
     check_dtype(x.dtype)
     base = operand_from_numpy(x)
-    return Access(base, whole(base.layout))
+    return BaseView(base, whole(base.layout))
 
 
 def check_dtype(dtype: np.dtype[Any]) -> None:
@@ -366,7 +366,7 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
     results = []
     for target, base, view in zip(out, outputs, statement.written, strict=True):
         if target is not None:
-            record_assignment(Access(target._base, target._view), Access(base, view))
+            record_assignment(BaseView(target._base, target._view), BaseView(base, view))
         results.append(make(base, view) if target is None else target)
     return tuple(results)
 
@@ -440,9 +440,9 @@ def _record_aside(statement: Statement, bases: list[Any], out: Base) -> None:
     layout = result_layout(view.shape, [view], default_for(view.shape))
     aside, aside_view = Base(layout, out.dtype), whole(layout)
     if statement.has_mask:
-        record_assignment(Access(aside, aside_view), Access(out, view))
+        record_assignment(BaseView(aside, aside_view), BaseView(out, view))
     _record(_statement_aside(statement, aside_view), (aside,), bases)
-    record_assignment(Access(out, view), Access(aside, aside_view))
+    record_assignment(BaseView(out, view), BaseView(aside, aside_view))
 
 
 @cached
@@ -450,7 +450,7 @@ def _statement_aside(statement: Statement, aside: View) -> Statement:
     return replace(statement, written=(aside,), copied=(False,) * len(statement.copied))
 
 
-def record_assignment(target: Access, source: Access) -> Assign:
+def record_assignment(target: BaseView, source: BaseView) -> Assign:
     """Record `target[...] = source`, for views of one shape; the recipe."""
     (out, view), (base, from_) = target, source
     recipe = assign(view, from_, out.dtype, base.dtype, out is base and not view.disjoint(from_))

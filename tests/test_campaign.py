@@ -21,7 +21,7 @@ from tests.campaign.running import differences, execute, expected, run
 from tests.campaign.settings import Settings
 from tests.campaign.writing import Writer
 from tests.together import assert_equal, collectively
-from tools.campaign import Combination, Totals
+from tools.campaign import Merging, Totals
 
 N_PROGRAMS = 16
 MANY_TRIES = 60
@@ -163,7 +163,7 @@ def test_a_process_that_is_left_is_found() -> None:
 
 
 def test_totals_are_those_of_the_file_and_of_what_is_under_way(tmp_path: Path) -> None:
-    first, second = (Combination(python, 2, "statements") for python in ("a", "b"))
+    first, second = (Merging(python, 2, "statements") for python in ("a", "b"))
     totals = Totals(tmp_path / "totals", {first: 7000, second: 7000})
     taken = [totals.take(), totals.take()]
     assert [one[0] for one in taken if one] == [first, second]

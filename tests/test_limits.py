@@ -324,13 +324,13 @@ def test_shapes_are_joined_as_numpy_does() -> None:
 
 
 def test_messages_are_cut_at_the_limit() -> None:
-    assert trees.segments_of(100, 2, 100) == [(0, 100)]
-    assert trees.segments_of(101, 2, 100) == [(0, 100), (100, 101)]
-    assert trees.segments_of(trees.SEGMENT_BYTES, 3, 1 << 30) == [(0, trees.SEGMENT_BYTES)]
-    assert len(trees.segments_of(trees.SEGMENT_BYTES + 1, 3, 1 << 30)) == 2
-    long = trees.MAX_SEGMENTS * trees.SEGMENT_BYTES
+    assert trees.packets_of(100, 2, 100) == [(0, 100)]
+    assert trees.packets_of(101, 2, 100) == [(0, 100), (100, 101)]
+    assert trees.packets_of(trees.PACKET_BYTES, 3, 1 << 30) == [(0, trees.PACKET_BYTES)]
+    assert len(trees.packets_of(trees.PACKET_BYTES + 1, 3, 1 << 30)) == 2
+    long = trees.MAX_PACKETS * trees.PACKET_BYTES
     for nbytes in (long, long + 1):
-        assert len(trees.segments_of(nbytes, 3, 1 << 30)) == trees.MAX_SEGMENTS
+        assert len(trees.packets_of(nbytes, 3, 1 << 30)) == trees.MAX_PACKETS
 
 
 @pytest.mark.parametrize(("n", "is_assembled"), [(8, False), (9, True)])

@@ -35,7 +35,7 @@ def flat_indices(layout: Layout, rank: int) -> np.ndarray:
 
 def places(message: Message, side: int) -> np.ndarray:
     """The flat local indices of a message's elements on one side, in the order in which they travel."""
-    (table,) = message.runs
+    (table,) = message.ranges
     column = {OWN: 0, OTHER: 2}[side]
     return np.concatenate([start + step * np.arange(length) for start, step, length in
                            table[:, [column, column + 1, 4]].tolist()])
@@ -113,7 +113,7 @@ def test_aligned_rows_are_one_run() -> None:
         plan = plan_reshape(dst, src, rank)
         assert plan.is_local
         assert plan.local is not None
-        assert len(plan.local.runs[0]) == 1
+        assert len(plan.local.ranges[0]) == 1
 
 
 def test_cost_follows_the_own_part() -> None:

@@ -36,7 +36,7 @@ LARGEST = ("ms_to_the_end", "ms_to_the_end_of_one_away")
 
 
 @dataclass(frozen=True)
-class Combination:
+class Merging:
     """What is run: on how many processes of which interpreter, and what is counted."""
 
     python: str
@@ -52,23 +52,23 @@ class Combination:
 class Totals:
     """What was done, as the lines of a file tell, and what is under way."""
 
-    def __init__(self, file: Path, targets: dict[Combination, int]) -> None:
+    def __init__(self, file: Path, targets: dict[Merging, int]) -> None:
         self._file, self._targets = file, targets
         self._lock = threading.Lock()
-        self._counts: dict[Combination, Counter[str]] = defaultdict(Counter)
-        self._under_way: Counter[Combination] = Counter()
+        self._counts: dict[Merging, Counter[str]] = defaultdict(Counter)
+        self._under_way: Counter[Merging] = Counter()
         self._next_seed = 0
         for line in file.read_text().splitlines() if file.exists() else ():
             self._note(**json.loads(line))
 
     def _note(self, combination: dict[str, Any], first: int, counts: dict[str, int]) -> None:
-        one = Combination(**combination)
+        one = Merging(**combination)
         known = self._counts[one]
         known.update({what: n for what, n in counts.items() if what not in LARGEST})
         known |= Counter({what: n for what, n in counts.items() if what in LARGEST})
         self._next_seed = max(self._next_seed, first + one.n_programs)
 
-    def take(self) -> tuple[Combination, int] | None:
+    def take(self) -> tuple[Merging, int] | None:
         """What is to be run next, of what has come least far, and from which seed on."""
         with self._lock:
             part_done = {one: self._expected(one) / target for one, target in self._targets.items() if target}
@@ -79,11 +79,11 @@ class Totals:
             self._under_way[one] += 1
             return one, first
 
-    def _expected(self, one: Combination) -> float:
+    def _expected(self, one: Merging) -> float:
         """How many there will be when what is under way is done."""
         return self._counts[one][one.counted] + self._under_way[one] * one.n_programs * OF_PROGRAM[one.counted]
 
-    def add(self, one: Combination, first: int, counts: dict[str, int]) -> None:
+    def add(self, one: Merging, first: int, counts: dict[str, int]) -> None:
         """Note what came of a part."""
         with self._lock:
             told = {"combination": asdict(one), "first": first, "counts": counts}
@@ -123,7 +123,7 @@ def main() -> int:
         parser.add_argument(f"--{counted}", type=int, default=0, help="how many of each combination")
     options = parser.parse_args()
     totals = Totals(options.totals, {
-        Combination(python, n, counted): getattr(options, counted) for counted in ARGUMENTS
+        Merging(python, n, counted): getattr(options, counted) for counted in ARGUMENTS
         for python in options.pythons.split(",") for n in map(int, options.n.split(","))})
     with ThreadPoolExecutor(options.jobs) as pool:
         for done in [pool.submit(_work, totals) for _ in range(options.jobs)]:
@@ -141,7 +141,7 @@ def _work(totals: Totals) -> None:
             return
 
 
-def _counts(one: Combination, first: int) -> dict[str, int]:
+def _counts(one: Merging, first: int) -> dict[str, int]:
     """Run a part; what it counted. What it says of programs that fail is printed."""
     command = [one.python, "-m", "tests.campaign", "--minutes=60", f"-n={one.n}", f"--first={first}",
                f"--programs={one.n_programs}", *ARGUMENTS[one.counted]]

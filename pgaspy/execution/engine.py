@@ -37,7 +37,7 @@ from mpi4py import MPI
 from pgaspy.caches import cached
 from pgaspy.execution import progress
 from pgaspy.job import statistics
-from pgaspy.job.failures import JobError, Mismatch, Poison, TaskError, is_interrupt, place_of, undisturbed
+from pgaspy.job.failures import JobError, Mismatch, Poison, TaskError, is_interrupt, line_at, undisturbed
 from pgaspy.job.procgrid import World
 from pgaspy.kernels import bindings
 from pgaspy.planning.boxes import overlap
@@ -193,7 +193,7 @@ class Run:
 
     def line_of(self, node: Node) -> str:
         """The line of the program that a node's operation was recorded at."""
-        return place_of(self.codes[node.position], self.instructions[node.position])
+        return line_at(self.codes[node.position], self.instructions[node.position])
 
     def end(self) -> None:
         """Leave the buffers to the next run of the schedule."""
@@ -411,12 +411,12 @@ class Engine:
         self.computing = node, run.memories
         try:
             if node.is_task and self.is_alone:
-                undisturbed(functools.partial(node.run, run.memories))
+                undisturbed(functools.partial(node.compute, run.memories))
             elif node.is_task and self._runs:
                 with progress.meanwhile(self._move_messages):
-                    node.run(run.memories)
+                    node.compute(run.memories)
             else:
-                node.run(run.memories)
+                node.compute(run.memories)
         finally:
             self.computing = None
         statistics.counts.computed(node, run.memories, start)

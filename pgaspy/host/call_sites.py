@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from pgaspy.caches import cached
 
-__all__ = ["Place", "caller", "frame_of_program", "frames_of_program", "is_own_file", "line_of", "warn"]
+__all__ = ["CallSite", "caller", "frame_of_program", "frames_of_program", "is_own_file", "line_of", "warn"]
 
 
-class Place(NamedTuple):
+class CallSite(NamedTuple):
     """A line of the program, and the function of pgaspy that it called; no file where there is no such line."""
 
     called: str
@@ -26,12 +26,12 @@ class Place(NamedTuple):
         return f"{shown(self.file)}:{self.line}{f': {text}' if text else ''}"
 
 
-def caller(frame: FrameType, algorithms: bool = True) -> Place:
+def caller(frame: FrameType, algorithms: bool = True) -> CallSite:
     """Where the program called the function of pgaspy that a frame is in; `algorithms` are programs, or parts of it."""
     while (outer := frame.f_back) is not None and _is_own(outer.f_globals.get("__name__", ""), algorithms):
         frame = outer
     called = frame.f_code.co_name
-    return Place(called, "", 0) if outer is None else Place(called, outer.f_code.co_filename, outer.f_lineno)
+    return CallSite(called, "", 0) if outer is None else CallSite(called, outer.f_code.co_filename, outer.f_lineno)
 
 
 def frames_of_program(frame: FrameType | None) -> list[FrameType]:
@@ -47,7 +47,7 @@ def frames_of_program(frame: FrameType | None) -> list[FrameType]:
 
 def line_of(frame: FrameType) -> str:
     """The file, line, function and text of where a frame is."""
-    place = Place("", frame.f_code.co_filename, frame.f_lineno)
+    place = CallSite("", frame.f_code.co_filename, frame.f_lineno)
     where, colon, text = str(place).partition(": ")
     return f"{where} in {frame.f_code.co_name}{colon}{text}"
 

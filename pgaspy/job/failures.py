@@ -13,9 +13,9 @@ from collections.abc import Callable
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from pgaspy.host.call_sites import Place
+from pgaspy.host.call_sites import CallSite
 
-__all__ = ["DivergenceError", "JobError", "Mismatch", "Poison", "TaskError", "is_interrupt", "place_of", "undisturbed"]
+__all__ = ["DivergenceError", "JobError", "Mismatch", "Poison", "TaskError", "is_interrupt", "line_at", "undisturbed"]
 
 
 class JobError(RuntimeError):
@@ -87,12 +87,12 @@ class Poison:
         return self.error.with_traceback(self._traceback)  # without what was added where it was raised before
 
 
-def place_of(code: CodeType | None, instruction: int) -> str:
+def line_at(code: CodeType | None, instruction: int) -> str:
     """The line of an instruction, for people; nothing where it is not known."""
     if code is None:
         return ""
     line = next((line for start, stop, line in code.co_lines() if start <= instruction < stop), None)
-    return str(Place("", code.co_filename, line or code.co_firstlineno))
+    return str(CallSite("", code.co_filename, line or code.co_firstlineno))
 
 
 def is_interrupt(error: BaseException) -> bool:

@@ -39,8 +39,8 @@ if _missing:
         "this CPU lacks; rebuild pgaspy with the environment variable PGASPY_MARCH=x86-64-v2"
     )
 
-#: Which columns of the runs a side of a section uses: its own start and step (0, 1), the other's
-#: (2, 3), or none: the elements lie one after the other in the order of the runs.
+#: Which columns of the ranges a side of a section uses: its own start and step (0, 1), the other's
+#: (2, 3), or none: the elements lie one after the other in the order of the ranges.
 OWN, OTHER, PACKED = range(3)
 
 #: The most dimensions of anything: a C loop takes one more, by which it is tiled.
@@ -409,16 +409,16 @@ def _reduction(name: str, types: str) -> int:
     return row
 
 
-class _Runs:
-    """The runs of a section as C wants them, keeping the arrays alive."""
+class _Ranges:
+    """The ranges of a section as C wants them, keeping the arrays alive."""
 
     __slots__ = ("_arrays", "arguments")
 
-    def __init__(self, runs: Sequence[np.ndarray]) -> None:
-        _check_ndim(len(runs))
-        self._arrays = [np.ascontiguousarray(r, np.int64).reshape(-1, 5) for r in runs]
+    def __init__(self, ranges: Sequence[np.ndarray]) -> None:
+        _check_ndim(len(ranges))
+        self._arrays = [np.ascontiguousarray(r, np.int64).reshape(-1, 5) for r in ranges]
         self.arguments = (
-            len(runs),
+            len(ranges),
             _int64s([len(r) for r in self._arrays]),
             ffi.new("int64_t *[]", [ffi.cast("int64_t *", address(r)) for r in self._arrays]),
         )
@@ -427,27 +427,27 @@ class _Runs:
 class SectionCopy:
     """A copy of a section, of items of any size, between two sides."""
 
-    __slots__ = ("_dst", "_itemsize", "_keep", "_runs", "_src")
+    __slots__ = ("_dst", "_itemsize", "_keep", "_ranges", "_src")
 
     def __init__(
         self,
         itemsize: int,
-        runs: Sequence[np.ndarray],
+        ranges: Sequence[np.ndarray],
         dst_strides: Sequence[int],
         dst_side: int,
         src_strides: Sequence[int],
         src_side: int,
     ) -> None:
-        self._keep = _Runs(runs)
+        self._keep = _Ranges(ranges)
         self._itemsize = itemsize
-        self._runs = self._keep.arguments
+        self._ranges = self._keep.arguments
         self._dst = _int64s(dst_strides), dst_side
         self._src = _int64s(src_strides), src_side
 
     def call(self, dst_address: int, src_address: int) -> None:
         """Copy between sides at these addresses."""
         lib.pg_copy_section(
-            self._itemsize, *self._runs, dst_address, *self._dst, src_address, *self._src
+            self._itemsize, *self._ranges, dst_address, *self._dst, src_address, *self._src
         )
 
 
@@ -459,7 +459,7 @@ def fill_random(
     dst_side: int,
     index_strides: Sequence[int],
     index_side: int,
-    runs: Sequence[np.ndarray],
+    ranges: Sequence[np.ndarray],
     *,
     key: int,
     stream: int = 0,
@@ -477,7 +477,7 @@ def fill_random(
     first, span = (int(low), int(high) - int(low)) if integers else (0, 1)
     if not 0 < span <= 2**64:
         raise ValueError(f"no integers in [{low}, {high})")
-    keep = _Runs(runs)
+    keep = _Ranges(ranges)
     if lib.pg_random(
         _KINDS[kind], char.encode(), key % 2**64, stream % 2**64, a, b, first, span % 2**64,
         *keep.arguments, dst_address, _int64s(dst_strides), dst_side,

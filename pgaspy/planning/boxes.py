@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pgaspy.planning.segments import LENGTH, OWN_START, OWN_STEP, Indices, local_slice
 from pgaspy.planning.view import View
 
-__all__ = ["Box", "contains", "fixed_indices", "overlap", "runs_box", "section_box", "view_box", "view_ranges"]
+__all__ = ["Box", "contains", "fixed_indices", "overlap", "ranges_box", "section_box", "view_box", "view_ranges"]
 
 Box = tuple[tuple[int, int], ...] | None
 
@@ -60,15 +60,15 @@ def fixed_indices(view: View) -> Iterator[tuple[int, int]]:
             yield p, int(dim.local_from_index(i, dim.part_from_index(i)))
 
 
-def runs_box(view: View, runs: Sequence[Indices], storage: Sequence[int], columns: int = OWN_START) -> Box:
-    """The box of a message's section on the side of a view, whose start and step stand in these columns of its runs."""
+def ranges_box(view: View, ranges: Sequence[Indices], storage: Sequence[int], columns: int = OWN_START) -> Box:
+    """The box of a message's section on the side of a view, whose start and step stand in these columns."""
     step = columns + OWN_STEP - OWN_START
-    ranges = []
-    for table in runs:
+    touched = []
+    for table in ranges:
         first, last = table[:, columns], table[:, columns] + table[:, step] * (table[:, LENGTH] - 1)
         low, high = int(min(first.min(), last.min())), int(max(first.max(), last.max()))
-        ranges.append((low, 1, high - low + 1))
-    return section_box(view, ranges, storage)
+        touched.append((low, 1, high - low + 1))
+    return section_box(view, touched, storage)
 
 
 def view_ranges(view: View, rank: int) -> list[tuple[int, int, int]] | None:

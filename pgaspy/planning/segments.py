@@ -22,11 +22,11 @@ from pgaspy.layout import BlockDim, Dim, whole_dim
 from pgaspy.planning.view import Section
 
 __all__ = ["LENGTH", "OTHER_START", "OWN_START", "OWN_STEP", "Indices", "Segments", "continued", "expanded",
-           "global_runs", "joined_by_key", "local_slice", "part_segments", "runs_by_coord", "segments"]
+           "global_ranges", "joined_by_key", "local_slice", "part_segments", "ranges_by_coord", "segments"]
 
 Indices = NDArray[np.int64]
 
-# Columns of a table of runs: local indices on both sides, and the length.
+# Columns of a table of ranges: local indices on both sides, and the length.
 OWN_START, OWN_STEP, OTHER_START, OTHER_STEP, LENGTH = range(5)
 
 
@@ -63,11 +63,11 @@ def segments(own: Section, coord: int, other: Section) -> Segments:
 
 
 @cached
-def runs_by_coord(own: Section, coord: int, other: Section) -> dict[int, Indices]:
-    """The segments as tables of runs, (n, 5) in the order of the index, per owner on the other side.
+def ranges_by_coord(own: Section, coord: int, other: Section) -> dict[int, Indices]:
+    """The segments as tables of ranges, (n, 5) in the order of the index, per owner on the other side.
 
-    A run joins segments that continue one another in local indices on both sides, or are single elements at constant
-    distances; so the table of an aligned, a blocked or a cyclic(1) section is one run, whatever its length.
+    A range joins segments that continue one another in local indices on both sides, or are single elements at constant
+    distances; so the table of an aligned, a blocked or a cyclic(1) section is one range, whatever its length.
     """
     seg = segments(own, coord, other)
     table = np.empty((len(seg.start), 5), np.int64)
@@ -77,10 +77,10 @@ def runs_by_coord(own: Section, coord: int, other: Section) -> dict[int, Indices
     return joined_by_key(table, seg.coord)
 
 
-def global_runs(dim: Dim, coord: int) -> Indices:
-    """The runs of what `coord` owns of a whole dimension, the other side being the global index."""
+def global_ranges(dim: Dim, coord: int) -> Indices:
+    """The ranges of what `coord` owns of a whole dimension, the other side being the global index."""
     own = Section(dim, 0, 1, dim.extent)
-    return runs_by_coord(own, coord, Section(whole_dim(dim.extent), 0, 1, dim.extent))[0]
+    return ranges_by_coord(own, coord, Section(whole_dim(dim.extent), 0, 1, dim.extent))[0]
 
 
 def local_slice(section: Section, coord: int) -> slice | None:
@@ -91,10 +91,10 @@ def local_slice(section: Section, coord: int) -> slice | None:
     if extent > 1 and not dim.holds_whole_step(section.step):
         return None
     itself = Section(whole_dim(extent), 0, 1, extent)
-    runs = runs_by_coord(section, coord, itself)
-    if not runs:
+    ranges = ranges_by_coord(section, coord, itself)
+    if not ranges:
         return slice(0, 0)
-    own_side_only = runs[0] * np.array([1, 1, 0, 0, 1])
+    own_side_only = ranges[0] * np.array([1, 1, 0, 0, 1])
     (first, step, _, _, length), = joined_by_key(own_side_only, own_side_only[:, OTHER_START])[0].tolist()
     stop = first + step * length
     return slice(first, stop if stop >= 0 else None, step or 1)
@@ -115,9 +115,9 @@ def part_segments(section: Section, coord: int) -> list[tuple[int, int, int]]:
 
 
 def joined_by_key(table: Indices, keys: Indices) -> dict[int, Indices]:
-    """The runs of each key, in their order, joined where they continue one another.
+    """The ranges of each key, in their order, joined where they continue one another.
 
-    Single elements at constant distances become one run, too.
+    Single elements at constant distances become one range, too.
     """
     if len(table) == 1:
         return {int(keys[0]): table}
@@ -129,7 +129,7 @@ def joined_by_key(table: Indices, keys: Indices) -> dict[int, Indices]:
 
 
 def continued(table: Indices, keys: Indices) -> tuple[Indices, Indices]:
-    """The runs of a table, with those joined that have one key and continue one another on both sides."""
+    """The ranges of a table, with those joined that have one key and continue one another on both sides."""
     own, own_step, other, other_step, length = table.T
     extent = length[:-1]
     apart = own[1:] - own[:-1] != own_step[:-1] * extent
@@ -144,7 +144,7 @@ def continued(table: Indices, keys: Indices) -> tuple[Indices, Indices]:
 
 
 def _with_singles_joined(table: Indices) -> Indices:
-    """The table; as one run, if all its runs are single elements, at constant distances on both sides."""
+    """The table; as one range, if all its ranges are single elements, at constant distances on both sides."""
     if len(table) < 2 or np.count_nonzero(table[:, LENGTH] > 1):
         return table
     own, _, other, _, _ = table.T

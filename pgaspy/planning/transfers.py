@@ -23,7 +23,7 @@ import numpy as np
 from pgaspy.caches import cached
 from pgaspy.layout import Layout, coords_from_rank
 from pgaspy.planning.boxes import fixed_indices
-from pgaspy.planning.segments import LENGTH, OWN_START, OWN_STEP, Indices, runs_by_coord
+from pgaspy.planning.segments import LENGTH, OWN_START, OWN_STEP, Indices, ranges_by_coord
 from pgaspy.planning.view import View
 
 __all__ = ["Broadcast", "Message", "TransferPlan", "fixed_offset", "group_rank", "plan_transfer", "strides_from_shape"]
@@ -31,14 +31,14 @@ __all__ = ["Broadcast", "Message", "TransferPlan", "fixed_offset", "group_rank",
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Message:
-    """A section of elements shared with one peer: per dimension a table of runs, the own side being this rank's.
+    """A section of elements shared with one peer: per dimension a table of ranges, the own side being this rank's.
 
     `shape` counts the elements per dimension. `offset` is the element of this rank's storage at which the section
     begins, where it lies there contiguously and in order, else None.
     """
 
     peer: int
-    runs: tuple[Indices, ...]
+    ranges: tuple[Indices, ...]
     shape: tuple[int, ...]
     offset: int | None
 
@@ -134,10 +134,10 @@ def _incoming(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> Iterato
     storage = dst.layout.local_shape(rank)
     chosen = src.layout.coords_from_rank(_representative(dst.layout, coords, axes))
     messages = []
-    for source_coords, runs in _products(dst, coords, src):
+    for source_coords, ranges in _products(dst, coords, src):
         source = src.layout.rank_from_coords(
             [c if c is not None else chosen[axis] for axis, c in enumerate(source_coords)])
-        messages.append(_message(source, runs, dst, storage))
+        messages.append(_message(source, ranges, dst, storage))
     yield from sorted(messages, key=lambda message: message.peer)
 
 
@@ -148,14 +148,14 @@ def _outgoing(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> Iterato
         return
     storage = src.layout.local_shape(rank)
     own_place = dst.layout.coords_from_rank(rank)
-    for target_coords, runs in _products(src, coords, dst):
+    for target_coords, ranges in _products(src, coords, dst):
         target = [c if c is not None else own_place[axis] for axis, c in enumerate(target_coords)]
         chosen = coords_from_rank(src.layout.grid, _representative(dst.layout, target, axes))
         if any(chosen[axis] != coords[axis] for axis in src.layout.replica_axes):
             continue  # the target takes its elements from another copy
         peer = dst.layout.rank_from_coords(target)
         if peer != rank:
-            yield _message(peer, runs, src, storage)
+            yield _message(peer, ranges, src, storage)
 
 
 def _representative(layout: Layout, coords: Sequence[int], axes: Sequence[int]) -> int:
@@ -164,21 +164,21 @@ def _representative(layout: Layout, coords: Sequence[int], axes: Sequence[int]) 
 
 
 def _products(own: View, coords: Sequence[int], other: View) -> Iterator[tuple[list[int | None], tuple[Indices, ...]]]:
-    """Every place of the other side that shares elements with `coords` on the own side, and the runs of these.
+    """Every place of the other side that shares elements with `coords` on the own side, and the ranges of these.
 
     A place has None on the axes that hold replicas.
     """
     per_dim = []
     for d in range(own.ndim):
-        runs = runs_by_coord(own.sections[d], _dim_coord(own, d, coords), other.sections[d])
-        per_dim.append(list(runs.items()))
+        ranges = ranges_by_coord(own.sections[d], _dim_coord(own, d, coords), other.sections[d])
+        per_dim.append(list(ranges.items()))
     axes = [None if p is None else other.layout.dims[p].axis for p in other.base_dims]
     for product in itertools.product(*per_dim):
         place = list(other.fixed_coords)
         for axis, (coord, _) in zip(axes, product, strict=True):
             if axis is not None:
                 place[axis] = coord
-        yield place, tuple(runs for _, runs in product)
+        yield place, tuple(ranges for _, ranges in product)
 
 
 def _dim_coord(view: View, d: int, coords: Sequence[int]) -> int:
@@ -186,20 +186,20 @@ def _dim_coord(view: View, d: int, coords: Sequence[int]) -> int:
     return 0 if p is None else view.layout.dim_coord(p, coords)
 
 
-def _message(peer: int, runs: tuple[Indices, ...], own: View, storage: tuple[int, ...]) -> Message:
-    shape = tuple([int(table[0, LENGTH] if len(table) == 1 else np.add.reduce(table[:, LENGTH])) for table in runs])
-    return Message(peer, runs, shape, _contiguous_offset(own, runs, shape, storage))
+def _message(peer: int, ranges: tuple[Indices, ...], own: View, storage: tuple[int, ...]) -> Message:
+    shape = tuple([int(table[0, LENGTH] if len(table) == 1 else np.add.reduce(table[:, LENGTH])) for table in ranges])
+    return Message(peer, ranges, shape, _contiguous_offset(own, ranges, shape, storage))
 
 
-def _contiguous_offset(view: View, runs: tuple[Indices, ...], shape: tuple[int, ...],
+def _contiguous_offset(view: View, ranges: tuple[Indices, ...], shape: tuple[int, ...],
                        storage: tuple[int, ...]) -> int | None:
     """Where the section begins in C-ordered storage, if it lies there contiguously and in order."""
-    if any(len(table) != 1 for table in runs):
+    if any(len(table) != 1 for table in ranges):
         return None
     strides = strides_from_shape(storage)
     offset = fixed_offset(view, strides)
     expected = 1
-    for table, p, n in reversed(list(zip(runs, view.base_dims, shape, strict=True))):
+    for table, p, n in reversed(list(zip(ranges, view.base_dims, shape, strict=True))):
         first, step = table[0, OWN_START : OWN_STEP + 1].tolist()
         stride = 0 if p is None else strides[p]
         if n > 1 and step * stride != expected:

@@ -1,25 +1,25 @@
 """Trees of messages among n processes in a row: who hands what on to whom. Pure.
 
 Position 0 is the root; other roots turn the row. A binomial tree takes the fewest steps, which counts for short
-messages; in a chain every process sends and receives each byte once, so that long messages, cut into segments, stream
+messages; in a chain every process sends and receives each byte once, so that long messages, cut into packets, stream
 through it (as the panels do in HPL, Petitet et al., section "Panel broadcast").
 """
 
 from __future__ import annotations
 
-__all__ = ["SEGMENT_BYTES", "broadcast_neighbours", "flood_targets", "reduction_neighbours", "segments_of"]
+__all__ = ["PACKET_BYTES", "broadcast_neighbours", "flood_targets", "packets_of", "reduction_neighbours"]
 
-SEGMENT_BYTES = 1 << 18
-"""Longer messages to more than one process are handed on along a chain, in segments of at least this many bytes."""
+PACKET_BYTES = 1 << 18
+"""Longer messages to more than one process are handed on along a chain, in packets of at least this many bytes."""
 
-MAX_SEGMENTS = 16
+MAX_PACKETS = 16
 
 
 def broadcast_neighbours(position: int, n: int, root: int, nbytes: int,
                          is_chain: bool = False) -> tuple[int | None, list[int]]:
     """From which position this one receives a broadcast (None: the root), and to which ones it hands it on."""
     turned = (position - root) % n
-    if is_chain or nbytes > SEGMENT_BYTES:
+    if is_chain or nbytes > PACKET_BYTES:
         parent, children = turned - 1, [turned + 1]
     else:
         low = turned & -turned if turned else 1 << n.bit_length()
@@ -42,11 +42,11 @@ def flood_targets(rank: int, n: int) -> list[int]:
     return [(rank + (1 << k)) % n for k in range((n - 1).bit_length())]
 
 
-def segments_of(nbytes: int, n: int, limit: int) -> list[tuple[int, int]]:
+def packets_of(nbytes: int, n: int, limit: int) -> list[tuple[int, int]]:
     """The (start, stop) of the messages in which n processes hand on so many bytes, each of `limit` bytes at most."""
     size = limit
-    if n > 2 and nbytes > SEGMENT_BYTES:
-        size = min(max(SEGMENT_BYTES, -(-nbytes // MAX_SEGMENTS)), limit)
+    if n > 2 and nbytes > PACKET_BYTES:
+        size = min(max(PACKET_BYTES, -(-nbytes // MAX_PACKETS)), limit)
     return [(start, min(start + size, nbytes)) for start in range(0, max(nbytes, 1), size)]
 
 

@@ -22,42 +22,43 @@ BaseAccess = tuple[int, Box, bool]
 """A node's number, the box of a base that it accesses, and whether it writes."""
 
 _Entry = tuple[int, Box, object]
-"""A node's number, the box that it accesses, and the group that the access belongs to."""
+"""A node's number, the box that it accesses, and what the access is made together with."""
 
 
 class _Accesses:
     """Those of one memory that a later node may have to wait for.
 
-    What is overwritten need not be waited for again, but by nodes of the group that overwrites it: for the `group`
-    that came last, `before` are the accesses that it found.
+    What is overwritten need not be waited for again, but by what overwrites it together: for the `together` that came
+    last, `before` are the accesses that it found.
     """
 
-    __slots__ = ("before", "group", "reads", "writes")
+    __slots__ = ("before", "reads", "together", "writes")
 
     def __init__(self) -> None:
         self.reads: list[_Entry] = []
         self.writes: list[_Entry] = []
-        self.group: object = None
+        self.together: object = None
         self.before: tuple[list[_Entry], list[_Entry]] = [], []
 
-    def conflicts(self, box: Box, writes: bool, group: object) -> Iterator[int]:
+    def conflicts(self, box: Box, writes: bool, together: object) -> Iterator[int]:
         """The nodes that an access has to wait for."""
-        if group is not None and group is not self.group:
-            self.group, self.before = group, (list(self.writes), list(self.reads))
-        found = [*self.writes, *(self.before[0] if group is not None else ())]
+        if together is not None and together is not self.together:
+            self.together, self.before = together, (list(self.writes), list(self.reads))
+        found = [*self.writes, *(self.before[0] if together is not None else ())]
         if writes:
-            found += [*self.reads, *(self.before[1] if group is not None else ())]
-        return (n for n, other, theirs in found if (group is None or theirs is not group) and overlap(box, other))
+            found += [*self.reads, *(self.before[1] if together is not None else ())]
+        return (n for n, other, theirs in found if (together is None or theirs is not together) and overlap(box, other))
 
-    def is_covered(self, box: Box, group: object) -> bool:
+    def is_covered(self, box: Box, together: object) -> bool:
         """Whether an access waits for a write that covers it, and so for all that this one waits for."""
-        return any(contains(other, box) and (group is None or theirs is not group) for _, other, theirs in self.writes)
+        return any(contains(other, box) and (together is None or theirs is not together)
+                   for _, other, theirs in self.writes)
 
-    def overwrite(self, number: int, box: Box, group: object) -> None:
+    def overwrite(self, number: int, box: Box, together: object) -> None:
         """Note a write, and drop what it covers."""
-        self.writes = [e for e in self.writes if (group is not None and e[2] is group) or not contains(box, e[1])]
-        self.reads = [e for e in self.reads if (group is not None and e[2] is group) or not contains(box, e[1])]
-        self.writes.append((number, box, group))
+        self.writes = [e for e in self.writes if (together is not None and e[2] is together) or not contains(box, e[1])]
+        self.reads = [e for e in self.reads if (together is not None and e[2] is together) or not contains(box, e[1])]
+        self.writes.append((number, box, together))
 
 
 class Builder:
@@ -94,10 +95,10 @@ class Builder:
         return number
 
     def add(self, node: Node, reads: Iterable[Access] = (), writes: Iterable[Access] = (),
-            after: Sequence[int] = (), group: object = None) -> int:
+            after: Sequence[int] = (), together: object = None) -> int:
         """Add a node, with what it accesses, and the nodes it has to come after besides; its number.
 
-        Accesses of one `group` do not conflict with each other: messages that fill one memory together, say.
+        Accesses of one `together` do not conflict with each other: messages that fill one memory together, say.
 
         A kernel may become part of the last node that it has to come after, if that is a kernel, too, and if all others
         that it has to come after stand for operations that were recorded before those of that one.
@@ -105,21 +106,21 @@ class Builder:
         waits = set(after)
         reads, writes = list(reads), list(writes)
         for memory, box in reads:
-            waits.update(self._of(memory).conflicts(box, False, group))
+            waits.update(self._of(memory).conflicts(box, False, together))
         for memory, box in writes:
-            waits.update(self._of(memory).conflicts(box, True, group))
+            waits.update(self._of(memory).conflicts(box, True, together))
         number = max(waits, default=-1)
         chain = node.following(self.nodes[number]) if self._may_be_longer(number, waits) else None
         if chain is None:
             number = len(self.nodes)
         for accesses, writing in ((reads, False), (writes, True)):
             for memory, box in accesses:
-                if memory < self.n_bases and not self._of(memory).is_covered(box, group):
+                if memory < self.n_bases and not self._of(memory).is_covered(box, together):
                     self.first_accesses.setdefault(memory, []).append((number, box, writing))
         for memory, box in writes:
-            self._of(memory).overwrite(number, box, group)
+            self._of(memory).overwrite(number, box, together)
         for memory, box in reads:
-            self._of(memory).reads.append((number, box, group))
+            self._of(memory).reads.append((number, box, together))
         waits.discard(number)
         nbytes = self.nbytes_of_buffer
         uses = dict.fromkeys(memory for memory, _ in (*reads, *writes))

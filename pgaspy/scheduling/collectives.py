@@ -14,11 +14,11 @@ import numpy as np
 from pgaspy.layout import coords_from_rank, rank_from_coords
 from pgaspy.planning.boxes import Box
 from pgaspy.planning.transfers import Broadcast, Message, TransferPlan
-from pgaspy.planning.trees import broadcast_neighbours, reduction_neighbours, segments_of
+from pgaspy.planning.trees import broadcast_neighbours, packets_of, reduction_neighbours
 from pgaspy.scheduling import memory, messages
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.messages import MAX_STAMPED_BYTES, Side, cast, pack_to, receive, send, unpack
-from pgaspy.scheduling.nodes import STAMP_BYTES, Combination, Join, Place, Receive, Send
+from pgaspy.scheduling.nodes import STAMP_BYTES, Location, Merge, Merging, Receive, Send
 from pgaspy.scheduling.operations import TAGS_PER_OPERAND
 
 __all__ = ["MAX_TREES", "broadcasts", "exchange_partials", "group_members"]
@@ -53,13 +53,13 @@ def broadcasts(builder: Builder, plan: TransferPlan, dst: Side, src: Side, wire:
     group = _Group(members, members.index(rank))
     if len(plan.broadcasts) <= MAX_TREES:
         for number, broadcast in enumerate(plan.broadcasts):
-            place, box = _place_of(builder, broadcast, dst, wire, is_wanted)
+            location, box = _location_of(builder, broadcast, dst, wire, is_wanted)
             if broadcast.root == group.position:
-                _gather_pieces(builder, broadcast.pieces, place, box, src, wire, tag, rank)
-            _hand_on(builder, place, box, broadcast.size * wire.itemsize, group, broadcast.root, tag + 1 + number,
+                _gather_pieces(builder, broadcast.pieces, location, box, src, wire, tag, rank)
+            _hand_on(builder, location, box, broadcast.size * wire.itemsize, group, broadcast.root, tag + 1 + number,
                      _is_stamped(broadcast, wire))
-            if is_wanted and place[0] != dst.memory:
-                _unpack_pieces(builder, broadcast, dst, place, wire)
+            if is_wanted and location[0] != dst.memory:
+                _unpack_pieces(builder, broadcast, dst, location, wire)
     elif sum(broadcast.size for broadcast in plan.broadcasts) * wire.itemsize <= MAX_DOUBLED_BYTES:
         _gather_by_doubling(builder, plan.broadcasts, dst, src, wire, tag, rank, group, is_wanted)
     else:
@@ -70,8 +70,8 @@ def _is_stamped(broadcast: Broadcast, wire: np.dtype[Any]) -> bool:
     return broadcast.size * wire.itemsize <= MAX_STAMPED_BYTES
 
 
-def _place_of(builder: Builder, broadcast: Broadcast, dst: Side, wire: np.dtype[Any],
-              is_wanted: bool) -> tuple[Place, Box]:
+def _location_of(builder: Builder, broadcast: Broadcast, dst: Side, wire: np.dtype[Any],
+              is_wanted: bool) -> tuple[Location, Box]:
     """Where a broadcast is received: where it belongs, if it lies there contiguously, or in a buffer of its own."""
     only = broadcast.pieces[0] if len(broadcast.pieces) == 1 else None
     may_be_in_place = is_wanted and wire == dst.dtype and not _is_stamped(broadcast, wire)
@@ -80,9 +80,9 @@ def _place_of(builder: Builder, broadcast: Broadcast, dst: Side, wire: np.dtype[
     return (builder.buffer(broadcast.size * wire.itemsize), 0), None
 
 
-def _unpack_pieces(builder: Builder, broadcast: Broadcast, dst: Side, place: Place, wire: np.dtype[Any]) -> None:
+def _unpack_pieces(builder: Builder, broadcast: Broadcast, dst: Side, location: Location, wire: np.dtype[Any]) -> None:
     """Store what a root has handed out."""
-    buffer, offset = place
+    buffer, offset = location
     if wire != dst.dtype:
         buffer, offset = cast(builder, buffer, dst.dtype, wire, broadcast.size, offset), 0
     for piece in broadcast.pieces:
@@ -114,12 +114,12 @@ def _gather_by_doubling(builder: Builder, broadcasts: Sequence[Broadcast], dst: 
         if any(sizes[:n_blocks]):
             stop = starts[n_blocks - 1] + sizes[n_blocks - 1]
             builder.add(Send(buffer, 0, stop, members[position - step], tag + 1, is_stamped=True),
-                        reads=[(buffer, None)], after=received, group=together)
+                        reads=[(buffer, None)], after=received, together=together)
         if any(sizes[step:step + n_blocks]):
             last = step + n_blocks - 1
             node = Receive(buffer, starts[step], starts[last] + sizes[last], members[(position + step) % n], tag + 1,
                            is_stamped=True)
-            received.append(builder.add(node, writes=[(buffer, None)], group=together))
+            received.append(builder.add(node, writes=[(buffer, None)], together=together))
         step *= 2
     for broadcast, start in zip(turned, starts, strict=False):
         if is_wanted and broadcast is not None:
@@ -136,25 +136,25 @@ def _gather_around(builder: Builder, broadcasts: Sequence[Broadcast], dst: Side,
     """The same for what is long: each hands on to the next one what the one before has given it, in this order."""
     n = len(group.members)
     came: list[int] = []
-    places = []
+    locations = []
     for broadcast in sorted(broadcasts, key=lambda broadcast: (group.position - broadcast.root) % n):
-        place, box = _place_of(builder, broadcast, dst, wire, is_wanted)
+        location, box = _location_of(builder, broadcast, dst, wire, is_wanted)
         if broadcast.root == group.position:
             first = len(builder.nodes)
-            _gather_pieces(builder, broadcast.pieces, place, box, src, wire, tag, rank)
+            _gather_pieces(builder, broadcast.pieces, location, box, src, wire, tag, rank)
             came += range(first, len(builder.nodes))
-        _hand_on(builder, place, box, broadcast.size * wire.itemsize, group, broadcast.root, tag + 1,
+        _hand_on(builder, location, box, broadcast.size * wire.itemsize, group, broadcast.root, tag + 1,
                  _is_stamped(broadcast, wire), came)
-        places.append((broadcast, place))
-    for broadcast, place in places:
-        if is_wanted and place[0] != dst.memory:
-            _unpack_pieces(builder, broadcast, dst, place, wire)
+        locations.append((broadcast, location))
+    for broadcast, location in locations:
+        if is_wanted and location[0] != dst.memory:
+            _unpack_pieces(builder, broadcast, dst, location, wire)
 
 
-def _gather_pieces(builder: Builder, pieces: Sequence[Message], place: Place, box: Box, src: Side,
+def _gather_pieces(builder: Builder, pieces: Sequence[Message], location: Location, box: Box, src: Side,
                    wire: np.dtype[Any], tag: int, rank: int) -> None:
-    """What a root hands out, gathered at a place: its own piece, and what others send."""
-    number, offset = place
+    """What a root hands out, gathered at a location: its own piece, and what others send."""
+    number, offset = location
     together = object()
     for piece in pieces:
         if piece.peer != rank:
@@ -164,7 +164,7 @@ def _gather_pieces(builder: Builder, pieces: Sequence[Message], place: Place, bo
         offset += piece.size * wire.itemsize
 
 
-def _hand_on(builder: Builder, place: Place, box: Box, nbytes: int, group: _Group, root: int, tag: int,
+def _hand_on(builder: Builder, location: Location, box: Box, nbytes: int, group: _Group, root: int, tag: int,
              is_stamped: bool, came: list[int] | None = None) -> None:
     """Receive from the parent in the tree, and send to the children, segment by segment and in order.
 
@@ -175,25 +175,25 @@ def _hand_on(builder: Builder, place: Place, box: Box, nbytes: int, group: _Grou
     is_chain = came is not None
     parent, children = broadcast_neighbours(position, n, root, nbytes, is_chain)
     came = [] if came is None else came
-    number, offset = place
+    number, offset = location
     together = object() if parent is not None else None
-    for start, stop in segments_of(nbytes, n, messages.MAX_MESSAGE_BYTES):
+    for start, stop in packets_of(nbytes, n, messages.MAX_MESSAGE_BYTES):
         section, is_last = (offset + start, offset + stop), is_stamped and stop == nbytes
         if parent is not None:
             node = builder.add(Receive(number, *section, members[parent], tag, is_last), writes=[(number, box)],
-                               after=came if is_chain else (), group=together)
+                               after=came if is_chain else (), together=together)
             came[:] = [node] if is_chain else [*came, node]
-        for child in children:  # after all that came before, so that segments do not overtake one another
+        for child in children:  # after all that came before, so that packets do not overtake one another
             builder.add(Send(number, *section, members[child], tag, is_last), reads=[(number, box)], after=came,
-                        group=together)
+                        together=together)
 
 
 def group_members(grid: Sequence[int], axes: Sequence[int], rank: int) -> list[int]:
-    """The ranks along `axes` of a grid through the place of `rank`, in row-major order."""
+    """The ranks along `axes` of a grid through the coordinates of `rank`, in row-major order."""
     coords = list(coords_from_rank(grid, rank))
     ranks = []
-    for place in itertools.product(*[range(grid[axis]) for axis in axes]):
-        for axis, c in zip(axes, place, strict=True):
+    for along in itertools.product(*[range(grid[axis]) for axis in axes]):
+        for axis, c in zip(axes, along, strict=True):
             coords[axis] = c
         ranks.append(rank_from_coords(grid, coords))
     return ranks
@@ -202,22 +202,22 @@ def group_members(grid: Sequence[int], axes: Sequence[int], rank: int) -> list[i
 # Reductions ----------------------------------------------------------------------------------------------------------
 
 
-def exchange_partials(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], combine: Combination,
-                      members: Sequence[int], rank: int, place: int | None = None, is_wanted: bool = True) -> int:
-    """Combine the partial results of some processes in the order of their ranks; the number of the combined ones.
+def exchange_partials(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], merge: Merging,
+                      members: Sequence[int], rank: int, target: int | None = None, is_wanted: bool = True) -> int:
+    """Merge the partial results of some processes in the order of their ranks; the number of the merged ones.
 
-    Every one of them gets the same bits. They come to the memory `place`, if it is the last step to combine them. Where
-    they are not wanted, only what others need of this process is combined.
+    Every one of them gets the same bits. They come to the memory `target`, if it is the last step to merge them. Where
+    they are not wanted, only what others need of this process is merged.
     """
     if len(members) == 1:
         return partial
     if len(members) <= MAX_GATHERED_PARTIALS and size * dtype.itemsize * len(members) <= memory.REUSED_FROM_BYTES:
-        return _all_to_all(builder, partial, size, dtype, combine, members, rank, place, is_wanted)
-    return _by_tree(builder, partial, size, dtype, combine, members, rank)
+        return _all_to_all(builder, partial, size, dtype, merge, members, rank, target, is_wanted)
+    return _by_tree(builder, partial, size, dtype, merge, members, rank)
 
 
-def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], combine: Combination,
-                members: Sequence[int], rank: int, place: int | None, is_wanted: bool) -> int:
+def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], merge: Merging,
+                members: Sequence[int], rank: int, target: int | None, is_wanted: bool) -> int:
     nbytes = size * dtype.itemsize
     parts = {rank: partial}
     for peer in members:
@@ -229,13 +229,13 @@ def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any],
             receive(builder, (parts[peer], 0), None, nbytes, peer, 0, is_stamped=True)
     if not is_wanted:
         return partial
-    result = builder.buffer(nbytes) if place is None else place
+    result = builder.buffer(nbytes) if target is None else target
     numbers = [parts[member] for member in members]
-    builder.add(Join(combine, dtype, size, numbers, result), [(number, None) for number in numbers], [(result, None)])
+    builder.add(Merge(merge, dtype, size, numbers, result), [(number, None) for number in numbers], [(result, None)])
     return result
 
 
-def _by_tree(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], combine: Combination,
+def _by_tree(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], merge: Merging,
              members: Sequence[int], rank: int) -> int:
     nbytes, n = size * dtype.itemsize, len(members)
     position = members.index(rank)
@@ -243,7 +243,7 @@ def _by_tree(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], co
     for source in sources:
         theirs = builder.buffer(nbytes)
         receive(builder, (theirs, 0), None, nbytes, members[source], 0, is_stamped=True)
-        builder.add(Join(combine, dtype, size, [partial, theirs], partial), [(partial, None), (theirs, None)],
+        builder.add(Merge(merge, dtype, size, [partial, theirs], partial), [(partial, None), (theirs, None)],
                     [(partial, None)])
     if target is not None:
         send(builder, (partial, 0), None, nbytes, members[target], 0, is_stamped=True)

@@ -23,23 +23,23 @@ from pgaspy.planning.pieces import (
 )
 from pgaspy.planning.view import View
 from pgaspy.scheduling.builder import Access, Builder
-from pgaspy.scheduling.fusion import Group, Input, Kernel, Operand, ReducedOutput, Traced
+from pgaspy.scheduling.fusion import FusionGroup, Input, Kernel, NumberedOperation, Operand, ReducedOutput
 from pgaspy.scheduling.kernel_nodes import FusedCall, FusedReduceCall, LeafResults, finish_leaves
 from pgaspy.scheduling.messages import receive_into_buffer, send_message, view_side
-from pgaspy.scheduling.nodes import Node, NumpyCall, Place
+from pgaspy.scheduling.nodes import Location, Node, NumpyCall
 from pgaspy.scheduling.operations import Statement
 from pgaspy.scheduling.transfer_nodes import first_tag, transfer
 
-__all__ = ["can_reduce", "lower_group", "lower_statement"]
+__all__ = ["add_group", "add_statement", "can_reduce"]
 
 CUT_FROM_ELEMENTS = 1 << 14
 """Smaller pieces are not cut where a later message takes a part of what they write; nor where there would be more of
 them than operands may cut."""
 
 
-def lower_group(builder: Builder, group: Group, kernel: Kernel, sent: Mapping[int, Sequence[Box]],
-                rank: int) -> list[tuple[Traced, int]]:
-    """Lower operations that run as one kernel; (reduction, memory of its partial result on this process) of each.
+def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mapping[int, Sequence[Box]],
+                rank: int) -> list[tuple[NumberedOperation, int]]:
+    """Add operations that run as one kernel; (reduction, memory of its partial result on this process) of each.
 
     `sent` are the boxes of arrays that are sent to other processes: they are computed first, in pieces of their own.
     """
@@ -47,7 +47,7 @@ def lower_group(builder: Builder, group: Group, kernel: Kernel, sent: Mapping[in
     for member in group.members:
         for operand in member.arrays:
             builder.position = operand.operation.position
-            lies_in[operand.operation.position, operand.number] = _lower_operand(builder, operand, rank)
+            lies_in[operand.operation.position, operand.number] = _add_operand(builder, operand, rank)
     builder.position = group.members[0].operation.position
     outs = [output.view for output in kernel.outputs] or [group.members[0].out]
     arrays = [i.operand for i in kernel.inputs if i.operand is not None]
@@ -56,22 +56,22 @@ def lower_group(builder: Builder, group: Group, kernel: Kernel, sent: Mapping[in
     name = "+".join(dict.fromkeys(step.name for step in kernel.program.steps))
     if kernel.reductions:
         return _reducing_pieces(builder, kernel, pieces, lies_in, sent, name, rank)
-    lowered = []
+    added = []
     for piece in pieces:
-        places, strides, reads, writes = _operands(kernel, piece, lies_in)
-        node = FusedCall(kernel.program, piece.shape, strides, places, name)
+        locations, strides, reads, writes = _operands(kernel, piece, lies_in)
+        node = FusedCall(kernel.program, piece.shape, strides, locations, name)
         node.overwrites = _overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
         node.is_urgent = _is_sent(writes, sent)
-        lowered.append((node, reads, writes))
-    _add_together(builder, lowered)
+        added.append((node, reads, writes))
+    _add_together(builder, added)
     return []
 
 
-def _add_together(builder: Builder, lowered: Sequence[tuple[Node, list[Access], list[Access]]]) -> None:
+def _add_together(builder: Builder, added: Sequence[tuple[Node, list[Access], list[Access]]]) -> None:
     """Add the pieces of a kernel, those first that are sent next: others may then become longer by what follows."""
     together = object()
-    for node, reads, writes in sorted(lowered, key=lambda piece: not piece[0].is_urgent):
-        builder.add(node, reads, writes, group=together)
+    for node, reads, writes in sorted(added, key=lambda piece: not piece[0].is_urgent):
+        builder.add(node, reads, writes, together=together)
 
 
 def _is_sent(writes: Sequence[Access], sent: Mapping[int, Sequence[Box]]) -> bool:
@@ -92,7 +92,7 @@ class _Lies(NamedTuple):
     temporary: int | None
 
 
-def _lower_operand(builder: Builder, operand: Operand, rank: int) -> _Lies:
+def _add_operand(builder: Builder, operand: Operand, rank: int) -> _Lies:
     """The messages of an operand, and what else it takes to have it here."""
     plan, dtype = operand.plan, operand.dtype
     src = view_side(operand.slot, plan.view, dtype, rank)
@@ -108,7 +108,7 @@ def _lower_operand(builder: Builder, operand: Operand, rank: int) -> _Lies:
     return _Lies(tuple(receive_into_buffer(builder, m, dtype, tag) for m in plan.transfer.receives), None)
 
 
-def _lower_messages(builder: Builder, operand: Operand, rank: int) -> None:
+def _add_messages(builder: Builder, operand: Operand, rank: int) -> None:
     """The messages of an operand that is not wanted here: the same ones."""
     plan, dtype = operand.plan, operand.dtype
     nowhere = view_side(operand.slot, plan.target, dtype, rank)
@@ -117,29 +117,29 @@ def _lower_messages(builder: Builder, operand: Operand, rank: int) -> None:
 
 
 def _operands(kernel: Kernel, piece: Piece, lies_in: dict[tuple[int, int], _Lies]) -> tuple[
-        list[Place], list[tuple[int, ...]], list[Access], list[Access]]:
+        list[Location], list[tuple[int, ...]], list[Access], list[Access]]:
     """Places and byte strides of a piece's operands in the program's order, and what it reads and writes."""
     n_outs = max(len(kernel.outputs), 1)
     sources = iter(piece.sources[n_outs:])
-    places: list[Place] = []
+    locations: list[Location] = []
     strides: list[tuple[int, ...]] = []
     reads: list[Access] = []
     for found in kernel.inputs:
         if found.operand is None:
-            places.append((found.slot, 0))
+            locations.append((found.slot, 0))
             strides.append((0,) * len(piece.shape))
             continue
         source = next(sources)
         number, box = _memory(found, found.operand, source, lies_in)
-        places.append((number, source.offset * found.dtype.itemsize))
+        locations.append((number, source.offset * found.dtype.itemsize))
         strides.append(tuple(s * found.dtype.itemsize for s in source.strides))
         reads.append((number, box))
     writes: list[Access] = []
     for output, source in zip(kernel.outputs, piece.sources, strict=False):
-        places.append((output.slot, source.offset * output.dtype.itemsize))
+        locations.append((output.slot, source.offset * output.dtype.itemsize))
         strides.append(tuple(s * output.dtype.itemsize for s in source.strides))
         writes.append((output.slot, source.box))
-    return places, strides, reads, writes
+    return locations, strides, reads, writes
 
 
 def _memory(found: Input, operand: Operand, source: Source, lies_in: dict[tuple[int, int], _Lies]) -> Access:
@@ -194,7 +194,7 @@ def _within(view: View, box: Box, rank: int) -> list[tuple[int, int]]:
 # Reductions that end a kernel ----------------------------------------------------------------------------------------
 
 
-def can_reduce(group: Group, rank: int) -> bool:
+def can_reduce(group: FusionGroup, rank: int) -> bool:
     """Whether a group is cut in such dimensions only that its reductions can be computed as elements come."""
     if not group.reductions:
         return True
@@ -212,24 +212,24 @@ def _leaves(reduction: ReducedOutput, rank: int) -> bindings.Leaves:
 
 def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
                      lies_in: dict[tuple[int, int], _Lies], sent: Mapping[int, Sequence[Box]],
-                     name: str, rank: int) -> list[tuple[Traced, int]]:
+                     name: str, rank: int) -> list[tuple[NumberedOperation, int]]:
     """The kernel's pieces, each with the results of the reductions' leaves in it, and then the rest of the trees."""
     leaves = _leaves(kernel.reductions[0], rank)
-    lowered = []
+    added = []
     for piece in pieces:
-        places, strides, reads, writes = _operands(kernel, piece, lies_in)
-        node = FusedReduceCall(kernel.program, piece.shape, strides, places, leaves, piece.start, name)
+        locations, strides, reads, writes = _operands(kernel, piece, lies_in)
+        node = FusedReduceCall(kernel.program, piece.shape, strides, locations, leaves, piece.start, name)
         node.overwrites = _overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
-        lowered.append((node, reads, writes))
-    shared = sorted({leaf for node, _, _ in lowered for leaf in node.cut_leaves})
+        added.append((node, reads, writes))
+    shared = sorted({leaf for node, _, _ in added for leaf in node.cut_leaves})
     results = [LeafResults(builder.buffer(leaves.n_leaves * leaves.n_results * np.dtype(types[-1]).itemsize),
                            builder.buffer(len(shared) * leaves.slot_size * np.dtype(types[0]).itemsize))
                for _, types in (r.kernel for r in kernel.reductions)]
     buffers = [(number, None) for result in results for number in result]
-    for node, _, writes in lowered:
+    for node, _, writes in added:
         node.store_in(results, shared)
         node.is_urgent = _is_sent(writes, sent)
-    _add_together(builder, [(node, reads, [*writes, *buffers]) for node, reads, writes in lowered])
+    _add_together(builder, [(node, reads, [*writes, *buffers]) for node, reads, writes in added])
     partials = []
     for result, reduction in zip(results, kernel.reductions, strict=True):
         builder.position = reduction.operation.position
@@ -244,8 +244,8 @@ def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
 # Functions without a C kernel ----------------------------------------------------------------------------------------
 
 
-def lower_statement(builder: Builder, operation: Traced, rank: int) -> None:
-    """Lower a statement whose function is called on NumPy views of its pieces."""
+def add_statement(builder: Builder, operation: NumberedOperation, rank: int) -> None:
+    """Add a statement whose function is called on NumPy views of its pieces."""
     statement = operation.recipe
     assert isinstance(statement, Statement)
     out, n_outputs = statement.written[0], len(statement.written)
@@ -255,9 +255,9 @@ def lower_statement(builder: Builder, operation: Traced, rank: int) -> None:
         zip(operation.slots[n_outputs:], views, dtypes, plans, strict=True))]
     if not operation.is_wanted:
         for operand in operands:
-            _lower_messages(builder, operand, rank)
+            _add_messages(builder, operand, rank)
         return
-    lies_in = {(operation.position, x.number): _lower_operand(builder, x, rank) for x in operands}
+    lies_in = {(operation.position, x.number): _add_operand(builder, x, rank) for x in operands}
     pieces = plan_boxes(statement.written, [x.view for x in operands], [x.plan for x in operands], (), rank)
     together = object()
     for piece in pieces:
@@ -281,9 +281,9 @@ def lower_statement(builder: Builder, operation: Traced, rank: int) -> None:
         node = NumpyCall(statement.function, n_outputs, statement.has_mask, statement.signature, piece.shape, arguments)
         if not statement.has_mask:
             node.overwrites = _overwritten(piece, zip(operation.slots, statement.written, strict=False), rank)
-        builder.add(node, reads, writes, group=together)
+        builder.add(node, reads, writes, together=together)
 
 
-def _argument(where: tuple[int, Source], dtype: np.dtype[Any]) -> tuple[Place, np.dtype[Any], tuple[int, ...]]:
+def _argument(where: tuple[int, Source], dtype: np.dtype[Any]) -> tuple[Location, np.dtype[Any], tuple[int, ...]]:
     number, source = where
     return (number, source.offset * dtype.itemsize), dtype, tuple(s * dtype.itemsize for s in source.strides)

@@ -22,7 +22,7 @@ from pgaspy.planning.pieces import OperandPlan, joint_cuts, max_pieces, n_pieces
 from pgaspy.planning.view import View
 from pgaspy.scheduling.operations import Assign, Recipe, Reduce, Statement
 
-__all__ = ["Group", "Input", "Kernel", "Operand", "Output", "ReducedOutput", "Traced", "grouped"]
+__all__ = ["FusionGroup", "Input", "Kernel", "NumberedOperation", "Operand", "Output", "ReducedOutput", "grouped"]
 
 MAX_STEPS = bindings.MAX_PROGRAM_STEPS
 MAX_OPERANDS = bindings.MAX_PROGRAM_OPERANDS
@@ -31,7 +31,7 @@ MAX_STEPS_BACK = 16
 """How many operations and kernels an operation looks back for one to join."""
 
 
-class Traced(NamedTuple):
+class NumberedOperation(NamedTuple):
     """A recorded operation in a schedule: the numbers of the memories that its views, and its values, stand for.
 
     What is not wanted here, where nobody can see it, are its results: its messages alone are left of it.
@@ -63,7 +63,7 @@ class Output(NamedTuple):
 class ReducedOutput(NamedTuple):
     """What a kernel reduces as it comes: the operation, and the C kernel that does it."""
 
-    operation: Traced
+    operation: NumberedOperation
     kernel: tuple[str, str]
 
     @property
@@ -77,7 +77,7 @@ class ReducedOutput(NamedTuple):
 class Operand(NamedTuple):
     """An operand of an elementwise operation that is an array: how it gets to where the output lies."""
 
-    operation: Traced
+    operation: NumberedOperation
     number: int
     slot: int
     view: View
@@ -88,7 +88,7 @@ class Operand(NamedTuple):
 class _Member:
     """An elementwise operation, as the members of a kernel have to look."""
 
-    def __init__(self, operation: Traced, rank: int) -> None:
+    def __init__(self, operation: NumberedOperation, rank: int) -> None:
         recipe = operation.recipe
         self.operation = operation
         self.name = "copy" if isinstance(recipe, Assign) else recipe.name
@@ -143,7 +143,7 @@ def types_of(dtypes: Sequence[np.dtype[Any]]) -> str:
     return f"{''.join(inputs)}->{output}"
 
 
-class Group:
+class FusionGroup:
     """Operations that run as one kernel."""
 
     def __init__(self, space: Any) -> None:
@@ -156,7 +156,7 @@ class Group:
         self.last = -1  # the position of the operation that joined last
 
     @property
-    def operations(self) -> list[Traced]:
+    def operations(self) -> list[NumberedOperation]:
         """Its operations, in their order."""
         found = [member.operation for member in self.members] + [r.operation for r in self.reductions]
         return sorted(found, key=lambda operation: operation.position)
@@ -196,7 +196,7 @@ class Group:
         self.last = member.operation.position
         self.code.add(member)
 
-    def may_reduce(self, operation: Traced) -> ReducedOutput | None:
+    def may_reduce(self, operation: NumberedOperation) -> ReducedOutput | None:
         """How a reduction may end this kernel, if it may: of a whole array that the kernel writes.
 
         The reduced dimensions follow each other, and are the same for all that the kernel reduces.
@@ -236,9 +236,9 @@ def _follow(axes: tuple[int, ...], ndim: int) -> bool:
     return len(axes) == ndim or (len(axes) > 0 and axes[-1] - axes[0] == len(axes) - 1)
 
 
-def grouped(operations: Sequence[Traced], rank: int, fuses: bool) -> list[Group | Traced]:
+def grouped(operations: Sequence[NumberedOperation], rank: int, fuses: bool) -> list[FusionGroup | NumberedOperation]:
     """Operations, those that a C kernel can compute in groups, in an order in which they may be run."""
-    items: list[Group | Traced] = []
+    items: list[FusionGroup | NumberedOperation] = []
     for operation in operations:
         recipe = operation.recipe
         if isinstance(recipe, Reduce) and fuses:
@@ -254,21 +254,22 @@ def grouped(operations: Sequence[Traced], rank: int, fuses: bool) -> list[Group 
         space = _space(member.out.own_layout, rank)
         group = _group_to_join(items, member, space) if fuses else None
         if group is None:
-            group = Group(space)
+            group = FusionGroup(space)
             items.append(group)
         _await(items, operation, group)
         group.take(member)
     return items
 
 
-def _await(items: Sequence[Group | Traced], operation: Traced, own: Group | None) -> None:
+def _await(items: Sequence[FusionGroup | NumberedOperation], operation: NumberedOperation,
+           own: FusionGroup | None) -> None:
     """Note which groups an operation, that joins another one or none, waits for."""
     for item in items[-MAX_STEPS_BACK:]:
-        if isinstance(item, Group) and item is not own and not item.is_awaited:
+        if isinstance(item, FusionGroup) and item is not own and not item.is_awaited:
             item.is_awaited = _depends(operation, item)
 
 
-def _member(operation: Traced, rank: int) -> _Member | None:
+def _member(operation: NumberedOperation, rank: int) -> _Member | None:
     """An operation as the member of a kernel; None for any other, and where this process computes nothing."""
     recipe = operation.recipe
     if not operation.is_wanted or not _has_kernel(recipe):
@@ -283,9 +284,9 @@ def _member(operation: Traced, rank: int) -> _Member | None:
     return member
 
 
-def _group_to_join(items: Sequence[Group | Traced], member: _Member, space: Any) -> Group | None:
+def _group_to_join(items: Sequence[FusionGroup | NumberedOperation], member: _Member, space: Any) -> FusionGroup | None:
     for back, item in enumerate(reversed(items[-MAX_STEPS_BACK:]), 1):
-        if isinstance(item, Group) and item.space == space and item.may_take(member):
+        if isinstance(item, FusionGroup) and item.space == space and item.may_take(member):
             before = items[:-back][-MAX_STEPS_BACK:]  # further back, nothing has joined since
             return None if _depends_on_later(member.operation, before, item) else item
         if _depends(member.operation, item):
@@ -293,18 +294,19 @@ def _group_to_join(items: Sequence[Group | Traced], member: _Member, space: Any)
     return None
 
 
-def _depends_on_later(operation: Traced, before: Sequence[Group | Traced], group: Group) -> bool:
+def _depends_on_later(operation: NumberedOperation, before: Sequence[FusionGroup | NumberedOperation],
+                      group: FusionGroup) -> bool:
     """Whether an operation depends on kernels before a group that operations have joined after the group's first one.
 
     What these wait for, as the partial results of a reduction, may come from a process that waits for the group.
     """
     first = group.members[0].operation.position
-    return any(isinstance(item, Group) and item.last > first and _depends(operation, item) for item in before)
+    return any(isinstance(item, FusionGroup) and item.last > first and _depends(operation, item) for item in before)
 
 
-def _end_group(items: Sequence[Group | Traced], operation: Traced) -> bool:
+def _end_group(items: Sequence[FusionGroup | NumberedOperation], operation: NumberedOperation) -> bool:
     for item in reversed(items[-MAX_STEPS_BACK:]):
-        if isinstance(item, Group):
+        if isinstance(item, FusionGroup):
             reduction = item.may_reduce(operation)
             if reduction is not None:
                 item.take_reduction(reduction)
@@ -314,13 +316,13 @@ def _end_group(items: Sequence[Group | Traced], operation: Traced) -> bool:
     return False
 
 
-def _depends(operation: Traced, item: Group | Traced) -> bool:
+def _depends(operation: NumberedOperation, item: FusionGroup | NumberedOperation) -> bool:
     """Whether an operation has to come after an earlier item."""
-    earlier = item.operations if isinstance(item, Group) else [item]
+    earlier = item.operations if isinstance(item, FusionGroup) else [item]
     return any(_conflict(operation, other) for other in earlier)
 
 
-def _conflict(a: Traced, b: Traced) -> bool:
+def _conflict(a: NumberedOperation, b: NumberedOperation) -> bool:
     """Whether two operations access a section, and one of them writes it."""
     n_a, n_b = a.recipe.n_outputs, b.recipe.n_outputs
     for n, slot in enumerate(a.slots):
@@ -443,9 +445,9 @@ class _Code:
 
     def _is_read_after(self, value: int, output: Output | None) -> bool:
         """Whether what lies where a value is to be stored is an input of a step after the one that computes it."""
-        place = None if output is None else self._known.get(("array", output.slot, output.view))
-        steps = [step for step in self._steps if step.output == value or place in step.inputs]
-        return place is not None and steps[-1].output != value
+        array = None if output is None else self._known.get(("array", output.slot, output.view))
+        steps = [step for step in self._steps if step.output == value or array in step.inputs]
+        return array is not None and steps[-1].output != value
 
     def program(self, outputs: Sequence[Output], reductions: Sequence[ReducedOutput]) -> Program:
         """The program that stores these outputs: values numbered as a `Program` has them, and registers used again."""
@@ -461,7 +463,7 @@ class _Code:
             output = outputs[n] if n < len(outputs) else None
             if value in self._computed and value not in number and not self._is_read_after(value, output):
                 number[value] = n_inputs + n
-            else:  # an input, a value that is stored twice, or one whose place is still read
+            else:  # an input, a value that is stored twice, or one whose array is still read
                 char = self._dtypes[value]
                 copies.append(Step("copy", f"{char}->{char}", (value,), -1 - (n_inputs + n)))
         steps = [*self._steps, *copies]
@@ -472,7 +474,7 @@ class _Code:
 class Kernel:
     """A group's program, and what its operands stand for: inputs, stored outputs, and reductions."""
 
-    def __init__(self, group: Group, is_stored: Callable[[int], bool]) -> None:
+    def __init__(self, group: FusionGroup, is_stored: Callable[[int], bool]) -> None:
         """`is_stored(slot)` says whether what the group writes there is read outside of it, or has a name."""
         self.inputs, self.reductions = group.code.inputs, group.reductions
         self.outputs = [output for output in group.code.outputs if is_stored(output.slot)]

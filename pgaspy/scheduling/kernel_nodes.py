@@ -20,7 +20,7 @@ from pgaspy.kernels.bindings import ChainCall, Leaves, ProgramCall, ProgramReduc
 from pgaspy.kernels.codegen import has_maths
 from pgaspy.kernels.program import Program
 from pgaspy.planning.chains import Rows, band, rows_ahead
-from pgaspy.scheduling.nodes import Call, Memories, Node, Place
+from pgaspy.scheduling.nodes import FunctionCall, Location, Memories, Node
 
 __all__ = ["ChainedCall", "FusedCall", "FusedReduceCall", "LeafResults", "finish_leaves"]
 
@@ -77,7 +77,7 @@ class KernelCall(Node):
     ----------
     stages, lags
         The kernels in their order, and how many rows each is behind the first.
-    places
+    locations
         Of the operands of all.
     """
 
@@ -85,11 +85,11 @@ class KernelCall(Node):
     n_counted = 1
     stages: tuple[_SingleKernel, ...]
     lags: tuple[int, ...]
-    places: tuple[Place, ...]
+    locations: tuple[Location, ...]
 
-    def run(self, memories: Memories) -> None:
+    def compute(self, memories: Memories) -> None:
         """See `Node`."""
-        self._compute(self._addresses(memories), [stage.loop() for stage in self.stages], 0, self._length)
+        self._compute_part(self._addresses(memories), [stage.loop() for stage in self.stages], 0, self._length)
 
     def parts(self, memories: Memories) -> Iterator[None]:
         """See `Node`."""
@@ -97,7 +97,7 @@ class KernelCall(Node):
         for begin in range(0, self._length, self._length_of_part):
             if begin:
                 yield
-            self._compute(addresses, loops, begin, min(begin + self._length_of_part, self._length))
+            self._compute_part(addresses, loops, begin, min(begin + self._length_of_part, self._length))
 
     def _set_length(self, length: int, n_elements: int) -> None:
         """Note what can be computed in parts: so many rows, or units of another kind, with these elements."""
@@ -105,7 +105,7 @@ class KernelCall(Node):
         self._length_of_part = max(PART_ELEMENTS * length // max(n_elements, 1), 1)
         self.has_parts = n_elements >= 2 * PART_ELEMENTS and length > 1
 
-    def _compute(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
+    def _compute_part(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
         """Compute a part, with the loop of each stage."""
         raise NotImplementedError
 
@@ -132,7 +132,7 @@ class KernelCall(Node):
     @functools.cached_property
     def _operands(self) -> tuple[Callable[[Memories], tuple[Any, ...]], tuple[int, ...]]:
         """What finds the memories of all operands, and their offsets there."""
-        numbers, offsets = zip(*self.places, strict=True)
+        numbers, offsets = zip(*self.locations, strict=True)
         return itemgetter(*numbers, numbers[0]), offsets  # of a single number, it would not return a tuple
 
 
@@ -151,15 +151,15 @@ class _SingleKernel(KernelCall):
     is_by_rows = True
 
     def __init__(self, program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
-                 places: Sequence[Place], name: str) -> None:
-        self.places = tuple(places)
+                 locations: Sequence[Location], name: str) -> None:
+        self.locations = tuple(locations)
         self.name = name
         self.stages, self.lags = (self,), (0,)
         self.n_elements = math.prod(shape)
-        self.rows = _rows(program, shape, strides, places)
+        self.rows = _rows(program, shape, strides, locations)
         self._loop = _loop_for(program, strides)
 
-    def run(self, memories: Memories) -> None:
+    def compute(self, memories: Memories) -> None:
         """See `Node`."""
         self.call.call_part(self._addresses(memories), 0, self._length, self._loop.address(self.n_elements))
 
@@ -167,16 +167,16 @@ class _SingleKernel(KernelCall):
         """The address of the compiled loop, if there is one."""
         return self._loop.address(self.n_elements)
 
-    def _compute(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
+    def _compute_part(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
         self.call.call_part(addresses, begin, end, loops[0])
 
 
 def _rows(program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
-          places: Sequence[Place]) -> tuple[Rows, ...]:
+          locations: Sequence[Location]) -> tuple[Rows, ...]:
     """What a program touches of its operands in memory: in each row of the first dimension that is not of extent 1."""
     row_dim = next((d for d, n in enumerate(shape) if n != 1), 0)
     found = []
-    for k, ((memory, offset), steps, char) in enumerate(zip(places, strides, program.operands, strict=False)):
+    for k, ((memory, offset), steps, char) in enumerate(zip(locations, strides, program.operands, strict=False)):
         spans = [step * (n - 1) for d, (step, n) in enumerate(zip(steps, shape, strict=True)) if d != row_dim]
         low, high = (sum(end(span, 0) for span in spans) for end in (min, max))
         found.append(Rows(memory, offset + low, offset + high + np.dtype(char).itemsize,
@@ -190,8 +190,8 @@ class FusedCall(_SingleKernel):
     call: ProgramCall
 
     def __init__(self, program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
-                 places: Sequence[Place], name: str) -> None:
-        super().__init__(program, shape, strides, places, name)
+                 locations: Sequence[Location], name: str) -> None:
+        super().__init__(program, shape, strides, locations, name)
         self.call = ProgramCall(program, shape, strides)
         self._set_length(self.call.n_rows, self.n_elements)
 
@@ -209,8 +209,8 @@ class FusedReduceCall(_SingleKernel):
     call: ProgramReduceCall
 
     def __init__(self, program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
-                 places: Sequence[Place], leaves: Leaves, start: tuple[int, ...], name: str) -> None:
-        super().__init__(program, shape, strides, places, name)
+                 locations: Sequence[Location], leaves: Leaves, start: tuple[int, ...], name: str) -> None:
+        super().__init__(program, shape, strides, locations, name)
         self.call = ProgramReduceCall(program, shape, strides, leaves, start)
         self.is_by_rows = leaves.is_one_along
         self._slot_nbytes = [leaves.slot_size * np.dtype(types[0]).itemsize for _, types in program.reductions]
@@ -223,10 +223,10 @@ class FusedReduceCall(_SingleKernel):
 
     def store_in(self, results: Sequence[LeafResults], shared: Sequence[int]) -> None:
         """Say where results go; `shared` are the leaves that have slots, in their order."""
-        self.places += tuple((result.leaves, 0) for result in results)
+        self.locations += tuple((result.leaves, 0) for result in results)
         for leaf in self.call.head_leaf, self.call.tail_leaf:
             k = 0 if leaf is None else shared.index(leaf)
-            self.places += tuple((result.slots, k * nbytes)
+            self.locations += tuple((result.slots, k * nbytes)
                                  for result, nbytes in zip(results, self._slot_nbytes, strict=True))
 
 
@@ -236,24 +236,24 @@ class ChainedCall(KernelCall):
     def __init__(self, stages: tuple[_SingleKernel, ...], lags: tuple[int, ...], n_rows_of_band: int) -> None:
         self.stages, self.lags = stages, lags
         self.name = ", ".join(stage.name for stage in stages)
-        self.places = tuple(place for stage in stages for place in stage.places)
-        self._call = ChainCall([stage.call for stage in stages], lags, [len(stage.places) for stage in stages],
+        self.locations = tuple(location for stage in stages for location in stage.locations)
+        self._call = ChainCall([stage.call for stage in stages], lags, [len(stage.locations) for stage in stages],
                                n_rows_of_band)
         self._set_length(self._call.n_fronts, sum(stage.n_elements for stage in stages))
 
-    def _compute(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
+    def _compute_part(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
         self._call.call(addresses, loops, begin, end)
 
 
 def finish_leaves(reduction: tuple[str, str], leaves: Leaves, shared: tuple[int, ...], results: LeafResults,
-                  partial: int) -> Call:
+                  partial: int) -> FunctionCall:
     """The node that reduces the results of all leaves to the partial result of this process."""
     nbytes = leaves.slot_size * np.dtype(reduction[1][0]).itemsize
     finish = bindings.FinishCall(*reduction, leaves, shared)
 
-    def run(memories: Memories) -> None:
+    def compute(memories: Memories) -> None:
         first_slot = memories[results.slots].address
         finish.call(memories[results.leaves].address, [first_slot + k * nbytes for k in range(len(shared))],
                     memories[partial].address)
 
-    return Call(run, "reduce", n_counted=1)
+    return FunctionCall(compute, "reduce", n_counted=1)

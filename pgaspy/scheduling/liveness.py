@@ -16,7 +16,7 @@ from pgaspy.planning.pieces import local_view_shape, plan_operand
 from pgaspy.planning.reshapes import plan_reshape
 from pgaspy.planning.transfers import TransferPlan, plan_transfer
 from pgaspy.scheduling.collectives import group_members
-from pgaspy.scheduling.fusion import Traced
+from pgaspy.scheduling.fusion import NumberedOperation
 from pgaspy.scheduling.operations import Assign, Combine, Generate, Recipe, Reduce, Reshape, Statement, Task
 
 __all__ = ["Messages", "messages_of", "read_slots", "reduced_axes", "with_what_is_wanted"]
@@ -35,7 +35,8 @@ class Messages(NamedTuple):
 _NONE = Messages((), 0)
 
 
-def with_what_is_wanted(operations: Sequence[Traced], named: frozenset[int], rank: int) -> list[Traced]:
+def with_what_is_wanted(operations: Sequence[NumberedOperation], named: frozenset[int],
+                        rank: int) -> list[NumberedOperation]:
     """The operations that leave anything to do on a process, each with whether its results are wanted there.
 
     `named` are the bases that somebody holds besides.
@@ -55,7 +56,7 @@ def with_what_is_wanted(operations: Sequence[Traced], named: frozenset[int], ran
     return found[::-1]
 
 
-def read_slots(operation: Traced, rank: int) -> Sequence[int]:
+def read_slots(operation: NumberedOperation, rank: int) -> Sequence[int]:
     """The bases that an operation reads on a process: all that it reads; or what its messages carry."""
     if not operation.is_wanted:
         return [operation.slots[n] for n in messages_of(operation.recipe, rank).carried]

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgaspy.kernels.bindings import OTHER, OWN, PACKED, SectionCopy
-from pgaspy.planning.boxes import Box, runs_box
+from pgaspy.planning.boxes import Box, ranges_box
 from pgaspy.planning.segments import OTHER_START, OWN_START
 from pgaspy.planning.transfers import Message, fixed_offset, strides_from_shape
-from pgaspy.planning.trees import segments_of
+from pgaspy.planning.trees import packets_of
 from pgaspy.planning.view import View
 from pgaspy.scheduling.builder import Builder
-from pgaspy.scheduling.nodes import Cast, Copy, Place, Receive, Send
+from pgaspy.scheduling.nodes import Cast, Copy, Location, Receive, Send
 
 __all__ = ["MAX_MESSAGE_BYTES", "MAX_STAMPED_BYTES", "Side", "cast", "flat_side", "overwritten", "pack", "pack_to",
            "receive", "receive_into_buffer", "send", "send_message", "unpack", "view_side"]
@@ -47,7 +47,7 @@ class Side(NamedTuple):
 
     def box(self, message: Message, columns: int = OWN_START) -> Box:
         """What a message touches."""
-        return None if self.view is None else runs_box(self.view, message.runs, self.storage, columns)
+        return None if self.view is None else ranges_box(self.view, message.ranges, self.storage, columns)
 
 
 def view_side(number: int, view: View, dtype: np.dtype[Any], rank: int) -> Side:
@@ -65,7 +65,7 @@ def flat_side(number: int, dtype: np.dtype[Any]) -> Side:
 
 def send_message(builder: Builder, message: Message, src: Side, wire: np.dtype[Any], tag: int, in_place: bool,
                  is_stamped: bool = False) -> None:
-    """Lower one message of a plan on its source's side."""
+    """Add one message of a plan on its source's side."""
     box = src.box(message)
     if message.offset is not None and in_place and wire == src.dtype and not is_stamped:
         send(builder, (src.memory, message.offset * wire.itemsize), box, message.size * wire.itemsize, message.peer,
@@ -77,28 +77,28 @@ def send_message(builder: Builder, message: Message, src: Side, wire: np.dtype[A
     send(builder, (buffer, 0), None, message.size * wire.itemsize, message.peer, tag, is_stamped)
 
 
-def send(builder: Builder, place: Place, box: Box, nbytes: int, peer: int, tag: int,
+def send(builder: Builder, location: Location, box: Box, nbytes: int, peer: int, tag: int,
          is_stamped: bool = False) -> None:
-    """Lower a message from contiguous memory; of one that is stamped, a whole buffer."""
-    number, offset = place
-    for start, stop in segments_of(nbytes, 2, MAX_MESSAGE_BYTES):
+    """Add a message from contiguous memory; of one that is stamped, a whole buffer."""
+    number, offset = location
+    for start, stop in packets_of(nbytes, 2, MAX_MESSAGE_BYTES):
         builder.add(Send(number, offset + start, offset + stop, peer, tag, is_stamped and stop == nbytes),
                     reads=[(number, box)])
 
 
-def receive(builder: Builder, place: Place, box: Box, nbytes: int, peer: int, tag: int,
+def receive(builder: Builder, location: Location, box: Box, nbytes: int, peer: int, tag: int,
             group: object = None, is_stamped: bool = False) -> None:
-    """Lower a message to contiguous memory; of one that is stamped, a whole buffer."""
-    number, offset = place
+    """Add a message to contiguous memory; of one that is stamped, a whole buffer."""
+    number, offset = location
     group = object() if group is None else group
-    for start, stop in segments_of(nbytes, 2, MAX_MESSAGE_BYTES):
+    for start, stop in packets_of(nbytes, 2, MAX_MESSAGE_BYTES):
         node = Receive(number, offset + start, offset + stop, peer, tag, is_stamped and stop == nbytes)
-        builder.add(node, writes=[(number, box)], group=group)
+        builder.add(node, writes=[(number, box)], together=group)
 
 
 def receive_into_buffer(builder: Builder, message: Message, dtype: np.dtype[Any], tag: int,
                         is_stamped: bool = False) -> int:
-    """Lower the receipt of a message into a buffer of its own; the buffer's number."""
+    """Add the receipt of a message into a buffer of its own; the buffer's number."""
     nbytes = message.size * dtype.itemsize
     number = builder.buffer(nbytes)
     receive(builder, (number, 0), None, nbytes, message.peer, tag, is_stamped=is_stamped)
@@ -109,30 +109,31 @@ def pack(builder: Builder, message: Message, src: Side, which: int, box: Box) ->
     """Pack a message's section into a buffer of its own, whose number is returned."""
     itemsize = src.dtype.itemsize
     buffer = builder.buffer(message.size * itemsize)
-    copy = SectionCopy(itemsize, message.runs, strides_from_shape(message.shape, itemsize), PACKED, src.strides, which)
+    copy = SectionCopy(itemsize, message.ranges, strides_from_shape(message.shape, itemsize), PACKED, src.strides,
+                       which)
     node = Copy(copy, (buffer, 0), (src.memory, src.offset), "pack", message.size * itemsize)
     builder.add(node, [(src.memory, box)], [(buffer, None)])
     return buffer
 
 
-def pack_to(builder: Builder, piece: Message, place: Place, box: Box, src: Side, wire: np.dtype[Any],
+def pack_to(builder: Builder, piece: Message, location: Location, box: Box, src: Side, wire: np.dtype[Any],
             group: object) -> None:
-    """Pack a process's own piece at a place, in the dtype in which it travels."""
+    """Pack a process's own piece at a location, in the dtype in which it travels."""
     if wire != src.dtype:
         packed = pack(builder, piece, src, OTHER, src.box(piece, OTHER_START))
-        builder.add(Cast(place, wire, (packed, 0), src.dtype, piece.size), [(packed, None)], [(place[0], box)],
-                    group=group)
+        builder.add(Cast(location, wire, (packed, 0), src.dtype, piece.size), [(packed, None)], [(location[0], box)],
+                    together=group)
         return
     itemsize = src.dtype.itemsize
-    copy = SectionCopy(itemsize, piece.runs, strides_from_shape(piece.shape, itemsize), PACKED, src.strides, OTHER)
-    node = Copy(copy, place, (src.memory, src.offset), "pack", piece.size * itemsize)
-    builder.add(node, [(src.memory, src.box(piece, OTHER_START))], [(place[0], box)], group=group)
+    copy = SectionCopy(itemsize, piece.ranges, strides_from_shape(piece.shape, itemsize), PACKED, src.strides, OTHER)
+    node = Copy(copy, location, (src.memory, src.offset), "pack", piece.size * itemsize)
+    builder.add(node, [(src.memory, src.box(piece, OTHER_START))], [(location[0], box)], together=group)
 
 
 def unpack(builder: Builder, message: Message, dst: Side, buffer: int, offset: int = 0) -> None:
     """Store what a message has brought."""
     packed = strides_from_shape(message.shape, dst.dtype.itemsize)
-    copy = SectionCopy(dst.dtype.itemsize, message.runs, dst.strides, OWN, packed, PACKED)
+    copy = SectionCopy(dst.dtype.itemsize, message.ranges, dst.strides, OWN, packed, PACKED)
     node = Copy(copy, (dst.memory, dst.offset), (buffer, offset), "unpack")
     node.overwrites = overwritten(builder, message, dst)
     builder.add(node, [(buffer, None)], [(dst.memory, dst.box(message))])

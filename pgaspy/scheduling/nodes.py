@@ -24,15 +24,15 @@ from pgaspy.scheduling import memory
 from pgaspy.scheduling.base import Storage, lent_view
 from pgaspy.scheduling.functions import AnyFunction
 
-__all__ = ["STAMP_BYTES", "Buffer", "Call", "Cast", "Combination", "Communication", "Copy", "Join", "Memories", "Node",
-           "NumpyCall", "Place", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "n_completed", "new_buffer",
-           "new_buffers"]
+__all__ = ["STAMP_BYTES", "Buffer", "Cast", "Communication", "Copy", "FunctionCall", "Location", "Memories", "Merge",
+           "Merging", "Node", "NumpyCall", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "n_completed",
+           "new_buffer", "new_buffers"]
 
 Bytes = memory.Bytes
-Combination = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+Merging = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 """Joins two flat arrays, element by element; a ufunc, where there is one that does."""
 
-Place = tuple[int, int]
+Location = tuple[int, int]
 """A memory's number, and an offset in bytes."""
 
 
@@ -186,7 +186,7 @@ class Node:
     is_kernel = False
     is_urgent = False
 
-    def run(self, memories: Memories) -> None:
+    def compute(self, memories: Memories) -> None:
         """Compute."""
         raise NotImplementedError
 
@@ -206,14 +206,14 @@ class Node:
 class Copy(Node):
     """A section of one memory copied to one of another: packing, unpacking, and what stays on this process."""
 
-    def __init__(self, copy: bindings.SectionCopy, target: Place, source: Place, name: str,
+    def __init__(self, copy: bindings.SectionCopy, target: Location, source: Location, name: str,
                  nbytes_ahead: int = 0) -> None:
         self._call = copy.call
         self._target, self._target_offset = target
         self._source, self._source_offset = source
         self.name, self.nbytes_ahead, self.taken = name, nbytes_ahead, target[0]
 
-    def run(self, memories: Memories) -> None:
+    def compute(self, memories: Memories) -> None:
         """See `Node`."""
         self._call(memories[self._target].address + self._target_offset,
                    memories[self._source].address + self._source_offset)
@@ -224,7 +224,7 @@ class Cast(Node):
 
     name = "cast"
 
-    def __init__(self, target: Place, dtype: np.dtype[Any], source: Place, source_dtype: np.dtype[Any],
+    def __init__(self, target: Location, dtype: np.dtype[Any], source: Location, source_dtype: np.dtype[Any],
                  n: int) -> None:
         self._target, self._source, self._n = target, source, n
         self._dtypes = dtype, source_dtype
@@ -232,7 +232,7 @@ class Cast(Node):
         self._kernel = None if row is None else bindings.ElementwiseCall(
             row, [n], [[source_dtype.itemsize], [dtype.itemsize]])
 
-    def run(self, memories: Memories) -> None:
+    def compute(self, memories: Memories) -> None:
         """See `Node`."""
         (target, at), (source, from_) = self._target, self._source
         if self._kernel is not None:
@@ -244,21 +244,21 @@ class Cast(Node):
             np.copyto(to, elements, casting="unsafe")
 
 
-class Join(Node):
+class Merge(Node):
     """The n elements of several memories joined by a function of two, in their order."""
 
-    name = "combine"
+    name = "merge"
 
-    def __init__(self, combine: Combination, dtype: np.dtype[Any], n: int, sources: Sequence[int], target: int) -> None:
-        self._combine, self._dtype = combine, dtype
+    def __init__(self, merge: Merging, dtype: np.dtype[Any], n: int, sources: Sequence[int], target: int) -> None:
+        self._merge, self._dtype = merge, dtype
         self._sources, self._target = sources, target
         self._kernel = None
-        if isinstance(combine, np.ufunc) and getattr(np, combine.__name__, None) is combine:
-            row = bindings.lookup(combine.__name__, f"{dtype.char * 2}->{dtype.char}")
+        if isinstance(merge, np.ufunc) and getattr(np, merge.__name__, None) is merge:
+            row = bindings.lookup(merge.__name__, f"{dtype.char * 2}->{dtype.char}")
             if row is not None:
                 self._kernel = bindings.ElementwiseCall(row, [n], [[dtype.itemsize]] * 3)
 
-    def run(self, memories: Memories) -> None:
+    def compute(self, memories: Memories) -> None:
         """See `Node`."""
         first, *others = self._sources
         if self._kernel is not None:
@@ -269,7 +269,7 @@ class Join(Node):
             return
         arrays = [bytes_of(memories, number).view(self._dtype) for number in self._sources]
         with np.errstate(all="ignore"):
-            bytes_of(memories, self._target).view(self._dtype)[...] = functools.reduce(self._combine, arrays)
+            bytes_of(memories, self._target).view(self._dtype)[...] = functools.reduce(self._merge, arrays)
 
 
 class NumpyCall(Node):
@@ -278,23 +278,23 @@ class NumpyCall(Node):
     n_counted = 1
 
     def __init__(self, function: AnyFunction | None, n_outputs: int, has_mask: bool, signature: tuple[Any, ...],
-                 shape: tuple[int, ...], operands: Sequence[tuple[Place, np.dtype[Any], tuple[int, ...]]]) -> None:
+                 shape: tuple[int, ...], operands: Sequence[tuple[Location, np.dtype[Any], tuple[int, ...]]]) -> None:
         self._function, self._n_outputs, self._has_mask = function, n_outputs, has_mask
         self._signature, self._shape, self._operands = signature, shape, operands
         self.name = "copy" if function is None else function.__name__
         # of complex outputs of real loops NumPy says that their imaginary part is lost
         self._warns = any(dtype.kind == "c" for _, dtype, _ in operands[:n_outputs])
 
-    def run(self, memories: Memories) -> None:
+    def compute(self, memories: Memories) -> None:
         """See `Node`."""
         if self._warns:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
-                self._compute(memories)
+                self._call(memories)
         else:
-            self._compute(memories)
+            self._call(memories)
 
-    def _compute(self, memories: Memories) -> None:
+    def _call(self, memories: Memories) -> None:
         views = [np.ndarray(self._shape, dtype, bytes_of(memories, number), offset, strides)
                  for (number, offset), dtype, strides in self._operands]
         outputs, inputs = views[: self._n_outputs], views[self._n_outputs:]
@@ -318,7 +318,7 @@ class TaskCall(Node):
         self._value, self._arrays = value, arrays
         self.is_begun = False  # the function is called, and may not be called again
 
-    def run(self, memories: Memories) -> None:
+    def compute(self, memories: Memories) -> None:
         """See `Node`."""
         self.is_begun = False
         value = memories[self._value]
@@ -341,14 +341,14 @@ class TaskCall(Node):
         return str(memories[self._value].name)
 
 
-class Call(Node):
+class FunctionCall(Node):
     """Anything else that a process does by itself, as a function of the memories."""
 
     def __init__(self, function: Callable[[Memories], None], name: str, n_counted: int = 0) -> None:
         self._function = function
         self.name, self.n_counted = name, n_counted
 
-    def run(self, memories: Memories) -> None:
+    def compute(self, memories: Memories) -> None:
         """See `Node`."""
         self._function(memories)
 

@@ -22,15 +22,15 @@ from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import AnyFunction
 
-__all__ = ["TAGS_PER_OPERAND", "Access", "Assign", "Combine", "Generate", "Operation", "Recipe", "Reduce", "Reduction",
-           "Reshape", "Statement", "Task", "assign", "combine", "generate", "reduce", "reshape", "task"]
+__all__ = ["TAGS_PER_OPERAND", "Assign", "BaseView", "Combine", "Generate", "Operation", "Recipe", "Reduce",
+           "Reduction", "Reshape", "Statement", "Task", "assign", "combine", "generate", "reduce", "reshape", "task"]
 
 
 TAGS_PER_OPERAND = 5
 """One for its messages to single processes, and one for each tree of messages: as many in a job of any size."""
 
 
-class Access(NamedTuple):
+class BaseView(NamedTuple):
     """A section of a base that an operation reads or writes."""
 
     base: Base
@@ -166,7 +166,7 @@ class Reduction(Protocol):
         """
 
     @property
-    def combine(self) -> Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]:
+    def merge(self) -> Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]:
         """What joins two flat arrays of partial results, of lower and of higher ranks; a ufunc, if one does."""
 
     @property

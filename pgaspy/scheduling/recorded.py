@@ -11,14 +11,14 @@ from itertools import chain
 from types import CodeType
 from typing import Any, ClassVar, NamedTuple
 
-from pgaspy.job.failures import place_of
+from pgaspy.job.failures import line_at
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.operations import Recipe
 
-__all__ = ["Call", "Recorded"]
+__all__ = ["Recorded", "RecordedOperation"]
 
 
-class Call(NamedTuple):
+class RecordedOperation(NamedTuple):
     """A recorded operation.
 
     Attributes
@@ -43,7 +43,7 @@ class Call(NamedTuple):
     @property
     def line(self) -> str:
         """Where the program called it, in words; nothing where that is not known."""
-        return place_of(self.code, self.instruction)
+        return line_at(self.code, self.instruction)
 
 
 class Recorded:
@@ -57,7 +57,7 @@ class Recorded:
         How many operations were recorded before these.
     """
 
-    N_FIELDS: ClassVar[int] = len(Call._fields)
+    N_FIELDS: ClassVar[int] = len(RecordedOperation._fields)
 
     __slots__ = ("fields", "n_before")
 
@@ -73,8 +73,8 @@ class Recorded:
     def __len__(self) -> int:
         return len(self.fields) // self.N_FIELDS
 
-    def __getitem__(self, n: int) -> Call:
-        return Call(*self.fields[n * self.N_FIELDS:(n + 1) * self.N_FIELDS])
+    def __getitem__(self, n: int) -> RecordedOperation:
+        return RecordedOperation(*self.fields[n * self.N_FIELDS:(n + 1) * self.N_FIELDS])
 
     def columns(self) -> tuple[Any, ...]:
         """Of all operations: recipes, storages, values, and of each its number, code and instruction."""

@@ -23,18 +23,18 @@ from numpy.typing import NDArray
 
 from pgaspy.caches import cached
 from pgaspy.planning import chains
-from pgaspy.planning.boxes import Box, runs_box, view_box
+from pgaspy.planning.boxes import Box, ranges_box, view_box
 from pgaspy.planning.pieces import local_indices, local_view_shape, plan_operand
 from pgaspy.planning.reshapes import plan_reshape
 from pgaspy.planning.transfers import plan_transfer
 from pgaspy.scheduling.base import local_view
 from pgaspy.scheduling.builder import BaseAccess, Builder
 from pgaspy.scheduling.collectives import exchange_partials, group_members
-from pgaspy.scheduling.elementwise import can_reduce, lower_group, lower_statement
-from pgaspy.scheduling.fusion import Group, Kernel, Traced, grouped
+from pgaspy.scheduling.elementwise import add_group, add_statement, can_reduce
+from pgaspy.scheduling.fusion import FusionGroup, Kernel, NumberedOperation, grouped
 from pgaspy.scheduling.liveness import read_slots, reduced_axes, with_what_is_wanted
 from pgaspy.scheduling.messages import flat_side, view_side
-from pgaspy.scheduling.nodes import Buffer, Call, Communication, Memories, Node, TaskCall, bytes_of
+from pgaspy.scheduling.nodes import Buffer, Communication, FunctionCall, Memories, Node, TaskCall, bytes_of
 from pgaspy.scheduling.operations import Assign, Combine, Generate, Recipe, Reduce, Reshape, Statement, Task
 from pgaspy.scheduling.transfer_nodes import transfer
 
@@ -109,26 +109,27 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
 
     `named` are the bases that somebody holds besides: only what is written to the others need not be stored.
     """
-    traced = with_what_is_wanted([Traced(k, *operation) for k, operation in enumerate(operations)], named, rank)
+    numbered = [NumberedOperation(k, *operation) for k, operation in enumerate(operations)]
+    wanted = with_what_is_wanted(numbered, named, rank)
     builder = Builder(n_bases, n_memories)
     readers: dict[int, list[int]] = {}
-    for operation in traced:
+    for operation in wanted:
         for slot in read_slots(operation, rank):
             readers.setdefault(slot, []).append(operation.position)
-    sent = _sent_sections(traced, rank)
+    sent = _sent_sections(wanted, rank)
     n_fused = n_kernels = 0
     last_joined = list(range(len(operations)))
-    for item in grouped(traced, rank, fuses):
-        shared = item.operations if isinstance(item, Group) else [item]
+    for item in grouped(wanted, rank, fuses):
+        shared = item.operations if isinstance(item, FusionGroup) else [item]
         builder.due, builder.last = shared[0].position, shared[-1].position
         last_joined[builder.due] = builder.last
-        if isinstance(item, Group):
-            _lower_group(builder, item, readers, named, sent, rank)
+        if isinstance(item, FusionGroup):
+            _add_group(builder, item, readers, named, sent, rank)
             n_fused += len(shared)
             n_kernels += 1
         else:
             builder.position = item.position
-            _LOWER[type(item.recipe)](builder, item, rank)
+            _ADD[type(item.recipe)](builder, item, rank)
     written = {slot for recipe, slots, _ in operations for slot in slots[:recipe.n_outputs]}
     return _finished(builder, named, tuple(written - named), tuple(last_joined), n_fused, n_kernels)
 
@@ -195,13 +196,13 @@ def _sizes_of_lasting(builder: Builder) -> dict[int, int]:
     return found
 
 
-def _sent_sections(traced: Sequence[Traced], rank: int) -> dict[int, list[Box]]:
+def _sent_sections(wanted: Sequence[NumberedOperation], rank: int) -> dict[int, list[Box]]:
     """Per array, the parts of it that are sent from here to other processes.
 
     What was sent before it is computed anew is likely to be sent again: the operations may be those of a loop.
     """
     found: dict[int, dict[Box, None]] = {}
-    for operation in traced:
+    for operation in wanted:
         recipe = operation.recipe
         if isinstance(recipe, Statement):
             arrays = zip(operation.slots[recipe.n_outputs:], recipe.views[recipe.n_outputs:], recipe.copied,
@@ -215,11 +216,11 @@ def _sent_sections(traced: Sequence[Traced], rank: int) -> dict[int, list[Box]]:
         for slot, view, plan in plans:
             storage = view.layout.local_shape(rank)
             for message in plan.sends:
-                found.setdefault(slot, {})[runs_box(view, message.runs, storage)] = None
+                found.setdefault(slot, {})[ranges_box(view, message.ranges, storage)] = None
     return {slot: list(boxes)[:MAX_SENT_SECTIONS] for slot, boxes in found.items()}
 
 
-def _lower_group(builder: Builder, group: Group, readers: dict[int, list[int]], named: frozenset[int],
+def _add_group(builder: Builder, group: FusionGroup, readers: dict[int, list[int]], named: frozenset[int],
                  sent: dict[int, list[Box]], rank: int) -> None:
     operations = group.operations
     positions = {operation.position for operation in operations}
@@ -233,15 +234,15 @@ def _lower_group(builder: Builder, group: Group, readers: dict[int, list[int]], 
         return slot in named or any(p > first and p not in positions for p in readers.get(slot, ()))
 
     kernel = Kernel(group, is_stored)
-    for operation, partial in lower_group(builder, group, kernel, sent, rank):
+    for operation, partial in add_group(builder, group, kernel, sent, rank):
         builder.position = operation.position
-        _combine(builder, operation, partial, rank)
+        _add_merged(builder, operation, partial, rank)
     for reduction in later:
         builder.position = reduction.operation.position
-        _lower_reduce(builder, reduction.operation, rank)
+        _add_reduce(builder, reduction.operation, rank)
 
 
-def _lower_assign(builder: Builder, operation: Traced, rank: int) -> None:
+def _add_assign(builder: Builder, operation: NumberedOperation, rank: int) -> None:
     recipe = operation.recipe
     assert isinstance(recipe, Assign)
     target, source = operation.slots
@@ -251,7 +252,7 @@ def _lower_assign(builder: Builder, operation: Traced, rank: int) -> None:
              recipe.target.layout.grid, operation.is_wanted, recipe.target.layout.is_on_one_process)
 
 
-def _lower_reshape(builder: Builder, operation: Traced, rank: int) -> None:
+def _add_reshape(builder: Builder, operation: NumberedOperation, rank: int) -> None:
     recipe = operation.recipe
     assert isinstance(recipe, Reshape)
     target, source = (flat_side(slot, recipe.dtype) for slot in operation.slots)
@@ -259,18 +260,18 @@ def _lower_reshape(builder: Builder, operation: Traced, rank: int) -> None:
              recipe.target.grid, operation.is_wanted)
 
 
-def _lower_generate(builder: Builder, operation: Traced, rank: int) -> None:
+def _add_generate(builder: Builder, operation: NumberedOperation, rank: int) -> None:
     (slot,), (value,) = operation.slots, operation.values
 
     def generate(memories: Memories) -> None:
         memories[value](memories[slot])
 
-    node = Call(generate, "generate")
+    node = FunctionCall(generate, "generate")
     node.overwrites = (slot,)
     builder.add(node, [(value, None)], [(slot, None)])
 
 
-def _lower_task(builder: Builder, operation: Traced, rank: int) -> None:
+def _add_task(builder: Builder, operation: NumberedOperation, rank: int) -> None:
     recipe = operation.recipe
     assert isinstance(recipe, Task)
     if recipe.writes and not recipe.empty and all(0 in local_view_shape(view, rank) for view in recipe.writes):
@@ -282,7 +283,7 @@ def _lower_task(builder: Builder, operation: Traced, rank: int) -> None:
     builder.add(node, [(value, None), *accesses[recipe.n_outputs:]], accesses[: recipe.n_outputs])
 
 
-def _lower_reduce(builder: Builder, operation: Traced, rank: int) -> None:
+def _add_reduce(builder: Builder, operation: NumberedOperation, rank: int) -> None:
     """The partial result of the local part, then those of all processes that have one."""
     recipe = operation.recipe
     assert isinstance(recipe, Reduce)
@@ -301,12 +302,12 @@ def _lower_reduce(builder: Builder, operation: Traced, rank: int) -> None:
         found = reduction.partial(local, recipe.axes, indices, operands)
         bytes_of(memories, number).view(reduction.partial_dtype).reshape(shape)[...] = found
 
-    builder.add(Call(reduce, "reduce"),
+    builder.add(FunctionCall(reduce, "reduce"),
                 [(slot, view_box(view, rank)) for slot, view in zip(slots, views, strict=True)], [(number, None)])
-    _combine(builder, operation, number, rank)
+    _add_merged(builder, operation, number, rank)
 
 
-def _combine(builder: Builder, operation: Traced, partial: int, rank: int) -> None:
+def _add_merged(builder: Builder, operation: NumberedOperation, partial: int, rank: int) -> None:
     """Combine the partial results of the processes along the reduced axes, and store the result."""
     recipe = operation.recipe
     assert isinstance(recipe, Reduce)
@@ -315,9 +316,9 @@ def _combine(builder: Builder, operation: Traced, partial: int, rank: int) -> No
     reduction, slot = recipe.reduction, operation.slots[0]
     shape = recipe.target.layout.local_shape(rank)
     members = group_members(layout.grid, reduced_axes(recipe, layout), rank)
-    place = slot if reduction.result is None and operation.is_wanted else None
-    combined = exchange_partials(builder, partial, math.prod(shape), reduction.partial_dtype, reduction.combine,
-                                 members, rank, place, operation.is_wanted)
+    location = slot if reduction.result is None and operation.is_wanted else None
+    combined = exchange_partials(builder, partial, math.prod(shape), reduction.partial_dtype, reduction.merge,
+                                 members, rank, location, operation.is_wanted)
     if combined == slot or not operation.is_wanted:
         return
 
@@ -325,10 +326,10 @@ def _combine(builder: Builder, operation: Traced, partial: int, rank: int) -> No
         found = bytes_of(memories, combined).view(reduction.partial_dtype).reshape(shape)
         memories[slot].local[...] = found if reduction.result is None else reduction.result(found)
 
-    builder.add(Call(store, "store"), [(combined, None)], [(slot, None)])
+    builder.add(FunctionCall(store, "store"), [(combined, None)], [(slot, None)])
 
 
-def _lower_combine_copies(builder: Builder, operation: Traced, rank: int) -> None:
+def _add_combine_copies(builder: Builder, operation: NumberedOperation, rank: int) -> None:
     """Combine the copies of a view that processes hold along the axes of replicas."""
     recipe = operation.recipe
     assert isinstance(recipe, Combine)
@@ -348,14 +349,14 @@ def _lower_combine_copies(builder: Builder, operation: Traced, rank: int) -> Non
     def store(memories: Memories) -> None:
         local_view(memories[slot], view)[...] = bytes_of(memories, combined).view(dtype).reshape(shape)
 
-    builder.add(Call(take, "combine"), [(slot, box)], [(number, None)])
+    builder.add(FunctionCall(take, "combine"), [(slot, box)], [(number, None)])
     combine = recipe.function if isinstance(recipe.function, np.ufunc) else combine_flat
     combined = exchange_partials(builder, number, math.prod(shape), dtype, combine, members, rank,
                                  is_wanted=operation.is_wanted)
     if operation.is_wanted:
-        builder.add(Call(store, "combine"), [(combined, None)], [(slot, box)])
+        builder.add(FunctionCall(store, "combine"), [(combined, None)], [(slot, box)])
 
 
-_LOWER: dict[type, Callable[[Builder, Traced, int], None]] = {
-    Assign: _lower_assign, Combine: _lower_combine_copies, Generate: _lower_generate, Reduce: _lower_reduce,
-    Reshape: _lower_reshape, Statement: lower_statement, Task: _lower_task}
+_ADD: dict[type, Callable[[Builder, NumberedOperation, int], None]] = {
+    Assign: _add_assign, Combine: _add_combine_copies, Generate: _add_generate, Reduce: _add_reduce,
+    Reshape: _add_reshape, Statement: add_statement, Task: _add_task}

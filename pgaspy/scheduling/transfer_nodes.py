@@ -38,7 +38,7 @@ def first_tag(operand: int) -> int:
 
 def transfer(builder: Builder, plan: TransferPlan, dst: Side, src: Side, overlaps: bool, operand: int, rank: int,
              grid: tuple[int, ...], is_wanted: bool = True, is_read: bool = False) -> None:
-    """Lower a whole transfer. `operand` sets its messages apart from others of the same operation.
+    """Add a whole transfer. `operand` sets its messages apart from others of the same operation.
 
     `overlaps` says that the sides may share elements: everything is read before anything is written. `grid` is that of
     the destination. What is not wanted here is received and handed on, but neither copied nor stored. `is_read` says
@@ -82,7 +82,7 @@ def _receive(builder: Builder, message: Message, dst: Side, wire: np.dtype[Any],
 def _copy_local(builder: Builder, message: Message, dst: Side, src: Side, overlaps: bool) -> int | None:
     """Copy what stays here; or only read the source, into a buffer that is returned, where it overlaps or is cast."""
     if not overlaps and dst.dtype == src.dtype:
-        copy = SectionCopy(dst.dtype.itemsize, message.runs, dst.strides, OWN, src.strides, OTHER)
+        copy = SectionCopy(dst.dtype.itemsize, message.ranges, dst.strides, OWN, src.strides, OTHER)
         node = Copy(copy, (dst.memory, dst.offset), (src.memory, src.offset), "copy", message.size * dst.dtype.itemsize)
         node.overwrites = overwritten(builder, message, dst)
         builder.add(node, [(src.memory, src.box(message, OTHER_START))], [(dst.memory, dst.box(message))])

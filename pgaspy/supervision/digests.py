@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgaspy.caches import cached
-from pgaspy.job.failures import place_of
+from pgaspy.job.failures import line_at
 from pgaspy.layout import Layout
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
@@ -154,4 +154,4 @@ class Digests:
         if isinstance(what, str):
             return Said(what, "")
         shapes = ", ".join(str(view.shape) for view in what.views)
-        return Said(f"{what.name}, shapes {shapes}", place_of(code, instruction))
+        return Said(f"{what.name}, shapes {shapes}", line_at(code, instruction))

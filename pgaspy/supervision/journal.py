@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.host.call_sites import Place, caller, shown
+from pgaspy.host.call_sites import CallSite, caller, shown
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.nodes import Scalar
@@ -39,7 +39,7 @@ class Mark(NamedTuple):
     """What an array is known by: its number, and where it was used first."""
 
     number: int
-    place: Place
+    place: CallSite
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class _Signature:
     """What all calls of one recipe at one place have in common: what people read of it, and a digest of that."""
 
     fields: dict[str, str]
-    place: Place
+    place: CallSite
     digest: bytes
 
 
@@ -125,7 +125,7 @@ class Journal:
         self.n_entries += 1
         return entry
 
-    def _mark(self, base: Base, place: Place) -> Mark:
+    def _mark(self, base: Base, place: CallSite) -> Mark:
         mark: Mark | None = getattr(base, "mark", None)
         if mark is None:
             mark = base.mark = Mark(self._n_arrays, place)
@@ -145,7 +145,7 @@ class Journal:
 _RECIPES = Recipe.__args__
 
 
-def _signature(what: Recipe | str, bases: Sequence[Base], place: Place) -> _Signature:
+def _signature(what: Recipe | str, bases: Sequence[Base], place: CallSite) -> _Signature:
     called = place.called.strip("_")
     if isinstance(what, str):
         name, details, views = what, "", tuple([whole(base.layout) for base in bases])

@@ -183,7 +183,7 @@ FAILURES: dict[str, Callable[[Injection], AbstractContextManager[None]]] = {
                            "come_back _take_over new_buffer new_buffers lend"),
     "task": _functions("tests.campaign.words", 8, "negate ones twice swap put_ranks"),
     "kernel": _functions("scheduling.nodes scheduling.kernel_nodes kernels.bindings reductions", 200,
-                         "run run_once call parts _compute"),
+                         "compute _call call parts _compute_part"),
     "engine": _functions("execution.engine execution.queue execution.recording execution.elements execution.progress "
                          "scheduling.recorded scheduling.nodes scheduling.base tasks", 2000),
     "mpi": _mpi,

@@ -80,7 +80,7 @@ def under(settings: Settings) -> Iterator[None]:
         patch(engine, "WINDOW_BYTES", 64)
     if settings.short_messages:
         patch(messages, "MAX_MESSAGE_BYTES", 56)
-        patch(trees, "SEGMENT_BYTES", 40)
+        patch(trees, "PACKET_BYTES", 40)
     if settings.gathers:
         patch(collectives, "MAX_TREES", 0)
         patch(collectives, "MAX_DOUBLED_BYTES", 100)

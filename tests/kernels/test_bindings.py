@@ -633,11 +633,11 @@ def test_reduced_programs_check_their_reductions() -> None:
         k.ProgramReduceCall(program, [3], [[8]], tree, [0])
 
 
-def random_runs(n_runs: int, max_length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def random_ranges(n_ranges: int, max_length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Runs of a dimension with the element indices of either side that they stand for."""
     rows, own, other = [], [], []
     own_end = other_end = 0
-    for _ in range(n_runs):
+    for _ in range(n_ranges):
         length = int(RNG.integers(1, max_length + 1))
         steps = [int(s) for s in RNG.integers(1, 4, 2)]
         indices = [own_end + steps[0] * np.arange(length), other_end + steps[1] * np.arange(length)]
@@ -662,7 +662,7 @@ SECTIONS = [
 def test_section_copy(itemsize: int, dims: list[tuple[int, int]]) -> None:
     for order, threads in itertools.product((1, -1), (1, 2)):
         k.set_threads(threads)
-        parts = [random_runs(*d) for d in dims]
+        parts = [random_ranges(*d) for d in dims]
         runs = [p[0] for p in parts]
         index = {
             k.OWN: [p[1] for p in parts],
@@ -739,7 +739,7 @@ def test_random_does_not_depend_on_layout(kind: str, char: str) -> None:
     assert fill(kind, char, n, **options | {"stream": 4}).tobytes() != whole.tobytes()
     whole = whole.reshape(40, 1000)
     for dims in [(1, 5), (1, 300)], [(4, 3), (10, 20)], [(1, 13), (200, 1)]:
-        parts = [random_runs(*d) for d in dims]
+        parts = [random_ranges(*d) for d in dims]
         index = np.ix_(*[p[1] for p in parts])
         out = np.zeros([len(p[1]) for p in parts][::-1], char).T
         k.fill_random(

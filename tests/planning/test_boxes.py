@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from pgaspy.planning.boxes import Box, contains, overlap, runs_box, view_box
+from pgaspy.planning.boxes import Box, contains, overlap, ranges_box, view_box
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.transfers import plan_transfer
 from pgaspy.planning.view import whole
@@ -81,7 +81,7 @@ def test_message_boxes_cover_what_is_sent(seed: int) -> None:
         for rank in range(n_procs):
             storage = source.layout.local_shape(rank)
             for message in plan_transfer(target, source, rank).sends:
-                box = runs_box(source, message.runs, storage)
+                box = ranges_box(source, message.ranges, storage)
                 assert box is not None
                 assert all(0 <= start < stop <= n for (start, stop), n in zip(box, storage, strict=True))
                 assert np.prod([stop - start for start, stop in box]) >= message.size

@@ -120,7 +120,7 @@ def test_bits_of_one_after_the_other(n_threads: int, monkeypatch: pytest.MonkeyP
         memories = [Memory(x) for x in arrays(draw)]
         expected = [Memory(x.array.copy()) for x in memories]
         for node in nodes:
-            node.run(expected)
+            node.compute(expected)
         for node in chained(nodes):
             n_chained += isinstance(node, ChainedCall)
             run(node, memories, in_parts=draw.random() < 0.3, monkeypatch=monkeypatch)
@@ -143,7 +143,7 @@ def chained(nodes: Sequence[KernelCall]) -> list[KernelCall]:
 
 def run(node: KernelCall, memories: list[Any], in_parts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not in_parts:
-        node.run(memories)
+        node.compute(memories)
         return
     if isinstance(node, ChainedCall):
         monkeypatch.setattr(node, "_length_of_part", 7)
@@ -175,7 +175,7 @@ def test_a_reduction_ends_a_chain(shape: tuple[int, int], n_threads: int, monkey
             memories = [Memory(x) for x in (*(y.copy() for y in inputs), *buffers)]
             for node in nodes:
                 run(node, memories, draw.random() < 0.3, monkeypatch)
-            finish.run(memories)
+            finish.compute(memories)
             results.append([memory.array for memory in memories[:2]] + [memories[4].array])
         for found, wanted in zip(*results, strict=True):
             assert (found == wanted).all(), SEED
@@ -257,8 +257,8 @@ def test_stencils_have_numpys_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_copy_of_a_sweep_is_chained_to_the_next_sweep(reads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "IDLE_SECONDS", math.inf)  # in which what is postponed would be executed
     names = []
-    run = ChainedCall.run
-    monkeypatch.setattr(ChainedCall, "run", lambda self, memories: (names.append(self.name), run(self, memories))[1])
+    run = ChainedCall.compute
+    monkeypatch.setattr(ChainedCall, "compute", lambda self, memories: (names.append(self.name), run(self, memories))[1])
     full = pg.random.default_rng(1).random((100 * pg.SIZE, 300))
     center, work = full[:, 1:-1], pg.empty_like(full[:, 1:-1])
     for _ in range(5):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pgaspy.layout import BlockDim, CyclicDim, Dim, whole_dim
-from pgaspy.planning.segments import LENGTH, local_slice, part_segments, runs_by_coord, segments
+from pgaspy.planning.segments import LENGTH, local_slice, part_segments, ranges_by_coord, segments
 from pgaspy.planning.view import Section
 from tests.randomly import places
 
@@ -64,9 +64,9 @@ def test_runs(pair: tuple[Section, Section]) -> None:
     own, other = pair
     (own_owner, own_local), (other_owner, other_local) = section_places(own), section_places(other)
     for coord in range(own.dim.n_procs):
-        runs = runs_by_coord(own, coord, other)
-        assert set(runs) == set(other_owner[own_owner == coord].tolist())
-        for peer, table in runs.items():
+        ranges = ranges_by_coord(own, coord, other)
+        assert set(ranges) == set(other_owner[own_owner == coord].tolist())
+        for peer, table in ranges.items():
             i = np.flatnonzero((own_owner == coord) & (other_owner == peer))
             mine = np.concatenate([row[0] + row[1] * np.arange(row[LENGTH]) for row in table])
             theirs = np.concatenate([row[2] + row[3] * np.arange(row[LENGTH]) for row in table])
@@ -111,11 +111,11 @@ def test_part_segments(section: Section) -> None:
 def test_aligned_sections_are_one_run(coord: int) -> None:
     for dim in (BlockDim(1000, 4, 0, 1000), CyclicDim(1000, 4, 0, 10), CyclicDim(1000, 4, 0, 1)):
         section = Section(dim, 0, 1, 1000)
-        (peer, table), = runs_by_coord(section, coord, section).items()
+        (peer, table), = ranges_by_coord(section, coord, section).items()
         assert (peer, len(table)) == (coord, 1)
     whole, cyclic = Section(whole_dim(1000), 0, 1, 1000), Section(CyclicDim(1000, 4, 0, 1), 0, 1, 1000)
-    assert len(runs_by_coord(whole, 0, whole)[0]) == 1
-    assert len(runs_by_coord(cyclic, coord, whole)[0]) == 1
+    assert len(ranges_by_coord(whole, 0, whole)[0]) == 1
+    assert len(ranges_by_coord(cyclic, coord, whole)[0]) == 1
 
 
 def test_cost_follows_the_own_part() -> None:

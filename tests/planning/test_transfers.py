@@ -29,7 +29,7 @@ def addresses(view: View, storage: NDArray[Any], message: Message, side: int) ->
             index.append(places(dim)[1, view.origin[p]])
             continue
         d = view.base_dims.index(p)
-        along = np.concatenate([row[side] + row[side + 1] * np.arange(row[LENGTH]) for row in message.runs[d]])
+        along = np.concatenate([row[side] + row[side + 1] * np.arange(row[LENGTH]) for row in message.ranges[d]])
         index.append(along.reshape([-1 if e == d else 1 for e in range(view.ndim)]))
     flat = np.ravel_multi_index(tuple(index), storage.shape) if index else np.zeros((), np.int64)
     return np.broadcast_to(flat, message.shape)

@@ -1,4 +1,4 @@
-"""Trees of messages: everybody is reached once, in the order that keeps the segments and the ranks."""
+"""Trees of messages: everybody is reached once, in the order that keeps the packets and the ranks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import itertools
 import pytest
 
 from pgaspy.planning import trees
-from pgaspy.planning.trees import SEGMENT_BYTES, broadcast_neighbours, reduction_neighbours, segments_of
+from pgaspy.planning.trees import PACKET_BYTES, broadcast_neighbours, packets_of, reduction_neighbours
 
 SIZES = range(1, 20)
 
 
-@pytest.mark.parametrize("nbytes", [0, 8, SEGMENT_BYTES, SEGMENT_BYTES + 1])
+@pytest.mark.parametrize("nbytes", [0, 8, PACKET_BYTES, PACKET_BYTES + 1])
 @pytest.mark.parametrize("n", SIZES)
 def test_broadcasts_reach_everybody_once(n: int, nbytes: int) -> None:
     for root in range(n):
@@ -25,7 +25,7 @@ def test_broadcasts_reach_everybody_once(n: int, nbytes: int) -> None:
                 steps[child] = steps[p] + k + 1
                 reached.append(child)
         assert sorted(reached) == list(range(n))
-        if nbytes <= SEGMENT_BYTES:
+        if nbytes <= PACKET_BYTES:
             assert max(steps.values()) <= (n - 1).bit_length()
         else:
             assert all(len(children) <= 1 for _, children in neighbours)
@@ -67,21 +67,21 @@ def extent(p: int, n: int) -> int:
 @pytest.mark.parametrize(("nbytes", "n", "limit", "expected"), [
     (0, 4, 100, [(0, 0)]),
     (100, 2, 30, [(0, 30), (30, 60), (60, 90), (90, 100)]),
-    (SEGMENT_BYTES, 4, 1 << 30, [(0, SEGMENT_BYTES)]),
-    (SEGMENT_BYTES + 1, 2, 1 << 30, [(0, SEGMENT_BYTES + 1)]),
-    (SEGMENT_BYTES + 1, 3, 1 << 30, [(0, SEGMENT_BYTES), (SEGMENT_BYTES, SEGMENT_BYTES + 1)]),
+    (PACKET_BYTES, 4, 1 << 30, [(0, PACKET_BYTES)]),
+    (PACKET_BYTES + 1, 2, 1 << 30, [(0, PACKET_BYTES + 1)]),
+    (PACKET_BYTES + 1, 3, 1 << 30, [(0, PACKET_BYTES), (PACKET_BYTES, PACKET_BYTES + 1)]),
 ])
 def test_segments(nbytes: int, n: int, limit: int, expected: list[tuple[int, int]]) -> None:
-    assert segments_of(nbytes, n, limit) == expected
+    assert packets_of(nbytes, n, limit) == expected
 
 
 @pytest.mark.parametrize("nbytes", [1, 10**6, 10**8, (1 << 33) + 5])
 @pytest.mark.parametrize("n", [2, 3, 1000])
 def test_segments_cover_everything_in_order(nbytes: int, n: int) -> None:
     limit = 1 << 30
-    found = segments_of(nbytes, n, limit)
+    found = packets_of(nbytes, n, limit)
     assert found[0][0] == 0
     assert found[-1][1] == nbytes
     assert all(a[1] == b[0] for a, b in itertools.pairwise(found))
     assert all(0 < stop - start <= limit for start, stop in found)
-    assert len(found) <= max(trees.MAX_SEGMENTS, -(-nbytes // limit))
+    assert len(found) <= max(trees.MAX_PACKETS, -(-nbytes // limit))

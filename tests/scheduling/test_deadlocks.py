@@ -133,12 +133,12 @@ class Rank:
 
     def __init__(self, rank: int, runs: Runs, numbers: Sequence[int]) -> None:
         self.rank, self.numbers = rank, numbers
-        self._runs = iter(runs)
+        self._ranges = iter(runs)
         self.waiting: list[int] = []
         self._begin()
 
     def _begin(self) -> None:
-        for start, schedule in self._runs:
+        for start, schedule in self._ranges:
             self._start, self._schedule, self._n_waits = start, schedule, [*schedule.n_waits]
             self.waiting = [number for number, n in enumerate(self._n_waits) if not n]
             if self.waiting:

@@ -260,7 +260,7 @@ def test_what_is_wanted_of_operations_in_a_row() -> None:
         np.add(a, a)
         a.sum()
     negative, add, total = recipes["negative"], recipes["add"], recipes["reduce"]
-    operations = [liveness.Traced(k, *operation, ()) for k, operation in enumerate([
+    operations = [liveness.NumberedOperation(k, *operation, ()) for k, operation in enumerate([
         (negative, (1, 0)), (add, (2, 0, 1)), (negative, (1, 0)), (total, (3, 2)), (total, (4, 1)),
         (negative, (2, 0))])]
     for named, expected in [((), []), ((1,), [2]), ((2,), [5]), ((3,), [0, 1, 3]), ((4,), [2, 4]),

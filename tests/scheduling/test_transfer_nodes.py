@@ -14,7 +14,7 @@ from pgaspy.layout import default_layout, replicated
 from pgaspy.planning.transfers import plan_transfer
 from pgaspy.planning.view import whole
 from pgaspy.scheduling import collectives, memory, messages
-from pgaspy.scheduling.operations import Access
+from pgaspy.scheduling.operations import BaseView
 from pgaspy.ufuncs import record_assignment
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively
@@ -95,7 +95,7 @@ def test_elements_travel_in_the_smaller_dtype(target: str, source: str, itemsize
     a = pg.empty(40, target, layout=layouts[0])
     pg.sync()
     before = pg.stats()
-    record_assignment(Access(a._base, a._view), Access(b._base, b._view))
+    record_assignment(BaseView(a._base, a._view), BaseView(b._base, b._view))
     pg.sync()
     moved = pg.stats() - before
     collectively(moved.nbytes_received == sum(m.size for m in plan.receives) * itemsize, f"{moved}")
