@@ -17,6 +17,7 @@ from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.layout import Distribution, Layout
 from pgaspy.missing import instead_of, missing
+from pgaspy.operands import WEAK, as_numpy, check_dtype
 from pgaspy.planning.view import View
 from pgaspy.scheduling import functions
 from pgaspy.scheduling.base import Base, Reference, elements
@@ -27,11 +28,11 @@ __all__ = ["GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "made"
 def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
     def method(self: GlobalArray, other: Any) -> Any:
         if other.__class__ is GlobalArray:
-            return ufuncs.apply_binary(ufunc, self, other, made)
-        if other.__class__ in ufuncs.WEAK:
-            return ufuncs.apply_with_number(ufunc, self, other, False, made)
+            return ufuncs.apply_operator(ufunc, made, self, other)
+        if other.__class__ in WEAK:
+            return ufuncs.apply_operator(ufunc, made, self, None, other)
         if isinstance(other, GlobalArray):
-            return ufuncs.apply_binary(ufunc, self, other, made)
+            return ufuncs.apply_operator(ufunc, made, self, other)
         if _defers(other) or _repeats(ufunc, self, other):
             return NotImplemented
         return ufuncs.apply(ufunc, (self, other), make=made)
@@ -40,8 +41,8 @@ def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
 
 def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
     def method(self: GlobalArray, other: Any) -> Any:
-        if other.__class__ in ufuncs.WEAK:
-            return ufuncs.apply_with_number(ufunc, self, other, True, made)
+        if other.__class__ in WEAK:
+            return ufuncs.apply_operator(ufunc, made, self, None, other, True)
         if _defers(other) or _repeats(ufunc, self, other):
             return NotImplemented
         return ufuncs.apply(ufunc, (other, self), make=made)
@@ -56,7 +57,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 
 def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], Any]:
     def method(self: GlobalArray) -> Any:
-        return ufuncs.apply_unary(ufunc, self, made)
+        return ufuncs.apply_operator(ufunc, made, self)
     method.__name__ = ufunc.__name__
     method.__doc__ = f"NumPy's `{ufunc.__name__}` of each element. Collective."
     return method
@@ -312,7 +313,7 @@ class GlobalArray:
             dtype = np.empty(0, self.dtype).astype(dtype).dtype
         if dtype == self.dtype and not copy:
             return self
-        ufuncs.check_dtype(dtype)
+        check_dtype(dtype)
         return self._alike(*global_assign.copied(self._base, self._view, dtype=dtype))
 
     def _alike(self, base: Base, view: View) -> GlobalArray:
@@ -368,7 +369,7 @@ class GlobalArray:
                         where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
         if ufunc.nin == len(inputs) == 1 and method == "__call__" and where is True and casting == "same_kind" and not (
                 out or dtype or options):
-            return ufuncs.apply_unary(ufunc, inputs[0], made)
+            return ufuncs.apply_operator(ufunc, made, inputs[0])
         if ufunc.signature is not None:
             return _into(_along_dimensions(ufunc, method, inputs, dtype, options), out)
         unknown = options.keys() - {"order", "subok", *(("axis", "keepdims") if method == "reduce" else ())}
@@ -380,7 +381,7 @@ class GlobalArray:
                                 "where(condition, x, identity)")
             return _ufunc_reduce(ufunc, inputs, out, dtype, **options)
         if method == "outer":
-            first, second = (x if isinstance(x, GlobalArray) else ufuncs.as_numpy(x) for x in inputs)
+            first, second = (x if isinstance(x, GlobalArray) else as_numpy(x) for x in inputs)
             inputs = (first[(..., *(None,) * second.ndim)], second)
         elif method != "__call__":
             raise TypeError(f"{ufunc.__name__}.{method} is not supported for global arrays: {instead_of(method)}")
@@ -432,7 +433,7 @@ class GlobalArray:
 
     def __pow__(self, exponent: Any) -> Any:
         shortcut = self._power_shortcut(exponent)
-        return _power(self, exponent) if shortcut is None else ufuncs.apply_unary(shortcut, self, made)
+        return _power(self, exponent) if shortcut is None else ufuncs.apply_operator(shortcut, made, self)
 
     def __ipow__(self, exponent: Any) -> GlobalArray:
         shortcut = self._power_shortcut(exponent)
@@ -453,7 +454,7 @@ class GlobalArray:
 
     def conj(self) -> GlobalArray:
         """The complex conjugate, as a new array (this array itself, where it is real). Collective."""
-        return self if self.dtype.kind != "c" else ufuncs.apply_unary(np.conjugate, self, made)
+        return self if self.dtype.kind != "c" else ufuncs.apply_operator(np.conjugate, made, self)
 
     conjugate = conj
 

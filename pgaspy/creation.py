@@ -22,12 +22,12 @@ from pgaspy.global_assign import layout_like, redistributed
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout
+from pgaspy.operands import as_numpy, check_dtype
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.kinds.generation import generate
 from pgaspy.supervision.recorder import announce
-from pgaspy.ufuncs import as_numpy, check_dtype
 
 __all__ = [
     "arange", "array", "asarray", "empty", "empty_like", "eye", "fromfunction", "full", "full_like", "identity",

@@ -33,12 +33,12 @@ from pgaspy.execution.recording import sync
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout
+from pgaspy.operands import check_dtype
 from pgaspy.planning.segments import LENGTH, OTHER_START, OTHER_STEP, OWN_START, Indices, global_ranges
 from pgaspy.planning.transfers import strides_from_shape
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base
 from pgaspy.supervision.recorder import announce
-from pgaspy.ufuncs import check_dtype
 
 __all__ = ["load", "save"]
 

@@ -21,6 +21,7 @@ from pgaspy.array import GlobalArray
 from pgaspy.creation import array, as_global, asarray, empty
 from pgaspy.dispatch import implements
 from pgaspy.layout import Layout
+from pgaspy.operands import as_numpy
 from pgaspy.scheduling.functions import WHERE
 
 __all__ = [
@@ -134,7 +135,7 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     a = as_global(a)
     if axis is None:
         return roll(a.ravel(), shift, 0).reshape(a.shape)
-    shifts, axes = np.broadcast_arrays(ufuncs.as_numpy(shift), normalize_axis_tuple(axis, a.ndim, allow_duplicate=True))
+    shifts, axes = np.broadcast_arrays(as_numpy(shift), normalize_axis_tuple(axis, a.ndim, allow_duplicate=True))
     total = [0] * a.ndim
     for s, d in zip(shifts.tolist(), axes.tolist(), strict=True):
         total[d] += s
