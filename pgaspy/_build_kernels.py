@@ -1,7 +1,7 @@
 """Builds the extension module ``pgaspy._kernels`` from ``_omp_ufuncs.c``, with cffi.
 
-Used by setuptools (``cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"]``), or run directly to
-build in place. Environment:
+Used by setuptools (``cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"]``); ``ffibuilder.compile()``
+builds in place. Environment:
 
 ``PGASPY_MARCH``
     the machine to compile for instead of the one at hand, e.g. ``x86-64-v2`` for any x86-64.
@@ -72,7 +72,7 @@ void pg_copy_section(int64_t itemsize, int ndim, const int64_t *n_ranges,
                      int dst_side, int64_t src_address, const int64_t *src_strides, int src_side);
 
 void pg_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t block[4]);
-int pg_random(int kind, char type, uint64_t key, uint64_t stream, double a, double b, int64_t low,
+int pg_random(int kind, char type, uint64_t key, uint64_t call, double a, double b, int64_t low,
               uint64_t span, int ndim, const int64_t *n_ranges, const int64_t *const *ranges,
               int64_t dst_address, const int64_t *dst_strides, int dst_side,
               const int64_t *index_strides, int index_side);

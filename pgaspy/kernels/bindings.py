@@ -462,15 +462,15 @@ def fill_random(
     ranges: Sequence[np.ndarray],
     *,
     key: int,
-    stream: int = 0,
+    call: int = 0,
     low: float = 0,
     high: float = 1,
 ) -> None:
-    """Fill a section with random numbers, each a function of (key, stream, its flat index) alone.
+    """Fill a section with random numbers, each a function of (key, call, its flat index) alone.
 
     ``kind`` is ``random`` (in [0, 1)), ``uniform`` (in [low, high)), ``standard_normal`` (of type
     'f' or 'd' all three) or ``integers`` (in [low, high), of type 'l', 'i', 'B' or '?').
-    ``index_strides`` are in elements. The stream counts modulo 2**48.
+    ``index_strides`` are in elements. The number of the call counts modulo 2**48.
     """
     integers = kind == "integers"
     a, b = (0.0, 1.0) if integers else (float(low), float(high))
@@ -479,7 +479,7 @@ def fill_random(
         raise ValueError(f"no integers in [{low}, {high})")
     keep = _Ranges(ranges)
     if lib.pg_random(
-        _KINDS[kind], char.encode(), key % 2**64, stream % 2**64, a, b, first, span % 2**64,
+        _KINDS[kind], char.encode(), key % 2**64, call % 2**64, a, b, first, span % 2**64,
         *keep.arguments, dst_address, _int64s(dst_strides), dst_side,
         _int64s(index_strides), index_side,
     ):  # fmt: skip
