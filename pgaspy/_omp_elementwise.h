@@ -3,26 +3,34 @@
  */
 #define CHEAP 1
 #define MATHS 16            /* the cost of a maths function, in additions */
-#define LOOP1(A, R, name, ...)   {#name " " CHAR_##A "->" CHAR_##R, name##_##A##R, 1, CHEAP},
-#define LOOP2(A, R, name, ...)   {#name " " CHAR_##A CHAR_##A "->" CHAR_##R, name##_##A##R, 2, CHEAP},
-#define LOOP3(A, name, ...)      {#name " ?" CHAR_##A CHAR_##A "->" CHAR_##A, name##_##A, 3, CHEAP},
-#define BLOCKS1(A, R, name, ...) {#name " " CHAR_##A "->" CHAR_##R, name##_##A##R, 1, MATHS},
-#define BLOCKS2(A, R, name, ...) {#name " " CHAR_##A CHAR_##A "->" CHAR_##R, name##_##A##R, 2, MATHS},
+#define ROW1(A, R, name, cost) \
+    {#name " " CHAR_##A "->" CHAR_##R, "pg_" #name "_" #A "_" #R, name##_##A##R, 1, cost},
+#define ROW2(A, R, name, cost) \
+    {#name " " CHAR_##A CHAR_##A "->" CHAR_##R, "pg_" #name "_" #A #A "_" #R, name##_##A##R, 2, cost},
+#define LOOP1(A, R, name, ...)   ROW1(A, R, name, CHEAP)
+#define LOOP2(A, R, name, ...)   ROW2(A, R, name, CHEAP)
+#define LOOP3(A, name, ...) \
+    {#name " ?" CHAR_##A CHAR_##A "->" CHAR_##A, "pg_" #name "_t" #A #A "_" #A, name##_##A, 3, CHEAP},
+#define BLOCKS1(A, R, name, ...) ROW1(A, R, name, MATHS)
+#define BLOCKS2(A, R, name, ...) ROW2(A, R, name, MATHS)
 
-static const struct {
+typedef struct {
     const char *name;       /* as in "add dd->d" */
+    const char *function;   /* of an element, for generated code: "pg_add_dd_d" */
     loop_fn *loop;
     int n_inputs, cost;
-} elementwise_rows[] = {
+} elementwise_row;
+
+static const elementwise_row elementwise_rows[] = {
 #include "_omp_table.h"
 };
 #undef CAST
 
-/* The name of a row of the elementwise table, NULL past its end. */
-static const char *pg_elementwise_row(int row)
+/* A row of the table, NULL past its end. */
+static const elementwise_row *pg_elementwise_row(int row)
 {
     const int n = sizeof elementwise_rows / sizeof *elementwise_rows;
-    return row < n ? elementwise_rows[row].name : NULL;
+    return row < n ? &elementwise_rows[row] : NULL;
 }
 
 static void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses,

@@ -122,3 +122,4 @@ static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
 #undef LOOP2
 #undef LOOP3
 #undef BLOCKS1
+#undef BLOCKS2

@@ -75,7 +75,8 @@ static const T_##R empty_##name##_##A##R = if_empty;
 #undef REDUCE
 
 typedef struct {
-    const char *name;
+    const char *name;           /* as in "add t->l" */
+    const char *step, *join;    /* the functions that generated code calls: "pg_reduce_add_t_l" ... */
     int64_t in_size, out_size;
     loop_fn *copy_in, *convert, *copy_out;
     void (*leaf)(int64_t n, const void *from, const void *next, void *to);
@@ -86,7 +87,8 @@ typedef struct {
 } reduce_row;
 
 #define REDUCE(A, R, name, ...) { \
-    #name " " CHAR_##A "->" CHAR_##R, sizeof(T_##A), sizeof(T_##R), \
+    #name " " CHAR_##A "->" CHAR_##R, "pg_reduce_" #name "_" #A "_" #R, "pg_join_" #name "_" #A "_" #R, \
+    sizeof(T_##A), sizeof(T_##R), \
     copy_##A##A, copy_##A##R, copy_##R##R, \
     leaf_##name##_##A##R, fold_##name##_##A##R, merge_##name##_##A##R, \
     pair_##name##_##A##R, &empty_##name##_##A##R},
@@ -95,10 +97,11 @@ static const reduce_row reduce_rows[] = {
 };
 #undef REDUCE
 
-static const char *pg_reduce_row(int row)
+/* A row of the table, NULL past its end. */
+static const reduce_row *pg_reduce_row(int row)
 {
     const int n = sizeof reduce_rows / sizeof *reduce_rows;
-    return row < n ? reduce_rows[row].name : NULL;
+    return row < n ? &reduce_rows[row] : NULL;
 }
 
 /* Row i of a leaf across: `width` elements, to as many results. */
