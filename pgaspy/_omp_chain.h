@@ -1,9 +1,9 @@
 /*
- * A chain: programs one after the other that meet in memory, of which row i of one has to come after
- * rows up to i + d of another, for some d. Not one after the other has passed all of the memory, but
- * in bands of rows that stay in the cache meanwhile: row i of a stage belongs to front i + lag, and all
- * that a row has to come after is of its front or an earlier one, and of an earlier stage (this is loop
- * fusion by shifting: Manjikian and Abdelrahman, IEEE Trans. Parallel Distrib. Syst. 8(2), 1997).
+ * A chain: programs that meet in memory, of which row i of one has to come after rows up to i + d of
+ * another, for some d. Each is a stage. The stages take turns in bands of rows, which stay in the cache
+ * meanwhile. Row i of a stage belongs to front i + lag; what it has to come after belongs to its front or
+ * an earlier one, and to an earlier stage. This is loop fusion by shifting: Manjikian and Abdelrahman,
+ * IEEE Trans. Parallel Distrib. Syst. 8(2), 1997.
  */
 typedef struct {
     const pg_program *program;

@@ -51,7 +51,7 @@ def source(program: Program, scalars: Collection[int] = (), *, libm: bool = Fals
     program
         Its operands are at the addresses `p`, with the strides `s` in bytes: one that the loop ignores, the inputs,
         and the outputs. Those that are reduced are stored as others are, unless their stride is
-        `REDUCED`: then the results of the row's leaves are stored (see `_omp_functions.h`).
+        `REDUCED`: then the results of the row's leaves are stored (see `_omp_blocks.h`).
     scalars
         The inputs that are one element each in every row. The loop need not be told, but is faster.
     libm
