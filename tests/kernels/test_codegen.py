@@ -110,6 +110,22 @@ def rows(char: str, maths: bool) -> Program:
     return chain(f"?{char}{char}" + "".join(types[-1] for _, types, _, _ in steps), 3, *steps)
 
 
+@pytest.mark.parametrize(("name", "types", "function", "is_maths"), [
+    ("add", "dd->d", "pg_add_dd_d", False), ("where", "?ii->i", "pg_where_tii_i", False),
+    ("isnan", "F->?", "pg_isnan_F_t", False), ("remainder", "ll->l", "pg_remainder_ll_l", False),
+    ("remainder", "dd->d", "pg_remainder_dd_d", True), ("exp", "f->f", "pg_exp_f_f", True)])
+def test_what_generated_code_calls(name: str, types: str, function: str, is_maths: bool) -> None:
+    assert k.function(name, types) == function
+    assert k.is_maths(name, types) == is_maths
+
+
+def test_what_generated_code_reduces_with() -> None:
+    assert k.reduce_functions("add", "?->l") == ("pg_reduce_add_t_l", "pg_join_add_t_l")
+    unknown = chain("ddd", 2, ("unknown", D2, (0, 1), 2))
+    with pytest.raises(TypeError, match="no kernel unknown dd->d"):
+        codegen.source(unknown)
+
+
 @pytest.mark.parametrize(("char", "maths"), [*itertools.product("?BilfdFD", [False]),
                                              *itertools.product("fdFD", [True])])  # fmt: skip
 def test_all_rows(compiled: Compile, char: str, maths: bool) -> None:
