@@ -45,8 +45,7 @@ def _function(method: Callable[Concatenate[GlobalArray, P], GlobalArray],
     first, *others = inspect.signature(method).parameters.values()
     function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [first.replace(name="a", annotation="Any"), *others], return_annotation="GlobalArray")
-    implements(getattr(np, name), *numpy_functions)(function)
-    return function  # type: ignore[return-value]  # `a` may be named
+    return implements(getattr(np, name), *numpy_functions)(function)  # type: ignore[return-value]  # `a` may be named
 
 
 all, any = _function(GlobalArray.all), _function(GlobalArray.any)

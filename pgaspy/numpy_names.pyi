@@ -67,7 +67,7 @@ from numpy import ulonglong as ulonglong
 from numpy import unsignedinteger as unsignedinteger
 from numpy import ushort as ushort
 from numpy import void as void
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from pgaspy.array import GlobalArray
 
@@ -86,7 +86,7 @@ class _Unary(_Ufunc):
     @overload
     def __call__(self, x: GlobalArray, /, *target: GlobalArray | None, **options: Unpack[_Options]) -> GlobalArray: ...
     @overload
-    def __call__(self, x: ArrayLike, /, *target: Any, **options: Unpack[_Options]) -> Any: ...
+    def __call__(self, x: ArrayLike, /, *target: NDArray[Any] | None, **options: Unpack[_Options]) -> Any: ...
 
 class _Binary(_Ufunc):
     @overload
@@ -96,7 +96,8 @@ class _Binary(_Ufunc):
     def __call__(self, x1: ArrayLike, x2: GlobalArray, /, *target: GlobalArray | None,
                  **options: Unpack[_Options]) -> GlobalArray: ...
     @overload
-    def __call__(self, x1: ArrayLike, x2: ArrayLike, /, *target: Any, **options: Unpack[_Options]) -> Any: ...
+    def __call__(self, x1: ArrayLike, x2: ArrayLike, /, *target: NDArray[Any] | None,
+                 **options: Unpack[_Options]) -> Any: ...
     def outer(self, A: Any, B: Any, /, **options: Unpack[_Options]) -> Any: ...
     def reduce(self, array: Any, /, axis: Any = 0, dtype: DTypeLike | None = None, out: Any = None,
                keepdims: Any = False, **options: Any) -> Any: ...
@@ -105,7 +106,7 @@ class _UnaryToTwo(_Ufunc):
     @overload
     def __call__(self, x: GlobalArray, /, **options: Unpack[_Options]) -> tuple[GlobalArray, GlobalArray]: ...
     @overload
-    def __call__(self, x: ArrayLike, /, *target: Any, **options: Unpack[_Options]) -> Any: ...
+    def __call__(self, x: ArrayLike, /, *target: NDArray[Any] | None, **options: Unpack[_Options]) -> Any: ...
 
 class _BinaryToTwo(_Ufunc):
     @overload
@@ -115,7 +116,8 @@ class _BinaryToTwo(_Ufunc):
     def __call__(self, x1: ArrayLike, x2: GlobalArray, /,
                  **options: Unpack[_Options]) -> tuple[GlobalArray, GlobalArray]: ...
     @overload
-    def __call__(self, x1: ArrayLike, x2: ArrayLike, /, *target: Any, **options: Unpack[_Options]) -> Any: ...
+    def __call__(self, x1: ArrayLike, x2: ArrayLike, /, *target: NDArray[Any] | None,
+                 **options: Unpack[_Options]) -> Any: ...
 
 abs: _Unary
 absolute: _Unary
