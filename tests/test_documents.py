@@ -58,6 +58,12 @@ def test_nothing_is_left_out() -> None:
     assert all(line in "\n".join(texts) for path in DOCUMENTS for line in re.findall(r"^    (\S.*)", path.read_text()))
 
 
+def test_paths_are_there() -> None:
+    named = re.findall(r"`((?:pgaspy|algorithms|docs|tests|tools)/[\w./]*)`", (ROOT / "CONTRIBUTING.md").read_text())
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 # Python --------------------------------------------------------------------------------------------------------------
 
 
@@ -111,8 +117,9 @@ def test_commands(line: str, tmp_path: Path) -> None:
         assert words[1] == "run"
         done = run([sys.executable, "-m", "pgaspy", "run", "--dry-run", *words[2:]], tmp_path)
         assert done.returncode == 0, done.stderr
-    named = [word.partition("::")[0] for word in words[1:] if re.fullmatch(r"\w+(/\w+)*\.py(::.*)?", word)]
-    assert [name for name in named if not (ROOT / name).is_file() and name != "program.py"] == []
+    files = [word for word in words[1:] if word.endswith(".py") and word != "program.py"]
+    files += [f"{module.replace('.', '/')}.py" for module in re.findall(r" -m (bench\S+)", line)]
+    assert [file for file in files if not (ROOT / file).is_file()] == []
 
 
 def test_the_error_of_divergence(tmp_path: Path) -> None:
