@@ -139,7 +139,9 @@ def _fill(storage: Storage, kind: str, key: int, call: int, low: Any, high: Any)
                         key=key, call=call, low=low, high=high)
 
 
-def __getattr__(name: str) -> Any:
-    advice = ": use the generator that default_rng(seed) returns" if hasattr(np.random, name) else ""
-    raise AttributeError(f"module 'pgaspy.random' has no attribute {name!r}{advice}", name=name,
-                         obj=sys.modules[__name__])
+if not TYPE_CHECKING:  # to which every name would be right, then
+
+    def __getattr__(name: str) -> Any:
+        advice = ": use the generator that default_rng(seed) returns" if hasattr(np.random, name) else ""
+        raise AttributeError(f"module 'pgaspy.random' has no attribute {name!r}{advice}", name=name,
+                             obj=sys.modules[__name__])
