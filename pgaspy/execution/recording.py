@@ -1,6 +1,7 @@
 """Recording: what the array language calls to have an operation recorded, executed, or only planned.
 
-There is one `Queue` in each job. What notes operations, or plans them only, takes its place.
+Each job has one `Queue`, which records operations. `_instead` takes an operation before the queue where a journal notes
+it, and in place of the queue where `explain` plans it.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ Executor = Callable[[Operation], None]
 queue = Queue()
 
 _noted: Executor | None = None
-"""What takes the operations of the program in the place of the queue, where they are noted."""
+"""Notes an operation and hands it to the queue; None in a job without a journal."""
 
 _instead: Executor | None = None
-"""What takes them now: the same, unless they are planned."""
+"""Takes each operation: `_noted`, or what plans it. Where this is None, the queue takes it directly."""
 
 
 def _begin(job: World) -> None:
-    """Have a queue for a job; and what is recorded noted first, where the environment asks for that. Collective."""
+    """Make the queue of a job. Where the environment asks for a journal, operations are noted first. Collective."""
     global queue, _noted, _instead
     queue = Queue()
     queue.begin(job)
@@ -211,10 +212,9 @@ def _end_with_failure() -> None:
 
 def _in_forked_child() -> None:
     """Refuse all that is recorded in a fork of a process of the job: it shares its messages with nobody."""
-    queue.error = RuntimeError("this process is a fork of one that uses pgaspy, and is no part of the job: start "
-                               "processes with the launcher, or with multiprocessing's method 'spawn'")
+    queue.refuse(RuntimeError("this process is a fork of one that uses pgaspy, and is no part of the job: start "
+                              "processes with the launcher, or with multiprocessing's method 'spawn'"))
     queue.alarms = None
-    queue._set_limit()
     atexit.unregister(_at_exit)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.execution import engine, progress, recording
+from pgaspy.execution import engine, recording
 from pgaspy.layout import replicated
 from pgaspy.scheduling import schedule
 from tests.jobs import run_job
@@ -24,13 +25,18 @@ SHAPE = (40, 30)
 X = np.arange(1200.0).reshape(SHAPE)
 
 
+def is_threadsafe() -> bool:
+    """Whether messages may be tested while a task computes."""
+    transport = recording.queue.engine.transport
+    return transport is None or transport.is_threadsafe
+
+
 class Watched:
     """What the engine did, and where it broke its promises."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
-        self.started: list[int] = []
-        self.most_held = 0
+        self.n_started = self.most_held = 0
 
 
 @pytest.fixture
@@ -47,7 +53,8 @@ def _all_held(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def _watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
     """The engine, with its invariants checked between any two steps."""
     watched = Watched()
-    step, start_message, hold = engine.Engine._step, engine.Engine._start_message, engine.Engine._hold
+    step, of_job = engine.Engine._step, recording.queue.engine
+    transport, look = of_job.transport, of_job.look
 
     def checked_step(self: Any, *limit: float) -> bool:
         if self._messages:
@@ -55,7 +62,7 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
         if self._takers:
             *_, number, run = self._takers[0]
             node = run.nodes[number]
-            if (self._held_bytes + node.nbytes_ahead <= engine.WINDOW_BYTES and not self._received_bytes):
+            if (self.held_bytes + node.nbytes_ahead <= engine.WINDOW_BYTES and not self._received_bytes):
                 watched.problems.append("a computation is run while a message may be received or packed")
         in_queues = {(run.index, number) for queue in (self._messages, self._takers, self._computations)
                      for *_, number, run in queue} | {(run.index, number) for run, number, *_ in self._under_way}
@@ -68,20 +75,24 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
             watched.problems.append("nothing is left to do or to wait for, and yet it goes on")
         return step(self, *limit)
 
-    def noted_start(self: Any, run: Any, number: int) -> None:
-        watched.started.append(run.numbers[run.nodes[number].position])
-        start_message(self, run, number)
-
-    def noted_hold(self: Any, nbytes: int) -> None:
-        hold(self, nbytes)
-        watched.most_held = max(watched.most_held, self._held_bytes)
+    def noted(start: Callable[..., Any]) -> Callable[..., Any]:
+        def noted_start(*message: Any) -> Any:
+            watched.n_started += 1
+            watched.most_held = max(watched.most_held, of_job.held_bytes)
+            return start(*message)
+        return noted_start
 
     pg.sync()
     monkeypatch.setattr(engine.Engine, "_step", checked_step)
-    monkeypatch.setattr(engine.Engine, "_start_message", noted_start)
-    monkeypatch.setattr(engine.Engine, "_hold", noted_hold)
+    if transport is None or look is None:
+        yield watched
+        return
+    of_job.connect(SimpleNamespace(
+        send=noted(transport.send), receive=noted(transport.receive), completed=transport.completed,
+        error=transport.error, is_threadsafe=transport.is_threadsafe), look)
     yield watched
     pg.sync()
+    of_job.connect(transport, look)
 
 
 def program() -> None:
@@ -109,7 +120,7 @@ def program() -> None:
 def test_invariants(_watched: Watched) -> None:  # noqa: PT019
     program()
     collectively(not _watched.problems, "; ".join(dict.fromkeys(_watched.problems)))
-    collectively(pg.SIZE == 1 or bool(_watched.started))
+    collectively(pg.SIZE == 1 or bool(_watched.n_started))
 
 
 @pytest.mark.usefixtures("_all_held")
@@ -170,7 +181,7 @@ print("all is well")
 
 def test_messages_travel_while_a_task_sleeps() -> None:
     """A process in a task hands on what others wait for."""
-    if not progress._may_call_mpi():
+    if not is_threadsafe():
         pytest.skip("MPI is not to be called by two threads")
     a = pg.array(X)
     pg.sync()
@@ -192,7 +203,7 @@ def test_messages_travel_while_a_task_sleeps() -> None:
 
 def test_messages_travel_while_numpy_computes() -> None:
     """Chains of three and more: the second process forwards while it is in BLAS."""
-    if not progress._may_call_mpi() or pg.SIZE < 3:
+    if not is_threadsafe() or pg.SIZE < 3:
         pytest.skip("takes three processes, and MPI that may be called by two threads")
     shape = (pg.SIZE, 1 << 17)
     source = pg.empty(shape, layout=pg.Distribution("block", "*"))
