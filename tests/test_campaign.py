@@ -82,7 +82,7 @@ def test_what_is_lost_without_an_error_is_found(tmp_path: Path, monkeypatch: pyt
                                                 name: str) -> None:
     def lose(self: Any, *arguments: Any) -> None:
         if name == "_plan_failed":
-            self._recorded = self._recorded.split(arguments[0])[1]
+            self.recorded = self.recorded.split(arguments[0])[1]
         elif name == "_skip":
             arguments[0].n_done += 1
 
