@@ -476,15 +476,8 @@ class Queue:
 
     def _plan(self, recorded: Recorded, storages: list[Storage], named: tuple[bool, ...]) -> Schedule:
         start = time.perf_counter()
-        slots = {storage: slot for slot, storage in enumerate(storages)}
-        described = []
-        n_memories = len(slots)
-        for n in range(len(recorded)):
-            operation = recorded[n]
-            values = tuple(range(n_memories, n_memories + len(operation.values)))
-            n_memories += len(values)
-            described.append((operation.recipe, tuple(slots[used] for used in operation.storages), values))
-        schedule = build(described, len(slots), n_memories, frozenset(compress(slots.values(), named)), world().rank,
+        operations, n_memories = recorded.numbered(storages)
+        schedule = build(operations, len(storages), n_memories, frozenset(compress(count(), named)), world().rank,
                          self.engine.overlaps)
         counts.planned(start)
         return schedule

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,8 +14,8 @@ import pgaspy as pg
 from pgaspy.execution import engine, recording
 from pgaspy.layout import replicated
 from pgaspy.scheduling import schedule
-from tests.jobs import run_job
 from tests.layouts import layout_of
+from tests.simulated import Job
 from tests.together import assert_equal, collectively
 
 pytestmark = pytest.mark.mpi
@@ -151,32 +150,47 @@ def test_one_operation_after_the_other_beyond_the_window(window: int, monkeypatc
     collectively(_watched.most_held <= window + 3 * X.nbytes, f"{_watched.most_held}")
 
 
-@pytest.mark.skipif(pg.SIZE > 1, reason="starts jobs of its own, which must not hang this one")
-@pytest.mark.parametrize("n", [pytest.param(2, marks=pytest.mark.long), 3])
-@pytest.mark.parametrize("window", [0, pytest.param(1, marks=pytest.mark.long), 500])
-def test_joined_operations_beyond_the_window(tmp_path: Path, n: int, window: int) -> None:
+@pytest.fixture(params=[0, 1, 500])
+def _small_window(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many bytes may be received or packed ahead, of buffers that are all counted."""
+    monkeypatch.setattr(engine, "WINDOW_BYTES", request.param)
+    monkeypatch.setattr(schedule, "LASTING_BYTES", 0)
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="plays all processes")
+@pytest.mark.usefixtures("_small_window")
+@pytest.mark.parametrize("n", [2, 3])
+def test_joined_operations_beyond_the_window(n: int) -> None:
     """Operands of joined operations, which a kernel takes all together, may be more than the window holds."""
-    script = tmp_path / "script.py"
-    script.write_text(f"""
-import faulthandler
-faulthandler.dump_traceback_later(20, exit=True)
-import numpy as np, pgaspy as pg
-from pgaspy.execution import engine
-from pgaspy.scheduling import schedule
-engine.WINDOW_BYTES, schedule.LASTING_BYTES = {window}, 0
-x = np.arange(300.0).reshape(20, 15)
-formats = ("block", "*"), ("cyclic(2)", "cyclic(3)"), ("*", "cyclic")
-a, b, c = (pg.array(x, layout=pg.Distribution(*f)) for f in formats)
-pg.sync()
-y = a + b
-z = y * c
-a[1:] = a[:-1]
-w = z + c[::-1]
-assert np.array_equal(w.gather(), (x + x) * x + x[::-1])
-print("all is well")
-""")
-    done = run_job(n, str(script), cwd=tmp_path)
-    assert done.stdout.count("all is well") == n, done.stderr
+    def program() -> bool:
+        x = np.arange(300.0).reshape(20, 15)
+        formats = ("block", "*"), ("cyclic(2)", "cyclic(3)"), ("*", "cyclic")
+        a, b, c = (pg.array(x, layout=pg.Distribution(*f)) for f in formats)
+        pg.sync()
+        y = a + b
+        z = y * c
+        a[1:] = a[:-1]
+        w = z + c[::-1]
+        return np.array_equal(w.gather(), (x + x) * x + x[::-1])
+
+    assert [*Job(program, [lambda _: False] * n).results.values()] == [True] * n
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="plays all processes")
+@pytest.mark.usefixtures("_small_window")
+def test_an_operation_between_joined_ones_beyond_the_window() -> None:
+    """The kernel of one process takes what its peer may send only after another operation of both."""
+    def program() -> bool:
+        x = np.arange(300.0).reshape(20, 15)
+        a, b, c, d = (pg.array(x, onenode=rank) for rank in (0, 1, 0, 1))
+        e = pg.zeros((15, 20), onenode=1)
+        pg.sync()
+        y = a + b[:, ::-1]
+        e[...] = c.T
+        z = y * d[:, ::-1]
+        return np.array_equal(z.gather(), (x + x[:, ::-1]) * x[:, ::-1])
+
+    assert [*Job(program, [lambda _: False] * 2).results.values()] == [True] * 2
 
 
 def test_messages_travel_while_a_task_sleeps() -> None:
@@ -237,29 +251,3 @@ def test_both_executors(overlaps: bool) -> None:
         program()
     finally:
         recording.queue.overlaps = before
-
-
-@pytest.mark.skipif(pg.SIZE > 1, reason="starts jobs of its own, which must not hang this one")
-@pytest.mark.parametrize("window", [0, 500])
-def test_an_operation_between_joined_ones_beyond_the_window(tmp_path: Path, window: int) -> None:
-    """The kernel of one process takes what its peer may send only after another operation of both."""
-    script = tmp_path / "script.py"
-    script.write_text(f"""
-import faulthandler
-faulthandler.dump_traceback_later(20, exit=True)
-import numpy as np, pgaspy as pg
-from pgaspy.execution import engine
-from pgaspy.scheduling import schedule
-engine.WINDOW_BYTES, schedule.LASTING_BYTES = {window}, 0
-x = np.arange(300.0).reshape(20, 15)
-a, b, c, d = (pg.array(x, onenode=rank) for rank in (0, 1, 0, 1))
-e = pg.zeros((15, 20), onenode=1)
-pg.sync()
-y = a + b[:, ::-1]
-e[...] = c.T
-z = y * d[:, ::-1]
-assert np.array_equal(z.gather(), (x + x[:, ::-1]) * x[:, ::-1])
-print("all is well")
-""")
-    done = run_job(2, str(script), cwd=tmp_path)
-    assert done.stdout.count("all is well") == 2, done.stderr
