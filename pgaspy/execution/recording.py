@@ -16,7 +16,7 @@ from typing import Any
 
 from pgaspy.execution import elements, progress
 from pgaspy.execution.queue import Queue
-from pgaspy.host.call_sites import frame_of_program, is_own_file
+from pgaspy.host.call_sites import frame_of_program, is_program_file
 from pgaspy.job.endings import before_abort, is_interactive
 from pgaspy.job.procgrid import World, when_ended, when_started, world
 from pgaspy.job.statistics import Statistics, counts, when_asked
@@ -82,9 +82,9 @@ def record(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...
         return
     try:
         frame = _frame(_DEPTH_OF_OPERATORS)
-        if is_own_file[frame.f_code.co_filename]:
+        if not is_program_file[frame.f_code.co_filename]:
             frame = frame_of_program(frame)
-    except (KeyError, ValueError):  # of a file that is new, or no so deep stack
+    except ValueError:  # the stack is not so deep
         frame = frame_of_program(_frame(1))
     queue.record(recipe, storages, values, frame.f_code, frame.f_lasti)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Any
 
 from pgaspy.caches import cached
@@ -54,9 +54,8 @@ class Run:
 
     n_done = n_completed_before = 0
     is_begun = False
-    spoiled: dict[int, Poison] = {}  # noqa: RUF012  (replaced, not changed, where there are any)
-
-    stamps: Mapping[int, int] = {}
+    spoiled: Mapping[int, Poison] = MappingProxyType({})
+    stamps: Mapping[int, int] = MappingProxyType({})
     taken_from: Recorded | None = None
     n_taken = 0
 
@@ -110,12 +109,10 @@ class Run:
 
     def spoil(self, node: Node, poison: Poison) -> None:
         """Poison what a node that is not executed would have written."""
-        self.spoiled = dict(self.spoiled)
-        for number, _ in node.writes:
-            if number < self.schedule.n_bases:
-                self.memories[number].poison = poison
-            else:
-                self.spoiled[number] = poison
+        arrays = [number for number, _ in node.writes if number < self.schedule.n_bases]
+        for number in arrays:
+            self.memories[number].poison = poison
+        self.spoiled = {**self.spoiled, **{number: poison for number, _ in node.writes if number not in arrays}}
 
     def poison_of(self, node: Node) -> Poison | None:
         """That of what a node reads, which another run may have failed to do. What it overwrites is healed."""
