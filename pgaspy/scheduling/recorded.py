@@ -7,8 +7,7 @@ may come after any, finds it recorded or not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain, count, islice
+from itertools import chain
 from types import CodeType
 from typing import Any, ClassVar, NamedTuple
 
@@ -82,19 +81,6 @@ class Recorded:
         fields, n = self.fields, self.N_FIELDS
         return (tuple(fields[::n]), [*chain.from_iterable(fields[1::n])], [*chain.from_iterable(fields[2::n])],
                 fields[3::n], fields[4::n], fields[5::n])
-
-    def numbered(self, storages: Sequence[Storage]) -> tuple[list[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
-                                                             int]:
-        """Of each operation its recipe, the numbers of its storages, and those of its values; and how many there are.
-
-        A storage's number is its place among these; values are numbered after them.
-        """
-        numbers = count(len(storages))
-        slots = dict(zip(storages, range(len(storages)), strict=True))
-        operations = [self[n] for n in range(len(self))]
-        found = [(operation.recipe, tuple([slots[used] for used in operation.storages]),
-                  tuple(islice(numbers, len(operation.values)))) for operation in operations]
-        return found, next(numbers)
 
     def split(self, n: int) -> tuple[Recorded, Recorded]:
         """The first n operations, these themselves if they are all, and the others."""

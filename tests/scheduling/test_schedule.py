@@ -18,8 +18,7 @@ from pgaspy.scheduling import fusion
 from pgaspy.scheduling.kernel_nodes import ChainedCall
 from pgaspy.scheduling.nodes import Communication, Node
 from pgaspy.scheduling.operations import Operation
-from pgaspy.scheduling.recorded import Recorded
-from pgaspy.scheduling.schedule import Schedule, build
+from pgaspy.scheduling.schedule import Schedule, schedule_of
 from tests.small_programs import Program
 
 pytestmark = pytest.mark.skipif(pg.SIZE > 1, reason="plays all processes")
@@ -40,21 +39,16 @@ def planned(seed: int, size: int, rank: int) -> list[Planned]:
     own, operations = random.Random(f"rank {rank} of {seed}"), list[Operation]()
     with simulated(size, rank), dry_run(operations.append):
         Program(random.Random(seed), size).run()
-    recorded, number = Recorded(), 0
-    for recipe, bases, values in operations:
-        recorded.fields += (recipe, tuple(base.storage for base in bases), values, number, None, -1)
-        number += recipe.n_tags
-    found = []
+    numbers = [0, *itertools.accumulate(operation.recipe.n_tags for operation in operations)]
     fuses, often = own.random() < 0.9, own.choice((0, 0, 0.1, 0.5))
-    rest = recorded
-    while len(rest):
-        part, rest = rest.split(next((k for k in range(1, len(rest)) if own.random() < often), len(rest)))
-        storages = [*dict.fromkeys(part.storages)]
-        named = frozenset(k for k, x in enumerate(storages) if x in rest.storages or own.random() < 0.6)
-        described, n_memories = part.numbered(storages)
+    cuts = [0, *(k for k in range(1, len(operations)) if own.random() < often), len(operations)]
+    found = []
+    for start, stop in itertools.pairwise(cuts):
+        used = {base for operation in operations[stop:] for base in operation.bases}
+        calls = [(operation.recipe, operation.bases, operation.values) for operation in operations[start:stop]]
         with simulated(size, rank):
-            schedule = build(described, len(storages), n_memories, named, rank, fuses)
-        found.append(Planned(schedule, [part[n].number for n in range(len(part))]))
+            schedule = schedule_of(calls, lambda base, used=used: base in used or own.random() < 0.6, rank, fuses)
+        found.append(Planned(schedule, numbers[start:stop]))
     return found
 
 
