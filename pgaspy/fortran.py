@@ -7,13 +7,13 @@ copy whatever is not column-major. SciPy offers the routines themselves to Cytho
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pgaspy.caches import cached
 from pgaspy.job.threads import limit_blas
 from pgaspy.kernels import bindings
 
@@ -42,7 +42,7 @@ def call(library: str, name: str, *arguments: int | bytes | NDArray[Any]) -> int
     return info.value if isinstance(arguments[-1], int) else 0
 
 
-@functools.cache
+@cached
 def _libraries() -> dict[str, Any]:
     from scipy.linalg import cython_blas, cython_lapack
 
@@ -50,7 +50,7 @@ def _libraries() -> dict[str, Any]:
     return {"blas": cython_blas, "lapack": cython_lapack}
 
 
-@functools.cache
+@cached
 def _routine(library: str, name: str) -> Callable[..., None]:
     capsule = _libraries()[library].__pyx_capi__[name]
     name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer

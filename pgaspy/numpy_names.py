@@ -19,7 +19,7 @@ def _is_taken(name: str, value: Any) -> bool:
         isinstance(value, type) and issubclass(value, np.generic))
 
 
-_taken = {name: value for name, value in vars(np).items()
+_TAKEN = {name: value for name, value in vars(np).items()
           if not name.startswith("_") and name not in _REPLACED and _is_taken(name, value)}
-globals().update(_taken)
-__all__ = [*_taken]
+globals().update(_TAKEN)
+__all__ = [*_TAKEN]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.execution import engine, queue, recording
+from pgaspy.execution import engine, queue, recording, runs
 from tests.campaign import failing, injecting, model
 from tests.campaign.jobs import Outcome, _wait_for_last, run_job
 from tests.campaign.names import LEFT_OUT, public, used
@@ -77,12 +77,12 @@ def test_what_fails_is_right_or_raises(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(pg.SIZE > 1, reason="a failure ends a job")
 @pytest.mark.parametrize(("kind", "owner", "name"), [
-    ("task", engine.Run, "spoil"), ("plan", queue.Queue, "_plan_failed"), ("kernel", engine.Engine, "_skip")])
+    ("task", runs.Run, "spoil"), ("plan", queue.Queue, "_plan_failed"), ("kernel", engine.Engine, "_skip")])
 def test_what_is_lost_without_an_error_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, owner: type,
                                                 name: str) -> None:
     def lose(self: Any, *arguments: Any) -> None:
         if name == "_plan_failed":
-            self._recorded = self._recorded.split(arguments[0])[1]
+            self.recorded = self.recorded.split(arguments[0])[1]
         elif name == "_skip":
             arguments[0].n_done += 1
 

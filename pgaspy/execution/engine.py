@@ -1,22 +1,27 @@
-"""The engine: executes schedules, hiding the time of messages behind computing.
+"""The engine: executes schedules, and hides the time that messages take behind computing.
 
-The flush of Kristensen & Vinter (2012): (1) every message that is ready is started; (2) those under way are tested,
-without blocking; (3) only when no message is ready to start, one computation is run, or one part of a long one. It
-waits only when there is nothing to compute. Three invariants hold between any two steps:
+It works as the flush of Kristensen & Vinter (2012) does, in three steps that it repeats:
 
-- every node that waits for nothing is in a queue, under way, or complete;
-- a computation is run only when no message is ready to start (or the window for bytes in flight is full);
-- it waits only when no computation is ready.
+1. It starts every message that is ready.
+2. It tests the messages under way, without waiting.
+3. If no message is ready to start, it runs one computation, or one part of a long one; if there is none, it waits.
 
-Messages start in recording order. What is received or packed ahead is bounded by a window of bytes. All operations up
-to the last one that shares a kernel with the oldest unfinished one may always exceed it, so that it never stops the
-job: of the operations whose messages are not done everywhere, the oldest is among these on each process.
+Three invariants hold between two steps:
 
-Several schedules can be under way: what is recorded later begins while the rest of what was recorded before is still
-being done. Its nodes then wait for those of earlier schedules that access the same sections.
+- Every node that waits for nothing is ready in a heap, under way, or complete.
+- A computation is run only while no message may start: none is ready, or the window of bytes is full.
+- The engine waits only while no computation is ready.
 
-What takes no messages is executed in order, and may be interrupted after any step of the interpreter: how far it is
-follows from the number of calls that are complete, so that nothing is executed twice, and nothing is left out.
+Messages start in the order in which their operations were recorded. A window limits the bytes that are received, packed
+or copied before they are needed. The oldest unfinished operation may exceed the window, and so may all operations up to
+the last one that shares a kernel with it. The window therefore never stops the job: among the operations whose messages
+are not done on all processes, each process may go on with the oldest.
+
+Several runs can be under way. A run begins while earlier ones are unfinished, and its nodes wait for those nodes of
+earlier runs that access the same sections.
+
+A run without messages is executed in order. It may be interrupted after any step of the interpreter. The number of
+calls that are complete tells where it goes on, so that nothing is executed twice, and nothing is left out.
 """
 
 from __future__ import annotations
@@ -26,21 +31,17 @@ import heapq
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress, count
 from operator import not_
-from types import CodeType
 from typing import Any, cast
 
-from mpi4py import MPI
-
-from pgaspy.caches import cached
 from pgaspy.execution import progress
+from pgaspy.execution.runs import Run, link
+from pgaspy.execution.transport import Transport
 from pgaspy.job import statistics
-from pgaspy.job.failures import JobError, Mismatch, Poison, TaskError, is_interrupt, line_at, undisturbed
-from pgaspy.job.procgrid import World
+from pgaspy.job.failures import JobError, Mismatch, Poison, TaskError, is_interrupt, undisturbed
 from pgaspy.kernels import bindings
-from pgaspy.planning.boxes import overlap
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.nodes import (
     STAMP_BYTES,
@@ -51,13 +52,9 @@ from pgaspy.scheduling.nodes import (
     TaskCall,
     forget_completed,
     n_completed,
-    new_buffer,
-    new_buffers,
 )
-from pgaspy.scheduling.recorded import Recorded
-from pgaspy.scheduling.schedule import Schedule
 
-__all__ = ["WINDOW_BYTES", "Engine", "Run"]
+__all__ = ["WINDOW_BYTES", "Engine"]
 
 WINDOW_BYTES = 128 << 20
 """Bytes that may be received, packed or copied before they are needed."""
@@ -76,132 +73,6 @@ SPIN_SECONDS = 0.02
 """After waiting so long, the process lets others have its core between two tests."""
 
 
-class Run:
-    """A schedule being executed.
-
-    Attributes
-    ----------
-    nodes
-        Those of the schedule.
-    index
-        Its place among all runs, in recording order.
-    n_waits, n_uses, n_left
-        What is left of the schedule's counts, and the nodes that are left.
-    is_done
-        Per node.
-    later
-        Per node, those of later runs that wait for it, with these runs.
-    held
-        Bytes that were filled ahead, per memory.
-    parts
-        What is left of the computations that have been begun.
-    numbers, codes, instructions
-        Of the operations: see `Call`.
-    stamps
-        The program's digest after each operation of which a message brings it.
-    taken_from, n_taken
-        What its operations are still recorded in, the first ones, until they are taken out of it.
-    n_done
-        Where nodes are executed in order, those that are complete.
-    n_completed_before
-        What `n_completed` was before them.
-    is_begun
-        Whether the execution has begun, and may have been interrupted.
-    spoiled
-        The buffers that are poisoned.
-    """
-
-    n_done = n_completed_before = 0
-    is_begun = False
-    spoiled: dict[int, Poison] = {}  # noqa: RUF012  (replaced, not changed, where there are any)
-
-    stamps: Mapping[int, int] = {}
-    taken_from: Recorded | None = None
-    n_taken = 0
-
-    def __init__(self, schedule: Schedule, memories: Memories, numbers: Sequence[int], codes: Sequence[CodeType | None],
-                 instructions: Sequence[int]) -> None:
-        """`memories` are the storages and the values."""
-        self.schedule, self.nodes, self.memories = schedule, schedule.nodes, memories
-        self.numbers, self.codes, self.instructions = numbers, codes, instructions
-        if schedule.buffer_sizes:
-            memories += schedule.spare.pop() if schedule.spare else new_buffers(schedule.buffer_sizes)
-
-    def prepare(self, index: int) -> None:
-        """Get ready to be executed in any order."""
-        nodes = self.nodes
-        self.index = index
-        self.n_waits, self.n_uses = [*self.schedule.n_waits], [*self.schedule.n_uses]
-        self.is_done = bytearray(len(nodes))
-        self.n_to_start = self.schedule.n_messages
-        self.later: dict[int, list[tuple[Run, Sequence[int]]]] = {}
-        self.held: dict[int, int] = {}
-        self.parts: dict[int, Iterator[None]] = {}
-        self._n_done_by_age = 0
-        self.n_left = len(nodes)
-
-    @property
-    def oldest(self) -> int:
-        """The oldest operation that is not done."""
-        by_age, is_done = self.schedule.nodes_by_age, self.is_done
-        while is_done[by_age[self._n_done_by_age]]:
-            self._n_done_by_age += 1
-        return self.nodes[by_age[self._n_done_by_age]].due
-
-    def slots_of(self, storage: Storage | None) -> list[int]:
-        """The number of a storage that is still to be read or written; nothing for any other."""
-        storages = self.memories[:self.schedule.n_bases]
-        return [storages.index(storage)] if storage is not None and storage in storages else []
-
-    def allocate(self, node: Node) -> None:
-        """Make the buffers that a node writes."""
-        for number, nbytes in node.allocates:
-            if self.memories[number] is None:
-                self.memories[number] = new_buffer(nbytes)
-
-    def let_go(self, node: Node) -> None:
-        """Drop the memories that nothing uses after a node."""
-        uses = self.n_uses
-        for number in node.uses:
-            left = uses[number] = uses[number] - 1
-            if not left:
-                self.memories[number] = None
-
-    def spoil(self, node: Node, poison: Poison) -> None:
-        """Poison what a node that is not executed would have written."""
-        self.spoiled = dict(self.spoiled)
-        for number, _ in node.writes:
-            if number < self.schedule.n_bases:
-                self.memories[number].poison = poison
-            else:
-                self.spoiled[number] = poison
-
-    def poison_of(self, node: Node) -> Poison | None:
-        """That of what a node reads, which another run may have failed to do. What it overwrites is healed."""
-        found = next((poison for number in node.reads if (poison := self._poison_in(number)) is not None), None)
-        if found is None:
-            for number in node.overwrites:
-                self.memories[number].poison = None
-        return found
-
-    def _poison_in(self, number: int) -> Poison | None:
-        """That of a memory."""
-        if number >= self.schedule.n_bases:
-            return self.spoiled.get(number)
-        found: Poison | None = self.memories[number].poison
-        return found
-
-    def line_of(self, node: Node) -> str:
-        """The line of the program that a node's operation was recorded at."""
-        return line_at(self.codes[node.position], self.instructions[node.position])
-
-    def end(self) -> None:
-        """Leave the buffers to the next run of the schedule."""
-        schedule = self.schedule
-        if schedule.buffer_sizes and not schedule.spare:
-            schedule.spare.append(self.memories[schedule.n_memories - len(schedule.buffer_sizes):])
-
-
 _left: list[Any] = []
 """Requests and runs of jobs that have failed or ended, whose messages may still arrive."""
 
@@ -213,46 +84,56 @@ class Engine:
     ----------
     computing
         The node that is being computed, and the memories of its run; None between two of them.
+    straight
+        The run that is being executed in order.
+    is_alone
+        Whether no other process waits for this one.
+    transport
+        What sends and receives, where there are other processes.
+    look
+        A hook: it is called about every millisecond between two tests of messages, while the engine waits for one. What
+        it raises ends the wait.
+    overlaps
+        Whether it computes while messages are under way, where no process has to wait for the result.
+    failures, has_failed
+        Errors that the program may not have seen; and whether there were any, so that arrays may be poisoned.
+    held_bytes
+        What is received, packed or copied at present before it is needed.
     """
 
     def __init__(self) -> None:
         """Of a process that others do not wait for, until it is connected."""
         self.computing: tuple[Node, Memories] | None = None
         self.overlaps = self.is_alone = True
-        self.look: Callable[[], None] | None = None  # for what others have to say, while waiting
-        self._n_tags = 1
-        self.failures: list[Poison] = []  # that the program may not have seen
+        self.transport: Transport | None = None
+        self.look: Callable[[], None] | None = None
+        self.failures: list[Poison] = []
         self.has_failed = False
-        self._straight: Run | None = None  # what is executed in order
+        self.straight: Run | None = None
+        self.held_bytes = 0
         self._runs: list[Run] = []
         self._n_runs = 0
         # heaps of ready nodes: messages, and what takes memory ahead; and other computations
         self._messages: list[tuple[int, int, Run]] = []
         self._takers: list[tuple[int, int, int, Run]] = []
         self._computations: list[tuple[bool, int, int, Run]] = []
-        self._requests: list[MPI.Request] = []
+        self._requests: list[Any] = []
         self._under_way: list[tuple[Run, int, float]] = []  # with the time when it was started
-        self._held_bytes = 0
         self._received_bytes = 0  # of messages under way
 
-    def connect(self, job: World, look: Callable[[], None]) -> None:
-        """Send and receive among the processes of a job; `look` for what they have to say is called while waiting."""
-        self.is_alone, self.look = False, look
-        self._send, self._receive, self._n_tags = job.communicator.Isend, job.communicator.Irecv, job.n_tags
+    def connect(self, transport: Transport, look: Callable[[], None]) -> None:
+        """Be the engine of one of several processes, which a transport connects."""
+        self.is_alone, self.transport, self.look = False, transport, look
+        self._send, self._receive, self._completed = transport.send, transport.receive, transport.completed
 
     @property
     def is_idle(self) -> bool:
         """Whether everything is done."""
-        return not self._runs and self._straight is None
-
-    @property
-    def straight(self) -> Run | None:
-        """The run that is being executed in order."""
-        return self._straight
+        return not self._runs and self.straight is None
 
     def uses(self, storage: Storage) -> bool:
         """Whether anything is left to do that reads or writes a storage."""
-        return self._straight is not None or any(
+        return self.straight is not None or any(
             run.n_uses[slot] for run in self._runs for slot in run.slots_of(storage))
 
     def under_way(self) -> list[tuple[Communication, int, float]]:
@@ -267,11 +148,11 @@ class Engine:
             return
         forget_completed()
         run.n_completed_before = n_completed()
-        self._straight = run  # from here on it is the engine's, whatever interrupts it
+        self.straight = run  # from here on it is the engine's, whatever interrupts it
 
     def resume(self) -> None:
         """Execute what is executed in order, from where it was interrupted."""
-        run = self._straight
+        run = self.straight
         if run is not None:
             if run.is_begun:
                 self._find_place(run)
@@ -294,7 +175,7 @@ class Engine:
             for number in node.last_uses:
                 memories[number] = None
         run.end()
-        self._straight = None
+        self.straight = None
 
     def _find_place(self, run: Run) -> None:
         """Find out whether the node that was interrupted is complete."""
@@ -335,12 +216,12 @@ class Engine:
     def abandon(self, error: JobError) -> None:
         """Give up all that is under way, as the job has failed: what is not complete is poisoned."""
         self.has_failed = True
-        for run in [*self._runs, *([] if self._straight is None else [self._straight])]:
+        for run in [*self._runs, *([] if self.straight is None else [self.straight])]:
             for number, node in enumerate(run.nodes):
-                if not (number < run.n_done if run is self._straight else run.is_done[number]):
+                if not (number < run.n_done if run is self.straight else run.is_done[number]):
                     run.spoil(node, Poison(error, ""))
         self.leave()
-        self._runs, self._straight = [], None
+        self._runs, self.straight = [], None
         self._messages, self._takers, self._computations = [], [], []
         self._requests, self._under_way = [], []
 
@@ -396,7 +277,7 @@ class Engine:
             bases = run.memories[:run.schedule.n_bases]
             slots = dict(zip(bases, range(len(bases)), strict=True))
             for earlier in self._runs:
-                _link(earlier, run, slots)
+                link(earlier, run, slots)
         self._runs.append(run)
         for number in [*compress(count(), map(not_, run.n_waits))]:
             self._make_ready(run, number)
@@ -412,7 +293,7 @@ class Engine:
         try:
             if node.is_task and self.is_alone:
                 undisturbed(functools.partial(node.compute, run.memories))
-            elif node.is_task and self._runs:
+            elif node.is_task and self._runs and self.transport is not None and self.transport.is_threadsafe:
                 with progress.meanwhile(self._move_messages):
                     node.compute(run.memories)
             else:
@@ -521,7 +402,7 @@ class Engine:
             node = run.nodes[number]
             if not (packs or node.is_communication):
                 return
-            is_too_much = self._held_bytes + node.nbytes_ahead > WINDOW_BYTES or (
+            is_too_much = self.held_bytes + node.nbytes_ahead > WINDOW_BYTES or (
                 node.is_communication and 0 < self._received_bytes > RECEIVED_AT_ONCE_BYTES - node.nbytes_ahead)
             if is_too_much and not (
                     run is self._runs[0] and node.position <= run.schedule.last_joined[run.oldest]):
@@ -553,9 +434,9 @@ class Engine:
 
     def _hold(self, nbytes: int) -> None:
         """Count bytes that are filled ahead; negative ones when they are free again."""
-        self._held_bytes += nbytes
+        self.held_bytes += nbytes
         if statistics.counts.timeline is not None:
-            statistics.counts.timeline.held(self._held_bytes)
+            statistics.counts.timeline.held(self.held_bytes)
 
     def _start_message(self, run: Run, number: int) -> None:
         node: Communication = run.nodes[number]  # type: ignore[assignment]
@@ -571,19 +452,17 @@ class Engine:
             if not node.is_receive:
                 bindings.store_int64(address + nbytes, run.stamps[node.position])
             nbytes += STAMP_BYTES
-        section = MPI.buffer.fromaddress(address, nbytes)
-        self._requests.append(begin(section, node.peer, (run.numbers[node.position] + node.tag) % self._n_tags))
+        self._requests.append(begin(address, nbytes, node.peer, run.numbers[node.position] + node.tag))
         self._under_way.append((run, number, start))
         statistics.counts.started(node)
 
     def _test(self) -> bool:
         """Complete the messages that are done; whether there was any."""
-        done = MPI.Request.Testsome(self._requests)
+        done = self._completed(self._requests)
         if not done:
             return False
-        done.sort(reverse=True)
         ended = []
-        for k in done:
+        for k in sorted(done, reverse=True):
             del self._requests[k]
             ended.append(self._under_way.pop(k))
         timeline = statistics.counts.timeline
@@ -621,37 +500,3 @@ class Engine:
             return True
         finally:
             statistics.counts.waited(start)
-
-
-def _link(earlier: Run, run: Run, slots: Mapping[Any, int]) -> None:
-    """Let the nodes of a run wait for the unfinished ones of an earlier run that access the same sections.
-
-    `slots` are the numbers of the later run's bases.
-    """
-    memories = earlier.memories
-    shared = tuple([
-        (slot, slots[base]) for slot in earlier.schedule.last_accesses if (base := memories[slot]) in slots])
-    conflicts = _conflicts(earlier.schedule, run.schedule, shared)
-    number = earlier.is_done.find(0)
-    while number >= 0:
-        waiting = conflicts.get(number)
-        if waiting is not None:
-            earlier.later.setdefault(number, []).append((run, waiting))
-            for later in waiting:
-                run.n_waits[later] += 1
-        number = earlier.is_done.find(0, number + 1)
-
-
-@cached
-def _conflicts(earlier: Schedule, later: Schedule, shared: tuple[tuple[int, int], ...]) -> dict[int, tuple[int, ...]]:
-    """The nodes of a schedule that others of a later one have to wait for, with these.
-
-    `shared` are the bases that both access, each by its slot in the one and in the other.
-    """
-    found: dict[int, list[int]] = {}
-    for slot, own in shared:
-        for number, box, writes in earlier.last_accesses[slot]:
-            found.setdefault(number, []).extend(
-                node for node, other, also_writes in later.first_accesses.get(own, ())
-                if (writes or also_writes) and overlap(box, other))
-    return {number: tuple(waiting) for number, waiting in found.items() if waiting}

@@ -89,7 +89,7 @@ _is_over = False
 def meanwhile(advance: Callable[[], bool]) -> Iterator[None]:
     """Call `advance`, which says whether it found anything, from another thread now and then until the block ends."""
     global _helper
-    if _is_over or not _may_call_mpi():
+    if _is_over:
         yield
         return
     if _helper is None:
@@ -107,10 +107,3 @@ def stop() -> None:
     _is_over = True
     if _helper is not None:
         _helper.stop()
-
-
-def _may_call_mpi() -> bool:
-    """Whether the MPI library may be called by two threads."""
-    from mpi4py import MPI
-
-    return MPI.Query_thread() == MPI.THREAD_MULTIPLE

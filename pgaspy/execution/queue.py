@@ -1,9 +1,11 @@
-"""The queue: operations are kept here until somebody needs what they compute, and then executed.
+"""The queue: it keeps the operations that are recorded, and flushes them when somebody needs their results.
 
-They are flushed when a value or a local part is read, when there are many of them or they hold many bytes, by `sync`,
-and at the end of the program. Flushes may fall anywhere on each process: no message depends on them. What is flushed is
-brought to a normal form, operations with numbered bases, whose schedule is made once and found again; so a loop that
-records the same structure in each iteration is planned once.
+A flush hands operations to the engine as a run. A value that is read causes a flush, and so do a local part that is
+read, many recorded operations, many bytes that they hold, `sync`, and the end of the program. Each process may flush
+anywhere, because no message depends on flushes.
+
+The schedule of a run is found by the normal form of its operations, which numbers their bases. A loop that records the
+same operations in each iteration is therefore planned once.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from typing import Any
 
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
 from pgaspy.execution.elements import detach_elements, keep_elements
-from pgaspy.execution.engine import Engine, Run
+from pgaspy.execution.engine import Engine
+from pgaspy.execution.runs import Run
+from pgaspy.execution.transport import MpiTransport
 from pgaspy.host import environment
 from pgaspy.host.call_sites import frames_of_program, line_of, warn
 from pgaspy.job.endings import is_interactive
@@ -62,6 +66,10 @@ class Queue:
 
     Attributes
     ----------
+    recorded
+        What is recorded, and not handed to the engine yet.
+    engine
+        What executes it.
     error
         Why no operation can be executed any more, where that is so.
     alarms
@@ -76,9 +84,9 @@ class Queue:
         self.error: Exception | None = None
         self.alarms: Alarms | None = None
         self.supervision = Supervision()
-        self._recorded = Recorded()
-        self._engine = Engine()
-        self._engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
+        self.recorded = Recorded()
+        self.engine = Engine()
+        self.engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
         self._is_running = False
         self._next_look = 0.0
         self._schedules = Cache(_size_of_schedule, units=lambda key: len(key[0]))
@@ -96,27 +104,27 @@ class Queue:
 
     def _set_limit(self) -> None:
         """Note from which number of fields on something is to be seen to before an operation is recorded."""
-        is_plain = self.error is None and not self._engine.has_failed and self._held_bytes <= MAX_HELD_BYTES
+        is_plain = self.error is None and not self.engine.has_failed and self._held_bytes <= MAX_HELD_BYTES
         self._max_fields = self._max_operations * Recorded.N_FIELDS if is_plain else 0
 
     @property
     def overlaps(self) -> bool:
         """Whether operations are recorded and executed together, and not one after the other."""
-        return self._engine.overlaps
+        return self.engine.overlaps
 
     @overlaps.setter
     def overlaps(self, value: bool) -> None:
         self.finish()
-        self._engine.overlaps = value
+        self.engine.overlaps = value
         self.forget()
 
     def begin(self, job: World) -> None:
         """Be the queue of a job, whose processes wait for each other. Collective."""
-        self.supervision.begin(job, self._engine, self._look)
+        self.supervision.begin(job, self.engine, self._look)
         if job.size > 1:
             patience = None if is_interactive() else float(environment.value("PGASPY_ABORT_AFTER"))
             self.alarms = Alarms(job.communicator, patience)
-            self._engine.connect(job, self._look)
+            self.engine.connect(MpiTransport(job.communicator), self._look)
 
     def record(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType,
                instruction: int) -> None:
@@ -126,15 +134,15 @@ class Queue:
         """
         if self._is_running:
             self.check_free()
-        if len(self._recorded.fields) >= self._max_fields:
+        if len(self.recorded.fields) >= self._max_fields:
             self._make_room(recipe, storages)
         if elements:
             self._detach_elements(recipe, storages)
         n_tags = recipe.n_tags
         number = self.next_tag  # and in what follows no other thread or signal comes by
-        self._recorded.fields += (recipe, storages, values, number, code, instruction)
+        self.recorded.fields += (recipe, storages, values, number, code, instruction)
         self.next_tag = number + n_tags
-        if lent or not self._engine.overlaps:
+        if lent or not self.engine.overlaps:
             self._finish_what_is_seen(storages)
 
     def hold(self, nbytes: int) -> None:
@@ -146,7 +154,7 @@ class Queue:
     @property
     def n_recorded(self) -> int:
         """How many operations were recorded until now."""
-        return self._recorded.n_before + len(self._recorded)
+        return self.recorded.n_before + len(self.recorded)
 
     def check_free(self) -> None:
         """Refuse a call of a task or of another thread, which the other processes know nothing of.
@@ -175,28 +183,28 @@ class Queue:
         """
         if self.error is not None:
             raise self.error.with_traceback(None)
-        if self._engine.has_failed:
+        if self.engine.has_failed:
             try:
                 self._check_poison(recipe, storages)
             except BaseException as error:
                 if recipe.is_collective:
-                    self._fail(error)  # as the others record it
+                    self.fail(error)  # as the others record it
                 raise
-        if len(self._recorded) >= self._max_operations or self._held_bytes > MAX_HELD_BYTES:
-            self._flush(self._engine.catch_up, "threshold")
+        if len(self.recorded) >= self._max_operations or self._held_bytes > MAX_HELD_BYTES:
+            self._flush(self.engine.catch_up, "threshold")
         self._set_limit()
 
     def _check_poison(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
         """Refuse what uses a poisoned array; one that is overwritten as a whole is healed when that is executed."""
         if any(storage.poison is not None for storage in storages):
-            self._flush(self._engine.catch_up, "poison")  # what was recorded before may heal it
+            self._flush(self.engine.catch_up, "poison")  # what was recorded before may heal it
         for storage in storages:
             if storage.poison is not None and not _overwrites(recipe, storages, storage):
                 raise storage.poison.show()
 
     def _finish_what_is_seen(self, storages: Sequence[Storage]) -> None:
         """Execute the last operation where a local view may see what it does; without overlap, in any case."""
-        if not self._engine.overlaps:
+        if not self.engine.overlaps:
             self.finish(cause="operation")
         for storage in storages:
             if storage.is_lent:
@@ -219,14 +227,14 @@ class Queue:
             self._check_rescue(storage)
             return
         if storage is None:
-            if self._recorded.fields or not self._engine.is_idle:
-                self._flush(self._engine.finish, cause)
+            if self.recorded.fields or not self.engine.is_idle:
+                self._flush(self.engine.finish, cause)
         else:
             n_postponed = self._n_postponed(storage)
             when_idle = self._hand_over_rest if n_postponed else None
-            if self._recorded.fields or not self._engine.is_idle:
-                self._flush(functools.partial(self._engine.finish, storage, when_idle), cause, n_postponed)
-        if self._engine.has_failed:
+            if self.recorded.fields or not self.engine.is_idle:
+                self._flush(functools.partial(self.engine.finish, storage, when_idle), cause, n_postponed)
+        if self.engine.has_failed:
             self._raise_failures(storage)
 
     def _check_rescue(self, storage: Storage | None) -> None:
@@ -241,14 +249,14 @@ class Queue:
         """Raise what the program has not seen yet, and what a storage is poisoned by."""
         if storage is not None and storage.poison is not None:
             raise storage.poison.show()
-        unseen = [poison for poison in self._engine.failures if not poison.is_seen]
-        self._engine.failures = unseen
+        unseen = [poison for poison in self.engine.failures if not poison.is_seen]
+        self.engine.failures = unseen
         if unseen:
             raise unseen[0].show()
 
     def _n_postponed(self, storage: Storage) -> int:
         """How many operations, recorded last, may wait although a value of a storage is needed."""
-        recorded, n = self._recorded, 0
+        recorded, n = self.recorded, 0
         while n < min(MAX_POSTPONED, len(recorded)):
             last = recorded[len(recorded) - 1 - n]
             if storage in last.storages or not may_be_postponed(last.recipe, world().rank):
@@ -258,13 +266,13 @@ class Queue:
 
     def _flush(self, execute: Callable[[], None], cause: str | None, n_postponed: int = 0) -> None:
         """Hand what is recorded to the engine, but for the last ones, and execute of it what there is a cause for."""
-        engine = self._engine
+        engine = self.engine
         timeline, start, n_operations = counts.timeline, time.perf_counter(), 0
         try:
             self._is_running = True
             if engine.straight is not None:
                 self._resume()
-            n_operations = len(self._recorded) - n_postponed
+            n_operations = len(self.recorded) - n_postponed
             if engine.look is not None and start > self._next_look:
                 self._look(waits=False)
             if n_operations > 0:
@@ -273,7 +281,7 @@ class Queue:
             if engine.has_failed:
                 self._set_limit()
         except BaseException as error:
-            found = self._fail(error)
+            found = self.fail(error)
             if found is not error:
                 raise found from found.__cause__
             raise
@@ -284,29 +292,29 @@ class Queue:
 
     def _resume(self) -> None:
         """Go on with what was interrupted; what the engine has is not recorded any more."""
-        run = self._engine.straight
-        if run is not None and run.taken_from is self._recorded:
-            _, self._recorded = self._recorded.split(run.n_taken)
-        self._engine.resume()
+        run = self.engine.straight
+        if run is not None and run.taken_from is self.recorded:
+            _, self.recorded = self.recorded.split(run.n_taken)
+        self.engine.resume()
 
     def _hand_over_rest(self) -> None:
         """Hand to the engine what was postponed."""
-        self._hand_over(len(self._recorded))
+        self._hand_over(len(self.recorded))
 
     def _hand_over(self, n: int) -> None:
         """Have the engine execute the first n operations.
 
         What may be interrupted before it is the engine's leaves them recorded.
         """
-        engine = self._engine
+        engine = self.engine
         if engine.has_failed:
-            if n > 1 and any(storage.poison is not None for storage in self._recorded.storages):
+            if n > 1 and any(storage.poison is not None for storage in self.recorded.storages):
                 self._hand_over_one_by_one(n)
                 return
             if n == 1 and self._is_left_out():
-                _, self._recorded = self._recorded.split(1)
+                _, self.recorded = self.recorded.split(1)
                 return
-        recorded = self._recorded
+        recorded = self.recorded
         first, rest = recorded.split(n)
         n_fields = len(first.fields) + len(rest.fields)
         try:
@@ -320,7 +328,7 @@ class Queue:
             run.stamps = self.supervision.executed(first, run.schedule.stamped)
         run.taken_from, run.n_taken = recorded, n
         engine.take(run)
-        self._recorded = rest
+        self.recorded = rest
         rest.fields += recorded.fields[n_fields:]  # of another thread: it adds nothing to these any more
         run.taken_from = None
         dropped = map(run.memories.__getitem__, run.schedule.dropped)
@@ -335,14 +343,14 @@ class Queue:
 
     def _is_left_out(self) -> bool:
         """Whether the first operation uses what is poisoned, so that what it writes is as well."""
-        first = self._recorded[0]
+        first = self.recorded[0]
         if all(storage.poison is None for storage in first.storages):
             return False
         for storage in first.storages:
-            self._engine.finish(storage)  # what was recorded before still finds it as it was
+            self.engine.finish(storage)  # what was recorded before still finds it as it was
         poisons = [storage.poison for storage in first.storages if storage.poison is not None and not _overwrites(
             first.recipe, first.storages, storage)]
-        if poisons and first.recipe.is_collective and not self._engine.is_alone:
+        if poisons and first.recipe.is_collective and not self.engine.is_alone:
             raise poisons[0].show()  # others may wait for what it sends
         for storage in first.storages[:first.recipe.n_outputs]:
             storage.poison = poisons[0] if poisons else None
@@ -355,11 +363,11 @@ class Queue:
                  f"{type(error).__name__}: {error}", RuntimeWarning)
             self._hand_over_one_by_one(n)
             return
-        first = self._recorded[0]
-        poison = self._engine.poison(error, first.line)
+        first = self.recorded[0]
+        poison = self.engine.poison(error, first.line)
         for storage in first.storages[:first.recipe.n_outputs]:
             storage.poison = poison
-        _, self._recorded = self._recorded.split(1)
+        _, self.recorded = self.recorded.split(1)
         self._set_limit()
 
     def _look(self, waits: bool = True) -> None:
@@ -381,27 +389,32 @@ class Queue:
         if self.alarms is not None and (error := self.alarms.heard()) is not None:
             raise error
 
-    def _fail(self, error: BaseException) -> BaseException:
+    def refuse(self, error: Exception) -> None:
+        """Raise this error from now on, instead of recording or executing anything."""
+        self.error = error
+        self._set_limit()
+
+    def fail(self, error: BaseException) -> BaseException:
         """Fail the job, if others wait for this process, which could not do its part; what is to be raised."""
-        if self._engine.is_alone or self.alarms is None or self.error is not None:
+        if self.engine.is_alone or self.alarms is None or self.error is not None:
             return error
         error = self._explained(error)
         failure = None
         if isinstance(error, JobError | DivergenceError):
             self.error = error
-            if unseen := [poison for poison in self._engine.failures if not poison.is_seen]:
+            if unseen := [poison for poison in self.engine.failures if not poison.is_seen]:
                 error = unseen[0].show()  # its own error first
         else:
             frames = frames_of_program(sys._getframe())
             failure = JobError(world().rank, line_of(frames[0]) if frames else "", f"{type(error).__name__}: {error}")
             self.error = failure
         engine_error = self.error if isinstance(self.error, JobError) else JobError(world().rank, "", str(self.error))
-        self._engine.abandon(engine_error)
-        for n in range(len(self._recorded)):
-            operation = self._recorded[n]
+        self.engine.abandon(engine_error)
+        for n in range(len(self.recorded)):
+            operation = self.recorded[n]
             for storage in operation.storages[:operation.recipe.n_outputs]:
                 storage.poison = Poison(engine_error, "")
-        self._recorded = Recorded(n_before=self.n_recorded)
+        self.recorded = Recorded(n_before=self.n_recorded)
         self._set_limit()
         if failure is not None:
             self.alarms.tell(failure)  # last, as it may fail itself
@@ -409,13 +422,13 @@ class Queue:
 
     def _explained(self, error: BaseException) -> BaseException:
         """What an error follows from: messages not as expected tell that processes have parted."""
-        checker = self.supervision.checker
+        checker, transport = self.supervision.checker, self.engine.transport
         if checker is not None:
             try:
                 if isinstance(error, Mismatch):
                     self.supervision.compare()
                     checker.differ()
-                if type(error).__module__.startswith("mpi4py"):  # of MPI: a message is longer than it was taken for
+                if transport is not None and isinstance(error, transport.error):  # a message is longer than expected
                     self.supervision.compare()
                     checker.wait(SECONDS_TO_PART)
             except DivergenceError as found:
@@ -427,13 +440,13 @@ class Queue:
         if self.alarms is not None:
             self.alarms.stop()
         self.supervision.stop()
-        self._engine.leave()
+        self.engine.leave()
 
     def is_complete(self, base: Base) -> bool:
         """Whether nothing is left to do that reads or writes a base, and it is what was recorded."""
         storage = base.storage
         return storage.poison is None and not (
-            storage.is_lost or self._is_running or storage in self._recorded.storages or self._engine.uses(storage))
+            storage.is_lost or self._is_running or storage in self.recorded.storages or self.engine.uses(storage))
 
     def forget(self) -> None:
         """Forget the cached schedules."""
@@ -464,7 +477,7 @@ class Queue:
     def _plan(self, recorded: Recorded, named: Mapping[Storage, bool]) -> Schedule:
         start = time.perf_counter()
         operations = [recorded[n][:3] for n in range(len(recorded))]
-        schedule = schedule_of(operations, named.__getitem__, world().rank, self._engine.overlaps)
+        schedule = schedule_of(operations, named.__getitem__, world().rank, self.engine.overlaps)
         counts.planned(start)
         return schedule
 

@@ -1,6 +1,7 @@
 """Recording: what the array language calls to have an operation recorded, executed, or only planned.
 
-There is one `Queue` in each job. What notes operations, or plans them only, takes its place.
+Each job has one `Queue`, which records operations. `_instead` takes an operation before the queue where a journal notes
+it, and in place of the queue where `explain` plans it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from pgaspy.execution import elements, progress
 from pgaspy.execution.queue import Queue
-from pgaspy.host.call_sites import frame_of_program, is_own_file
+from pgaspy.host.call_sites import frame_of_program, is_program_file
 from pgaspy.job.endings import before_abort, is_interactive
 from pgaspy.job.procgrid import World, when_ended, when_started, world
 from pgaspy.job.statistics import Statistics, counts, when_asked
@@ -31,14 +32,14 @@ Executor = Callable[[Operation], None]
 queue = Queue()
 
 _noted: Executor | None = None
-"""What takes the operations of the program in the place of the queue, where they are noted."""
+"""Notes an operation and hands it to the queue; None in a job without a journal."""
 
 _instead: Executor | None = None
-"""What takes them now: the same, unless they are planned."""
+"""Takes each operation: `_noted`, or what plans it. Where this is None, the queue takes it directly."""
 
 
 def _begin(job: World) -> None:
-    """Have a queue for a job; and what is recorded noted first, where the environment asks for that. Collective."""
+    """Make the queue of a job. Where the environment asks for a journal, operations are noted first. Collective."""
     global queue, _noted, _instead
     queue = Queue()
     queue.begin(job)
@@ -81,9 +82,9 @@ def record(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...
         return
     try:
         frame = _frame(_DEPTH_OF_OPERATORS)
-        if is_own_file[frame.f_code.co_filename]:
+        if not is_program_file[frame.f_code.co_filename]:
             frame = frame_of_program(frame)
-    except (KeyError, ValueError):  # of a file that is new, or no so deep stack
+    except ValueError:  # the stack is not so deep
         frame = frame_of_program(_frame(1))
     queue.record(recipe, storages, values, frame.f_code, frame.f_lasti)
 
@@ -211,10 +212,9 @@ def _end_with_failure() -> None:
 
 def _in_forked_child() -> None:
     """Refuse all that is recorded in a fork of a process of the job: it shares its messages with nobody."""
-    queue.error = RuntimeError("this process is a fork of one that uses pgaspy, and is no part of the job: start "
-                               "processes with the launcher, or with multiprocessing's method 'spawn'")
+    queue.refuse(RuntimeError("this process is a fork of one that uses pgaspy, and is no part of the job: start "
+                              "processes with the launcher, or with multiprocessing's method 'spawn'"))
     queue.alarms = None
-    queue._set_limit()
     atexit.unregister(_at_exit)
 
 

@@ -9,9 +9,9 @@ import warnings
 from types import FrameType
 from typing import NamedTuple
 
-from pgaspy.caches import cached
+from pgaspy.caches import Cache, cached
 
-__all__ = ["CallSite", "caller", "frame_of_program", "frames_of_program", "is_own_file", "line_of", "warn"]
+__all__ = ["CallSite", "caller", "frame_of_program", "frames_of_program", "is_program_file", "line_of", "warn"]
 
 
 class CallSite(NamedTuple):
@@ -66,8 +66,8 @@ def shown(file: str) -> str:
     return relative if len(relative) < len(file) else file
 
 
-is_own_file: dict[str, bool] = {}
-"""Whether a file is one of pgaspy's, of those that `frame_of_program` has met."""
+is_program_file = Cache()
+"""Whether a file is none of pgaspy's, of those that `frame_of_program` has met; None for any other."""
 
 _FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep  # noqa: PTH120  (as code objects have it)
 
@@ -76,10 +76,11 @@ def frame_of_program(frame: FrameType) -> FrameType:
     """The innermost frame, from a given one on, that is not pgaspy's; the outermost, if all are."""
     while True:
         file = frame.f_code.co_filename
-        is_own = is_own_file.get(file)
-        if is_own is None:
-            is_own = is_own_file[file] = file.startswith(_FOLDER)
-        if not is_own or frame.f_back is None:
+        is_program = is_program_file[file]
+        if is_program is None:
+            is_program = not file.startswith(_FOLDER)
+            is_program_file.keep(file, is_program)
+        if is_program or frame.f_back is None:
             return frame
         frame = frame.f_back
 

@@ -29,17 +29,14 @@ class World:
         None in a simulated job.
     user_comm
         The communicator that the user gave, or all processes.
-    n_tags
-        How many tags MPI has.
     """
 
     def __init__(self, rank: int, size: int, comm: MPI.Intracomm | None = None,
-                 user_comm: MPI.Intracomm | None = None, n_tags: int = 1 << 15) -> None:
+                 user_comm: MPI.Intracomm | None = None) -> None:
         self.rank = rank
         self.size = size
         self.comm = comm
         self.user_comm = user_comm
-        self.n_tags = n_tags
         self._grids: dict[tuple[int, ...], ProcGrid] = {}
 
     def grid(self, shape: Sequence[int]) -> ProcGrid:
@@ -123,10 +120,8 @@ def _start(comm: MPI.Intracomm | None) -> World:
 def _begin(own: MPI.Intracomm, comm: MPI.Intracomm) -> World:
     """Make the job of a communicator, pgaspy's own duplicate of the user's. Collective."""
     global _world
-    from mpi4py import MPI
-
     jit.may_notify = own.rank == 0
-    _world = World(own.rank, own.size, own, comm, int(MPI.COMM_WORLD.Get_attr(MPI.TAG_UB) or 32767) + 1)
+    _world = World(own.rank, own.size, own, comm)
     for begin in when_started:
         begin(_world)
     return _world

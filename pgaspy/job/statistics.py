@@ -150,6 +150,7 @@ when_asked: list[Callable[[Statistics], None]] = []
 def _begin(job: World) -> None:
     """Count anew, with the timeline that the environment asks for. Collective."""
     vars(counts).update(vars(_Counts()))
+    vars(jit.counts).update(vars(jit.Counts()))
     counts.timeline = timeline.begin(job.communicator)
 
 

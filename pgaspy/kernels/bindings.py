@@ -84,18 +84,18 @@ def _table(row: Callable[[int], Any]) -> dict[tuple[str, str], int]:
     return {(name, types): number for number, row in enumerate(rows) for name, types in [_text(row.name).split()]}
 
 
-_elementwise = _table(lib.pg_elementwise_row)
-_reductions = _table(lib.pg_reduce_row)
+ELEMENTWISE = _table(lib.pg_elementwise_row)
+REDUCTIONS = _table(lib.pg_reduce_row)
 
 
 def lookup(name: str, types: str) -> int | None:
     """Return the row of an elementwise kernel, e.g. ``("add", "dd->d")``, or None."""
-    return _elementwise.get((name, types))
+    return ELEMENTWISE.get((name, types))
 
 
 def reduce_lookup(name: str, types: str) -> int | None:
     """Return the row of a reduction, e.g. ``("add", "d->d")``, or None."""
-    return _reductions.get((name, types))
+    return REDUCTIONS.get((name, types))
 
 
 def function(name: str, types: str) -> str:

@@ -208,7 +208,7 @@ def begin_next(error: BaseException | None) -> None:
         if error is None:
             queue.supervision.end()
         elif queue.error is None:
-            queue._fail(error)
+            queue.fail(error)
     MPI.COMM_WORLD.Barrier()
     begin_anew()
 

@@ -19,10 +19,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from mpi4py import MPI
-
 import pgaspy as pg
-from pgaspy.execution import engine, recording
+from pgaspy.execution import recording
 
 __all__ = ["FAILURES", "Injection", "chosen", "is_injected"]
 
@@ -128,16 +126,18 @@ def _mpi(injection: Injection) -> Iterator[None]:
             return found
         return called
 
-    of_job = recording.queue._engine
-    real = of_job._send, of_job._receive
-    of_job._send, of_job._receive = map(failing, real)
-    engine.MPI = types.SimpleNamespace(  # type: ignore[assignment]
-        buffer=MPI.buffer, Request=types.SimpleNamespace(Testsome=failing(MPI.Request.Testsome)))
+    engine = recording.queue.engine
+    real, look = engine.transport, engine.look
+    if real is None or look is None:
+        yield
+        return
+    engine.connect(types.SimpleNamespace(
+        send=failing(real.send), receive=failing(real.receive), completed=failing(real.completed), error=real.error,
+        is_threadsafe=real.is_threadsafe), look)
     try:
         yield
     finally:
-        engine.MPI = MPI
-        of_job._send, of_job._receive = real
+        engine.connect(real, look)
 
 
 @contextlib.contextmanager

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.execution import engine, progress, recording
+from pgaspy.execution import engine, recording
 from pgaspy.layout import replicated
 from pgaspy.scheduling import schedule
-from tests.jobs import run_job
 from tests.layouts import layout_of
+from tests.simulated import Job
 from tests.together import assert_equal, collectively
 
 pytestmark = pytest.mark.mpi
@@ -24,13 +24,18 @@ SHAPE = (40, 30)
 X = np.arange(1200.0).reshape(SHAPE)
 
 
+def is_threadsafe() -> bool:
+    """Whether messages may be tested while a task computes."""
+    transport = recording.queue.engine.transport
+    return transport is None or transport.is_threadsafe
+
+
 class Watched:
     """What the engine did, and where it broke its promises."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
-        self.started: list[int] = []
-        self.most_held = 0
+        self.n_started = self.most_held = 0
 
 
 @pytest.fixture
@@ -47,7 +52,8 @@ def _all_held(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def _watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
     """The engine, with its invariants checked between any two steps."""
     watched = Watched()
-    step, start_message, hold = engine.Engine._step, engine.Engine._start_message, engine.Engine._hold
+    step, of_job = engine.Engine._step, recording.queue.engine
+    transport, look = of_job.transport, of_job.look
 
     def checked_step(self: Any, *limit: float) -> bool:
         if self._messages:
@@ -55,7 +61,7 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
         if self._takers:
             *_, number, run = self._takers[0]
             node = run.nodes[number]
-            if (self._held_bytes + node.nbytes_ahead <= engine.WINDOW_BYTES and not self._received_bytes):
+            if (self.held_bytes + node.nbytes_ahead <= engine.WINDOW_BYTES and not self._received_bytes):
                 watched.problems.append("a computation is run while a message may be received or packed")
         in_queues = {(run.index, number) for queue in (self._messages, self._takers, self._computations)
                      for *_, number, run in queue} | {(run.index, number) for run, number, *_ in self._under_way}
@@ -68,20 +74,24 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
             watched.problems.append("nothing is left to do or to wait for, and yet it goes on")
         return step(self, *limit)
 
-    def noted_start(self: Any, run: Any, number: int) -> None:
-        watched.started.append(run.numbers[run.nodes[number].position])
-        start_message(self, run, number)
-
-    def noted_hold(self: Any, nbytes: int) -> None:
-        hold(self, nbytes)
-        watched.most_held = max(watched.most_held, self._held_bytes)
+    def noted(start: Callable[..., Any]) -> Callable[..., Any]:
+        def noted_start(*message: Any) -> Any:
+            watched.n_started += 1
+            watched.most_held = max(watched.most_held, of_job.held_bytes)
+            return start(*message)
+        return noted_start
 
     pg.sync()
     monkeypatch.setattr(engine.Engine, "_step", checked_step)
-    monkeypatch.setattr(engine.Engine, "_start_message", noted_start)
-    monkeypatch.setattr(engine.Engine, "_hold", noted_hold)
+    if transport is None or look is None:
+        yield watched
+        return
+    of_job.connect(SimpleNamespace(
+        send=noted(transport.send), receive=noted(transport.receive), completed=transport.completed,
+        error=transport.error, is_threadsafe=transport.is_threadsafe), look)
     yield watched
     pg.sync()
+    of_job.connect(transport, look)
 
 
 def program() -> None:
@@ -109,7 +119,7 @@ def program() -> None:
 def test_invariants(_watched: Watched) -> None:  # noqa: PT019
     program()
     collectively(not _watched.problems, "; ".join(dict.fromkeys(_watched.problems)))
-    collectively(pg.SIZE == 1 or bool(_watched.started))
+    collectively(pg.SIZE == 1 or bool(_watched.n_started))
 
 
 @pytest.mark.usefixtures("_all_held")
@@ -140,32 +150,47 @@ def test_one_operation_after_the_other_beyond_the_window(window: int, monkeypatc
     collectively(_watched.most_held <= window + 3 * X.nbytes, f"{_watched.most_held}")
 
 
-@pytest.mark.skipif(pg.SIZE > 1, reason="starts jobs of its own, which must not hang this one")
-@pytest.mark.parametrize("n", [pytest.param(2, marks=pytest.mark.long), 3])
-@pytest.mark.parametrize("window", [0, pytest.param(1, marks=pytest.mark.long), 500])
-def test_joined_operations_beyond_the_window(tmp_path: Path, n: int, window: int) -> None:
+@pytest.fixture(params=[0, 1, 500])
+def _small_window(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many bytes may be received or packed ahead, of buffers that are all counted."""
+    monkeypatch.setattr(engine, "WINDOW_BYTES", request.param)
+    monkeypatch.setattr(schedule, "LASTING_BYTES", 0)
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="plays all processes")
+@pytest.mark.usefixtures("_small_window")
+@pytest.mark.parametrize("n", [2, 3])
+def test_joined_operations_beyond_the_window(n: int) -> None:
     """Operands of joined operations, which a kernel takes all together, may be more than the window holds."""
-    script = tmp_path / "script.py"
-    script.write_text(f"""
-import faulthandler
-faulthandler.dump_traceback_later(20, exit=True)
-import numpy as np, pgaspy as pg
-from pgaspy.execution import engine
-from pgaspy.scheduling import schedule
-engine.WINDOW_BYTES, schedule.LASTING_BYTES = {window}, 0
-x = np.arange(300.0).reshape(20, 15)
-formats = ("block", "*"), ("cyclic(2)", "cyclic(3)"), ("*", "cyclic")
-a, b, c = (pg.array(x, layout=pg.Distribution(*f)) for f in formats)
-pg.sync()
-y = a + b
-z = y * c
-a[1:] = a[:-1]
-w = z + c[::-1]
-assert np.array_equal(w.gather(), (x + x) * x + x[::-1])
-print("all is well")
-""")
-    done = run_job(n, str(script), cwd=tmp_path)
-    assert done.stdout.count("all is well") == n, done.stderr
+    def program() -> bool:
+        x = np.arange(300.0).reshape(20, 15)
+        formats = ("block", "*"), ("cyclic(2)", "cyclic(3)"), ("*", "cyclic")
+        a, b, c = (pg.array(x, layout=pg.Distribution(*f)) for f in formats)
+        pg.sync()
+        y = a + b
+        z = y * c
+        a[1:] = a[:-1]
+        w = z + c[::-1]
+        return np.array_equal(w.gather(), (x + x) * x + x[::-1])
+
+    assert [*Job(program, [lambda _: False] * n).results.values()] == [True] * n
+
+
+@pytest.mark.skipif(pg.SIZE > 1, reason="plays all processes")
+@pytest.mark.usefixtures("_small_window")
+def test_an_operation_between_joined_ones_beyond_the_window() -> None:
+    """The kernel of one process takes what its peer may send only after another operation of both."""
+    def program() -> bool:
+        x = np.arange(300.0).reshape(20, 15)
+        a, b, c, d = (pg.array(x, onenode=rank) for rank in (0, 1, 0, 1))
+        e = pg.zeros((15, 20), onenode=1)
+        pg.sync()
+        y = a + b[:, ::-1]
+        e[...] = c.T
+        z = y * d[:, ::-1]
+        return np.array_equal(z.gather(), (x + x[:, ::-1]) * x[:, ::-1])
+
+    assert [*Job(program, [lambda _: False] * 2).results.values()] == [True] * 2
 
 
 TASK_SECONDS = 0.5
@@ -184,7 +209,7 @@ def multiply(x: Any) -> None:
 
 @pytest.mark.every
 @pytest.mark.skipif(pg.SIZE < 3, reason="takes three processes, of which one hands on what the others wait for")
-@pytest.mark.skipif(not progress._may_call_mpi(), reason="MPI is not to be called by two threads")
+@pytest.mark.skipif(not is_threadsafe(), reason="MPI is not to be called by two threads")
 @pytest.mark.parametrize("task", [nap, multiply])
 def test_messages_travel_during_a_task(task: Callable[[Any], None]) -> None:
     """The others wait for less than half of it, in one trial at least: the machine may be busy."""
@@ -213,29 +238,3 @@ def test_both_executors(overlaps: bool) -> None:
         program()
     finally:
         recording.queue.overlaps = before
-
-
-@pytest.mark.skipif(pg.SIZE > 1, reason="starts jobs of its own, which must not hang this one")
-@pytest.mark.parametrize("window", [0, 500])
-def test_an_operation_between_joined_ones_beyond_the_window(tmp_path: Path, window: int) -> None:
-    """The kernel of one process takes what its peer may send only after another operation of both."""
-    script = tmp_path / "script.py"
-    script.write_text(f"""
-import faulthandler
-faulthandler.dump_traceback_later(20, exit=True)
-import numpy as np, pgaspy as pg
-from pgaspy.execution import engine
-from pgaspy.scheduling import schedule
-engine.WINDOW_BYTES, schedule.LASTING_BYTES = {window}, 0
-x = np.arange(300.0).reshape(20, 15)
-a, b, c, d = (pg.array(x, onenode=rank) for rank in (0, 1, 0, 1))
-e = pg.zeros((15, 20), onenode=1)
-pg.sync()
-y = a + b[:, ::-1]
-e[...] = c.T
-z = y * d[:, ::-1]
-assert np.array_equal(z.gather(), (x + x[:, ::-1]) * x[:, ::-1])
-print("all is well")
-""")
-    done = run_job(2, str(script), cwd=tmp_path)
-    assert done.stdout.count("all is well") == 2, done.stderr

@@ -42,7 +42,7 @@ def n_flushes() -> int:
 
 def n_recorded() -> int:
     """How many operations are recorded and not executed."""
-    return len(recording.queue._recorded)
+    return len(recording.queue.recorded)
 
 
 NEEDS: dict[str, Callable[[Any], Any]] = {

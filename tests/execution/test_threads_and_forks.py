@@ -73,7 +73,7 @@ class Waiting(set[Any]):
 
 def recording_thread(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Thread, Waiting]:
     """Another thread that is recording what was recorded before."""
-    recipe, storages, values, _, code, instruction = recording.queue._recorded[0]
+    recipe, storages, values, _, code, instruction = recording.queue.recorded[0]
     waiting = Waiting()
     monkeypatch.setattr(queue, "elements", waiting)
     thread = threading.Thread(target=recording.queue.record, args=(recipe, storages, values, code, instruction))

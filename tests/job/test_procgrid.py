@@ -74,7 +74,7 @@ for k in range(4):
     try:
         B = A[::-1] + A
         if pg.RANK == k % pg.SIZE:
-            raise recording.queue._fail(MemoryError("no more"))
+            raise recording.queue.fail(MemoryError("no more"))
         pg.sync()
         recording.queue.supervision.end()
     except (pg.JobError, MemoryError) as error:
@@ -117,7 +117,7 @@ if pg.RANK == 0:  # begins to receive what rank 1 does not send
     recording.queue.max_operations = 1
     C = A + 1
     del C
-begun = len(recording.queue._engine.under_way())
+begun = len(recording.queue.engine.under_way())
 assert (begun > 0) == (pg.RANK == 0)
 del A, B
 begin_anew()

@@ -17,8 +17,8 @@ from pgaspy.kernels.program import Program, Step
 
 RNG = np.random.default_rng(7)
 SIZES = [0, 1, 2, 15, 16, 17, 31, 33, 100, 1000]
-ROWS = sorted(k._elementwise)
-REDUCTIONS = sorted(k._reductions)
+ROWS = sorted(k.ELEMENTWISE)
+REDUCTIONS = sorted(k.REDUCTIONS)
 CHARS = "?BilfdFD"
 # Bit for bit with NumPy; the others are within 4 ULP.
 MATHS = {
