@@ -107,44 +107,40 @@ def factor_by_columns(panel: pg.GlobalArray, pivots: pg.GlobalArray, start: int)
     b = panel.shape[1]
     top, below = pg.replicate(panel[:b], axis=0), panel[b:]
     rows = below.global_indices(0) + b
-    best = pg.align(np.zeros((4, b), panel.dtype), panel, 1)
+    best, index = pg.align(np.zeros((2, b), panel.dtype), panel, 1), pg.align(np.zeros(b, int), panel, 1)
     for j in range(min(panel.shape)):
-        pg.schedule(find_pivot, pg.write(best), top, below, rows, j)
-        pg.combine(larger_pivot, best)
-        pg.schedule(eliminate, pg.update(top), pg.update(below), pg.update(pivots), best, rows, j, start)
+        pg.schedule(find_pivot, pg.write(best), pg.write(index), top, below, rows, j)
+        pg.combine(larger_pivot, best, index)
+        pg.schedule(eliminate, pg.update(top), pg.update(below), pg.update(pivots), best, index, rows, j, start)
     panel[:b] = top
 
 
-SPLIT = 1 << 20
-"""Row indices travel as two numbers, so that float32 holds them."""
-
-
-def find_pivot(best: NDArray[Any], top: NDArray[Any], below: NDArray[Any], rows: NDArray[np.int64], j: int) -> None:
-    """The row with the largest element of column j that is here; the element; and the row's index, as two numbers."""
-    row, at = top, j + int(np.argmax(np.abs(top[j:, j])))
-    index = at
+def find_pivot(best: NDArray[Any], index: NDArray[np.int64], top: NDArray[Any], below: NDArray[Any],
+               rows: NDArray[np.int64], j: int) -> None:
+    """The row with the largest element of column j that is here; the element; and the row's index."""
+    p = j + int(np.argmax(np.abs(top[j:, j])))
+    row, index[:] = top[p], p
     if len(below):
         k = int(np.argmax(np.abs(below[:, j])))
-        if abs(below[k, j]) > abs(top[at, j]):
-            row, at, index = below, k, int(rows[k])
-    best[0], best[1], best[2], best[3] = row[at], row[at, j], index // SPLIT, index % SPLIT
+        if abs(below[k, j]) > abs(row[j]):
+            row, index[:] = below[k], rows[k]
+    best[0], best[1] = row, row[j]
 
 
-def larger_pivot(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+Candidate = tuple[NDArray[Any], NDArray[np.int64]]
+
+
+def larger_pivot(lower: Candidate, higher: Candidate) -> Candidate:
     """The one of two candidates with the larger element; of equal ones, the upper row."""
-    a, b = abs(lower[1, 0]), abs(higher[1, 0])
-    return higher if b > a or (a == b and row_index(higher) < row_index(lower)) else lower
-
-
-def row_index(best: NDArray[Any]) -> int:
-    """The index of a candidate's row in the panel."""
-    return int(best[2, 0].real) * SPLIT + int(best[3, 0].real)
+    (best_l, index_l), (best_h, index_h) = lower, higher
+    a, b = abs(best_l[1, 0]), abs(best_h[1, 0])
+    return higher if b > a or (a == b and index_h[0] < index_l[0]) else lower
 
 
 def eliminate(top: NDArray[Any], below: NDArray[Any], pivots: NDArray[np.int64], best: NDArray[Any],
-              rows: NDArray[np.int64], j: int, start: int) -> None:
+              index: NDArray[np.int64], rows: NDArray[np.int64], j: int, start: int) -> None:
     """Exchange row j and the pivot's, and eliminate column j; the columns of later inner blocks only at its end."""
-    p = row_index(best)
+    p = int(index[0])
     pivots[j] = start + p
     row_j = top[j].copy()
     if p < len(top):

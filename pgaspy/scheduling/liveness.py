@@ -74,9 +74,10 @@ def messages_of(recipe: Recipe, rank: int) -> Messages:
     if isinstance(recipe, Generate | Task):
         return _NONE
     if isinstance(recipe, Combine):
-        if 0 in local_view_shape(recipe.view, rank):
+        if all(0 in local_view_shape(view, rank) for view in recipe.views):
             return _NONE
-        return _exchanged((0,), recipe.view.layout.grid, recipe.view.layout.replica_axes, rank)
+        held = recipe.views[0].layout
+        return _exchanged((*range(len(recipe.views)),), held.grid, held.replica_axes, rank)
     if isinstance(recipe, Reduce):
         layout = recipe.source.own_layout
         assert layout is not None

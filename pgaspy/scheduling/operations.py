@@ -202,16 +202,19 @@ reduce = cached(Reduce)
 
 @dataclass(eq=False)
 class Combine(_Recipe):
-    """The copies of a replicated view, which differ, become `function(lower, higher)` of all, in the ranks' order."""
+    """The copies of replicated views, which differ, become `function(lower, higher)` of all, in the ranks' order.
 
-    view: View
-    dtype: np.dtype[Any]
-    function: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+    The views lie on one grid, with copies along the same axes of it. Of several, the function takes and returns tuples.
+    """
+
+    written: tuple[View, ...]
+    dtypes: tuple[np.dtype[Any], ...]
+    function: Callable[[Any, Any], Any]
     name = "combine"
     updates = True
 
     def __post_init__(self) -> None:
-        self.views = (self.view,)
+        self.views, self.n_outputs = self.written, len(self.written)
 
 
 combine = cached(Combine)

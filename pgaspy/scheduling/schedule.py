@@ -13,6 +13,7 @@ A schedule is a graph of nodes. Three things hold, and make it free of deadlock 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -29,12 +30,12 @@ from pgaspy.planning.reshapes import plan_reshape
 from pgaspy.planning.transfers import plan_transfer
 from pgaspy.scheduling.base import local_view
 from pgaspy.scheduling.builder import BaseAccess, Builder
-from pgaspy.scheduling.collectives import exchange_partials, group_members
+from pgaspy.scheduling.collectives import ALIGNMENT, exchange_partials, group_members
 from pgaspy.scheduling.elementwise import add_group, add_statement, can_reduce
 from pgaspy.scheduling.fusion import FusionGroup, Kernel, NumberedOperation, grouped
 from pgaspy.scheduling.liveness import read_slots, reduced_axes, with_what_is_wanted
 from pgaspy.scheduling.messages import flat_side, view_side
-from pgaspy.scheduling.nodes import Buffer, Communication, FunctionCall, Memories, Node, TaskCall, bytes_of
+from pgaspy.scheduling.nodes import Buffer, Communication, FunctionCall, Memories, Merging, Node, TaskCall, bytes_of
 from pgaspy.scheduling.operations import Assign, Combine, Generate, Recipe, Reduce, Reshape, Statement, Task
 from pgaspy.scheduling.transfer_nodes import transfer
 
@@ -330,31 +331,66 @@ def _add_merged(builder: Builder, operation: NumberedOperation, partial: int, ra
 
 
 def _add_combine_copies(builder: Builder, operation: NumberedOperation, rank: int) -> None:
-    """Combine the copies of a view that processes hold along the axes of replicas."""
+    """Combine the copies of views that processes hold along the axes of replicas."""
     recipe = operation.recipe
     assert isinstance(recipe, Combine)
-    (slot,), view, dtype = operation.slots, recipe.view, recipe.dtype
-    shape, layout = local_view_shape(view, rank), view.layout
+    layout, sections = recipe.views[0].layout, list(zip(operation.slots, recipe.views, strict=True))
     members = group_members(layout.grid, layout.replica_axes, rank)
-    if 0 in shape or len(members) == 1:
+    shapes = tuple(local_view_shape(view, rank) for view in recipe.views)
+    if all(0 in shape for shape in shapes) or len(members) == 1:
         return
-    number, box = builder.buffer(math.prod(shape) * dtype.itemsize), view_box(view, rank)
+    packed = _Packed(shapes, recipe.dtypes)
+    number = builder.buffer(packed.size * packed.dtype.itemsize)
+    accesses = [(slot, view_box(view, rank)) for slot, view in sections]
 
     def take(memories: Memories) -> None:
-        bytes_of(memories, number).view(dtype).reshape(shape)[...] = local_view(memories[slot], view)
-
-    def combine_flat(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
-        return recipe.function(lower.reshape(shape), higher.reshape(shape)).reshape(-1)
+        for part, (slot, view) in zip(packed.parts(bytes_of(memories, number)), sections, strict=True):
+            part[...] = local_view(memories[slot], view)
 
     def store(memories: Memories) -> None:
-        local_view(memories[slot], view)[...] = bytes_of(memories, combined).view(dtype).reshape(shape)
+        for part, (slot, view) in zip(packed.parts(bytes_of(memories, combined)), sections, strict=True):
+            local_view(memories[slot], view)[...] = part
 
-    builder.add(FunctionCall(take, "combine"), [(slot, box)], [(number, None)])
-    combine = recipe.function if isinstance(recipe.function, np.ufunc) else combine_flat
-    combined = exchange_partials(builder, number, math.prod(shape), dtype, combine, members, rank,
-                                 is_wanted=operation.is_wanted)
+    builder.add(FunctionCall(take, "combine"), accesses, [(number, None)])
+    combined = exchange_partials(builder, number, packed.size, packed.dtype, packed.merging(recipe.function), members,
+                                 rank, is_wanted=operation.is_wanted)
     if operation.is_wanted:
-        builder.add(FunctionCall(store, "combine"), [(combined, None)], [(slot, box)])
+        builder.add(FunctionCall(store, "combine"), [(combined, None)], accesses)
+
+
+class _Packed:
+    """Arrays one after the other in a flat one: of bytes, where they are several."""
+
+    def __init__(self, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[np.dtype[Any]]) -> None:
+        self._arrays = list(zip(shapes, dtypes, strict=True))
+        self._nbytes = [math.prod(shape) * dtype.itemsize for shape, dtype in self._arrays]
+        self._starts = [0, *itertools.accumulate(-(-nbytes // ALIGNMENT) * ALIGNMENT for nbytes in self._nbytes)]
+        self._is_one = len(dtypes) == 1
+        self.dtype = dtypes[0] if self._is_one else np.dtype(np.uint8)
+        self.size = math.prod(shapes[0]) if self._is_one else self._starts[-1]
+
+    def parts(self, flat: NDArray[Any]) -> list[NDArray[Any]]:
+        """The arrays that are packed in a flat one."""
+        content = flat.view(np.uint8)
+        return [content[start:start + nbytes].view(dtype).reshape(shape) for start, nbytes, (shape, dtype) in zip(
+            self._starts, self._nbytes, self._arrays, strict=False)]
+
+    def merging(self, function: Callable[[Any, Any], Any]) -> Merging:
+        """What joins two flat arrays by a function of two arrays, or of two tuples of arrays."""
+        def merge_one(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+            shape = self._arrays[0][0]
+            return function(lower.reshape(shape), higher.reshape(shape)).reshape(-1)
+
+        def merge_several(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+            merged = np.empty_like(lower)
+            found = function(tuple(self.parts(lower)), tuple(self.parts(higher)))
+            for part, value in zip(self.parts(merged), found, strict=True):
+                part[...] = value
+            return merged
+
+        if not self._is_one:
+            return merge_several
+        return function if isinstance(function, np.ufunc) else merge_one
 
 
 _ADD: dict[type, Callable[[Builder, NumberedOperation, int], None]] = {

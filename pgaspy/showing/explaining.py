@@ -214,10 +214,12 @@ def _plan_reduce(recipe: Reduce, rank: int) -> dict[str, Any]:
 
 
 def _plan_combine(recipe: Combine, rank: int) -> dict[str, Any]:
-    layout = recipe.view.layout
+    layout = recipe.views[0].layout
     is_combined = any(layout.grid[axis] > 1 for axis in layout.replica_axes)
-    nbytes = math.prod(local_view_shape(recipe.view, rank)) * recipe.dtype.itemsize
-    return {"operation": f"combine {recipe.view.shape}", "nbytes_broadcast": nbytes if is_combined else 0}
+    nbytes = sum(math.prod(local_view_shape(view, rank)) * dtype.itemsize
+                 for view, dtype in zip(recipe.views, recipe.dtypes, strict=True))
+    shapes = ", ".join(str(view.shape) for view in recipe.views)
+    return {"operation": f"combine {shapes}", "nbytes_broadcast": nbytes if is_combined else 0}
 
 
 def _plan_reshape(recipe: Reshape, rank: int) -> dict[str, Any]:

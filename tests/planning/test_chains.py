@@ -258,7 +258,7 @@ def test_the_copy_of_a_sweep_is_chained_to_the_next_sweep(reads: bool, monkeypat
     monkeypatch.setattr(engine, "IDLE_SECONDS", math.inf)  # in which what is postponed would be executed
     names = []
     run = ChainedCall.compute
-    monkeypatch.setattr(ChainedCall, "compute", lambda self, memories: (names.append(self.name), run(self, memories))[1])
+    monkeypatch.setattr(ChainedCall, "compute", lambda self, memories: (names.append(self.name), run(self, memories)))
     full = pg.random.default_rng(1).random((100 * pg.SIZE, 300))
     center, work = full[:, 1:-1], pg.empty_like(full[:, 1:-1])
     for _ in range(5):
