@@ -81,9 +81,9 @@ def factor_panel(A: pg.GlobalArray, here: slice) -> pg.GlobalArray:
     """Factor a block row; U12, with a copy in every grid row."""
     A11, A12 = A[here, here], A[here, here.stop:]
     pg.schedule(factor_here, pg.update(A11))                    # A11 = U11^H U11
-    U11 = pg.replicate(pg.replicate(A11, axis=1, copy=False), axis=0, copy=False)
+    U11 = pg.replicate(A11, axis=(0, 1))
     pg.schedule(solve_adjoint, pg.update(A12), U11)             # U12 = U11^-H A12
-    return pg.replicate(A12, axis=0, copy=False)
+    return pg.replicate(A12, axis=0)
 
 
 def factor_here(a: NDArray[Any]) -> None:

@@ -64,16 +64,16 @@ def lu(A: pg.GlobalArray) -> pg.GlobalArray:
     factor_panel(A[:, :min(b, n)], pivots[:b], 0)
     for k in range(0, n, b):
         here, rest = slice(k, min(k + b, n)), slice(min(k + b, n), None)
-        p = pg.replicate(pivots[here], axis=1, copy=False)
-        L11 = pg.replicate(pg.replicate(A[here, here], axis=0, copy=False), axis=1, copy=False)
-        L21 = pg.replicate(A[rest, here], axis=1, copy=False)   # in every grid column
+        p = pg.replicate(pivots[here], axis=1)
+        L11 = pg.replicate(A[here, here], axis=(0, 1))
+        L21 = pg.replicate(A[rest, here], axis=1)   # in every grid column
 
         ahead = slice(rest.start, min(rest.start + b, n))
         for columns in (ahead, slice(ahead.stop, None)):
             A12, A22 = A[here, columns], A[rest, columns]
             pg.exchange_rows(A[:, columns], p, k)
             pg.schedule(solve_unit_lower, pg.update(A12), L11)  # U12 = L11^-1 A12
-            U12 = pg.replicate(A12, axis=0, copy=False)         # in every grid row
+            U12 = pg.replicate(A12, axis=0)         # in every grid row
             pg.schedule(add_product, pg.update(A22), L21, U12, -1)
             if columns is ahead and A[rest, ahead].size:
                 factor_panel(A[rest, ahead], pivots[ahead], k + b)

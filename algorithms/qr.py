@@ -111,7 +111,7 @@ def reflections(A: pg.GlobalArray, T: pg.GlobalArray, k: int) -> tuple[pg.Global
     here = slice(k, min(k + len(T), T.shape[1]))
     V = pg.replicate(A[k:, here], axis=1)
     pg.schedule(set_unit_lower, pg.update(V), V.global_indices(0))
-    return V, pg.replicate(T[:here.stop - k, here], axis=1, copy=False)
+    return V, pg.replicate(T[:here.stop - k, here], axis=1)
 
 
 def reflect(V: pg.GlobalArray, T: pg.GlobalArray, C: pg.GlobalArray, W: pg.GlobalArray, adjoint: bool) -> None:

@@ -58,8 +58,8 @@ def summa(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray, panel: int = 
 def stationary_c(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray, panel: int, beta: complex) -> None:
     """The panels of A and B travel."""
     for k in range(0, A.shape[1], panel):
-        A1 = pg.align(A[:, k:k + panel], C, 0, copy=False)      # in every grid column, with the rows of C
-        B1 = pg.align(B[k:k + panel, :], C, 1, copy=False)      # in every grid row, with the columns of C
+        A1 = pg.align(A[:, k:k + panel], C, 0)      # in every grid column, with the rows of C
+        B1 = pg.align(B[k:k + panel, :], C, 1)      # in every grid row, with the columns of C
         change = pg.write if k == 0 and beta == 0 else pg.update
         pg.schedule(add_product, change(C), cast(A1, C), cast(B1, C), 1, beta if k == 0 else 1)
 
@@ -67,7 +67,7 @@ def stationary_c(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray, panel:
 def stationary_a(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray, panel: int, beta: complex) -> None:
     """The panels of B and C travel."""
     for j in range(0, C.shape[1], panel):
-        B1 = pg.align(B[:, j:j + panel], A.T, 0, copy=False)    # in every grid row, with the columns of A
+        B1 = pg.align(B[:, j:j + panel], A.T, 0)    # in every grid row, with the columns of A
         C1 = C[:, j:j + panel]
         sums = pg.align(np.zeros(C1.shape, C.dtype), A, 0)      # in every grid column, with the rows of A
         pg.schedule(add_product, pg.update(sums), cast(A, C), cast(B1, C))

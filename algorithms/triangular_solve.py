@@ -69,11 +69,11 @@ def solve_many(T: pg.GlobalArray, B: pg.GlobalArray, lower: bool, solve: Callabl
     X = B.redistribute(pg.Distribution(f"cyclic({b})", f"cyclic({b})", grid=T.layout.grid, axes=(rows, columns)))
     for here, _, rest in steps(len(T), b, lower):
         T11, X1 = T[here, here], X[here]
-        pg.schedule(solve, pg.update(X1), pg.align(T11, X1, 0, copy=False))      # X1 = T11^-1 B1
+        pg.schedule(solve, pg.update(X1), pg.align(T11, X1, 0))      # X1 = T11^-1 B1
         if X[rest].size:
             T21, X2 = T[rest, here], X[rest]
-            X1 = pg.replicate(X1, rows, copy=False)                             # in every grid row
-            T21 = pg.align(T21, X2, 0, copy=False)
+            X1 = pg.replicate(X1, rows)                             # in every grid row
+            T21 = pg.align(T21, X2, 0)
             pg.schedule(add_product, pg.update(X2), T21, X1, -1)                # B2 - T21 X1
     return X
 

@@ -15,21 +15,19 @@ from pgaspy.ufuncs import as_base_view
 __all__ = ["align", "combine", "replicate"]
 
 
-def replicate(A: GlobalArray, axis: int, copy: bool = True) -> GlobalArray:
-    """A copy of a view in which the dimension dealt out along an axis of the grid is whole. Collective.
+def replicate(A: GlobalArray, axis: int | tuple[int, ...]) -> GlobalArray:
+    """A copy of a view in which what is dealt out along axes of the grid is whole. Collective.
 
-    Every process along that axis holds it; the other dimensions keep exactly the view's owners. So the panel
-    `A[:, k:k+b]`, replicated along axis 1, is where SUMMA needs it: in every grid column, next to the rows.
+    Every process along these axes holds it; the other dimensions keep exactly the view's owners. So the panel
+    `A[:, k:k+b]`, replicated along axis 1, is where SUMMA needs it: in every grid column, next to the rows. Where every
+    process has these elements already, they are copied when either array is written to, and not before.
 
     Parameters
     ----------
     A
         An array or a view of one.
     axis
-        The axis of the process grid, not of the array.
-    copy
-        Make a copy also where every process along the axis holds it already (of which there is one, then); without, the
-        view itself is returned there.
+        The axis, or axes, of the process grid, not of the array.
 
     Raises
     ------
@@ -37,14 +35,15 @@ def replicate(A: GlobalArray, axis: int, copy: bool = True) -> GlobalArray:
         If the grid has no such axis, or the view no layout of its own.
     """
     check_array(A, "replicate")
-    return GlobalArray(*global_assign.replicate(A._base, A._view, axis, copy))
+    return GlobalArray(*global_assign.replicate(A._base, A._view, axis))
 
 
-def align(x: Any, A: GlobalArray, dim: int, copy: bool = True) -> GlobalArray:
+def align(x: Any, A: GlobalArray, dim: int) -> GlobalArray:
     """A copy of an array that lies, along one dimension, as another array does. Collective.
 
     Each process holds the elements that go with its local part of `A` along that dimension: the copy is replicated
-    along the other axes of the grid.
+    along the other axes of the grid. Where `x` lies so already, it is copied when either is written to, as by
+    `replicate`.
 
     Parameters
     ----------
@@ -55,8 +54,6 @@ def align(x: Any, A: GlobalArray, dim: int, copy: bool = True) -> GlobalArray:
         An array or a view of one.
     dim
         A dimension of `A`.
-    copy
-        Make a copy also of what lies so already; without, it is returned as it is.
 
     Raises
     ------
@@ -64,7 +61,7 @@ def align(x: Any, A: GlobalArray, dim: int, copy: bool = True) -> GlobalArray:
         If the extents differ, or the view has no layout of its own.
     """
     check_array(A, "align")
-    return GlobalArray(*global_assign.aligned(*as_base_view(x), A._view, dim, copy))
+    return GlobalArray(*global_assign.aligned(*as_base_view(x), A._view, dim))
 
 
 def combine(function: Callable[[Any, Any], Any], *arrays: GlobalArray) -> None:
