@@ -11,13 +11,9 @@ L. E. Cannon, *A Cellular Computer to Implement the Kalman Filter Algorithm*, Ph
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import pgaspy as pg
 from pgaspy.blas import add_product
-
-from ._program import Parser, matrices, report, timed
-from .summa import residual
 
 __all__ = ["cannon"]
 
@@ -83,27 +79,7 @@ def check_problem(a: tuple[int, ...], b: tuple[int, ...], grid: tuple[int, ...])
                          f"n = {max(a[0] // grid[0], 1) * grid[0]}, or summa")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command line; see the module's docstring."""
-    parser = Parser(prog="python -m pgaspy.algorithms.cannon", description="C = A B by Cannon's algorithm.")
-    parser.add_argument("problem", nargs="+", help="the size of a random problem, or two .npy files: A and B")
-    parser.add_argument("-o", "--output", metavar="C.npy", help="where to write C")
-    arguments = parser.parse_args(argv)
-    try:
-        A, B = matrices(arguments.problem, 2)
-        C = pg.zeros(A.shape, A.dtype)
-        check_operands(A, B, C)
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
-
-    _, seconds = timed(cannon, A, B, C)
-    if arguments.output:
-        pg.save(arguments.output, C)
-    n = A.shape[0]
-    flop = (8 if C.dtype.kind == "c" else 2) * n**3
-    report(f"cannon: n = {n}, {C.dtype}", seconds, f"{flop / seconds / 1e9:.1f} GFLOP/s",
-           {"||C x - A (B x)|| / (||A|| ||B|| ||x|| n eps)": (residual(A, B, C), 4)})
-
-
 if __name__ == "__main__":
-    main()
+    from pgaspy.algorithms._command_lines import cannon_program
+
+    cannon_program(algorithm=cannon)

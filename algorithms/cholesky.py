@@ -17,17 +17,15 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import pgaspy as pg
+from pgaspy.algorithms._program import check_blocks
 from pgaspy.blas import add_product, solve_triangle
 from pgaspy.lapack import factor_cholesky
-
-from ._program import Parser, check_blocks, in_blocks, matrices, norm, report, timed
 
 __all__ = ["cholesky"]
 
@@ -63,14 +61,14 @@ def cholesky(A: pg.GlobalArray) -> None:
     if A.shape[0] != A.shape[1]:
         raise ValueError(f"the Cholesky factorisation is one of a square matrix, not of one of shape {A.shape}")
     b, n = A.layout.block[1], len(A)
-    U12 = factor_panel(A, slice(0, b))
+    U12_STAR_MR = factor_panel(A, slice(0, b))
     for k in range(0, n - b, b):
         ahead, after = slice(k + b, k + 2 * b), slice(k + 2 * b, None)
-        U12T = pg.align(U12.T, A[k + b:, k + b:], 0)            # with the rows of A22
-        subtract_upper(A[ahead, ahead.start:], U12T[:b], U12)
+        U12T_MC_STAR = pg.align(U12_STAR_MR.T, A[k + b:, k + b:], 0)
+        subtract_upper(A[ahead, ahead.start:], U12T_MC_STAR[:b], U12_STAR_MR)
         panel = factor_panel(A, ahead)
-        subtract_upper(A[after, after], U12T[b:], U12[:, b:])   # A22 -= U12^H U12
-        U12 = panel
+        subtract_upper(A[after, after], U12T_MC_STAR[b:], U12_STAR_MR[:, b:])   # A22 -= U12^H U12
+        U12_STAR_MR = panel
     positive = np.diagonal(A).real > 0
     if not positive.all():
         order = int(np.where(positive, n, pg.arange(1, n + 1)).min())
@@ -81,9 +79,9 @@ def factor_panel(A: pg.GlobalArray, here: slice) -> pg.GlobalArray:
     """Factor a block row; U12, with a copy in every grid row."""
     A11, A12 = A[here, here], A[here, here.stop:]
     pg.schedule(factor_here, pg.update(A11))                    # A11 = U11^H U11
-    U11 = pg.replicate(pg.replicate(A11, axis=1, copy=False), axis=0, copy=False)
-    pg.schedule(solve_adjoint, pg.update(A12), U11)             # U12 = U11^-H A12
-    return pg.replicate(A12, axis=0, copy=False)
+    U11_STAR_STAR = pg.replicate(A11, axis=(0, 1))
+    pg.schedule(solve_adjoint, pg.update(A12), U11_STAR_STAR)   # U12 = U11^-H A12
+    return pg.replicate(A12, axis=0)
 
 
 def factor_here(a: NDArray[Any]) -> None:
@@ -93,9 +91,9 @@ def factor_here(a: NDArray[Any]) -> None:
         a[order - 1, order - 1] = np.nan
 
 
-def subtract_upper(A: pg.GlobalArray, UT: pg.GlobalArray, U: pg.GlobalArray) -> None:
-    """A -= U^H U on and above the diagonal, with U where the columns of A lie, and U^T where its rows do."""
-    pg.schedule(subtract_local, pg.update(A), UT, U, A.global_indices(0), A.global_indices(1))
+def subtract_upper(A: pg.GlobalArray, UT_MC_STAR: pg.GlobalArray, U_STAR_MR: pg.GlobalArray) -> None:
+    """A -= U^H U on and above the diagonal."""
+    pg.schedule(subtract_local, pg.update(A), UT_MC_STAR, U_STAR_MR, A.global_indices(0), A.global_indices(1))
 
 
 def subtract_local(a: NDArray[Any], left: NDArray[Any], right: NDArray[Any], rows: NDArray[np.int64],
@@ -109,40 +107,7 @@ def subtract_local(a: NDArray[Any], left: NDArray[Any], right: NDArray[Any], row
             add_product(a[strip, j:end], left[strip], right[:, j:end], -1)
 
 
-# The program ---------------------------------------------------------------------------------------------------------
-
-
-def residual(A: pg.GlobalArray, F: pg.GlobalArray) -> float:
-    """||U^H (U x) - A x|| / (||A|| ||x|| n eps) for a random x, with F as `cholesky` leaves it. Collective."""
-    U = pg.triu(F)
-    x = pg.random.default_rng(seed=1).random(len(A))
-    return norm(U.T.conj() @ (U @ x) - A @ x) / (norm(A) * norm(x) * len(A) * np.finfo(F.dtype).eps or 1)
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command line; see the module's docstring."""
-    parser = Parser(prog="python -m pgaspy.algorithms.cholesky", description="A = U^H U.")
-    parser.add_argument("problem", nargs=1, help="the size of a random problem, or a .npy file")
-    parser.add_argument("-o", "--output", metavar="U.npy", help="where to write U, on and above the diagonal")
-    parser.add_blocks(192, grid_rows=pg.SIZE)
-    arguments = parser.parse_args(argv)
-    try:
-        (A,) = matrices(arguments.problem, 1)
-        A = in_blocks(A, arguments)
-        n = len(A)
-        if arguments.problem[0].isdigit():
-            A = A + A.T + pg.eye(n, layout=A.layout) * (2 * n)
-        F = A.copy()
-        _, seconds = timed(cholesky, F)
-    except (OSError, ValueError, np.linalg.LinAlgError) as error:
-        parser.error(str(error))
-
-    if arguments.output:
-        pg.save(arguments.output, F)
-    flop = (4 if A.dtype.kind == "c" else 1) * n**3 / 3
-    report(f"cholesky: n = {n}, {A.dtype}, blocks of {arguments.block}", seconds, f"{flop / seconds / 1e9:.1f} GFLOP/s",
-           {"||U^H (U x) - A x|| / (||A|| ||x|| n eps)": (residual(A, F), 4)})
-
-
 if __name__ == "__main__":
-    main()
+    from pgaspy.algorithms._command_lines import cholesky_program
+
+    cholesky_program(algorithm=cholesky)

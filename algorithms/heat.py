@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pgaspy as pg
-
-from ._program import Parser, report, timed
+from pgaspy.algorithms._program import Parser, report, timed
 
 __all__ = ["heat"]
 

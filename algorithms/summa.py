@@ -13,14 +13,10 @@ A Systematic Journey*, SIAM J. Sci. Comput. 38, 2016.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 import pgaspy as pg
 from pgaspy.blas import add_product
-
-from ._program import Parser, matrices, norm, report, timed
 
 __all__ = ["summa"]
 
@@ -58,21 +54,20 @@ def summa(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray, panel: int = 
 def stationary_c(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray, panel: int, beta: complex) -> None:
     """The panels of A and B travel."""
     for k in range(0, A.shape[1], panel):
-        A1 = pg.align(A[:, k:k + panel], C, 0, copy=False)      # in every grid column, with the rows of C
-        B1 = pg.align(B[k:k + panel, :], C, 1, copy=False)      # in every grid row, with the columns of C
+        A1_MC_STAR = pg.align(A[:, k:k + panel], C, 0)
+        B1_STAR_MR = pg.align(B[k:k + panel, :], C, 1)
         change = pg.write if k == 0 and beta == 0 else pg.update
-        pg.schedule(add_product, change(C), cast(A1, C), cast(B1, C), 1, beta if k == 0 else 1)
+        pg.schedule(add_product, change(C), cast(A1_MC_STAR, C), cast(B1_STAR_MR, C), 1, beta if k == 0 else 1)
 
 
 def stationary_a(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray, panel: int, beta: complex) -> None:
     """The panels of B and C travel."""
     for j in range(0, C.shape[1], panel):
-        B1 = pg.align(B[:, j:j + panel], A.T, 0, copy=False)    # in every grid row, with the columns of A
-        C1 = C[:, j:j + panel]
-        sums = pg.align(np.zeros(C1.shape, C.dtype), A, 0)      # in every grid column, with the rows of A
-        pg.schedule(add_product, pg.update(sums), cast(A, C), cast(B1, C))
-        pg.combine(np.add, sums)
-        C1[...] = sums if beta == 0 else beta * C1 + sums
+        C1, B1_MR_STAR = C[:, j:j + panel], pg.align(B[:, j:j + panel], A.T, 0)
+        sums_MC_STAR = pg.align(np.zeros(C1.shape, C.dtype), A, 0)
+        pg.schedule(add_product, pg.update(sums_MC_STAR), cast(A, C), cast(B1_MR_STAR, C))
+        pg.combine(np.add, sums_MC_STAR)
+        C1[...] = sums_MC_STAR if beta == 0 else beta * C1 + sums_MC_STAR
 
 
 def stays(A: pg.GlobalArray) -> bool:
@@ -88,38 +83,7 @@ def cast(A: pg.GlobalArray, C: pg.GlobalArray) -> pg.GlobalArray:
     return A.astype(C.dtype, copy=False)
 
 
-def residual(A: pg.GlobalArray, B: pg.GlobalArray, C: pg.GlobalArray) -> float:
-    """||C x - A (B x)|| / (||A|| ||B|| ||x|| n eps) for a random x: of order 1 or below if C = A B. Collective."""
-    x = pg.random.default_rng(seed=1).random(B.shape[1])
-    scale = norm(A) * norm(B) * norm(x) * A.shape[1] * np.finfo(C.dtype).eps
-    return norm(C @ x - A @ (B @ x)) / (scale or 1)
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command line; see the module's docstring."""
-    parser = Parser(prog="python -m pgaspy.algorithms.summa", description="C = A B by SUMMA.")
-    parser.add_argument("problem", nargs="+", help="the size of a random problem, or two .npy files: A and B")
-    parser.add_argument("-o", "--output", metavar="C.npy", help="where to write C")
-    parser.add_argument("--panel", type=int, default=512, help="columns of A replicated at a time (default: 512)")
-    arguments = parser.parse_args(argv)
-    if arguments.panel < 1:
-        parser.error(f"--panel {arguments.panel} is below 1")
-    try:
-        A, B = matrices(arguments.problem, 2)
-        if A.shape[1] != B.shape[0]:
-            raise ValueError(f"the shapes {A.shape} and {B.shape} do not conform")
-        C = pg.zeros((A.shape[0], B.shape[1]), A.dtype)
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
-
-    _, seconds = timed(summa, A, B, C, arguments.panel)
-    (m, n), k = A.shape, B.shape[1]
-    if arguments.output:
-        pg.save(arguments.output, C)
-    flop = (8 if C.dtype.kind == "c" else 2) * m * n * k
-    report(f"summa: ({m} x {n}) ({n} x {k}), {C.dtype}", seconds, f"{flop / seconds / 1e9:.1f} GFLOP/s",
-           {"||C x - A (B x)|| / (||A|| ||B|| ||x|| n eps)": (residual(A, B, C), 4)})
-
-
 if __name__ == "__main__":
-    main()
+    from pgaspy.algorithms._command_lines import summa_program
+
+    summa_program(algorithm=summa)

@@ -16,16 +16,15 @@ Sci. Stat. Comput. 9, 1988; for many right-hand sides ScaLAPACK's `pdtrsm`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import pgaspy as pg
+from pgaspy.algorithms._program import check_blocks
 from pgaspy.blas import add_product, solve_triangle
-
-from ._program import Parser, check_blocks, in_blocks, matrices, norm, report, timed
 
 __all__ = ["FEW", "solve_triangular"]
 
@@ -69,11 +68,11 @@ def solve_many(T: pg.GlobalArray, B: pg.GlobalArray, lower: bool, solve: Callabl
     X = B.redistribute(pg.Distribution(f"cyclic({b})", f"cyclic({b})", grid=T.layout.grid, axes=(rows, columns)))
     for here, _, rest in steps(len(T), b, lower):
         T11, X1 = T[here, here], X[here]
-        pg.schedule(solve, pg.update(X1), pg.align(T11, X1, 0, copy=False))      # X1 = T11^-1 B1
+        pg.schedule(solve, pg.update(X1), pg.align(T11, X1, 0))      # X1 = T11^-1 B1
         if X[rest].size:
             T21, X2 = T[rest, here], X[rest]
-            X1 = pg.replicate(X1, rows, copy=False)                             # in every grid row
-            T21 = pg.align(T21, X2, 0, copy=False)
+            X1 = pg.replicate(X1, rows)                             # in every grid row
+            T21 = pg.align(T21, X2, 0)
             pg.schedule(add_product, pg.update(X2), T21, X1, -1)                # B2 - T21 X1
     return X
 
@@ -107,36 +106,7 @@ def steps(n: int, b: int, lower: bool) -> Iterator[tuple[slice, slice, slice]]:
         yield slice(k, min(k + b, n)), *((before, after) if lower else (after, before))
 
 
-# The program ---------------------------------------------------------------------------------------------------------
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command line; see the module's docstring."""
-    parser = Parser(prog="python -m pgaspy.algorithms.triangular_solve", description="L X = B, or U X = B.")
-    parser.add_argument("problem", nargs="+", help="the size of a random problem, or two .npy files: T and B")
-    parser.add_argument("-o", "--output", metavar="X.npy", help="where to write X")
-    parser.add_argument("--upper", action="store_true", help="take the upper triangle of T")
-    parser.add_argument("--columns", type=int, default=1, help="of B, of a random problem (default: 1)")
-    parser.add_blocks(96)
-    arguments = parser.parse_args(argv)
-    try:
-        T, B = matrices(arguments.problem, 2)
-        T = in_blocks(T, arguments)
-        if len(arguments.problem) == 1:
-            T, B = T + pg.eye(len(T), layout=T.layout) * len(T), B[:, :arguments.columns].copy()
-        X, seconds = timed(solve_triangular, T, B, not arguments.upper)
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
-
-    if arguments.output:
-        pg.save(arguments.output, X)
-    T = pg.triu(T) if arguments.upper else pg.tril(T)
-    n, r = B.shape
-    flop = (4 if B.dtype.kind == "c" else 1) * n * n * r
-    ratio = norm(T @ X - B) / (norm(T) * norm(X) * n * np.finfo(B.dtype).eps or 1)
-    report(f"triangular_solve: ({n} x {n}) ({n} x {r}), {B.dtype}", seconds, f"{flop / seconds / 1e9:.1f} GFLOP/s",
-           {"||T X - B|| / (||T|| ||X|| n eps)": (ratio, 4)})
-
-
 if __name__ == "__main__":
-    main()
+    from pgaspy.algorithms._command_lines import triangular_solve_program
+
+    triangular_solve_program(algorithm=solve_triangular)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy import global_assign, local_access, reductions, reshaping, ufuncs
+from pgaspy import global_assign, local_access, reductions, reshaping, sharing, ufuncs
 from pgaspy.dispatch import HANDLED
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
@@ -19,7 +19,7 @@ from pgaspy.missing import instead_of, missing
 from pgaspy.operands import WEAK, as_numpy, check_dtype
 from pgaspy.planning.view import View
 from pgaspy.scheduling import functions
-from pgaspy.scheduling.base import Base, Reference, elements
+from pgaspy.scheduling.base import Base, former
 from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "made"]
@@ -753,7 +753,7 @@ class GlobalScalar(GlobalArray):
         return found if found.ndim else self
 
     def _as_array(self) -> GlobalArray:
-        return GlobalArray(*global_assign.snapshot(self._base, self._view))
+        return GlobalArray(*sharing.snapshot(self._base, self._view))
 
     def _alike(self, base: Base, view: View) -> GlobalArray:
         return GlobalScalar(base, view)
@@ -773,12 +773,18 @@ class GlobalElement(GlobalScalar):
 
     def detach(self) -> None:
         """Have the element as it is now in memory of its own, before all processes write to it. Not collective."""
-        self._base, self._view = global_assign.snapshot(self._base, self._view)
+        self._base, self._view = sharing.snapshot(self._base, self._view)
 
-    def keep(self, base: Base) -> None:
-        """Have it as it is now in another base, before this process alone writes to it. Not collective."""
-        global_assign.keep_element(base, self._base, self._view)
-        self._base = base
+    def keep(self, kept: Base | None, source: Base | None = None) -> Base:
+        """Have it as it is now, before this process alone writes to it, in a base kept for that. Not collective."""
+        kept = kept or former(self._base)
+        sharing.keep_element(kept, source or self._base, self._view)
+        self._base = kept
+        return kept
+
+    def borrowed(self) -> BaseView:
+        """Where the element is."""
+        return BaseView(self._base, self._view)
 
 
 def made(base: Base, view: View) -> GlobalArray:
@@ -791,11 +797,7 @@ def _element(base: Base, view: View, key: Any) -> GlobalArray:
     if key is Ellipsis or (isinstance(key, tuple) and any(k is Ellipsis for k in key)):
         return GlobalArray(base, view)
     found = GlobalElement(base, view)
-    reference = Reference(found, elements.discard)
-    reference.storage = base.storage
-    elements.add(reference)
-    if base.storage.is_lent:  # who has the view may write to it at any time
-        recording.keep_elements(base.storage, view)
+    sharing.borrow_element(found)
     return found
 
 

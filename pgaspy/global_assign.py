@@ -5,10 +5,10 @@ The functions take and return bases and views; `GlobalArray` and the public name
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import NDArray
 
 from pgaspy.execution.recording import finish, record
@@ -20,8 +20,8 @@ from pgaspy.operands import as_numpy
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
-from pgaspy.scheduling.kinds.task import task
 from pgaspy.scheduling.operations import BaseView
+from pgaspy.sharing import shared
 from pgaspy.statements import (
     check_writable,
     elementwise_copy,
@@ -31,8 +31,7 @@ from pgaspy.statements import (
     refusals,
 )
 
-__all__ = ["aligned", "assign", "copied", "gathered", "item", "keep_element", "layout_like", "redistributed",
-           "replicate", "snapshot"]
+__all__ = ["aligned", "assign", "copied", "element", "gathered", "item", "layout_like", "redistributed", "replicate"]
 
 
 def assign(base: Base, view: View, value: Any) -> None:
@@ -106,42 +105,6 @@ def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype
     return target
 
 
-def snapshot(base: Base, view: View) -> BaseView:
-    """A new array with the one element of a view, where that lies. Not collective: it is a task of the owners."""
-    layout = view.own_layout
-    assert layout is not None
-    target = BaseView(Base(layout, base.dtype), whole(layout))
-    _take_element(*target, base, view)
-    return target
-
-
-def keep_element(kept: Base, base: Base, view: View) -> None:
-    """Have the one element of a view in its place in a base of the same layout. Not collective, as `snapshot`."""
-    _take_element(kept, view, base, view)
-
-
-def _take_element(target: Base, target_view: View, base: Base, view: View) -> None:
-    if base.storage.poison is not None:
-        target.storage.poison = base.storage.poison
-    else:
-        record(task((target_view,), (view,)), (target.storage, base.storage), (_TakeElement(),))
-
-
-class _TakeElement:
-    """What copies an element, as a task."""
-
-    name = "element"
-    may_be_repeated = True
-
-    def bound(self, views: Sequence[NDArray[Any]]) -> tuple[Callable[..., Any], Sequence[Any]]:
-        """What is called, and with what."""
-        return np.copyto, views
-
-    def failed(self, error: BaseException) -> BaseException:
-        """What is raised for an exception."""
-        return error
-
-
 def layout_like(view: View) -> Layout:
     """The layout of a new array like a view: that of results of operations on it."""
     return view.layout if view.is_whole else result_layout(view.shape, [view], default_for(view.shape))
@@ -182,37 +145,41 @@ def element(base: Base, view: View) -> Any:
     return local.item() if not local.ndim else local[view.origin].item()
 
 
-def replicate(base: Base, view: View, axis: int, copy: bool = True) -> BaseView:
-    """A copy in which the dimension dealt out along grid axis `axis` is whole, on every process along that axis."""
+def replicate(base: Base, view: View, axis: int | tuple[int, ...]) -> BaseView:
+    """A copy in which what is dealt out along axes of the grid is whole, on every process along these."""
     layout = view.own_layout
     grid = view.layout.grid
-    if not -len(grid) <= axis < len(grid):
-        raise ValueError(f"axis {axis} is not an axis of the grid {grid}")
-    axis %= len(grid)
+    try:
+        axes = normalize_axis_tuple(axis, len(grid))
+    except np.exceptions.AxisError:
+        raise ValueError(f"axis {axis} is not an axis of the grid {grid}") from None
     if layout is None:
-        return _replicate_reversed(base, view, axis)
-    if grid[axis] == 1 and not copy:
-        return BaseView(base, view)
-    dims = [whole_dim(dim.extent) if dim.axis == axis else dim for dim in layout.dims]
-    pins = [None if a == axis else pin for a, pin in enumerate(layout.pins)]
-    return copied(base, view, Layout(grid, dims, pins))
+        return _replicate_reversed(base, view, axes)
+    dims = [whole_dim(dim.extent) if dim.axis in axes else dim for dim in layout.dims]
+    pins = [None if a in axes else pin for a, pin in enumerate(layout.pins)]
+    return _laid_out(base, view, Layout(grid, dims, pins))
 
 
-def _replicate_reversed(base: Base, view: View, axis: int) -> BaseView:
+def _laid_out(base: Base, view: View, layout: Layout) -> BaseView:
+    """A copy in a layout, made when it or the array is written to, if the view lies so already."""
+    return shared(base, view, layout) or copied(base, view, layout)
+
+
+def _replicate_reversed(base: Base, view: View, axes: tuple[int, ...]) -> BaseView:
     """The same of a view with reversed dimensions: as that of the view in order, reversed."""
     forward = view.index(view.turning_key)
     if forward.own_layout is None:
         raise ValueError("this view has no layout of its own (a step that its blocks do not divide by, or repeated "
                          "elements): copy() it first")
-    target = replicate(base, forward, axis)
+    target = replicate(base, forward, axes)
     return BaseView(target.base, target.view.index(view.turning_key))
 
 
-def aligned(base: Base, view: View, other: View, dim: int, copy: bool = True) -> BaseView:
+def aligned(base: Base, view: View, other: View, dim: int) -> BaseView:
     """A copy of a view whose dimension `dim` (the only one, if it has one) lies as that of another view does.
 
     It is replicated along the grid's other axes, so that every process that owns a part of the other view along
-    `dim` holds the elements that go with it. Without `copy`, a view that lies so is returned as it is.
+    `dim` holds the elements that go with it.
     """
     if not -other.ndim <= dim < other.ndim:
         raise np.exceptions.AxisError(dim, other.ndim)
@@ -225,13 +192,4 @@ def aligned(base: Base, view: View, other: View, dim: int, copy: bool = True) ->
     if layout is None:
         raise ValueError("the array to align with has no layout of its own: copy() it first")
     dims = [layout.dims[dim] if d == own else whole_dim(n) for d, n in enumerate(view.shape)]
-    target = Layout(layout.grid, dims, layout.pins)
-    return BaseView(base, view) if not copy and _lies_as(view, target) else copied(base, view, target)
-
-
-def _lies_as(view: View, target: Layout) -> bool:
-    """Whether each process holds the elements of a view that a layout gives it."""
-    own = view.own_layout
-    return own is not None and own.grid == target.grid and all(
-        a == b or a.n_procs == b.n_procs == 1 for a, b in zip(own.dims, target.dims, strict=True)) and all(
-        a == b or n == 1 for a, b, n in zip(own.pins, target.pins, own.grid, strict=True))
+    return _laid_out(base, view, Layout(layout.grid, dims, layout.pins))

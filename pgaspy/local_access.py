@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.execution.recording import finish, keep_elements
+from pgaspy.execution.recording import finish, keep_borrowed
 from pgaspy.job.procgrid import world
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.segments import part_segments
@@ -22,7 +22,7 @@ __all__ = ["blocks", "global_indices", "local"]
 
 def local(base: Base, view: View) -> NDArray[Any]:
     """See `GlobalArray.local`."""
-    keep_elements(base.storage, view)
+    keep_borrowed(base.storage, view)
     finish(base)
     array = lent_view(base.storage, view)
     array.flags.writeable = not _is_replicated(view)
@@ -67,7 +67,7 @@ def _views(base: Base, view: View, per_dim: Sequence[Sequence[tuple[int, int, in
     for combination in itertools.product(*per_dim):
         shape = tuple(length for _, _, length in combination)
         offset = start + sum(first * stride for (_, first, _), stride in zip(combination, dims, strict=True))
-        keep_elements(base.storage, view)
+        keep_borrowed(base.storage, view)
         finish(base)  # what was recorded since the last block was asked for
         block = np.ndarray(shape, base.dtype, base.storage.lend(), offset, strides)
         block.flags.writeable = writeable

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
-
-from numpy.typing import NDArray
 
 from pgaspy import global_assign
 from pgaspy.array import GlobalArray, check_array
@@ -16,21 +15,19 @@ from pgaspy.scheduling.kinds.combination import combine as combine_recipe
 __all__ = ["align", "combine", "replicate"]
 
 
-def replicate(A: GlobalArray, axis: int, copy: bool = True) -> GlobalArray:
-    """A copy of a view in which the dimension dealt out along an axis of the grid is whole. Collective.
+def replicate(A: GlobalArray, axis: int | tuple[int, ...]) -> GlobalArray:
+    """A copy of a view in which what is dealt out along axes of the grid is whole. Collective.
 
-    Every process along that axis holds it; the other dimensions keep exactly the view's owners. So the panel
-    `A[:, k:k+b]`, replicated along axis 1, is where SUMMA needs it: in every grid column, next to the rows.
+    Every process along these axes holds it; the other dimensions keep exactly the view's owners. So the panel
+    `A[:, k:k+b]`, replicated along axis 1, is where SUMMA needs it: in every grid column, next to the rows. Where every
+    process has these elements already, they are copied when either array is written to, and not before.
 
     Parameters
     ----------
     A
         An array or a view of one.
     axis
-        The axis of the process grid, not of the array.
-    copy
-        Make a copy also where every process along the axis holds it already (of which there is one, then); without, the
-        view itself is returned there.
+        The axis, or axes, of the process grid, not of the array.
 
     Raises
     ------
@@ -38,14 +35,15 @@ def replicate(A: GlobalArray, axis: int, copy: bool = True) -> GlobalArray:
         If the grid has no such axis, or the view no layout of its own.
     """
     check_array(A, "replicate")
-    return GlobalArray(*global_assign.replicate(A._base, A._view, axis, copy))
+    return GlobalArray(*global_assign.replicate(A._base, A._view, axis))
 
 
-def align(x: Any, A: GlobalArray, dim: int, copy: bool = True) -> GlobalArray:
+def align(x: Any, A: GlobalArray, dim: int) -> GlobalArray:
     """A copy of an array that lies, along one dimension, as another array does. Collective.
 
     Each process holds the elements that go with its local part of `A` along that dimension: the copy is replicated
-    along the other axes of the grid.
+    along the other axes of the grid. Where `x` lies so already, it is copied when either is written to, as by
+    `replicate`.
 
     Parameters
     ----------
@@ -56,8 +54,6 @@ def align(x: Any, A: GlobalArray, dim: int, copy: bool = True) -> GlobalArray:
         An array or a view of one.
     dim
         A dimension of `A`.
-    copy
-        Make a copy also of what lies so already; without, it is returned as it is.
 
     Raises
     ------
@@ -65,10 +61,10 @@ def align(x: Any, A: GlobalArray, dim: int, copy: bool = True) -> GlobalArray:
         If the extents differ, or the view has no layout of its own.
     """
     check_array(A, "align")
-    return GlobalArray(*global_assign.aligned(*as_base_view(x), A._view, dim, copy))
+    return GlobalArray(*global_assign.aligned(*as_base_view(x), A._view, dim))
 
 
-def combine(function: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]], R: GlobalArray) -> None:
+def combine(function: Callable[[Any, Any], Any], *arrays: GlobalArray) -> None:
     """Join the copies of a replicated array, in which each process has left something else. Collective.
 
     All copies become `function(lower, higher)` of two parts of them, again and again, in the order of the ranks along
@@ -76,21 +72,24 @@ def combine(function: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]], R: G
     process schedules to be written to its copy, and what joins two of these:
 
     - `np.add` sums products of what each process owns;
-    - `lambda a, b: np.linalg.qr(np.vstack((a, b)))[1]` makes the triangular factor of a tall matrix.
+    - `lambda a, b: np.linalg.qr(np.vstack((a, b)))[1]` makes the triangular factor of a tall matrix;
+    - of several arrays, `lambda a, b: b if b[0] > a[0] else a` finds the largest of values, with what belongs to it.
 
     Parameters
     ----------
     function
-        Associative; of two NumPy arrays of the shape of R's local part, which it does not change, and which are valid
-        during the call only: their memory is used again. Returns a third, or one of them. Plans are found again for
-        the same function only: define it once.
-    R
-        An array, or a view of one, of whose layout an axis of the grid holds copies.
+        Associative; of two NumPy arrays of the shape of the array's local part, which it does not change, and which are
+        valid during the call only: their memory is used again. Returns a third, or one of them. Of several arrays, it
+        takes two tuples of as many NumPy arrays, and returns a third, or one of them. Plans are found again for the
+        same function only: define it once.
+    arrays
+        An array, or a view of one, of whose layout an axis of the grid holds copies; or several, on one grid, with
+        copies along the same axes: they travel together.
 
     Raises
     ------
     ValueError
-        If no axis of the grid holds copies of R.
+        If no axis of the grid holds copies of an array, or arrays lie on other grids or axes, or share elements.
 
     Examples
     --------
@@ -106,8 +105,22 @@ def combine(function: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]], R: G
     if not callable(function):
         raise TypeError("combine takes a function of two arrays, then a global array; what comes first is a "
                         f"{type(function).__name__}")
-    check_array(R, "combine")
-    layout = R._view.layout
+    if not arrays:
+        raise TypeError("combine takes a function of two arrays, then a global array, or several")
+    for R in arrays:
+        check_array(R, "combine")
+        _check_copies(R, arrays[0])
+    for R, S in itertools.combinations(arrays, 2):
+        if R._base is S._base and R._view.shares(S._view):
+            raise ValueError("two arrays of combine share elements: give each elements of its own")
+    recipe = combine_recipe(tuple(R._view for R in arrays), tuple(R.dtype for R in arrays), function)
+    record(recipe, tuple([R._base.storage for R in arrays]))
+
+
+def _check_copies(R: GlobalArray, first: GlobalArray) -> None:
+    layout, other = R._view.layout, first._view.layout
     if not any(dim is None and pin is None for dim, pin in zip(layout.dim_from_axis, layout.pins, strict=True)):
         raise ValueError(f"combine joins the copies of an array along an axis of the grid, but {R!r} has none")
-    record(combine_recipe(R._view, R.dtype, function), (R._base.storage,))
+    if (layout.grid, layout.replica_axes) != (other.grid, other.replica_axes):
+        raise ValueError(f"combine joins arrays with copies along the same axes of one grid, not {layout} and {other}: "
+                         "use align() or replicate()")

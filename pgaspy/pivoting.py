@@ -57,16 +57,16 @@ def exchange_rows(A: GlobalArray, pivots: GlobalArray, start: int = 0) -> None:
         raise ValueError("exchange_rows takes pivots that every process holds: replicate() them")
     if not A.size or not b:
         return
-    axis = A.layout.dims[0].axis
+    axis, rest = A.layout.dims[0].axis, A[start:]
     if axis is None or A.layout.dims[0].n_procs == 1:
-        schedule(_exchange, update(A), pivots, start, A.shape[0])
+        schedule(_exchange, update(rest), pivots, start, A.shape[0])
         return
-    before = replicate(A[start:start + b], axis)
+    before = replicate(rest[:b], axis)
     after = empty(before.shape, before.dtype, layout=before.layout)
-    rows = A.global_indices(0)
-    schedule(_pick, write(after), A, pivots, start, rows, A.shape[0])
+    rows = rest.global_indices(0) + start
+    schedule(_pick, write(after), rest, pivots, start, rows, A.shape[0])
     combine(either, after)
-    schedule(_place, update(A), pivots, start, rows, before, after)
+    schedule(_place, update(rest), pivots, start, rows, before, after)
 
 
 def _moves(pivots: NDArray[np.int64], start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -97,12 +97,12 @@ def _check_pivots(pivots: NDArray[np.int64], start: int, n_rows: int) -> None:
 
 
 def _exchange(a: NDArray[Any], pivots: NDArray[np.int64], start: int, n_rows: int) -> None:
-    """All rows are here; a process that has none is not called."""
+    """All rows from `start` on are here; a process that has none is not called."""
     _check_pivots(pivots, start, n_rows)
     targets, sources = _moves(pivots, start)
-    order = np.arange(len(a) - start)
+    order = np.arange(len(a))
     order[targets - start] = sources - start
-    permute_rows(a[start:], order)
+    permute_rows(a, order)
 
 
 def _pick(after: NDArray[Any], a: NDArray[Any], pivots: NDArray[np.int64], start: int, rows: NDArray[np.int64],

@@ -151,7 +151,12 @@ OF_OUR_OWN = [
     ("pg.combine(np.add, 3)", TypeError, r"combine takes a global array, not a int.*array\(\)"),
     ("pg.combine(np.add, np.ones(3))", TypeError, "global array, not a ndarray"),
     ("pg.combine(a, np.add)", TypeError, "combine takes a function of two arrays, then.*first is a GlobalArray"),
-    ("pg.combine(a, np.add, 3)", TypeError, "argument"),
+    ("pg.combine(a, np.add, 3)", TypeError, "takes a function.*first is a GlobalArray"),
+    ("pg.combine(np.add)", TypeError, "then a global array"),
+    ("pg.combine(np.add, pg.empty(4, layout=pg.Distribution('*')), a)", ValueError, "copies"),
+    ("pg.combine(np.add, pg.empty(4, layout=pg.Distribution('*')), "
+     "pg.empty(4, layout=pg.Distribution('*', grid=(1, pg.SIZE), axes=(None,))))", ValueError, "same axes of one grid"),
+    ("r = pg.empty(4, layout=pg.Distribution('*')); pg.combine(np.add, r[1:], r[:2])", ValueError, "share elements"),
     ("pg.combine([1], a)", TypeError, "takes a function.*first is a list"),
     ("pg.schedule(None)", TypeError, "schedule takes a function, then its arguments; what comes first is a NoneType"),
     ("pg.schedule(a, print)", TypeError, "first is a GlobalArray"),

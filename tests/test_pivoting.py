@@ -103,6 +103,31 @@ def test_combine_along_one_axis(grid: tuple[int, int]) -> None:
     assert_equal(sums, A.gather().sum(axis=0)[None], exact=False)
 
 
+def larger(lower: tuple[NDArray[Any], ...], higher: tuple[NDArray[Any], ...]) -> tuple[NDArray[Any], ...]:
+    return higher if higher[0][0] > lower[0][0] else lower
+
+
+@pytest.mark.many
+@pytest.mark.parametrize("size", [3, 20_001])  # sent by each to all, and along a tree; not a multiple of the alignment
+def test_combine_several(size: int) -> None:
+    """What belongs together travels together, each in its own dtype, also views, and where some is empty."""
+    whole = pg.Distribution("*")
+    key = pg.zeros(1, np.float32, layout=whole)
+    rank = pg.zeros((2, 3), int, layout=pg.Distribution("*", "*"))[1, ::2]
+    many, none = pg.zeros(size, np.int16, layout=whole), pg.zeros(0, complex, layout=whole)
+
+    def fill(key: NDArray[Any], rank: NDArray[Any], many: NDArray[Any]) -> None:
+        key[0], rank[:] = (pg.RANK + 1) % pg.SIZE + 0.5, pg.RANK
+        many[:] = np.arange(size) % 1000 + pg.RANK
+
+    pg.schedule(fill, pg.write(key), pg.write(rank), pg.write(many))
+    pg.combine(larger, key, rank, many, none)
+    winner = (pg.SIZE - 2) % pg.SIZE
+    assert_equal(key, np.array([pg.SIZE - 0.5], np.float32))
+    assert_equal(rank, np.full(2, winner))
+    assert_equal(many, (np.arange(size) % 1000 + winner).astype(np.int16))
+
+
 def test_combine_on_a_view() -> None:
     found = pg.zeros((3, 4), layout=pg.Distribution("*", "*"))
     pg.schedule(lambda row: row.fill(1), pg.write(found[1, ::2]))

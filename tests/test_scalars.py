@@ -133,7 +133,7 @@ def test_what_is_not_kept_is_not_copied() -> None:
     for k in range(3):
         a[k + 1:, k] /= a[k, k]
         float(a[k, k])
-    collectively(not base.elements, f"{base.elements}")
+    collectively(not base.borrowers, f"{base.borrowers}")
 
 
 def writes(of: Callable[[Any], Any]) -> dict[str, Callable[[Any], Any]]:

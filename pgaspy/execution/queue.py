@@ -23,7 +23,7 @@ from types import CodeType
 from typing import Any
 
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
-from pgaspy.execution.elements import detach_elements, keep_elements
+from pgaspy.execution.borrowers import settled
 from pgaspy.execution.engine import Engine
 from pgaspy.execution.runs import Run
 from pgaspy.execution.transport import MpiTransport
@@ -33,7 +33,7 @@ from pgaspy.job.endings import is_interactive
 from pgaspy.job.failures import DivergenceError, JobError, Mismatch, Poison, is_interrupt
 from pgaspy.job.procgrid import World, world
 from pgaspy.job.statistics import counts
-from pgaspy.scheduling.base import Base, Storage, came_back, elements, lent
+from pgaspy.scheduling.base import Base, Storage, borrowers, came_back, lent
 from pgaspy.scheduling.operations import Recipe
 from pgaspy.scheduling.recorded import Recorded
 from pgaspy.scheduling.schedule import Schedule, may_be_postponed, schedule_of
@@ -58,7 +58,6 @@ MAX_HELD_BYTES = 64 << 20
 """They are also executed when they hold so many bytes that nobody else does: copies of NumPy operands."""
 
 _name_of = attrgetter("name")
-_storage_of = attrgetter("storage")
 
 
 class Queue:
@@ -134,10 +133,10 @@ class Queue:
         """
         if self._is_running:
             self.check_free()
+        if borrowers:
+            storages = settled(recipe, storages)
         if len(self.recorded.fields) >= self._max_fields:
             self._make_room(recipe, storages)
-        if elements:
-            self._detach_elements(recipe, storages)
         n_tags = recipe.n_tags
         number = self.next_tag  # and in what follows no other thread or signal comes by
         self.recorded.fields += (recipe, storages, values, number, code, instruction)
@@ -166,12 +165,6 @@ class Queue:
         """
         if self._is_running:
             raise RuntimeError(_words_for_busy())
-
-    def _detach_elements(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
-        """Have the elements that an operation overwrites, and somebody holds, in memory of their own."""
-        for view, storage in zip(recipe.views[:recipe.n_outputs], storages, strict=False):
-            if storage in map(_storage_of, [*elements]):
-                (detach_elements if recipe.is_collective else keep_elements)(storage, view)
 
     def _make_room(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
         """See to what has to be done before an operation is recorded.
@@ -444,7 +437,7 @@ class Queue:
 
     def is_complete(self, base: Base) -> bool:
         """Whether nothing is left to do that reads or writes a base, and it is what was recorded."""
-        storage = base.storage
+        storage = base.storage.lender
         return storage.poison is None and not (
             storage.is_lost or self._is_running or storage in self.recorded.storages or self.engine.uses(storage))
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
-from pgaspy.execution import elements, progress
+from pgaspy.execution import borrowers, progress
 from pgaspy.execution.queue import Queue
 from pgaspy.host.call_sites import frame_of_program, is_program_file
 from pgaspy.job.endings import before_abort, is_interactive
@@ -24,8 +24,8 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.operations import Operation, Recipe
 
-__all__ = ["Executor", "check_free", "detach_elements", "dry_run", "finish", "forget", "hold", "is_complete",
-           "is_planning", "keep_elements", "queue", "record", "sync"]
+__all__ = ["Executor", "check_free", "dry_run", "finish", "forget", "hold", "is_complete", "is_planning",
+           "keep_borrowed", "queue", "record", "sync"]
 
 Executor = Callable[[Operation], None]
 
@@ -111,23 +111,17 @@ def check_free() -> None:
     queue.check_free()
 
 
-def detach_elements(storage: Storage, written: View) -> None:
-    """See `elements.detach_elements`; where nothing is recorded, nothing is detached."""
+def keep_borrowed(storage: Storage, written: View) -> None:
+    """See `borrowers.keep`; where nothing is recorded, nothing is kept."""
     if queue.error is None and not is_planning():
-        elements.detach_elements(storage, written)
-
-
-def keep_elements(storage: Storage, written: View) -> None:
-    """See `elements.keep_elements`; where nothing is recorded, nothing is kept."""
-    if queue.error is None and not is_planning():
-        elements.keep_elements(storage, written)
+        borrowers.keep(storage, written)
 
 
 def finish(base: Base) -> None:
     """Execute all that is recorded and reads or writes a base; see `Queue.finish`. Not collective."""
     _check_not_planning()
     base.keep_name()
-    queue.finish(base.storage)
+    queue.finish(base.storage.lender)
 
 
 def is_complete(base: Base) -> bool:

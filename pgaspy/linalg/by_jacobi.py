@@ -32,7 +32,7 @@ class EighResult(NamedTuple):
 
 @implements(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """Factor a = U diag(S) Vh by `pgaspy.algorithms.jacobi`. Collective; with NumPy's arguments and results.
+    """Factor a = U diag(S) Vh by `pgaspy.algorithms.svd`. Collective; with NumPy's arguments and results.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     numpy.linalg.LinAlgError
         For other dimensions; or if it does not converge, as with infinities and NaNs.
     """
-    from pgaspy.algorithms import jacobi  # on the public names, so that it comes after them
+    from pgaspy.algorithms import svd as algorithm  # on the public names, so that it comes after them
 
     a = as_matrix(a)
     if not compute_uv:
@@ -62,13 +62,13 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     dtype = common_dtype(a)
     of_rows, of_columns = qr_of_tall(a, dtype), qr_of_tall(a.T, dtype)
     if of_rows is not None:                                             # a = Q R;  R = U1 S Vh;  U = Q U1
-        U, S, Vh = jacobi.svd(of_rows.R)
+        U, S, Vh = algorithm.svd(of_rows.R)
         U = rows_times(of_rows.Q, U)
     elif of_columns is not None:
-        V, S, Uh = jacobi.svd(of_columns.R)
+        V, S, Uh = algorithm.svd(of_columns.R)
         U, Vh = Uh.T, rows_times(of_columns.Q, V).T
     else:
-        U, S, Vh = jacobi.svd(a.astype(dtype, copy=False))
+        U, S, Vh = algorithm.svd(a.astype(dtype, copy=False))
     if full_matrices:
         U, Vh = _completed(U), _completed(Vh.T).T
     return SVDResult(as_given(U, a), S, as_given(Vh, a))
@@ -77,12 +77,12 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 @implements(np.linalg.svdvals)
 def svdvals(x: Any, /) -> pg.GlobalArray:
     """The singular values alone, descending, on every process; see `svd`. Collective."""
-    from pgaspy.algorithms import jacobi
+    from pgaspy.algorithms import svd as algorithm
 
     x = as_matrix(x)
     dtype = common_dtype(x)
     tall = qr_of_tall(x, dtype) or qr_of_tall(x.T, dtype)
-    return jacobi.svdvals(x.astype(dtype, copy=False) if tall is None else tall.R)
+    return algorithm.svdvals(x.astype(dtype, copy=False) if tall is None else tall.R)
 
 
 @implements(np.linalg.matrix_rank)
@@ -159,7 +159,7 @@ def _tolerance(a: pg.GlobalArray, rtol: float | None) -> float:
 
 @implements(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
-    """The eigenvalues and eigenvectors of a Hermitian matrix, by `pgaspy.algorithms.jacobi`. Collective.
+    """The eigenvalues and eigenvectors of a Hermitian matrix, by `pgaspy.algorithms.eigh`. Collective.
 
     Parameters
     ----------
@@ -180,19 +180,19 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     numpy.linalg.LinAlgError
         If `a` is not square; or if it does not converge, as with infinities and NaNs.
     """
-    from pgaspy.algorithms import jacobi
+    from pgaspy.algorithms import eigh as algorithm
 
     a = as_square(a)
-    w, V = jacobi.eigh(_lower(a, UPLO))
+    w, V = algorithm.eigh(_lower(a, UPLO))
     return EighResult(w, as_given(V, a))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> pg.GlobalArray:
     """The eigenvalues alone, ascending, on every process; see `eigh`. Collective."""
-    from pgaspy.algorithms import jacobi
+    from pgaspy.algorithms import eigh as algorithm
 
-    return jacobi.eigvalsh(_lower(as_square(a), UPLO))
+    return algorithm.eigvalsh(_lower(as_square(a), UPLO))
 
 
 def _lower(a: pg.GlobalArray, uplo: str) -> pg.GlobalArray:

@@ -101,7 +101,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[pg.GlobalArray, p
         For other shapes, or if the singular values do not converge.
     """
     from pgaspy.algorithms import qr as algorithm
-    from pgaspy.algorithms.jacobi import svd
+    from pgaspy.algorithms.svd import svd
 
     a, b = as_matrix(a), pg.asarray(b)
     if not 1 <= b.ndim <= 2:
@@ -147,7 +147,7 @@ WHOLE_ROWS = Distribution("block", "*")
 
 def qr_of_tall(a: pg.GlobalArray, dtype: np.dtype[Any]) -> QRResult | None:
     """Q with whole rows, and R on every process; None if the matrix is not tall, or of columns nearly dependent."""
-    from pgaspy.algorithms.qr import tsqr
+    from pgaspy.algorithms.tsqr import tsqr
 
     if not is_tall(a.shape):
         return None

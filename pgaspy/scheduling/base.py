@@ -22,8 +22,8 @@ from pgaspy.planning.pieces import local_view_shape, storage_geometry
 from pgaspy.planning.view import View
 from pgaspy.scheduling import memory
 
-__all__ = ["Base", "Reference", "Storage", "came_back", "check_local", "elements", "former", "lent", "lent_view",
-           "local_view", "wrap"]
+__all__ = ["Base", "FormerStorage", "Reference", "SharedStorage", "Storage", "borrow", "borrowers", "came_back",
+           "check_local", "former", "lent", "lent_view", "local_view", "wrap"]
 
 
 class Lease:
@@ -47,7 +47,7 @@ lent: set[_Leased] = set()
 
 
 class Reference(weakref.ref[Any]):
-    """A weak reference to the element of an array, and the array's storage."""
+    """A weak reference to who borrows a section of an array, and the array's storage."""
 
     __slots__ = ("storage",)
     __hash__, __eq__ = object.__hash__, object.__eq__  # elements are not hashable
@@ -55,8 +55,15 @@ class Reference(weakref.ref[Any]):
     storage: Storage
 
 
-elements: set[Reference] = set()
-"""The scalars that stand for an element of an array until it is written to: see `GlobalElement`."""
+borrowers: set[Reference] = set()
+"""Who has a section of an array in the array's storage until that is written to: `GlobalElement` and `SharedBase`."""
+
+
+def borrow(borrower: Any, storage: Storage) -> None:
+    """Note who borrows a section of a storage."""
+    reference = Reference(borrower, borrowers.discard)
+    reference.storage = storage
+    borrowers.add(reference)
 
 
 def _never_leased() -> _Leased:
@@ -131,8 +138,27 @@ class Storage:
             self.hold(np.ndarray(shape, self.dtype, block))
 
     def stands_for(self, storage: Storage) -> bool:
-        """Whether this is that storage, or has elements of it as they were."""
-        return self is storage
+        """Whether this is that storage, or has elements of it as they are, or were."""
+        return self.present is storage
+
+    @property
+    def present(self) -> Storage:
+        """The storage that other processes may take for this one, or this one itself."""
+        return self
+
+    @property
+    def lender(self) -> Storage:
+        """The storage that has the elements."""
+        return self
+
+    @property
+    def is_borrowed(self) -> bool:
+        """Whether other processes may have the elements in another array."""
+        return False
+
+    def borrower(self) -> Any:
+        """The base, which borrows a section of another one."""
+        return self.name() or came_back()
 
     @property
     def is_lost(self) -> bool:
@@ -171,22 +197,71 @@ class FormerStorage(Storage):
     They lie in the places of that array, and the number is its own: to other processes they are still those of it.
     """
 
+    _own_number = -1
+
     def __init__(self, present: Storage, base: Base) -> None:
-        super().__init__(present.layout, present.dtype, base)
-        self._present = present
+        super().__init__(base.layout, base.dtype, base)
+        self._present: Storage | None = present
 
     @property
     def number(self) -> int:
         """The array's."""
-        return self._present.number
+        return self._own_number if self._present is None else self._present.number
 
     @number.setter
     def number(self, value: int) -> None:
-        self._present.number = value
+        if self._present is None:
+            self._own_number = value
+        else:
+            self._present.number = value
 
-    def stands_for(self, storage: Storage) -> bool:
-        """Whether that is the array's storage."""
-        return storage is self._present
+    @property
+    def present(self) -> Storage:
+        """The array's storage."""
+        return self._present or self
+
+    @property
+    def is_borrowed(self) -> bool:
+        """Whether other processes have the elements in that array."""
+        return self._present is not None
+
+    def settle(self) -> None:
+        """Be an array's own, as on all other processes."""
+        self._present = None
+
+
+class SharedStorage(Storage):
+    """Stands for the storage of an array that is a section of another one, and has no memory of its own.
+
+    Operations are not recorded on it, but on its lender.
+    """
+
+    def __init__(self, lender: Storage, base: Base) -> None:
+        super().__init__(base.layout, base.dtype, base)
+        self._lender = lender
+
+    @property
+    def is_borrowed(self) -> bool:
+        """Whether the other array still has the elements."""
+        return True
+
+    @property
+    def lender(self) -> Storage:
+        """The storage that has the elements: the other array's, and later its own."""
+        return self._lender
+
+    @lender.setter
+    def lender(self, value: Storage) -> None:
+        self._lender = value
+
+    @property
+    def present(self) -> Storage:
+        """The other array's storage."""
+        return self._lender.present
+
+    def __getattr__(self, name: str) -> Any:
+        """The lender's memory."""
+        return getattr(self._lender, name)
 
 
 class Base:
@@ -229,7 +304,7 @@ class Base:
 def former(base: Base) -> Base:
     """A base for elements of an array as they are now, which this process is about to write to by itself."""
     found = Base(base.layout, base.dtype)
-    found.storage = FormerStorage(base.storage, found)
+    found.storage = FormerStorage(base.storage.present, found)
     if hasattr(base, "mark"):
         found.mark = base.mark
     return found

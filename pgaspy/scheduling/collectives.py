@@ -21,7 +21,7 @@ from pgaspy.scheduling.messages import MAX_STAMPED_BYTES, Side, cast, pack_to, r
 from pgaspy.scheduling.nodes import STAMP_BYTES, Location, Merge, Merging, Receive, Send
 from pgaspy.scheduling.operations import TAGS_PER_OPERAND
 
-__all__ = ["MAX_TREES", "broadcasts", "exchange_partials", "group_members"]
+__all__ = ["ALIGNMENT", "MAX_TREES", "broadcasts", "exchange_partials", "group_members"]
 
 MAX_TREES = TAGS_PER_OPERAND - 1
 """Up to so many processes of a group hand out what they have by a tree of each; more gather it all together."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.algorithms import cannon as cannon_program
+from pgaspy.algorithms import _command_lines as programs
 from pgaspy.algorithms import cholesky as cholesky_program
 from pgaspy.algorithms import heat as heat_program
 from pgaspy.algorithms import lu as lu_program
@@ -54,6 +56,17 @@ def exit_code(main: Callable[[list[str]], None], *arguments: Any) -> int:
     codes = set(pg.COMM.allgather(code))
     collectively(len(codes) == 1, f"ended with {code}, others otherwise")
     return int(code)
+
+
+def test_a_copied_file_is_a_program(tmp_path: Path) -> None:
+    """Its own function is what is run, wherever it lies."""
+    text = Path(summa_program.__file__).read_text()
+    file = tmp_path / "summa.py"
+    file.write_text(text.replace("    if A.ndim != 2", "    print('this one')\n    if A.ndim != 2"))
+    if pg.SIZE == 1:
+        done = subprocess.run([sys.executable, file, "50"], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("this one\nsumma: (50 x 50)")
 
 
 class TestSumma:
@@ -108,21 +121,21 @@ class TestSumma:
         a, b, _ = operands(np.random.default_rng(5), 7, 8, 9, int)
         pg.save(folder / "a.npy", a)
         pg.save(folder / "b.npy", b)
-        assert exit_code(summa_program.main, folder / "a.npy", folder / "b.npy", "-o", folder / "c.npy") == 0
+        assert exit_code(programs.summa_program, folder / "a.npy", folder / "b.npy", "-o", folder / "c.npy") == 0
         assert_equal(pg.load(folder / "c.npy"), (a @ b).astype(float))
         out = capsys.readouterr().out
         collectively(("GFLOP/s" in out) == (pg.RANK == 0), out)
-        assert exit_code(summa_program.main, 33, "--panel", 7) == 0
+        assert exit_code(programs.summa_program, 33, "--panel", 7) == 0
 
     @pytest.mark.parametrize("arguments", [[], ["missing.npy"], ["missing.npy", "missing.npy"], [0], [5, "--panel", 0]])
     def test_wrong_arguments_are_told_once(self, arguments: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
-        assert exit_code(summa_program.main, *arguments) == 2
+        assert exit_code(programs.summa_program, *arguments) == 2
         printed = capsys.readouterr()
         collectively(("error:" in printed.err) == (pg.RANK == 0) and not printed.out, printed.err)
 
     def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(summa_program, "add_product", lambda c, a, b, *_: None)
-        assert exit_code(summa_program.main, 10) == 1
+        assert exit_code(programs.summa_program, 10) == 1
 
 
 class TestCannon:
@@ -142,11 +155,11 @@ class TestCannon:
 
     @pytest.mark.every
     def test_program_and_what_it_refuses(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert exit_code(cannon_program.main, 6 * Q) == (0 if IS_SQUARE else 2)
+        assert exit_code(programs.cannon_program, 6 * Q) == (0 if IS_SQUARE else 2)
         said = capsys.readouterr().err
         collectively(("square grid" in said) == (pg.RANK == 0 and not IS_SQUARE), said)
         if Q > 1 and IS_SQUARE:
-            assert exit_code(cannon_program.main, 6 * Q + 1) == 2
+            assert exit_code(programs.cannon_program, 6 * Q + 1) == 2
 
     def test_refuses_other_layouts(self) -> None:
         grid = (pg.SIZE, 1)
@@ -158,46 +171,46 @@ class TestLU:
     def test_program(self, folder: Path) -> None:
         a = np.random.default_rng(6).random((30, 30))
         pg.save(folder / "a.npy", a)
-        assert exit_code(lu_program.main, folder / "a.npy", "-o", folder / "lu.npy", "--block", 7) == 0
+        assert exit_code(programs.lu_program, folder / "a.npy", "-o", folder / "lu.npy", "--block", 7) == 0
         F = pg.load(folder / "lu.npy").gather()
         product = (np.tril(F, -1) + np.eye(30)) @ np.triu(F)
         assert_equal(np.sort(product, axis=0), np.sort(a, axis=0), exact=False)  # in another order of rows
-        assert exit_code(lu_program.main, 50, "--block", 8, "--grid-rows", pg.SIZE) == 0
-        assert exit_code(lu_program.main, 50, "--block", 0) == 2
-        assert exit_code(lu_program.main, 50, "--grid-rows", 0) == 2
+        assert exit_code(programs.lu_program, 50, "--block", 8, "--grid-rows", pg.SIZE) == 0
+        assert exit_code(programs.lu_program, 50, "--block", 0) == 2
+        assert exit_code(programs.lu_program, 50, "--grid-rows", 0) == 2
 
     def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(lu_program, "add_product", lambda c, a, b, alpha: None)
-        assert exit_code(lu_program.main, 50, "--block", 8) == 1
+        assert exit_code(programs.lu_program, 50, "--block", 8) == 1
 
 
 class TestCholesky:
     def test_program(self, folder: Path) -> None:
         a = np.random.default_rng(6).random((30, 30))
         pg.save(folder / "a.npy", a @ a.T)
-        assert exit_code(cholesky_program.main, folder / "a.npy", "-o", folder / "u.npy", "--block", 7) == 0
+        assert exit_code(programs.cholesky_program, folder / "a.npy", "-o", folder / "u.npy", "--block", 7) == 0
         U = np.triu(pg.load(folder / "u.npy").gather())
         assert_equal(U.T @ U, a @ a.T, exact=False)
-        assert exit_code(cholesky_program.main, 50, "--block", 8, "--grid-rows", 1) == 0
+        assert exit_code(programs.cholesky_program, 50, "--block", 8, "--grid-rows", 1) == 0
         pg.save(folder / "a.npy", -a @ a.T)
-        assert exit_code(cholesky_program.main, folder / "a.npy") == 2
+        assert exit_code(programs.cholesky_program, folder / "a.npy") == 2
 
     def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(cholesky_program, "add_product", lambda c, a, b, alpha: None)
-        assert exit_code(cholesky_program.main, 50, "--block", 8) == 1
+        assert exit_code(programs.cholesky_program, 50, "--block", 8) == 1
 
 
 class TestTriangularSolve:
     @pytest.mark.parametrize("columns", [1, 70])
     def test_program(self, folder: Path, columns: int) -> None:
         arguments = ["--columns", columns, "--block", 8, "--grid-rows", pg.SIZE, "-o", folder / "x.npy"]
-        assert exit_code(triangular_program.main, 90, *arguments) == 0
-        assert exit_code(triangular_program.main, 90, "--upper", *arguments) == 0
+        assert exit_code(programs.triangular_solve_program, 90, *arguments) == 0
+        assert exit_code(programs.triangular_solve_program, 90, "--upper", *arguments) == 0
         collectively(pg.load(folder / "x.npy").shape == (90, columns))
 
     def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(triangular_program, "add_product", lambda c, a, b, *_: None)
-        assert exit_code(triangular_program.main, 50, "--block", 8) == 1
+        assert exit_code(programs.triangular_solve_program, 50, "--block", 8) == 1
 
 
 class TestHeat:

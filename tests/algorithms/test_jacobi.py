@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.algorithms import jacobi
-from pgaspy.algorithms.jacobi import eigh, eigvalsh, svd, svdvals
+from pgaspy.algorithms.eigh import eigh, eigvalsh
+from pgaspy.algorithms.svd import svd, svdvals
 from tests.matrices import NAMES, named_matrix, random_matrix
 from tests.together import assert_equal, collectively, raises_everywhere
 

@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 import pgaspy as pg
+from pgaspy.algorithms import _command_lines as programs
 from pgaspy.algorithms import qr as program
-from pgaspy.algorithms.qr import apply_q, form_q, qr, tsqr
+from pgaspy.algorithms.qr import apply_q, form_q, qr
 from pgaspy.lapack import factor_qr
 from tests.algorithms.test_algorithms import exit_code
 from tests.algorithms.test_factorisations import BLOCKS, GRIDS, LARGE, MAX_RATIO, SHAPES, dealt, on_some_grid, ratio
@@ -163,64 +164,6 @@ class TestQ:
         raises_everywhere(ValueError, "redistribute", lambda: apply_q(A, T, C))
 
 
-class TestTSQR:
-    @pytest.mark.parametrize("shape", [(0, 0), (3, 0), (1, 1), (5, 5), (40, 17), (301, 8), (7, 6)], ids=str)
-    @pytest.mark.parametrize("dtype", "dF")
-    @pytest.mark.parametrize("rows", ["block", "cyclic(2)"])
-    def test_shapes(self, shape: tuple[int, int], dtype: str, rows: str) -> None:
-        a = random_matrix(shape, dtype)
-        A = pg.array(a, layout=pg.Distribution(rows, "*"))
-        Q, R = tsqr(A)
-        q, r = Q.gather(), R.gather()
-        collectively(q.dtype == r.dtype == a.dtype and q.shape == shape and R.layout.is_replicated)
-        collectively(bool((r.diagonal() >= 0).all()) and not np.tril(r, -1).any(), f"{r}")
-        check_factors(a, q, r)
-        assert_equal(A, a)
-
-    @pytest.mark.parametrize("name", NAMES)
-    def test_matrices(self, name: str) -> None:
-        a = np.vstack((named_matrix(name, 12), random_matrix((60, 12)) * named_matrix(name, 12)[0]))
-        if name == "singular":
-            a[:, 6] = a[:, 0] + a[:, -1]
-        A = pg.array(a, layout=pg.Distribution("block", "*"))
-        try:
-            Q, R = tsqr(A)
-        except np.linalg.LinAlgError:
-            Q = None
-        told = pg.COMM.allgather(Q is None)
-        collectively(len(set(told)) == 1, f"{told}")
-        if Q is None:
-            collectively(np.linalg.cond(a / np.maximum(np.abs(a).max(axis=0), 1e-300)) > 1e10, "it is well conditioned")
-        else:
-            check_factors(a, Q.gather(), R.gather())
-
-    @pytest.mark.parametrize("power", [0, 4, 8, 12])
-    def test_ill_conditioned(self, power: int) -> None:
-        u, _ = np.linalg.qr(random_matrix((200, 10)))
-        v, _ = np.linalg.qr(random_matrix((10, 10)))
-        a = (u * 10.0 ** -np.linspace(0, power, 10)) @ v * 10.0 ** np.arange(-50, 50, 10)
-        Q, R = tsqr(pg.array(a, layout=pg.Distribution("block", "*")))
-        check_factors(a, Q.gather(), R.gather())
-
-    @pytest.mark.parametrize("bad", ["zero", "dependent", "nearly dependent", "nan", "inf"])
-    def test_raises_everywhere(self, bad: str) -> None:
-        a = random_matrix((30, 6))
-        if bad in ("nan", "inf"):
-            a[17, 2] = float(bad)
-        else:
-            a[:, 3] = 0 if bad == "zero" else a[:, 1] + a[:, 5]
-            a[0, 3] += 1e-15 if bad == "nearly dependent" else 0
-        A = pg.array(a, layout=pg.Distribution("block", "*"))
-        raises_everywhere(np.linalg.LinAlgError, "nearly dependent", lambda: tsqr(A))
-
-    def test_refuses_other_shapes_and_layouts(self) -> None:
-        raises_everywhere(ValueError, "no more columns", lambda: tsqr(pg.ones((3, 4))))
-        raises_everywhere(ValueError, "no more columns", lambda: tsqr(pg.ones(3)))
-        if pg.SIZE > 1:
-            A = pg.ones((9, 4), layout=pg.Distribution("*", "block"))
-            raises_everywhere(ValueError, "redistribute", lambda: tsqr(A))
-
-
 @pytest.mark.parametrize("dtype", "fdFD")
 @pytest.mark.parametrize("order", "CF")
 @pytest.mark.parametrize("shape", [(0, 0), (4, 0), (1, 1), (9, 4), (70, 33)], ids=str)
@@ -241,12 +184,12 @@ class TestProgram:
         folder = Path(pg.COMM.bcast(str(tmp_path)))
         a = np.random.default_rng(6).random((30, 25))
         pg.save(folder / "a.npy", a)
-        assert exit_code(program.main, folder / "a.npy", "-o", folder / "r.npy", "--block", 7) == 0
+        assert exit_code(programs.qr_program, folder / "a.npy", "-o", folder / "r.npy", "--block", 7) == 0
         r = np.triu(pg.load(folder / "r.npy").gather()[:25])
         assert_equal(r.T @ r, a.T @ a, exact=False)
-        assert exit_code(program.main, 50, "--block", 8, "--grid-rows", pg.SIZE) == 0
-        assert exit_code(program.main, 50, "--block", 0) == 2
+        assert exit_code(programs.qr_program, 50, "--block", 8, "--grid-rows", pg.SIZE) == 0
+        assert exit_code(programs.qr_program, 50, "--block", 0) == 2
 
     def test_a_wrong_result_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(program, "set_unit_lower", lambda v, rows: None)
-        assert exit_code(program.main, 150) == 1
+        assert exit_code(programs.qr_program, 150) == 1

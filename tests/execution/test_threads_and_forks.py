@@ -75,7 +75,7 @@ def recording_thread(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Thread,
     """Another thread that is recording what was recorded before."""
     recipe, storages, values, _, code, instruction = recording.queue.recorded[0]
     waiting = Waiting()
-    monkeypatch.setattr(queue, "elements", waiting)
+    monkeypatch.setattr(queue, "borrowers", waiting)
     thread = threading.Thread(target=recording.queue.record, args=(recipe, storages, values, code, instruction))
     thread.start()
     assert waiting.is_asked.wait(10)

@@ -1,9 +1,10 @@
-"""Combinations: the copies of a replicated view, which differ, become one value everywhere."""
+"""Combinations: the copies of replicated views, which differ, become one value everywhere."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,8 @@ from pgaspy.planning.pieces import local_view_shape
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import local_view
 from pgaspy.scheduling.builder import Builder
-from pgaspy.scheduling.collectives import exchange_partials, group_members
-from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
+from pgaspy.scheduling.collectives import ALIGNMENT, exchange_partials, group_members
+from pgaspy.scheduling.nodes import FunctionCall, Memories, Merging, bytes_of
 from pgaspy.scheduling.operations import Exchange, NumberedOperation, Recipe
 
 __all__ = ["Combine", "combine"]
@@ -25,21 +26,32 @@ __all__ = ["Combine", "combine"]
 
 @dataclass(eq=False)
 class Combine(Recipe):
-    """The copies of a replicated view, which differ, become `function(lower, higher)` of all, in the ranks' order."""
+    """The copies of replicated views, which differ, become `function(lower, higher)` of all, in the ranks' order.
 
-    view: View
-    dtype: np.dtype[Any]
-    function: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+    The views lie on one grid, with copies along the same axes of it. Of several, the function takes and returns tuples.
+    """
+
+    written: tuple[View, ...]
+    dtypes: tuple[np.dtype[Any], ...]
+    function: Callable[[Any, Any], Any]
     name = "combine"
     updates = reads_outputs = True
 
     def __post_init__(self) -> None:
-        self.views = (self.view,)
+        self.views, self.n_outputs = self.written, len(self.written)
+
+    def __str__(self) -> str:
+        return f"combine {', '.join(str(view.shape) for view in self.views)}"
+
+    def _shapes(self, rank: int) -> tuple[tuple[int, ...], ...]:
+        return tuple(local_view_shape(view, rank) for view in self.views)
 
     def exchanged(self, rank: int) -> Exchange | None:
         """See `Recipe`."""
-        layout = self.view.layout
-        return None if 0 in local_view_shape(self.view, rank) else Exchange((0,), layout.grid, layout.replica_axes)
+        if all(0 in shape for shape in self._shapes(rank)):
+            return None
+        layout = self.views[0].layout
+        return Exchange((*range(len(self.views)),), layout.grid, layout.replica_axes)
 
     def details(self, text: Callable[[Any], str]) -> str:
         """See `Recipe`."""
@@ -47,28 +59,62 @@ class Combine(Recipe):
 
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`."""
-        (slot,), view, dtype = operation.slots, self.view, self.dtype
-        shape, layout = local_view_shape(view, rank), view.layout
-        members = group_members(layout.grid, layout.replica_axes, rank)
-        if 0 in shape or len(members) == 1:
+        layout, sections = self.views[0].layout, list(zip(operation.slots, self.views, strict=True))
+        members, shapes = group_members(layout.grid, layout.replica_axes, rank), self._shapes(rank)
+        if all(0 in shape for shape in shapes) or len(members) == 1:
             return
-        number, box = builder.buffer(math.prod(shape) * dtype.itemsize), view_box(view, rank)
+        packed = _Packed(shapes, self.dtypes)
+        number = builder.buffer(packed.size * packed.dtype.itemsize)
+        accesses = [(slot, view_box(view, rank)) for slot, view in sections]
 
         def take(memories: Memories) -> None:
-            bytes_of(memories, number).view(dtype).reshape(shape)[...] = local_view(memories[slot], view)
-
-        def merge_flat(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
-            return self.function(lower.reshape(shape), higher.reshape(shape)).reshape(-1)
+            for part, (slot, view) in zip(packed.parts(bytes_of(memories, number)), sections, strict=True):
+                part[...] = local_view(memories[slot], view)
 
         def store(memories: Memories) -> None:
-            local_view(memories[slot], view)[...] = bytes_of(memories, merged).view(dtype).reshape(shape)
+            for part, (slot, view) in zip(packed.parts(bytes_of(memories, merged)), sections, strict=True):
+                local_view(memories[slot], view)[...] = part
 
-        builder.add(FunctionCall(take, "combine"), [(slot, box)], [(number, None)])
-        merge = self.function if isinstance(self.function, np.ufunc) else merge_flat
-        merged = exchange_partials(builder, number, math.prod(shape), dtype, merge, members, rank,
-                                   is_wanted=operation.is_wanted)
+        builder.add(FunctionCall(take, "combine"), accesses, [(number, None)])
+        merged = exchange_partials(builder, number, packed.size, packed.dtype, packed.merging(self.function), members,
+                                   rank, is_wanted=operation.is_wanted)
         if operation.is_wanted:
-            builder.add(FunctionCall(store, "combine"), [(merged, None)], [(slot, box)])
+            builder.add(FunctionCall(store, "combine"), [(merged, None)], accesses)
 
 
 combine = cached(Combine)
+
+
+class _Packed:
+    """Arrays one after the other in a flat one: of bytes, where they are several."""
+
+    def __init__(self, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[np.dtype[Any]]) -> None:
+        self._arrays = list(zip(shapes, dtypes, strict=True))
+        self._nbytes = [math.prod(shape) * dtype.itemsize for shape, dtype in self._arrays]
+        self._starts = [0, *itertools.accumulate(-(-nbytes // ALIGNMENT) * ALIGNMENT for nbytes in self._nbytes)]
+        self._is_one = len(dtypes) == 1
+        self.dtype = dtypes[0] if self._is_one else np.dtype(np.uint8)
+        self.size = math.prod(shapes[0]) if self._is_one else self._starts[-1]
+
+    def parts(self, flat: NDArray[Any]) -> list[NDArray[Any]]:
+        """The arrays that are packed in a flat one."""
+        content = flat.view(np.uint8)
+        return [content[start:start + nbytes].view(dtype).reshape(shape) for start, nbytes, (shape, dtype) in zip(
+            self._starts, self._nbytes, self._arrays, strict=False)]
+
+    def merging(self, function: Callable[[Any, Any], Any]) -> Merging:
+        """What merges two flat arrays by a function of two arrays, or of two tuples of arrays."""
+        def merge_one(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+            shape = self._arrays[0][0]
+            return function(lower.reshape(shape), higher.reshape(shape)).reshape(-1)
+
+        def merge_several(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+            merged = np.empty_like(lower)
+            found = function(tuple(self.parts(lower)), tuple(self.parts(higher)))
+            for part, value in zip(self.parts(merged), found, strict=True):
+                part[...] = value
+            return merged
+
+        if not self._is_one:
+            return merge_several
+        return function if isinstance(function, np.ufunc) else merge_one
