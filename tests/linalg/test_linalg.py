@@ -687,7 +687,8 @@ def test_explain(name: str) -> None:
     for size in (2, 12):
         found = pg.explain(statement, size=size)
         names = [o.operation for o in found.operations]
-        first = names.index("task") if name in ("inv", "lu", "qr") else len(names)  # the results move as well
+        tasks = [k for k, operation in enumerate(names) if operation.startswith("task")]
+        first = tasks[0] if name in ("inv", "lu", "qr") else len(names)  # the results move as well
         moves = [o for o in found.operations[:first] if o.operation == f"assign ({n}, {n})" and o.nbytes_received]
         collectively(len(moves) == (0 if name in ("norm", "trace") else 1), str(found))
 

@@ -90,8 +90,9 @@ def test_signatures() -> None:
         "std": "axis=None, dtype=None, out=None, ddof=0, keepdims=False",
     }
     for name, arguments in expected.items():
-        assert str(inspect.signature(getattr(pg, name))) == f"(a, {arguments})"
-        assert str(inspect.signature(getattr(pg.GlobalArray, name))) == f"(self, {arguments})"
+        for first, owner in (("a", pg), ("self", pg.GlobalArray)):
+            parameters = inspect.signature(getattr(owner, name)).parameters.values()
+            assert ", ".join(str(p.replace(annotation=p.empty)) for p in parameters) == f"{first}, {arguments}"
         assert getattr(pg.ones(3), name).__name__ == name
     assert pg.GlobalArray.conj.__name__ == "conj"
 
