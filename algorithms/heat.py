@@ -59,7 +59,7 @@ def error_of_known_solution(shape: tuple[int, ...], n_sweeps: int = 10) -> float
     by `0.2 (1 + 2 cos(3 pi / (m-1)) + 2 cos(2 pi / (n-1)))`. A wrong or missing neighbour anywhere shows in it.
     """
     p, q = (k * math.pi / max(n - 1, 1) for k, n in zip((3, 2), shape, strict=True))
-    mode = np.sin(p * pg.arange(shape[0]))[:, None] * np.sin(q * pg.arange(shape[1]))
+    mode = pg.sin(p * pg.arange(shape[0]))[:, None] * pg.sin(q * pg.arange(shape[1]))
     found = mode.copy()
     for edge in found[0], found[-1], found[:, 0], found[:, -1]:
         edge[...] = 0

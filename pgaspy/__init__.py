@@ -42,6 +42,7 @@ from pgaspy.missing import missing as _missing
 from pgaspy.movement import align as align
 from pgaspy.movement import combine as combine
 from pgaspy.movement import replicate as replicate
+from pgaspy.numpy_names import *
 from pgaspy.pivoting import exchange_rows as exchange_rows
 from pgaspy.showing import notebooks as _notebooks
 from pgaspy.showing.explaining import Explanation as Explanation
@@ -75,31 +76,27 @@ from pgaspy.linalg.diagonals import triu as triu
 from pgaspy.linalg.products import tensordot as tensordot
 from pgaspy.linalg.products import vecdot as vecdot
 
-# NumPy's ufuncs take global arrays as they are; its constants and dtypes are the same here.
-_OTHERS_OF_NUMPY = {"dtype", "errstate", "finfo", "iinfo", "newaxis", "promote_types", "result_type"}
-globals().update({name: value for name, value in vars(_np).items() if name not in globals() and (
-    name in _OTHERS_OF_NUMPY or isinstance(value, _np.ufunc | float)
-    or (isinstance(value, type) and issubclass(value, _np.generic)))})
-
 _enter_job()
 
 
-def __getattr__(name: str) -> Any:
-    """The names that depend on the job, which starts when the first of them is read."""
-    if name == "RANK":
-        return _world().rank
-    if name == "SIZE":
-        return _world().size
-    if name == "THREADS":
-        _world()  # which shares out the cores
-        return _get_threads()
-    if name == "COMM":
-        sync()
-        job = _world()
-        return job.communicator if job.user_comm is None else job.user_comm
-    if name == "BLOCKSIZE":
-        return _blocksize()
-    raise _missing("module 'pgaspy'", name, _sys.modules[__name__], _np)
+if not TYPE_CHECKING:  # to which every name would be right, then
+
+    def __getattr__(name: str) -> Any:
+        """The names that depend on the job, which starts when the first of them is read."""
+        if name == "RANK":
+            return _world().rank
+        if name == "SIZE":
+            return _world().size
+        if name == "THREADS":
+            _world()  # which shares out the cores
+            return _get_threads()
+        if name == "COMM":
+            sync()
+            job = _world()
+            return job.communicator if job.user_comm is None else job.user_comm
+        if name == "BLOCKSIZE":
+            return _blocksize()
+        raise _missing("module 'pgaspy'", name, _sys.modules[__name__], _np)
 
 
 _PUBLIC_MODULES = {"blas", "lapack", "linalg", "random"}

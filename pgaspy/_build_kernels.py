@@ -1,7 +1,7 @@
 """Builds the extension module ``pgaspy._kernels`` from ``_omp_ufuncs.c``, with cffi.
 
-Used by setuptools (``cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"]``), or run directly to
-build in place. Environment:
+Used by setuptools (``cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"]``); ``ffibuilder.compile()``
+builds in place. Environment:
 
 ``PGASPY_MARCH``
     the machine to compile for instead of the one at hand, e.g. ``x86-64-v2`` for any x86-64.
@@ -24,11 +24,14 @@ int pg_get_threads(void);
 const char *pg_missing_cpu_features(void);
 int64_t pg_address(int64_t ndarray);
 
-const char *pg_elementwise_row(int row);
+#define MATHS ...
+typedef struct { const char *name, *function; int cost; ...; } elementwise_row;
+const elementwise_row *pg_elementwise_row(int row);
 void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses,
                     const int64_t *strides);
 
-const char *pg_reduce_row(int row);
+typedef struct { const char *name, *step, *join; ...; } reduce_row;
+const reduce_row *pg_reduce_row(int row);
 int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64_t *in_kept_strides,
               const int64_t *out_strides, int n_reduced, const int64_t *reduced_shape,
               const int64_t *in_reduced_strides, int64_t in_address, int64_t out_address);
@@ -37,6 +40,8 @@ int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64_t *in_
 #define MAX_STEPS ...
 #define MAX_REDUCTIONS ...
 #define MAX_DIMS ...
+#define BLOCK ...
+#define LANES ...
 #define LEAF ...
 typedef struct { int64_t rows, n_leaves; ...; } division;
 typedef struct { int64_t outer, reduced, width; int across; division of; ...; } pg_leaves;
@@ -67,12 +72,15 @@ void pg_run_chain(int n_stages, const pg_stage *stages, const int64_t *addresses
 void pg_finish_leaves(int reduction, const pg_leaves *tree, int64_t leaves_address, int n_slots,
                       const int64_t *slot_leaves, const int64_t *slots, int64_t out_address);
 
+enum { OWN, OTHER, PACKED, ... };
+#define COLUMNS ...
 void pg_copy_section(int64_t itemsize, int ndim, const int64_t *n_ranges,
                      const int64_t *const *ranges, int64_t dst_address, const int64_t *dst_strides,
                      int dst_side, int64_t src_address, const int64_t *src_strides, int src_side);
 
 void pg_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t block[4]);
-int pg_random(int kind, char type, uint64_t key, uint64_t stream, double a, double b, int64_t low,
+enum { RANDOM, UNIFORM, NORMAL_KIND, INTEGERS_KIND, ... };
+int pg_random(int kind, char type, uint64_t key, uint64_t call, double a, double b, int64_t low,
               uint64_t span, int ndim, const int64_t *n_ranges, const int64_t *const *ranges,
               int64_t dst_address, const int64_t *dst_strides, int dst_side,
               const int64_t *index_strides, int index_side);

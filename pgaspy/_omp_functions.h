@@ -11,6 +11,7 @@
  *     static inline T_l pg_join_add_t_l(T_l *lanes);
  */
 #include "_omp_math.h"
+#include "_omp_blocks.h"
 
 /* The table's rows of any class, by their inputs. Whoever includes the table defines these five. */
 #define UNARY(class, name, ...)  class(UNARY_ROW, name, __VA_ARGS__)
@@ -43,10 +44,6 @@ PG_FUNCTION T_##A pg_##name##_t##A##A##_##A(T_t condition, T_##A a, T_##A b) \
 { return (T_##A)(__VA_ARGS__); }
 #define BLOCKS1 LOOP1
 #define BLOCKS2 LOOP2
-#define LANES 32            /* enough to hide the latency of an addition */
-#define LEAF 512            /* the most elements of a leaf */
-#define REDUCED (-1)        /* the stride of outputs that are results of leaves of LANES elements or more */
-#define SHORT_ROW (LEAF / 2)
 #define REDUCE(A, R, name, if_empty, ...) \
 PG_FUNCTION T_##R pg_reduce_##name##_##A##_##R(T_##R a, T_##A b) { return (T_##R)(__VA_ARGS__); } \
 PG_FUNCTION T_##R pg_join_##name##_##A##_##R(T_##R *lanes) \

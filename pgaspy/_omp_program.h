@@ -4,11 +4,7 @@
  */
 #include "_omp_functions.h"
 
-#define BLOCK 16            /* elements that maths functions take at a time, as in the kernels */
-
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define FULL_BLOCKS(m) (((m) + BLOCK - 1) / BLOCK * BLOCK)
-#define SIMD_FOR(i, n) _Pragma("omp simd") for (int64_t i = 0; i < (n); i++)
 #define FOR_BLOCKS(block, i, n) \
     _Pragma("GCC unroll 1") for (int64_t block = 0; block < (n); block += BLOCK) SIMD_FOR(i, BLOCK)
 /* Whether a leaf ends before element i of a row of n. */

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -17,31 +16,35 @@ from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.layout import Distribution, Layout
 from pgaspy.missing import instead_of, missing
+from pgaspy.operands import WEAK, as_numpy, check_dtype
 from pgaspy.planning.view import View
 from pgaspy.scheduling import functions
 from pgaspy.scheduling.base import Base, Reference, elements
+from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "made"]
 
+Axis = int | Sequence[int] | None
 
-def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
+
+def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> Any:
         if other.__class__ is GlobalArray:
-            return ufuncs.apply_binary(ufunc, self, other, made)
-        if other.__class__ in ufuncs.WEAK:
-            return ufuncs.apply_with_number(ufunc, self, other, False, made)
+            return ufuncs.apply_operator(ufunc, made, self, other)
+        if other.__class__ in WEAK:
+            return ufuncs.apply_operator(ufunc, made, self, None, other)
         if isinstance(other, GlobalArray):
-            return ufuncs.apply_binary(ufunc, self, other, made)
+            return ufuncs.apply_operator(ufunc, made, self, other)
         if _defers(other) or _repeats(ufunc, self, other):
             return NotImplemented
         return ufuncs.apply(ufunc, (self, other), make=made)
     return method
 
 
-def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], Any]:
+def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> Any:
-        if other.__class__ in ufuncs.WEAK:
-            return ufuncs.apply_with_number(ufunc, self, other, True, made)
+        if other.__class__ in WEAK:
+            return ufuncs.apply_operator(ufunc, made, self, None, other, True)
         if _defers(other) or _repeats(ufunc, self, other):
             return NotImplemented
         return ufuncs.apply(ufunc, (other, self), make=made)
@@ -54,38 +57,11 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     return method
 
 
-def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], Any]:
+def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], GlobalArray]:
     def method(self: GlobalArray) -> Any:
-        return ufuncs.apply_unary(ufunc, self, made)
+        return ufuncs.apply_operator(ufunc, made, self)
     method.__name__ = ufunc.__name__
     method.__doc__ = f"NumPy's `{ufunc.__name__}` of each element. Collective."
-    return method
-
-
-_EITHER_WAY = Parameter.POSITIONAL_OR_KEYWORD
-_DEFAULTS = {"keepdims": False, "ddof": 0}
-"""Of the arguments of reductions; None for the others."""
-
-
-def _reduction(name: str, *positional: str) -> Callable[..., Any]:
-    """The method of a reduction, whose arguments after the axis have the names `positional`, in NumPy's order."""
-    function = getattr(reductions, name)
-
-    def method(self: GlobalArray, axis: Any = None, *arguments: Any, **options: Any) -> Any:
-        if not (arguments or options):
-            return made(*function(self._base, self._view, axis))
-        if len(arguments) > len(positional):
-            raise TypeError(f"{name} takes at most {len(positional) + 1} positional arguments")
-        options |= dict(zip(positional, arguments, strict=False))
-        out = options.pop("out", None)
-        if options.get("dtype") is not None:
-            options["dtype"] = np.dtype(options["dtype"])
-        return _into(made(*function(self._base, self._view, axis, **options)), (out,))
-    method.__name__ = name
-    method.__doc__ = function.__doc__
-    parameters = [Parameter("self", _EITHER_WAY), *(
-        Parameter(x, _EITHER_WAY, default=_DEFAULTS.get(x)) for x in ("axis", *positional))]
-    method.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return method
 
 
@@ -252,7 +228,19 @@ class GlobalArray:
         return self.transpose()
 
     def transpose(self, *axes: Any) -> GlobalArray:
-        """The view with the dimensions permuted; reversed by default."""
+        """The view with the dimensions permuted. Not collective.
+
+        Parameters
+        ----------
+        axes
+            The dimension of the array that is each dimension of the view, as integers or as one sequence; reversed by
+            default.
+
+        Raises
+        ------
+        ValueError
+            If these are not all dimensions, each once.
+        """
         if len(axes) == 1 and not isinstance(axes[0], int | np.integer):
             axes = axes[0]
         order = tuple(reversed(range(self.ndim))) if not axes else normalize_axis_tuple(axes, self.ndim, "axes")
@@ -261,14 +249,31 @@ class GlobalArray:
         return GlobalArray(self._base, self._view.transpose(order))
 
     def swapaxes(self, axis1: int, axis2: int) -> GlobalArray:
-        """The view with two dimensions exchanged."""
+        """The view with two dimensions exchanged. Not collective.
+
+        Raises
+        ------
+        ValueError
+            If there is no such dimension.
+        """
         order = list(range(self.ndim))
         a, b = normalize_axis_index(axis1, self.ndim), normalize_axis_index(axis2, self.ndim)
         order[a], order[b] = b, a
         return GlobalArray(self._base, self._view.transpose(order))
 
-    def squeeze(self, axis: Any = None) -> GlobalArray:
-        """The view without dimensions of extent 1 (all of them, or those named)."""
+    def squeeze(self, axis: Axis = None) -> GlobalArray:
+        """The view without dimensions of extent 1. Not collective.
+
+        Parameters
+        ----------
+        axis
+            A dimension, or several; by default all that have an extent of 1.
+
+        Raises
+        ------
+        ValueError
+            If there is no such dimension, or its extent is not 1.
+        """
         ones = [d for d, n in enumerate(self.shape) if n == 1]
         dropped = ones if axis is None else normalize_axis_tuple(axis, self.ndim)
         if not set(dropped) <= set(ones):
@@ -278,7 +283,20 @@ class GlobalArray:
     def reshape(self, *shape: Any) -> GlobalArray:
         """The elements, in row-major order, in another shape. Collective.
 
-        A view where only dimensions of extent 1 come or go; else a copy, also where NumPy makes a view.
+        Parameters
+        ----------
+        shape
+            The extents, as integers or as one sequence; one may be -1, and follows from the others.
+
+        Returns
+        -------
+        A view where only dimensions of extent 1 come or go; else a copy, also where NumPy makes a view, in the job's
+        default layout.
+
+        Raises
+        ------
+        ValueError
+            If the shape has another number of elements.
         """
         if len(shape) == 1 and np.iterable(shape[0]):
             shape = tuple(shape[0])
@@ -302,17 +320,32 @@ class GlobalArray:
         global_assign.assign(self._base, self._view.index(key), value)
 
     def copy(self) -> GlobalArray:
-        """A new array with these elements, in the layout that a result of them takes. Collective."""
+        """A new array with these elements, in the layout that results of operations on them have. Collective."""
         return self._alike(*global_assign.copied(self._base, self._view))
 
     def astype(self, dtype: DTypeLike, copy: bool = True) -> GlobalArray:
-        """A copy, cast to a dtype. Collective."""
+        """A copy, cast to a dtype. Collective.
+
+        Parameters
+        ----------
+        dtype
+            Any but those of objects and structures; casts are those of NumPy.
+        copy
+            Make one also of an array that has the dtype; without, it is returned itself.
+
+        Raises
+        ------
+        TypeError
+            For a dtype that arrays cannot have.
+        ValueError
+            For text that is no number, where one is asked for.
+        """
         dtype = np.dtype(dtype).newbyteorder("=")
         if dtype.kind in "mMSU":  # without a unit or length, if none is given
             dtype = np.empty(0, self.dtype).astype(dtype).dtype
         if dtype == self.dtype and not copy:
             return self
-        ufuncs.check_dtype(dtype)
+        check_dtype(dtype)
         return self._alike(*global_assign.copied(self._base, self._view, dtype=dtype))
 
     def _alike(self, base: Base, view: View) -> GlobalArray:
@@ -320,7 +353,18 @@ class GlobalArray:
         return GlobalArray(base, view)
 
     def redistribute(self, layout: Distribution | Layout | None = None) -> GlobalArray:
-        """A copy in another layout; in the job's default by default. Collective."""
+        """A copy in another layout. Collective.
+
+        Parameters
+        ----------
+        layout
+            As for `pgaspy.empty`; by default the job's default.
+
+        Raises
+        ------
+        ValueError
+            For a layout that does not fit the shape or the job.
+        """
         return GlobalArray(*global_assign.redistributed(self._base, self._view, layout))
 
     @overload
@@ -328,11 +372,30 @@ class GlobalArray:
     @overload
     def gather(self, root: int) -> NDArray[Any] | None: ...
     def gather(self, root: int | None = None) -> NDArray[Any] | None:
-        """The whole array as a new NumPy array: on every process, or on `root` (None on the others). Collective."""
+        """The whole array as a new NumPy array. Collective.
+
+        Parameters
+        ----------
+        root
+            The rank of the process that gets it, where the others get None; every process by default.
+
+        Raises
+        ------
+        ValueError
+            If the job has no such rank.
+        """
         return global_assign.gathered(self._base, self._view, root)
 
     def item(self, *index: Any) -> Any:
-        """The one element (or that at an index) as a Python scalar. Collective, unless every process holds it."""
+        """The one element, or that at an index, as a Python scalar. Collective, unless every process holds it.
+
+        Raises
+        ------
+        ValueError
+            If there are several elements, and no index.
+        IndexError
+            If the index is beyond the array.
+        """
         one = self[index[0] if len(index) == 1 and isinstance(index[0], tuple) else index] if index else self
         return global_assign.item(one._base, one._view)
 
@@ -368,7 +431,7 @@ class GlobalArray:
                         where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
         if ufunc.nin == len(inputs) == 1 and method == "__call__" and where is True and casting == "same_kind" and not (
                 out or dtype or options):
-            return ufuncs.apply_unary(ufunc, inputs[0], made)
+            return ufuncs.apply_operator(ufunc, made, inputs[0])
         if ufunc.signature is not None:
             return _into(_along_dimensions(ufunc, method, inputs, dtype, options), out)
         unknown = options.keys() - {"order", "subok", *(("axis", "keepdims") if method == "reduce" else ())}
@@ -380,7 +443,7 @@ class GlobalArray:
                                 "where(condition, x, identity)")
             return _ufunc_reduce(ufunc, inputs, out, dtype, **options)
         if method == "outer":
-            first, second = (x if isinstance(x, GlobalArray) else ufuncs.as_numpy(x) for x in inputs)
+            first, second = (x if isinstance(x, GlobalArray) else as_numpy(x) for x in inputs)
             inputs = (first[(..., *(None,) * second.ndim)], second)
         elif method != "__call__":
             raise TypeError(f"{ufunc.__name__}.{method} is not supported for global arrays: {instead_of(method)}")
@@ -415,7 +478,8 @@ class GlobalArray:
     __floordiv__, __rfloordiv__ = _binary(np.floor_divide), _reflected(np.floor_divide)
     __ifloordiv__ = _in_place(np.floor_divide)
     __mod__, __rmod__, __imod__ = _binary(np.remainder), _reflected(np.remainder), _in_place(np.remainder)
-    __divmod__, __rdivmod__ = _binary(np.divmod), _reflected(np.divmod)
+    __divmod__: Any = _binary(np.divmod)  # two arrays
+    __rdivmod__: Any = _reflected(np.divmod)
     __rpow__ = _reflected(np.power)
     __lshift__, __rlshift__ = _binary(np.left_shift), _reflected(np.left_shift)
     __ilshift__ = _in_place(np.left_shift)
@@ -426,13 +490,13 @@ class GlobalArray:
     __xor__, __rxor__, __ixor__ = _binary(np.bitwise_xor), _reflected(np.bitwise_xor), _in_place(np.bitwise_xor)
     __lt__, __le__, __gt__, __ge__ = _binary(np.less), _binary(np.less_equal), _binary(np.greater), _binary(
         np.greater_equal)
-    __eq__, __ne__ = _binary(np.equal), _binary(np.not_equal)
+    __eq__, __ne__ = _binary(np.equal), _binary(np.not_equal)  # type: ignore[assignment]
     __neg__, __pos__, __abs__, __invert__ = _unary(np.negative), _unary(np.positive), _unary(np.absolute), _unary(
         np.invert)
 
-    def __pow__(self, exponent: Any) -> Any:
+    def __pow__(self, exponent: Any) -> GlobalArray:
         shortcut = self._power_shortcut(exponent)
-        return _power(self, exponent) if shortcut is None else ufuncs.apply_unary(shortcut, self, made)
+        return _power(self, exponent) if shortcut is None else ufuncs.apply_operator(shortcut, made, self)
 
     def __ipow__(self, exponent: Any) -> GlobalArray:
         shortcut = self._power_shortcut(exponent)
@@ -443,17 +507,17 @@ class GlobalArray:
     def _power_shortcut(self, exponent: Any) -> np.ufunc | None:
         return _POWERS.get(exponent) if type(exponent) in (int, float) and self.dtype.kind in "fc" else None
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: Any) -> GlobalArray:
         return NotImplemented if _defers(other) else HANDLED[np.matmul](self, other)
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: Any) -> GlobalArray:
         return NotImplemented if _defers(other) else HANDLED[np.matmul](other, self)
 
-    # Elementwise functions and reductions ----------------------------------------------------------------------------
+    # Elementwise functions -------------------------------------------------------------------------------------------
 
     def conj(self) -> GlobalArray:
         """The complex conjugate, as a new array (this array itself, where it is real). Collective."""
-        return self if self.dtype.kind != "c" else ufuncs.apply_unary(np.conjugate, self, made)
+        return self if self.dtype.kind != "c" else ufuncs.apply_operator(np.conjugate, made, self)
 
     conjugate = conj
 
@@ -468,7 +532,20 @@ class GlobalArray:
         return ufuncs.apply(functions.IMAG, (self,), make=self._alike)
 
     def clip(self, min: Any = None, max: Any = None, out: GlobalArray | None = None) -> GlobalArray:
-        """The elements, limited to [min, max]. Collective."""
+        """The elements, limited to [min, max]. Collective.
+
+        Parameters
+        ----------
+        min, max
+            Numbers, or arrays that broadcast to the shape; None for no limit.
+        out
+            An array of the result's shape, to which the result is assigned, and which is returned.
+
+        Raises
+        ------
+        ValueError
+            If the shapes do not broadcast.
+        """
         target = () if out is None else (out,)
         if min is None and max is None:
             return ufuncs.apply(np.positive, (self,), target, make=made)
@@ -483,10 +560,144 @@ class GlobalArray:
         """Set every element to a scalar. Collective."""
         self[...] = value
 
-    sum, prod, mean = (_reduction(name, "dtype", "out", "keepdims") for name in ("sum", "prod", "mean"))
-    std, var = (_reduction(name, "dtype", "out", "ddof", "keepdims") for name in ("std", "var"))
-    min, max, any, all, argmin, argmax = (
-        _reduction(name, "out", "keepdims") for name in ("min", "max", "any", "all", "argmin", "argmax"))
+    # Reductions ------------------------------------------------------------------------------------------------------
+
+    def sum(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
+            keepdims: bool = False) -> GlobalArray:
+        """The sum of the elements along dimensions. Collective.
+
+        Parameters
+        ----------
+        axis
+            A dimension, or several; all by default.
+        dtype
+            Of the result, and of what is added; by default that of the array, of small integers and booleans an
+            integer of 64 bits.
+        out
+            An array of the result's shape, to which the result is assigned, and which is returned.
+        keepdims
+            Keep the dimensions that are reduced, with an extent of 1.
+
+        Returns
+        -------
+        The other dimensions, dealt out as in the array, and a copy along the axes of the grid that the reduced ones
+        were dealt out over. Without other dimensions a number, which every process holds.
+
+        Raises
+        ------
+        ValueError
+            If there is no such dimension, if one comes twice, or if `out` has another shape.
+        TypeError
+            For a dtype without sums, or one that is not cast to that of `out` within a kind.
+
+        Examples
+        --------
+        >>> import pgaspy as pg
+        >>> A = pg.arange(6).reshape(2, 3)
+        >>> A.sum(axis=0).gather()
+        array([3, 5, 7])
+        >>> A.sum(axis=1, keepdims=True).gather()
+        array([[ 3],
+               [12]])
+        >>> int(A.sum())
+        15
+        """
+        return _reduced(reductions.ufunc_reduce(np.add, self._base, self._view, axis, dtype, keepdims), out)
+
+    def prod(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
+             keepdims: bool = False) -> GlobalArray:
+        """The product of the elements along dimensions. Collective; all else is as for `sum`."""
+        return _reduced(reductions.ufunc_reduce(np.multiply, self._base, self._view, axis, dtype, keepdims), out)
+
+    def mean(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
+             keepdims: bool = False) -> GlobalArray:
+        """The arithmetic mean along dimensions. Collective; all else is as for `sum`.
+
+        Integers and booleans are added in float64, float16 in float32. Where there are no elements, it is NaN.
+        """
+        return _reduced(reductions.mean(self._base, self._view, axis, dtype=dtype, keepdims=keepdims), out)
+
+    def var(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None, ddof: float = 0,
+            keepdims: bool = False) -> GlobalArray:
+        """The variance along dimensions: the mean squared distance from the mean. Collective; else as for `mean`.
+
+        Parameters
+        ----------
+        axis, dtype, out, keepdims
+            As for `sum`.
+        ddof
+            The sum of the squares of n elements is divided by n - ddof.
+        """
+        return _reduced(reductions.var(self._base, self._view, axis, dtype=dtype, ddof=ddof, keepdims=keepdims), out)
+
+    def std(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None, ddof: float = 0,
+            keepdims: bool = False) -> GlobalArray:
+        """The standard deviation along dimensions: the square root of `var`. Collective; all else is as there."""
+        return _reduced(reductions.std(self._base, self._view, axis, dtype=dtype, ddof=ddof, keepdims=keepdims), out)
+
+    def min(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False) -> GlobalArray:
+        """The least element along dimensions; NaN where one is. Collective; all else is as for `sum`.
+
+        Raises
+        ------
+        ValueError
+            Also if there are no elements.
+        """
+        return _reduced(reductions.ufunc_reduce(np.minimum, self._base, self._view, axis, None, keepdims), out)
+
+    def max(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False) -> GlobalArray:
+        """The greatest element along dimensions; NaN where one is. Collective; all else is as for `sum`.
+
+        Raises
+        ------
+        ValueError
+            Also if there are no elements.
+        """
+        return _reduced(reductions.ufunc_reduce(np.maximum, self._base, self._view, axis, None, keepdims), out)
+
+    def any(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False) -> GlobalArray:
+        """Whether any element along dimensions is true. Collective; all else is as for `sum`."""
+        return _reduced(reductions.ufunc_reduce(np.logical_or, self._base, self._view, axis, None, keepdims), out)
+
+    def all(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False) -> GlobalArray:
+        """Whether all elements along dimensions are true. Collective; all else is as for `sum`."""
+        return _reduced(reductions.ufunc_reduce(np.logical_and, self._base, self._view, axis, None, keepdims), out)
+
+    def argmin(self, axis: int | None = None, out: GlobalArray | None = None,
+               keepdims: bool = False) -> GlobalArray:
+        """The index of the least element along a dimension. Collective; the result's layout is as for `sum`.
+
+        Parameters
+        ----------
+        axis
+            One dimension; by default the index is that in the whole array, in row-major order.
+        out, keepdims
+            As for `sum`.
+
+        Returns
+        -------
+        Integers: of several that are least, the index of the first; of NaNs, where there are any, that of the first.
+
+        Raises
+        ------
+        ValueError
+            If there are no elements, or there is no such dimension.
+
+        Examples
+        --------
+        >>> import pgaspy as pg
+        >>> A = pg.array([[3, 1, 2], [0, 5, 4]])
+        >>> A.argmin(axis=1).gather()
+        array([1, 0])
+        >>> int(A.argmin())
+        3
+        """
+        return _reduced(reductions.arg_reduce("argmin", self._base, self._view, axis, keepdims), out)
+
+    def argmax(self, axis: int | None = None, out: GlobalArray | None = None,
+               keepdims: bool = False) -> GlobalArray:
+        """The index of the greatest element along a dimension. Collective; all else is as for `argmin`."""
+        return _reduced(reductions.arg_reduce("argmax", self._base, self._view, axis, keepdims), out)
 
 
 class GlobalScalar(GlobalArray):
@@ -531,7 +742,7 @@ class GlobalScalar(GlobalArray):
         super().transpose(*axes)
         return self
 
-    def squeeze(self, axis: Any = None) -> GlobalArray:
+    def squeeze(self, axis: Axis = None) -> GlobalArray:
         """The number itself, which has no dimensions."""
         super().squeeze(axis)
         return self
@@ -607,9 +818,13 @@ def _along_dimensions(ufunc: np.ufunc, method: str, inputs: Sequence[Any], dtype
 def _ufunc_reduce(ufunc: np.ufunc, inputs: Sequence[Any], out: tuple[Any, ...], dtype: DTypeLike | None,
                   axis: Any = 0, keepdims: bool = False) -> GlobalArray:
     array, *more = inputs  # the axis can come by position
-    result = made(*reductions.ufunc_reduce(ufunc, array._base, array._view, more[0] if more else axis,
-                                           None if dtype is None else np.dtype(dtype), keepdims))
-    return _into(result, out)
+    return _into(made(*reductions.ufunc_reduce(ufunc, array._base, array._view, more[0] if more else axis, dtype,
+                                               keepdims)), out)
+
+
+def _reduced(result: BaseView, out: GlobalArray | None) -> GlobalArray:
+    """What the method of a reduction returns."""
+    return made(*result) if out is None else _into(made(*result), (out,))
 
 
 def _into(result: GlobalArray, out: tuple[Any, ...]) -> GlobalArray:

@@ -10,7 +10,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -22,19 +22,19 @@ from pgaspy.global_assign import layout_like, redistributed
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout
+from pgaspy.operands import as_numpy, check_dtype
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.kinds.generation import generate
 from pgaspy.supervision.recorder import announce
-from pgaspy.ufuncs import as_numpy, check_dtype
 
 __all__ = [
     "arange", "array", "asarray", "empty", "empty_like", "eye", "fromfunction", "full", "full_like", "identity",
     "linspace", "ones", "ones_like", "zeros", "zeros_like",
 ]
 
-Shape = int | Sequence[int]
+Shape = SupportsIndex | Sequence[SupportsIndex]
 AnyLayout = Distribution | Layout | None
 
 
@@ -42,7 +42,17 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
           onenode: int | None = None) -> GlobalArray:
     """A new array of a shape and dtype, with arbitrary elements. Collective.
 
-    Elements are in this machine's byte order, whatever the dtype says.
+    Parameters
+    ----------
+    shape
+        An extent, or one for each dimension.
+    dtype
+        That of the elements, which are in this machine's byte order, whatever it says.
+    layout
+        Where the elements lie: a `Distribution`, or the `Layout` of an array of this shape; by default in the job's
+        default layout (see `datalayout`).
+    onenode
+        The rank of a process that is to hold all of it; instead of `layout`.
 
     Raises
     ------
@@ -50,6 +60,13 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
         For a negative extent, or a layout that does not fit the shape or the job.
     TypeError
         For an object or structured dtype.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> A = pg.empty((4, 6), layout=pg.Distribution("block", "*"))  # whole rows
+    >>> A.local().shape[1]
+    6
     """
     dtype = np.dtype(dtype).newbyteorder("=")
     check_dtype(dtype)
@@ -62,19 +79,35 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
 
 def zeros(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
           onenode: int | None = None) -> GlobalArray:
-    """A new array of zeros. Collective; see `empty` for the arguments."""
+    """A new array of zeros. Collective; for the arguments and errors, see `empty`.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.zeros((2, 3), int).gather()
+    array([[0, 0, 0],
+           [0, 0, 0]])
+    """
     return full(shape, 0, np.dtype(dtype), layout=layout, onenode=onenode)
 
 
 def ones(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
          onenode: int | None = None) -> GlobalArray:
-    """A new array of ones. Collective; see `empty` for the arguments."""
+    """A new array of ones. Collective; for the arguments and errors, see `empty`."""
     return full(shape, 1, np.dtype(dtype), layout=layout, onenode=onenode)
 
 
 def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
          onenode: int | None = None) -> GlobalArray:
-    """A new array with every element set to a value (or to values that broadcast to it). Collective; see `empty`."""
+    """A new array with every element set to a value. Collective; for the other arguments and errors, see `empty`.
+
+    Parameters
+    ----------
+    fill_value
+        A number; or a global array, or an array-like that is the same on every process, which broadcasts to the shape.
+    dtype
+        By default that of the value.
+    """
     if dtype is None:
         dtype = fill_value.dtype if isinstance(fill_value, GlobalArray) else as_numpy(fill_value).dtype
     result = empty(shape, dtype, layout=layout, onenode=onenode)
@@ -95,9 +128,22 @@ def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: 
 @implements(np.empty_like)
 def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None,
                layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
-    """A new array of the shape and dtype of another, in the layout that results of operations on it have.
+    """A new array of the shape and dtype of another, with arbitrary elements. Collective.
 
-    Collective.
+    Parameters
+    ----------
+    prototype
+        A global array, or an array-like.
+    dtype, shape
+        To be taken instead of those of the prototype.
+    layout, onenode
+        As for `empty`; by default the layout is the one that results of operations on the prototype have, if that is a
+        global array of this shape, else the job's default.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `empty` does.
     """
     return _like(prototype, dtype, shape, layout, onenode)
 
@@ -105,21 +151,24 @@ def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, shape: Shape |
 @implements(np.zeros_like)
 def zeros_like(a: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None, layout: AnyLayout = None,
                onenode: int | None = None) -> GlobalArray:
-    """`empty_like` with zeros. Collective."""
+    """A new array of zeros, of the shape and dtype of another. Collective; see `empty_like`."""
     return full_like(a, 0, dtype, shape=shape, layout=layout, onenode=onenode)
 
 
 @implements(np.ones_like)
 def ones_like(a: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None, layout: AnyLayout = None,
               onenode: int | None = None) -> GlobalArray:
-    """`empty_like` with ones. Collective."""
+    """A new array of ones, of the shape and dtype of another. Collective; see `empty_like`."""
     return full_like(a, 1, dtype, shape=shape, layout=layout, onenode=onenode)
 
 
 @implements(np.full_like)
 def full_like(a: Any, fill_value: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None,
               layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
-    """`empty_like` with one value. Collective."""
+    """A new array with every element set to a value, of the shape and dtype of another. Collective.
+
+    The value is as for `full`, all else as for `empty_like`.
+    """
     result = _like(a, dtype, shape, layout, onenode)
     result[...] = fill_value
     return result
@@ -129,7 +178,25 @@ def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = No
           onenode: int | None = None) -> GlobalArray:
     """A new array with the elements of an array-like that is the same on every process. Collective.
 
-    Each process keeps its own part. A global array is copied, into the layout asked for.
+    Parameters
+    ----------
+    object
+        A global array, which is copied; or an array-like, of which each process keeps its own part.
+    dtype
+        By default that of the object.
+    layout, onenode
+        As for `empty`; a global array is copied into the layout that results of operations on it have, by default.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `empty` does; and for sequences of different lengths.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> (pg.array([1, 2, 3]) * 2).gather()
+    array([2, 4, 6])
     """
     if isinstance(object, GlobalArray):
         copy = object.copy() if dtype is None else object.astype(dtype)
@@ -144,7 +211,10 @@ def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = No
 
 def asarray(a: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
             onenode: int | None = None) -> GlobalArray:
-    """`a` itself, where it is a global array of that dtype, and no layout is asked for; else as `array`. Collective."""
+    """`a` itself, where it is a global array of that dtype, and no layout is asked for; else as `array`. Collective.
+
+    Of a number, such as the result of a full reduction, an array of no dimension is made.
+    """
     if isinstance(a, GlobalArray) and layout is None and onenode is None and dtype in (None, a.dtype):
         return a[...] if a._is_number else a  # which would change with it
     return array(a, dtype, layout=layout, onenode=onenode)
@@ -157,7 +227,35 @@ def as_global(a: Any) -> GlobalArray:
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
            onenode: int | None = None) -> GlobalArray:
-    """Evenly spaced values in [start, stop), as NumPy's arange computes them. Collective."""
+    """Evenly spaced values in [start, stop), as NumPy's arange computes them. Collective.
+
+    Parameters
+    ----------
+    start, stop, step
+        Numbers, or dates and differences of time, also as arrays of no dimension; with one of them, the range goes
+        from 0 to there.
+    dtype
+        By default that of start + step.
+    layout, onenode
+        As for `empty`.
+
+    Returns
+    -------
+    One dimension; it is empty where stop is not beyond start.
+
+    Raises
+    ------
+    ZeroDivisionError
+        If the step is 0.
+    ValueError
+        For dates that do not go together.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.arange(1, 2, 0.25).gather()
+    array([1.  , 1.25, 1.5 , 1.75])
+    """
     if stop is None:
         start, stop = 0, start
     start, stop, step = _without_array(start), _without_array(stop), _without_array(step)
@@ -212,7 +310,34 @@ def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, int]
 
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None, *,
              layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
-    """`num` evenly spaced values over [start, stop], as NumPy's linspace computes them. Collective."""
+    """Evenly spaced values over [start, stop], as NumPy's linspace computes them. Collective.
+
+    Parameters
+    ----------
+    start, stop
+        Numbers, also complex ones.
+    num
+        How many values.
+    endpoint
+        Whether `stop` is the last of them; without, they are those of `num + 1` but the last.
+    dtype
+        By default that of floating-point numbers, also for integers; values are rounded down to integers.
+    layout, onenode
+        As for `empty`.
+
+    Raises
+    ------
+    ValueError
+        If `num` is negative.
+    TypeError
+        If start or stop is no number.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.linspace(0, 1, 5).gather()
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
     start, stop, num = _without_array(start), _without_array(stop), operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -240,7 +365,24 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,
         layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
-    """Ones on the k-th diagonal and zeros elsewhere. Collective."""
+    """A matrix with ones on a diagonal, and zeros elsewhere. Collective.
+
+    Parameters
+    ----------
+    N, M
+        The numbers of rows and columns; as many columns as rows by default.
+    k
+        The diagonal: 0 for the main one, more for those above, less for those below it.
+    dtype, layout, onenode
+        As for `empty`, and so are the errors.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.eye(2, 3, 1, dtype=int).gather()
+    array([[0, 1, 0],
+           [0, 0, 1]])
+    """
     k = operator.index(k)
     result = empty((N, N if M is None else M), dtype, layout=layout, onenode=onenode)
     return _generated(result, lambda i, j: i[:, None] + k == j)
@@ -248,13 +390,40 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,
 
 def identity(n: int, dtype: DTypeLike = float, *, layout: AnyLayout = None,
              onenode: int | None = None) -> GlobalArray:
-    """The identity matrix. Collective."""
+    """The identity matrix, shape (n, n). Collective; see `eye`."""
     return eye(n, dtype=dtype, layout=layout, onenode=onenode)
 
 
 def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, layout: AnyLayout = None,
                  onenode: int | None = None, **options: Any) -> Any:
-    """`function` called once with global arrays of the indices along each dimension. Collective."""
+    """Call a function once with the indices of all elements. Collective.
+
+    Parameters
+    ----------
+    function
+        Of as many global arrays as there are dimensions: each has the shape, and the index along its dimension as
+        elements.
+    shape, dtype, layout, onenode
+        Of these arrays, as for `empty`, and so are the errors.
+    options
+        More arguments of the function, by name.
+
+    Returns
+    -------
+    What the function returns.
+
+    Raises
+    ------
+    TypeError
+        If what comes first is no function.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int).gather()
+    array([[ 0,  1,  2],
+           [10, 11, 12]])
+    """
     if not callable(function):
         raise TypeError(f"fromfunction takes a function, then a shape; what comes first is a {type(function).__name__}")
     extents = _checked_shape(shape)

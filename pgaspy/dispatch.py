@@ -6,16 +6,18 @@ So do operators and methods of arrays what is made of arrays in its turn, as the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = ["HANDLED", "implements"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 HANDLED: dict[Any, Callable[..., Any]] = {}
 
 
-def implements(*numpy_functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def implements(*numpy_functions: Any) -> Callable[[F], F]:
     """Register a function as what these functions of NumPy do for global arrays."""
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: F) -> F:
         for numpy_function in numpy_functions:
             HANDLED[numpy_function] = function
         return function

@@ -11,18 +11,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.caches import Cache
 from pgaspy.execution.recording import finish, record
 from pgaspy.host.call_sites import warn
 from pgaspy.job.defaults import default_for, layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_dim
+from pgaspy.operands import as_numpy
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.kinds.task import task
 from pgaspy.scheduling.operations import BaseView
-from pgaspy.ufuncs import as_numpy, check_writable, elementwise_copy, record_assignment, record_into, refusals
+from pgaspy.statements import (
+    check_writable,
+    elementwise_copy,
+    known_calls,
+    record_assignment,
+    record_into,
+    refusals,
+)
 
 __all__ = ["aligned", "assign", "copied", "gathered", "item", "keep_element", "layout_like", "redistributed",
            "replicate", "snapshot"]
@@ -38,7 +45,7 @@ def assign(base: Base, view: View, value: Any) -> None:
     """
     given = getattr(value, "_view", None)
     key = None if given is None else (id(view), id(given), base.dtype, value._base.dtype, value._base is base)
-    found = _assignments[key]
+    found = known_calls[key]
     if found is not None:
         record(found[0], (base.storage, value._base.storage))
         return
@@ -58,11 +65,7 @@ def assign(base: Base, view: View, value: Any) -> None:
         return
     recipe = record_assignment(BaseView(base, view), BaseView(value._base, source))
     if base.dtype == value._base.dtype:  # else it may have to be warned of every time
-        _assignments.keep(key, (recipe, view, given))
-
-
-_assignments = Cache()
-"""Assignments, found again by the views themselves; with these, so that their ids stay theirs."""
+        known_calls.keep(key, (recipe, view, given))
 
 
 def _drop_leading_ones(view: View, ndim: int) -> View:

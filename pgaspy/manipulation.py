@@ -10,17 +10,18 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, SupportsIndex
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike
 
 from pgaspy import ufuncs
-from pgaspy.array import GlobalArray
-from pgaspy.creation import array, as_global, asarray, empty
+from pgaspy.array import Axis, GlobalArray
+from pgaspy.creation import Shape, array, as_global, asarray, empty
 from pgaspy.dispatch import implements
 from pgaspy.layout import Layout
+from pgaspy.operands import as_numpy
 from pgaspy.scheduling.functions import WHERE
 
 __all__ = [
@@ -30,27 +31,32 @@ __all__ = [
 ]
 
 
-def _method(name: str, *numpy_functions: Any) -> Callable[..., Any]:
-    """The public function that calls a method."""
-    method = getattr(GlobalArray, name)
+P = ParamSpec("P")
 
-    def function(a: Any, *args: Any, **kwargs: Any) -> Any:
+
+def _function(method: Callable[Concatenate[GlobalArray, P], GlobalArray],
+              *numpy_functions: Any) -> Callable[Concatenate[Any, P], GlobalArray]:
+    """The public function that calls a method."""
+    name = method.__name__
+
+    def function(a: Any, *args: P.args, **kwargs: P.kwargs) -> GlobalArray:
         return getattr(as_global(a), name)(*args, **kwargs)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = method.__doc__
     first, *others = inspect.signature(method).parameters.values()
-    function.__signature__ = inspect.Signature([first.replace(name="a"), *others])  # type: ignore[attr-defined]
-    return implements(getattr(np, name), *numpy_functions)(function)
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [first.replace(name="a", annotation="Any"), *others], return_annotation="GlobalArray")
+    return implements(getattr(np, name), *numpy_functions)(function)  # type: ignore[return-value]  # `a` may be named
 
 
-all, any = _method("all"), _method("any")
-argmax, argmin = _method("argmax"), _method("argmin")
-max, min = _method("max", np.amax), _method("min", np.amin)
-mean, std, var = _method("mean"), _method("std"), _method("var")
-prod, sum = _method("prod"), _method("sum")
-clip = _method("clip")
-ravel = _method("ravel")
-squeeze, swapaxes = _method("squeeze"), _method("swapaxes")
+all, any = _function(GlobalArray.all), _function(GlobalArray.any)
+argmax, argmin = _function(GlobalArray.argmax), _function(GlobalArray.argmin)
+max, min = _function(GlobalArray.max, np.amax), _function(GlobalArray.min, np.amin)
+mean, std, var = _function(GlobalArray.mean), _function(GlobalArray.std), _function(GlobalArray.var)
+prod, sum = _function(GlobalArray.prod), _function(GlobalArray.sum)
+clip = _function(GlobalArray.clip)
+ravel = _function(GlobalArray.ravel)
+squeeze, swapaxes = _function(GlobalArray.squeeze), _function(GlobalArray.swapaxes)
 
 
 # Metadata ------------------------------------------------------------------------------------------------------------
@@ -76,7 +82,7 @@ def ndim(a: Any) -> int:
 
 @implements(np.size)
 def size(a: Any, axis: int | None = None) -> int:
-    """The number of elements of an array, or its extent along an axis. Not collective."""
+    """The number of elements of an array, or its extent along a dimension. Not collective."""
     return math.prod(shape(a)) if axis is None else shape(a)[axis]
 
 
@@ -85,19 +91,38 @@ def size(a: Any, axis: int | None = None) -> int:
 
 @implements(np.transpose)
 def transpose(a: Any, axes: Sequence[int] | None = None) -> GlobalArray:
-    """The view with the dimensions permuted; reversed by default."""
+    """The view with the dimensions permuted; see `GlobalArray.transpose`. Not collective."""
     return as_global(a).transpose(*(() if axes is None else (axes,)))
 
 
 @implements(np.reshape)
-def reshape(a: Any, shape: int | Sequence[int]) -> GlobalArray:
+def reshape(a: Any, shape: Shape) -> GlobalArray:
     """The elements, in row-major order, in another shape; see `GlobalArray.reshape`. Collective."""
     return as_global(a).reshape(shape)
 
 
 @implements(np.expand_dims)
 def expand_dims(a: Any, axis: int | Sequence[int]) -> GlobalArray:
-    """The view with dimensions of extent 1 at the positions `axis` of the result."""
+    """The view with more dimensions, of extent 1. Not collective.
+
+    Parameters
+    ----------
+    a
+        An array.
+    axis
+        Where they are in the result: a position, or several.
+
+    Raises
+    ------
+    ValueError
+        If there is no such dimension of the result, or one comes twice.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.expand_dims(pg.zeros((2, 3)), (0, 2)).shape
+    (1, 2, 1, 3)
+    """
     a = as_global(a)
     positions = _integers(axis)
     n = a.ndim + len(positions)
@@ -106,8 +131,14 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> GlobalArray:
 
 
 @implements(np.broadcast_to)
-def broadcast_to(array: Any, shape: int | Sequence[int]) -> GlobalArray:
-    """The view with dimensions stretched to a shape; it cannot be assigned to."""
+def broadcast_to(array: Any, shape: Shape) -> GlobalArray:
+    """The view with dimensions stretched to a shape; it cannot be assigned to, and has no layout. Not collective.
+
+    Raises
+    ------
+    ValueError
+        If the shape has less dimensions, or another extent where that of the array is not 1.
+    """
     array = asarray(array)
     return GlobalArray(array._base, array._view.broadcast_to(_integers(shape)))
 
@@ -118,8 +149,21 @@ def _integers(x: Any) -> tuple[int, ...]:
 
 
 @implements(np.flip)
-def flip(m: Any, axis: int | Sequence[int] | None = None) -> GlobalArray:
-    """The view with the order of the elements reversed along dimensions (all by default)."""
+def flip(m: Any, axis: Axis = None) -> GlobalArray:
+    """The view with the order of the elements reversed along dimensions. Not collective.
+
+    Parameters
+    ----------
+    m
+        An array.
+    axis
+        A dimension, or several; all by default.
+
+    Raises
+    ------
+    ValueError
+        If there is no such dimension, or one comes twice.
+    """
     m = as_global(m)
     reversed_dims = range(m.ndim) if axis is None else normalize_axis_tuple(axis, m.ndim)
     return m[tuple(slice(None, None, -1) if d in reversed_dims else slice(None) for d in range(m.ndim))]
@@ -129,12 +173,37 @@ def flip(m: Any, axis: int | Sequence[int] | None = None) -> GlobalArray:
 
 
 @implements(np.roll)
-def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> GlobalArray:
-    """The elements moved along dimensions, those that leave at one end coming in at the other. Collective."""
+def roll(a: Any, shift: SupportsIndex | Sequence[SupportsIndex], axis: Axis = None) -> GlobalArray:
+    """The elements moved along dimensions, those that leave at one end coming in at the other. Collective.
+
+    Parameters
+    ----------
+    a
+        An array.
+    shift
+        How far, towards higher indices: for all of `axis`, or for each.
+    axis
+        A dimension, or several; by default the elements are moved in row-major order, over the ends of rows.
+
+    Returns
+    -------
+    A new array, dealt out as `a` is.
+
+    Raises
+    ------
+    ValueError
+        If there is no such dimension, or the numbers of shifts and dimensions differ.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.roll(pg.arange(5), 2).gather()
+    array([3, 4, 0, 1, 2])
+    """
     a = as_global(a)
     if axis is None:
         return roll(a.ravel(), shift, 0).reshape(a.shape)
-    shifts, axes = np.broadcast_arrays(ufuncs.as_numpy(shift), normalize_axis_tuple(axis, a.ndim, allow_duplicate=True))
+    shifts, axes = np.broadcast_arrays(as_numpy(shift), normalize_axis_tuple(axis, a.ndim, allow_duplicate=True))
     total = [0] * a.ndim
     for s, d in zip(shifts.tolist(), axes.tolist(), strict=True):
         total[d] += s
@@ -156,7 +225,34 @@ def _rolled_parts(extents: Sequence[int], shifts: Sequence[int]) -> list[tuple[t
 
 @implements(np.concatenate)
 def concatenate(arrays: Sequence[Any], axis: int | None = 0, *, dtype: DTypeLike | None = None) -> GlobalArray:
-    """Arrays joined along a dimension that exists. Collective."""
+    """Arrays joined along a dimension that they have. Collective.
+
+    Parameters
+    ----------
+    arrays
+        One or more, of the same extents in all other dimensions.
+    axis
+        The dimension; with None, the elements are joined in row-major order.
+    dtype
+        Of the result; by default that which all are promoted to.
+
+    Returns
+    -------
+    A new array, dealt out over the grid as the first one is.
+
+    Raises
+    ------
+    ValueError
+        If there are no arrays, if they have no dimensions, or if their extents differ.
+    TypeError
+        If one is not cast to the dtype within a kind.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.concatenate((pg.arange(3), [7.0, 8.0])).gather()
+    array([0., 1., 2., 7., 8.])
+    """
     arrays = [as_global(a) for a in arrays]
     if not arrays:
         raise ValueError("need at least one array to concatenate")
@@ -186,7 +282,36 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0, *, dtype: DTypeLike
 
 @implements(np.stack)
 def stack(arrays: Sequence[Any], axis: int = 0, *, dtype: DTypeLike | None = None) -> GlobalArray:
-    """Arrays of one shape joined along a new dimension. Collective."""
+    """Arrays of one shape joined along a new dimension. Collective.
+
+    Parameters
+    ----------
+    arrays
+        One or more.
+    axis
+        The position of the dimension in the result.
+    dtype
+        Of the result; by default that which all are promoted to.
+
+    Returns
+    -------
+    A new array; the extent along `axis` is the number of arrays.
+
+    Raises
+    ------
+    ValueError
+        If there are no arrays, if their shapes differ, or if the result has no such dimension.
+    TypeError
+        If one is not cast to the dtype within a kind.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.stack((pg.arange(3), pg.ones(3, int)), axis=1).gather()
+    array([[0, 1],
+           [1, 1],
+           [2, 1]])
+    """
     arrays = [as_global(a) for a in arrays]
     if not arrays:
         raise ValueError("need at least one array to stack")
@@ -197,8 +322,28 @@ def stack(arrays: Sequence[Any], axis: int = 0, *, dtype: DTypeLike | None = Non
 
 
 @implements(np.tile)
-def tile(A: Any, reps: int | Sequence[int]) -> GlobalArray:
-    """The array repeated as a whole, `reps` times along each dimension. Collective."""
+def tile(A: Any, reps: SupportsIndex | Sequence[SupportsIndex]) -> GlobalArray:
+    """An array repeated as a whole. Collective.
+
+    Parameters
+    ----------
+    A
+        An array.
+    reps
+        How often along the last dimension, or along each of the last ones; more of them than there are dimensions
+        make new ones.
+
+    Returns
+    -------
+    A new array, dealt out as `A` is if it has as many dimensions.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.tile(pg.arange(3), (2, 2)).gather()
+    array([[0, 1, 2, 0, 1, 2],
+           [0, 1, 2, 0, 1, 2]])
+    """
     a = as_global(A)
     counts = _integers(reps)
     a = a[(None,) * (len(counts) - a.ndim)] if len(counts) > a.ndim else a
@@ -211,7 +356,34 @@ def tile(A: Any, reps: int | Sequence[int]) -> GlobalArray:
 
 @implements(np.repeat)
 def repeat(a: Any, repeats: int, axis: int | None = None) -> GlobalArray:
-    """Each element repeated along a dimension; `repeats` is one integer for all. Collective."""
+    """Each element repeated along a dimension. Collective.
+
+    Parameters
+    ----------
+    a
+        An array.
+    repeats
+        How often: one integer for all elements.
+    axis
+        The dimension; by default the elements are repeated in row-major order.
+
+    Returns
+    -------
+    A new array, dealt out as `a` is.
+
+    Raises
+    ------
+    ValueError
+        If `repeats` is negative, or there is no such dimension.
+    TypeError
+        For several `repeats`.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.repeat(pg.arange(3), 2).gather()
+    array([0, 0, 1, 1, 2, 2])
+    """
     a = as_global(a)
     if axis is None:
         a, axis = a.ravel(), 0
@@ -241,7 +413,29 @@ def _empty_like_result(a: GlobalArray, extents: tuple[int, ...], dtype: DTypeLik
 
 @implements(np.where)
 def where(condition: Any, x: Any, y: Any) -> GlobalArray:
-    """The elements of `x` where the condition is true, and of `y` elsewhere. Collective."""
+    """The elements of `x` where a condition is true, and of `y` elsewhere. Collective.
+
+    Parameters
+    ----------
+    condition, x, y
+        Arrays or numbers that broadcast to one shape; all three are computed before.
+
+    Returns
+    -------
+    A new array, of the dtype which those of `x` and `y` are promoted to, in the layout of an operation on the three.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> A = pg.array([-1.0, 4.0])
+    >>> pg.where(A > 0, A, 0).gather()
+    array([0., 4.])
+    """
     operands = [condition, x, y]
     if not [a for a in operands if isinstance(a, GlobalArray)]:
         operands[0] = as_global(condition)
@@ -251,25 +445,40 @@ def where(condition: Any, x: Any, y: Any) -> GlobalArray:
 
 @implements(np.real)
 def real(val: Any) -> GlobalArray:
-    """The real part. Collective."""
+    """The real part, as a new array (`val` itself, where it is real). Collective."""
     return as_global(val).real
 
 
 @implements(np.imag)
 def imag(val: Any) -> GlobalArray:
-    """The imaginary part. Collective."""
+    """The imaginary part, as a new array. Collective."""
     return as_global(val).imag
 
 
 def matmul(x1: Any, x2: Any) -> GlobalArray:
-    """The product of two matrices, or of a matrix and a vector; `x1 @ x2`. Collective."""
+    """The product of matrices and vectors, which `x1 @ x2` is as well. Collective.
+
+    Parameters
+    ----------
+    x1, x2
+        Shapes (m, n) and (n, p); or one is a vector, (n,), or both are.
+
+    Returns
+    -------
+    Shape (m, p), without the dimension that a vector lacks; see `pgaspy.matrix_product`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not go together.
+    """
     result: GlobalArray = as_global(x1) @ as_global(x2)
     return result
 
 
 @implements(np.dot)
 def dot(a: Any, b: Any) -> GlobalArray:
-    """The product of matrices or vectors; of anything and a scalar elementwise. Collective."""
+    """The product of matrices or vectors, as `matmul`; of anything and a number elementwise. Collective."""
     a, b = as_global(a), as_global(b)
     return a * b if not a.ndim or not b.ndim else a @ b
 
@@ -292,7 +501,10 @@ def kron(a: Any, b: Any) -> GlobalArray:
 
 @implements(np.outer)
 def outer(a: Any, b: Any) -> GlobalArray:
-    """The products of all pairs of elements of two vectors. Collective."""
+    """The products of all pairs of elements of two vectors, shape (a.size, b.size). Collective.
+
+    Arrays of more dimensions are taken as vectors, in row-major order.
+    """
     a, b = as_global(a).ravel(), as_global(b).ravel()
     result: GlobalArray = a[:, None] * b[None, :]
     return result

@@ -17,11 +17,11 @@ from pgaspy.global_assign import copied
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import BlockDim, Layout, replicated, without_dims
+from pgaspy.operands import as_base_view, check_dtype
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.kinds.reduction import reduce
 from pgaspy.scheduling.operations import BaseView
-from pgaspy.ufuncs import as_base_view, check_dtype
 
 __all__ = ["matmul"]
 

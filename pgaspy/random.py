@@ -104,7 +104,7 @@ class Generator:
         if dtype.char not in chars:
             raise TypeError(f"Unsupported dtype {dtype} for {kind}: use one of {[np.dtype(c).name for c in chars]}")
         array = empty(() if size is None else size, dtype, layout=layout, onenode=onenode)
-        fill = functools.partial(_fill, kind=kind, key=self._key, stream=self._n_draws, low=low, high=high)
+        fill = functools.partial(_fill, kind=kind, key=self._key, call=self._n_draws, low=low, high=high)
         self._n_draws += 1
         record(generate(array._view.layout), (array._base.storage,), (fill,))
         return made(array._base, array._view) if size is None else array
@@ -127,19 +127,21 @@ _INSTEAD = {
 _BY_NUMPY = "pg.array of what NumPy's default_rng(seed) draws, with one seed for all processes"
 
 
-def _fill(storage: Storage, kind: str, key: int, stream: int, low: Any, high: Any) -> None:
-    """Fill the local part of an array; the other side of its runs is the global index."""
+def _fill(storage: Storage, kind: str, key: int, call: int, low: Any, high: Any) -> None:
+    """Fill the local part of an array; the other side of its ranges is the global index."""
     layout = storage.layout
     coords = layout.coords_from_rank(world().rank)
     if not layout.holds(coords) or not storage.local.size:
         return
-    runs = [global_ranges(dim, layout.dim_coord(d, coords)) for d, dim in enumerate(layout.dims)]
+    ranges = [global_ranges(dim, layout.dim_coord(d, coords)) for d, dim in enumerate(layout.dims)]
     bindings.fill_random(kind, storage.dtype.char, storage.address, storage.local.strides, bindings.OWN,
-                        strides_from_shape(layout.shape), bindings.OTHER, runs,
-                        key=key, stream=stream, low=low, high=high)
+                        strides_from_shape(layout.shape), bindings.OTHER, ranges,
+                        key=key, call=call, low=low, high=high)
 
 
-def __getattr__(name: str) -> Any:
-    advice = ": use the generator that default_rng(seed) returns" if hasattr(np.random, name) else ""
-    raise AttributeError(f"module 'pgaspy.random' has no attribute {name!r}{advice}", name=name,
-                         obj=sys.modules[__name__])
+if not TYPE_CHECKING:  # to which every name would be right, then
+
+    def __getattr__(name: str) -> Any:
+        advice = ": use the generator that default_rng(seed) returns" if hasattr(np.random, name) else ""
+        raise AttributeError(f"module 'pgaspy.random' has no attribute {name!r}{advice}", name=name,
+                             obj=sys.modules[__name__])

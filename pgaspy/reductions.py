@@ -4,7 +4,8 @@ The order in which elements are joined depends on the layout alone: the kernels 
 of threads. The result keeps the layout of the remaining dimensions and is replicated along the axes of the grid that
 were reduced; a full reduction gives a 0-d array that every process holds.
 
-The functions take and return bases and views; `GlobalArray` and the public names wrap them.
+The functions take and return bases and views; the methods of `GlobalArray` wrap them. Sums, products and the like are
+`ufunc_reduce`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import ufuncs
 from pgaspy.caches import cached
@@ -32,53 +33,17 @@ from pgaspy.scheduling.functions import REAL
 from pgaspy.scheduling.kinds.reduction import Reduce, Reduction, reduce
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "ufunc_reduce", "var"]
+__all__ = ["arg_reduce", "mean", "std", "ufunc_reduce", "var"]
 
 
-# The public reductions -----------------------------------------------------------------------------------------------
-
-
-def sum(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> BaseView:
-    """The sum of the elements over `axis` (an integer, several, or None for all). Collective."""
-    return ufunc_reduce(np.add, base, view, axis, dtype, keepdims)
-
-
-def prod(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> BaseView:
-    """The product of the elements over `axis` (an integer, several, or None for all). Collective."""
-    return ufunc_reduce(np.multiply, base, view, axis, dtype, keepdims)
-
-
-def min(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> BaseView:
-    """The least element over `axis`; NaN where one is. Collective.
-
-    Raises ValueError for an array without elements, as NumPy does.
-    """
-    return ufunc_reduce(np.minimum, base, view, axis, None, keepdims)
-
-
-def max(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> BaseView:
-    """The greatest element over `axis`; NaN where one is. Collective.
-
-    Raises ValueError for an array without elements, as NumPy does.
-    """
-    return ufunc_reduce(np.maximum, base, view, axis, None, keepdims)
-
-
-def any(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> BaseView:
-    """Whether any element over `axis` is true. Collective."""
-    return ufunc_reduce(np.logical_or, base, view, axis, None, keepdims)
-
-
-def all(base: Base, view: View, axis: Any = None, *, keepdims: bool = False) -> BaseView:
-    """Whether all elements over `axis` are true. Collective."""
-    return ufunc_reduce(np.logical_and, base, view, axis, None, keepdims)
+# Reductions -----------------------------------------------------------------------------------------------------------
 
 
 def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> BaseView:
     """The arithmetic mean over `axis`; of integers in float64, of float16 by way of float32. Collective."""
     axes = _axes(view, axis)
     count = math.prod(view.shape[d] for d in axes)
-    result_dtype = dtype
+    dtype = result_dtype = None if dtype is None else np.dtype(dtype)
     if dtype is None and base.dtype.kind in "iub":
         dtype = result_dtype = np.dtype(float)
     elif dtype is None and base.dtype == np.float16:
@@ -110,17 +75,7 @@ def std(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: fl
     return _apply(np.sqrt, var(base, view, axis, dtype=dtype, ddof=ddof, keepdims=keepdims))
 
 
-def argmin(base: Base, view: View, axis: int | None = None, *, keepdims: bool = False) -> BaseView:
-    """The index of the first least element along `axis`, or in row-major order. Collective."""
-    return _arg_reduce("argmin", base, view, axis, keepdims)
-
-
-def argmax(base: Base, view: View, axis: int | None = None, *, keepdims: bool = False) -> BaseView:
-    """The index of the first greatest element along `axis`, or in row-major order. Collective."""
-    return _arg_reduce("argmax", base, view, axis, keepdims)
-
-
-def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: np.dtype[Any] | None,
+def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTypeLike | None,
                  keepdims: bool) -> BaseView:
     """`ufunc.reduce` for an associative ufunc.
 
@@ -139,7 +94,8 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: np.d
     axes = _axes(view, axis)
     if view.turned.own_layout is None:
         base, view = copied(base, view)
-    return _recorded(_ufunc_call(ufunc, view, base.dtype, dtype, axes, keepdims), base)
+    wanted = None if dtype is None else np.dtype(dtype)
+    return _recorded(_ufunc_call(ufunc, view, base.dtype, wanted, axes, keepdims), base)
 
 
 @cached
@@ -286,7 +242,8 @@ def _prepared_reduce(row: int, shape: tuple[int, ...], strides: tuple[int, ...],
                               [shape[d] for d in axes], [strides[d] for d in axes])
 
 
-def _arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: bool) -> BaseView:
+def arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: bool) -> BaseView:
+    """The index of the first least or greatest element (`argmin`, `argmax`) along `axis`, or in row-major order."""
     axes = _axes(view, None if axis is None else operator.index(axis))
     if 0 in [view.shape[d] for d in axes]:
         raise ValueError(f"attempt to get {name} of an empty sequence")

@@ -19,9 +19,11 @@ from pgaspy import ufuncs
 from pgaspy.array import GlobalArray
 from pgaspy.caches import cached
 from pgaspy.execution.recording import is_planning
+from pgaspy.operands import as_numpy
 from pgaspy.planning.view import View, joint_shape
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import Function
+from pgaspy.statements import refusals
 
 __all__: list[str] = []
 
@@ -31,7 +33,7 @@ def _refuse_negative_exponents(inputs: tuple[Any, Any], where: Any, loop: tuple[
     dtype = loop[1]
     if dtype.kind != "i" or not _size(*inputs, where):
         return
-    exponent = inputs[1] if isinstance(inputs[1], GlobalArray) else ufuncs.as_numpy(inputs[1])
+    exponent = inputs[1] if isinstance(inputs[1], GlobalArray) else as_numpy(inputs[1])
     if exponent.dtype.kind in "bu" and np.can_cast(exponent.dtype, dtype):
         return
     if not np.can_cast(exponent.dtype, dtype):
@@ -90,5 +92,5 @@ def _can_be_cast(x: Any, dtype: np.dtype[Any]) -> bool:
     return True
 
 
-ufuncs.refusals[np.power] = _refuse_negative_exponents
-ufuncs.refusals[None] = _refuse_cast
+refusals[np.power] = _refuse_negative_exponents
+refusals[None] = _refuse_cast

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import date, timedelta
 from typing import Any
 
@@ -115,15 +116,14 @@ def test_arange_of_what_are_no_times(arguments: str) -> None:
     raises_everywhere(ValueError, ".", lambda: eval(f"arange({arguments})", TIMES | {"arange": pg.arange}))
 
 
+RANGES = [(0, 1), (0, 1, 7), (1, 0, 5), (2, 2, 3), (0, 1, 1), (0, 1, 0), (-1.5, 2.5, 9), (0, 10, 11), (3, 4, 2)]
+
+
 @pytest.mark.many
-@pytest.mark.parametrize("arguments", [
-    (0, 1), (0, 1, 7), (1, 0, 5), (2, 2, 3), (0, 1, 1), (0, 1, 0), (-1.5, 2.5, 9), (0, 1j, 4), (0, 10, 11), (3, 4, 2),
-], ids=str)
+@pytest.mark.parametrize(("arguments", "dtype"), [
+    ((0, 1j, 4), None), *itertools.product(RANGES, [None, "f", "l"])], ids=str)
 @pytest.mark.parametrize("endpoint", [True, False])
-@pytest.mark.parametrize("dtype", [None, "f", "l"])
 def test_linspace(arguments: tuple[Any, ...], endpoint: bool, dtype: str | None) -> None:
-    if dtype is not None and 1j in arguments:
-        return
     assert_equal(pg.linspace(*arguments, endpoint=endpoint, dtype=dtype),
                  np.linspace(*arguments, endpoint=endpoint, dtype=dtype))
 

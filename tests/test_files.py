@@ -2,19 +2,22 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import resource
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pytest
 
 import pgaspy as pg
 from pgaspy import files
+from pgaspy.fileio import agreement, collective
+from pgaspy.fileio.formats import Header
 from pgaspy.layout import Layout, default_layout, whole_dim
 from tests.together import assert_equal, collectively, raises_everywhere
 
@@ -108,7 +111,7 @@ def test_load_from_fortran_order_and_foreign_byte_order(folder: Path, shape: tup
 @pytest.mark.parametrize(("shape", "layout"), [((23,), D("cyclic(3)")), ((7, 9), None), ((3, 5, 4), None)], ids=str)
 def test_long_parts_go_in_several_calls(folder: Path, monkeypatch: pytest.MonkeyPatch, nbytes: int,
                                         shape: tuple[int, ...], layout: pg.Distribution | None) -> None:
-    monkeypatch.setattr(files, "MAX_CALL_BYTES", nbytes)
+    monkeypatch.setattr(collective, "MAX_CALL_BYTES", nbytes)
     expected = numbers(shape)
     pg.save(folder / "a.npy", pg.array(expected, layout=layout))
     assert_saved(folder / "a.npy", expected)
@@ -222,6 +225,39 @@ def test_save_on_the_file_that_was_read(folder: Path, key: Any) -> None:
     assert_saved(path, np.ascontiguousarray(expected[key]))
 
 
+# Formats --------------------------------------------------------------------------------------------------------------
+
+
+class Turned:
+    """Arrays of three dimensions, of which the first one changes fastest, and the second one slowest."""
+
+    suffix = ".turned"
+
+    def read_header(self, file: BinaryIO, path: str) -> Header:
+        shape, char = json.loads(file.read(100))
+        return self._header(tuple(shape), np.dtype(char))
+
+    def write_header(self, file: BinaryIO, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Header:
+        file.write(json.dumps([shape, dtype.char]).encode().ljust(100))
+        return self._header(shape, dtype)
+
+    def _header(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Header:
+        size = dtype.itemsize
+        return Header(shape, dtype, 100, (size, shape[2] * shape[0] * size, shape[0] * size))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[3], ids=str)
+def test_any_format_that_says_where_elements_lie(folder: Path, monkeypatch: pytest.MonkeyPatch,
+                                                 layout: pg.Distribution | None) -> None:
+    monkeypatch.setattr(files, "FORMAT", Turned())
+    expected = numbers((3, 5, 4))
+    pg.save(folder / "a", pg.array(expected, layout=layout))
+    pg.COMM.Barrier()
+    written = (folder / "a.turned").read_bytes()[100:]
+    collectively(written == expected.transpose(1, 2, 0).tobytes(), "elements lie elsewhere")
+    assert_equal(pg.load(folder / "a.turned", layout=layout), expected)
+
+
 # Errors ---------------------------------------------------------------------------------------------------------------
 
 
@@ -331,19 +367,19 @@ def test_files_that_are_others_on_other_processes(folder: Path) -> None:
         raises_everywhere(ValueError, f"{words}.*working directories.*absolute", lambda: pg.load("a.npy"))
         if pg.RANK == pg.SIZE - 1:
             np.save("a.npy", np.ones(5))
-        opened_size = files._opened_size
+        opened_size = collective.opened_size
         with pytest.MonkeyPatch.context() as patch:  # one path, as if each process were on a machine of its own
-            patch.setattr(files, "_opened_size", lambda path, flags: opened_size(str(own / "a.npy"), flags))
+            patch.setattr(collective, "opened_size", lambda path, flags: opened_size(str(own / "a.npy"), flags))
             raises_everywhere(ValueError, f"{words}, it has 160 bytes on one and 168 on another.*share",
                               lambda: pg.load(folder / "a" / "a.npy"))
 
 
 def test_many_failures_are_counted() -> None:
-    places = [(rank, f"node{rank}") for rank in range(files.MAX_NAMED)]
-    assert files._on(1, 1, places[:1]) == ""
-    assert files._on(9, 2, places[:2]) == " (on rank 0 at node0, rank 1 at node1)"
-    assert files._on(9, 8, places).endswith("rank 3 at node3, and 4 more)")
-    assert files._on(9, 9, places) == " (on every rank)"
+    places = [(rank, f"node{rank}") for rank in range(agreement.MAX_NAMED)]
+    assert agreement._on(1, 1, places[:1]) == ""
+    assert agreement._on(9, 2, places[:2]) == " (on rank 0 at node0, rank 1 at node1)"
+    assert agreement._on(9, 8, places).endswith("rank 3 at node3, and 4 more)")
+    assert agreement._on(9, 9, places) == " (on every rank)"
 
 
 def test_paths_with_null_characters(folder: Path) -> None:
@@ -360,7 +396,7 @@ def test_a_failed_allocation_is_one_of_all(folder: Path, monkeypatch: pytest.Mon
             raise MemoryError("none left")
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
-    monkeypatch.setattr(files, "_Part", failing)
+    monkeypatch.setattr(files, "LocalPart", failing)
     words = "none left|No such file.*on every rank"
     raises_everywhere(OSError, words, lambda: pg.save(folder / "a.npy", array))
     raises_everywhere(OSError, words, lambda: pg.load(folder / "a.npy"))
@@ -381,14 +417,14 @@ def test_failed_write_leaves_the_file_as_it_was(folder: Path) -> None:
 def test_failure_of_one_process_is_one_of_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     array = pg.array(numbers((20, 20)))
     pg.save(folder / "a.npy", array)
-    section = files._section
+    section = collective._section
 
     def failing(local: np.ndarray, slab: Any) -> np.ndarray:
         if pg.RANK == pg.SIZE - 1:
             raise MemoryError("no memory for a buffer")
         return section(local, slab)
 
-    monkeypatch.setattr(files, "_section", failing)
+    monkeypatch.setattr(collective, "_section", failing)
     where = f" .on rank {pg.SIZE - 1} at .*" if pg.SIZE > 1 else ""
     words = f"MemoryError: no memory for a buffer{where}: .*a.npy"
     raises_everywhere(OSError, words, lambda: pg.save(folder / "a.npy", array))

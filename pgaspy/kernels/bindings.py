@@ -7,7 +7,7 @@ many times: a call costs about a microsecond beyond its C time. The GIL is relea
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count, takewhile
 from typing import Any
 
@@ -25,11 +25,11 @@ from pgaspy.caches import own_sizes
 from pgaspy.kernels.program import Program
 
 __all__ = [
-    "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED",
-    "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall",
-    "SectionCopy",
-    "address", "fill_random", "get_threads", "load_int64", "lookup", "n_completed", "philox", "reduce_lookup",
-    "set_threads", "store_int64",
+    "BLOCK", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS",
+    "OTHER", "OWN", "PACKED", "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall",
+    "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "fill_random", "function", "get_threads",
+    "is_maths", "load_int64", "lookup", "n_completed", "philox", "reduce_functions", "reduce_lookup", "set_threads",
+    "store_int64",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -41,7 +41,9 @@ if _missing:
 
 #: Which columns of the ranges a side of a section uses: its own start and step (0, 1), the other's
 #: (2, 3), or none: the elements lie one after the other in the order of the ranges.
-OWN, OTHER, PACKED = range(3)
+OWN: int = lib.OWN
+OTHER: int = lib.OTHER
+PACKED: int = lib.PACKED
 
 #: The most dimensions of anything: a C loop takes one more, by which it is tiled.
 MAX_NDIM: int = lib.MAX_DIMS - 1
@@ -51,10 +53,15 @@ MAX_PROGRAM_OPERANDS: int = lib.MAX_PROGRAM_OPERANDS
 MAX_PROGRAM_STEPS: int = lib.MAX_STEPS
 MAX_PROGRAM_REDUCTIONS: int = lib.MAX_REDUCTIONS
 
-#: The elements, consecutive in row-major order, that a complete reduction takes at once.
-LEAF: int = lib.LEAF
+#: The elements that maths functions take at a time.
+BLOCK: int = lib.BLOCK
 
-_KINDS = {"random": 0, "uniform": 1, "standard_normal": 2, "integers": 3}
+#: The elements, consecutive in row-major order, that a complete reduction takes at once, and their accumulators.
+LEAF: int = lib.LEAF
+LANES: int = lib.LANES
+
+_KINDS = {"random": lib.RANDOM, "uniform": lib.UNIFORM, "standard_normal": lib.NORMAL_KIND,
+          "integers": lib.INTEGERS_KIND}
 
 #: What is allocated for C is not known to Python.
 own_sizes[type(ffi.new("int *"))] = lambda owned: 96 + len(ffi.buffer(owned))
@@ -67,10 +74,14 @@ get_threads = lib.pg_get_threads
 n_completed = lib.pg_n_completed
 
 
-def _table(row_name: object) -> dict[tuple[str, str], int]:
+def _text(chars: Any) -> str:
+    return str(ffi.string(chars).decode())
+
+
+def _table(row: Callable[[int], Any]) -> dict[tuple[str, str], int]:
     """Index a table of C rows, each named like ``add dd->d``, by name and types."""
-    names = takewhile(bool, map(row_name, count()))  # type: ignore[call-overload]
-    return {tuple(ffi.string(name).decode().split()): row for row, name in enumerate(names)}
+    rows = takewhile(bool, map(row, count()))
+    return {(name, types): number for number, row in enumerate(rows) for name, types in [_text(row.name).split()]}
 
 
 ELEMENTWISE = _table(lib.pg_elementwise_row)
@@ -85,6 +96,36 @@ def lookup(name: str, types: str) -> int | None:
 def reduce_lookup(name: str, types: str) -> int | None:
     """Return the row of a reduction, e.g. ``("add", "d->d")``, or None."""
     return REDUCTIONS.get((name, types))
+
+
+def function(name: str, types: str) -> str:
+    """Return the C function of one element that generated code calls, e.g. of ``("add", "dd->d")``."""
+    return _text(lib.pg_elementwise_row(_kernel(name, types)).function)
+
+
+def is_maths(name: str, types: str) -> bool:
+    """Whether an elementwise kernel is a maths function, which costs as much as many additions."""
+    return bool(lib.pg_elementwise_row(_kernel(name, types)).cost == lib.MATHS)
+
+
+def reduce_functions(name: str, types: str) -> tuple[str, str]:
+    """Return the C functions of a reduction: the step to an accumulator, and what joins these at the end."""
+    row = lib.pg_reduce_row(_reduction(name, types))
+    return _text(row.step), _text(row.join)
+
+
+def _kernel(name: str, types: str) -> int:
+    row = lookup(name, types)
+    if row is None:
+        raise TypeError(f"no kernel {name} {types}")
+    return row
+
+
+def _reduction(name: str, types: str) -> int:
+    row = reduce_lookup(name, types)
+    if row is None:
+        raise TypeError(f"no reduction {name} {types}")
+    return row
 
 
 def address(array: np.ndarray) -> int:
@@ -181,10 +222,7 @@ def _encode(
         )
     steps: list[int] = []
     for step in program.steps:
-        row = lookup(step.name, step.types)
-        if row is None:
-            raise TypeError(f"no kernel {step.name} {step.types}")
-        steps += [row, *step.inputs, step.output, 0, 0, 0][:5]
+        steps += [_kernel(step.name, step.types), *step.inputs, step.output, 0, 0, 0][:5]
     keep = (
         _int64s(shape), _int64s([stride for strides in strides_per_operand for stride in strides])
     )  # fmt: skip
@@ -402,13 +440,6 @@ class FinishCall:
         lib.pg_finish_leaves(self._row, self._tree, leaves, len(slots), self._slot_leaves, slots, out)
 
 
-def _reduction(name: str, types: str) -> int:
-    row = reduce_lookup(name, types)
-    if row is None:
-        raise TypeError(f"no reduction {name} {types}")
-    return row
-
-
 class _Ranges:
     """The ranges of a section as C wants them, keeping the arrays alive."""
 
@@ -416,7 +447,7 @@ class _Ranges:
 
     def __init__(self, ranges: Sequence[np.ndarray]) -> None:
         _check_ndim(len(ranges))
-        self._arrays = [np.ascontiguousarray(r, np.int64).reshape(-1, 5) for r in ranges]
+        self._arrays = [np.ascontiguousarray(r, np.int64).reshape(-1, lib.COLUMNS) for r in ranges]
         self.arguments = (
             len(ranges),
             _int64s([len(r) for r in self._arrays]),
@@ -462,15 +493,15 @@ def fill_random(
     ranges: Sequence[np.ndarray],
     *,
     key: int,
-    stream: int = 0,
+    call: int = 0,
     low: float = 0,
     high: float = 1,
 ) -> None:
-    """Fill a section with random numbers, each a function of (key, stream, its flat index) alone.
+    """Fill a section with random numbers, each a function of (key, call, its flat index) alone.
 
     ``kind`` is ``random`` (in [0, 1)), ``uniform`` (in [low, high)), ``standard_normal`` (of type
     'f' or 'd' all three) or ``integers`` (in [low, high), of type 'l', 'i', 'B' or '?').
-    ``index_strides`` are in elements. The stream counts modulo 2**48.
+    ``index_strides`` are in elements. The number of the call counts modulo 2**48.
     """
     integers = kind == "integers"
     a, b = (0.0, 1.0) if integers else (float(low), float(high))
@@ -479,7 +510,7 @@ def fill_random(
         raise ValueError(f"no integers in [{low}, {high})")
     keep = _Ranges(ranges)
     if lib.pg_random(
-        _KINDS[kind], char.encode(), key % 2**64, stream % 2**64, a, b, first, span % 2**64,
+        _KINDS[kind], char.encode(), key % 2**64, call % 2**64, a, b, first, span % 2**64,
         *keep.arguments, dst_address, _int64s(dst_strides), dst_side,
         _int64s(index_strides), index_side,
     ):  # fmt: skip

@@ -1,4 +1,4 @@
-"""The C source of a program: one loop function for rows of elements. Pure.
+"""The C source of a program: one loop function for rows of elements.
 
 A row is taken in chunks, in which every operand is an array: the row itself where it is contiguous, else a buffer that
 is gathered before and scattered after (see `_omp_program.h`). A chunk goes through one loop after the other:
@@ -14,12 +14,14 @@ all are done: an output may be the same section as an input that a later loop re
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pgaspy.kernels.program import Program, Step
+import numpy as np
+
+from pgaspy.kernels.bindings import BLOCK, LANES, function, is_maths, reduce_functions
+from pgaspy.kernels.program import Program
 
 __all__ = ["HEADERS", "NAME", "has_maths", "source"]
 
@@ -29,38 +31,16 @@ HEADERS = Path(__file__).resolve().parent.parent
 NAME = "pg_loop"
 """The name of the loop function."""
 
-BLOCK = 16
-"""The elements that maths functions take at a time, as in `_omp_program.h`."""
-
 CHUNK = 128
-"""The most elements of a chunk."""
-
-LANES = 32
-"""The accumulators of a leaf, as in `_omp_functions.h`. A leaf consists of whole chunks."""
+"""The most elements of a chunk. A leaf consists of whole chunks, and a chunk of whole rows of accumulators."""
 
 CHUNK_BYTES = 8192
 """The most that the arrays of a chunk take: they are to stay in the L1 cache."""
 
-ITEMSIZES = {"?": 1, "B": 1, "i": 4, "l": 8, "f": 4, "d": 8, "F": 8, "D": 16}
-
-
-def _maths_rows() -> frozenset[tuple[str, str]]:
-    """The maths functions of the table, by name and type of the inputs."""
-    chars = {"FLOATS": "fd", "COMPLEXES": "FD"}
-    rows = re.findall(r"^MATHS\w*\((\w+), (?:\w, )?(\w+),", (HEADERS / "_omp_table.h").read_text(), re.MULTILINE)
-    return frozenset((name, char) for types, name in rows for char in chars.get(types, types))
-
-
-_MATHS = _maths_rows()
-
 
 def has_maths(program: Program) -> bool:
     """Whether any step is a maths function, which costs as much as many additions."""
-    return any(_is_maths(step) for step in program.steps)
-
-
-def _is_maths(step: Step) -> bool:
-    return (step.name, step.types[0]) in _MATHS
+    return any(is_maths(step.name, step.types) for step in program.steps)
 
 
 def source(program: Program, scalars: Collection[int] = (), *, libm: bool = False) -> str:
@@ -71,7 +51,7 @@ def source(program: Program, scalars: Collection[int] = (), *, libm: bool = Fals
     program
         Its operands are at the addresses `p`, with the strides `s` in bytes: one that the loop ignores, the inputs,
         and the outputs. Those that are reduced are stored as others are, unless their stride is
-        `REDUCED`: then the results of the row's leaves are stored (see `_omp_functions.h`).
+        `REDUCED`: then the results of the row's leaves are stored (see `_omp_blocks.h`).
     scalars
         The inputs that are one element each in every row. The loop need not be told, but is faster.
     libm
@@ -103,10 +83,9 @@ def _assignments(program: Program) -> tuple[list[_Assignment], dict[int, int]]:
     value_from_number = {number: number for number in range(program.n_inputs)}
     assignments = []
     for value, step in enumerate(program.steps, len(program.operands)):
-        from_types, to_type = _identifier(step.types).split("->")
         inputs = tuple(value_from_number[number] for number in step.inputs)
-        function = f"pg_{step.name}_{from_types}_{to_type}"
-        assignments.append(_Assignment(value, step.types[-1], function, inputs, _is_maths(step)))
+        row = step.name, step.types
+        assignments.append(_Assignment(value, step.types[-1], function(*row), inputs, is_maths(*row)))
         value_from_number[step.output] = value
     return assignments, {value_from_number[number]: number for number in range(program.n_inputs, len(program.operands))}
 
@@ -148,7 +127,7 @@ class _Function:
         self._inputs = [number for number in range(program.n_inputs) if number not in self._scalars]
         self._outputs = list(range(program.n_inputs, len(program.operands)))
         reduced = zip(self._outputs[len(self._outputs) - program.n_reduced:], program.reductions, strict=True)
-        self._reductions = {j: (name, *_identifier(types).split("->")) for j, (name, types) in reduced}
+        self._reductions = {j: (f"T_{_identifier(row[1][-1])}", *reduce_functions(*row)) for j, row in reduced}
         self._reduced = {value: j for value, j in number_from_output.items() if j in self._reductions}
         read = {value for loop in self._loops for value in _inputs(loop)}
         self._left = sorted(read.difference(range(program.n_inputs), number_from_output))
@@ -156,7 +135,7 @@ class _Function:
         self._types = {value: f"T_{_identifier(char)}" for value, char in chars}
         self._arrays = {value: f"x{value}" for value in self._inputs} | {value: f"a{value}" for value in self._left}
         self._arrays |= {value: f"y{number}" for value, number in number_from_output.items()}
-        nbytes = sum(ITEMSIZES[dict(chars)[value]] for value in (*self._inputs, *self._outputs, *self._left))
+        nbytes = sum(np.dtype(dict(chars)[value]).itemsize for value in (*self._inputs, *self._outputs, *self._left))
         n_chunk = min(CHUNK, CHUNK_BYTES // nbytes)
         self._n_chunk = max(n_chunk // BLOCK * BLOCK, BLOCK)
         if self._reductions:
@@ -172,7 +151,7 @@ class _Function:
         yield from (f"    {types[j]} a{j}[{n}];" for j in self._left)
         if self._reductions:
             yield f"    const int reduces = s[{next(iter(self._reductions)) + 1}] == REDUCED;"
-        yield from (f"    T_{to_type} r{j}[LANES];" for j, (_, _, to_type) in self._reductions.items())
+        yield from (f"    {to_type} r{j}[LANES];" for j, (to_type, _, _) in self._reductions.items())
         longest = "reduces ? LEAF : n" if self._reductions else "n"
         yield f"    const int64_t chunk = {n if self._has_maths else f'{self._is_contiguous()} ? {longest} : {n}'};"
         yield "    for (int64_t i = 0; i < n; i += chunk) {"
@@ -200,17 +179,15 @@ class _Function:
                 yield f"        else {store}"
             else:
                 yield f"        if (!reduces) {store}"
-        for j, (name, from_type, to_type) in self._reductions.items():
-            yield (f"        if (ENDS_LEAF(i + m)) ((T_{to_type} *)p[{j + 1}])[i / LEAF] "
-                   f"= pg_join_{name}_{from_type}_{to_type}(r{j});")
+        for j, (to_type, _, join) in self._reductions.items():
+            yield f"        if (ENDS_LEAF(i + m)) (({to_type} *)p[{j + 1}])[i / LEAF] = {join}(r{j});"
         yield "    }"
         yield "}"
 
     def _reduce(self, j: int, element: str) -> str:
         """The step of a reduction to the accumulators."""
-        name, from_type, to_type = self._reductions[j]
-        step = f"pg_reduce_{name}_{from_type}_{to_type}(r{j}[k], {element})"
-        return f"r{j}[k] = (i + block) % LEAF == 0 ? (T_{to_type}){element} : {step};"
+        to_type, step, _ = self._reductions[j]
+        return f"r{j}[k] = (i + block) % LEAF == 0 ? ({to_type}){element} : {step}(r{j}[k], {element});"
 
     def _is_contiguous(self) -> str:
         stored = [j for j in self._outputs if j not in self._reductions]

@@ -13,7 +13,7 @@ values, as `cholesky`, `svd` and `eigh` do, cannot be explained.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.linalg import LinAlgError as LinAlgError
@@ -61,8 +61,10 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    raise missing("module 'pgaspy.linalg'", name, sys.modules[__name__], np.linalg)
+if not TYPE_CHECKING:  # to which every name would be right, then
+
+    def __getattr__(name: str) -> Any:
+        raise missing("module 'pgaspy.linalg'", name, sys.modules[__name__], np.linalg)
 
 
 def __dir__() -> list[str]:

@@ -160,7 +160,6 @@ class TestLU:
         pg.save(folder / "a.npy", a)
         assert exit_code(lu_program.main, folder / "a.npy", "-o", folder / "lu.npy", "--block", 7) == 0
         F = pg.load(folder / "lu.npy").gather()
-        assert F is not None
         product = (np.tril(F, -1) + np.eye(30)) @ np.triu(F)
         assert_equal(np.sort(product, axis=0), np.sort(a, axis=0), exact=False)  # in another order of rows
         assert exit_code(lu_program.main, 50, "--block", 8, "--grid-rows", pg.SIZE) == 0

@@ -42,10 +42,11 @@ def check_qr(a: NDArray[Any], block: int | None, grid: tuple[int, int]) -> NDArr
 
 
 class TestQR:
-    @pytest.mark.parametrize(("shape", "block", "grid"), on_some_grid(SHAPES, BLOCKS), ids=str)
+    @pytest.mark.parametrize(("shape", "block", "grid"), [
+        (shape, block, grid) for shape, block, grid in on_some_grid(SHAPES, BLOCKS)
+        if block != 1 or max(shape) < 50], ids=str)  # for time's sake
     def test_shapes(self, shape: tuple[int, int], block: int | None, grid: tuple[int, int]) -> None:
-        if block != 1 or max(shape) < 50:  # for time's sake
-            check_qr(random_matrix(shape), block, grid)
+        check_qr(random_matrix(shape), block, grid)
 
     @pytest.mark.parametrize(("shape", "dtype", "grid"), on_some_grid([(23, 23), (31, 17), (17, 31)], "fdFD"), ids=str)
     def test_is_that_of_lapack(self, shape: tuple[int, int], dtype: str, grid: tuple[int, int]) -> None:

@@ -193,54 +193,41 @@ def test_an_operation_between_joined_ones_beyond_the_window() -> None:
     assert [*Job(program, [lambda _: False] * 2).results.values()] == [True] * 2
 
 
-def test_messages_travel_while_a_task_sleeps() -> None:
-    """A process in a task hands on what others wait for."""
-    if not is_threadsafe():
-        pytest.skip("MPI is not to be called by two threads")
-    a = pg.array(X)
-    pg.sync()
-    pg.COMM.Barrier()
-    start = time.perf_counter()
-    b = a.redistribute(replicated(SHAPE, pg.SIZE))
-    busy = pg.empty(4)
-    if pg.RANK == 0:
-        pg.schedule(lambda x: time.sleep(0.5), pg.write(busy))
-    else:
-        b.local()
-    waited = time.perf_counter() - start
-    times = pg.COMM.allgather(waited)
-    assert_equal(b, X)
-    if pg.RANK == 0:
-        return
-    assert waited < 5, f"{times}"
+TASK_SECONDS = 0.5
+N_TRIALS = 3
 
 
-def test_messages_travel_while_numpy_computes() -> None:
-    """Chains of three and more: the second process forwards while it is in BLAS."""
-    if not is_threadsafe() or pg.SIZE < 3:
-        pytest.skip("takes three processes, and MPI that may be called by two threads")
-    shape = (pg.SIZE, 1 << 17)
-    source = pg.empty(shape, layout=pg.Distribution("block", "*"))
-    source[...] = 3
-    m = np.ones((400, 400))
-    pg.sync()
-    pg.COMM.Barrier()
-    busy = pg.empty(pg.SIZE)
+def nap(x: Any) -> None:
+    time.sleep(TASK_SECONDS)
 
-    def compute(x: Any) -> None:
-        stop = time.perf_counter() + 0.6
-        while time.perf_counter() < stop:
-            m @ m
 
-    if pg.RANK == 1:
-        pg.schedule(compute, pg.write(busy))
-    copy = source.redistribute(replicated(shape, pg.SIZE))
-    start = time.perf_counter()
-    copy.local()
-    waited = time.perf_counter() - start
-    found = pg.COMM.allgather(waited)
-    assert_equal(copy, np.full(shape, 3.0))
-    collectively(pg.RANK == 1 or waited < 30, f"{found}")
+def multiply(x: Any) -> None:
+    m, stop = np.ones((400, 400)), time.perf_counter() + TASK_SECONDS
+    while time.perf_counter() < stop:
+        m @ m
+
+
+@pytest.mark.every
+@pytest.mark.skipif(pg.SIZE < 3, reason="takes three processes, of which one hands on what the others wait for")
+@pytest.mark.skipif(not is_threadsafe(), reason="MPI is not to be called by two threads")
+@pytest.mark.parametrize("task", [nap, multiply])
+def test_messages_travel_during_a_task(task: Callable[[Any], None]) -> None:
+    """The others wait for less than half of it, in one trial at least: the machine may be busy."""
+    shape, is_busy = (pg.SIZE, 1 << 17), pg.RANK == 1
+    source = pg.full(shape, 3.0, layout=pg.Distribution("block", "*"))
+    waited = []
+    for _ in range(N_TRIALS):
+        busy = pg.empty(pg.SIZE)
+        pg.sync()
+        pg.COMM.Barrier()
+        before = pg.stats()
+        if is_busy:
+            pg.schedule(task, pg.write(busy))
+        copy = source.redistribute(replicated(shape, pg.SIZE))
+        pg.sync()
+        waited.append((pg.stats() - before).seconds_waiting)
+        assert_equal(copy, np.full(shape, 3.0))
+    collectively(is_busy or min(waited) < TASK_SECONDS / 2, f"{waited}")
 
 
 @pytest.mark.parametrize("overlaps", [True, False])

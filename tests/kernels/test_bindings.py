@@ -728,7 +728,7 @@ KINDS += [("standard_normal", c) for c in "fd"] + [("integers", c) for c in "?Bi
 
 @pytest.mark.parametrize(("kind", "char"), KINDS)
 def test_random_does_not_depend_on_layout(kind: str, char: str) -> None:
-    options = {"key": 2**63 + 11, "stream": 3}
+    options = {"key": 2**63 + 11, "call": 3}
     if kind != "random" and kind != "standard_normal":
         options |= {"low": 0, "high": 2}
     n = 40 * 1000
@@ -736,7 +736,7 @@ def test_random_does_not_depend_on_layout(kind: str, char: str) -> None:
     whole = fill(kind, char, n, **options)
     k.set_threads(2)
     assert fill(kind, char, n, **options).tobytes() == whole.tobytes()
-    assert fill(kind, char, n, **options | {"stream": 4}).tobytes() != whole.tobytes()
+    assert fill(kind, char, n, **options | {"call": 4}).tobytes() != whole.tobytes()
     whole = whole.reshape(40, 1000)
     for dims in [(1, 5), (1, 300)], [(4, 3), (10, 20)], [(1, 13), (200, 1)]:
         parts = [random_ranges(*d) for d in dims]

@@ -102,12 +102,28 @@ MIXED = chain("ddddd", 3, ("absolute", D1, (0,), 5), ("exp", D1, (1,), 3), ("pow
 def rows(char: str, maths: bool) -> Program:
     """All kernels of inputs of one type (and a bool, input 0) that are maths functions or are not."""
     steps: list[tuple[str, str, tuple[int, ...], int]] = []
-    for name, types in sorted(k._elementwise):
+    for name, types in sorted(k.ELEMENTWISE):
         inputs = types.split("->")[0]
         step = name, types, {1: (1,), 2: (1, 2), 3: (0, 1, 2)}[len(inputs)], 3 + len(steps)
         if inputs[-1] == char and codegen.has_maths(chain("", 0, step)) == maths:
             steps.append(step)
     return chain(f"?{char}{char}" + "".join(types[-1] for _, types, _, _ in steps), 3, *steps)
+
+
+@pytest.mark.parametrize(("name", "types", "function", "is_maths"), [
+    ("add", "dd->d", "pg_add_dd_d", False), ("where", "?ii->i", "pg_where_tii_i", False),
+    ("isnan", "F->?", "pg_isnan_F_t", False), ("remainder", "ll->l", "pg_remainder_ll_l", False),
+    ("remainder", "dd->d", "pg_remainder_dd_d", True), ("exp", "f->f", "pg_exp_f_f", True)])
+def test_what_generated_code_calls(name: str, types: str, function: str, is_maths: bool) -> None:
+    assert k.function(name, types) == function
+    assert k.is_maths(name, types) == is_maths
+
+
+def test_what_generated_code_reduces_with() -> None:
+    assert k.reduce_functions("add", "?->l") == ("pg_reduce_add_t_l", "pg_join_add_t_l")
+    unknown = chain("ddd", 2, ("unknown", D2, (0, 1), 2))
+    with pytest.raises(TypeError, match="no kernel unknown dd->d"):
+        codegen.source(unknown)
 
 
 @pytest.mark.parametrize(("char", "maths"), [*itertools.product("?BilfdFD", [False]),
@@ -208,7 +224,7 @@ def any_program(rng: np.random.Generator, n_steps: int) -> Program:
     """Random steps on operands of all types; the last ones are stored."""
     chars = list("ddffilB?FD")
     n_inputs = len(chars)
-    table = sorted(row for row in k._elementwise if not (row[0] == "copy" and row[1][0] in "fdFD"))
+    table = sorted(row for row in k.ELEMENTWISE if not (row[0] == "copy" and row[1][0] in "fdFD"))
     steps: list[tuple[str, str, tuple[int, ...]]] = []
     while len(steps) < n_steps:
         name, types = table[rng.integers(len(table))]

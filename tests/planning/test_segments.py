@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pgaspy.layout import BlockDim, CyclicDim, Dim, whole_dim
 from pgaspy.planning.segments import LENGTH, local_slice, part_segments, ranges_by_coord, segments
 from pgaspy.planning.view import Section
+from tests.costs import cheaply
 from tests.randomly import places
 
 STEPS = st.sampled_from([1, 1, 2, 3, 4, 5, 7, 12, 13, -1, -2, -3, -6, -11])
@@ -121,6 +122,6 @@ def test_aligned_sections_are_one_run(coord: int) -> None:
 def test_cost_follows_the_own_part() -> None:
     """A process's segments of a dimension with 2**40 elements over 2**20 processes."""
     dim = CyclicDim(2**26, 2**20, 0, 16)
-    found = segments(Section(dim, 1, 1, 2**26 - 1), 12345, Section(dim, 0, 1, 2**26 - 1))
+    found = cheaply(lambda: segments(Section(dim, 1, 1, 2**26 - 1), 12345, Section(dim, 0, 1, 2**26 - 1)))
     assert found.length.sum() == 64
     assert len(found.start) == 8

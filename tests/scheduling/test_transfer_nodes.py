@@ -14,7 +14,7 @@ from pgaspy.planning.transfers import plan_transfer
 from pgaspy.planning.view import whole
 from pgaspy.scheduling import collectives, memory, messages
 from pgaspy.scheduling.operations import BaseView
-from pgaspy.ufuncs import record_assignment
+from pgaspy.statements import record_assignment
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively
 

@@ -1,0 +1,115 @@
+/*
+ * The loops of the reductions, and their table: of a leaf along memory, of a row onto a row of results, and
+ * of results with results.
+ *
+ * A leaf along memory prefetches what comes next: folding its lanes would else interrupt what is loaded.
+ */
+#define REDUCE(A, R, name, if_empty, ...) \
+static void leaf_##name##_##A##R(int64_t n, const void *from, const void *next, void *to) \
+{ \
+    const T_##A *x = from; \
+    if (n < LANES) { \
+        T_##R a = (T_##R)x[0]; \
+        for (int64_t i = 1; i < n; i++) { \
+            const T_##A b = x[i]; \
+            a = (__VA_ARGS__); \
+        } \
+        *(T_##R *)to = a; \
+        return; \
+    } \
+    T_##R lanes[LANES]; \
+    SIMD_FOR(k, LANES) \
+        lanes[k] = (T_##R)x[k]; \
+    int64_t i = LANES; \
+    for (; i + LANES <= n; i += LANES) { \
+        for (int k = 0; k < LANES; k += 64 / sizeof(T_##A)) \
+            __builtin_prefetch((const T_##A *)next + i + k); \
+        SIMD_FOR(k, LANES) { \
+            const T_##R a = lanes[k]; \
+            const T_##A b = x[i + k]; \
+            lanes[k] = (__VA_ARGS__); \
+        } \
+    } \
+    for (int64_t k = 0; i + k < n; k++) { \
+        const T_##R a = lanes[k]; \
+        const T_##A b = x[i + k]; \
+        lanes[k] = (__VA_ARGS__); \
+    } \
+    *(T_##R *)to = pg_join_##name##_##A##_##R(lanes); \
+} \
+static void fold_##name##_##A##R(int64_t n, const void *from, int64_t stride, void *to) \
+{ \
+    const char *x = from; \
+    T_##R *r = to; \
+    if (stride == sizeof(T_##A)) \
+        SIMD_FOR(k, n) { \
+            const T_##R a = r[k]; \
+            const T_##A b = ((const T_##A *)x)[k]; \
+            r[k] = (__VA_ARGS__); \
+        } \
+    else \
+        SIMD_FOR(k, n) { \
+            const T_##R a = r[k]; \
+            const T_##A b = *(const T_##A *)(x + k * stride); \
+            r[k] = (__VA_ARGS__); \
+        } \
+} \
+static void merge_##name##_##A##R(int64_t n, void *to, const void *from) \
+{ \
+    T_##R *r = to; \
+    SIMD_FOR(k, n) { \
+        const T_##R a = r[k], b = ((const T_##R *)from)[k]; \
+        r[k] = (__VA_ARGS__); \
+    } \
+} \
+static void pair_##name##_##A##R(int64_t n, void *results) \
+{ \
+    T_##R *r = results; \
+    SIMD_FOR(k, n) { \
+        const T_##R a = r[2 * k], b = r[2 * k + 1]; \
+        r[k] = (__VA_ARGS__); \
+    } \
+} \
+static const T_##R empty_##name##_##A##R = if_empty;
+#include "_omp_table.h"
+#undef REDUCE
+
+typedef struct {
+    const char *name;           /* as in "add t->l" */
+    const char *step, *join;    /* the functions that generated code calls: "pg_reduce_add_t_l" ... */
+    int64_t in_size, out_size;
+    loop_fn *copy_in, *convert, *copy_out;
+    void (*leaf)(int64_t n, const void *from, const void *next, void *to);
+    void (*fold)(int64_t n, const void *from, int64_t stride, void *to);
+    void (*merge)(int64_t n, void *to, const void *from);
+    void (*pair)(int64_t n, void *results);
+    const void *empty;
+} reduce_row;
+
+#define REDUCE(A, R, name, ...) { \
+    #name " " CHAR_##A "->" CHAR_##R, "pg_reduce_" #name "_" #A "_" #R, "pg_join_" #name "_" #A "_" #R, \
+    sizeof(T_##A), sizeof(T_##R), \
+    copy_##A##A, copy_##A##R, copy_##R##R, \
+    leaf_##name##_##A##R, fold_##name##_##A##R, merge_##name##_##A##R, \
+    pair_##name##_##A##R, &empty_##name##_##A##R},
+static const reduce_row reduce_rows[] = {
+#include "_omp_table.h"
+};
+#undef REDUCE
+
+/* A row of the table, NULL past its end. */
+static const reduce_row *pg_reduce_row(int row)
+{
+    const int n = sizeof reduce_rows / sizeof *reduce_rows;
+    return row < n ? &reduce_rows[row] : NULL;
+}
+
+/* Row i of a leaf across: `width` elements, to as many results. */
+static void fold_row(const reduce_row *row, int64_t i, int64_t width, char *x, int64_t stride,
+                     char *to)
+{
+    if (i == 0)
+        row->convert(width, (char *[]){x, to}, (int64_t[]){stride, row->out_size});
+    else
+        row->fold(width, x, stride, to);
+}

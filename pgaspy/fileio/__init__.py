@@ -1,0 +1,1 @@
+"""Files: formats, and how all processes read and write one together."""

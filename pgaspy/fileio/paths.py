@@ -1,0 +1,58 @@
+"""Paths that name the same regular file on every process."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import zlib
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+__all__ = ["absolute", "check_regular", "check_same", "open_regular", "opened_size"]
+
+
+def absolute(path: str) -> str:
+    """The absolute path, where there is a working directory."""
+    try:
+        return os.fspath(Path(path).absolute())
+    except OSError:  # the working directory is gone
+        return path
+
+
+def check_regular(mode: int, path: str) -> None:
+    """Raise OSError for what is no regular file, by its mode."""
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not a regular file", path)
+
+
+def open_regular(path: str, flags: int) -> int:
+    """`os.open`, which neither waits for the other end of a pipe nor touches a device."""
+    check_regular(Path(path).stat().st_mode, path)
+    return os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)
+
+
+def opened_size(path: str, flags: int) -> int:
+    """The size of a file, which this process can open."""
+    descriptor = open_regular(path, flags)
+    try:
+        return os.fstat(descriptor).st_size
+    finally:
+        os.close(descriptor)
+
+
+def check_same(comm: MPI.Intracomm, name: str, nbytes: int) -> None:
+    """Refuse a path that means other files on other processes, as far as places and sizes tell. Collective."""
+    place = zlib.crc32(os.fsencode(absolute(name)))
+    least = np.array([place, nbytes, -place, -nbytes])
+    comm.Allreduce(MPI.IN_PLACE, least, MPI.MIN)
+    if least[0] != -least[2]:
+        raise ValueError(f"{name} is not the same file on every process, as their working directories differ: use an "
+                         "absolute path")
+    if least[1] != -least[3]:
+        raise ValueError(f"{name} is not the same file on every process, it has {least[1]} bytes on one and "
+                         f"{-least[3]} on another: put it in a file system that they share")

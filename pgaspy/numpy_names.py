@@ -1,0 +1,25 @@
+"""NumPy's names that are the same here: ufuncs, which take global arrays as they are, dtypes and constants.
+
+Which there are depends on NumPy. The stub beside this file says to type checkers what is in all versions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_OTHERS = {"dtype", "errstate", "finfo", "iinfo", "newaxis", "promote_types", "result_type"}
+_REPLACED = {"matmul", "vecdot"}
+"""Ufuncs along whole dimensions that pgaspy has functions for."""
+
+
+def _is_taken(name: str, value: Any) -> bool:
+    return name in _OTHERS or isinstance(value, np.ufunc | float) or (
+        isinstance(value, type) and issubclass(value, np.generic))
+
+
+_TAKEN = {name: value for name, value in vars(np).items()
+          if not name.startswith("_") and name not in _REPLACED and _is_taken(name, value)}
+globals().update(_TAKEN)
+__all__ = [*_TAKEN]

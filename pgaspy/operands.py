@@ -1,0 +1,140 @@
+"""Operands: what calls on global arrays take besides them, numbers and NumPy arrays that are the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from pgaspy.execution.recording import hold
+from pgaspy.job.defaults import default_for
+from pgaspy.job.procgrid import world
+from pgaspy.layout import Layout, replicated, without_dims
+from pgaspy.planning.pieces import local_indices
+from pgaspy.planning.result_layout import result_layout
+from pgaspy.planning.view import View, joint_shape, whole
+from pgaspy.scheduling.base import Base, wrap
+from pgaspy.scheduling.operations import BaseView
+from pgaspy.supervision.recorder import take
+
+__all__ = ["PARTS_FROM_BYTES", "WEAK", "as_base_view", "as_numpy", "check_dtype", "described", "operand_from_numpy",
+           "with_parts"]
+
+WEAK = (int, float, complex)
+"""The classes of Python's numbers, which take the dtypes of the arrays that they meet."""
+
+PARTS_FROM_BYTES = 1 << 16
+"""Of NumPy arrays that are larger, a process copies only the part that it needs."""
+
+
+def described(x: Any) -> tuple[Any, Any]:
+    """What is operated on (a base, or a scalar's value), and what its statement depends on."""
+    view = getattr(x, "_view", None)
+    if view is not None:
+        return x._base, (view, x._base.dtype)
+    if type(x) in WEAK:
+        return x, type(x)
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError("masked arrays are not supported, as their masks would be lost: use where(mask, x, y)")
+    x = as_numpy(x)
+    check_dtype(x.dtype)
+    if x.ndim == 0:
+        return x, x.dtype.newbyteorder("=")
+    base = operand_from_numpy(x)
+    return base, (whole(base.layout), base.dtype)
+
+
+def as_numpy(x: Any, dtype: DTypeLike | None = None) -> NDArray[Any]:
+    """NumPy's array of what is the same on every process, also of sequences of numbers that are global arrays."""
+    return np.asarray(_with_values(x), dtype)
+
+
+def _with_values(x: Any) -> Any:
+    """Sequences with NumPy's scalars in the place of numbers that are global arrays; NumPy reads these as floats."""
+    if isinstance(x, list | tuple):
+        may_have_any = any(issubclass(kind, list | tuple) or hasattr(kind, "_is_number") for kind in {*map(type, x)})
+        return [_with_values(element) for element in x] if may_have_any else x
+    return x._as_scalar() if getattr(x, "_is_number", False) else x
+
+
+def operand_from_numpy(x: NDArray[Any]) -> Base:
+    """A copy of a NumPy array that is the same on every process, as a replicated base."""
+    default_for(())
+    take(x)
+    hold(x.nbytes)
+    return wrap(replicated(x.shape, world().size), np.array(x, x.dtype.newbyteorder("="), order="C"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The part of a NumPy array that this process needs, as `described` takes it."""
+
+    _base: Base
+    _view: View
+
+
+def with_parts(operands: Sequence[Any], out: View | None) -> Sequence[Any]:
+    """The operands; of large NumPy arrays, each process keeps only what its part of the result needs."""
+    try:
+        shape = joint_shape(*[np.shape(x) if not hasattr(x, "_view") else x._view.shape for x in operands],
+                            *([] if out is None else [out.shape]))
+        if out is not None:
+            layout = out.own_layout
+        else:
+            views = [x._view.broadcast_to(shape) for x in operands if hasattr(x, "_view")]
+            layout = result_layout(shape, views, default_for(shape))
+    except ValueError:
+        return operands  # which do not go together; who works out the statement says so
+    if layout is None or not layout.is_distributed:
+        return operands
+    return [_part_of(x, shape, layout) if isinstance(x, np.ndarray) and x.nbytes >= PARTS_FROM_BYTES
+            and type(x) is np.ndarray and not x.dtype.hasobject and x.dtype.names is None else x for x in operands]
+
+
+def _part_of(x: NDArray[Any], shape: tuple[int, ...], layout: Layout) -> _Part:
+    """A copy of what this process needs of a NumPy array that is broadcast to a shape which has a layout."""
+    n_new = len(shape) - x.ndim
+    stretched = tuple(d for d, n in enumerate(shape) if d < n_new or (x.shape[d - n_new] == 1 and n != 1))
+    layout = without_dims(layout, stretched)
+    take(x)
+    kept = [d for d in range(len(shape)) if d not in stretched]
+    elements = x.reshape([shape[d] for d in kept])
+    view, rank = whole(layout), world().rank
+    if layout.holds(layout.coords_from_rank(rank)):
+        for d in range(len(kept)):
+            i = local_indices(view, d, rank)
+            is_interval = len(i) > 0 and int(i[-1]) - int(i[0]) == len(i) - 1
+            elements = elements[(slice(None),) * d + (slice(int(i[0]), int(i[-1]) + 1) if is_interval else i,)]
+    else:
+        elements = np.empty(layout.local_shape(rank), x.dtype)
+    base = wrap(layout, np.array(elements, x.dtype.newbyteorder("="), order="C"))
+    hold(base.local.nbytes)
+    return _Part(base, view.index(tuple([None if d in stretched else slice(None) for d in range(len(shape))])))
+
+
+def as_base_view(x: Any) -> BaseView:
+    """A global array's base and view; a NumPy array that is the same on every process as a replicated base."""
+    if getattr(x, "_view", None) is not None:
+        return BaseView(x._base, x._view)
+    x = as_numpy(x)
+    check_dtype(x.dtype)
+    base = operand_from_numpy(x)
+    return BaseView(base, whole(base.layout))
+
+
+def check_dtype(dtype: np.dtype[Any]) -> None:
+    """Refuse dtypes whose elements cannot be moved as bytes, or have no arithmetic.
+
+    Raises
+    ------
+    TypeError
+        For object and structured dtypes.
+    """
+    if dtype.hasobject:
+        raise TypeError("object dtype is not supported: its elements live in one process; use a numeric dtype, or "
+                        "keep such data in local() NumPy arrays")
+    if dtype.names is not None or dtype.subdtype is not None:
+        raise TypeError(f"structured dtype {dtype} is not supported: use one array per field")
