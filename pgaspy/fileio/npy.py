@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -13,6 +14,7 @@ from pgaspy.planning.transfers import strides_from_shape
 __all__ = ["Npy"]
 
 
+@dataclass(frozen=True, slots=True)
 class Npy:
     """Reads versions 1.0 to 3.0, and writes 1.0."""
 

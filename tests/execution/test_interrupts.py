@@ -378,7 +378,7 @@ def test_one_while_the_tags_of_an_operation_are_counted(monkeypatch: pytest.Monk
 
     a = pg.zeros(10)
     with monkeypatch.context() as patch:
-        patch.setattr(operations._Recipe, "n_tags", property(stop))
+        patch.setattr(operations.Recipe, "n_tags", property(stop))
         with pytest.raises(KeyboardInterrupt):
             a += 1
     assert (a.gather() == 0).all()
