@@ -102,7 +102,7 @@ MIXED = chain("ddddd", 3, ("absolute", D1, (0,), 5), ("exp", D1, (1,), 3), ("pow
 def rows(char: str, maths: bool) -> Program:
     """All kernels of inputs of one type (and a bool, input 0) that are maths functions or are not."""
     steps: list[tuple[str, str, tuple[int, ...], int]] = []
-    for name, types in sorted(k._elementwise):
+    for name, types in sorted(k.ELEMENTWISE):
         inputs = types.split("->")[0]
         step = name, types, {1: (1,), 2: (1, 2), 3: (0, 1, 2)}[len(inputs)], 3 + len(steps)
         if inputs[-1] == char and codegen.has_maths(chain("", 0, step)) == maths:
@@ -224,7 +224,7 @@ def any_program(rng: np.random.Generator, n_steps: int) -> Program:
     """Random steps on operands of all types; the last ones are stored."""
     chars = list("ddffilB?FD")
     n_inputs = len(chars)
-    table = sorted(row for row in k._elementwise if not (row[0] == "copy" and row[1][0] in "fdFD"))
+    table = sorted(row for row in k.ELEMENTWISE if not (row[0] == "copy" and row[1][0] in "fdFD"))
     steps: list[tuple[str, str, tuple[int, ...]]] = []
     while len(steps) < n_steps:
         name, types = table[rng.integers(len(table))]
