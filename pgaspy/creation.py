@@ -25,7 +25,7 @@ from pgaspy.layout import Distribution, Layout
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage
-from pgaspy.scheduling.operations import generate
+from pgaspy.scheduling.kinds.generation import generate
 from pgaspy.supervision.recorder import announce
 from pgaspy.ufuncs import as_numpy, check_dtype
 

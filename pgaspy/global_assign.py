@@ -20,7 +20,8 @@ from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_d
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
-from pgaspy.scheduling.operations import BaseView, task
+from pgaspy.scheduling.kinds.task import task
+from pgaspy.scheduling.operations import BaseView
 from pgaspy.ufuncs import as_numpy, check_writable, elementwise_copy, record_assignment, record_into, refusals
 
 __all__ = ["aligned", "assign", "copied", "gathered", "item", "keep_element", "layout_like", "redistributed",

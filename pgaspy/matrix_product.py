@@ -19,7 +19,8 @@ from pgaspy.job.procgrid import world
 from pgaspy.layout import BlockDim, Layout, replicated, without_dims
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
-from pgaspy.scheduling.operations import BaseView, reduce
+from pgaspy.scheduling.kinds.reduction import reduce
+from pgaspy.scheduling.operations import BaseView
 from pgaspy.ufuncs import as_base_view, check_dtype
 
 __all__ = ["matmul"]

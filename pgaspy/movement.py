@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pgaspy import global_assign
 from pgaspy.array import GlobalArray, check_array
 from pgaspy.execution.recording import record
-from pgaspy.scheduling.operations import combine as combine_recipe
+from pgaspy.scheduling.kinds.combination import combine as combine_recipe
 from pgaspy.ufuncs import as_base_view
 
 __all__ = ["align", "combine", "replicate"]

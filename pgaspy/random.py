@@ -23,7 +23,7 @@ from pgaspy.kernels import bindings
 from pgaspy.planning.segments import global_ranges
 from pgaspy.planning.transfers import strides_from_shape
 from pgaspy.scheduling.base import Storage
-from pgaspy.scheduling.operations import generate
+from pgaspy.scheduling.kinds.generation import generate
 from pgaspy.supervision.recorder import announce
 
 __all__ = ["Generator", "default_rng"]

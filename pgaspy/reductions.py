@@ -29,7 +29,8 @@ from pgaspy.layout import replicated, without_dims
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import REAL
-from pgaspy.scheduling.operations import BaseView, Reduce, Reduction, reduce
+from pgaspy.scheduling.kinds.reduction import Reduce, Reduction, reduce
+from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "ufunc_reduce", "var"]
 

@@ -15,7 +15,8 @@ from pgaspy.job.defaults import default_for
 from pgaspy.layout import Layout, whole_dim
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
-from pgaspy.scheduling.operations import BaseView, reshape
+from pgaspy.scheduling.kinds.reshape import reshape
+from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["reshaped"]
 

@@ -17,7 +17,7 @@ from pgaspy.array import GlobalArray
 from pgaspy.execution.recording import record
 from pgaspy.job.failures import TaskError
 from pgaspy.scheduling.base import check_local
-from pgaspy.scheduling.operations import task
+from pgaspy.scheduling.kinds.task import task
 
 __all__ = ["TaskError", "read", "schedule", "update", "write"]
 

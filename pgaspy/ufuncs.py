@@ -25,8 +25,10 @@ from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
 from pgaspy.scheduling.base import Base, wrap
 from pgaspy.scheduling.functions import AnyFunction
+from pgaspy.scheduling.kinds.assignment import Assign, assign
+from pgaspy.scheduling.kinds.statement import Statement
 from pgaspy.scheduling.nodes import Scalar
-from pgaspy.scheduling.operations import Assign, BaseView, Statement, assign
+from pgaspy.scheduling.operations import BaseView
 from pgaspy.supervision.recorder import take
 
 __all__ = ["WEAK", "apply", "apply_binary", "apply_unary", "apply_with_number", "as_base_view", "as_numpy",

@@ -18,7 +18,7 @@ from pgaspy.kernels import bindings, jit
 from pgaspy.kernels.program import Program, Step
 from pgaspy.layout import Distribution
 from pgaspy.planning import chains, pieces, trees
-from pgaspy.planning.pieces import TEMPORARY, joint_cuts, max_pieces, n_pieces, plan_operands, plan_pieces
+from pgaspy.planning.pieces import TEMPORARY, joint_cuts, max_pieces, n_pieces, plan_boxes, plan_operands
 from pgaspy.planning.view import joint_shape, whole
 from pgaspy.scheduling import fusion, kernel_nodes
 from tests.flushes import kernels_of
@@ -348,11 +348,12 @@ def test_pieces_of_all_operands_together() -> None:
     out = whole(Distribution("block", "block", "block", grid=(2, 2, 2)).bind(shape, 8))
     views = tuple(whole(Distribution(*["*"] * d, "cyclic(2)", *["*"] * (2 - d), grid=(8,)).bind(shape, 8))
                   for d in range(3))
-    plan = plan_pieces(out, views, (False,) * 3, 0)
+    plans = plan_operands(out, views, (False,) * 3, 0)
+    found = plan_boxes((out,), views, plans, (), 0)
     alone = [plan_operands(out, (view,), (False,), 0)[0] for view in views]
-    assert n_pieces(joint_cuts(3, alone)) > max_pieces(out, 0) >= len(plan.pieces)
-    assert any(source.where == TEMPORARY for source in plan.pieces[0].sources)
-    assert any(operand.temporary is None for operand in plan.operands)
+    assert n_pieces(joint_cuts(3, alone)) > max_pieces(out, 0) >= len(found)
+    assert any(source.where == TEMPORARY for source in found[0].sources)
+    assert any(operand.temporary is None for operand in plans)
 
 
 def test_pieces_of_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,8 @@ import sys
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
-from itertools import compress, count, repeat
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count, repeat
 from operator import attrgetter, call, is_not
 from types import CodeType
 from typing import Any
@@ -32,7 +32,7 @@ from pgaspy.job.statistics import counts
 from pgaspy.scheduling.base import Base, Storage, came_back, elements, lent
 from pgaspy.scheduling.operations import Recipe
 from pgaspy.scheduling.recorded import Recorded
-from pgaspy.scheduling.schedule import Schedule, build, may_be_postponed
+from pgaspy.scheduling.schedule import Schedule, may_be_postponed, schedule_of
 from pgaspy.supervision.alarms import Alarms
 from pgaspy.supervision.recorder import Supervision
 
@@ -455,24 +455,16 @@ class Queue:
         key = recipes, uses, named
         schedule: Schedule | None = self._schedules[key]
         if schedule is None:
-            schedule = self._plan(recorded, [*first_uses], named)
+            schedule = self._plan(recorded, dict(zip(first_uses, named, strict=True)))
             self._schedules.keep(key, schedule)
         counts.n_fused += schedule.n_fused
         counts.n_kernels += schedule.n_kernels
         return Run(schedule, [*first_uses, *values], *callers)
 
-    def _plan(self, recorded: Recorded, storages: list[Storage], named: tuple[bool, ...]) -> Schedule:
+    def _plan(self, recorded: Recorded, named: Mapping[Storage, bool]) -> Schedule:
         start = time.perf_counter()
-        slots = {storage: slot for slot, storage in enumerate(storages)}
-        described = []
-        n_memories = len(slots)
-        for n in range(len(recorded)):
-            operation = recorded[n]
-            values = tuple(range(n_memories, n_memories + len(operation.values)))
-            n_memories += len(values)
-            described.append((operation.recipe, tuple(slots[used] for used in operation.storages), values))
-        schedule = build(described, len(slots), n_memories, frozenset(compress(slots.values(), named)), world().rank,
-                         self._engine.overlaps)
+        operations = [recorded[n][:3] for n in range(len(recorded))]
+        schedule = schedule_of(operations, named.__getitem__, world().rank, self._engine.overlaps)
         counts.planned(start)
         return schedule
 

@@ -27,8 +27,8 @@ from pgaspy.planning.segments import Segments, local_slice, segments
 from pgaspy.planning.transfers import TransferPlan, fixed_offset, plan_transfer, strides_from_shape
 from pgaspy.planning.view import Section, View, whole
 
-__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "PiecePlan", "Source", "joint_cuts", "local_indices",
-           "local_view_shape", "max_pieces", "n_pieces", "plan_boxes", "plan_operand", "plan_operands", "plan_pieces",
+__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "joint_cuts", "local_indices",
+           "local_view_shape", "max_pieces", "n_pieces", "plan_boxes", "plan_operand", "plan_operands",
            "storage_geometry"]
 
 LOCAL, TEMPORARY, BUFFER = -1, -2, 0
@@ -87,27 +87,11 @@ class OperandPlan:
         return self.transfer.is_local and self.temporary is None and all(len(c.start) <= 1 for c in self.cuts)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class PiecePlan:
-    """One rank's share of an elementwise operation."""
-
-    operands: tuple[OperandPlan, ...]
-    pieces: tuple[Piece, ...]
-
-
-def plan_pieces(out: View, operands: tuple[View, ...], copied: tuple[bool, ...], rank: int) -> PiecePlan:
-    """The share of `rank` in an elementwise operation that writes `out`.
-
-    `out` has a layout of its own; every operand has its shape. `copied` names the operands that have to be assembled
-    because the output overlaps them.
-    """
-    plans = plan_operands(out, operands, copied, rank)
-    return PiecePlan(plans, plan_boxes((out,), operands, plans, (), rank))
-
-
 @cached
 def plan_operands(out: View, views: tuple[View, ...], copied: tuple[bool, ...], rank: int) -> tuple[OperandPlan, ...]:
-    """How `rank` gets what it needs of all operands to compute its part of `out`.
+    """How `rank` gets what it needs of all operands to compute its part of `out`, which has a layout of its own.
+
+    Every operand has its shape. `copied` names those that have to be assembled because the output overlaps them.
 
     Those that cut it the most are assembled, until all together cut it into no more pieces than they may.
     """

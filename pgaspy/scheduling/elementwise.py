@@ -1,4 +1,4 @@
-"""Elementwise operations as nodes of a schedule: the messages of their operands, and a kernel call for each piece."""
+"""Kernels of elementwise operations as nodes: the messages of their operands, and a call for each piece."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgaspy.kernels import bindings
+from pgaspy.planning import chains
 from pgaspy.planning.boxes import Box, contains, view_ranges
 from pgaspy.planning.pieces import (
     BUFFER,
@@ -16,21 +17,22 @@ from pgaspy.planning.pieces import (
     Piece,
     Source,
     joint_cuts,
+    local_view_shape,
     max_pieces,
     n_pieces,
     plan_boxes,
-    plan_operands,
 )
 from pgaspy.planning.view import View
 from pgaspy.scheduling.builder import Access, Builder
-from pgaspy.scheduling.fusion import FusionGroup, Input, Kernel, NumberedOperation, Operand, ReducedOutput
+from pgaspy.scheduling.fusion import FusionGroup, Input, Kernel, Operand, ReducedOutput
 from pgaspy.scheduling.kernel_nodes import FusedCall, FusedReduceCall, LeafResults, finish_leaves
 from pgaspy.scheduling.messages import receive_into_buffer, send_message, view_side
-from pgaspy.scheduling.nodes import Location, Node, NumpyCall
-from pgaspy.scheduling.operations import Statement
+from pgaspy.scheduling.nodes import Location, Node
+from pgaspy.scheduling.operations import NumberedOperation, Recipe
 from pgaspy.scheduling.transfer_nodes import first_tag, transfer
 
-__all__ = ["add_group", "add_statement", "can_reduce"]
+__all__ = ["add_group", "add_operand", "add_operand_messages", "can_reduce", "is_local_and_large", "memory_of",
+           "overwritten"]
 
 CUT_FROM_ELEMENTS = 1 << 14
 """Smaller pieces are not cut where a later message takes a part of what they write; nor where there would be more of
@@ -47,7 +49,7 @@ def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mappin
     for member in group.members:
         for operand in member.arrays:
             builder.position = operand.operation.position
-            lies_in[operand.operation.position, operand.number] = _add_operand(builder, operand, rank)
+            lies_in[operand.operation.position, operand.number] = add_operand(builder, operand, rank)
     builder.position = group.members[0].operation.position
     outs = [output.view for output in kernel.outputs] or [group.members[0].out]
     arrays = [i.operand for i in kernel.inputs if i.operand is not None]
@@ -60,7 +62,7 @@ def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mappin
     for piece in pieces:
         locations, strides, reads, writes = _operands(kernel, piece, lies_in)
         node = FusedCall(kernel.program, piece.shape, strides, locations, name)
-        node.overwrites = _overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
+        node.overwrites = overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
         node.is_urgent = _is_sent(writes, sent)
         added.append((node, reads, writes))
     _add_together(builder, added)
@@ -79,7 +81,7 @@ def _is_sent(writes: Sequence[Access], sent: Mapping[int, Sequence[Box]]) -> boo
     return any(contains(section, box) for slot, box in writes for section in sent.get(slot, ()))
 
 
-def _overwritten(piece: Piece, outputs: Iterable[tuple[int, View]], rank: int) -> tuple[int, ...]:
+def overwritten(piece: Piece, outputs: Iterable[tuple[int, View]], rank: int) -> tuple[int, ...]:
     """The arrays whose local part a piece is: it writes as many elements as there are."""
     return tuple(slot for slot, view in outputs
                  if math.prod(piece.shape) == math.prod(view.layout.local_shape(rank)))
@@ -92,7 +94,7 @@ class _Lies(NamedTuple):
     temporary: int | None
 
 
-def _add_operand(builder: Builder, operand: Operand, rank: int) -> _Lies:
+def add_operand(builder: Builder, operand: Operand, rank: int) -> _Lies:
     """The messages of an operand, and what else it takes to have it here."""
     plan, dtype = operand.plan, operand.dtype
     src = view_side(operand.slot, plan.view, dtype, rank)
@@ -108,7 +110,7 @@ def _add_operand(builder: Builder, operand: Operand, rank: int) -> _Lies:
     return _Lies(tuple(receive_into_buffer(builder, m, dtype, tag) for m in plan.transfer.receives), None)
 
 
-def _add_messages(builder: Builder, operand: Operand, rank: int) -> None:
+def add_operand_messages(builder: Builder, operand: Operand, rank: int) -> None:
     """The messages of an operand that is not wanted here: the same ones."""
     plan, dtype = operand.plan, operand.dtype
     nowhere = view_side(operand.slot, plan.target, dtype, rank)
@@ -130,7 +132,7 @@ def _operands(kernel: Kernel, piece: Piece, lies_in: dict[tuple[int, int], _Lies
             strides.append((0,) * len(piece.shape))
             continue
         source = next(sources)
-        number, box = _memory(found, found.operand, source, lies_in)
+        number, box = memory_of(found, found.operand, source, lies_in)
         locations.append((number, source.offset * found.dtype.itemsize))
         strides.append(tuple(s * found.dtype.itemsize for s in source.strides))
         reads.append((number, box))
@@ -142,7 +144,8 @@ def _operands(kernel: Kernel, piece: Piece, lies_in: dict[tuple[int, int], _Lies
     return locations, strides, reads, writes
 
 
-def _memory(found: Input, operand: Operand, source: Source, lies_in: dict[tuple[int, int], _Lies]) -> Access:
+def memory_of(found: Input, operand: Operand, source: Source, lies_in: dict[tuple[int, int], _Lies]) -> Access:
+    """The memory that an operand of a piece lies in, and the box of it that is read."""
     lies = lies_in[operand.operation.position, operand.number]
     if source.where == LOCAL:
         return found.slot, source.box
@@ -191,6 +194,16 @@ def _within(view: View, box: Box, rank: int) -> list[tuple[int, int]]:
     return found
 
 
+def is_local_and_large(recipe: Recipe, dtype: np.dtype[Any], rank: int) -> bool:
+    """Whether an elementwise operation, with results of a dtype, moves nothing, and passes through much memory.
+
+    Then nobody has to wait for it, and a chain with later ones may be faster.
+    """
+    size = math.prod(local_view_shape(recipe.views[0], rank))
+    return size * dtype.itemsize * len(recipe.views) >= chains.MIN_BYTES and all(
+        moved.plan.is_local for moved in recipe.moved(rank))
+
+
 # Reductions that end a kernel ----------------------------------------------------------------------------------------
 
 
@@ -219,7 +232,7 @@ def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
     for piece in pieces:
         locations, strides, reads, writes = _operands(kernel, piece, lies_in)
         node = FusedReduceCall(kernel.program, piece.shape, strides, locations, leaves, piece.start, name)
-        node.overwrites = _overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
+        node.overwrites = overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
         added.append((node, reads, writes))
     shared = sorted({leaf for node, _, _ in added for leaf in node.cut_leaves})
     results = [LeafResults(builder.buffer(leaves.n_leaves * leaves.n_results * np.dtype(types[-1]).itemsize),
@@ -239,51 +252,3 @@ def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
         builder.add(finish, [(number, None) for number in result], [(partial, None)])
         partials.append((reduction.operation, partial))
     return partials
-
-
-# Functions without a C kernel ----------------------------------------------------------------------------------------
-
-
-def add_statement(builder: Builder, operation: NumberedOperation, rank: int) -> None:
-    """Add a statement whose function is called on NumPy views of its pieces."""
-    statement = operation.recipe
-    assert isinstance(statement, Statement)
-    out, n_outputs = statement.written[0], len(statement.written)
-    views, dtypes = statement.views[n_outputs:], [d for d in statement.dtypes if d is not None]
-    plans = plan_operands(out, views, statement.copied, rank)
-    operands = [Operand(operation, n, *described) for n, described in enumerate(
-        zip(operation.slots[n_outputs:], views, dtypes, plans, strict=True))]
-    if not operation.is_wanted:
-        for operand in operands:
-            _add_messages(builder, operand, rank)
-        return
-    lies_in = {(operation.position, x.number): _add_operand(builder, x, rank) for x in operands}
-    pieces = plan_boxes(statement.written, [x.view for x in operands], [x.plan for x in operands], (), rank)
-    together = object()
-    for piece in pieces:
-        arguments = []
-        reads: list[Access] = []
-        writes: list[Access] = []
-        for slot, dtype, source in zip(operation.slots, statement.output_dtypes, piece.sources, strict=False):
-            arguments.append(_argument((slot, source), dtype))
-            writes.append((slot, source.box))
-        sources = iter(zip(operands, piece.sources[n_outputs:], strict=True))
-        scalars = iter(operation.values)
-        for n, view in enumerate(statement.operands):
-            dtype = statement.operand_dtype(n)
-            if view is None:
-                arguments.append(((next(scalars), 0), dtype, (0,) * len(piece.shape)))
-                continue
-            operand, source = next(sources)
-            number, box = _memory(Input(operand.slot, dtype, operand), operand, source, lies_in)
-            arguments.append(_argument((number, source), dtype))
-            reads.append((number, box))
-        node = NumpyCall(statement.function, n_outputs, statement.has_mask, statement.signature, piece.shape, arguments)
-        if not statement.has_mask:
-            node.overwrites = _overwritten(piece, zip(operation.slots, statement.written, strict=False), rank)
-        builder.add(node, reads, writes, together=together)
-
-
-def _argument(where: tuple[int, Source], dtype: np.dtype[Any]) -> tuple[Location, np.dtype[Any], tuple[int, ...]]:
-    number, source = where
-    return (number, source.offset * dtype.itemsize), dtype, tuple(s * dtype.itemsize for s in source.strides)

@@ -10,6 +10,7 @@ record this one. Fusion is a choice of each process alone: messages stay those o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,28 +21,15 @@ from pgaspy.kernels.program import Program, Step
 from pgaspy.layout import BlockDim, Layout
 from pgaspy.planning.pieces import OperandPlan, joint_cuts, max_pieces, n_pieces, plan_operands
 from pgaspy.planning.view import View
-from pgaspy.scheduling.operations import Assign, Recipe, Reduce, Statement
+from pgaspy.scheduling.operations import Elementwise, NumberedOperation
 
-__all__ = ["FusionGroup", "Input", "Kernel", "NumberedOperation", "Operand", "Output", "ReducedOutput", "grouped"]
+__all__ = ["FusionGroup", "Input", "Kernel", "Operand", "Output", "ReducedOutput", "grouped"]
 
 MAX_STEPS = bindings.MAX_PROGRAM_STEPS
 MAX_OPERANDS = bindings.MAX_PROGRAM_OPERANDS
 MAX_REDUCTIONS = bindings.MAX_PROGRAM_REDUCTIONS
 MAX_STEPS_BACK = 16
 """How many operations and kernels an operation looks back for one to join."""
-
-
-class NumberedOperation(NamedTuple):
-    """A recorded operation in a schedule: the numbers of the memories that its views, and its values, stand for.
-
-    What is not wanted here, where nobody can see it, are its results: its messages alone are left of it.
-    """
-
-    position: int
-    recipe: Recipe
-    slots: tuple[int, ...]
-    values: tuple[int, ...]
-    is_wanted: bool = True
 
 
 class Input(NamedTuple):
@@ -61,17 +49,11 @@ class Output(NamedTuple):
 
 
 class ReducedOutput(NamedTuple):
-    """What a kernel reduces as it comes: the operation, and the C kernel that does it."""
+    """What a kernel reduces as it comes: the operation, the dimensions, and the C kernel that does it."""
 
     operation: NumberedOperation
+    axes: tuple[int, ...]
     kernel: tuple[str, str]
-
-    @property
-    def axes(self) -> tuple[int, ...]:
-        """The dimensions that are reduced."""
-        recipe = self.operation.recipe
-        assert isinstance(recipe, Reduce)
-        return recipe.axes
 
 
 class Operand(NamedTuple):
@@ -88,28 +70,18 @@ class Operand(NamedTuple):
 class _Member:
     """An elementwise operation, as the members of a kernel have to look."""
 
-    def __init__(self, operation: NumberedOperation, rank: int) -> None:
-        recipe = operation.recipe
+    def __init__(self, operation: NumberedOperation, form: Elementwise, rank: int) -> None:
         self.operation = operation
-        self.name = "copy" if isinstance(recipe, Assign) else recipe.name
-        self.out, views = recipe.views[0], recipe.views[1:]
-        self.loop: tuple[np.dtype[Any], ...]
-        copied: tuple[bool, ...]
-        if isinstance(recipe, Assign):
-            self.loop, self.out_dtype = (recipe.source_dtype, recipe.dtype), recipe.dtype
-            dtypes, copied = [recipe.source_dtype], (False,)
-        else:
-            assert isinstance(recipe, Statement)
-            self.loop, self.out_dtype = recipe.loop_dtypes, recipe.output_dtypes[0]
-            dtypes, copied = [d for d in recipe.dtypes if d is not None], recipe.copied
+        self.name, self.loop, self.out_dtype = form.name, form.loop, form.output_dtype
+        self.out, *views = operation.recipe.views
         self.out_slot = operation.slots[0]
-        plans = plan_operands(self.out, views, copied, rank)
+        plans = plan_operands(self.out, tuple(views), form.copied, rank)
+        dtypes = compress(form.dtypes, form.is_array)
         arrays = iter(Operand(operation, n, *described) for n, described in enumerate(
             zip(operation.slots[1:], views, dtypes, plans, strict=True)))
         self.cuts, self.max_pieces = joint_cuts(self.out.ndim, plans), max_pieces(self.out, rank)
         scalars = iter(operation.values)
-        is_array = [True] if isinstance(recipe, Assign) else [view is not None for view in recipe.operands]
-        self.operands: list[Operand | int] = [next(arrays) if array else next(scalars) for array in is_array]
+        self.operands: list[Operand | int] = [next(arrays) if array else next(scalars) for array in form.is_array]
 
     @property
     def arrays(self) -> Iterator[Operand]:
@@ -117,20 +89,12 @@ class _Member:
         return (x for x in self.operands if isinstance(x, Operand))
 
 
-def _has_kernel(recipe: Recipe) -> bool:
+def _has_kernel(form: Elementwise) -> bool:
     """Whether a C kernel can compute an operation, with casts of what it reads and writes."""
-    if isinstance(recipe, Assign):
-        return not recipe.overlaps and recipe.target.own_layout is not None and not recipe.source.stretched_dims and (
-            _row("copy", (recipe.source_dtype, recipe.dtype)))
-    if not isinstance(recipe, Statement) or len(recipe.written) > 1 or recipe.has_mask:
-        return False
-    loop, output = recipe.loop_dtypes, recipe.output_dtypes[0]
-    n_inputs = len(recipe.operands)
-    name = recipe.name
-    if isinstance(recipe.function, np.ufunc) and getattr(np, name, None) is not recipe.function:
+    if isinstance(form.function, np.ufunc) and getattr(np, form.name, None) is not form.function:
         return False  # another library's, of the same name
-    casts = [(recipe.operand_dtype(n), loop[n]) for n in range(n_inputs)] + [(loop[n_inputs], output)]
-    return _row(name, loop) and all(a == b or _row("copy", (a, b)) for a, b in casts)
+    casts = zip((*form.dtypes, form.loop[-1]), (*form.loop[:-1], form.output_dtype), strict=True)
+    return _row(form.name, form.loop) and all(a == b or _row("copy", (a, b)) for a, b in casts)
 
 
 def _row(name: str, dtypes: Sequence[np.dtype[Any]]) -> bool:
@@ -197,24 +161,17 @@ class FusionGroup:
         self.code.add(member)
 
     def may_reduce(self, operation: NumberedOperation) -> ReducedOutput | None:
-        """How a reduction may end this kernel, if it may: of a whole array that the kernel writes.
-
-        The reduced dimensions follow each other, and are the same for all that the kernel reduces.
-        """
-        recipe = operation.recipe
-        assert isinstance(recipe, Reduce)
-        slot, view = operation.slots[1], recipe.source
-        kernel = recipe.reduction.kernel(recipe.dtypes[1].char)
-        if kernel is None or recipe.operands or not _follow(recipe.axes, view.ndim) or not view.is_whole:
+        """How a reduction may end this kernel, if it may: it reduces the same dimensions as others that do."""
+        form = operation.recipe.reducing
+        if form is None or (self.reductions and self.reductions[0].axes != form.axes):
             return None
-        if self.reductions and self.reductions[0].axes != recipe.axes:
-            return None
+        slot, view = operation.slots[1], operation.recipe.views[1]
         written = [member for member in self.members if member.out_slot == slot]
         if not written or any(member.out != view for member in written):
             return None
         if any(operation.slots[0] in other.slots for other in self.operations):
             return None
-        found = ReducedOutput(operation, kernel)
+        found = ReducedOutput(operation, *form)
         return found if self.code.is_short_enough([*self.reductions, found]) else None
 
     def take_reduction(self, reduction: ReducedOutput) -> None:
@@ -231,20 +188,11 @@ def _apart(writer: _Member, operand: Operand) -> bool:
     return writer.out == operand.view and operand.plan.is_local
 
 
-def _follow(axes: tuple[int, ...], ndim: int) -> bool:
-    """Whether axes in their order are some that follow each other, or all that there are."""
-    return len(axes) == ndim or (len(axes) > 0 and axes[-1] - axes[0] == len(axes) - 1)
-
-
 def grouped(operations: Sequence[NumberedOperation], rank: int, fuses: bool) -> list[FusionGroup | NumberedOperation]:
     """Operations, those that a C kernel can compute in groups, in an order in which they may be run."""
     items: list[FusionGroup | NumberedOperation] = []
     for operation in operations:
-        recipe = operation.recipe
-        if isinstance(recipe, Reduce) and fuses:
-            if not _end_group(items, operation):
-                _await(items, operation, None)
-                items.append(operation)
+        if fuses and operation.recipe.reducing is not None and _end_group(items, operation):
             continue
         member = _member(operation, rank)
         if member is None:
@@ -271,16 +219,16 @@ def _await(items: Sequence[FusionGroup | NumberedOperation], operation: Numbered
 
 def _member(operation: NumberedOperation, rank: int) -> _Member | None:
     """An operation as the member of a kernel; None for any other, and where this process computes nothing."""
-    recipe = operation.recipe
-    if not operation.is_wanted or not _has_kernel(recipe):
+    form = operation.recipe.elementwise
+    if form is None or not operation.is_wanted or not _has_kernel(form):
         return None
-    layout = recipe.views[0].own_layout
+    layout = operation.recipe.views[0].own_layout
     assert layout is not None
     if not layout.holds(layout.coords_from_rank(rank)) or 0 in layout.local_shape(rank):
         return None
-    member = _Member(operation, rank)
-    if isinstance(recipe, Assign) and not all(operand.plan.is_local for operand in member.arrays):
-        return None  # its messages are received where they belong
+    member = _Member(operation, form, rank)
+    if form.receives_in_place and not all(operand.plan.is_local for operand in member.arrays):
+        return None
     return member
 
 

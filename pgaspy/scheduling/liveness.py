@@ -11,15 +11,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pgaspy.caches import cached
-from pgaspy.layout import Layout
-from pgaspy.planning.pieces import local_view_shape, plan_operand
-from pgaspy.planning.reshapes import plan_reshape
-from pgaspy.planning.transfers import TransferPlan, plan_transfer
+from pgaspy.planning.transfers import TransferPlan
 from pgaspy.scheduling.collectives import group_members
-from pgaspy.scheduling.fusion import NumberedOperation
-from pgaspy.scheduling.operations import Assign, Combine, Generate, Recipe, Reduce, Reshape, Statement, Task
+from pgaspy.scheduling.operations import NumberedOperation, Recipe
 
-__all__ = ["Messages", "messages_of", "read_slots", "reduced_axes", "with_what_is_wanted"]
+__all__ = ["Messages", "messages_of", "read_slots", "with_what_is_wanted"]
 
 
 class Messages(NamedTuple):
@@ -30,9 +26,6 @@ class Messages(NamedTuple):
 
     carried: tuple[int, ...]
     n: int
-
-
-_NONE = Messages((), 0)
 
 
 def with_what_is_wanted(operations: Sequence[NumberedOperation], named: frozenset[int],
@@ -46,11 +39,11 @@ def with_what_is_wanted(operations: Sequence[NumberedOperation], named: frozense
     for operation in reversed(operations):
         recipe = operation.recipe
         outputs = operation.slots[:recipe.n_outputs]
-        is_wanted = isinstance(recipe, Task) or not seen.isdisjoint(outputs)
+        is_wanted = recipe.is_called or not seen.isdisjoint(outputs)
         operation = operation._replace(is_wanted=is_wanted)
         if is_wanted or messages_of(recipe, rank).n:
             found.append(operation)
-        if _overwrites(recipe):
+        if not (recipe.is_called or recipe.updates):  # which may leave something of what was there
             seen.difference_update(slot for slot, view in zip(outputs, recipe.outputs, strict=True) if view.is_whole)
         seen.update(read_slots(operation, rank))
     return found[::-1]
@@ -60,57 +53,24 @@ def read_slots(operation: NumberedOperation, rank: int) -> Sequence[int]:
     """The bases that an operation reads on a process: all that it reads; or what its messages carry."""
     if not operation.is_wanted:
         return [operation.slots[n] for n in messages_of(operation.recipe, rank).carried]
-    return operation.slots if isinstance(operation.recipe, Combine) else operation.slots[operation.recipe.n_outputs:]
-
-
-def _overwrites(recipe: Recipe) -> bool:
-    """Whether an operation leaves nothing of what was there before where it writes."""
-    return not (isinstance(recipe, Task | Combine) or (isinstance(recipe, Statement) and recipe.has_mask))
+    return operation.slots if operation.recipe.reads_outputs else operation.slots[operation.recipe.n_outputs:]
 
 
 @cached
 def messages_of(recipe: Recipe, rank: int) -> Messages:
     """What a process sends and receives for an operation, where nobody wants its results there."""
-    if isinstance(recipe, Generate | Task):
-        return _NONE
-    if isinstance(recipe, Combine):
-        if 0 in local_view_shape(recipe.view, rank):
-            return _NONE
-        return _exchanged((0,), recipe.view.layout.grid, recipe.view.layout.replica_axes, rank)
-    if isinstance(recipe, Reduce):
-        layout = recipe.source.own_layout
-        assert layout is not None
-        if not layout.holds(layout.coords_from_rank(rank)):
-            return _NONE
-        return _exchanged(tuple(range(1, len(recipe.views))), layout.grid, reduced_axes(recipe, layout), rank)
     carried, n = [], 0
-    for number, plan, grid in _transfers(recipe, rank):
+    for moved in recipe.moved(rank):
+        plan = moved.plan
         n += len(plan.sends) + len(plan.receives) + len(plan.broadcasts)
-        if plan.sends or _is_root(plan, grid, rank):
-            carried.append(number)
+        if plan.sends or _is_root(plan, moved.grid, rank):
+            carried.append(moved.number)
+    exchange = recipe.exchanged(rank)
+    if exchange is not None:
+        n_others = len(group_members(exchange.grid, exchange.axes, rank)) - 1
+        n += n_others
+        carried += exchange.numbers if n_others else ()
     return Messages(tuple(carried), n)
-
-
-def reduced_axes(recipe: Reduce, layout: Layout) -> tuple[int, ...]:
-    """The axes of the grid along which the partial results of a reduction are combined."""
-    return tuple(sorted(axis for d in recipe.axes if (axis := layout.dims[d].axis) is not None))
-
-
-def _exchanged(carried: tuple[int, ...], grid: tuple[int, ...], axes: tuple[int, ...], rank: int) -> Messages:
-    """The messages of partial results, which every one of some processes sends."""
-    n_others = len(group_members(grid, axes, rank)) - 1
-    return Messages(carried, n_others) if n_others else _NONE
-
-
-def _transfers(recipe: Assign | Reshape | Statement, rank: int) -> list[tuple[int, TransferPlan, tuple[int, ...]]]:
-    """The transfers of an operation: the number, among its views, of what is moved; the plan; the target's grid."""
-    if isinstance(recipe, Assign):
-        return [(1, plan_transfer(recipe.target, recipe.source, rank), recipe.target.layout.grid)]
-    if isinstance(recipe, Reshape):
-        return [(1, plan_reshape(recipe.target, recipe.source, rank), recipe.target.grid)]
-    plans = [plan_operand(recipe.written[0], view, copied, rank)
-             for view, copied in zip(recipe.views[recipe.n_outputs:], recipe.copied, strict=True)]
-    return [(number, plan.transfer, plan.target.layout.grid) for number, plan in enumerate(plans, recipe.n_outputs)]
 
 
 def _is_root(plan: TransferPlan, grid: tuple[int, ...], rank: int) -> bool:

@@ -12,33 +12,20 @@ A schedule is a graph of nodes. Three things hold, and make it free of deadlock 
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pgaspy.caches import cached
-from pgaspy.planning import chains
-from pgaspy.planning.boxes import Box, ranges_box, view_box
-from pgaspy.planning.pieces import local_indices, local_view_shape, plan_operand
-from pgaspy.planning.reshapes import plan_reshape
-from pgaspy.planning.transfers import plan_transfer
-from pgaspy.scheduling.base import local_view
+from pgaspy.planning.boxes import Box, ranges_box
 from pgaspy.scheduling.builder import BaseAccess, Builder
-from pgaspy.scheduling.collectives import exchange_partials, group_members
-from pgaspy.scheduling.elementwise import add_group, add_statement, can_reduce
-from pgaspy.scheduling.fusion import FusionGroup, Kernel, NumberedOperation, grouped
-from pgaspy.scheduling.liveness import read_slots, reduced_axes, with_what_is_wanted
-from pgaspy.scheduling.messages import flat_side, view_side
-from pgaspy.scheduling.nodes import Buffer, Communication, FunctionCall, Memories, Node, TaskCall, bytes_of
-from pgaspy.scheduling.operations import Assign, Combine, Generate, Recipe, Reduce, Reshape, Statement, Task
-from pgaspy.scheduling.transfer_nodes import transfer
+from pgaspy.scheduling.elementwise import add_group, can_reduce
+from pgaspy.scheduling.fusion import FusionGroup, Kernel, grouped
+from pgaspy.scheduling.liveness import read_slots, with_what_is_wanted
+from pgaspy.scheduling.nodes import Buffer, Communication, Node
+from pgaspy.scheduling.operations import NumberedOperation, Recipe
 
-__all__ = ["Schedule", "build", "may_be_postponed"]
+__all__ = ["Schedule", "build", "may_be_postponed", "schedule_of"]
 
 LASTING_BUFFER_BYTES, LASTING_BYTES = 1 << 14, 1 << 18
 """Buffers of so many bytes each, and in all, are made once, and used by every run of a schedule."""
@@ -129,26 +116,31 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
             n_kernels += 1
         else:
             builder.position = item.position
-            _ADD[type(item.recipe)](builder, item, rank)
+            item.recipe.add_nodes(builder, item, rank)
     written = {slot for recipe, slots, _ in operations for slot in slots[:recipe.n_outputs]}
     return _finished(builder, named, tuple(written - named), tuple(last_joined), n_fused, n_kernels)
 
 
+def schedule_of(calls: Sequence[tuple[Recipe, Sequence[Any], Sequence[Any]]], is_named: Callable[[Any], bool],
+                rank: int, fuses: bool) -> Schedule:
+    """The schedule of operations, (recipe, storages, values); `is_named` tells whether somebody holds a storage."""
+    slots: dict[Any, int] = {}
+    for _, storages, _ in calls:
+        for storage in storages:
+            slots.setdefault(storage, len(slots))
+    described, n_memories = [], len(slots)
+    for recipe, storages, values in calls:
+        numbers = tuple(range(n_memories, n_memories + len(values)))
+        n_memories += len(values)
+        described.append((recipe, tuple(slots[storage] for storage in storages), numbers))
+    named = frozenset(slot for storage, slot in slots.items() if is_named(storage))
+    return build(described, len(slots), n_memories, named, rank, fuses)
+
+
 @cached
 def may_be_postponed(recipe: Recipe, rank: int) -> bool:
-    """Whether nobody has to wait if an operation is executed with later ones, and a chain with these may be faster.
-
-    It is an elementwise one, on much memory, and this process sends and receives nothing for it.
-    """
-    if isinstance(recipe, Assign):
-        dtype, plans = recipe.dtype, [plan_transfer(recipe.target, recipe.source, rank)]
-    elif isinstance(recipe, Statement):
-        dtype, operands = recipe.output_dtypes[0], zip(recipe.views[recipe.n_outputs:], recipe.copied, strict=True)
-        plans = [plan_operand(recipe.written[0], view, copied, rank).transfer for view, copied in operands]
-    else:
-        return False
-    size = math.prod(local_view_shape(recipe.views[0], rank))
-    return size * dtype.itemsize * len(recipe.views) >= chains.MIN_BYTES and all(plan.is_local for plan in plans)
+    """See `Recipe.may_be_postponed`."""
+    return recipe.may_be_postponed(rank)
 
 
 def _finished(builder: Builder, named: frozenset[int], dropped: tuple[int, ...], last_joined: tuple[int, ...],
@@ -203,21 +195,13 @@ def _sent_sections(wanted: Sequence[NumberedOperation], rank: int) -> dict[int, 
     """
     found: dict[int, dict[Box, None]] = {}
     for operation in wanted:
-        recipe = operation.recipe
-        if isinstance(recipe, Statement):
-            arrays = zip(operation.slots[recipe.n_outputs:], recipe.views[recipe.n_outputs:], recipe.copied,
-                         strict=True)
-            plans = [(slot, p.view, p.transfer) for slot, view, copied in arrays
-                     for p in (plan_operand(recipe.written[0], view, copied, rank),)]
-        elif isinstance(recipe, Assign):
-            plans = [(operation.slots[1], recipe.source, plan_transfer(recipe.target, recipe.source, rank))]
-        else:
-            continue
-        for slot, view, plan in plans:
-            storage = view.layout.local_shape(rank)
-            for message in plan.sends:
-                found.setdefault(slot, {})[ranges_box(view, message.ranges, storage)] = None
-    return {slot: list(boxes)[:MAX_SENT_SECTIONS] for slot, boxes in found.items()}
+        for moved in operation.recipe.moved(rank):
+            if moved.source is not None:
+                storage = moved.source.layout.local_shape(rank)
+                sections = found.setdefault(operation.slots[moved.number], {})
+                for message in moved.plan.sends:
+                    sections[ranges_box(moved.source, message.ranges, storage)] = None
+    return {slot: list(boxes)[:MAX_SENT_SECTIONS] for slot, boxes in found.items() if boxes}
 
 
 def _add_group(builder: Builder, group: FusionGroup, readers: dict[int, list[int]], named: frozenset[int],
@@ -236,127 +220,7 @@ def _add_group(builder: Builder, group: FusionGroup, readers: dict[int, list[int
     kernel = Kernel(group, is_stored)
     for operation, partial in add_group(builder, group, kernel, sent, rank):
         builder.position = operation.position
-        _add_merged(builder, operation, partial, rank)
+        operation.recipe.add_merge(builder, operation, partial, rank)
     for reduction in later:
         builder.position = reduction.operation.position
-        _add_reduce(builder, reduction.operation, rank)
-
-
-def _add_assign(builder: Builder, operation: NumberedOperation, rank: int) -> None:
-    recipe = operation.recipe
-    assert isinstance(recipe, Assign)
-    target, source = operation.slots
-    transfer(builder, plan_transfer(recipe.target, recipe.source, rank),
-             view_side(target, recipe.target, recipe.dtype, rank),
-             view_side(source, recipe.source, recipe.source_dtype, rank), recipe.overlaps, 0, rank,
-             recipe.target.layout.grid, operation.is_wanted, recipe.target.layout.is_on_one_process)
-
-
-def _add_reshape(builder: Builder, operation: NumberedOperation, rank: int) -> None:
-    recipe = operation.recipe
-    assert isinstance(recipe, Reshape)
-    target, source = (flat_side(slot, recipe.dtype) for slot in operation.slots)
-    transfer(builder, plan_reshape(recipe.target, recipe.source, rank), target, source, False, 0, rank,
-             recipe.target.grid, operation.is_wanted)
-
-
-def _add_generate(builder: Builder, operation: NumberedOperation, rank: int) -> None:
-    (slot,), (value,) = operation.slots, operation.values
-
-    def generate(memories: Memories) -> None:
-        memories[value](memories[slot])
-
-    node = FunctionCall(generate, "generate")
-    node.overwrites = (slot,)
-    builder.add(node, [(value, None)], [(slot, None)])
-
-
-def _add_task(builder: Builder, operation: NumberedOperation, rank: int) -> None:
-    recipe = operation.recipe
-    assert isinstance(recipe, Task)
-    if recipe.writes and not recipe.empty and all(0 in local_view_shape(view, rank) for view in recipe.writes):
-        return
-    (value,) = operation.values
-    accesses = [(slot, view_box(view, rank)) for slot, view in zip(operation.slots, recipe.views, strict=True)]
-    node = TaskCall(value, list(zip(operation.slots, recipe.views, strict=True)))
-    node.overwrites = tuple(slot for slot, view in zip(operation.slots, recipe.writes, strict=False) if view.is_whole)
-    builder.add(node, [(value, None), *accesses[recipe.n_outputs:]], accesses[: recipe.n_outputs])
-
-
-def _add_reduce(builder: Builder, operation: NumberedOperation, rank: int) -> None:
-    """The partial result of the local part, then those of all processes that have one."""
-    recipe = operation.recipe
-    assert isinstance(recipe, Reduce)
-    layout = recipe.source.own_layout
-    assert layout is not None
-    if not layout.holds(layout.coords_from_rank(rank)):
-        return
-    reduction, views = recipe.reduction, (recipe.source, *recipe.operands)
-    slots = operation.slots[1:]
-    shape = recipe.target.layout.local_shape(rank)
-    number = builder.buffer(math.prod(shape) * reduction.partial_dtype.itemsize)
-    indices = functools.partial(local_indices, recipe.source, rank=rank)
-
-    def reduce(memories: Memories) -> None:
-        local, *operands = (local_view(memories[slot], view) for slot, view in zip(slots, views, strict=True))
-        found = reduction.partial(local, recipe.axes, indices, operands)
-        bytes_of(memories, number).view(reduction.partial_dtype).reshape(shape)[...] = found
-
-    builder.add(FunctionCall(reduce, "reduce"),
-                [(slot, view_box(view, rank)) for slot, view in zip(slots, views, strict=True)], [(number, None)])
-    _add_merged(builder, operation, number, rank)
-
-
-def _add_merged(builder: Builder, operation: NumberedOperation, partial: int, rank: int) -> None:
-    """Combine the partial results of the processes along the reduced axes, and store the result."""
-    recipe = operation.recipe
-    assert isinstance(recipe, Reduce)
-    layout = recipe.source.own_layout
-    assert layout is not None
-    reduction, slot = recipe.reduction, operation.slots[0]
-    shape = recipe.target.layout.local_shape(rank)
-    members = group_members(layout.grid, reduced_axes(recipe, layout), rank)
-    location = slot if reduction.result is None and operation.is_wanted else None
-    combined = exchange_partials(builder, partial, math.prod(shape), reduction.partial_dtype, reduction.merge,
-                                 members, rank, location, operation.is_wanted)
-    if combined == slot or not operation.is_wanted:
-        return
-
-    def store(memories: Memories) -> None:
-        found = bytes_of(memories, combined).view(reduction.partial_dtype).reshape(shape)
-        memories[slot].local[...] = found if reduction.result is None else reduction.result(found)
-
-    builder.add(FunctionCall(store, "store"), [(combined, None)], [(slot, None)])
-
-
-def _add_combine_copies(builder: Builder, operation: NumberedOperation, rank: int) -> None:
-    """Combine the copies of a view that processes hold along the axes of replicas."""
-    recipe = operation.recipe
-    assert isinstance(recipe, Combine)
-    (slot,), view, dtype = operation.slots, recipe.view, recipe.dtype
-    shape, layout = local_view_shape(view, rank), view.layout
-    members = group_members(layout.grid, layout.replica_axes, rank)
-    if 0 in shape or len(members) == 1:
-        return
-    number, box = builder.buffer(math.prod(shape) * dtype.itemsize), view_box(view, rank)
-
-    def take(memories: Memories) -> None:
-        bytes_of(memories, number).view(dtype).reshape(shape)[...] = local_view(memories[slot], view)
-
-    def combine_flat(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
-        return recipe.function(lower.reshape(shape), higher.reshape(shape)).reshape(-1)
-
-    def store(memories: Memories) -> None:
-        local_view(memories[slot], view)[...] = bytes_of(memories, combined).view(dtype).reshape(shape)
-
-    builder.add(FunctionCall(take, "combine"), [(slot, box)], [(number, None)])
-    combine = recipe.function if isinstance(recipe.function, np.ufunc) else combine_flat
-    combined = exchange_partials(builder, number, math.prod(shape), dtype, combine, members, rank,
-                                 is_wanted=operation.is_wanted)
-    if operation.is_wanted:
-        builder.add(FunctionCall(store, "combine"), [(combined, None)], [(slot, box)])
-
-
-_ADD: dict[type, Callable[[Builder, NumberedOperation, int], None]] = {
-    Assign: _add_assign, Combine: _add_combine_copies, Generate: _add_generate, Reduce: _add_reduce,
-    Reshape: _add_reshape, Statement: add_statement, Task: _add_task}
+        reduction.operation.recipe.add_nodes(builder, reduction.operation, rank)

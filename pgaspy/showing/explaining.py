@@ -1,26 +1,30 @@
-"""Explain: what a statement would move, without doing it, in this job or in one of any size."""
+"""Explain: what a statement would move and compute, without doing it, in this job or in one of any size.
+
+The statement's operations are handed over instead of recorded, and the schedule that the queue would execute is made of
+them. What is shown is read off that schedule.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.caches import cached
-from pgaspy.execution.recording import dry_run
+from pgaspy.execution.recording import dry_run, queue
 from pgaspy.job.procgrid import simulated, world
 from pgaspy.layout import Layout
-from pgaspy.planning.pieces import local_view_shape, plan_operand, plan_pieces
+from pgaspy.planning.pieces import plan_operand
 from pgaspy.planning.reshapes import plan_reshape
-from pgaspy.planning.transfers import TransferPlan, plan_transfer
-from pgaspy.scheduling.base import Base
-from pgaspy.scheduling.nodes import Communication, Send
-from pgaspy.scheduling.operations import Assign, Combine, Operation, Recipe, Reduce, Reshape, Statement
-from pgaspy.scheduling.schedule import build
+from pgaspy.planning.transfers import plan_transfer
+from pgaspy.scheduling.nodes import Communication
+from pgaspy.scheduling.operations import Operation, Recipe
+from pgaspy.scheduling.schedule import Schedule, schedule_of
 
 __all__ = ["Explanation", "OperationPlan", "explain"]
 
@@ -34,19 +38,16 @@ class OperationPlan:
     operation
         What it is.
     n_sends, n_receives
-        Messages to and from other processes.
+        Messages to and from other processes, those of broadcasts and reductions among them.
     nbytes_sent, nbytes_received
         Their bytes.
-    nbytes_broadcast
-        Bytes that this process hands out or receives in broadcasts and reductions along axes of the grid.
     n_pieces
-        Pieces that the local part is cut into.
+        Computations: kernels on one piece each, copies, packing and unpacking. Of operations that share a kernel, the
+        first has them.
     nbytes_temporary
-        Bytes of receive buffers and assembled temporaries.
+        Bytes of buffers: of messages, of what is assembled, and of partial results.
     imbalance
         Elements of the output on the process that owns most, over the mean of all processes.
-    cached
-        Whether the plan was made before.
     """
 
     operation: str
@@ -54,20 +55,22 @@ class OperationPlan:
     n_receives: int = 0
     nbytes_sent: int = 0
     nbytes_received: int = 0
-    nbytes_broadcast: int = 0
-    n_pieces: int = 1
+    n_pieces: int = 0
     nbytes_temporary: int = 0
     imbalance: float = 1.0
-    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The plans of a statement's operations, in their order; printed as a table."""
+    """The plans of a statement's operations, in their order; printed as a table.
+
+    `cached` says whether the plans of all its messages were made before.
+    """
 
     rank: int
     size: int
     operations: tuple[OperationPlan, ...]
+    cached: bool
     statement: Callable[[], Any] = field(repr=False, compare=False)
 
     @property
@@ -77,8 +80,8 @@ class Explanation:
 
     @property
     def nbytes_received(self) -> int:
-        """Bytes that come to this process, by messages and broadcasts, in all operations."""
-        return sum(o.nbytes_received + o.nbytes_broadcast for o in self.operations)
+        """Bytes that come to this process, in all operations."""
+        return sum(o.nbytes_received for o in self.operations)
 
     @property
     def imbalance(self) -> float:
@@ -92,8 +95,9 @@ class Explanation:
         """
         found = np.zeros((self.size, self.size), np.int64)
         for rank in range(self.size):
-            for message in _sent_by(self.statement, self.size, rank):
-                found[rank, message.peer] += message.nbytes
+            for node in _planned(self.statement, self.size, rank).schedule.nodes:
+                if isinstance(node, Communication) and not node.is_receive:
+                    found[rank, node.peer] += node.nbytes
         return found
 
     def __str__(self) -> str:
@@ -134,112 +138,69 @@ def explain(statement: Callable[[], Any], *, size: int | None = None, rank: int 
         rank = world().rank if size is None else n_procs // 2
     if not 0 <= rank < n_procs:
         raise ValueError(f"rank {rank} is not one of a job of {n_procs} processes")
-    plans: list[OperationPlan] = []
-    _hand_over(statement, n_procs, rank, lambda operation: plans.append(_planned(operation, rank)))
-    return Explanation(rank, n_procs, tuple(plans), statement)
+    known = _n_plans_made()
+    planned = _planned(statement, n_procs, rank)
+    return Explanation(rank, n_procs, tuple(_shares(*planned)), _n_plans_made() == known, statement)
 
 
-def _hand_over(statement: Callable[[], Any], size: int, rank: int, take: Callable[[Operation], None]) -> None:
-    """Hand over the operations of a statement in a job of `size` processes, of which this one plays `rank`."""
-    def check_and_take(operation: Operation) -> None:
+class _Planned(NamedTuple):
+    """The recipes of a statement's operations, and their schedule."""
+
+    recipes: list[Recipe]
+    schedule: Schedule
+
+
+def _planned(statement: Callable[[], Any], size: int, rank: int) -> _Planned:
+    """Plan a statement in a job of `size` processes, of which this one plays `rank`."""
+    calls: list[tuple[Recipe, Sequence[Any], Sequence[Any]]] = []
+
+    def take(operation: Operation) -> None:
         for base in operation.bases:
             if base.layout.n_procs != size:
                 raise ValueError(f"an array of a job of {base.layout.n_procs} processes in a statement that is "
                                  f"explained for {size}: make the arrays inside the statement")
-        take(operation)
+        calls.append((operation.recipe, [base.storage for base in operation.bases], operation.values))
 
-    with simulated(size, rank), dry_run(check_and_take):
-        statement()
-
-
-def _sent_by(statement: Callable[[], Any], size: int, rank: int) -> list[Communication]:
-    """The messages that a process sends."""
-    operations: list[Operation] = []
-    _hand_over(statement, size, rank, operations.append)
-    slots: dict[Base, int] = {}
-    described = []
-    for operation in operations:
-        used = tuple(slots.setdefault(base, len(slots)) for base in operation.bases)
-        described.append((operation.recipe, used, operation.values))
-    n_memories = len(slots)
-    for k, (recipe, used, values) in enumerate(described):
-        described[k] = recipe, used, tuple(range(n_memories, n_memories + len(values)))
-        n_memories += len(values)
-    schedule = build(described, len(slots), n_memories, frozenset(range(len(slots))), rank, True)
-    return [node for node in schedule.nodes if isinstance(node, Send)]
+    with simulated(size, rank), dry_run(take):
+        result = statement()  # which is seen, as what has another name
+        results = _results(calls)
+        schedule = schedule_of(calls, lambda storage: storage.name() is not None or storage in results, rank,
+                               queue.overlaps)
+        del result
+    return _Planned([recipe for recipe, _, _ in calls], schedule)
 
 
-def _planned(operation: Operation, rank: int) -> OperationPlan:
-    recipe = operation.recipe
-    known = _plans_made()
-    planner: Callable[[Any, int], dict[str, Any]] = _PLANNERS.get(type(recipe), _plan_local)
-    plan = planner(recipe, rank)
-    layout = recipe.views[0].own_layout if recipe.n_outputs else None
-    imbalance = 1.0 if layout is None else _imbalance(layout)
-    return OperationPlan(**plan, imbalance=imbalance, cached=_plans_made() == known)
+def _results(calls: Sequence[tuple[Recipe, Sequence[Any], Sequence[Any]]]) -> set[Any]:
+    """What nothing reads after it was last written to: of the arrays that a statement makes and drops, its results."""
+    found: set[Any] = set()
+    for recipe, storages, _ in calls:
+        found.difference_update(storages[recipe.n_outputs:])
+        found.update(storages[:recipe.n_outputs])
+    return found
 
 
-def _plans_made() -> int:
+def _n_plans_made() -> int:
     planners: tuple[Any, ...] = plan_transfer, plan_operand, plan_reshape
     return sum(planner.n_made for planner in planners)
 
 
-def _plan_local(recipe: Recipe, rank: int) -> dict[str, Any]:
-    return {"operation": recipe.name}
-
-
-def _plan_assign(recipe: Assign, rank: int) -> dict[str, Any]:
-    plan = plan_transfer(recipe.target, recipe.source, rank)
-    moved = _moved([(plan, min(recipe.source_dtype.itemsize, recipe.dtype.itemsize))])
-    return {"operation": f"assign {recipe.target.shape}", **moved,
-            "nbytes_temporary": moved["nbytes_received"] + moved["nbytes_broadcast"]}
-
-
-def _plan_elementwise(statement: Statement, rank: int) -> dict[str, Any]:
-    plan = plan_pieces(statement.written[0], statement.views[statement.n_outputs:], statement.copied, rank)
-    itemsizes = [dtype.itemsize for dtype in statement.dtypes if dtype is not None]
-    moved = _moved([(o.transfer, n) for o, n in zip(plan.operands, itemsizes, strict=True)])
-    assembled = sum(math.prod(o.temporary) * n for o, n in zip(plan.operands, itemsizes, strict=True)
-                    if o.temporary is not None)
-    return {"operation": f"{statement.name} {statement.written[0].shape}", **moved, "n_pieces": len(plan.pieces),
-            "nbytes_temporary": moved["nbytes_received"] + assembled}
-
-
-def _plan_reduce(recipe: Reduce, rank: int) -> dict[str, Any]:
-    layout = recipe.source.own_layout
-    assert layout is not None
-    reduced = any(layout.dims[d].n_procs > 1 for d in recipe.axes)
-    nbytes = math.prod(recipe.target.layout.local_shape(rank)) * recipe.dtypes[0].itemsize
-    return {"operation": f"reduce {layout.shape} over {recipe.axes}", "nbytes_broadcast": nbytes if reduced else 0}
-
-
-def _plan_combine(recipe: Combine, rank: int) -> dict[str, Any]:
-    layout = recipe.view.layout
-    is_combined = any(layout.grid[axis] > 1 for axis in layout.replica_axes)
-    nbytes = math.prod(local_view_shape(recipe.view, rank)) * recipe.dtype.itemsize
-    return {"operation": f"combine {recipe.view.shape}", "nbytes_broadcast": nbytes if is_combined else 0}
-
-
-def _plan_reshape(recipe: Reshape, rank: int) -> dict[str, Any]:
-    plan = plan_reshape(recipe.target, recipe.source, rank)
-    moved = _moved([(plan, recipe.dtype.itemsize)])
-    return {"operation": f"reshape {recipe.source.shape} to {recipe.target.shape}", **moved,
-            "nbytes_temporary": moved["nbytes_received"]}
-
-
-_PLANNERS: dict[type, Callable[[Any, int], dict[str, Any]]] = {
-    Assign: _plan_assign, Statement: _plan_elementwise, Reduce: _plan_reduce, Combine: _plan_combine,
-    Reshape: _plan_reshape}
-
-
-def _moved(transfers: Sequence[tuple[TransferPlan, int]]) -> dict[str, int]:
-    return {
-        "n_sends": sum(len(plan.sends) for plan, _ in transfers),
-        "n_receives": sum(len(plan.receives) for plan, _ in transfers),
-        "nbytes_sent": sum(m.size * n for plan, n in transfers for m in plan.sends),
-        "nbytes_received": sum(m.size * n for plan, n in transfers for m in plan.receives),
-        "nbytes_broadcast": sum(b.size * n for plan, n in transfers for b in plan.broadcasts),
-    }
+def _shares(recipes: Sequence[Recipe], schedule: Schedule) -> list[OperationPlan]:
+    """What the nodes of a schedule are for each operation."""
+    counts: list[Counter[str]] = [Counter() for _ in recipes]
+    nbytes_of = dict(enumerate(schedule.buffer_sizes, schedule.n_memories - len(schedule.buffer_sizes)))
+    for node in schedule.nodes:
+        found = counts[node.position]
+        if isinstance(node, Communication):
+            found["n_receives" if node.is_receive else "n_sends"] += 1
+            found["nbytes_received" if node.is_receive else "nbytes_sent"] += node.nbytes
+        else:
+            found["n_pieces"] += 1
+        nbytes_of |= dict(node.allocates)
+        for memory, _ in node.writes:
+            found["nbytes_temporary"] += nbytes_of.pop(memory, None) or 0  # of a buffer, with the first that writes it
+    layouts = [recipe.views[0].own_layout if recipe.n_outputs else None for recipe in recipes]
+    return [OperationPlan(str(recipe), **found, imbalance=1.0 if layout is None else _imbalance(layout))
+            for recipe, found, layout in zip(recipes, counts, layouts, strict=True)]
 
 
 @cached

@@ -24,7 +24,7 @@ from pgaspy.host.call_sites import CallSite, caller, shown
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.nodes import Scalar
-from pgaspy.scheduling.operations import Combine, Recipe, Reduce, Statement
+from pgaspy.scheduling.operations import Recipe
 
 __all__ = ["MAX_ENTRIES", "Entry", "Journal"]
 
@@ -112,7 +112,7 @@ class Journal:
         """Note an operation, or a call that is none."""
         place = caller(sys._getframe(1), algorithms=False)
         dtypes = tuple([base.dtype for base in bases])
-        key = what, place, dtypes, () if isinstance(what, _RECIPES) else tuple([base.layout for base in bases])
+        key = what, place, dtypes, () if isinstance(what, Recipe) else tuple([base.layout for base in bases])
         signature = self._signatures.get(key)
         if signature is None:
             if len(self._signatures) >= MAX_SIGNATURES:
@@ -142,15 +142,12 @@ class Journal:
         return next((entry for entry in reversed(self._entries) if entry.number == number), None)
 
 
-_RECIPES = Recipe.__args__
-
-
 def _signature(what: Recipe | str, bases: Sequence[Base], place: CallSite) -> _Signature:
     called = place.called.strip("_")
     if isinstance(what, str):
         name, details, views = what, "", tuple([whole(base.layout) for base in bases])
     else:
-        name, details, views = what.name, _details(what), what.views
+        name, details, views = what.name, what.details(_text), what.views
     fields = {
         "operation": name if called in (name, "method") or not place.file else f"{called} ({name})",
         "function": details,
@@ -168,18 +165,6 @@ def _section(view: View) -> str:
         return "whole"
     return f"from {view.origin} by {view.steps}" + (
         f" of dimensions {view.base_dims}" if view.base_dims != (*range(view.ndim),) else "")
-
-
-def _details(recipe: Recipe) -> str:
-    """What a recipe has besides its views."""
-    if isinstance(recipe, Statement):
-        mask = ", where" if recipe.has_mask else ""
-        return f"{recipe.name}({', '.join(str(dtype) for dtype in recipe.loop_dtypes)}{mask})"
-    if isinstance(recipe, Reduce):
-        return f"{_text(recipe.reduction)} over {recipe.axes}"
-    if isinstance(recipe, Combine):
-        return _text(recipe.function)
-    return ""
 
 
 def _checksum(x: NDArray[Any]) -> int:

@@ -520,14 +520,14 @@ def test_what_is_lost_of_an_array_that_comes_back(use: Any) -> None:
 
 
 def _cannot_be_planned_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    build = queue.build
+    schedule_of = queue.schedule_of
 
     def fail(operations: Any, *arguments: Any) -> Any:
         if len(operations) > 1:
             raise MemoryError
-        return build(operations, *arguments)
+        return schedule_of(operations, *arguments)
 
-    monkeypatch.setattr(queue, "build", fail)
+    monkeypatch.setattr(queue, "schedule_of", fail)
     a = pg.ones(7)
     a += 1
     pg.sync()

@@ -257,9 +257,9 @@ def test_stencils_have_numpys_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_copy_of_a_sweep_is_chained_to_the_next_sweep(reads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "IDLE_SECONDS", math.inf)  # in which what is postponed would be executed
     names = []
-    run = ChainedCall.compute
+    compute = ChainedCall.compute
     monkeypatch.setattr(ChainedCall, "compute",
-                        lambda self, memories: (names.append(self.name), run(self, memories))[1])
+                        lambda self, memories: (names.append(self.name), compute(self, memories))[1])
     full = pg.random.default_rng(1).random((100 * pg.SIZE, 300))
     center, work = full[:, 1:-1], pg.empty_like(full[:, 1:-1])
     for _ in range(5):

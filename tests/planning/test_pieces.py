@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,11 +15,13 @@ from pgaspy.planning.pieces import (
     BUFFER,
     LOCAL,
     TEMPORARY,
-    PiecePlan,
+    OperandPlan,
+    Piece,
     Source,
     local_indices,
     local_view_shape,
-    plan_pieces,
+    plan_boxes,
+    plan_operands,
     storage_geometry,
 )
 from pgaspy.planning.result_layout import result_layout
@@ -32,6 +34,18 @@ N_OPERATIONS = 1500
 N_BATCHES = 6
 SIZES = (1, 2, 3, 4, 6)
 EXTENTS = (0, 1, 2, 3, 5, 8, 13)
+
+
+class PiecePlan(NamedTuple):
+    """One rank's share of an elementwise operation."""
+
+    operands: tuple[OperandPlan, ...]
+    pieces: Sequence[Piece]
+
+
+def plan_pieces(out: View, views: tuple[View, ...], copied: tuple[bool, ...], rank: int) -> PiecePlan:
+    plans = plan_operands(out, views, copied, rank)
+    return PiecePlan(plans, plan_boxes((out,), views, plans, (), rank))
 
 
 class SimulatedOperation:

@@ -20,7 +20,7 @@ from pgaspy.job.procgrid import simulated
 from pgaspy.planning import chains
 from pgaspy.scheduling import fusion
 from pgaspy.scheduling.operations import Operation
-from pgaspy.scheduling.schedule import Schedule, build
+from pgaspy.scheduling.schedule import Schedule, schedule_of
 
 pytestmark = pytest.mark.skipif(pg.SIZE > 1, reason="plays all processes")
 
@@ -115,17 +115,9 @@ def runs_of(operations: Sequence[Operation], cuts: Sequence[int], size: int,
             rank: int) -> Iterator[tuple[int, Schedule]]:
     """The first operation of each flush, and the schedule; all arrays have names."""
     for start, stop in itertools.pairwise(cuts):
-        slots: dict[object, int] = {}
-        for operation in operations[start:stop]:
-            for base in operation.bases:
-                slots.setdefault(base, len(slots))
-        described, n_memories = [], len(slots)
-        for operation in operations[start:stop]:
-            values = tuple(range(n_memories, n_memories + len(operation.values)))
-            n_memories += len(values)
-            described.append((operation.recipe, tuple(slots[base] for base in operation.bases), values))
+        calls = [(operation.recipe, operation.bases, operation.values) for operation in operations[start:stop]]
         with simulated(size, rank):
-            yield start, build(described, len(slots), n_memories, frozenset(slots.values()), rank, fuses=True)
+            yield start, schedule_of(calls, lambda _: True, rank, fuses=True)
 
 
 class Rank:

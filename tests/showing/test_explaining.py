@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 
 import pytest
 
 import pgaspy as pg
 from pgaspy.showing.explaining import Explanation
+from tests.scheduling.test_deadlocks import Program
+from tests.together import collectively
 
 N = 8193
 ITEMSIZE = 8
 
 
-def heat_sweep(layout: pg.Distribution | None) -> Callable[[], None]:
+def heat_sweep(layout: pg.Distribution | None, n: int = N) -> Callable[[], None]:
     def statement() -> None:
-        full, work = pg.empty((N, N), layout=layout), pg.empty((N - 2, N - 2), layout=layout)
+        full, work = pg.empty((n, n), layout=layout), pg.empty((n - 2, n - 2), layout=layout)
         center, up, down = full[1:-1, 1:-1], full[:-2, 1:-1], full[2:, 1:-1]
         left, right = full[1:-1, :-2], full[1:-1, 2:]
         work[...] = 0.2 * (center + up + down + left + right)
@@ -50,10 +53,10 @@ def test_heat_on_uneven_blocks_moves_one_row_and_column_for_each_operand(extent:
 @pytest.mark.parametrize("extent", [2, 3, 4, 8, 16, 64])
 def test_heat_on_cyclic_blocks_moves_their_edges(extent: int) -> None:
     """Four neighbours of each block, and the shift by one row and column between `center` and `work`."""
-    block = 64
+    block, n = 64, 4 * 64 * extent + 1
     for rank in some_ranks(extent):
-        plan = pg.explain(heat_sweep(pg.Distribution("cyclic(64)", "cyclic(64)")), size=extent**2, rank=rank)
-        n_blocks = (-(-N // (block * extent))) ** 2
+        plan = pg.explain(heat_sweep(pg.Distribution("cyclic(64)", "cyclic(64)"), n), size=extent**2, rank=rank)
+        n_blocks = (-(-n // (block * extent))) ** 2
         assert 0 < plan.nbytes_received <= n_blocks * (6 * block + 1) * ITEMSIZE
         assert plan.n_messages <= 7
 
@@ -75,8 +78,7 @@ def test_elimination_moves_the_column_and_the_row(extent: int) -> None:
             largest = (-(-n // (64 * extent)) + 1) * 64
             assert plan.nbytes_received <= 2 * largest * ITEMSIZE
             _, difference = plan.operations
-            assert (difference.nbytes_received, difference.nbytes_broadcast, difference.n_pieces) in (
-                (0, 0, 1), (0, 0, 0))
+            assert (difference.n_sends, difference.n_receives) == (0, 0)
 
 
 @pytest.mark.parametrize("size", [2, 6, 16, 64, 100])
@@ -102,9 +104,11 @@ def test_summa_moves_its_panels() -> None:
         a = pg.empty((n, n), layout=pg.Distribution("cyclic(128)", "cyclic(128)"))
         pg.replicate(a[:, 1024 : 1024 + b], axis=1)
 
-    plan = pg.explain(panels, size=extent**2)
-    assert plan.n_messages == 0
-    assert plan.nbytes_received == n // extent * b * ITEMSIZE
+    share, packets = n // extent * b * ITEMSIZE, 2
+    for column in range(extent):  # of which the first one has the panel, and the last one hands it to nobody
+        plan = pg.explain(panels, size=extent**2, rank=4 * extent + column)
+        assert plan.nbytes_received == share * (column > 0)
+        assert plan.n_messages == packets * (column < extent - 1)
 
 
 def test_aligned_statements_move_nothing() -> None:
@@ -114,7 +118,7 @@ def test_aligned_statements_move_nothing() -> None:
 
     plan = pg.explain(statement, size=12)
     assert plan.nbytes_received == plan.n_messages == 0
-    assert [o.n_pieces for o in plan.operations] == [1, 1, 1]
+    assert [o.n_pieces for o in plan.operations] == [1, 0, 0]  # in one kernel
 
 
 def test_reductions() -> None:
@@ -123,7 +127,8 @@ def test_reductions() -> None:
 
     (plan,) = pg.explain(statement, size=16).operations
     assert plan.operation == "reduce (64, 64) over (0,)"
-    assert plan.nbytes_broadcast == 16 * ITEMSIZE
+    assert (plan.n_sends, plan.n_receives) == (3, 3)  # partial results: of each of four processes to all others
+    assert plan.nbytes_sent == plan.nbytes_received == 3 * 16 * ITEMSIZE
 
 
 def test_combine() -> None:
@@ -136,8 +141,8 @@ def test_combine() -> None:
 
     *_, plan = pg.explain(statement((4, 4)), size=16).operations
     assert plan.operation == "combine (64, 4)"
-    assert plan.nbytes_broadcast == 16 * 4 * ITEMSIZE
-    assert pg.explain(statement((16, 1)), size=16).operations[-1].nbytes_broadcast == 0
+    assert (plan.n_sends, plan.nbytes_received) == (3, 3 * 16 * 4 * ITEMSIZE)
+    assert pg.explain(statement((16, 1)), size=16).operations[-1].n_sends == 0
 
 
 def test_plans_are_cached() -> None:
@@ -145,8 +150,45 @@ def test_plans_are_cached() -> None:
         a = pg.empty((977, 13))
         a[1:] = a[:-1]
 
-    assert not pg.explain(statement, size=5).operations[0].cached
-    assert pg.explain(statement, size=5).operations[0].cached
+    assert not pg.explain(statement, size=5).cached
+    assert pg.explain(statement, size=5).cached
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.many) for seed in range(100)])
+def test_messages_are_those_that_are_sent(seed: int) -> None:
+    """Of random programs, on every rank: messages to single processes, broadcasts, gathers, reductions."""
+    def program() -> None:
+        Program(random.Random(seed), pg.SIZE).run()
+
+    pg.sync()
+    plan = pg.explain(program)
+    before = pg.stats()
+    program()
+    pg.sync()
+    done = pg.stats() - before
+    found = [sum(getattr(o, name) for o in plan.operations)
+             for name in ("n_sends", "n_receives", "nbytes_sent", "nbytes_received")]
+    collectively(found == [done.n_sends, done.n_receives, done.nbytes_sent, done.nbytes_received], f"{plan}\n{done}")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("statement", [
+    lambda A: A.sum(), lambda A: A.mean(axis=0), lambda A: A @ A, lambda A: A + A.T, lambda A: A.reshape(-1) + 1,
+    lambda A: pg.array(A, layout=pg.Distribution("*", "*")), lambda A: A.__setitem__(slice(1, None), A[:-1]),
+    lambda A: (R := pg.replicate(A, axis=-1), pg.combine(pg.maximum, R)),
+    lambda A: A[::-1, 1:] - A[:, :-1].max(axis=1)[:, None]])
+def test_messages_of_statements_are_those_that_are_sent(statement: Callable[[pg.GlobalArray], object]) -> None:
+    A = pg.arange(37.0 * 37).reshape(37, 37)
+    pg.sync()
+    plan = pg.explain(lambda: statement(A))
+    before = pg.stats()
+    result = statement(A)
+    pg.sync()
+    done = pg.stats() - before
+    collectively(plan.n_messages == done.n_sends and plan.nbytes_received == done.nbytes_received, f"{plan}\n{done}")
+    collectively(sum(o.n_pieces for o in plan.operations) == done.n_pieces, f"{plan}\n{done}")
+    del result
 
 
 def test_nothing_is_done() -> None:

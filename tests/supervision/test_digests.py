@@ -12,7 +12,7 @@ import pgaspy as pg
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import world
 from pgaspy.scheduling import nodes
-from pgaspy.scheduling.operations import assign
+from pgaspy.scheduling.kinds.assignment import assign
 from pgaspy.scheduling.recorded import Recorded
 from pgaspy.supervision.digests import Digests
 from tests.jobs import run_job

@@ -1,0 +1,65 @@
+"""Assignments: the elements of one view become those of another, wherever they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pgaspy.caches import cached
+from pgaspy.planning.transfers import plan_transfer
+from pgaspy.planning.view import View
+from pgaspy.scheduling.builder import Builder
+from pgaspy.scheduling.elementwise import is_local_and_large
+from pgaspy.scheduling.messages import view_side
+from pgaspy.scheduling.operations import Elementwise, Moved, NumberedOperation, Recipe
+from pgaspy.scheduling.transfer_nodes import transfer
+
+__all__ = ["Assign", "assign"]
+
+
+@dataclass(eq=False)
+class Assign(Recipe):
+    """`target[...] = source`, element by element, with casting; the views have one shape.
+
+    `overlaps` says that they are sections of one base that may share elements.
+    """
+
+    target: View
+    source: View
+    dtype: np.dtype[Any]
+    source_dtype: np.dtype[Any]
+    overlaps: bool
+    name = "assign"
+
+    def __post_init__(self) -> None:
+        self.views = self.target, self.source
+
+    @property
+    def elementwise(self) -> Elementwise | None:
+        """See `Recipe`."""
+        if self.overlaps or self.target.own_layout is None or self.source.stretched_dims:
+            return None
+        return Elementwise(None, "copy", (True,), (self.source_dtype,), (self.source_dtype, self.dtype), self.dtype,
+                           (False,), receives_in_place=True)
+
+    def moved(self, rank: int) -> Sequence[Moved]:
+        """See `Recipe`."""
+        return [Moved(1, plan_transfer(self.target, self.source, rank), self.target.layout.grid, self.source)]
+
+    def may_be_postponed(self, rank: int) -> bool:
+        """See `Recipe`."""
+        return is_local_and_large(self, self.dtype, rank)
+
+    def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
+        """See `Recipe`."""
+        target, source = operation.slots
+        transfer(builder, plan_transfer(self.target, self.source, rank),
+                 view_side(target, self.target, self.dtype, rank),
+                 view_side(source, self.source, self.source_dtype, rank), self.overlaps, 0, rank,
+                 self.target.layout.grid, operation.is_wanted, self.target.layout.is_on_one_process)
+
+
+assign = cached(Assign)

@@ -1,0 +1,147 @@
+"""Reductions: a view over some of its axes, first of the local part, then over the processes."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.caches import cached
+from pgaspy.layout import Layout
+from pgaspy.planning.boxes import view_box
+from pgaspy.planning.pieces import local_indices
+from pgaspy.planning.view import View
+from pgaspy.scheduling.base import local_view
+from pgaspy.scheduling.builder import Builder
+from pgaspy.scheduling.collectives import exchange_partials, group_members
+from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
+from pgaspy.scheduling.operations import Exchange, NumberedOperation, Recipe, Reducing
+
+__all__ = ["Reduce", "Reduction", "reduce"]
+
+
+class Reduction(Protocol):
+    """How values are reduced: locally, then between processes. Equal ones are the same."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def partial_dtype(self) -> np.dtype[Any]:
+        """The dtype of partial results."""
+
+    def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Callable[[int], NDArray[np.int64]],
+                operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The partial result of a local part, reduced over `axes` (none of them left).
+
+        `indices(d)` are the global indices of the local part along d; `operands` the local parts of the others.
+        """
+
+    @property
+    def merge(self) -> Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]:
+        """What merges two flat arrays of partial results, of lower and of higher ranks; a ufunc, if one does."""
+
+    @property
+    def result(self) -> Callable[[NDArray[Any]], NDArray[Any]] | None:
+        """What makes final values of merged partial results; None if these are final."""
+
+    def kernel(self, char: str) -> tuple[str, str] | None:
+        """Name and types of the C kernel that reduces elements of a dtype.char so, where there is one."""
+
+
+@dataclass(eq=False)
+class Reduce(Recipe):
+    """A view reduced over `axes`: the local part by its owner, then the partial results over the processes.
+
+    The source has a layout of its own; the target's is the same without the reduced dimensions, replicated along
+    their axes of the grid. Each of the `operands` lies as one dimension of the source does.
+    """
+
+    target: View
+    source: View
+    axes: tuple[int, ...]
+    reduction: Reduction
+    dtypes: tuple[np.dtype[Any], ...]
+    operands: tuple[View, ...] = ()
+    name = "reduce"
+
+    def __post_init__(self) -> None:
+        self.views = (self.target, self.source, *self.operands)
+
+    def __str__(self) -> str:
+        return f"reduce {self.source.shape} over {self.axes}"
+
+    @property
+    def reducing(self) -> Reducing | None:
+        """See `Recipe`. The axes follow each other, or are all that there are, and the source is a whole array."""
+        axes, kernel = self.axes, self.reduction.kernel(self.dtypes[1].char)
+        follow = len(axes) == self.source.ndim or (len(axes) > 0 and axes[-1] - axes[0] == len(axes) - 1)
+        if kernel is None or self.operands or not follow or not self.source.is_whole:
+            return None
+        return Reducing(axes, kernel)
+
+    @property
+    def _layout(self) -> Layout:
+        layout = self.source.own_layout
+        assert layout is not None
+        return layout
+
+    def _merged_axes(self) -> tuple[int, ...]:
+        """The axes of the grid along which partial results are merged."""
+        dims = self._layout.dims
+        return tuple(sorted(axis for d in self.axes if (axis := dims[d].axis) is not None))
+
+    def _holds(self, rank: int) -> bool:
+        return self._layout.holds(self._layout.coords_from_rank(rank))
+
+    def exchanged(self, rank: int) -> Exchange | None:
+        """See `Recipe`."""
+        if not self._holds(rank):
+            return None
+        return Exchange(tuple(range(1, len(self.views))), self._layout.grid, self._merged_axes())
+
+    def details(self, text: Callable[[Any], str]) -> str:
+        """See `Recipe`."""
+        return f"{text(self.reduction)} over {self.axes}"
+
+    def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
+        """See `Recipe`."""
+        if not self._holds(rank):
+            return
+        reduction, views, slots = self.reduction, (self.source, *self.operands), operation.slots[1:]
+        shape = self.target.layout.local_shape(rank)
+        number = builder.buffer(math.prod(shape) * reduction.partial_dtype.itemsize)
+        indices = functools.partial(local_indices, self.source, rank=rank)
+
+        def reduce_local(memories: Memories) -> None:
+            local, *operands = (local_view(memories[slot], view) for slot, view in zip(slots, views, strict=True))
+            found = reduction.partial(local, self.axes, indices, operands)
+            bytes_of(memories, number).view(reduction.partial_dtype).reshape(shape)[...] = found
+
+        builder.add(FunctionCall(reduce_local, "reduce"),
+                    [(slot, view_box(view, rank)) for slot, view in zip(slots, views, strict=True)], [(number, None)])
+        self.add_merge(builder, operation, number, rank)
+
+    def add_merge(self, builder: Builder, operation: NumberedOperation, partial: int, rank: int) -> None:
+        """See `Recipe`."""
+        reduction, slot = self.reduction, operation.slots[0]
+        shape = self.target.layout.local_shape(rank)
+        members = group_members(self._layout.grid, self._merged_axes(), rank)
+        target = slot if reduction.result is None and operation.is_wanted else None
+        merged = exchange_partials(builder, partial, math.prod(shape), reduction.partial_dtype, reduction.merge,
+                                   members, rank, target, operation.is_wanted)
+        if merged == slot or not operation.is_wanted:
+            return
+
+        def store(memories: Memories) -> None:
+            found = bytes_of(memories, merged).view(reduction.partial_dtype).reshape(shape)
+            memories[slot].local[...] = found if reduction.result is None else reduction.result(found)
+
+        builder.add(FunctionCall(store, "store"), [(merged, None)], [(slot, None)])
+
+
+reduce = cached(Reduce)

@@ -1,0 +1,120 @@
+"""Statements: a function of the elements of each operand, computed by the owner of the output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pgaspy.planning.pieces import Source, plan_boxes, plan_operand, plan_operands
+from pgaspy.planning.view import View
+from pgaspy.scheduling.builder import Access, Builder
+from pgaspy.scheduling.elementwise import add_operand, add_operand_messages, is_local_and_large, memory_of, overwritten
+from pgaspy.scheduling.functions import AnyFunction
+from pgaspy.scheduling.fusion import Input, Operand
+from pgaspy.scheduling.nodes import Location, NumpyCall
+from pgaspy.scheduling.operations import Elementwise, Moved, NumberedOperation, Recipe
+
+__all__ = ["Statement"]
+
+
+@dataclass(eq=False)
+class Statement(Recipe):
+    """An elementwise operation: `outputs = function(*operands)`; the owner of the output computes.
+
+    `function` is a NumPy ufunc (or one that behaves so), None for a copy; the operands' views are broadcast to the
+    outputs' shape, None for a scalar; `loop_dtypes` are the dtypes the function computes with, inputs first; `copied`
+    says of each operand that is an array whether it has to be assembled first, as the output overlaps it; `has_mask`
+    that the last operand is a mask, where the function is to be computed.
+    """
+
+    function: AnyFunction | None
+    written: tuple[View, ...]
+    operands: tuple[View | None, ...]
+    dtypes: tuple[np.dtype[Any] | None, ...]
+    loop_dtypes: tuple[np.dtype[Any], ...]
+    output_dtypes: tuple[np.dtype[Any], ...]
+    copied: tuple[bool, ...]
+    has_mask: bool = False
+
+    def __post_init__(self) -> None:
+        self.n_outputs, self.updates = len(self.written), self.has_mask
+        self.views = (*self.written, *(view for view in self.operands if view is not None))
+        self.name = "copy" if self.function is None else self.function.__name__
+
+    @property
+    def signature(self) -> tuple[type[np.dtype[Any]], ...]:
+        """The classes of the loop's dtypes without the mask's, as a ufunc takes them."""
+        n_inputs = len(self.operands) - self.has_mask
+        return tuple(type(d) for d in (*self.loop_dtypes[:n_inputs], *self.loop_dtypes[len(self.operands):]))
+
+    def operand_dtype(self, n: int) -> np.dtype[Any]:
+        """The dtype of operand n: its own, or for a scalar the one that the loop takes."""
+        dtype = self.dtypes[n]
+        return dtype if dtype is not None else self.loop_dtypes[n]
+
+    @property
+    def elementwise(self) -> Elementwise | None:
+        """See `Recipe`."""
+        if len(self.written) > 1 or self.has_mask:
+            return None
+        return Elementwise(self.function, self.name, tuple(view is not None for view in self.operands),
+                           tuple(map(self.operand_dtype, range(len(self.operands)))), self.loop_dtypes,
+                           self.output_dtypes[0], self.copied)
+
+    def moved(self, rank: int) -> Sequence[Moved]:
+        """See `Recipe`."""
+        plans = [plan_operand(self.written[0], view, copied, rank)
+                 for view, copied in zip(self.views[self.n_outputs:], self.copied, strict=True)]
+        return [Moved(number, plan.transfer, plan.target.layout.grid, plan.view)
+                for number, plan in enumerate(plans, self.n_outputs)]
+
+    def may_be_postponed(self, rank: int) -> bool:
+        """See `Recipe`."""
+        return is_local_and_large(self, self.output_dtypes[0], rank)
+
+    def details(self, text: Callable[[Any], str]) -> str:
+        """See `Recipe`."""
+        return f"{self.name}({', '.join(map(str, self.loop_dtypes))}{', where' if self.has_mask else ''})"
+
+    def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
+        """See `Recipe`. There is no C kernel for this one: its function is called on NumPy views of its pieces."""
+        n = self.n_outputs
+        views, dtypes = self.views[n:], [dtype for dtype in self.dtypes if dtype is not None]
+        plans = plan_operands(self.written[0], views, self.copied, rank)
+        operands = [Operand(operation, k, *described) for k, described in enumerate(
+            zip(operation.slots[n:], views, dtypes, plans, strict=True))]
+        if not operation.is_wanted:
+            for operand in operands:
+                add_operand_messages(builder, operand, rank)
+            return
+        lies_in = {(operation.position, x.number): add_operand(builder, x, rank) for x in operands}
+        together = object()
+        for piece in plan_boxes(self.written, [x.view for x in operands], [x.plan for x in operands], (), rank):
+            arguments = []
+            reads: list[Access] = []
+            writes: list[Access] = []
+            for slot, dtype, source in zip(operation.slots, self.output_dtypes, piece.sources, strict=False):
+                arguments.append(_argument(slot, source, dtype))
+                writes.append((slot, source.box))
+            sources = iter(zip(operands, piece.sources[n:], strict=True))
+            scalars = iter(operation.values)
+            for k, view in enumerate(self.operands):
+                dtype = self.operand_dtype(k)
+                if view is None:
+                    arguments.append(((next(scalars), 0), dtype, (0,) * len(piece.shape)))
+                    continue
+                operand, source = next(sources)
+                number, box = memory_of(Input(operand.slot, dtype, operand), operand, source, lies_in)
+                arguments.append(_argument(number, source, dtype))
+                reads.append((number, box))
+            node = NumpyCall(self.function, n, self.has_mask, self.signature, piece.shape, arguments)
+            if not self.has_mask:
+                node.overwrites = overwritten(piece, zip(operation.slots, self.written, strict=False), rank)
+            builder.add(node, reads, writes, together=together)
+
+
+def _argument(number: int, source: Source, dtype: np.dtype[Any]) -> tuple[Location, np.dtype[Any], tuple[int, ...]]:
+    return (number, source.offset * dtype.itemsize), dtype, tuple(s * dtype.itemsize for s in source.strides)
