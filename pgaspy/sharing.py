@@ -13,7 +13,7 @@ from pgaspy.caches import cached
 from pgaspy.execution.recording import finish, keep_borrowed, record
 from pgaspy.layout import Layout, whole_dim
 from pgaspy.planning.view import View, whole
-from pgaspy.scheduling.base import Base, FormerStorage, SharedStorage, borrow, check_local, former
+from pgaspy.scheduling.base import Base, FormerStorage, SharedStorage, Storage, borrow, check_local, former
 from pgaspy.scheduling.kinds.task import task
 from pgaspy.scheduling.operations import BaseView
 
@@ -44,11 +44,11 @@ class SharedBase(Base):
         """What the array has, and where."""
         return BaseView(self, self._section)
 
-    def keep_name(self) -> None:
+    def keep_name(self) -> Storage:
         """See `Base`."""
-        super().keep_name()
         if self._lender is not None:
             self._lender.keep_name()
+        return super().keep_name().lender
 
     def detach(self) -> None:
         """Have the elements in memory of its own, before all processes write to either array. Not collective."""

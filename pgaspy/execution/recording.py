@@ -120,8 +120,7 @@ def keep_borrowed(storage: Storage, written: View) -> None:
 def finish(base: Base) -> None:
     """Execute all that is recorded and reads or writes a base; see `Queue.finish`. Not collective."""
     _check_not_planning()
-    base.keep_name()
-    queue.finish(base.storage.lender)
+    queue.finish(base.keep_name())
 
 
 def is_complete(base: Base) -> bool:

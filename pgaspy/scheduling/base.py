@@ -282,8 +282,8 @@ class Base:
         self.dtype = dtype
         self.storage = Storage(layout, dtype, self)
 
-    def keep_name(self) -> None:
-        """Be known to the storage also where this was garbage, and a `__del__` has kept it.
+    def keep_name(self) -> Storage:
+        """The storage that has the elements; it knows this also where that was garbage, and a `__del__` has kept it.
 
         The collector of garbage takes weak references away before it calls that.
 
@@ -294,6 +294,7 @@ class Base:
         """
         if self.storage.name() is None:
             self.storage.name = weakref.ref(self)
+        return self.storage
 
     @property
     def local(self) -> NDArray[Any]:
