@@ -6,7 +6,7 @@ is cut into **pieces**, in each of which every operand is one strided segment of
 into too many (a transposed one, or one dealt out otherwise), it is assembled into one temporary instead. That is a
 choice of each process by itself: the messages are the same.
 
-Planning is pure, as in `plan`.
+Planning is pure, as in `transfers`.
 """
 
 from __future__ import annotations
