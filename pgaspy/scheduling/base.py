@@ -47,22 +47,23 @@ lent: set[_Leased] = set()
 
 
 class Reference(weakref.ref[Any]):
-    """A weak reference to who borrows a section of an array, and the array's storage."""
+    """A weak reference to who borrows a section of an array; with the array's storage, and the section."""
 
-    __slots__ = ("storage",)
+    __slots__ = ("storage", "view")
     __hash__, __eq__ = object.__hash__, object.__eq__  # elements are not hashable
 
     storage: Storage
+    view: View
 
 
 borrowers: set[Reference] = set()
 """Who has a section of an array in the array's storage until that is written to: `GlobalElement` and `SharedBase`."""
 
 
-def borrow(borrower: Any, storage: Storage) -> None:
+def borrow(borrower: Any, storage: Storage, view: View) -> None:
     """Note who borrows a section of a storage."""
     reference = Reference(borrower, borrowers.discard)
-    reference.storage = storage
+    reference.storage, reference.view = storage, view
     borrowers.add(reference)
 
 
