@@ -21,6 +21,7 @@ from pgaspy.layout import Layout
 from pgaspy.planning.pieces import local_view_shape, storage_geometry
 from pgaspy.planning.view import View
 from pgaspy.scheduling import memory
+from pgaspy.scheduling.backend import backend
 
 __all__ = ["Base", "FormerStorage", "Reference", "SharedStorage", "Storage", "borrow", "borrowers", "came_back",
            "check_local", "former", "lent", "lent_view", "local_view", "wrap"]
@@ -134,7 +135,7 @@ class Storage:
         if nbytes < memory.REUSED_FROM_BYTES:
             self.hold(np.empty(shape, self.dtype))
         else:
-            block = memory.allocate(nbytes)
+            block = backend.allocate(nbytes)
             self._return = memory.come_back(self, block)
             self.hold(np.ndarray(shape, self.dtype, block))
 
