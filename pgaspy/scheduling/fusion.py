@@ -1,4 +1,4 @@
-"""Fusion: which elementwise operations run as one kernel, and what its program is. Pure.
+"""Fusion: which elementwise operations run as one kernel, and what its program is.
 
 Operations on the same index space join one kernel when each section that is written and every other access to its base
 are identical or disjoint (Bohrium's rule); reads may be anywhere. An operation joins an earlier kernel only if it

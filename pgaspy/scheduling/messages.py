@@ -88,13 +88,13 @@ def send(builder: Builder, location: Location, box: Box, nbytes: int, peer: int,
 
 
 def receive(builder: Builder, location: Location, box: Box, nbytes: int, peer: int, tag: int,
-            group: object = None, is_stamped: bool = False) -> None:
+            together: object = None, is_stamped: bool = False) -> None:
     """Add a message to contiguous memory; of one that is stamped, a whole buffer."""
     number, offset = location
-    group = object() if group is None else group
+    together = object() if together is None else together
     for start, stop in packets_of(nbytes, 2, MAX_MESSAGE_BYTES):
         node = Receive(number, offset + start, offset + stop, peer, tag, is_stamped and stop == nbytes)
-        builder.add(node, writes=[(number, box)], together=group)
+        builder.add(node, writes=[(number, box)], together=together)
 
 
 def receive_into_buffer(builder: Builder, message: Message, dtype: np.dtype[Any], tag: int,
@@ -118,17 +118,17 @@ def pack(builder: Builder, message: Message, src: Side, which: int, box: Box) ->
 
 
 def pack_to(builder: Builder, piece: Message, location: Location, box: Box, src: Side, wire: np.dtype[Any],
-            group: object) -> None:
+            together: object) -> None:
     """Pack a process's own piece at a location, in the dtype in which it travels."""
     if wire != src.dtype:
         packed = pack(builder, piece, src, OTHER, src.box(piece, OTHER_START))
         builder.add(Cast(location, wire, (packed, 0), src.dtype, piece.size), [(packed, None)], [(location[0], box)],
-                    together=group)
+                    together=together)
         return
     itemsize = src.dtype.itemsize
     copy = backend.copy(itemsize, piece.ranges, strides_from_shape(piece.shape, itemsize), PACKED, src.strides, OTHER)
     node = Copy(copy, location, (src.memory, src.offset), "pack", piece.size * itemsize)
-    builder.add(node, [(src.memory, src.box(piece, OTHER_START))], [(location[0], box)], together=group)
+    builder.add(node, [(src.memory, src.box(piece, OTHER_START))], [(location[0], box)], together=together)
 
 
 def unpack(builder: Builder, message: Message, dst: Side, buffer: int, offset: int = 0) -> None:

@@ -1,7 +1,7 @@
 """The nodes of a schedule: the smallest things that are done, each with the memory that it uses.
 
-Computing nodes `run`; communicating nodes `start` and are complete when their request is. All that can be prepared is
-prepared; what a run brings is the list of its memories: bases, scalars and buffers, each with an address.
+A computing node has a method `compute`. A message is started by the engine, and is complete when its request is. All
+that can be prepared is prepared: a run brings only the list of its memories, which are storages, values and buffers.
 """
 
 from __future__ import annotations
