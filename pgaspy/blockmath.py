@@ -67,8 +67,6 @@ def meet(a: range, b: range) -> bool:
     >>> meet(range(0, 9, 2), range(1, 9, 2)), meet(range(0, 9, 2), range(5, 9, 3))
     (False, True)
     """
-    if a.step == b.step == 1:
-        return a.start < b.stop and b.start < a.stop
     g, inverse, period = solve_congruence(a.step, b.step)
     distance = b.start - a.start
     if distance % g:

@@ -131,7 +131,10 @@ class View:
 
     def shares(self, other: View) -> bool:
         """Whether two views of one base share an element."""
-        return self.size > 0 and other.size > 0 and all(map(meet, self._base_indices, other._base_indices))
+        for a, b in zip(self._base_indices, other._base_indices, strict=True):
+            if a.stop <= b.start or b.stop <= a.start or not (a.step == b.step == 1 or meet(a, b)):
+                return False
+        return self.size > 0 and other.size > 0
 
     @functools.cached_property
     def _base_indices(self) -> tuple[range, ...]:
