@@ -69,6 +69,15 @@ def test_a_copied_file_is_a_program(tmp_path: Path) -> None:
         assert done.stdout.startswith("this one\nsumma: (50 x 50)")
 
 
+@pytest.mark.parametrize("name", ["cannon", "cholesky", "heat", "jacobi", "lu", "qr", "summa", "triangular_solve"])
+def test_programs_run_by_their_names_without_warnings(name: str) -> None:
+    if pg.SIZE == 1:
+        done = subprocess.run([sys.executable, "-W", "error", "-m", f"pgaspy.algorithms.{name}", "--help"],
+                              capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"usage: python -m pgaspy.algorithms.{name}")
+
+
 class TestSumma:
     @pytest.mark.many
     @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
