@@ -1,4 +1,4 @@
-"""Lowering: operations become nodes, and nodes find what they depend on.
+"""The builder: operations become nodes, and nodes find what they depend on.
 
 Not a full graph between operations, whose upkeep would dominate: per memory there is an ordered list of accesses (which
 box of it, read or written), and a node depends on the earlier accesses that it conflicts with (Kristensen & Vinter,
