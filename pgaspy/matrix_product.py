@@ -113,5 +113,5 @@ class _Product:
     def merge(self, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
         return np.add(lower, higher)
 
-    def result(self, combined: NDArray[Any]) -> NDArray[Any]:
-        return combined
+    def result(self, merged: NDArray[Any]) -> NDArray[Any]:
+        return merged
