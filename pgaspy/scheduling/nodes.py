@@ -343,7 +343,10 @@ class TaskCall(Node):
 
 
 class FunctionCall(Node):
-    """Anything else that a process does by itself, as a function of the memories."""
+    """Anything else that a process does by itself, as a function of the memories.
+
+    After an interrupt it may be called again, so that it reads nothing that it writes.
+    """
 
     def __init__(self, function: Callable[[Memories], None], name: str, n_counted: int = 0) -> None:
         self._function = function
