@@ -141,6 +141,20 @@ def test_a_view_that_one_process_has() -> None:
     collectively(np.array_equal(C.local(), changed[:, C.global_indices(1)]))
 
 
+def test_a_copy_of_an_element_that_one_process_has_kept() -> None:
+    a = np.arange(12.0).reshape(3, 4)
+    A = pg.array(a, layout=pg.Distribution("*", "*", grid=(pg.SIZE,)))
+    element = A[1, 1]
+    if pg.RANK == 0:
+        A.local()
+    R = pg.replicate(element, 0)
+    A += 1
+    assert_equal(R + A[0], a[1, 1] + a[0] + 1)
+    R[...] = 7
+    assert_equal(A * R, 7 * (a + 1))
+    assert float(element) == a[1, 1]
+
+
 def test_reading_copies_nothing() -> None:
     A, a = source((1, pg.SIZE))
     pg.sync()
