@@ -53,7 +53,7 @@ class SharedBase(Base):
     def detach(self) -> None:
         """Have the elements in memory of its own, before all processes write to either array. Not collective."""
         if isinstance(self.storage, FormerStorage):
-            finish(self)  # what is recorded has the number that it has now
+            finish(self, raises=False)  # what is recorded has the number that it has now
             self.storage.settle()
         elif self.storage.is_borrowed:
             self._move_to(Base(self.layout, self.dtype), self)
