@@ -19,7 +19,7 @@ from pgaspy.missing import instead_of, missing
 from pgaspy.operands import WEAK, as_numpy, check_dtype
 from pgaspy.planning.view import View
 from pgaspy.scheduling import functions
-from pgaspy.scheduling.base import Base, former
+from pgaspy.scheduling.base import Base, FormerBase
 from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "made"]
@@ -777,7 +777,7 @@ class GlobalElement(GlobalScalar):
 
     def keep(self, kept: Base | None, source: Base | None = None) -> Base:
         """Have it as it is now, before this process alone writes to it, in a base kept for that. Not collective."""
-        kept = kept or former(self._base)
+        kept = kept or FormerBase(self._base)
         sharing.keep_element(kept, source or self._base, self._view)
         self._base = kept
         return kept

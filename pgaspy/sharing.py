@@ -13,7 +13,7 @@ from pgaspy.caches import cached
 from pgaspy.execution.recording import finish, keep_borrowed, record
 from pgaspy.layout import Layout, whole_dim
 from pgaspy.planning.view import View, whole
-from pgaspy.scheduling.base import Base, FormerStorage, SharedStorage, Storage, borrow, check_local, former
+from pgaspy.scheduling.base import Base, FormerBase, FormerStorage, SharedStorage, Storage, borrow, check_local
 from pgaspy.scheduling.kinds.task import task
 from pgaspy.scheduling.operations import BaseView
 
@@ -53,7 +53,7 @@ class SharedBase(Base):
     def detach(self) -> None:
         """Have the elements in memory of its own, before all processes write to either array. Not collective."""
         if isinstance(self.storage, FormerStorage):
-            finish(self)  # what is recorded has the number that it has now
+            finish(self, raises=False)  # what is recorded has the number that it has now
             self.storage.settle()
         elif self.storage.is_borrowed:
             self._move_to(Base(self.layout, self.dtype), self)
@@ -61,7 +61,7 @@ class SharedBase(Base):
 
     def keep(self, kept: Base | None, source: Base | None = None) -> Base | None:
         """Have them as they are now, before this process alone writes to either; in an array that is kept for it."""
-        self._move_to(former(self), source or self)
+        self._move_to(FormerBase(self), source or self)
         return kept
 
     def _move_to(self, target: Base, source: Base) -> None:
@@ -81,7 +81,7 @@ def shared(base: Base, view: View, target: Layout) -> BaseView | None:
     section = _relabelled(view, target)
     if section is None:
         return None
-    found = SharedBase(_lender_of(base), section)
+    found = SharedBase(base.lender, section)
     borrow(found, found.lender.storage, section)
     _keep_what_changes(found, base)
     return BaseView(found, section)
@@ -90,13 +90,9 @@ def shared(base: Base, view: View, target: Layout) -> BaseView | None:
 def borrow_element(element: Any) -> None:
     """Have an element of an array until that is written to."""
     base = element._base
-    element._base = _lender_of(base)
+    element._base = base.lender
     borrow(element, element._base.storage, element._view)
     _keep_what_changes(element, base)
-
-
-def _lender_of(base: Base) -> Base:
-    return base.lender if isinstance(base, SharedBase) else base
 
 
 def _keep_what_changes(borrower: Any, source: Base) -> None:

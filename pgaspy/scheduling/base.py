@@ -23,8 +23,8 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling import memory
 from pgaspy.scheduling.backend import backend
 
-__all__ = ["Base", "FormerStorage", "Reference", "SharedStorage", "Storage", "borrow", "borrowers", "came_back",
-           "check_local", "former", "lent", "lent_view", "local_view", "wrap"]
+__all__ = ["Base", "FormerBase", "FormerStorage", "Reference", "SharedStorage", "Storage", "borrow", "borrowers",
+           "came_back", "check_local", "lent", "lent_view", "local_view", "wrap"]
 
 
 class Lease:
@@ -303,14 +303,34 @@ class Base:
         """See `Storage`."""
         return self.storage.local
 
+    @property
+    def lender(self) -> Base:
+        """The array that others borrow from who borrow sections of this one."""
+        return self
 
-def former(base: Base) -> Base:
-    """A base for elements of an array as they are now, which this process is about to write to by itself."""
-    found = Base(base.layout, base.dtype)
-    found.storage = FormerStorage(base.storage.present, found)
-    if hasattr(base, "mark"):
-        found.mark = base.mark
-    return found
+
+class FormerBase(Base):
+    """For elements of an array as they are now, which this process is about to write to by itself.
+
+    To other processes it is that array: who borrows from it borrows from that, and the journal knows it as that.
+    """
+
+    __slots__ = ("lender",)
+
+    lender: Base
+
+    def __init__(self, lender: Base) -> None:
+        self.layout, self.dtype, self.lender = lender.layout, lender.dtype, lender
+        self.storage = FormerStorage(lender.storage.present, self)
+
+    @property
+    def mark(self) -> Any:
+        """The array's."""
+        return self.lender.mark
+
+    @mark.setter
+    def mark(self, value: Any) -> None:
+        self.lender.mark = value
 
 
 def wrap(layout: Layout, local: NDArray[Any]) -> Base:

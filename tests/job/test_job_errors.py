@@ -326,3 +326,16 @@ except BaseException:
 """, 3)
     assert done.returncode
     assert lines(done) == {"rank 0 saves True", "rank 2 saves True"}, done.stderr
+
+
+@pytest.mark.parametrize("statement", [
+    "pg.combine(lambda a, b: a.T, R)",  # its elements would go elsewhere
+    "pg.combine(lambda a, b: (a[0], b[1][:1]), R, pg.zeros_like(R))"])  # it would be stretched
+def test_a_function_of_combine_that_returns_another_shape(tmp_path: Path, statement: str) -> None:
+    done = job(tmp_path, f"""
+R = pg.zeros((2, 3), layout=pg.Distribution("*", "*"))
+{statement}
+R.gather()
+""")
+    assert done.returncode != 0
+    assert re.search(r"combine takes parts of shape \(2, 3\), and returned one of \([13], [23]\)", done.stderr)

@@ -245,6 +245,12 @@ for k in range(300):
 if is_last:
     time.sleep(0.5)
     repr(A), A.layout, A[2:5], pg.stats()
+copy = pg.replicate(A[2:4], 1)
+A += 1
+element = copy[1, 2]
+if is_last:
+    copy.local()
+assert copy.gather()[1, 2] == float(element)
 rng = pg.random.default_rng()
 C = rng.random(100) @ pg.linspace(0, 1, 100)
 pg.save("right.npy", A)

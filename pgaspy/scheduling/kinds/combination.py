@@ -106,15 +106,23 @@ class _Packed:
         """What merges two flat arrays by a function of two arrays, or of two tuples of arrays."""
         def merge_one(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
             shape = self._arrays[0][0]
-            return function(lower.reshape(shape), higher.reshape(shape)).reshape(-1)
+            return _checked(function(lower.reshape(shape), higher.reshape(shape)), shape).reshape(-1)
 
         def merge_several(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
             merged = np.empty_like(lower)
             found = function(tuple(self.parts(lower)), tuple(self.parts(higher)))
             for part, value in zip(self.parts(merged), found, strict=True):
-                part[...] = value
+                part[...] = _checked(value, part.shape)
             return merged
 
         if not self._is_one:
             return merge_several
         return function if isinstance(function, np.ufunc) else merge_one
+
+
+def _checked(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """What a function of the program has returned, as an array of a shape."""
+    found = np.asarray(value)
+    if found.shape != shape:
+        raise ValueError(f"the function of combine takes parts of shape {shape}, and returned one of {found.shape}")
+    return found
