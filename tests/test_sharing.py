@@ -11,7 +11,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.scheduling import base
-from tests.together import assert_equal, collectively
+from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = pytest.mark.mpi
 
@@ -153,6 +153,20 @@ def test_a_copy_of_an_element_that_one_process_has_kept() -> None:
     R[...] = 7
     assert_equal(A * R, 7 * (a + 1))
     assert float(element) == a[1, 1]
+
+
+def test_who_writes_to_the_source_does_not_get_what_a_task_on_the_copy_raises() -> None:
+    a = np.arange(12.0).reshape(3, 4)
+    A = pg.array(a, layout=pg.Distribution("*", "*", grid=(pg.SIZE,)))
+    R = pg.replicate(A, 0)
+
+    def fail(_: Any) -> None:
+        raise ValueError("bad value")
+
+    pg.schedule(fail, pg.update(R))
+    A *= 2
+    raises_everywhere(pg.TaskError, "bad value", pg.sync)
+    assert_equal(A, 2 * a)
 
 
 def test_reading_copies_nothing() -> None:

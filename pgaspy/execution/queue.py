@@ -203,7 +203,7 @@ class Queue:
             if storage.is_lent:
                 self.finish(storage, cause="lease")
 
-    def finish(self, storage: Storage | None = None, cause: str | None = None) -> None:
+    def finish(self, storage: Storage | None = None, cause: str | None = None, *, raises: bool = True) -> None:
         """Execute everything; or return when all is complete that reads or writes a storage.
 
         Everything else makes progress meanwhile: on another process, somebody may wait for that. But what comes last,
@@ -213,7 +213,8 @@ class Queue:
         Raises
         ------
         BaseException
-            What an operation has raised that was executed, once; and of a storage that is poisoned, each time.
+            What an operation has raised that was executed, once; and of a storage that is poisoned, each time. With
+            `raises` False, that is left to the next call.
         """
         self.check_free()
         if self.error is not None:
@@ -227,7 +228,7 @@ class Queue:
             when_idle = self._hand_over_rest if n_postponed else None
             if self.recorded.fields or not self.engine.is_idle:
                 self._flush(functools.partial(self.engine.finish, storage, when_idle), cause, n_postponed)
-        if self.engine.has_failed:
+        if self.engine.has_failed and raises:
             self._raise_failures(storage)
 
     def _check_rescue(self, storage: Storage | None) -> None:
