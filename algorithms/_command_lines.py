@@ -217,13 +217,15 @@ def triangular_solve_program(argv: Sequence[str] | None = None,
            {"||T X - B|| / (||T|| ||X|| n eps)": (ratio, 4)})
 
 
-def jacobi_program(argv: Sequence[str] | None = None) -> None:
-    """The command line of `jacobi`."""
-    parser = Parser(prog="python -m pgaspy.algorithms.jacobi",
+def jacobi_program(argv: Sequence[str] | None = None, name: str = "jacobi", svd: Callable[..., Any] = svd,
+                   eigh: Callable[..., Any] = eigh) -> None:
+    """The command line of `jacobi`, and of `svd` and `eigh`, which it runs."""
+    parser = Parser(prog=f"python -m pgaspy.algorithms.{name}",
                     description="A = U S V^H by the one-sided Jacobi method.")
     parser.add_argument("problem", nargs=1, help="the size of a random problem, or a .npy file")
     parser.add_argument("-o", "--output", metavar="S.npy", help="where to write the singular values, or eigenvalues")
-    parser.add_argument("--hermitian", action="store_true", help="eigenvalues and -vectors, of the lower triangle")
+    parser.add_argument("--hermitian", action="store_true", default=name == "eigh",
+                        help="eigenvalues and -vectors, of the lower triangle")
     arguments = parser.parse_args(argv)
     try:
         (A,) = matrices(arguments.problem, 1)
@@ -246,6 +248,6 @@ def jacobi_program(argv: Sequence[str] | None = None) -> None:
         pg.save(arguments.output, s)
     y = Vh @ x
     scale = norm(A) * norm(x) * n * eps or 1
-    report(f"jacobi: {A.shape[0]} x {A.shape[1]}, {A.dtype}", seconds, f"largest {float(abs(s).max()):.6g}",
+    report(f"{name}: {A.shape[0]} x {A.shape[1]}, {A.dtype}", seconds, f"largest {float(abs(s).max()):.6g}",
            {"||A x - U S V^H x|| / (||A|| ||x|| n eps)": (norm(A @ x - U @ (s[:, None] * y)) / scale, 4),
             "||U^H U y - y|| / (||y|| n eps)": (norm(U.T.conj() @ (U @ y) - y) / (norm(y) * n * eps or 1), 4)})

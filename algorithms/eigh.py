@@ -77,3 +77,9 @@ def mirror(h: NDArray[Any], transposed: NDArray[Any], columns: NDArray[np.int64]
     rows = np.arange(len(h))[:, None]
     np.conjugate(transposed, out=h, where=rows < columns)
     h[columns, np.arange(len(columns))] = h[columns, np.arange(len(columns))].real
+
+
+if __name__ == "__main__":
+    from pgaspy.algorithms._command_lines import jacobi_program
+
+    jacobi_program(name="eigh", eigh=eigh)

@@ -29,14 +29,16 @@ def factor_by_columns(panel: pg.GlobalArray, pivots: pg.GlobalArray, start: int)
     are exchanged.
     """
     b = panel.shape[1]
-    top, below = pg.replicate(panel[:b], axis=0), panel[b:]
+    top_STAR_MR, below = pg.replicate(panel[:b], axis=0), panel[b:]
     rows = below.global_indices(0) + b
-    best, index = pg.align(np.zeros((2, b), panel.dtype), panel, 1), pg.align(np.zeros(b, int), panel, 1)
+    best_STAR_MR = pg.align(np.zeros((2, b), panel.dtype), panel, 1)
+    index_STAR_MR = pg.align(np.zeros(b, int), panel, 1)
     for j in range(min(panel.shape)):
-        pg.schedule(find_pivot, pg.write(best), pg.write(index), top, below, rows, j)
-        pg.combine(larger_pivot, best, index)
-        pg.schedule(eliminate, pg.update(top), pg.update(below), pg.update(pivots), best, index, rows, j, start)
-    panel[:b] = top
+        pg.schedule(find_pivot, pg.write(best_STAR_MR), pg.write(index_STAR_MR), top_STAR_MR, below, rows, j)
+        pg.combine(larger_pivot, best_STAR_MR, index_STAR_MR)
+        pg.schedule(eliminate, pg.update(top_STAR_MR), pg.update(below), pg.update(pivots), best_STAR_MR, index_STAR_MR,
+                    rows, j, start)
+    panel[:b] = top_STAR_MR
 
 
 def find_pivot(best: NDArray[Any], index: NDArray[np.int64], top: NDArray[Any], below: NDArray[Any],

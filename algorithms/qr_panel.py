@@ -22,14 +22,15 @@ def factor_by_columns(panel: pg.GlobalArray, T: pg.GlobalArray) -> None:
     brought up to date, A - V T^H W, only when it is its turn.
     """
     b = panel.shape[1]
-    top, below = pg.replicate(panel[:b], axis=0), panel[b:]
-    sums = pg.align(np.zeros((3, b), panel.dtype), panel, 1)
-    W = pg.align(np.zeros((b, b), panel.dtype), panel, 1)
+    top_STAR_MR, below = pg.replicate(panel[:b], axis=0), panel[b:]
+    sums_STAR_MR = pg.align(np.zeros((3, b), panel.dtype), panel, 1)
+    W_STAR_MR = pg.align(np.zeros((b, b), panel.dtype), panel, 1)
     for j in range(b):
-        pg.schedule(multiply_column, pg.write(sums), top, below, j)
-        pg.combine(add_scaled, sums)
-        pg.schedule(make_reflection, pg.update(top), pg.update(below), pg.update(T), pg.update(W), sums, j)
-    panel[:b] = top
+        pg.schedule(multiply_column, pg.write(sums_STAR_MR), top_STAR_MR, below, j)
+        pg.combine(add_scaled, sums_STAR_MR)
+        pg.schedule(make_reflection, pg.update(top_STAR_MR), pg.update(below), pg.update(T), pg.update(W_STAR_MR),
+                    sums_STAR_MR, j)
+    panel[:b] = top_STAR_MR
 
 
 def multiply_column(sums: NDArray[Any], top: NDArray[Any], below: NDArray[Any], j: int) -> None:

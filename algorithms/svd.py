@@ -88,3 +88,9 @@ def svdvals(A: pg.GlobalArray) -> pg.GlobalArray:
     if m >= TALL * n:
         C = factored(C)[1]
     return sorted_lengths(rotated(C, vectors=False), unit)
+
+
+if __name__ == "__main__":
+    from pgaspy.algorithms._command_lines import jacobi_program
+
+    jacobi_program(name="svd", svd=svd)

@@ -68,27 +68,28 @@ def solve_many(T: pg.GlobalArray, B: pg.GlobalArray, lower: bool, solve: Callabl
     X = B.redistribute(pg.Distribution(f"cyclic({b})", f"cyclic({b})", grid=T.layout.grid, axes=(rows, columns)))
     for here, _, rest in steps(len(T), b, lower):
         T11, X1 = T[here, here], X[here]
-        pg.schedule(solve, pg.update(X1), pg.align(T11, X1, 0))      # X1 = T11^-1 B1
+        T11_MC_STAR = pg.align(T11, X1, 0)
+        pg.schedule(solve, pg.update(X1), T11_MC_STAR)                          # X1 = T11^-1 B1
         if X[rest].size:
-            T21, X2 = T[rest, here], X[rest]
-            X1 = pg.replicate(X1, rows)                             # in every grid row
-            T21 = pg.align(T21, X2, 0)
-            pg.schedule(add_product, pg.update(X2), T21, X1, -1)                # B2 - T21 X1
+            X2, X1_STAR_MR = X[rest], pg.replicate(X1, rows)
+            T21_MC_STAR = pg.align(T[rest, here], X2, 0)
+            pg.schedule(add_product, pg.update(X2), T21_MC_STAR, X1_STAR_MR, -1)        # B2 - T21 X1
     return X
 
 
 def solve_few(T: pg.GlobalArray, B: pg.GlobalArray, lower: bool, solve: Callable[..., None]) -> pg.GlobalArray:
     """The solution travels to the columns of T; its products with them are summed along the grid rows."""
     zeros = np.zeros(B.shape, B.dtype)
-    B, sums = pg.align(B, T, 0), pg.align(zeros, T, 0)
-    X = pg.align(zeros, T.T, 0)                                                  # with the columns of T
+    B_MC_STAR, sums_MC_STAR = pg.align(B, T, 0), pg.align(zeros, T, 0)
+    X_MR_STAR = pg.align(zeros, T.T, 0)                                         # with the columns of T
     for here, solved, _ in steps(len(T), T.layout.block[0], lower):
+        sums, X1_MR_STAR = sums_MC_STAR[here], X_MR_STAR[here]
         if T[here, solved].size:
-            pg.schedule(add_product, pg.update(sums[here]), T[here, solved], X[solved])
-            pg.combine(np.add, sums[here])                                      # T10 X0
-        pg.schedule(solve_block, pg.update(X[here]), T[here, here], B[here], sums[here], solve)
-        pg.combine(np.add, X[here])                                             # the others have zeros
-    return X
+            pg.schedule(add_product, pg.update(sums), T[here, solved], X_MR_STAR[solved])
+            pg.combine(np.add, sums)                                            # T10 X0
+        pg.schedule(solve_block, pg.update(X1_MR_STAR), T[here, here], B_MC_STAR[here], sums, solve)
+        pg.combine(np.add, X1_MR_STAR)                                          # the others have zeros
+    return X_MR_STAR
 
 
 def solve_block(x: NDArray[Any], t: NDArray[Any], b: NDArray[Any], sums: NDArray[Any],

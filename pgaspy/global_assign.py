@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import NDArray
 
+from pgaspy.caches import cached
 from pgaspy.execution.recording import finish, record
 from pgaspy.host.call_sites import warn
 from pgaspy.job.defaults import default_for, layout_for
@@ -155,9 +156,14 @@ def replicate(base: Base, view: View, axis: int | tuple[int, ...]) -> BaseView:
         raise ValueError(f"axis {axis} is not an axis of the grid {grid}") from None
     if layout is None:
         return _replicate_reversed(base, view, axes)
+    return _laid_out(base, view, _replicated_along(layout, axes))
+
+
+@cached
+def _replicated_along(layout: Layout, axes: tuple[int, ...]) -> Layout:
+    """A layout with the dimensions that are dealt out along these axes whole, on every process along them."""
     dims = [whole_dim(dim.extent) if dim.axis in axes else dim for dim in layout.dims]
-    pins = [None if a in axes else pin for a, pin in enumerate(layout.pins)]
-    return _laid_out(base, view, Layout(grid, dims, pins))
+    return Layout(layout.grid, dims, [None if a in axes else pin for a, pin in enumerate(layout.pins)])
 
 
 def _laid_out(base: Base, view: View, layout: Layout) -> BaseView:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.algorithms.summa import summa
 from pgaspy.array import GlobalArray, made
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import record
@@ -57,6 +56,8 @@ def _product(a: BaseView, b: BaseView) -> BaseView:
 
 
 def _product_of_matrices(a: BaseView, b: BaseView, dtype: np.dtype[Any]) -> BaseView:
+    from pgaspy.algorithms.summa import summa  # imported with pgaspy, it could not be run by its name without a warning
+
     layout = product_layout(a.view, b.view)
     c = BaseView(Base(layout, dtype), whole(layout))
     summa(GlobalArray(*a), GlobalArray(*b), GlobalArray(*c), beta=0)
@@ -112,5 +113,5 @@ class _Product:
     def merge(self, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
         return np.add(lower, higher)
 
-    def result(self, combined: NDArray[Any]) -> NDArray[Any]:
-        return combined
+    def result(self, merged: NDArray[Any]) -> NDArray[Any]:
+        return merged

@@ -33,6 +33,13 @@ def replicate(A: GlobalArray, axis: int | tuple[int, ...]) -> GlobalArray:
     ------
     ValueError
         If the grid has no such axis, or the view no layout of its own.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> A = pg.ones((4, 6), layout=pg.Distribution("block", "*"))
+    >>> pg.replicate(A[:, 2:], axis=0).local().shape
+    (4, 4)
     """
     check_array(A, "replicate")
     return GlobalArray(*global_assign.replicate(A._base, A._view, axis))
@@ -59,6 +66,13 @@ def align(x: Any, A: GlobalArray, dim: int) -> GlobalArray:
     ------
     ValueError
         If the extents differ, or the view has no layout of its own.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> A = pg.ones((4, 6))
+    >>> pg.align(pg.arange(6), A, 1).local().shape == A.local().shape[1:]
+    True
     """
     check_array(A, "align")
     return GlobalArray(*global_assign.aligned(*as_base_view(x), A._view, dim))

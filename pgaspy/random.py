@@ -64,7 +64,13 @@ class Generator:
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Shape | None = None, *, layout: AnyLayout = None,
                 onenode: int | None = None) -> GlobalArray:
-        """Uniform float64 numbers in [low, high). Collective."""
+        """Uniform float64 numbers in [low, high). Collective.
+
+        Raises
+        ------
+        OverflowError
+            If the range is not finite.
+        """
         low, high = float(low), float(high)
         if not np.isfinite(high - low):
             raise OverflowError(f"uniform: the range from {low} to {high} is not finite")

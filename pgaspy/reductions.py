@@ -297,5 +297,5 @@ class _ArgReduction:
             (lower["index"] < 0) | (~a_nan & (better | b_nan)) | (same & first))
         return np.where(take, higher, lower)
 
-    def result(self, combined: NDArray[Any]) -> NDArray[Any]:
-        return combined["index"]
+    def result(self, merged: NDArray[Any]) -> NDArray[Any]:
+        return merged["index"]

@@ -82,7 +82,7 @@ def shared(base: Base, view: View, target: Layout) -> BaseView | None:
     if section is None:
         return None
     found = SharedBase(base.lender, section)
-    borrow(found, found.lender.storage)
+    borrow(found, found.lender.storage, section)
     _keep_what_changes(found, base)
     return BaseView(found, section)
 
@@ -91,7 +91,7 @@ def borrow_element(element: Any) -> None:
     """Have an element of an array until that is written to."""
     base = element._base
     element._base = base.lender
-    borrow(element, element._base.storage)
+    borrow(element, element._base.storage, element._view)
     _keep_what_changes(element, base)
 
 

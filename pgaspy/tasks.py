@@ -97,12 +97,12 @@ def schedule(function: Callable[..., Any], *arguments: Any, empty: bool = False)
     arrays = [x for x in given if isinstance(x, Argument)]
     written = [x for x in arrays if x.is_written]
     reads = [x for x in arrays if x.is_read]
-    places = [written.index(x) if x.is_written else len(written) + reads.index(x) for x in arrays]
+    positions = [written.index(x) if x.is_written else len(written) + reads.index(x) for x in arrays]
     for x in arrays:
         check_local(x.array._view)
     recipe = task(tuple(x.array._view for x in written), tuple(x.array._view for x in reads), bool(empty))
     frame = sys._getframe(1)
-    call = _Call(function, given, places, len(written), f"{frame.f_code.co_filename}:{frame.f_lineno}")
+    call = _Call(function, given, positions, len(written), f"{frame.f_code.co_filename}:{frame.f_lineno}")
     record(recipe, tuple([x.array._base.storage for x in (*written, *reads)]), (call,))
 
 
@@ -116,16 +116,16 @@ def _checked(A: Any) -> GlobalArray:
 class _Call:
     """A task with its arguments, where arrays are placeholders for their local views."""
 
-    __slots__ = ("_arguments", "_function", "_n_written", "_places", "_where")
+    __slots__ = ("_arguments", "_function", "_n_written", "_positions", "_where")
 
     may_be_repeated = False
 
-    def __init__(self, function: Callable[..., Any], arguments: Sequence[Any], places: Sequence[int], n_written: int,
+    def __init__(self, function: Callable[..., Any], arguments: Sequence[Any], positions: Sequence[int], n_written: int,
                  where: str) -> None:
         self._function, self._n_written, self._where = function, n_written, where
         self._arguments = [None if isinstance(x, Argument) else x for x in arguments]
         arrays = [k for k, x in enumerate(arguments) if isinstance(x, Argument)]
-        self._places = list(zip(arrays, places, strict=True))
+        self._positions = list(zip(arrays, positions, strict=True))
 
     @property
     def name(self) -> str:
@@ -136,9 +136,9 @@ class _Call:
     def bound(self, views: Sequence[NDArray[Any]]) -> tuple[Callable[..., Any], list[Any]]:
         """The function, and what it is called with: the local views, those that it writes first, among the others."""
         arguments = list(self._arguments)
-        for k, place in self._places:
-            view = views[place]
-            if place >= self._n_written:
+        for k, position in self._positions:
+            view = views[position]
+            if position >= self._n_written:
                 view.flags.writeable = False
             arguments[k] = view
         return self._function, arguments

@@ -51,14 +51,14 @@ def test_a_wrong_value_and_an_error_are_found(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.mpi
 def test_settings_are_as_they_were(tmp_path: Path) -> None:
-    from pgaspy.scheduling import memory
+    from pgaspy.scheduling.backend import backend
 
-    before = (memory.allocate, engine.WINDOW_BYTES, recording.queue.max_operations, recording.queue.overlaps)
+    before = (backend.allocate, engine.WINDOW_BYTES, recording.queue.max_operations, recording.queue.overlaps)
     everything = Settings(overlaps=False, max_operations=(1,), compiles=False, pools=True, chains=True, window=True,
                           short_messages=True, pieces=True, poison=0xFF)
     failure = run(Program(0, ("a = pg.arange(50.0)", "a[1:] = a[:-1]", "check(a * 2)"), everything), shared(tmp_path))
     collectively(failure is None, f"{failure}")
-    assert before == (memory.allocate, engine.WINDOW_BYTES, recording.queue.max_operations, recording.queue.overlaps)
+    assert before == (backend.allocate, engine.WINDOW_BYTES, recording.queue.max_operations, recording.queue.overlaps)
 
 
 @pytest.mark.skipif(pg.SIZE > 1, reason="a failure ends a job")

@@ -27,11 +27,14 @@ def detach(storage: Storage, written: View) -> None:
 
     The view is about to be written to on all processes.
     """
-    own = storage.borrower() if storage.is_borrowed else None
-    for reference, borrower in _borrowers_of(storage.present):
-        if borrower is own or (own is None and borrower.borrowed().view.shares(written)):
-            borrower.detach()
-            borrowers.discard(reference)  # last: what is interrupted before is done again
+    if storage.is_borrowed:
+        own = storage.borrower()
+        own.detach()
+        borrowers.difference_update([reference for reference in [*borrowers] if reference() is own])
+        return
+    for reference, borrower in _borrowers_of(storage, written):
+        borrower.detach()
+        borrowers.discard(reference)  # last: what is interrupted before is done again
 
 
 def keep(storage: Storage, written: View) -> None:
@@ -40,15 +43,15 @@ def keep(storage: Storage, written: View) -> None:
         storage.borrower().keep(None)
         return
     kept = None
-    for _, borrower in _borrowers_of(storage):
-        base, view = borrower.borrowed()
-        if base.storage.lender is storage and view.shares(written):
+    for _, borrower in _borrowers_of(storage, written):
+        if borrower.borrowed().base.storage.lender is storage:
             kept = borrower.keep(kept)
 
 
-def _borrowers_of(storage: Storage) -> Iterator[tuple[Any, Any]]:
-    """Who has sections of an array, as they are in it or were, each with the reference to it."""
+def _borrowers_of(storage: Storage, written: View) -> Iterator[tuple[Any, Any]]:
+    """Who has sections of an array that a view covers, as they are in it or were, each with the reference to it."""
     for reference in [*borrowers]:
-        borrower = reference() if reference.storage is storage else None
-        if borrower is not None and borrower.borrowed().base.storage.stands_for(storage):
-            yield reference, borrower
+        if reference.storage is storage and reference.view.shares(written):
+            borrower = reference()
+            if borrower is not None and borrower.borrowed().base.storage.stands_for(storage):
+                yield reference, borrower

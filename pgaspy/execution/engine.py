@@ -155,7 +155,7 @@ class Engine:
         run = self.straight
         if run is not None:
             if run.is_begun:
-                self._find_place(run)
+                self._settle_interrupted(run)
             run.is_begun = True
             self._go_on(run)
 
@@ -177,8 +177,8 @@ class Engine:
         run.end()
         self.straight = None
 
-    def _find_place(self, run: Run) -> None:
-        """Find out whether the node that was interrupted is complete."""
+    def _settle_interrupted(self, run: Run) -> None:
+        """Go past the node that was interrupted, if it is complete; poison what a task was to write that has begun."""
         if run.n_done == len(run.nodes):
             return
         node = run.nodes[run.n_done]

@@ -37,7 +37,7 @@ class Run:
     parts
         What is left of the computations that have been begun.
     numbers, codes, instructions
-        Of the operations: see `Call`.
+        Of the operations: see `RecordedOperation`.
     stamps
         The program's digest after each operation of which a message brings it.
     taken_from, n_taken

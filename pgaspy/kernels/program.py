@@ -49,8 +49,3 @@ class Program:
     def n_reduced(self) -> int:
         """The number of outputs that are reduced."""
         return len(self.reductions)
-
-    def dtype_char(self, value: int) -> str:
-        """The dtype of the value with this number."""
-        n = len(self.operands)
-        return self.operands[value] if value < n else self.registers[value - n]

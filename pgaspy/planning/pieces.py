@@ -6,7 +6,7 @@ is cut into **pieces**, in each of which every operand is one strided segment of
 into too many (a transposed one, or one dealt out otherwise), it is assembled into one temporary instead. That is a
 choice of each process by itself: the messages are the same.
 
-Planning is pure, as in `plan`.
+Planning is pure, as in `transfers`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Source(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A box of the local part of the outputs: the outputs' own places first, then each operand's.
+    """A box of the local part of the outputs: the outputs' own sources first, then each operand's.
 
     `start` is the local index at which it begins.
     """
@@ -168,13 +168,13 @@ class _Cuts(NamedTuple):
     """One dimension of one operand against the output's local part, cut into segments.
 
     `start`: local index of the output; `coord`: the operand's owner, or TEMPORARY; `other`: local index there;
-    `place`: running position among the elements of the same owner (that is, in its message); `step`: of `other`.
+    `position`: the running number among the elements of the same owner (that is, in its message); `step`: of `other`.
     """
 
     start: list[int]
     coord: list[int]
     other: list[int]
-    place: list[int]
+    position: list[int]
     step: int
 
 
@@ -212,18 +212,18 @@ def _dim_cuts(own: Section, coord: int, other: Section) -> _Cuts | None:
     if len(first) > MAX_CUTS:
         return None
     start, coords = seg.own[first].tolist(), seg.coord[first].tolist()
-    places = _places(start, coords, int(seg.length.sum()))
-    return _Cuts(start, coords, seg.other[first].tolist(), places, seg.other_step)
+    positions = _positions(start, coords, int(seg.length.sum()))
+    return _Cuts(start, coords, seg.other[first].tolist(), positions, seg.other_step)
 
 
-def _places(start: list[int], coords: list[int], extent: int) -> list[int]:
+def _positions(start: list[int], coords: list[int], extent: int) -> list[int]:
     """The position of each cut among the elements of the same owner."""
     counts: dict[int, int] = {}
-    places = []
+    positions = []
     for begin, stop, owner in zip(start, [*start[1:], extent], coords, strict=True):
-        places.append(counts.get(owner, 0))
-        counts[owner] = places[-1] + stop - begin
-    return places
+        positions.append(counts.get(owner, 0))
+        counts[owner] = positions[-1] + stop - begin
+    return positions
 
 
 def _pieces(outs: Sequence[View], operands: Sequence[View], plans: Sequence[OperandPlan],
@@ -231,21 +231,21 @@ def _pieces(outs: Sequence[View], operands: Sequence[View], plans: Sequence[Oper
     """The product over the dimensions of the boxes between all operands' cuts."""
     layout = outs[0].own_layout
     assert layout is not None
-    written = [_OutputPlaces(out, rank) for out in outs]
-    places = [_OperandPlaces(plan, view, rank) for plan, view in zip(plans, operands, strict=True)]
+    outputs = [_OutputSources(out, rank) for out in outs]
+    arrays = [_OperandSources(plan, view, rank) for plan, view in zip(plans, operands, strict=True)]
     intervals = [_refined([plan.cuts[d] for plan in plans], cuts[d] if cuts else (), extent)
                  for d, extent in enumerate(layout.local_shape(rank))]
     for box in itertools.product(*intervals):
         start = tuple(first for first, _, _ in box)
         shape = tuple(stop - first for first, stop, _ in box)
-        sources = [out.source(start, shape) for out in written]
-        sources += [place.source([at[n] for _, _, at in box], shape) for n, place in enumerate(places)]
+        sources = [out.source(start, shape) for out in outputs]
+        sources += [operand.source([at[n] for _, _, at in box], shape) for n, operand in enumerate(arrays)]
         yield Piece(shape, tuple(sources), start)
 
 
 def _refined(cuts: Sequence[_Cuts], more: Sequence[int],
              extent: int) -> list[tuple[int, int, list[tuple[int, int, int, int]]]]:
-    """The intervals between the cuts of all operands, and per operand (coord, other, place, step) at their start."""
+    """The intervals between the cuts of all operands, and per operand (coord, other, position, step) at their start."""
     starts = sorted({s for c in cuts for s in c.start} | {0, *more})
     intervals = []
     at = [0] * len(cuts)
@@ -256,13 +256,13 @@ def _refined(cuts: Sequence[_Cuts], more: Sequence[int],
                 at[n] += 1
             k = at[n]
             ahead = start - c.start[k]
-            where.append((c.coord[k], c.other[k] + c.step * ahead, c.place[k] + (ahead if c.step else 0), c.step))
+            where.append((c.coord[k], c.other[k] + c.step * ahead, c.position[k] + (ahead if c.step else 0), c.step))
         intervals.append((start, stop, where))
     return intervals
 
 
-class _OutputPlaces:
-    """Finds the place of an output's piece in its storage."""
+class _OutputSources:
+    """Finds where a piece of an output lies in its storage."""
 
     def __init__(self, view: View, rank: int) -> None:
         self.view = view
@@ -279,8 +279,8 @@ class _OutputPlaces:
         return Source(LOCAL, offset, self.strides, section_box(self.view, ranges, self.storage))
 
 
-class _OperandPlaces:
-    """Finds the memory of an operand's piece from its place per dimension."""
+class _OperandSources:
+    """Finds the memory that a piece of an operand lies in, from where it lies in each dimension."""
 
     def __init__(self, plan: OperandPlan, view: View, rank: int) -> None:
         self.plan = plan

@@ -55,7 +55,7 @@ def plan_reshape(dst: Layout, src: Layout, rank: int) -> TransferPlan:
 
 
 def _takes_from(src: Layout, peer: int, rank: int) -> bool:
-    """Whether `peer`, which takes the copy of the source at its own place, finds `rank` there."""
+    """Whether `peer`, which takes the copy of the source at its own coordinates, finds `rank` there."""
     wanted, own = src.coords_from_rank(peer), src.coords_from_rank(rank)
     return all(wanted[axis] == own[axis] for axis in src.replica_axes)
 

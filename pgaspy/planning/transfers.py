@@ -5,7 +5,7 @@ that a plan can be made, and checked, for every rank of a simulated job in one p
 time (`segments`); messages are products of the dimensions. Both ends of a message list its elements in the order of
 the index space, so that no metadata travels.
 
-Copies of the source: a receiver takes the one at its own place along the axes of the source's grid that hold
+Copies of the source: a receiver takes the one at its own coordinates along the axes of the source's grid that hold
 replicas, and so itself where it holds one. Copies of the destination: where they do not hold the source as well, the
 elements travel once to a **root** in each group of replicas (a holder itself, where the grids are the same), which
 broadcasts them along the replicated axes.
@@ -109,7 +109,7 @@ def plan_transfer(dst: View, src: View, rank: int) -> TransferPlan:
 def broadcast_axes(dst: Layout, src: Layout) -> tuple[int, ...]:
     """The axes of the destination's grid along which replicas have to be filled by a broadcast.
 
-    None where every replica can take its elements from a copy at its own place.
+    None where every replica can take its elements from a copy at its own coordinates.
     """
     if src.is_replicated:
         return ()
@@ -119,7 +119,7 @@ def broadcast_axes(dst: Layout, src: Layout) -> tuple[int, ...]:
 
 
 def group_rank(layout: Layout, axes: Sequence[int], coords: Sequence[int]) -> int:
-    """The place among the processes along `axes`, numbered in row-major order."""
+    """The number of a process among those along `axes`, in row-major order."""
     rank = 0
     for axis in axes:
         rank = rank * layout.grid[axis] + coords[axis]
@@ -147,9 +147,9 @@ def _outgoing(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> Iterato
     if src.layout.is_replicated or not src.holds(coords):
         return
     storage = src.layout.local_shape(rank)
-    own_place = dst.layout.coords_from_rank(rank)
+    own_coords = dst.layout.coords_from_rank(rank)
     for target_coords, ranges in _products(src, coords, dst):
-        target = [c if c is not None else own_place[axis] for axis, c in enumerate(target_coords)]
+        target = [c if c is not None else own_coords[axis] for axis, c in enumerate(target_coords)]
         chosen = coords_from_rank(src.layout.grid, _representative(dst.layout, target, axes))
         if any(chosen[axis] != coords[axis] for axis in src.layout.replica_axes):
             continue  # the target takes its elements from another copy
@@ -159,14 +159,14 @@ def _outgoing(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> Iterato
 
 
 def _representative(layout: Layout, coords: Sequence[int], axes: Sequence[int]) -> int:
-    """The first rank of the group of replicas along `axes`: the one whose place chooses the copy of the source."""
+    """The first rank of the group of replicas along `axes`: the one whose coordinates choose the copy of the source."""
     return layout.rank_from_coords([0 if axis in axes else c for axis, c in enumerate(coords)])
 
 
 def _products(own: View, coords: Sequence[int], other: View) -> Iterator[tuple[list[int | None], tuple[Indices, ...]]]:
-    """Every place of the other side that shares elements with `coords` on the own side, and the ranges of these.
+    """The coordinates on the other side of what shares elements with `coords` on the own side, and their ranges.
 
-    A place has None on the axes that hold replicas.
+    A coordinate is None on an axis that holds replicas.
     """
     per_dim = []
     for d in range(own.ndim):
@@ -174,11 +174,11 @@ def _products(own: View, coords: Sequence[int], other: View) -> Iterator[tuple[l
         per_dim.append(list(ranges.items()))
     axes = [None if p is None else other.layout.dims[p].axis for p in other.base_dims]
     for product in itertools.product(*per_dim):
-        place = list(other.fixed_coords)
+        other_coords = list(other.fixed_coords)
         for axis, (coord, _) in zip(axes, product, strict=True):
             if axis is not None:
-                place[axis] = coord
-        yield place, tuple(ranges for _, ranges in product)
+                other_coords[axis] = coord
+        yield other_coords, tuple(ranges for _, ranges in product)
 
 
 def _dim_coord(view: View, d: int, coords: Sequence[int]) -> int:

@@ -124,31 +124,27 @@ class View:
 
     def disjoint(self, other: View) -> bool:
         """Whether two views of one base certainly share no element (their index ranges are apart in a dimension)."""
-        for p in range(self.layout.ndim):
-            first, last = self._base_range(p)
-            other_first, other_last = other._base_range(p)
-            if last < other_first or other_last < first:
-                return True
-        return self.size == 0 or other.size == 0
+        if self.size == 0 or other.size == 0:
+            return True
+        return any(a[-1] < b.start or b[-1] < a.start
+                   for a, b in zip(self._base_indices, other._base_indices, strict=True))
 
     def shares(self, other: View) -> bool:
         """Whether two views of one base share an element."""
-        return self.size > 0 and other.size > 0 and all(
-            meet(self._base_indices(p), other._base_indices(p)) for p in range(self.layout.ndim))
+        for a, b in zip(self._base_indices, other._base_indices, strict=True):
+            if a.stop <= b.start or b.stop <= a.start or not (a.step == b.step == 1 or meet(a, b)):
+                return False
+        return self.size > 0 and other.size > 0
 
-    def _base_indices(self, p: int) -> range:
-        """The indices used of base dimension p, in ascending order."""
-        first, last = self._base_range(p)
-        step = abs(self.steps[self.base_dims.index(p)]) if p in self.base_dims else 1
-        return range(first, last + 1, max(step, 1))
-
-    def _base_range(self, p: int) -> tuple[int, int]:
-        """The smallest and the largest index used of base dimension p."""
-        first = last = self.origin[p]
-        if p in self.base_dims:
-            d = self.base_dims.index(p)
-            last = first + self.steps[d] * (self.shape[d] - 1)
-        return min(first, last), max(first, last)
+    @functools.cached_property
+    def _base_indices(self) -> tuple[range, ...]:
+        """The indices used of each base dimension, in ascending order."""
+        found = [range(index, index + 1) for index in self.origin]
+        for p, step, n in zip(self.base_dims, self.steps, self.shape, strict=True):
+            if p is not None and step:
+                first, last = sorted((self.origin[p], self.origin[p] + step * (n - 1)))
+                found[p] = range(first, last + 1, abs(step))
+        return tuple(found)
 
     # Derived views ---------------------------------------------------------------------------------------------------
 

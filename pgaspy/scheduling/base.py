@@ -21,6 +21,7 @@ from pgaspy.layout import Layout
 from pgaspy.planning.pieces import local_view_shape, storage_geometry
 from pgaspy.planning.view import View
 from pgaspy.scheduling import memory
+from pgaspy.scheduling.backend import backend
 
 __all__ = ["Base", "FormerBase", "FormerStorage", "Reference", "SharedStorage", "Storage", "borrow", "borrowers",
            "came_back", "check_local", "lent", "lent_view", "local_view", "wrap"]
@@ -47,22 +48,23 @@ lent: set[_Leased] = set()
 
 
 class Reference(weakref.ref[Any]):
-    """A weak reference to who borrows a section of an array, and the array's storage."""
+    """A weak reference to who borrows a section of an array; with the array's storage, and the section."""
 
-    __slots__ = ("storage",)
+    __slots__ = ("storage", "view")
     __hash__, __eq__ = object.__hash__, object.__eq__  # elements are not hashable
 
     storage: Storage
+    view: View
 
 
 borrowers: set[Reference] = set()
 """Who has a section of an array in the array's storage until that is written to: `GlobalElement` and `SharedBase`."""
 
 
-def borrow(borrower: Any, storage: Storage) -> None:
+def borrow(borrower: Any, storage: Storage, view: View) -> None:
     """Note who borrows a section of a storage."""
     reference = Reference(borrower, borrowers.discard)
-    reference.storage = storage
+    reference.storage, reference.view = storage, view
     borrowers.add(reference)
 
 
@@ -133,7 +135,7 @@ class Storage:
         if nbytes < memory.REUSED_FROM_BYTES:
             self.hold(np.empty(shape, self.dtype))
         else:
-            block = memory.allocate(nbytes)
+            block = backend.allocate(nbytes)
             self._return = memory.come_back(self, block)
             self.hold(np.ndarray(shape, self.dtype, block))
 

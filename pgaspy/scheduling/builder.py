@@ -1,8 +1,8 @@
-"""Lowering: operations become nodes, and nodes find what they depend on.
+"""The builder: it collects the nodes of a schedule, and finds what each of them depends on.
 
-Not a full graph between operations, whose upkeep would dominate: per memory there is an ordered list of accesses (which
-box of it, read or written), and a node depends on the earlier accesses that it conflicts with (Kristensen & Vinter,
-*Managing Communication Latency-Hiding at Runtime for Parallel Programming Languages and Libraries*, 2012).
+Each memory has an ordered list of accesses: which box of it is read or written. A node depends on the earlier accesses
+that it conflicts with. A full graph between operations is not kept, because its upkeep would dominate (Kristensen &
+Vinter, *Managing Communication Latency-Hiding at Runtime for Parallel Programming Languages and Libraries*, 2012).
 """
 
 from __future__ import annotations

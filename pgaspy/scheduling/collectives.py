@@ -71,7 +71,7 @@ def _is_stamped(broadcast: Broadcast, wire: np.dtype[Any]) -> bool:
 
 
 def _location_of(builder: Builder, broadcast: Broadcast, dst: Side, wire: np.dtype[Any],
-              is_wanted: bool) -> tuple[Location, Box]:
+                 is_wanted: bool) -> tuple[Location, Box]:
     """Where a broadcast is received: where it belongs, if it lies there contiguously, or in a buffer of its own."""
     only = broadcast.pieces[0] if len(broadcast.pieces) == 1 else None
     may_be_in_place = is_wanted and wire == dst.dtype and not _is_stamped(broadcast, wire)
@@ -166,7 +166,7 @@ def _gather_pieces(builder: Builder, pieces: Sequence[Message], location: Locati
 
 def _hand_on(builder: Builder, location: Location, box: Box, nbytes: int, group: _Group, root: int, tag: int,
              is_stamped: bool, came: list[int] | None = None) -> None:
-    """Receive from the parent in the tree, and send to the children, segment by segment and in order.
+    """Receive from the parent in the tree, and send to the children, packet by packet and in order.
 
     With `came`, the last nodes of what was handed on before with the same tag, the tree is a chain, and this comes
     after; the list has the last ones of this then.

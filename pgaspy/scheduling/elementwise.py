@@ -40,7 +40,7 @@ them than operands may cut."""
 
 
 def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mapping[int, Sequence[Box]],
-                rank: int) -> list[tuple[NumberedOperation, int]]:
+              rank: int) -> list[tuple[NumberedOperation, int]]:
     """Add operations that run as one kernel; (reduction, memory of its partial result on this process) of each.
 
     `sent` are the boxes of arrays that are sent to other processes: they are computed first, in pieces of their own.
@@ -120,7 +120,7 @@ def add_operand_messages(builder: Builder, operand: Operand, rank: int) -> None:
 
 def _operands(kernel: Kernel, piece: Piece, lies_in: dict[tuple[int, int], _Lies]) -> tuple[
         list[Location], list[tuple[int, ...]], list[Access], list[Access]]:
-    """Places and byte strides of a piece's operands in the program's order, and what it reads and writes."""
+    """Locations and byte strides of a piece's operands in the program's order, and what it reads and writes."""
     n_outs = max(len(kernel.outputs), 1)
     sources = iter(piece.sources[n_outs:])
     locations: list[Location] = []

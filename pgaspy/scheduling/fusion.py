@@ -1,4 +1,4 @@
-"""Fusion: which elementwise operations run as one kernel, and what its program is. Pure.
+"""Fusion: which elementwise operations run as one kernel, and what its program is.
 
 Operations on the same index space join one kernel when each section that is written and every other access to its base
 are identical or disjoint (Bohrium's rule); reads may be anywhere. An operation joins an earlier kernel only if it
@@ -21,6 +21,7 @@ from pgaspy.kernels.program import Program, Step
 from pgaspy.layout import BlockDim, Layout
 from pgaspy.planning.pieces import OperandPlan, joint_cuts, max_pieces, n_pieces, plan_operands
 from pgaspy.planning.view import View
+from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.operations import Elementwise, NumberedOperation
 
 __all__ = ["FusionGroup", "Input", "Kernel", "Operand", "Output", "ReducedOutput", "grouped"]
@@ -98,7 +99,7 @@ def _has_kernel(form: Elementwise) -> bool:
 
 
 def _row(name: str, dtypes: Sequence[np.dtype[Any]]) -> bool:
-    return all(d.isnative for d in dtypes) and bindings.lookup(name, types_of(dtypes)) is not None
+    return all(d.isnative for d in dtypes) and backend.has_kernel(name, types_of(dtypes))
 
 
 def types_of(dtypes: Sequence[np.dtype[Any]]) -> str:

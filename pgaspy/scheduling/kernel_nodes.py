@@ -15,11 +15,12 @@ import numpy as np
 
 from pgaspy.caches import cached
 from pgaspy.job import statistics
-from pgaspy.kernels import bindings, jit
-from pgaspy.kernels.bindings import ChainCall, Leaves, ProgramCall, ProgramReduceCall
+from pgaspy.kernels import jit
+from pgaspy.kernels.bindings import Leaves, ProgramCall, ProgramReduceCall
 from pgaspy.kernels.codegen import has_maths
 from pgaspy.kernels.program import Program
 from pgaspy.planning.chains import Rows, band, rows_ahead
+from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.nodes import FunctionCall, Location, Memories, Node
 
 __all__ = ["ChainedCall", "FusedCall", "FusedReduceCall", "LeafResults", "finish_leaves"]
@@ -30,8 +31,9 @@ PART_ELEMENTS = 1 << 20
 COMPILED_FROM_WORK = 1 << 24
 COMPILED_FROM_CALLS = 4
 COMPILED_FROM_ELEMENTS = 1 << 10
-"""A program is compiled when it has interpreted so many steps on elements; or from its so-manieth call on, if it has so
-many elements. What runs once on little data, or on a few elements only, is not worth 0.2 s of a compiler."""
+"""A program is compiled when it has been interpreted on so many elements, each counted once per step; or when it has
+been called so often, if the last call is on so many elements. A compiler takes 0.1 to 0.2 s, which a program that runs
+once on little data, or on a few elements only, does not win back."""
 
 
 _address_of = attrgetter("address")
@@ -192,7 +194,7 @@ class FusedCall(_SingleKernel):
     def __init__(self, program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
                  locations: Sequence[Location], name: str) -> None:
         super().__init__(program, shape, strides, locations, name)
-        self.call = ProgramCall(program, shape, strides)
+        self.call = backend.kernel(program, shape, strides)
         self._set_length(self.call.n_rows, self.n_elements)
 
 
@@ -211,7 +213,7 @@ class FusedReduceCall(_SingleKernel):
     def __init__(self, program: Program, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]],
                  locations: Sequence[Location], leaves: Leaves, start: tuple[int, ...], name: str) -> None:
         super().__init__(program, shape, strides, locations, name)
-        self.call = ProgramReduceCall(program, shape, strides, leaves, start)
+        self.call = backend.reducing_kernel(program, shape, strides, leaves, start)
         self.is_by_rows = leaves.is_one_along
         self._slot_nbytes = [leaves.slot_size * np.dtype(types[0]).itemsize for _, types in program.reductions]
         self._set_length(self.call.n_units, self.n_elements)
@@ -237,7 +239,7 @@ class ChainedCall(KernelCall):
         self.stages, self.lags = stages, lags
         self.name = ", ".join(stage.name for stage in stages)
         self.locations = tuple(location for stage in stages for location in stage.locations)
-        self._call = ChainCall([stage.call for stage in stages], lags, [len(stage.locations) for stage in stages],
+        self._call = backend.chain([stage.call for stage in stages], lags, [len(stage.locations) for stage in stages],
                                n_rows_of_band)
         self._set_length(self._call.n_fronts, sum(stage.n_elements for stage in stages))
 
@@ -249,7 +251,7 @@ def finish_leaves(reduction: tuple[str, str], leaves: Leaves, shared: tuple[int,
                   partial: int) -> FunctionCall:
     """The node that reduces the results of all leaves to the partial result of this process."""
     nbytes = leaves.slot_size * np.dtype(reduction[1][0]).itemsize
-    finish = bindings.FinishCall(*reduction, leaves, shared)
+    finish = backend.finish(*reduction, leaves, shared)
 
     def compute(memories: Memories) -> None:
         first_slot = memories[results.slots].address

@@ -1,4 +1,4 @@
-"""Liveness: which recorded operations anybody can see the results of, and what the messages of the others carry. Pure.
+"""Liveness: which recorded operations anybody can see the results of, and what the messages of the others carry.
 
 A result is seen if its array has a name, if an operation whose own result is seen reads it, or if a message of any
 operation carries it to another process, which may have a name where this one has none. What is overwritten before it

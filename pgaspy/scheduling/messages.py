@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgaspy.kernels.bindings import OTHER, OWN, PACKED, SectionCopy
+from pgaspy.kernels.bindings import OTHER, OWN, PACKED
 from pgaspy.planning.boxes import Box, ranges_box
 from pgaspy.planning.segments import OTHER_START, OWN_START
 from pgaspy.planning.transfers import Message, fixed_offset, strides_from_shape
 from pgaspy.planning.trees import packets_of
 from pgaspy.planning.view import View
+from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.nodes import Cast, Copy, Location, Receive, Send
 
@@ -87,13 +88,13 @@ def send(builder: Builder, location: Location, box: Box, nbytes: int, peer: int,
 
 
 def receive(builder: Builder, location: Location, box: Box, nbytes: int, peer: int, tag: int,
-            group: object = None, is_stamped: bool = False) -> None:
+            together: object = None, is_stamped: bool = False) -> None:
     """Add a message to contiguous memory; of one that is stamped, a whole buffer."""
     number, offset = location
-    group = object() if group is None else group
+    together = object() if together is None else together
     for start, stop in packets_of(nbytes, 2, MAX_MESSAGE_BYTES):
         node = Receive(number, offset + start, offset + stop, peer, tag, is_stamped and stop == nbytes)
-        builder.add(node, writes=[(number, box)], together=group)
+        builder.add(node, writes=[(number, box)], together=together)
 
 
 def receive_into_buffer(builder: Builder, message: Message, dtype: np.dtype[Any], tag: int,
@@ -109,7 +110,7 @@ def pack(builder: Builder, message: Message, src: Side, which: int, box: Box) ->
     """Pack a message's section into a buffer of its own, whose number is returned."""
     itemsize = src.dtype.itemsize
     buffer = builder.buffer(message.size * itemsize)
-    copy = SectionCopy(itemsize, message.ranges, strides_from_shape(message.shape, itemsize), PACKED, src.strides,
+    copy = backend.copy(itemsize, message.ranges, strides_from_shape(message.shape, itemsize), PACKED, src.strides,
                        which)
     node = Copy(copy, (buffer, 0), (src.memory, src.offset), "pack", message.size * itemsize)
     builder.add(node, [(src.memory, box)], [(buffer, None)])
@@ -117,23 +118,23 @@ def pack(builder: Builder, message: Message, src: Side, which: int, box: Box) ->
 
 
 def pack_to(builder: Builder, piece: Message, location: Location, box: Box, src: Side, wire: np.dtype[Any],
-            group: object) -> None:
+            together: object) -> None:
     """Pack a process's own piece at a location, in the dtype in which it travels."""
     if wire != src.dtype:
         packed = pack(builder, piece, src, OTHER, src.box(piece, OTHER_START))
         builder.add(Cast(location, wire, (packed, 0), src.dtype, piece.size), [(packed, None)], [(location[0], box)],
-                    together=group)
+                    together=together)
         return
     itemsize = src.dtype.itemsize
-    copy = SectionCopy(itemsize, piece.ranges, strides_from_shape(piece.shape, itemsize), PACKED, src.strides, OTHER)
+    copy = backend.copy(itemsize, piece.ranges, strides_from_shape(piece.shape, itemsize), PACKED, src.strides, OTHER)
     node = Copy(copy, location, (src.memory, src.offset), "pack", piece.size * itemsize)
-    builder.add(node, [(src.memory, src.box(piece, OTHER_START))], [(location[0], box)], together=group)
+    builder.add(node, [(src.memory, src.box(piece, OTHER_START))], [(location[0], box)], together=together)
 
 
 def unpack(builder: Builder, message: Message, dst: Side, buffer: int, offset: int = 0) -> None:
     """Store what a message has brought."""
     packed = strides_from_shape(message.shape, dst.dtype.itemsize)
-    copy = SectionCopy(dst.dtype.itemsize, message.ranges, dst.strides, OWN, packed, PACKED)
+    copy = backend.copy(dst.dtype.itemsize, message.ranges, dst.strides, OWN, packed, PACKED)
     node = Copy(copy, (dst.memory, dst.offset), (buffer, offset), "unpack")
     node.overwrites = overwritten(builder, message, dst)
     builder.add(node, [(buffer, None)], [(dst.memory, dst.box(message))])

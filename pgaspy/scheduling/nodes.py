@@ -1,7 +1,7 @@
 """The nodes of a schedule: the smallest things that are done, each with the memory that it uses.
 
-Computing nodes `run`; communicating nodes `start` and are complete when their request is. All that can be prepared is
-prepared; what a run brings is the list of its memories: bases, scalars and buffers, each with an address.
+A computing node has a method `compute`. A message is started by the engine, and is complete when its request is. All
+that can be prepared is prepared: a run brings only the list of its memories, which are storages, values and buffers.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pgaspy.kernels import bindings
 from pgaspy.planning.boxes import Box
 from pgaspy.planning.view import View
 from pgaspy.scheduling import memory
+from pgaspy.scheduling.backend import SectionCopy, backend
 from pgaspy.scheduling.base import Storage, lent_view
 from pgaspy.scheduling.functions import AnyFunction
 
@@ -57,7 +58,7 @@ def new_buffer(nbytes: int) -> Buffer:
     """A buffer, uninitialised."""
     if nbytes < memory.REUSED_FROM_BYTES:
         return Buffer(np.empty(nbytes + STAMP_BYTES, np.uint8), 0, nbytes)
-    block = memory.allocate(nbytes + STAMP_BYTES)
+    block = backend.allocate(nbytes + STAMP_BYTES)
     buffer = Buffer(block, 0, nbytes)
     buffer._return = memory.come_back(buffer, block)
     return buffer
@@ -206,7 +207,7 @@ class Node:
 class Copy(Node):
     """A section of one memory copied to one of another: packing, unpacking, and what stays on this process."""
 
-    def __init__(self, copy: bindings.SectionCopy, target: Location, source: Location, name: str,
+    def __init__(self, copy: SectionCopy, target: Location, source: Location, name: str,
                  nbytes_ahead: int = 0) -> None:
         self._call = copy.call
         self._target, self._target_offset = target
@@ -342,7 +343,10 @@ class TaskCall(Node):
 
 
 class FunctionCall(Node):
-    """Anything else that a process does by itself, as a function of the memories."""
+    """Anything else that a process does by itself, as a function of the memories.
+
+    After an interrupt it may be called again, so that it reads nothing that it writes.
+    """
 
     def __init__(self, function: Callable[[Memories], None], name: str, n_counted: int = 0) -> None:
         self._function = function

@@ -52,7 +52,7 @@ class Recorded:
     Attributes
     ----------
     fields
-        Those of all operations, one after the other, in the order of `Call`.
+        Those of all operations, one after the other, in the order of `RecordedOperation`.
     n_before
         How many operations were recorded before these.
     """

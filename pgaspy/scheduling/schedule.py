@@ -205,7 +205,8 @@ def _sent_sections(wanted: Sequence[NumberedOperation], rank: int) -> dict[int, 
 
 
 def _add_group(builder: Builder, group: FusionGroup, readers: dict[int, list[int]], named: frozenset[int],
-                 sent: dict[int, list[Box]], rank: int) -> None:
+               sent: dict[int, list[Box]], rank: int) -> None:
+    """Add the nodes of a group; of reductions that this process cannot compute as elements come, their own nodes."""
     operations = group.operations
     positions = {operation.position for operation in operations}
     later = group.reductions if not can_reduce(group, rank) else []

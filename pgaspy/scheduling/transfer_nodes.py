@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pgaspy.kernels.bindings import OTHER, OWN, SectionCopy
+from pgaspy.kernels.bindings import OTHER, OWN
 from pgaspy.planning.segments import OTHER_START
 from pgaspy.planning.transfers import Message, TransferPlan
+from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.collectives import broadcasts
 from pgaspy.scheduling.messages import (
@@ -82,7 +83,7 @@ def _receive(builder: Builder, message: Message, dst: Side, wire: np.dtype[Any],
 def _copy_local(builder: Builder, message: Message, dst: Side, src: Side, overlaps: bool) -> int | None:
     """Copy what stays here; or only read the source, into a buffer that is returned, where it overlaps or is cast."""
     if not overlaps and dst.dtype == src.dtype:
-        copy = SectionCopy(dst.dtype.itemsize, message.ranges, dst.strides, OWN, src.strides, OTHER)
+        copy = backend.copy(dst.dtype.itemsize, message.ranges, dst.strides, OWN, src.strides, OTHER)
         node = Copy(copy, (dst.memory, dst.offset), (src.memory, src.offset), "copy", message.size * dst.dtype.itemsize)
         node.overwrites = overwritten(builder, message, dst)
         builder.add(node, [(src.memory, src.box(message, OTHER_START))], [(dst.memory, dst.box(message))])

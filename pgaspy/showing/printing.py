@@ -24,6 +24,11 @@ def print_once(*values: Any, sep: str = " ", end: str = "\n", file: IO[str] | No
     As Python's `print`; long arrays are shown by the elements at their edges, as NumPy's are, and these alone are sent
     to rank 0. `np.printoptions` says how many. `repr` of an array, which is not collective, shows no elements.
 
+    Raises
+    ------
+    TypeError
+        If `file` is nothing to write to.
+
     Examples
     --------
     >>> import pgaspy as pg

@@ -111,10 +111,10 @@ class Digests:
         """Take operations; the program's digests after some of them."""
         fields, n = recorded.fields, recorded.N_FIELDS
         recipes, storages, codes, instructions = fields[::n], fields[1::n], fields[4::n], fields[5::n]
-        places = stamped
+        positions = stamped
         if not all(map(_is_collective, recipes)):
             chosen = [*map(_is_collective, recipes)]
-            places = [sum(chosen[:k]) for k in stamped]
+            positions = [sum(chosen[:k]) for k in stamped]
             recipes, storages, codes, instructions = (
                 [*compress(column, chosen)] for column in (recipes, storages, codes, instructions))
         self._give_numbers(storages)
@@ -122,8 +122,8 @@ class Digests:
         stamps = {}
         if stamped:
             content = memoryview(found).cast("B")
-            stamps = {k: zlib.crc32(content[:(place + 1) * found.itemsize], self.rolling)
-                      for k, place in zip(stamped, places, strict=True)}
+            stamps = {k: zlib.crc32(content[:(position + 1) * found.itemsize], self.rolling)
+                      for k, position in zip(stamped, positions, strict=True)}
         self.rolling = zlib.crc32(found, self.rolling)
         self.n_entries += len(found)
         self.pending += found
@@ -147,10 +147,10 @@ class Digests:
 
     def entry(self, index: int) -> Said | None:
         """The operation of an index, counted from the first; None if it is not known any more, or not yet."""
-        place = index - (self.n_entries - len(self._latest))
-        if not 0 <= place < len(self._latest):
+        position = index - (self.n_entries - len(self._latest))
+        if not 0 <= position < len(self._latest):
             return None
-        what, code, instruction = self._latest[place]
+        what, code, instruction = self._latest[position]
         if isinstance(what, str):
             return Said(what, "")
         shapes = ", ".join(str(view.shape) for view in what.views)

@@ -39,15 +39,15 @@ class Mark(NamedTuple):
     """What an array is known by: its number, and where it was used first."""
 
     number: int
-    place: CallSite
+    site: CallSite
 
 
 @dataclass(frozen=True, slots=True)
 class _Signature:
-    """What all calls of one recipe at one place have in common: what people read of it, and a digest of that."""
+    """What all calls of one recipe at one line have in common: what people read of it, and a digest of that."""
 
     fields: dict[str, str]
-    place: CallSite
+    site: CallSite
     digest: bytes
 
 
@@ -81,13 +81,13 @@ class Entry(NamedTuple):
 
     def fields(self) -> dict[str, str]:
         """What it is, for people, by the names of its parts."""
-        place = self.signature.place
+        site = self.signature.site
         return self.signature.fields | {
             "values": ", ".join(self.values),
             "NumPy operands": ", ".join(f"with checksum {crc:08x}" for crc in self.contents),
-            "arrays": ", ".join(f"that of {shown(mark.place.file)}:{mark.place.line}, number {mark.number}"
+            "arrays": ", ".join(f"that of {shown(mark.site.file)}:{mark.site.line}, number {mark.number}"
                                 for mark in self.marks),
-            "at": str(place) if place.file else ""}
+            "at": str(site) if site.file else ""}
 
     def __str__(self) -> str:
         fields = self.fields()
@@ -110,54 +110,54 @@ class Journal:
 
     def note(self, what: Recipe | str, bases: Sequence[Base], values: Sequence[Any], number: int = -1) -> Entry:
         """Note an operation, or a call that is none."""
-        place = caller(sys._getframe(1), algorithms=False)
+        site = caller(sys._getframe(1), algorithms=False)
         dtypes = tuple([base.dtype for base in bases])
-        key = what, place, dtypes, () if isinstance(what, Recipe) else tuple([base.layout for base in bases])
+        key = what, site, dtypes, () if isinstance(what, Recipe) else tuple([base.layout for base in bases])
         signature = self._signatures.get(key)
         if signature is None:
             if len(self._signatures) >= MAX_SIGNATURES:
                 self._signatures.clear()
-            signature = self._signatures[key] = _signature(what, bases, place)
-        entry = Entry(signature, tuple([self._mark(base, place) for base in bases]),
+            signature = self._signatures[key] = _signature(what, bases, site)
+        entry = Entry(signature, tuple([self._mark(base, site) for base in bases]),
                       tuple([_text(value) for value in values]), tuple(self._contents), number)
         self._contents.clear()
         self._entries.append(entry)
         self.n_entries += 1
         return entry
 
-    def _mark(self, base: Base, place: CallSite) -> Mark:
+    def _mark(self, base: Base, site: CallSite) -> Mark:
         mark: Mark | None = getattr(base, "mark", None)
         if mark is None:
-            mark = base.mark = Mark(self._n_arrays, place)
+            mark = base.mark = Mark(self._n_arrays, site)
             self._n_arrays += 1
         return mark
 
     def entry(self, index: int) -> Entry | None:
         """That of an index, counted from the first; None if it is not there any more, or not yet."""
-        place = index - (self.n_entries - len(self._entries))
-        return self._entries[place] if 0 <= place < len(self._entries) else None
+        position = index - (self.n_entries - len(self._entries))
+        return self._entries[position] if 0 <= position < len(self._entries) else None
 
     def of_number(self, number: int) -> Entry | None:
         """That of an operation's number."""
         return next((entry for entry in reversed(self._entries) if entry.number == number), None)
 
 
-def _signature(what: Recipe | str, bases: Sequence[Base], place: CallSite) -> _Signature:
-    called = place.called.strip("_")
+def _signature(what: Recipe | str, bases: Sequence[Base], site: CallSite) -> _Signature:
+    called = site.called.strip("_")
     if isinstance(what, str):
         name, details, views = what, "", tuple([whole(base.layout) for base in bases])
     else:
         name, details, views = what.name, what.details(_text), what.views
     fields = {
-        "operation": name if called in (name, "method") or not place.file else f"{called} ({name})",
+        "operation": name if called in (name, "method") or not site.file else f"{called} ({name})",
         "function": details,
         "shapes": ", ".join(str(view.shape) for view in views),
         "dtypes": ", ".join(str(base.dtype) for base in bases),
         "sections": ", ".join(map(_section, views)),
         "layouts": ", ".join(dict.fromkeys(repr(base.layout) for base in bases))}
     own = [name, details, *(f"{view!r} {view.base_dims}" for view in views), fields["dtypes"],
-           os.path.basename(place.file), str(place.line)]  # noqa: PTH119  (of a cell's name, too)
-    return _Signature(fields, place, blake2b("\n".join(own).encode()).digest())
+           os.path.basename(site.file), str(site.line)]  # noqa: PTH119  (of a cell's name, too)
+    return _Signature(fields, site, blake2b("\n".join(own).encode()).digest())
 
 
 def _section(view: View) -> str:

@@ -1,8 +1,8 @@
 """Programs that are compared between processes, checked and watched: what they record is noted, and shown.
 
-The runtime, and what else is collective, tell the job's `Supervision` what they do. In every job what is executed is
-compared by digests. The rest costs nothing where nobody asks for it: where operations are noted, the runtime hands them
-over before it records them, and has no test for that where they are not.
+The queue, and what else is collective, tell the job's `Supervision` what they do. In every job, digests compare what is
+executed. The journal costs nothing where nobody asks for it: where there is one, `recording` hands each operation over
+before the queue takes it, by the same test that finds out whether operations are only planned.
 """
 
 from __future__ import annotations

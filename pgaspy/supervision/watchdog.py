@@ -164,7 +164,7 @@ class Watchdog:
 
 
 def _done() -> tuple[int, ...]:
-    """What changes with everything that the runtime does."""
+    """What changes with everything that this process does."""
     found = stats()
     return found.n_recorded, found.n_flushes, found.n_pieces, found.n_sends, found.n_receives
 

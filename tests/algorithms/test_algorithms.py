@@ -58,15 +58,28 @@ def exit_code(main: Callable[[list[str]], None], *arguments: Any) -> int:
     return int(code)
 
 
-def test_a_copied_file_is_a_program(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "first"), [("summa", "    if A.ndim != 2"), ("svd", "    check_operand(A)"),
+                                             ("eigh", "    check_operand(A)")])
+def test_a_copied_file_is_a_program(name: str, first: str, tmp_path: Path) -> None:
     """Its own function is what is run, wherever it lies."""
-    text = Path(summa_program.__file__).read_text()
-    file = tmp_path / "summa.py"
-    file.write_text(text.replace("    if A.ndim != 2", "    print('this one')\n    if A.ndim != 2"))
+    text = Path(summa_program.__file__).with_name(f"{name}.py").read_text()
+    file = tmp_path / f"{name}.py"
+    file.write_text(text.replace(first, f"    print('this one')\n{first}"))
     if pg.SIZE == 1:
         done = subprocess.run([sys.executable, file, "50"], capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith("this one\nsumma: (50 x 50)")
+        assert done.stdout.startswith(f"this one\n{name}: ")
+        assert "50 x 50" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["cannon", "cholesky", "eigh", "heat", "jacobi", "lu", "qr", "summa", "svd",
+                                  "triangular_solve"])
+def test_programs_run_by_their_names_without_warnings(name: str) -> None:
+    if pg.SIZE == 1:
+        done = subprocess.run([sys.executable, "-W", "error", "-m", f"pgaspy.algorithms.{name}", "--help"],
+                              capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"usage: python -m pgaspy.algorithms.{name}")
 
 
 class TestSumma:

@@ -33,11 +33,11 @@ LEFT_OUT: dict[str, str] = {
     "array.pgrid": "has no model",
     "array.__repr__": "has no model",
     **dict.fromkeys((f"array.{name}" for name in (
-        "__array__", "__array_function__", "__array_priority__", "__array_ufunc__", "__class__", "__delattr__",
-        "__dir__", "__doc__", "__getattr__", "__getattribute__", "__getstate__", "__hash__", "__init__",
-        "__init_subclass__",
-        "__module__", "__new__", "__reduce__", "__reduce_ex__", "__setattr__", "__sizeof__", "__slots__",
-        "__subclasshook__", "__weakref__")), "Python's and NumPy's protocols, that other statements go through"),
+        "__annotations__", "__array__", "__array_function__", "__array_priority__", "__array_ufunc__", "__class__",
+        "__delattr__", "__dir__", "__doc__", "__getattr__", "__getattribute__", "__getstate__", "__hash__", "__init__",
+        "__init_subclass__", "__module__", "__new__", "__reduce__", "__reduce_ex__", "__setattr__", "__sizeof__",
+        "__slots__", "__subclasshook__", "__weakref__")),
+        "Python's and NumPy's protocols, that other statements go through"),
     **dict.fromkeys((f"array.{name}" for name in dir(pg.GlobalArray) if name in {
         "__firstlineno__", "__static_attributes__"}), "where Python 3.13 has found it in the text"),
 }

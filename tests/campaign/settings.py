@@ -14,6 +14,7 @@ from pgaspy.execution import engine, recording
 from pgaspy.kernels import bindings, jit
 from pgaspy.planning import chains, trees
 from pgaspy.scheduling import collectives, elementwise, kernel_nodes, memory, messages, schedule
+from pgaspy.scheduling.backend import backend
 
 __all__ = ["Settings", "drawn", "under"]
 
@@ -72,7 +73,7 @@ def under(settings: Settings) -> Iterator[None]:
     if settings.pools:
         patch(memory, "REUSED_FROM_BYTES", 1)
     if settings.poison is not None:
-        patch(memory, "allocate", _poisoned(memory.allocate, settings.poison))
+        patch(backend, "allocate", _poisoned(memory.allocate, settings.poison))
     if settings.chains:
         patch(chains, "MIN_BYTES", 0)
         patch(schedule, "LASTING_BYTES", 0)

@@ -40,10 +40,9 @@ class Writer:
         Expressions that give the arrays that there are.
     tolerances
         The errors that bases may have, by the id of the model's array that owns the memory.
-    owned_once
-        Ids of bases of which each element has one owner, whose whole local part is a NumPy array.
     n_axes
-        The number of axes of the grid of such a base.
+        Of bases of which each element has one owner, whose whole local part is a NumPy array: the number of axes of the
+        grid, by the id of the model's array.
     """
 
     def __init__(self, seed: int, n_procs: int, folder: Path) -> None:

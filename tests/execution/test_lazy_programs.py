@@ -21,6 +21,7 @@ from pgaspy.execution import recording
 from pgaspy.kernels import bindings, jit
 from pgaspy.planning import chains, trees
 from pgaspy.scheduling import elementwise, kernel_nodes, memory, messages, schedule
+from pgaspy.scheduling.backend import backend
 from tests.randomly import random_layout
 from tests.test_programs import STATEMENTS as PLAIN_STATEMENTS
 from tests.test_programs import Pair, Program, largest
@@ -447,7 +448,7 @@ def test_short_messages_and_poisoned_memory(monkeypatch: pytest.MonkeyPatch) -> 
         return block
 
     monkeypatch.setattr(memory, "REUSED_FROM_BYTES", 1)
-    monkeypatch.setattr(memory, "allocate", poisoned)
+    monkeypatch.setattr(backend, "allocate", poisoned)
     monkeypatch.setattr(schedule, "LASTING_BYTES", 0)
     monkeypatch.setattr(messages, "MAX_MESSAGE_BYTES", 56)
     monkeypatch.setattr(trees, "PACKET_BYTES", 40)

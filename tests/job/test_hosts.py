@@ -16,7 +16,7 @@ LAUNCHER = [sys.executable, str(ROOT / "tools" / "two_hosts.py"), "--rate", "1gb
 
 
 def test_algorithms() -> None:
-    done = run([*LAUNCHER, "-m", "pytest", "-m", "mpi", "tests/test_algorithms.py"], ROOT)
+    done = run([*LAUNCHER, "-m", "pytest", "-m", "mpi", "tests/algorithms/test_algorithms.py"], ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -21,7 +21,7 @@ def test_the_processes_are_on_two_nodes(tmp_path: Path) -> None:
 
 
 def test_algorithms() -> None:
-    done = run_job(2, "-m", "pytest", "-m", "mpi", "tests/test_algorithms.py", cwd=ROOT)
+    done = run_job(2, "-m", "pytest", "-m", "mpi", "tests/algorithms/test_algorithms.py", cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

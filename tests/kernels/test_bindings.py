@@ -279,7 +279,7 @@ def operands_in_memory(program: Program) -> int:
 
 def one_by_one(program: Program, operands: list[np.ndarray], shape: tuple[int, ...]) -> list[np.ndarray]:
     """All outputs of a program, by the kernels one after the other; outputs that are inputs change."""
-    results = [np.empty(shape, program.dtype_char(v)) for v in range(len(operands), len(program.operands))]
+    results = [np.empty(shape, char) for char in program.operands[len(operands):]]
     registers = [np.empty(shape, c) for c in program.registers]
     everything = [*operands, *results, *registers]
     for step in program.steps:

@@ -39,8 +39,8 @@ if is_last:
     hang()
 print(float(A.sum()))
 """, r"in the program\n  at program.py:\d+ in hang: time.sleep\(3\)\n  at program.py:\d+ in <module>: hang\(\)",
-                       r"in float, waiting for messages\n  receive 8 bytes from rank \d, for \d s, of reduce at "
-                       r"program.py:\d+: print.*\n(.*\n)*  at program.py:\d+ in <module>: print"),
+                       r"in float, waiting for messages\n  receive 8 bytes from rank \d, for \d s, of sum \(reduce\) "
+                       r"at program.py:\d+: print.*\n(.*\n)*  at program.py:\d+ in <module>: print"),
     "in a task": ("""
 pg.schedule(work, pg.update(A))
 pg.sync()
