@@ -11,6 +11,7 @@ from pgaspy.array import GlobalArray, check_array
 from pgaspy.execution.recording import record
 from pgaspy.operands import as_base_view
 from pgaspy.scheduling.kinds.combination import combine as combine_recipe
+from pgaspy.ufuncs import check_target
 
 __all__ = ["align", "combine", "replicate"]
 
@@ -104,6 +105,8 @@ def combine(function: Callable[[Any, Any], Any], *arrays: GlobalArray) -> None:
     ------
     ValueError
         If no axis of the grid holds copies of an array, or arrays lie on other grids or axes, or share elements.
+    TypeError
+        If one is no global array, or a number: `A[i, j, ...]` is an array without dimensions.
 
     Examples
     --------
@@ -123,6 +126,7 @@ def combine(function: Callable[[Any, Any], Any], *arrays: GlobalArray) -> None:
         raise TypeError("combine takes a function of two arrays, then a global array, or several")
     for R in arrays:
         check_array(R, "combine")
+        check_target(R)
         _check_copies(R, arrays[0])
     for R, S in itertools.combinations(arrays, 2):
         if R._base is S._base and R._view.shares(S._view):

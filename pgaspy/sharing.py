@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.caches import cached
-from pgaspy.execution.recording import finish, keep_borrowed, record
+from pgaspy.execution.recording import complete, keep_borrowed, record
 from pgaspy.layout import Layout, whole_dim
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base, FormerBase, FormerStorage, SharedStorage, Storage, borrow, check_local
@@ -53,7 +53,7 @@ class SharedBase(Base):
     def detach(self) -> None:
         """Have the elements in memory of its own, before all processes write to either array. Not collective."""
         if isinstance(self.storage, FormerStorage):
-            finish(self, raises=False)  # what is recorded has the number that it has now
+            complete(self)  # what is recorded has the number that it has now
             self.storage.settle()
         elif self.storage.is_borrowed:
             self._move_to(Base(self.layout, self.dtype), self)

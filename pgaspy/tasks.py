@@ -18,6 +18,7 @@ from pgaspy.execution.recording import record
 from pgaspy.job.failures import TaskError
 from pgaspy.scheduling.base import check_local
 from pgaspy.scheduling.kinds.task import task
+from pgaspy.ufuncs import check_target
 
 __all__ = ["TaskError", "read", "schedule", "update", "write"]
 
@@ -37,13 +38,25 @@ def read(A: GlobalArray) -> Argument:
 
 
 def write(A: GlobalArray) -> Argument:
-    """Declare that a task writes every element of the local part of an array or view, without reading it."""
-    return Argument(_checked(A), False, True)
+    """Declare that a task writes every element of the local part of an array or view, without reading it.
+
+    Raises
+    ------
+    TypeError
+        If it is no global array, or a number: `A[i, j, ...]` is an array without dimensions.
+    """
+    return Argument(_target(A), False, True)
 
 
 def update(A: GlobalArray) -> Argument:
-    """Declare that a task reads the local part of an array or view, and writes to it."""
-    return Argument(_checked(A), True, True)
+    """Declare that a task reads the local part of an array or view, and writes to it.
+
+    Raises
+    ------
+    TypeError
+        As `write` does.
+    """
+    return Argument(_target(A), True, True)
 
 
 def schedule(function: Callable[..., Any], *arguments: Any, empty: bool = False) -> None:
@@ -110,6 +123,11 @@ def _checked(A: Any) -> GlobalArray:
     if not isinstance(A, GlobalArray):
         raise TypeError(f"read, write and update declare what a task does with a global array, not with a "
                         f"{type(A).__name__}")
+    return A
+
+
+def _target(A: Any) -> GlobalArray:
+    check_target(_checked(A))
     return A
 
 

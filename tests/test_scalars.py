@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -334,3 +335,14 @@ def test_assignment_of_lists_of_numbers() -> None:
 
     x = np.arange(6.0).reshape(2, 3)
     assert_equal(program(pg, pg.array(x)), program(np, x))
+
+
+@pytest.mark.parametrize("call", [
+    lambda s: pg.write(s), lambda s: pg.update(s), lambda s: pg.combine(np.add, s)])
+def test_numbers_are_no_targets(call: Any) -> None:
+    """Whether a number still is the element, or a copy of it, would decide what is written."""
+    A = pg.arange(12.0, layout=pg.Distribution("*"))
+    for s in (A[3], A.sum()):
+        raises_everywhere(TypeError, "a number does not support assignment", functools.partial(call, s))
+    pg.schedule(lambda x: x.fill(7), pg.write(A[3, ...]))
+    assert_equal(A, np.array([0.0, 1, 2, 7, *range(4, 12)]))

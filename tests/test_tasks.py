@@ -86,7 +86,7 @@ def test_where_a_task_is_called(rank: int) -> None:
         "writes what is here": ([pg.write(here)], is_owner),
         "updates what is here": ([pg.update(here)], is_owner),
         "writes a view": ([pg.write(here[2:5, 3])], is_owner),
-        "writes an element": ([pg.write(here[2, 3])], is_owner),
+        "writes an element": ([pg.write(here[2, 3, ...])], is_owner),
         "writes a row": ([pg.update(row)], is_owner),
         "writes nothing": ([pg.update(nowhere)], False),
         "writes an empty view": ([pg.update(here[3:3])], False),

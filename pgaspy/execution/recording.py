@@ -24,7 +24,7 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.operations import Operation, Recipe
 
-__all__ = ["Executor", "check_free", "dry_run", "finish", "forget", "hold", "is_complete", "is_planning",
+__all__ = ["Executor", "check_free", "complete", "dry_run", "finish", "forget", "hold", "is_complete", "is_planning",
            "keep_borrowed", "queue", "record", "sync"]
 
 Executor = Callable[[Operation], None]
@@ -121,6 +121,11 @@ def finish(base: Base, *, raises: bool = True) -> None:
     """Execute all that is recorded and reads or writes a base; see `Queue.finish`. Not collective."""
     _check_not_planning()
     queue.finish(base.keep_name(), raises=raises)
+
+
+def complete(base: Base) -> None:
+    """The same, where nothing is asked of the base: what has failed is raised by the next call that asks."""
+    queue.finish(base.keep_name(), raises=False)
 
 
 def is_complete(base: Base) -> bool:
