@@ -25,7 +25,7 @@ __all__ = ["Job", "Stuck"]
 Result = TypeVar("Result")
 
 MIN_ROUNDS, MIN_SECONDS = 3, 0.02
-"""Ranks are stuck that have found nothing complete so often, all of them, and for so long."""
+"""Ranks are stuck that all have found nothing complete for so long, and then so often again."""
 
 
 class Stuck(Exception):
@@ -192,10 +192,15 @@ class Job(Generic[Result]):
 
     def _hand_over(self) -> None:
         """Let the others go on until it is this rank's turn again."""
+        n = len(self._left)
         if self._n_steps != self.network.n_steps:
-            self._n_steps, self._n_idle, self._since = self.network.n_steps, 0, time.perf_counter()
+            self._n_steps, self._n_idle = self.network.n_steps, 0
         self._n_idle += 1
-        if self._n_idle > MIN_ROUNDS * len(self._left) and time.perf_counter() - self._since > MIN_SECONDS:
+        if self._n_idle == n:
+            self._since = time.perf_counter()  # all wait from here on
+        elif n < self._n_idle and time.perf_counter() - self._since < MIN_SECONDS:
+            self._n_idle = n + 1
+        if self._n_idle > (1 + MIN_ROUNDS) * n:
             self._error = self._error or Stuck(f"ranks {self._left} of {self._size}")
         rank = self._rank
         after = self._next()
