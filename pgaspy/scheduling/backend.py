@@ -36,6 +36,10 @@ class Backend(Protocol):
     def has_kernel(self, name: str, types: str) -> bool:
         """Whether a function of these types is among the kernels."""
 
+    def elementwise(self, name: str, types: str, shape: Sequence[int],
+                    strides: Sequence[Sequence[int]]) -> bindings.ElementwiseCall | None:
+        """A function of these types on whole buffers; None where it is not among the kernels."""
+
     def kernel(self, program: Program, shape: Sequence[int], strides: Sequence[Sequence[int]]) -> bindings.ProgramCall:
         """A program on a piece."""
 
@@ -60,6 +64,13 @@ class Cores:
     reducing_kernel = staticmethod(bindings.ProgramReduceCall)
     chain = staticmethod(bindings.ChainCall)
     finish = staticmethod(bindings.FinishCall)
+
+    @staticmethod
+    def elementwise(name: str, types: str, shape: Sequence[int],
+                    strides: Sequence[Sequence[int]]) -> bindings.ElementwiseCall | None:
+        """See `Backend`."""
+        row = bindings.lookup(name, types)
+        return None if row is None else bindings.ElementwiseCall(row, shape, strides)
 
     @staticmethod
     def has_kernel(name: str, types: str) -> bool:

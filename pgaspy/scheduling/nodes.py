@@ -229,9 +229,8 @@ class Cast(Node):
                  n: int) -> None:
         self._target, self._source, self._n = target, source, n
         self._dtypes = dtype, source_dtype
-        row = bindings.lookup("copy", f"{source_dtype.char}->{dtype.char}")
-        self._kernel = None if row is None else bindings.ElementwiseCall(
-            row, [n], [[source_dtype.itemsize], [dtype.itemsize]])
+        self._kernel = backend.elementwise("copy", f"{source_dtype.char}->{dtype.char}", [n],
+                                           [[source_dtype.itemsize], [dtype.itemsize]])
 
     def compute(self, memories: Memories) -> None:
         """See `Node`."""
@@ -255,9 +254,8 @@ class Merge(Node):
         self._sources, self._target = sources, target
         self._kernel = None
         if isinstance(merge, np.ufunc) and getattr(np, merge.__name__, None) is merge:
-            row = bindings.lookup(merge.__name__, f"{dtype.char * 2}->{dtype.char}")
-            if row is not None:
-                self._kernel = bindings.ElementwiseCall(row, [n], [[dtype.itemsize]] * 3)
+            self._kernel = backend.elementwise(merge.__name__, f"{dtype.char * 2}->{dtype.char}", [n],
+                                               [[dtype.itemsize]] * 3)
 
     def compute(self, memories: Memories) -> None:
         """See `Node`."""
