@@ -112,12 +112,12 @@ def test_buffers_go_back_to_the_pool() -> None:
         a += b
         a[...] = a.T
         a += b[::-1, :1]
-        a[:, :200] += pg.replicate(a[:, :200], 1)
+        pg.replicate(a[:, :200], 1)
         (a[1:] + b[:-1]).sum()
         pg.sync()
         kept.append(memory._kept_bytes)
     # what arrives early or late takes a block more or less
-    collectively(0 < kept[-1] <= 1.25 * max(kept[:4]), f"{kept}")
+    collectively((kept[-1] > 0 or pg.SIZE == 1) and kept[-1] <= 1.25 * max(kept[:4]), f"{kept}")
 
 
 def test_what_is_sent_may_be_changed_afterwards() -> None:
