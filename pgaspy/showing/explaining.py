@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.caches import cached
-from pgaspy.execution.recording import dry_run, queue
+from pgaspy.execution import recording
 from pgaspy.job.procgrid import simulated, world
 from pgaspy.layout import Layout
 from pgaspy.planning.pieces import plan_operand
@@ -161,11 +161,11 @@ def _planned(statement: Callable[[], Any], size: int, rank: int) -> _Planned:
                                  f"explained for {size}: make the arrays inside the statement")
         calls.append((operation.recipe, [base.storage for base in operation.bases], operation.values))
 
-    with simulated(size, rank), dry_run(take):
+    with simulated(size, rank), recording.dry_run(take):
         result = statement()  # which is seen, as what has another name
         results = _results(calls)
         schedule = schedule_of(calls, lambda storage: storage.name() is not None or storage in results, rank,
-                               queue.overlaps)
+                               recording.queue.overlaps)
         del result
     return _Planned([recipe for recipe, _, _ in calls], schedule)
 

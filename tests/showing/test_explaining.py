@@ -8,8 +8,9 @@ from collections.abc import Callable
 import pytest
 
 import pgaspy as pg
+from pgaspy.execution import recording
 from pgaspy.showing.explaining import Explanation
-from tests.scheduling.test_deadlocks import Program
+from tests.small_programs import Program
 from tests.together import collectively
 
 N = 8193
@@ -196,6 +197,16 @@ def test_messages_of_combine_are_those_that_are_sent() -> None:
     R = pg.replicate(pg.arange(37.0 * 37).reshape(37, 37), axis=-1)
     plan, done = explained_and_done(lambda: pg.combine(pg.maximum, R))
     collectively(plan.n_messages == done.n_sends and plan.nbytes_received == done.nbytes_received, f"{plan}\n{done}")
+
+
+def test_each_operation_computes_by_itself_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the job's queue is set when the statement is explained."""
+    a, b = pg.ones((100, 90)), pg.ones((100, 90))
+    pg.sync()
+    monkeypatch.setattr(recording.queue, "overlaps", False)
+    assert [o.n_pieces for o in pg.explain(lambda: a * 2 + b).operations] == [1, 1]
+    monkeypatch.undo()
+    assert [o.n_pieces for o in pg.explain(lambda: a * 2 + b).operations] == [1, 0]
 
 
 def test_nothing_is_done() -> None:
