@@ -78,6 +78,22 @@ def cannon_program(argv: Sequence[str] | None = None, algorithm: Callable[..., A
            {"||C x - A (B x)|| / (||A|| ||B|| ||x|| n eps)": (product_residual(A, B, C), 4)})
 
 
+def _factored(parser: Parser, argv: Sequence[str] | None, algorithm: Callable[..., Any]) -> tuple[
+        pg.GlobalArray, pg.GlobalArray, Any, float, int]:
+    """The matrix that a command line asks for, its factors, what the algorithm returns, its seconds, and the block."""
+    arguments = parser.parse_args(argv)
+    try:
+        (A,) = matrices(arguments.problem, 1)
+        A = in_blocks(A, arguments)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    F = A.copy()
+    found, seconds = timed(algorithm, F)
+    if arguments.output:
+        pg.save(arguments.output, F)
+    return A, F, found, seconds, arguments.block
+
+
 def lu_residual(A: pg.GlobalArray, F: pg.GlobalArray, pivots: pg.GlobalArray) -> float:
     """||L (U x) - P A x|| / (||A|| ||x|| n eps) for a random x, with F and pivots as `lu` leaves them. Collective."""
     m, n = A.shape
@@ -96,20 +112,10 @@ def lu_program(argv: Sequence[str] | None = None, algorithm: Callable[..., Any] 
     parser.add_argument("problem", nargs=1, help="the size of a random problem, or a .npy file")
     parser.add_argument("-o", "--output", metavar="LU.npy", help="where to write U, and L below the diagonal")
     parser.add_blocks(192)
-    arguments = parser.parse_args(argv)
-    try:
-        (A,) = matrices(arguments.problem, 1)
-        A = in_blocks(A, arguments)
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
-
-    F = A.copy()
-    pivots, seconds = timed(algorithm, F)
-    if arguments.output:
-        pg.save(arguments.output, F)
+    A, F, pivots, seconds, block = _factored(parser, argv, algorithm)
     (m, n), k = A.shape, min(A.shape)
     flop = (4 if A.dtype.kind == "c" else 1) * (2 * m * n * k - (m + n) * k**2 + 2 * k**3 / 3)
-    report(f"lu: {m} x {n}, {A.dtype}, blocks of {arguments.block}", seconds, f"{flop / seconds / 1e9:.1f} GFLOP/s",
+    report(f"lu: {m} x {n}, {A.dtype}, blocks of {block}", seconds, f"{flop / seconds / 1e9:.1f} GFLOP/s",
            {"||L (U x) - P A x|| / (||A|| ||x|| n eps)": (lu_residual(A, F, pivots), 4)})
 
 
@@ -170,20 +176,10 @@ def qr_program(argv: Sequence[str] | None = None, algorithm: Callable[..., Any] 
     parser.add_argument("problem", nargs=1, help="the size of a random problem, or a .npy file")
     parser.add_argument("-o", "--output", metavar="R.npy", help="where to write R, and V below the diagonal")
     parser.add_blocks(96)
-    arguments = parser.parse_args(argv)
-    try:
-        (A,) = matrices(arguments.problem, 1)
-        A = in_blocks(A, arguments)
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
-
-    F = A.copy()
-    T, seconds = timed(algorithm, F)
-    if arguments.output:
-        pg.save(arguments.output, F)
+    A, F, T, seconds, block = _factored(parser, argv, algorithm)
     (m, n), k = A.shape, min(A.shape)
     flop = (4 if A.dtype.kind == "c" else 1) * 2 * (2 * m * n * k - (m + n) * k**2 + 2 * k**3 / 3)
-    report(f"qr: {m} x {n}, {A.dtype}, blocks of {arguments.block}", seconds, f"{flop / seconds / 1e9:.1f} GFLOP/s",
+    report(f"qr: {m} x {n}, {A.dtype}, blocks of {block}", seconds, f"{flop / seconds / 1e9:.1f} GFLOP/s",
            {"||Q (R x) - A x|| / (||A|| ||x|| n eps)": (qr_residual(A, F, T), 4),
             "||Q^H (Q x) - x|| / (||x|| m eps)": (lost_orthogonality(F, T), 4)})
 
