@@ -118,6 +118,7 @@ def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) 
 _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 """Where the value of an integer decides what is computed with integers."""
 
+
 def _within_range(inputs: Sequence[Any]) -> Sequence[Any]:
     """The operands of a comparison, where a Python integer beyond the other's dtype compares as an infinity does."""
     integers = [x.dtype for x in inputs if hasattr(x, "dtype") and x.dtype.kind in "iu"]

@@ -117,10 +117,10 @@ def keep_borrowed(storage: Storage, written: View) -> None:
         borrowers.keep(storage, written)
 
 
-def finish(base: Base, *, raises: bool = True) -> None:
+def finish(base: Base) -> None:
     """Execute all that is recorded and reads or writes a base; see `Queue.finish`. Not collective."""
     _check_not_planning()
-    queue.finish(base.keep_name(), raises=raises)
+    queue.finish(base.keep_name())
 
 
 def complete(base: Base) -> None:
