@@ -21,8 +21,8 @@ class Statistics:
 
     Attributes
     ----------
-    n_recorded
-        Operations recorded.
+    n_recorded, n_at_once
+        Operations recorded, and those among them that were executed at once, without a schedule.
     n_fused, n_kernels
         Operations executed in kernels, and these kernels: elementwise ones, and the reductions that end them. The
         difference is what fusion saved.
@@ -49,6 +49,7 @@ class Statistics:
     """
 
     n_recorded: int = 0
+    n_at_once: int = 0
     n_fused: int = 0
     n_kernels: int = 0
     n_pieces: int = 0
