@@ -567,7 +567,7 @@ class Queue:
         start = time.perf_counter()
         operations = [recorded[n][:3] for n in range(len(recorded))]
         schedule = schedule_of(operations, named.__getitem__, world().rank, self.engine.overlaps)
-        counts.planned(start)
+        counts.planned(start, len(operations))
         return schedule
 
 

@@ -90,6 +90,7 @@ def test_fused_statement() -> None:
         collectively(done.n_planned <= is_first, f"{done}")
         collectively(0 < done.seconds_computing < 60, f"{done}")
         collectively((done.seconds_planning > 0) == (done.n_planned > 0), f"{done}")
+        collectively(done.n_operations_planned == 3 * done.n_planned, f"{done}")
 
 
 @pytest.mark.mpi
