@@ -134,7 +134,7 @@ def record_into(call: tuple[Any, Any, str] | None, bases: list[Any], description
     if statement is None:
         statement = _new_statement_into(call, same, descriptions, out, view, has_mask)
         _statements.keep(key, statement)
-    if statement.written[0].own_layout is None:
+    if not statement.written[0].has_own_layout:
         _record_aside(statement, bases, out)
     else:
         record_statement(statement, (out,), bases)
