@@ -158,7 +158,7 @@ def statement_into(call: tuple[Any, Any, str] | None, bases: Sequence[Any], desc
 
 def record_statement_into(statement: Statement, bases: Sequence[Any], out: Base) -> None:
     """Record a statement into a view, by way of a new array where the view has no layout of its own."""
-    if statement.written[0].own_layout is None:
+    if not statement.written[0].has_own_layout:
         _record_aside(statement, bases, out)
     else:
         record_statement(statement, (out,), bases)

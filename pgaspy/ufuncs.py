@@ -166,7 +166,7 @@ def _apply_in_place_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...]) ->
     statement = statement_into((ufunc, None, "same_kind"), [base, other], descriptions, base, inputs[0]._view)
     statement.is_cold = not is_alone()
     record_statement_into(statement, [base, other], base)
-    if statement.written[0].own_layout is not None:
+    if statement.written[0].has_own_layout:
         known_calls.keep(key, (statement, _number_dtype(statement), descriptions))
 
 

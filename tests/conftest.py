@@ -33,7 +33,7 @@ DEAL = (2, 1, 3, 4, 1, 2, 6, 1, 3)
 """Numbers to which the cases of a test marked `many` are dealt: the fewer processes, the less time a case takes."""
 
 
-RECORDED = {"campaign", "execution", "job", "scheduling", "showing", "supervision"}
+RECORDED = {"campaign", "execution", "job", "planning", "scheduling", "showing", "supervision"}
 """The folders of tests of what becomes of operations that are recorded."""
 
 

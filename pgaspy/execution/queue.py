@@ -154,7 +154,7 @@ class Queue:
             self._finish_what_is_seen(storages)
 
     def may_compute(self, key: tuple[Any, ...], n_elements: int, storages: Sequence[Storage]) -> bool:
-        """Whether to compute a call at once: on one process, until that has taken as long as planning; it is not recorded.
+        """Whether to compute a call at once, not to record it: on one process, until that took as long as planning.
 
         What is recorded and uses these storages is executed before. The key is what tells calls apart; that one is
         taken for another now and then does no harm.

@@ -11,11 +11,11 @@ may be postponed, whether a kernel may compute it, and its nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from pgaspy.caches import lazy
 from pgaspy.planning.transfers import TransferPlan
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Base, Storage
@@ -142,7 +142,7 @@ class Recipe:
         """What it writes."""
         return self.views[: self.n_outputs]
 
-    @cached_property
+    @lazy
     def n_tags(self) -> int:
         """How many tags its messages may take."""
         return len(self.views) * TAGS_PER_OPERAND if self.is_collective else 0

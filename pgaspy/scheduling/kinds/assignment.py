@@ -42,7 +42,7 @@ class Assign(Recipe):
     @property
     def elementwise(self) -> Elementwise | None:
         """See `Recipe`."""
-        if self.overlaps or self.target.own_layout is None or self.source.stretched_dims:
+        if self.overlaps or not self.target.has_own_layout or self.source.stretched_dims:
             return None
         return Elementwise(None, "copy", (True,), (self.source_dtype,), (self.source_dtype, self.dtype), self.dtype,
                            (False,), receives_in_place=True)

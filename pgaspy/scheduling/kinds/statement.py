@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pgaspy.planning.pieces import Source, plan_boxes, plan_operand, plan_operands
+from pgaspy.planning.pieces import Source, plan_boxes, plan_operands
 from pgaspy.planning.view import View
 from pgaspy.scheduling import at_once
 from pgaspy.scheduling.base import Storage
@@ -85,10 +85,9 @@ class Statement(Recipe):
 
     def moved(self, rank: int) -> Sequence[Moved]:
         """See `Recipe`."""
-        plans = [plan_operand(self.written[0], view, copied, rank)
-                 for view, copied in zip(self.views[self.n_outputs:], self.copied, strict=True)]
-        return [Moved(number, plan.transfer, plan.target.layout.grid, plan.view)
-                for number, plan in enumerate(plans, self.n_outputs)]
+        plans = plan_operands(self.written[0], self.views[self.n_outputs:], self.copied, rank)
+        grid = self.written[0].layout.grid
+        return [Moved(number, plan.transfer, grid, plan.view) for number, plan in enumerate(plans, self.n_outputs)]
 
     def may_be_postponed(self, rank: int) -> bool:
         """See `Recipe`."""
