@@ -38,8 +38,8 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
     `key` is what the call depends on. None if it is not computed.
     """
     x_base, x_view = x._base, x._view
-    kernel, dtype, number_dtype = _form(
-        ufunc, x_base.dtype, number.__class__ if y is None else y._base.dtype, is_first, False)
+    other: Any = type(number) if y is None else y._base.dtype
+    kernel, dtype, number_dtype = _form(ufunc, x_base.dtype, other, is_first, False)
     shape = x_view.shape
     if y is not None and y._view.shape != shape:
         try:
@@ -64,8 +64,8 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
 def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -> bool:
     """The same into the array itself; whether it was computed."""
     base, view = x._base, x._view
-    kernel, _, number_dtype = _form(
-        ufunc, base.dtype, number.__class__ if y is None else y._base.dtype, False, True)
+    other: Any = type(number) if y is None else y._base.dtype
+    kernel, _, number_dtype = _form(ufunc, base.dtype, other, False, True)
     if kernel < 0 or not _may_write(key, view, [base] if y is None else [base, y._base]):
         return False
     out = BaseView(base, view)
@@ -162,7 +162,8 @@ def _elements(base: Base, view: View) -> np.ndarray[Any, np.dtype[Any]]:
 
 def _run(kernel: int, out: BaseView, *operands: tuple[Any, View | None]) -> None:
     """Run a kernel on arrays, and on scalars, which have no view."""
-    addresses, strides = [], []
+    addresses: list[int] = []
+    strides: list[int] = []
     shape = out.view.shape
     for memory, view in (*operands, out):
         if view is None:

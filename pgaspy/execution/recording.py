@@ -22,6 +22,7 @@ from pgaspy.job.procgrid import World, when_ended, when_started, world
 from pgaspy.job.statistics import Statistics, counts, when_asked
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Base, Storage
+from pgaspy.scheduling.base import borrowers as borrowed
 from pgaspy.scheduling.operations import Operation, Recipe
 
 __all__ = ["Executor", "check_free", "complete", "dry_run", "finish", "forget", "hold", "is_alone", "is_complete",
@@ -108,7 +109,7 @@ def is_alone() -> bool:
 
 def may_compute(key: tuple[Any, ...], n_elements: int, bases: Sequence[Base], written: View | None = None) -> bool:
     """See `Queue.may_compute`, of a call that may write to a view of the first base."""
-    if borrowers.borrowers and written is not None:
+    if borrowed and written is not None:
         borrowers.detach(bases[0].storage, written)
     return queue.may_compute(key, n_elements, [base.storage.lender for base in bases])
 
