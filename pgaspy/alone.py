@@ -7,6 +7,7 @@ those that record it, which know what to do, and what to raise.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from operator import mul
@@ -20,15 +21,17 @@ from pgaspy.job.defaults import default_for
 from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.layout import replicated, without_dims
 from pgaspy.operands import WEAK
+from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
 from pgaspy.scheduling.at_once import kernel_for
 from pgaspy.scheduling.base import Base, wrap
+from pgaspy.scheduling.kinds.reduction import Reduction
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import depends_on_values, loop_dtypes
 
-__all__ = ["assigned", "computed", "computed_in_place", "product"]
+__all__ = ["assigned", "computed", "computed_in_place", "product", "reduced"]
 
 
 def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None,
@@ -108,6 +111,17 @@ def product(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView | None:
     with np.errstate(all="ignore"):  # of a vector that is contiguous, as it is where it has been moved
         found = np.matmul(_elements(*a), np.ascontiguousarray(_elements(*x)), dtype=dtype)
     return BaseView(wrap(layout, np.asarray(found)), whole(layout))
+
+
+def reduced(reduction: Reduction, base: Base, view: View) -> BaseView | None:
+    """All elements of a view reduced to one; None if it is not computed."""
+    key = Reduction, id(view), base.dtype, reduction.merge, reduction.partial_dtype
+    if min(view.steps, default=0) < 1 or 0 in view.shape or not recording.may_compute(
+            key, math.prod(view.shape), [base]):
+        return None
+    layout, indices = replicated((), 1), functools.partial(local_indices, view, rank=0)
+    found = reduction.partial(_elements(base, view), tuple(range(view.ndim)), indices, ())
+    return BaseView(wrap(layout, found), whole(layout))
 
 
 @cached

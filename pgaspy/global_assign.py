@@ -71,7 +71,7 @@ def assign(base: Base, view: View, value: Any) -> None:
         record_into(None, [value._base], [(source, value._base.dtype)], base, view)
         return
     recipe = record_assignment(BaseView(base, view), BaseView(value._base, source))
-    if base.dtype == value._base.dtype:  # else it may have to be warned of every time
+    if base.dtype == value._base.dtype and not recipe.is_cold:  # else it may have to be warned of every time
         known_calls.keep(key, (recipe, view, given))
 
 

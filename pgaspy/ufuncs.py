@@ -119,7 +119,7 @@ def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) 
     statement = statement_for(ufunc, descriptions, False, None, "same_kind")
     statement.is_cold = not is_alone()  # or else it would have been computed at once
     result = _results(statement, bases, make)
-    if len(statement.written) == 1:
+    if len(statement.written) == 1 and not statement.is_cold:
         view, dtype = statement.written[0], statement.output_dtypes[0]
         known_calls.keep(key, (statement, view, view.layout, dtype, type(result), _number_dtype(statement),
                                descriptions))
@@ -157,7 +157,7 @@ def _apply_in_place_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...]) ->
     statement = statement_into((ufunc, None, "same_kind"), [base, other], descriptions, base, inputs[0]._view)
     statement.is_cold = not is_alone()
     record_statement_into(statement, [base, other], base)
-    if statement.written[0].has_own_layout:
+    if statement.written[0].has_own_layout and not statement.is_cold:
         known_calls.keep(key, (statement, _number_dtype(statement), descriptions))
 
 

@@ -168,16 +168,18 @@ class Queue:
                 instruction: int) -> bool:
         """Execute an operation instead of recording it, if that is cheaper, and it has to wait for nothing; whether so.
 
-        With several processes it is the first time only. What fails is recorded, and fails again when it is executed.
+        What would have to wait once, on several processes, is recorded from then on. What fails is recorded, and fails
+        again when it is executed.
         """
-        rank, is_alone = world().rank, self.engine.is_alone
-        recipe.is_cold = is_alone and self._is_cold((id(recipe),), recipe.views[-1].size)
-        if not (recipe.is_cold or not is_alone) or not self._may_execute() or not recipe.is_done_at_once(rank):
+        recipe.is_cold, rank, is_alone = False, world().rank, self.engine.is_alone
+        if not self._may_execute() or not recipe.is_done_at_once(rank) or not self._is_cold(
+                (id(recipe),), recipe.views[-1].size if is_alone else 0):
             return False
         if borrowers:
             storages = settled(recipe, storages)
         if not self._is_cleared(storages):
             return False
+        recipe.is_cold = True
         try:
             self._is_running = True
             recipe.execute(storages, values, rank)
@@ -195,7 +197,7 @@ class Queue:
 
     def _may_execute(self) -> bool:
         """Whether nothing that will last is in the way of what is executed at once."""
-        return (self.computes_at_once and self._max_fields > 0 and not self._is_running and self.engine.overlaps
+        return (self.computes_at_once and self.error is None and not self._is_running and self.engine.overlaps
                 and self.engine.is_idle and counts.timeline is None)
 
     def _is_cold(self, key: tuple[Any, ...], n_elements: int) -> bool:
@@ -210,18 +212,17 @@ class Queue:
         return True
 
     def _is_cleared(self, storages: Sequence[Storage]) -> bool:
-        """Whether nothing is recorded that has to come before what uses some storages; on one process, it is executed.
+        """Whether nothing is recorded that has to come before what uses some storages, and none is poisoned.
 
-        On several, operations are executed in their order, which is compared.
+        On one process, what is recorded is executed. On several, operations are executed in their order.
         """
-        if not self.recorded.fields:
-            return True
-        if not self.engine.is_alone:
-            return False
-        recorded = self.recorded.storages
-        if any(storage in recorded for storage in storages):
-            self._flush(self.engine.catch_up, None)
-        return self._may_execute()
+        if self.recorded.fields:
+            if not self.engine.is_alone:
+                return False
+            recorded = self.recorded.storages
+            if any(storage in recorded for storage in storages):
+                self._flush(self.engine.catch_up, None)
+        return not self.engine.has_failed or all(storage.poison is None for storage in storages)
 
     def _count_at_once(self) -> None:
         self.recorded.n_before += 1
