@@ -179,9 +179,9 @@ class lazy(Generic[_Result]):  # noqa: N801  (it is a decorator)
     def __init__(self, function: Callable[[Any], _Result]) -> None:
         self._function, self._name, self.__doc__ = function, function.__name__, function.__doc__
 
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is None:  # asked of the class
-            return self
+    def __get__(self, instance: Any, owner: type) -> _Result:
+        if instance is None:
+            return self  # type: ignore[return-value]
         value = instance.__dict__[self._name] = self._function(instance)
         return value
 
