@@ -60,7 +60,7 @@ def _wait_for_others() -> None:
 
 def _count(found: Statistics) -> None:
     """Tell how many operations were recorded."""
-    found.n_recorded = queue.n_recorded
+    found.n_recorded, found.n_at_once = queue.n_recorded, queue.n_at_once
 
 
 when_asked.append(_count)
