@@ -10,6 +10,7 @@ import datetime
 import json
 import os
 import platform
+import subprocess
 import sys
 from dataclasses import astuple, fields
 from pathlib import Path
@@ -90,7 +91,7 @@ def main() -> None:
         for n_processes, options in BENCHMARKS[name]:
             try:
                 results += run(name, n_processes, options)
-            except RuntimeError as error:  # the others are worth having
+            except (RuntimeError, subprocess.TimeoutExpired) as error:  # the others are worth having
                 failures.append(str(error))
     header = ["benchmark", "pgaspy", "unit", "rival", "rival's", "compared", "goal", "reached"]
     shown = {None: "", True: "yes", False: "NO"}
