@@ -19,7 +19,7 @@ from pgaspy.kernels import jit
 from pgaspy.kernels.bindings import Leaves, ProgramCall, ProgramReduceCall
 from pgaspy.kernels.codegen import has_maths
 from pgaspy.kernels.program import Program
-from pgaspy.planning.chains import Rows, band, rows_ahead
+from pgaspy.planning.chains import Place, Rows, band, place_behind
 from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.nodes import FunctionCall, Location, Memories, Node
 
@@ -77,8 +77,8 @@ class KernelCall(Node):
 
     Attributes
     ----------
-    stages, lags
-        The kernels in their order, and how many rows each is behind the first.
+    stages, places
+        The kernels in their order, and where each is in the chain.
     locations
         Of the operands of all.
     """
@@ -86,7 +86,7 @@ class KernelCall(Node):
     is_kernel = True
     n_counted = 1
     stages: tuple[_SingleKernel, ...]
-    lags: tuple[int, ...]
+    places: tuple[Place, ...]
     locations: tuple[Location, ...]
 
     def compute(self, memories: Memories) -> None:
@@ -117,15 +117,11 @@ class KernelCall(Node):
                 stage.is_by_rows for stage in (*earlier.stages, *self.stages)):
             return None
         (own,) = self.stages
-        lags = []
-        for stage, lag in zip(earlier.stages, earlier.lags, strict=True):
-            ahead = rows_ahead(stage.rows, own.rows)
-            if ahead is None:
-                return None
-            lags.append(lag + ahead)
-        stages = *earlier.stages, own
-        n_rows = band([stage.rows for stage in stages], own.call.n_rows, max(lags))
-        return None if n_rows is None else ChainedCall(stages, (*earlier.lags, max(lags)), n_rows)
+        rows = [stage.rows for stage in earlier.stages]
+        place = place_behind([*zip(rows, earlier.places, strict=True)], own.rows)
+        n_rows = None if place is None else band([*rows, own.rows], own.call.n_rows, place.lag)
+        return None if place is None or n_rows is None else ChainedCall(
+            (*earlier.stages, own), (*earlier.places, place), n_rows)
 
     def _addresses(self, memories: Memories) -> list[int]:
         operands_of, offsets = self._operands
@@ -156,7 +152,7 @@ class _SingleKernel(KernelCall):
                  locations: Sequence[Location], name: str) -> None:
         self.locations = tuple(locations)
         self.name = name
-        self.stages, self.lags = (self,), (0,)
+        self.stages, self.places = (self,), (Place(),)
         self.n_elements = math.prod(shape)
         self.rows = _rows(program, shape, strides, locations)
         self._loop = _loop_for(program, strides)
@@ -235,12 +231,12 @@ class FusedReduceCall(_SingleKernel):
 class ChainedCall(KernelCall):
     """Kernels in bands of rows: each follows those before it, as many rows behind as it has to be."""
 
-    def __init__(self, stages: tuple[_SingleKernel, ...], lags: tuple[int, ...], n_rows_of_band: int) -> None:
-        self.stages, self.lags = stages, lags
+    def __init__(self, stages: tuple[_SingleKernel, ...], places: tuple[Place, ...], n_rows_of_band: int) -> None:
+        self.stages, self.places = stages, places
         self.name = ", ".join(stage.name for stage in stages)
         self.locations = tuple(location for stage in stages for location in stage.locations)
-        self._call = backend.chain([stage.call for stage in stages], lags, [len(stage.locations) for stage in stages],
-                               n_rows_of_band)
+        self._call = backend.chain([stage.call for stage in stages], places,
+                                   [len(stage.locations) for stage in stages], n_rows_of_band)
         self._set_length(self._call.n_fronts, sum(stage.n_elements for stage in stages))
 
     def _compute_part(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:
