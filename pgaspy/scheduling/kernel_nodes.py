@@ -35,12 +35,15 @@ COMPILED_FROM_ELEMENTS = 1 << 10
 been called so often, if the last call is on so many elements. A compiler takes 0.1 to 0.2 s, which a program that runs
 once on little data, or on a few elements only, does not win back."""
 
+WAITS = False
+"""Whether a program waits for its compiled form, instead of being interpreted until that is there."""
+
 
 _address_of = attrgetter("address")
 
 
 class _Loop:
-    """The loop of a program with some inputs that are scalars: interpreted, until compiling it pays."""
+    """The loop of a program with some inputs that are scalars: interpreted, until compiling it pays and is done."""
 
     def __init__(self, program: Program, scalars: frozenset[int]) -> None:
         self._program, self._scalars = program, scalars
@@ -48,19 +51,35 @@ class _Loop:
         has_kernel = len(program.steps) == 1 and not program.reductions
         self._is_decided = has_kernel and not self._is_wanted
         self._address: int | None = None
+        self._request: jit.Request | None = None
         self._work = self._n_calls = 0
 
     def address(self, n_elements: int) -> int | None:
         """The compiled loop's address, if there is one, for a call on so many elements."""
         if not self._is_decided:
+            if self._request is not None:
+                self._look()
+                return self._address
             self._n_calls += 1
             self._work += n_elements * len(self._program.steps)
             if self._is_wanted or self._work >= COMPILED_FROM_WORK or (
                     self._n_calls >= COMPILED_FROM_CALLS and n_elements >= COMPILED_FROM_ELEMENTS):
-                start = time.perf_counter()
-                self._address, self._is_decided = jit.compiled(self._program, self._scalars), True
-                statistics.counts.compiled(start)
+                self._compile()
         return self._address
+
+    def _compile(self) -> None:
+        if not (self._is_wanted or WAITS):
+            self._request = jit.request(self._program, self._scalars)
+            return
+        start = time.perf_counter()
+        self._address, self._is_decided = jit.compiled(self._program, self._scalars), True
+        statistics.counts.compiled(start)
+
+    def _look(self) -> None:
+        request = self._request
+        if request is not None and request.is_done:
+            self._request = None
+            self._address, self._is_decided = request.take(), True
 
 
 @cached

@@ -92,6 +92,7 @@ def under(settings: Settings) -> Iterator[None]:
         os.environ["PGASPY_JIT"] = "1" if settings.compiles else "0"
         patch(jit, "_compiler", None)
         patch(kernel_nodes, "COMPILED_FROM_WORK", 0)
+        patch(kernel_nodes, "WAITS", True)
     _forget()
     queue.overlaps = settings.overlaps
     queue.max_operations = settings.max_operations[pg.RANK % len(settings.max_operations)]
