@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.segments import LENGTH, OWN_START, OWN_STEP, Indices, local_slice
 from pgaspy.planning.view import View
 
-__all__ = ["Box", "contains", "fixed_indices", "overlap", "ranges_box", "section_box", "view_box", "view_ranges"]
+__all__ = ["Box", "contains", "fixed_indices", "overlap", "ranges_box", "remainder", "section_box", "view_box",
+           "view_ranges"]
 
 Box = tuple[tuple[int, int], ...] | None
 
@@ -35,6 +37,21 @@ def contains(a: Box, b: Box) -> bool:
     return True
 
 
+def remainder(a: Box, b: Box) -> tuple[Box, ...]:
+    """What of box a is not in b, where that is one box or nothing, and else a."""
+    if contains(b, a):
+        return ()
+    if a is None or b is None:
+        return (a,)
+    outside = [d for d, (own, other) in enumerate(zip(a, b, strict=True)) if own[0] < other[0] or other[1] < own[1]]
+    d = outside[0]
+    (start, stop), (other_start, other_stop) = a[d], b[d]
+    if len(outside) > 1 or (start < other_start and other_stop < stop):
+        return (a,)
+    left = (start, min(stop, other_start)) if start < other_start else (max(start, other_stop), stop)
+    return ((*a[:d], left, *a[d + 1:]),)
+
+
 def section_box(view: View, ranges: Iterable[tuple[int, int, int]], storage: Sequence[int]) -> Box:
     """The box of a section of a view's local part.
 
@@ -54,7 +71,7 @@ def section_box(view: View, ranges: Iterable[tuple[int, int, int]], storage: Seq
 def fixed_indices(view: View) -> Iterator[tuple[int, int]]:
     """The base dimensions that a view fixes at one index, and the local index there on the processes that hold it."""
     layout = view.layout
-    for p in set(range(layout.ndim)).difference(view.base_dims):
+    for p in view.fixed_dims:
         dim, i = layout.dims[p], view.origin[p]
         if dim.extent:
             yield p, int(dim.local_from_index(i, dim.part_from_index(i)))
@@ -76,6 +93,10 @@ def view_ranges(view: View, rank: int) -> list[tuple[int, int, int]] | None:
 
     None where that is no slice of each dimension.
     """
+    part = local_part(view, rank)
+    if part is not None:
+        return [(0, 0, 1) if p is None else (first, step, n) for p, first, step, n in zip(
+            part.base_dims, part.start, part.steps, part.shape, strict=True)]
     coords = view.layout.coords_from_rank(rank)
     ranges = []
     for section, p in zip(view.sections, view.base_dims, strict=True):
@@ -90,5 +111,8 @@ def view_ranges(view: View, rank: int) -> list[tuple[int, int, int]] | None:
 
 def view_box(view: View, rank: int) -> Box:
     """The box of all that a process owns of a view."""
+    part = local_part(view, rank)
+    if part is not None:
+        return part.box
     ranges = view_ranges(view, rank)
     return None if ranges is None else section_box(view, ranges, view.layout.local_shape(rank))

@@ -71,7 +71,7 @@ def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mappin
 
 def _add_together(builder: Builder, added: Sequence[tuple[Node, list[Access], list[Access]]]) -> None:
     """Add the pieces of a kernel, those first that are sent next: others may then become longer by what follows."""
-    together = object()
+    together = object() if len(added) > 1 else None
     for node, reads, writes in sorted(added, key=lambda piece: not piece[0].is_urgent):
         builder.add(node, reads, writes, together=together)
 
@@ -159,9 +159,7 @@ def _cuts(kernel: Kernel, sent: Mapping[int, Sequence[Box]], rank: int) -> list[
     """Where to cut the outputs besides, so that what is sent next lies in thin pieces of its own."""
     if not kernel.outputs:
         return []
-    layout = kernel.outputs[0].view.own_layout
-    assert layout is not None
-    extents = layout.local_shape(rank)
+    extents = local_view_shape(kernel.outputs[0].view, rank)
     cuts: list[list[int]] = [[] for _ in extents]
     if math.prod(extents) < CUT_FROM_ELEMENTS:
         return cuts
