@@ -319,6 +319,15 @@ class Layout:
         return len(self.dims)
 
     @lazy
+    def row_strides(self) -> tuple[int, ...]:
+        """The strides, in elements, of a C-ordered array of this shape: the local part's, where one process has all."""
+        strides, n = [], 1
+        for extent in reversed(self.shape):
+            strides.append(n)
+            n *= max(extent, 1)
+        return tuple(reversed(strides))
+
+    @lazy
     def n_procs(self) -> int:
         """The number of processes of the grid."""
         return math.prod(self.grid)

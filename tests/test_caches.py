@@ -21,6 +21,8 @@ from pgaspy.job.procgrid import begin_anew
 from pgaspy.job.statistics import counts
 from tests.together import assert_equal
 
+pytestmark = pytest.mark.recorded
+
 N = 1 << 15
 SMALL = 1 << 20
 """A bound that is reached within a second."""
