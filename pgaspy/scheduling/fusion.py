@@ -113,6 +113,7 @@ class FusionGroup:
         self.members: list[_Member] = []
         self.reductions: list[ReducedOutput] = []
         self.code = _Code()
+        self._slots: set[int] = set()
         self._written: dict[int, BoxIndex[View]] = {}  # by slot
         self._read: dict[int, BoxIndex[tuple[View, bool]]] = {}  # each with whether it is used where it lies
         self._cuts: list[set[int]] = []  # per dimension, where operands cut the local part into pieces
@@ -152,6 +153,8 @@ class FusionGroup:
 
     def is_before(self, operation: NumberedOperation) -> bool:
         """Whether an operation has to come after this kernel."""
+        if self._slots.isdisjoint(operation.slots):
+            return False
         n_outputs = operation.recipe.n_outputs
         return any(view.size and (_overlapping(self._written, slot, view) or (
             n < n_outputs and _overlapping(self._read, slot, view)))
@@ -184,7 +187,7 @@ class FusionGroup:
         written = [member for member in self.members if member.out_slot == slot]
         if not written or any(member.out != view for member in written):
             return None
-        if operation.slots[0] in self._written or operation.slots[0] in self._read:
+        if operation.slots[0] in self._slots:
             return None
         found = ReducedOutput(operation, *form)
         return found if self.code.is_short_enough([*self.reductions, found]) else None
@@ -199,8 +202,10 @@ class FusionGroup:
 
     def _note(self, slot: int, view: View, read: Iterable[tuple[int, View, bool]]) -> None:
         """Note what an operation writes, and what it reads."""
+        self._slots.add(slot)
         self._written.setdefault(slot, BoxIndex()).add(view.hull, view)
         for other, operand, is_local in read:
+            self._slots.add(other)
             self._read.setdefault(other, BoxIndex()).add(operand.hull, (operand, is_local))
 
 
