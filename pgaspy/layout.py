@@ -51,6 +51,8 @@ class BlockDim(NamedTuple):
 
     def part_from_index(self, i: Any) -> Any:
         """The part that index i lies in."""
+        if i.__class__ is int:
+            return ((self.start + self.step * i + 1) * self.n_procs - 1) // self.parent_extent
         return narrow(((self._wide(self.start + self.step * i) + 1) * self.n_procs - 1) // self.parent_extent)
 
     def part_edge(self, part: Any) -> Any:

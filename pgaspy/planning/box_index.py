@@ -12,7 +12,7 @@ __all__ = ["BoxIndex"]
 
 Value = TypeVar("Value")
 
-MANY = 16
+MANY = 8
 """So many boxes are looked at one by one."""
 
 

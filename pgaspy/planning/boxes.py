@@ -97,7 +97,7 @@ def view_ranges(view: View, rank: int) -> list[tuple[int, int, int]] | None:
     if part is not None:
         return [(0, 0, 1) if p is None else (first, step, n) for p, first, step, n in zip(
             part.base_dims, part.start, part.steps, part.shape, strict=True)]
-    coords = view.layout.coords_from_rank(rank)
+    coords = view.layout.held_by(rank).coords
     ranges = []
     for section, p in zip(view.sections, view.base_dims, strict=True):
         local = slice(0, 1, 0) if p is None else local_slice(section, view.layout.dim_coord(p, coords))

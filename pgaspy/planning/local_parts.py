@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pgaspy.planning.view import View
 
-__all__ = ["LocalPart", "lie_alike", "local_part"]
+__all__ = ["LocalPart", "indices_within", "lie_alike", "local_part"]
 
 
 class LocalPart(NamedTuple):
@@ -88,7 +88,7 @@ def _local_part(view: View, rank: int) -> LocalPart | None:
             n = 0
         elif p is not None:
             low, high = intervals[p]  # type: ignore[misc]
-            first, stop = _indices_within(low, high, view.origin[p], step, n)
+            first, stop = indices_within(low, high, view.origin[p], step, n)
             n = stop - first
             start, stride = view.origin[p] + step * first - low, step * held.strides[p]
             box[p] = interval(start, step, n)
@@ -101,7 +101,7 @@ def _local_part(view: View, rank: int) -> LocalPart | None:
                      view.base_dims)
 
 
-def _indices_within(low: int, high: int, start: int, step: int, n: int) -> tuple[int, int]:
+def indices_within(low: int, high: int, start: int, step: int, n: int) -> tuple[int, int]:
     """The i, 0 <= i < n, with `low <= start + step*i < high`, as an interval."""
     if step > 0:
         first, stop = -((start - low) // step), -((start - high) // step)

@@ -24,7 +24,7 @@ from pgaspy.caches import cached
 from pgaspy.layout import Dim, Layout, whole_dim, without_dims
 from pgaspy.planning.boxes import Box, section_box, view_ranges
 from pgaspy.planning.local_parts import lie_alike, local_part
-from pgaspy.planning.segments import Segments, local_slice, segments
+from pgaspy.planning.segments import Segments, few_segments, local_slice, segments
 from pgaspy.planning.transfers import TransferPlan, fixed_offset, plan_transfer, strides_from_shape
 from pgaspy.planning.view import Section, View, whole
 
@@ -208,7 +208,8 @@ def _source_in_place(view: View, rank: int, first: tuple[int, ...], shape: tuple
 
 
 def _local_size(layout: Layout, rank: int) -> int:
-    return math.prod(layout.local_shape(rank)) if layout.holds(layout.coords_from_rank(rank)) else 0
+    held = layout.held_by(rank)
+    return math.prod(held.shape) if held.is_any else 0
 
 
 class _Cuts(NamedTuple):
@@ -227,7 +228,7 @@ class _Cuts(NamedTuple):
 
 def _operand_cuts(layout: Layout, view: View, rank: int, limit: int) -> list[_Cuts] | None:
     """Where an operand cuts the output's local part; None if it would be into more than `limit` pieces."""
-    coords = layout.coords_from_rank(rank)
+    coords = layout.held_by(rank).coords
     cuts = []
     for d, dim in enumerate(layout.dims):
         cut = _STRETCHED if view.base_dims[d] is None else _dim_cuts(
@@ -253,6 +254,10 @@ def _whole_section(dim: Dim) -> Section:
 @cached
 def _dim_cuts(own: Section, coord: int, other: Section) -> _Cuts | None:
     """The cuts of one dimension; None if they are too many for pieces of any use."""
+    few = few_segments(own, coord, other)
+    if few:
+        start, local, owners, _ = (list(column) for column in zip(*few, strict=True))
+        return _Cuts(start, owners, local, [0] * len(few), other.step)
     seg = segments(own, coord, other)
     follows = seg.other[:-1] + seg.other_step * seg.length[:-1]
     first = np.flatnonzero(np.concatenate(([True], (seg.other[1:] != follows) | (seg.coord[1:] != seg.coord[:-1]))))
@@ -343,7 +348,7 @@ class _OperandSources:
         self.storage = layout.local_shape(rank)
         self.storage_strides = strides_from_shape(self.storage)
         self.fixed = fixed_offset(view, self.storage_strides)
-        self.chosen = layout.coords_from_rank(rank)
+        self.chosen = layout.held_by(rank).coords
         self.message_from_peer = {m.peer: k for k, m in enumerate(plan.transfer.receives)}
 
     def source(self, at: Sequence[tuple[int, int, int, int]], shape: Sequence[int]) -> Source:

@@ -11,6 +11,7 @@ Kennedy, Nedeljkovic & Sethi, ICS 1995; Gupta et al., JPDC 32, 1996).
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +20,12 @@ from numpy.typing import NDArray
 from pgaspy.blockmath import ceil_div, solve_congruence
 from pgaspy.caches import cached
 from pgaspy.layout import BlockDim, Dim, whole_dim
+from pgaspy.planning.local_parts import indices_within
 from pgaspy.planning.view import Section
 
 __all__ = ["LENGTH", "OTHER_START", "OWN_START", "OWN_STEP", "Indices", "Segments", "continued", "expanded",
-           "global_ranges", "joined_by_key", "local_slice", "part_segments", "ranges_by_coord", "segments"]
+           "few_segments", "global_ranges", "joined_by_key", "local_slice", "part_segments", "ranges_by_coord",
+           "segments"]
 
 Indices = NDArray[np.int64]
 
@@ -62,6 +65,37 @@ def segments(own: Section, coord: int, other: Section) -> Segments:
     return Segments(start, stop - start, own_local, own.step, other_local, other.step, owners)
 
 
+MAX_FEW = 16
+
+
+def few_segments(own: Section, coord: int, other: Section) -> list[tuple[int, int, int, int]] | None:
+    """The segments in plain integers: (local index on either side, owner on the other side, length) of each.
+
+    There is one at most for each owner then. None where parts are not intervals, or where they may be many.
+    """
+    interval = own.dim.owned_interval(coord)
+    dim, start, step, _ = other
+    if interval is None or (dim.n_procs > 1 and not isinstance(dim, BlockDim)):
+        return None
+    first, stop = indices_within(*interval, own.start, own.step, own.extent)
+    if first == stop:
+        return []
+    ahead = own.start - interval[0]
+    if dim.n_procs == 1:
+        return [(ahead + own.step * first, start + step * first, 0, stop - first)]
+    ends = [dim.part_from_index(start + step * i) for i in ((first, stop - 1) if step > 0 else (stop - 1, first))]
+    if ends[1] - ends[0] >= MAX_FEW:
+        return None
+    found = []
+    for part in range(ends[0], ends[1] + 1)[::1 if step > 0 else -1]:
+        low, high = dim.owned_interval(part) or (0, 0)
+        begin, end = indices_within(low, high, start, step, stop)
+        begin = max(begin, first)
+        if begin < end:
+            found.append((ahead + own.step * begin, start + step * begin - low, part, end - begin))
+    return found
+
+
 @cached
 def ranges_by_coord(own: Section, coord: int, other: Section) -> dict[int, Indices]:
     """The segments as tables of ranges, (n, 5) in the order of the index, per owner on the other side.
@@ -69,6 +103,10 @@ def ranges_by_coord(own: Section, coord: int, other: Section) -> dict[int, Indic
     A range joins segments that continue one another in local indices on both sides, or are single elements at constant
     distances; so the table of an aligned, a blocked or a cyclic(1) section is one range, whatever its length.
     """
+    few = few_segments(own, coord, other)
+    if few is not None:
+        return {owner: np.array([[mine, own.step, theirs, other.step, n]], np.int64)
+                for mine, theirs, owner, n in sorted(few, key=itemgetter(2))}
     seg = segments(own, coord, other)
     table = np.empty((len(seg.start), 5), np.int64)
     table[:, OWN_START], table[:, OWN_STEP] = seg.own, seg.own_step

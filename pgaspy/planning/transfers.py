@@ -90,7 +90,7 @@ def plan_transfer(dst: View, src: View, rank: int) -> TransferPlan:
     destination that are not distinct (stretched dimensions) are refused by the callers.
     """
     axes = broadcast_axes(dst.layout, src.layout)
-    coords = dst.layout.coords_from_rank(rank)
+    coords = dst.layout.held_by(rank).coords
     incoming = list(_incoming(dst, src, rank, axes))
     if not axes:
         local = next((m for m in incoming if m.peer == rank), None)
@@ -128,11 +128,12 @@ def group_rank(layout: Layout, axes: Sequence[int], coords: Sequence[int]) -> in
 
 def _incoming(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> Iterator[Message]:
     """What the replicas of `rank`'s part need, by source, in the order of the sources' ranks."""
-    coords = dst.layout.coords_from_rank(rank)
+    coords = dst.layout.held_by(rank).coords
     if not dst.holds(coords):
         return
     storage = dst.layout.local_shape(rank)
-    chosen = src.layout.coords_from_rank(_representative(dst.layout, coords, axes))
+    chosen = src.layout.held_by(rank).coords if not axes else src.layout.coords_from_rank(
+        _representative(dst.layout, coords, axes))
     messages = []
     for source_coords, ranges in _products(dst, coords, src):
         source = src.layout.rank_from_coords(
@@ -143,11 +144,11 @@ def _incoming(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> Iterato
 
 def _outgoing(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> Iterator[Message]:
     """What `rank` sends, to whom, without what it sends to itself."""
-    coords = src.layout.coords_from_rank(rank)
+    coords = src.layout.held_by(rank).coords
     if src.layout.is_replicated or not src.holds(coords):
         return
     storage = src.layout.local_shape(rank)
-    own_coords = dst.layout.coords_from_rank(rank)
+    own_coords = dst.layout.held_by(rank).coords
     for target_coords, ranges in _products(src, coords, dst):
         target = [c if c is not None else own_coords[axis] for axis, c in enumerate(target_coords)]
         chosen = coords_from_rank(src.layout.grid, _representative(dst.layout, target, axes))

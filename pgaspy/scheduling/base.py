@@ -128,7 +128,7 @@ class Storage:
         return getattr(self, name)
 
     def _allocate(self) -> None:
-        shape = self.layout.local_shape(world().rank)
+        shape = self.layout.held_by(world().rank).shape
         nbytes = self.dtype.itemsize
         for n in shape:
             nbytes *= n

@@ -9,9 +9,9 @@ record this one. Fusion is a choice of each process alone: messages stay those o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from pgaspy.caches import cached
 from pgaspy.kernels import bindings
 from pgaspy.kernels.program import Program, Step
 from pgaspy.layout import BlockDim, Layout
+from pgaspy.planning.box_index import BoxIndex
 from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.pieces import OperandPlan, joint_cuts, local_view_shape, max_pieces, n_pieces, plan_operands
 from pgaspy.planning.view import View
@@ -79,16 +80,11 @@ class _Member:
         self.out_slot = operation.slots[0]
         plans = plan_operands(self.out, tuple(views), form.copied, rank)
         dtypes = compress(form.dtypes, form.is_array)
-        arrays = iter(Operand(operation, n, *described) for n, described in enumerate(
-            zip(operation.slots[1:], views, dtypes, plans, strict=True)))
         self.cuts, self.max_pieces = joint_cuts(self.out.ndim, plans), max_pieces(self.out, rank)
-        scalars = iter(operation.values)
+        self.arrays = [Operand(operation, n, *described) for n, described in enumerate(
+            zip(operation.slots[1:], views, dtypes, plans, strict=True))]
+        arrays, scalars = iter(self.arrays), iter(operation.values)
         self.operands: list[Operand | int] = [next(arrays) if array else next(scalars) for array in form.is_array]
-
-    @property
-    def arrays(self) -> Iterator[Operand]:
-        """The operands that are arrays."""
-        return (x for x in self.operands if isinstance(x, Operand))
 
 
 def _has_kernel(form: Elementwise) -> bool:
@@ -117,6 +113,9 @@ class FusionGroup:
         self.members: list[_Member] = []
         self.reductions: list[ReducedOutput] = []
         self.code = _Code()
+        self._slots: set[int] = set()
+        self._written: dict[int, BoxIndex[View]] = {}  # by slot
+        self._read: dict[int, BoxIndex[tuple[View, bool]]] = {}  # each with whether it is used where it lies
         self._cuts: list[set[int]] = []  # per dimension, where operands cut the local part into pieces
         self.is_awaited = False  # by an operation outside, whose result another process may be waiting for
         self.last = -1  # the position of the operation that joined last
@@ -131,19 +130,35 @@ class FusionGroup:
         """Whether an operation may join."""
         if self.is_awaited and not all(x.plan.transfer.is_local for x in member.arrays):
             return False  # the process at the other end may wait for this kernel's results before it records this one
-        results = {reduction.operation.slots[0] for reduction in self.reductions}
-        if not results.isdisjoint(member.operation.slots):
+        for reduction in self.reductions:
+            result, source, *_ = reduction.operation.slots
+            if result in member.operation.slots or source == member.out_slot:
+                return False  # what is reduced is the array as it is when the kernel ends
+        return self._is_apart_from(member) and self._has_room_for(member)
+
+    def _is_apart_from(self, member: _Member) -> bool:
+        """Whether what one writes, and another one accesses, are disjoint, or identical and on this process."""
+        slot, out = member.out_slot, member.out
+        for written in _overlapping(self._written, slot, out):
+            if written != out:
+                return False
+        for view, is_local in _overlapping(self._read, slot, out):
+            if view != out or not is_local:
+                return False
+        for operand in member.arrays:
+            for written in _overlapping(self._written, operand.slot, operand.view):
+                if written != operand.view or not operand.plan.is_local:
+                    return False
+        return True
+
+    def is_before(self, operation: NumberedOperation) -> bool:
+        """Whether an operation has to come after this kernel."""
+        if self._slots.isdisjoint(operation.slots):
             return False
-        if any(reduction.operation.slots[1] == member.out_slot for reduction in self.reductions):
-            return False  # what is reduced is the array as it is when the kernel ends
-        for other in self.members:
-            if other.out_slot == member.out_slot and not other.out.disjoint(member.out) and other.out != member.out:
-                return False
-            if not all(_apart(other, operand) for operand in member.arrays):
-                return False
-            if not all(_apart(member, operand) for operand in other.arrays):
-                return False
-        return self._has_room_for(member)
+        n_outputs = operation.recipe.n_outputs
+        return any(view.size and (_overlapping(self._written, slot, view) or (
+            n < n_outputs and _overlapping(self._read, slot, view)))
+            for n, (slot, view) in enumerate(zip(operation.slots, operation.recipe.views, strict=True)))
 
     def _has_room_for(self, member: _Member) -> bool:
         """Whether one kernel can compute an operation besides, even if everything is stored that is written."""
@@ -161,6 +176,7 @@ class FusionGroup:
         self.members.append(member)
         self.last = member.operation.position
         self.code.add(member)
+        self._note(member.out_slot, member.out, ((x.slot, x.view, x.plan.is_local) for x in member.arrays))
 
     def may_reduce(self, operation: NumberedOperation) -> ReducedOutput | None:
         """How a reduction may end this kernel, if it may: it reduces the same dimensions as others that do."""
@@ -171,23 +187,35 @@ class FusionGroup:
         written = [member for member in self.members if member.out_slot == slot]
         if not written or any(member.out != view for member in written):
             return None
-        if any(operation.slots[0] in other.slots for other in self.operations):
+        if operation.slots[0] in self._slots:
             return None
         found = ReducedOutput(operation, *form)
         return found if self.code.is_short_enough([*self.reductions, found]) else None
 
     def take_reduction(self, reduction: ReducedOutput) -> None:
         """Let a reduction end this kernel."""
+        _, recipe, (result, source, *_), *_ = reduction.operation
         self.reductions.append(reduction)
         self.last = reduction.operation.position
         self.is_awaited = True
+        self._note(result, recipe.views[0], [(source, recipe.views[1], True)])
+
+    def _note(self, slot: int, view: View, read: Iterable[tuple[int, View, bool]]) -> None:
+        """Note what an operation writes, and what it reads."""
+        self._slots.add(slot)
+        self._written.setdefault(slot, BoxIndex()).add(view.hull, view)
+        for other, operand, is_local in read:
+            self._slots.add(other)
+            self._read.setdefault(other, BoxIndex()).add(operand.hull, (operand, is_local))
 
 
-def _apart(writer: _Member, operand: Operand) -> bool:
-    """Whether what one operation writes, and what another one reads, are disjoint, or identical and on this process."""
-    if writer.out_slot != operand.slot or writer.out.disjoint(operand.view):
-        return True
-    return writer.out == operand.view and operand.plan.is_local
+_Noted = TypeVar("_Noted")
+
+
+def _overlapping(noted: Mapping[int, BoxIndex[_Noted]], slot: int, view: View) -> list[_Noted]:
+    """What is noted of sections of an array that a view may share elements with."""
+    found = noted.get(slot)
+    return [] if found is None else [value for _, value in found.overlapping(view.hull)]
 
 
 def grouped(operations: Sequence[NumberedOperation], rank: int, fuses: bool) -> list[FusionGroup | NumberedOperation]:
@@ -266,8 +294,7 @@ def _end_group(items: Sequence[FusionGroup | NumberedOperation], operation: Numb
 
 def _depends(operation: NumberedOperation, item: FusionGroup | NumberedOperation) -> bool:
     """Whether an operation has to come after an earlier item."""
-    earlier = item.operations if isinstance(item, FusionGroup) else [item]
-    return any(_conflict(operation, other) for other in earlier)
+    return item.is_before(operation) if isinstance(item, FusionGroup) else _conflict(operation, item)
 
 
 def _conflict(a: NumberedOperation, b: NumberedOperation) -> bool:
@@ -320,7 +347,6 @@ class _Code:
         self.inputs: list[Input] = []
         self._values: dict[tuple[int, View], int] = {}  # of what is written, in the order of the steps
         self._known: dict[Any, int] = {}
-        self._computed: set[int] = set()
         self._dtypes: list[str] = []
         self._steps: list[Step] = []
 
@@ -328,7 +354,7 @@ class _Code:
         """The same, to add to."""
         other = _Code()
         other.inputs, other._values, other._known = [*self.inputs], {**self._values}, {**self._known}
-        other._computed, other._dtypes, other._steps = {*self._computed}, [*self._dtypes], [*self._steps]
+        other._dtypes, other._steps = [*self._dtypes], [*self._steps]
         return other
 
     @property
@@ -359,7 +385,7 @@ class _Code:
             wanted = member.loop[n].char
             inputs.append(self._cast(value, wanted))
         loop = member.loop
-        if member.name == "copy" and loop[0] == loop[-1] and inputs[0] in self._computed:
+        if member.name == "copy" and loop[0] == loop[-1] and ("input", inputs[0]) not in self._known:
             value = inputs[0]  # an input has to be read now: its memory may be written before the end
         else:
             value = self._step(member.name, types_of(loop), tuple(inputs), loop[-1].char)
@@ -393,19 +419,12 @@ class _Code:
 
     def _step(self, name: str, types: str, inputs: tuple[int, ...], char: str) -> int:
         output = self._new_value(char)
-        self._computed.add(output)
         self._steps.append(Step(name, types, inputs, output))
         return output
 
     def _new_value(self, char: str) -> int:
         self._dtypes.append(char)
         return len(self._dtypes) - 1
-
-    def _is_read_after(self, value: int, output: Output | None) -> bool:
-        """Whether what lies where a value is to be stored is an input of a step after the one that computes it."""
-        array = None if output is None else self._known.get(("array", output.slot, output.view))
-        steps = [step for step in self._steps if step.output == value or array in step.inputs]
-        return array is not None and steps[-1].output != value
 
     def program(self, outputs: Sequence[Output], reductions: Sequence[ReducedOutput]) -> Program:
         """The program that stores these outputs: values numbered as a `Program` has them, and registers used again."""
@@ -417,9 +436,11 @@ class _Code:
         wanted += [self._values[r.operation.slots[1], r.operation.recipe.views[1]] for r in reductions]
         chars = "".join(self._dtypes[v] for v in wanted)
         copies: list[Step] = []
+        made = {step.output: k for k, step in enumerate(self._steps)}
+        last_read: dict[int | None, int] = {value: k for k, step in enumerate(self._steps) for value in step.inputs}
         for n, value in enumerate(wanted):
-            output = outputs[n] if n < len(outputs) else None
-            if value in self._computed and value not in number and not self._is_read_after(value, output):
+            before = self._known.get(("array", outputs[n].slot, outputs[n].view)) if n < len(outputs) else None
+            if value in made and value not in number and last_read.get(before, -1) <= made[value]:
                 number[value] = n_inputs + n
             else:  # an input, a value that is stored twice, or one whose array is still read
                 char = self._dtypes[value]

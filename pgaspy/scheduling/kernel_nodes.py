@@ -4,7 +4,6 @@ that follow each other through the same rows become one node, a chain.
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgaspy.caches import cached
+from pgaspy.caches import cached, lazy
 from pgaspy.job import statistics
 from pgaspy.kernels import jit
 from pgaspy.kernels.bindings import Leaves, ProgramCall, ProgramReduceCall
@@ -146,7 +145,7 @@ class KernelCall(Node):
         operands_of, offsets = self._operands
         return [*map(add, map(_address_of, operands_of(memories)), offsets)]
 
-    @functools.cached_property
+    @lazy
     def _operands(self) -> tuple[Callable[[Memories], tuple[Any, ...]], tuple[int, ...]]:
         """What finds the memories of all operands, and their offsets there."""
         numbers, offsets = zip(*self.locations, strict=True)
@@ -173,8 +172,13 @@ class _SingleKernel(KernelCall):
         self.name = name
         self.stages, self.places = (self,), (Place(),)
         self.n_elements = math.prod(shape)
-        self.rows = _rows(program, shape, strides, locations)
+        self._geometry = program, shape, strides
         self._loop = _loop_for(program, strides)
+
+    @lazy
+    def rows(self) -> tuple[Rows, ...]:
+        """See above."""
+        return _rows(*self._geometry, self.locations)
 
     def compute(self, memories: Memories) -> None:
         """See `Node`."""

@@ -11,8 +11,6 @@ import zlib
 from array import array
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
-from hashlib import blake2b
 from itertools import chain, compress, count, repeat
 from operator import attrgetter, eq
 from typing import Any, NamedTuple
@@ -47,31 +45,51 @@ def digests_of(recipes: Sequence[Recipe], storages: Iterable[Sequence[Any]]) -> 
 
 @cached
 def _digest_of_recipe(recipe: Recipe) -> int:
-    words = [type(recipe).__name__, *(_text(getattr(recipe, field.name)) for field in fields(recipe)
-                                      if field.name not in _OF_ARRAYS)]
-    return int.from_bytes(blake2b("\n".join(words).encode(), digest_size=7).digest(), "little")
+    return hash((_digest_of_name(type(recipe).__name__), *[
+        _digest(getattr(recipe, name)) for name in recipe.__dataclass_fields__ if name not in _OF_ARRAYS]))
+
+
+def _digest(value: Any) -> int:
+    """What is the same of a value on every process: of integers alone, whose hashes no run and no process chooses."""
+    kind = value.__class__
+    if kind is View:
+        return hash((value.shape, value.origin, tuple([step & _POSITIVE for step in value.steps]),
+                     tuple([_NONE if p is None else p for p in value.base_dims]), _digest_of_layout(value.layout)))
+    if kind is tuple:
+        return hash(tuple([_digest(x) for x in value]))
+    if kind is int or kind is bool:
+        return int(value) & _POSITIVE
+    if value is None:
+        return _NONE
+    if isinstance(value, Layout):
+        return _digest_of_layout(value)
+    if isinstance(value, np.ufunc | types.FunctionType):
+        return _digest_of_name(value.__name__)
+    if isinstance(value, np.dtype):
+        return _digest_of_dtype(value)
+    if isinstance(value, float | complex | str | np.generic):
+        return zlib.crc32(repr(value).encode())
+    fields = getattr(value, "__dataclass_fields__", ())
+    return hash((_digest_of_name(kind.__name__), *[_digest(getattr(value, name)) for name in fields]))
+
+
+_NONE, _POSITIVE = 1 << 59, (1 << 59) - 1
+"""For None, and to make integers positive: -1 and -2 have one hash."""
 
 
 @cached
-def _digest_of_layout(layout: Layout) -> str:
-    return f"{zlib.crc32(repr(layout).encode()):x}"
+def _digest_of_layout(layout: Layout) -> int:
+    return zlib.crc32(repr(layout).encode())
 
 
-def _text(value: Any) -> str:
-    """What is the same of a value on every process."""
-    if isinstance(value, View):
-        return f"{value.shape}{value.origin}{value.steps}{value.base_dims}{_digest_of_layout(value.layout)}"
-    if isinstance(value, Layout):
-        return _digest_of_layout(value)
-    if isinstance(value, tuple):
-        return f"({','.join(map(_text, value))})"
-    if isinstance(value, np.ufunc | types.FunctionType):
-        return value.__name__
-    if isinstance(value, int | float | complex | str | np.generic | np.dtype) or value is None:
-        return repr(value)
-    if hasattr(value, "__dataclass_fields__"):
-        return f"{type(value).__name__}({','.join(_text(getattr(value, field.name)) for field in fields(value))})"
-    return type(value).__name__
+@cached
+def _digest_of_name(name: str) -> int:
+    return zlib.crc32(name.encode())
+
+
+@cached
+def _digest_of_dtype(dtype: np.dtype[Any]) -> int:
+    return zlib.crc32(repr(dtype).encode())
 
 
 class Said(NamedTuple):

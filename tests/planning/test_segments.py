@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pgaspy.layout import BlockDim, CyclicDim, Dim, whole_dim
-from pgaspy.planning.segments import LENGTH, local_slice, part_segments, ranges_by_coord, segments
+from pgaspy.planning.segments import LENGTH, few_segments, local_slice, part_segments, ranges_by_coord, segments
 from pgaspy.planning.view import Section
 from tests.costs import cheaply
 from tests.randomly import places
@@ -58,6 +58,24 @@ def test_segments(pair: tuple[Section, Section]) -> None:
             assert (other_owner[i] == peer).all()
             np.testing.assert_array_equal(own_local[i], mine + found.own_step * np.arange(n))
             np.testing.assert_array_equal(other_local[i], theirs + found.other_step * np.arange(n))
+
+
+@given(PAIRS)
+def test_few_segments(pair: tuple[Section, Section]) -> None:
+    """In plain integers, where they are found, as in general."""
+    own, other = pair
+    for coord in range(own.dim.n_procs):
+        found, expected = few_segments(own, coord, other), segments(own, coord, other)
+        if found is None:
+            assert any(isinstance(dim, CyclicDim) and dim.n_procs > 1 for dim in (own.dim, other.dim))
+            continue
+        columns = expected.own, expected.other, expected.coord, expected.length
+        assert found == [*zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def test_few_segments_are_few() -> None:
+    n = 2**20
+    assert few_segments(Section(whole_dim(n), 0, 1, n), 0, Section(BlockDim(n, n, 0, n), 0, 1, n)) is None
 
 
 @given(PAIRS)
