@@ -11,14 +11,14 @@ import functools
 import math
 from collections.abc import Sequence
 from operator import mul
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pgaspy.caches import cached
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
-from pgaspy.kernels.bindings import run_elementwise
+from pgaspy.kernels.bindings import address, run_elementwise
 from pgaspy.layout import replicated, without_dims
 from pgaspy.operands import WEAK
 from pgaspy.planning.pieces import local_indices
@@ -40,27 +40,24 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
 
     `key` is what the call depends on. None if it is not computed.
     """
-    x_base, x_view = x._base, x._view
+    base, view = x._base, x._view
     other: Any = type(number) if y is None else y._base.dtype
-    kernel, dtype, number_dtype = _form(ufunc, x_base.dtype, other, is_first, False)
-    shape = x_view.shape
+    form = _form(ufunc, base.dtype, other, is_first, False)
+    shape, bases = view.shape, [base] if y is None else [base, y._base]
     if y is not None and y._view.shape != shape:
         try:
             shape = joint_shape(shape, y._view.shape)
         except ValueError:
             return None
-    if kernel < 0 or not recording.may_compute(key, math.prod(shape), [x_base] if y is None else [x_base, y._base]):
+    if form is None or not recording.may_compute(key, math.prod(shape), bases):
         return None
-    views = [x_view.broadcast_to(shape)] if y is None else [x_view.broadcast_to(shape), y._view.broadcast_to(shape)]
+    views = [view.broadcast_to(shape)] if y is None else [view.broadcast_to(shape), y._view.broadcast_to(shape)]
     layout = result_layout(shape, views, default_for(shape))
-    out = BaseView(Base(layout, dtype), whole(layout))
-    if y is not None:
-        _run(kernel, out, (x_base, views[0]), (y._base, views[1]))
-    elif number is None:
-        _run(kernel, out, (x_base, views[0]))
-    else:
-        scalar = Scalar(number, number_dtype), None
-        _run(kernel, out, *((scalar, (x_base, x_view)) if is_first else ((x_base, x_view), scalar)))
+    out = BaseView(Base(layout, form.dtype), whole(layout))
+    operands: list[Any] = [*zip(bases, views, strict=True)]
+    if number is not None:
+        operands.insert(0 if is_first else 1, (Scalar(number, form.number_dtype), None))
+    _run(form, out, operands)
     return out
 
 
@@ -68,34 +65,34 @@ def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, num
     """The same into the array itself; whether it was computed."""
     base, view = x._base, x._view
     other: Any = type(number) if y is None else y._base.dtype
-    kernel, _, number_dtype = _form(ufunc, base.dtype, other, False, True)
-    if kernel < 0 or not _may_write(key, view, [base] if y is None else [base, y._base]):
+    form = _form(ufunc, base.dtype, other, False, True)
+    source = view if y is None else _fitting(y, view.shape)
+    if form is None or source is None or (y is not None and y._base is base and source != view
+                                          and not source.disjoint(view)):
+        return False
+    if not _may_write(key, view, [base] if y is None else [base, y._base]):
         return False
     out = BaseView(base, view)
-    if y is None:
-        _run(kernel, out, out, (Scalar(number, number_dtype), None))
-        return True
-    source = _fitting(y, view.shape)
-    if source is None or (y._base is base and source != view and not source.disjoint(view)):
-        return False
-    _run(kernel, out, out, (y._base, source))
+    _run(form, out, [out, (Scalar(number, form.number_dtype), None) if y is None else (y._base, source)])
     return True
 
 
 def assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
     """`view[...] = value`, of a global array of the same dtype or a Python number; whether it was done."""
     kernel = kernel_for(None, "copy", (base.dtype, base.dtype), (base.dtype, base.dtype))
+    if kernel < 0:
+        return False
+    form, out = _Form(kernel, (base.dtype,), base.dtype, base.dtype), BaseView(base, view)
     if value.__class__ in WEAK:
-        if kernel < 0 or not _may_write(key, view, [base]):
+        if not _may_write(key, view, [base]):
             return False
-        _run(kernel, BaseView(base, view), (Scalar(np.array(value, base.dtype), base.dtype), None))
+        _run(form, out, [(Scalar(np.array(value, base.dtype), base.dtype), None)])
         return True
-    if kernel < 0 or value._base.dtype != base.dtype or not _may_write(key, view, [base, value._base]):
-        return False
     source = _fitting(value, view.shape)
-    if source is None or (value._base is base and not source.disjoint(view)):
+    if source is None or value._base.dtype != base.dtype or (
+            value._base is base and not source.disjoint(view)) or not _may_write(key, view, [base, value._base]):
         return False
-    _run(kernel, BaseView(base, view), (value._base, source))
+    _run(form, out, [(value._base, source)])
     return True
 
 
@@ -124,29 +121,37 @@ def reduced(reduction: Reduction, base: Base, view: View) -> BaseView | None:
     return BaseView(wrap(layout, found), whole(layout))
 
 
-@cached
-def _form(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool,
-          is_in_place: bool) -> tuple[int, np.dtype[Any], np.dtype[Any]]:
-    """Kernel (or -1), the dtype of the result, and that in which a number is taken.
+class _Form(NamedTuple):
+    """How a function is computed: by a kernel, which takes operands of its dtypes, and gives a dtype.
 
-    `other` is the dtype of another array, the class of a Python number, or that of None.
+    A number is taken as one of `number_dtype`.
     """
-    none = -1, dtype, dtype
-    if other is type(None):
-        described: list[Any] = [(None, dtype)]
-    else:
-        described = [(None, dtype), other if isinstance(other, type) else (None, other)]
-        described = described[::-1] if is_first else described
+
+    kernel: int
+    loop: tuple[np.dtype[Any], ...]
+    dtype: np.dtype[Any]
+    number_dtype: np.dtype[Any]
+
+
+@cached
+def _form(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool, is_in_place: bool) -> _Form | None:
+    """That of a function of a dtype and another one, the class of a Python number, or that of None; if there is one."""
+    described: list[Any] = [(None, dtype)]
+    if other is not type(None):
+        described.append(other if isinstance(other, type) else (None, other))
+    if is_first:
+        described.reverse()
     if ufunc.nout > 1 or depends_on_values(ufunc, described):
-        return none
+        return None
     try:
         loop = loop_dtypes(ufunc, described, (dtype if is_in_place else None,), False, None, "same_kind")
     except TypeError:
-        return none
-    result = dtype if is_in_place else loop[-1]
-    dtypes = *(d[1] if isinstance(d, tuple) else own for d, own in zip(described, loop, strict=False)), result
-    number = next((own for d, own in zip(described, loop, strict=False) if not isinstance(d, tuple)), result)
-    return kernel_for(ufunc, ufunc.__name__, dtypes, loop), result, number
+        return None
+    kernel = kernel_for(ufunc, ufunc.__name__, loop, loop)
+    if kernel < 0 or (is_in_place and loop[-1] != dtype):
+        return None
+    number = next((own for d, own in zip(described, loop, strict=False) if not isinstance(d, tuple)), loop[-1])
+    return _Form(kernel, loop, loop[-1], number)
 
 
 def _may_write(key: tuple[Any, ...], view: View, bases: Sequence[Base]) -> bool:
@@ -174,18 +179,23 @@ def _elements(base: Base, view: View) -> np.ndarray[Any, np.dtype[Any]]:
     return np.ndarray(view.shape, base.dtype, base.local, offset if math.prod(view.shape) else 0, strides)
 
 
-def _run(kernel: int, out: BaseView, *operands: tuple[Any, View | None]) -> None:
+def _run(form: _Form, out: BaseView, operands: Sequence[tuple[Any, View | None]]) -> None:
     """Run a kernel on arrays, and on scalars, which have no view."""
     addresses: list[int] = []
     strides: list[int] = []
-    shape = out.view.shape
-    for memory, view in (*operands, out):
+    shape, kept = out.view.shape, []
+    for (memory, view), dtype in zip((*operands, out), (*form.loop[:len(operands)], form.dtype), strict=True):
         if view is None:
             addresses.append(memory.address)
             strides += (0,) * len(shape)
-            continue
-        itemsize, of_dims = memory.dtype.itemsize, view.layout.row_strides
-        addresses.append(memory.storage.address + itemsize * sum(map(mul, view.origin, of_dims)))
-        strides += [0 if p is None else itemsize * step * of_dims[p]
-                    for p, step in zip(view.base_dims, view.steps, strict=True)]
-    run_elementwise(kernel, shape, addresses, strides)
+        elif memory.dtype != dtype:
+            cast = _elements(memory, view).astype(dtype)
+            kept.append(cast)
+            addresses.append(address(cast))
+            strides += cast.strides
+        else:
+            itemsize, of_dims = dtype.itemsize, view.layout.row_strides
+            addresses.append(memory.storage.address + itemsize * sum(map(mul, view.origin, of_dims)))
+            strides += [0 if p is None else itemsize * step * of_dims[p]
+                        for p, step in zip(view.base_dims, view.steps, strict=True)]
+    run_elementwise(form.kernel, shape, addresses, strides)

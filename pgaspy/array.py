@@ -435,9 +435,18 @@ class GlobalArray:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
                         where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
-        if ufunc.nin == len(inputs) == 1 and method == "__call__" and where is True and casting == "same_kind" and not (
-                out or dtype or options):
-            return ufuncs.apply_operator(ufunc, made, inputs[0])
+        if method == "__call__" and where is True and casting == "same_kind" and not (out or dtype or options):
+            x, *others = inputs
+            if ufunc.nin == len(inputs) == 1:
+                return ufuncs.apply_operator(ufunc, made, x)
+            if ufunc.nin == len(inputs) == 2 and ufunc.signature is None:
+                y, = others
+                if isinstance(x, GlobalArray) and isinstance(y, GlobalArray):
+                    return ufuncs.apply_operator(ufunc, made, x, y)
+                if isinstance(x, GlobalArray) and y.__class__ in WEAK:
+                    return ufuncs.apply_operator(ufunc, made, x, None, y)
+                if x.__class__ in WEAK:
+                    return ufuncs.apply_operator(ufunc, made, y, None, x, True)
         if ufunc.signature is not None:
             return _into(_along_dimensions(ufunc, method, inputs, dtype, options), out)
         unknown = options.keys() - {"order", "subok", *(("axis", "keepdims") if method == "reduce" else ())}

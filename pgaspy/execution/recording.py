@@ -20,6 +20,7 @@ from pgaspy.host.call_sites import frame_of_program, is_program_file
 from pgaspy.job.endings import before_abort, is_interactive
 from pgaspy.job.procgrid import World, when_ended, when_started, world
 from pgaspy.job.statistics import Statistics, counts, when_asked
+from pgaspy.kernels import jit
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.base import borrowers as borrowed
@@ -207,6 +208,7 @@ def _at_exit() -> None:
             counts.timeline.write(world().communicator)
         queue.supervision.stop()
         progress.stop()
+        jit.stop()
     if queue.error is not None and queue.alarms is not None:
         queue.alarms.end(queue.error)
     if failed:
