@@ -4,16 +4,17 @@ The recipes of a loop are the same objects in each iteration, whatever arrays th
 here, by its address, so that strings of them are searched. Recipes that share a character, and what is taken for a loop
 and is none, cost time at most: a schedule is found by the recipes themselves.
 
-All follows from what was recorded since everything was executed last. So a loop in which values are read is cut in the
-same way after each of them.
+What repeats is looked for in what was recorded since everything was executed last. So a loop in which values are read
+is cut in the same way after each of them. How pieces began is known for longer: what is called again after something
+else is cut as before.
 """
 
 from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from itertools import repeat
+from collections.abc import Collection, Iterator, Sequence
+from itertools import compress, count, repeat
 from operator import mod
 from typing import Any, NamedTuple
 
@@ -34,8 +35,8 @@ SHORT = 32
 SHORT_SECONDS = 0.5
 """After so long, it is executed in pieces as long as may be: a schedule of 256 operations takes up to 0.1 s to make."""
 
-MAX_REMEMBERED = 64
-"""The loops of which it is known how long ago they were found first."""
+MAX_LOOPS, MAX_PIECES = 64, 1024
+"""The loops of which it is known how long ago they were found first; and the pieces whose beginnings are known."""
 
 N_CHARACTERS = 0x10FFFF
 
@@ -71,6 +72,12 @@ def _repeats(text: str, period: int, start: int, end: int) -> bool:
     return text[start:end - period] == text[start + period:end]
 
 
+def _first_of(beginnings: Collection[str], text: str, places: range) -> int | None:
+    """The first of some places of a text where one of some beginnings is."""
+    found = map(text.__getitem__, map(slice, places, count(places.start + MIN_REPEATED)))
+    return next(compress(places, map(beginnings.__contains__, found)), None)
+
+
 class Loops:
     """Where the operations of a queue are cut.
 
@@ -94,6 +101,8 @@ class Loops:
         self._end = 0  # of what repeats
         self._found_at: dict[str, float] = {}
         self._since = 0.0
+        self._n_after: dict[str, int] = {}  # of pieces, by how they begin
+        self._starts_of_long: set[str] = set()
 
     def due(self, begin: int, recipes: Sequence[Any]) -> list[int]:
         """The lengths of the pieces that are executed now that `n_due` operations are recorded, from `begin` on.
@@ -110,6 +119,7 @@ class Loops:
             if n_left < n + lag:
                 self.n_due = min(max(n_left, lag) + n, self.limit)
                 return found
+            self._remember(begin, n)
             found.append(n)
             begin += n
             n_left -= n
@@ -151,7 +161,27 @@ class Loops:
             return 0
         self._cuts.append(begin)
         self._search()
-        return self._n_next(begin, self.limit) or n_left
+        return self._n_next(begin, self.limit) or self._n_known(begin, n_left)
+
+    def _remember(self, begin: int, n: int) -> None:
+        """Note how a piece begins."""
+        if n < MIN_REPEATED:
+            return
+        if len(self._n_after) == MAX_PIECES:
+            self._n_after.clear()
+        begin -= self._begin
+        self._n_after.setdefault(self._text[begin:begin + MIN_REPEATED], n)
+
+    def _n_known(self, begin: int, n_left: int) -> int:
+        """How many of n operations are executed first outside of loops: as many as before, where they were begun with.
+
+        What comes before an operation that a piece has begun with is one: a function may be called again elsewhere.
+        """
+        window = self._text[begin - self._begin:]
+        n = self._n_after.get(window[:MIN_REPEATED])
+        if n is not None:
+            return min(n, n_left)
+        return _first_of(self._n_after, window, range(n_left)) or n_left
 
     def _search(self) -> None:
         """Look for the loop that the last operations are of."""
@@ -160,13 +190,24 @@ class Loops:
         if found is None:
             return
         period, start = found
-        if len(self._found_at) == MAX_REMEMBERED:
+        if len(self._found_at) == MAX_LOOPS:
             self._found_at.clear()
         self._since = self._found_at.setdefault(text[start:start + period], time.perf_counter())
-        start += self._begin
-        if period > self.limit:  # it is cut in several places, some of which may be known
-            start = self._cuts[bisect_left(self._cuts, start)]
-        self.loop, self._end = Repetition(period, start), self._begin + len(text)
+        if period > self.limit:
+            start = self._start_of_long(period, start)
+        self.loop, self._end = Repetition(period, self._begin + start), self._begin + len(text)
+
+    def _start_of_long(self, period: int, start: int) -> int:
+        """Where in the text to begin an iteration that is cut in several places: where one did, or at a cut."""
+        text = self._text
+        known = _first_of(self._starts_of_long, text, range(start, start + period))
+        if known is not None:
+            return known
+        if len(self._starts_of_long) == MAX_LOOPS:
+            self._starts_of_long.clear()
+        cut = self._cuts[bisect_left(self._cuts, self._begin + start)] - self._begin
+        self._starts_of_long.add(text[cut:cut + MIN_REPEATED])
+        return cut
 
     def _n_next(self, begin: int, n_most: int) -> int:
         """How many operations are a piece: some iterations, a part of a long one, or what comes before the loop.

@@ -142,6 +142,20 @@ def test_a_loop_in_which_everything_is_executed_is_cut_in_the_same_places(every:
         assert max(map(stream.n_planned, body)) <= 6
 
 
+def test_what_begins_elsewhere_is_found_again() -> None:
+    """A function is called again after something else."""
+    for n in LENGTHS:
+        body, stream = recipes("body", n), Stream()
+        for call in range(6):
+            stream.record(recipes(f"before {call}", 10 + 7 * call))
+            stream.record(body * max(4, 1000 // n))
+            stream.flush()
+            if call == 2:
+                known = {*stream.pieces}
+        new = {*stream.pieces} - known
+        assert sum(map(len, new)) <= 3 * (10 + 7 * 5 + SHORT + LIMIT * (n > LIMIT // 2)), n
+
+
 def test_loops_in_a_loop_are_found_again() -> None:
     for seed in range(30):
         rng = random.Random(seed)
