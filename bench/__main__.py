@@ -10,6 +10,7 @@ import datetime
 import json
 import os
 import platform
+import subprocess
 import sys
 from dataclasses import astuple, fields
 from pathlib import Path
@@ -46,13 +47,19 @@ TIMEOUT_SECONDS = 240
 
 
 def run(module: str, n_processes: int, options: list[str]) -> list[Result]:
-    """Run one benchmark in processes of its own."""
+    """Run one benchmark in processes of its own.
+
+    Raises
+    ------
+    RuntimeError
+        If it fails.
+    """
     command = [sys.executable, "-m", f"bench.{module}"]
     if n_processes > 1:
         command = [sys.executable, "-m", "pgaspy", "run", "-n", str(n_processes), *options, *command]
     done = processes.run(command, timeout=TIMEOUT_SECONDS)
     if done.returncode:
-        sys.exit(f"bench.{module} on {n_processes} process(es) failed:\n{done.stdout}{done.stderr}")
+        raise RuntimeError(f"bench.{module} on {n_processes} process(es) failed:\n{done.stdout}{done.stderr}")
     lines = done.stdout.splitlines()
     for line in lines:
         if line.startswith(NOTE):
@@ -79,10 +86,13 @@ def main() -> None:
     if unknown := [name for name in names if name not in BENCHMARKS]:
         sys.exit(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}. Options are for a "
                  "benchmark by itself: python -m bench.NAME --help")
-    results = []
+    results, failures = [], []
     for name in names:
         for n_processes, options in BENCHMARKS[name]:
-            results += run(name, n_processes, options)
+            try:
+                results += run(name, n_processes, options)
+            except (RuntimeError, subprocess.TimeoutExpired) as error:  # the others are worth having
+                failures.append(str(error))
     header = ["benchmark", "pgaspy", "unit", "rival", "rival's", "compared", "goal", "reached"]
     shown = {None: "", True: "yes", False: "NO"}
     rows = [[r.name, f"{r.value:.4g}", r.unit, r.rival, "" if r.rival_value is None else f"{r.rival_value:.4g}",
@@ -99,6 +109,8 @@ def main() -> None:
         writer.writerow(["machine", *(f.name for f in fields(Result)), "reached"])
         writer.writerows([machine(), *astuple(r), r.reached] for r in results)
     print(f"stored in {path.relative_to(ROOT)}")
+    if failures:
+        sys.exit("\n".join(failures))
 
 
 if __name__ == "__main__":

@@ -53,7 +53,13 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 
 def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> GlobalArray:
-        return ufuncs.apply(ufunc, (self, other), out=(self,))
+        if other.__class__ in WEAK:
+            ufuncs.apply_in_place(ufunc, self, None, other)
+        elif isinstance(other, GlobalArray):
+            ufuncs.apply_in_place(ufunc, self, other)
+        else:
+            ufuncs.apply(ufunc, (self, other), out=(self,))
+        return self
     return method
 
 

@@ -17,11 +17,11 @@ import gc
 import sys
 from collections.abc import Callable
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType, NoneType
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-__all__ = ["MAX_BYTES", "Cache", "cached", "kept", "own_sizes", "size_of"]
+__all__ = ["MAX_BYTES", "Cache", "cached", "kept", "lazy", "own_sizes", "size_of"]
 
 MAX_BYTES = 64 << 20
 """What all caches take together. One entry that takes more than half of it stays until the next generation is full."""
@@ -171,6 +171,17 @@ def cached(function: Callable[..., _Result]) -> functools._lru_cache_wrapper[_Re
     found.cache_clear = cache.forget
     result: functools._lru_cache_wrapper[_Result] = found
     return result
+
+
+class lazy(Generic[_Result]):  # noqa: N801  (it is a decorator)
+    """An attribute that is worked out when it is first asked for: `functools.cached_property`, without its lock."""
+
+    def __init__(self, function: Callable[[Any], _Result]) -> None:
+        self._function, self._name, self.__doc__ = function, function.__name__, function.__doc__
+
+    def __get__(self, instance: Any, owner: type) -> _Result:
+        value = instance.__dict__[self._name] = self._function(instance)
+        return value
 
 
 _ATOMS = (int, float, complex, str, bool, NoneType, type, np.dtype, np.ufunc, BuiltinFunctionType, ModuleType, CodeType)

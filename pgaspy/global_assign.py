@@ -11,13 +11,15 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import NDArray
 
+from pgaspy.alone import assigned
 from pgaspy.caches import cached
-from pgaspy.execution.recording import finish, record
+from pgaspy.execution import recording
+from pgaspy.execution.recording import finish, record, record_cold
 from pgaspy.host.call_sites import warn
 from pgaspy.job.defaults import default_for, layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_dim
-from pgaspy.operands import as_numpy
+from pgaspy.operands import WEAK, as_numpy
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
@@ -44,10 +46,15 @@ def assign(base: Base, view: View, value: Any) -> None:
         If the value does not broadcast to the view, or the view repeats elements.
     """
     given = getattr(value, "_view", None)
+    if given is view and value._base is base and view.shape:  # as A[key] += x ends
+        return
     key = None if given is None else (id(view), id(given), base.dtype, value._base.dtype, value._base is base)
     found = known_calls[key]
     if found is not None:
-        record(found[0], (base.storage, value._base.storage))
+        (record_cold if found[0].is_cold else record)(found[0], (base.storage, value._base.storage))
+        return
+    if recording.is_alone() and (given is not None or value.__class__ in WEAK) and assigned(
+            key or (id(view), base.dtype, value.__class__), base, view, value):
         return
     check_writable(view)
     if given is None:

@@ -11,23 +11,21 @@ and integer arrays alike.
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pgaspy.blockmath import ceil_div, clipped, narrow, near_square_grid, wide
-from pgaspy.caches import cached
+from pgaspy.caches import cached, lazy
 
 __all__ = ["MAX_NDIM", "MAX_SIZE", "BlockDim", "CyclicDim", "Dim", "Distribution", "Layout", "check_shape",
            "default_layout", "one_process", "replicated", "without_dims"]
 
 
-@dataclass(frozen=True, slots=True)
-class BlockDim:
+class BlockDim(NamedTuple):
     """One part per process, balanced: part r of a fresh dimension is `[r*n//P, (r+1)*n//P)`.
 
     A view's dimension is a window of a balanced one: its index i stands for the index `start + step*i` (step > 0) of
@@ -90,6 +88,14 @@ class BlockDim:
         """The local index, on its owner, of index i, which lies in `part`."""
         return i - self.part_start(part)
 
+    def owned_interval(self, coord: int) -> tuple[int, int] | None:
+        """The indices that `coord` owns, [first, stop), where they are an interval: of one process in every case."""
+        extent, n_procs, _, n, start, step = self
+        if n_procs == 1:
+            return 0, extent
+        first, stop = -((start - coord * n // n_procs) // step), -((start - (coord + 1) * n // n_procs) // step)
+        return min(max(first, 0), extent), min(max(stop, 0), extent)
+
     def local_extent(self, coord: int) -> int:
         """The number of elements that `coord` owns."""
         return int(self.part_start(coord + 1) - self.part_start(coord))
@@ -98,11 +104,16 @@ class BlockDim:
         """Whether the part of a view of this step has, on every owner, one step in local indices."""
         return True
 
+    def has_window(self, step: int, extent: int) -> bool:
+        """Whether there is the dimension of a view of this step and extent."""
+        return step > 0 or extent <= 1
+
     def window(self, start: int, step: int, extent: int) -> BlockDim | None:
         """The dimension of a view `start + step*i`, i < extent, with exactly its owners."""
-        if step < 0 and extent > 1:
+        if not self.has_window(step, extent):
             return None
-        return replace(self, extent=extent, start=self.start + self.step * start, step=self.step * max(step, 1))
+        return BlockDim(extent, self.n_procs, self.axis, self.parent_extent, self.start + self.step * start,
+                        self.step * max(step, 1))
 
     def fresh(self, extent: int) -> BlockDim:
         """The same distribution, dealt out afresh to another extent."""
@@ -169,6 +180,10 @@ class CyclicDim:
         local = i + (part // self.n_procs - part) * self.block
         return local if missing == 0 else local + (part % self.n_procs != 0) * missing
 
+    def owned_interval(self, coord: int) -> tuple[int, int] | None:
+        """The indices that `coord` owns, [first, stop), where they are an interval: of one process in every case."""
+        return (0, self.extent) if self.n_procs == 1 else None
+
     def local_extent(self, coord: int) -> int:
         """The number of elements that `coord` owns."""
         if self.extent == 0:
@@ -183,6 +198,10 @@ class CyclicDim:
         """Whether the part of a view of this step has, on every owner, one step in local indices."""
         return self.n_procs == 1 or self.block % abs(step) == 0 or step % self.block == 0
 
+    def has_window(self, step: int, extent: int) -> bool:
+        """Whether there is the dimension of a view of this step and extent."""
+        return self.n_procs == 1 or extent <= 1 or (step > 0 and self.block % step == 0)
+
     def window(self, start: int, step: int, extent: int) -> CyclicDim | None:
         """The dimension of a view `start + step*i`, i < extent, with exactly its owners; None if it has no layout."""
         if self.axis is None:
@@ -191,8 +210,10 @@ class CyclicDim:
             step = 1
         if extent == 0:
             return replace(self, extent=0)
+        if not self.has_window(step, extent):
+            return None
         if step < 0 or self.block % step:
-            return None if self.n_procs > 1 else replace(self, extent=extent, first_length=self.block)
+            return replace(self, extent=extent, first_length=self.block)
         part = self.part_from_index(start)
         first_length = ceil_div(part * self.block + self.first_length - start, step)
         return CyclicDim(extent, self.n_procs, self.axis, self.block // step, self.owner_from_part(part), first_length)
@@ -226,6 +247,32 @@ def whole_dim(extent: int) -> CyclicDim:
     return CyclicDim(extent, 1, None, max(extent, 1))
 
 
+class Held(NamedTuple):
+    """What one process holds of an array.
+
+    Attributes
+    ----------
+    rank, coords
+        The process, and its place in the grid.
+    is_any
+        Whether the array is pinned to it, or not at all.
+    intervals
+        Per dimension, the indices [first, stop) that it owns, where they are an interval, else None.
+    shape, strides
+        Those of its part, which is C-ordered; strides in elements.
+    """
+
+    rank: int
+    coords: tuple[int, ...]
+    is_any: bool
+    intervals: tuple[tuple[int, int] | None, ...]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+_NOBODYS = Held(-1, (), False, (), (), ())
+
+
 class Layout:
     """Where each element of an array of a given shape lies: one `Dim` per dimension, over a process grid.
 
@@ -240,15 +287,23 @@ class Layout:
         dimension nor a pin holds replicas.
     """
 
-    __slots__ = ("__dict__", "_hash", "_last_local_shape", "dims", "grid", "pins")
+    __slots__ = ("__dict__", "_hash", "_last_held", "dims", "grid", "pins")
 
     def __init__(self, grid: Sequence[int], dims: Sequence[Dim], pins: Sequence[int | None] | None = None) -> None:
-        self.grid = tuple(grid)
-        self.dims = tuple(dims)
-        check_shape(tuple([dim.extent for dim in self.dims]))
-        self.pins = tuple(pins) if pins is not None else (None,) * len(self.grid)
-        self._hash = hash((self.grid, self.dims, self.pins))
-        self._last_local_shape: tuple[int, tuple[int, ...]] = (-1, ())
+        check_shape(tuple([dim.extent for dim in dims]))
+        grid = tuple(grid)
+        self._be(grid, tuple(dims), (None,) * len(grid) if pins is None else tuple(pins))
+
+    def _be(self, grid: tuple[int, ...], dims: tuple[Dim, ...], pins: tuple[int | None, ...]) -> None:
+        self.grid, self.dims, self.pins = grid, dims, pins
+        self._hash = hash((grid, dims, pins))
+        self._last_held = _NOBODYS
+
+    def of_part(self, dims: tuple[Dim, ...], pins: tuple[int | None, ...]) -> Layout:
+        """The layout of a part of an array that has this one: on the same grid, and with no more elements."""
+        layout = Layout.__new__(Layout)
+        layout._be(self.grid, dims, pins)
+        return layout
 
     def __hash__(self) -> int:
         return self._hash
@@ -258,7 +313,7 @@ class Layout:
             isinstance(other, Layout) and self._hash == other._hash
             and (self.grid, self.dims, self.pins) == (other.grid, other.dims, other.pins))
 
-    @functools.cached_property
+    @lazy
     def shape(self) -> tuple[int, ...]:
         """The global extents."""
         return tuple(dim.extent for dim in self.dims)
@@ -268,22 +323,31 @@ class Layout:
         """The number of dimensions."""
         return len(self.dims)
 
-    @functools.cached_property
+    @lazy
+    def row_strides(self) -> tuple[int, ...]:
+        """The strides, in elements, of a C-ordered array of this shape: the local part's, where one process has all."""
+        strides, n = [], 1
+        for extent in reversed(self.shape):
+            strides.append(n)
+            n *= max(extent, 1)
+        return tuple(reversed(strides))
+
+    @lazy
     def n_procs(self) -> int:
         """The number of processes of the grid."""
         return math.prod(self.grid)
 
-    @functools.cached_property
+    @lazy
     def block(self) -> tuple[int, ...]:
         """Block size per dimension: of the largest part for `block`, the whole extent for `*`."""
         return tuple(dim.block for dim in self.dims)
 
-    @functools.cached_property
+    @lazy
     def n_blocks(self) -> tuple[int, ...]:
         """Number of global blocks per dimension."""
         return tuple(dim.n_blocks for dim in self.dims)
 
-    @functools.cached_property
+    @lazy
     def dim_from_axis(self) -> tuple[int | None, ...]:
         """Per axis of the grid, the dimension dealt out over it, or None."""
         dims: list[int | None] = [None] * len(self.grid)
@@ -292,24 +356,29 @@ class Layout:
                 dims[dim.axis] = d
         return tuple(dims)
 
-    @functools.cached_property
+    @lazy
     def replica_axes(self) -> tuple[int, ...]:
         """The axes of the grid (with more than one process) along which every process holds the same elements."""
         return tuple(axis for axis, dim in enumerate(self.dim_from_axis)
                      if dim is None and self.pins[axis] is None and self.grid[axis] > 1)
 
-    @functools.cached_property
+    @lazy
+    def is_pinned(self) -> bool:
+        """Whether it has a pin."""
+        return self.pins.count(None) < len(self.pins)
+
+    @lazy
     def is_on_one_process(self) -> bool:
         """Whether one process holds all of the array, and no other one any of it."""
         return all(pin is not None or n == 1 for pin, n in zip(self.pins, self.grid, strict=True))
 
-    @functools.cached_property
+    @lazy
     def is_replicated(self) -> bool:
         """Whether every process of the job holds the whole array."""
         return all(dim.n_procs == 1 for dim in self.dims) and all(
             pin is None or n == 1 for pin, n in zip(self.pins, self.grid, strict=True))
 
-    @functools.cached_property
+    @lazy
     def is_distributed(self) -> bool:
         """Whether any dimension is dealt out over an axis of the grid (which may have one process only)."""
         return any(dim.axis is not None for dim in self.dims)
@@ -329,18 +398,36 @@ class Layout:
 
     def holds(self, coords: Sequence[int]) -> bool:
         """Whether the process at these coordinates is one that this array is pinned to."""
-        return all(pin is None or pin == coord for pin, coord in zip(self.pins, coords, strict=True))
+        return not self.is_pinned or all(pin is None or pin == c for pin, c in zip(self.pins, coords, strict=True))
 
     def local_shape(self, rank: int) -> tuple[int, ...]:
         """The shape of the part that `rank` holds; all zero on a process that the array is not pinned to."""
-        last_rank, shape = self._last_local_shape
-        if rank != last_rank:
-            coords = self.coords_from_rank(rank)
-            shape = (0,) * self.ndim
-            if self.holds(coords):
-                shape = tuple(dim.local_extent(self.dim_coord(d, coords)) for d, dim in enumerate(self.dims))
-            self._last_local_shape = rank, shape
-        return shape
+        return self.held_by(rank).shape
+
+    def held_by(self, rank: int) -> Held:
+        """What `rank` holds."""
+        held = self._last_held
+        if held.rank != rank:
+            held = self._last_held = self._held(rank)
+        return held
+
+    def _held(self, rank: int) -> Held:
+        coords = coords_from_rank(self.grid, rank)
+        is_any = self.holds(coords)
+        intervals, shape = [], []
+        for dim in self.dims:
+            coord = 0 if dim.axis is None else coords[dim.axis]
+            interval = dim.owned_interval(coord)
+            intervals.append(interval)
+            if not is_any:
+                shape.append(0)
+            else:
+                shape.append(dim.local_extent(coord) if interval is None else interval[1] - interval[0])
+        stride, strides = 1, []
+        for n in reversed(shape):
+            strides.append(stride)
+            stride *= n or 1
+        return Held(rank, coords, is_any, tuple(intervals), tuple(shape), tuple(strides[::-1]))
 
     def owner_from_global_index(self, index: Sequence[int]) -> int:
         """The lowest rank that holds the element."""
@@ -355,7 +442,7 @@ class Layout:
         parts = [int(dim.part_from_index(i)) for dim, i in zip(self.dims, index, strict=True)]
         return tuple(int(dim.local_from_index(i, k)) for dim, k, i in zip(self.dims, parts, index, strict=True))
 
-    @functools.cached_property
+    @lazy
     def max_local_size(self) -> int:
         """The number of elements of the largest part: no process holds more."""
         return math.prod(max(dim.local_extent(c) for c in range(dim.n_procs)) for dim in self.dims)

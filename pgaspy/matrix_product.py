@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgaspy.alone import product
 from pgaspy.array import GlobalArray, made
 from pgaspy.dispatch import implements
-from pgaspy.execution.recording import record
+from pgaspy.execution.recording import is_alone, record_cold
 from pgaspy.global_assign import copied
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
@@ -78,6 +79,8 @@ def product_layout(a: View, b: View) -> Layout:
 
 def _matrix_vector(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView:
     """`A @ x` where A lies: x is aligned with A's columns, and the partial products are summed along the rows."""
+    if is_alone() and (found := product(a, x, dtype)) is not None:
+        return found
     if a.view.own_layout is None:
         a = copied(*a)
     layout = a.view.own_layout
@@ -86,8 +89,8 @@ def _matrix_vector(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView:
     x = copied(x.base, x.view, Layout(layout.grid, [layout.dims[last]], layout.pins))
     target_layout = without_dims(layout, (last,))
     target = BaseView(Base(target_layout, dtype), whole(target_layout))
-    record(reduce(target.view, a.view, (last,), _Product(dtype), (dtype, a.base.dtype), (x.view,)),
-           (target.base.storage, a.base.storage, x.base.storage))
+    record_cold(reduce(target.view, a.view, (last,), _Product(dtype), (dtype, a.base.dtype), (x.view,)),
+                (target.base.storage, a.base.storage, x.base.storage))
     if last == 0 and not target_layout.is_replicated:
         return copied(*target, replicated((), world().size))
     return target

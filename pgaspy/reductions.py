@@ -22,7 +22,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import ufuncs
 from pgaspy.caches import cached
-from pgaspy.execution.recording import record
+from pgaspy.execution.recording import record_cold
 from pgaspy.global_assign import copied
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
@@ -159,7 +159,7 @@ def _recorded(call: _Call, base: Base) -> BaseView:
     """Record the reduction. What is full is held by all processes, also if only some hold what is reduced."""
     recipe, view = call.recipe, call.recipe.target
     result = BaseView(Base(view.layout, recipe.dtypes[0]), view)
-    record(recipe, (result.base.storage, base.storage))
+    record_cold(recipe, (result.base.storage, base.storage))
     if not view.ndim and not view.layout.is_replicated:
         result = copied(*result, replicated((), world().size))
     return result if call.key is None else BaseView(result.base, result.view.index(call.key))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pgaspy.caches import Cache, cached
-from pgaspy.execution.recording import record
+from pgaspy.execution.recording import record_cold
 from pgaspy.job.defaults import default_for
 from pgaspy.operands import PARTS_FROM_BYTES, check_dtype, described, with_parts
 from pgaspy.planning.result_layout import result_layout
@@ -21,8 +21,9 @@ from pgaspy.scheduling.kinds.statement import Statement
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["broadcast", "check_writable", "elementwise_copy", "known_calls", "loop_dtypes", "new_statement",
-           "record_assignment", "record_into", "record_statement", "refusals", "statement_for"]
+__all__ = ["COMPARISONS", "broadcast", "check_writable", "depends_on_values", "elementwise_copy", "known_calls",
+           "loop_dtypes", "new_statement", "record_assignment", "record_into", "record_statement",
+           "record_statement_into", "refusals", "statement_for", "statement_into"]
 
 refusals: dict[AnyFunction | None, Callable[..., None]] = {}
 """What raises on all processes for some values, before it is recorded: a ufunc's by its inputs, mask and loop's dtypes;
@@ -113,6 +114,18 @@ def loop_dtypes(ufunc: AnyFunction, descriptions: Sequence[Any], outputs: Sequen
     return (*resolved[: ufunc.nin], *mask, *resolved[ufunc.nin:])
 
 
+COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
+"""Where the value of an integer decides what is computed with integers."""
+
+
+def depends_on_values(ufunc: AnyFunction, descriptions: Sequence[Any]) -> bool:
+    """Whether a number's value decides what is computed of operands that are described so, or whether anything is."""
+    if ufunc not in COMPARISONS and ufunc not in refusals:
+        return False
+    are_integers = [d is int or (isinstance(d, tuple) and d[1].kind in "iub") for d in descriptions]
+    return all(are_integers) and (ufunc in refusals or int in descriptions)
+
+
 def record_statement(statement: Statement, outputs: tuple[Base, ...], operands: Sequence[Any]) -> None:
     """Record a statement; its scalars become 0-d arrays of the loop's dtype (too large a one raises, as in NumPy)."""
     storages = [base.storage for base in outputs]
@@ -122,19 +135,30 @@ def record_statement(statement: Statement, outputs: tuple[Base, ...], operands: 
             storages.append(operand.storage)
         else:
             scalars.append(Scalar(operand, dtype))
-    record(statement, tuple(storages), tuple(scalars))
+    record_cold(statement, tuple(storages), tuple(scalars))
 
 
-def record_into(call: tuple[Any, Any, str] | None, bases: list[Any], descriptions: list[Any], out: Base, view: View,
-                has_mask: bool = False) -> None:
+def record_into(call: tuple[Any, Any, str] | None, bases: Sequence[Any], descriptions: Sequence[Any], out: Base,
+                view: View, has_mask: bool = False) -> None:
     """Record a call, (ufunc, dtype, casting) or None for a copy, into a view that the operands may overlap."""
+    record_statement_into(statement_into(call, bases, descriptions, out, view, has_mask), bases, out)
+
+
+def statement_into(call: tuple[Any, Any, str] | None, bases: Sequence[Any], descriptions: Sequence[Any], out: Base,
+                   view: View, has_mask: bool = False) -> Statement:
+    """The statement of such a call."""
     same = tuple([base is out for base in bases])
     key = (call, view, out.dtype, same, has_mask, *descriptions)
     statement: Statement | None = _statements[key]
     if statement is None:
         statement = _new_statement_into(call, same, descriptions, out, view, has_mask)
         _statements.keep(key, statement)
-    if statement.written[0].own_layout is None:
+    return statement
+
+
+def record_statement_into(statement: Statement, bases: Sequence[Any], out: Base) -> None:
+    """Record a statement into a view, by way of a new array where the view has no layout of its own."""
+    if not statement.written[0].has_own_layout:
         _record_aside(statement, bases, out)
     else:
         record_statement(statement, (out,), bases)
@@ -159,7 +183,7 @@ def _new_statement_into(call: tuple[Any, Any, str] | None, same: Sequence[bool],
     return Statement(function, (view,), views, _dtypes(descriptions), loop, (out.dtype,), copied, has_mask)
 
 
-def _record_aside(statement: Statement, bases: list[Any], out: Base) -> None:
+def _record_aside(statement: Statement, bases: Sequence[Any], out: Base) -> None:
     """Compute into a view that has no layout of its own: in a new array, which is then assigned."""
     view = statement.written[0]
     layout = result_layout(view.shape, [view], default_for(view.shape))
@@ -179,7 +203,7 @@ def record_assignment(target: BaseView, source: BaseView) -> Assign:
     """Record `target[...] = source`, for views of one shape; the recipe."""
     (out, view), (base, from_) = target, source
     recipe = assign(view, from_, out.dtype, base.dtype, out is base and not view.disjoint(from_))
-    record(recipe, (out.storage, base.storage))
+    record_cold(recipe, (out.storage, base.storage))
     return recipe
 
 

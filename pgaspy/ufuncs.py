@@ -9,25 +9,31 @@ from typing import Any
 
 import numpy as np
 
-from pgaspy.execution.recording import record
+from pgaspy.alone import computed, computed_in_place
+from pgaspy.execution.recording import is_alone, record, record_cold
 from pgaspy.operands import PARTS_FROM_BYTES, described, with_parts
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import AnyFunction
+from pgaspy.scheduling.kinds.statement import Statement
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import (
+    COMPARISONS,
     broadcast,
+    depends_on_values,
     known_calls,
     loop_dtypes,
     new_statement,
     record_assignment,
     record_into,
     record_statement,
+    record_statement_into,
     refusals,
     statement_for,
+    statement_into,
 )
 
-__all__ = ["apply", "apply_operator", "check_target"]
+__all__ = ["apply", "apply_in_place", "apply_operator", "check_target"]
 
 
 def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), where: Any = True, dtype: Any = None,
@@ -42,7 +48,7 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
     ValueError
         If the operands do not broadcast, or not to the shape of `out`.
     """
-    if ufunc in _COMPARISONS:
+    if ufunc in COMPARISONS:
         inputs = _within_range(inputs)
     bases, descriptions = [], []
     operands = inputs if where is True else (*inputs, where)
@@ -59,7 +65,11 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
         refusals[ufunc](inputs, where, loop_dtypes(ufunc, descriptions, targets, where is not True, dtype, casting))
     if out and any(x is not None for x in out):
         return _apply_into(ufunc, bases, descriptions, out, where is not True, dtype, casting, make)
-    statement = statement_for(ufunc, descriptions, where is not True, dtype, casting)
+    return _results(statement_for(ufunc, descriptions, where is not True, dtype, casting), bases, make)
+
+
+def _results(statement: Statement, bases: Sequence[Any], make: Any) -> Any:
+    """Record a statement whose results are new arrays, and make something of these."""
     written = statement.written
     if len(written) == 1:
         output = Base(written[0].layout, statement.output_dtypes[0])
@@ -85,15 +95,21 @@ def apply_operator(ufunc: np.ufunc, make: Any, x: Any, y: Any = None, number: co
         key = ufunc, id(x_view), x_base.dtype, number.__class__, is_first
     found = known_calls[key]
     if found is None:
+        if is_alone() and (result := computed(key, ufunc, x, y, number, is_first)) is not None:
+            return make(*result)
         inputs = (x, y) if y is not None else (x,) if number is None else (number, x) if is_first else (x, number)
         return _apply_first(key, ufunc, inputs, make)
     statement, view, layout, dtype, kind, number_dtype, _ = found
     base = Base(layout, dtype)
     if y is not None:
-        record(statement, (base.storage, x_base.storage, y_base.storage))
+        storages, scalars = (base.storage, x_base.storage, y_base.storage), ()
     else:
+        storages = base.storage, x_base.storage
         scalars = () if number is None else (Scalar(number, number_dtype),)
-        record(statement, (base.storage, x_base.storage), scalars)
+    if statement.is_cold:
+        record_cold(statement, storages, scalars)
+    else:
+        record(statement, storages, scalars)
     return kind(base, view)
 
 
@@ -102,21 +118,62 @@ def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) 
 
     Known are the statement, the output's view, layout and dtype, what is made of it, and the dtype of a number.
     """
-    result = apply(ufunc, inputs, make=make)
-    descriptions = [described(x)[1] for x in inputs]
+    bases, descriptions = zip(*map(described, inputs), strict=True)
+    if depends_on_values(ufunc, descriptions):
+        return apply(ufunc, inputs, make=make)
     statement = statement_for(ufunc, descriptions, False, None, "same_kind")
-    depends = (ufunc in _COMPARISONS and int in descriptions and key[2].kind in "iub") or (
-        ufunc in refusals and statement.loop_dtypes[-1].kind == "i")
-    if len(statement.written) == 1 and not depends:
+    statement.is_cold = not is_alone()  # else it would have been computed at once
+    result = _results(statement, bases, make)
+    if len(statement.written) == 1:
         view, dtype = statement.written[0], statement.output_dtypes[0]
-        number_dtype = next((loop for v, loop in zip(statement.operands, statement.loop_dtypes, strict=False)
-                             if v is None), dtype)
-        known_calls.keep(key, (statement, view, view.layout, dtype, type(result), number_dtype, descriptions))
+        known_calls.keep(key, (statement, view, view.layout, dtype, type(result), _number_dtype(statement),
+                               descriptions))
     return result
 
 
-_COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
-"""Where the value of an integer decides what is computed with integers."""
+def apply_in_place(ufunc: np.ufunc, x: Any, y: Any = None, number: complex | None = None) -> None:
+    """`apply` of a global array and another one, or a Python number, into the first."""
+    x_base, x_view = x._base, x._view
+    key: tuple[Any, ...]
+    if y is not None:
+        y_base, y_view = y._base, y._view
+        key = ufunc, id(x_view), x_base.dtype, id(y_view), y_base.dtype, y_base is x_base
+    else:
+        key = ufunc, id(x_view), x_base.dtype, number.__class__
+    found = known_calls[key]
+    if found is None:
+        if not (is_alone() and computed_in_place(key, ufunc, x, y, number)):
+            _apply_in_place_first(key, ufunc, (x, number if y is None else y))
+        return
+    statement, number_dtype, _ = found
+    if y is not None:
+        storages, scalars = (x_base.storage, x_base.storage, y_base.storage), ()
+    else:
+        storages, scalars = (x_base.storage, x_base.storage), (Scalar(number, number_dtype),)
+    if statement.is_cold:
+        record_cold(statement, storages, scalars)
+    else:
+        record(statement, storages, scalars)
+
+
+def _apply_in_place_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> None:
+    """`apply` into the first operand, and have it found again, if nothing depends on a number's value."""
+    (base, other), descriptions = zip(*map(described, inputs), strict=True)
+    if depends_on_values(ufunc, descriptions):
+        apply(ufunc, inputs, out=inputs[:1])
+        return
+    check_target(inputs[0])
+    statement = statement_into((ufunc, None, "same_kind"), [base, other], descriptions, base, inputs[0]._view)
+    statement.is_cold = not is_alone()
+    record_statement_into(statement, [base, other], base)
+    if statement.written[0].has_own_layout:
+        known_calls.keep(key, (statement, _number_dtype(statement), descriptions))
+
+
+def _number_dtype(statement: Statement) -> np.dtype[Any]:
+    """What the operand of a statement that is a number, if there is one, is taken as."""
+    loop = zip(statement.operands, statement.loop_dtypes, strict=False)
+    return next((dtype for view, dtype in loop if view is None), statement.output_dtypes[0])
 
 
 def _within_range(inputs: Sequence[Any]) -> Sequence[Any]:

@@ -22,6 +22,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.execution import recording
+from pgaspy.execution.queue import Queue
 from tests.together import NotTogether
 
 SMALL, LARGE = (2, 3), (4, 6)
@@ -30,6 +31,17 @@ and parts are even or not; with 4 and 6 they have two, of one length or not."""
 
 DEAL = (2, 1, 3, 4, 1, 2, 6, 1, 3)
 """Numbers to which the cases of a test marked `many` are dealt: the fewer processes, the less time a case takes."""
+
+
+RECORDED = {"campaign", "execution", "job", "planning", "scheduling", "showing", "supervision"}
+"""The folders of tests of what becomes of operations that are recorded."""
+
+
+@pytest.fixture(autouse=True)
+def _records(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have everything recorded, where tests look at schedules: in these folders, and where they are marked so."""
+    if request.path.parent.name in RECORDED or request.node.get_closest_marker("recorded") is not None:
+        monkeypatch.setattr(Queue, "computes_at_once", False)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -43,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "hosts: starts two hosts on this machine, by `make test-hosts` only")
     config.addinivalue_line("markers", "long: takes seconds, and is run with --all only")
     config.addinivalue_line("markers", "many: a case of many, dealt out: run on 1, 2, 3, 4 or 6 processes")
+    config.addinivalue_line("markers", "recorded: looks at schedules, and so at what is not executed at once")
     config.addinivalue_line("markers", "every: what it shows depends on the number of processes: run on each")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell has it for what runs in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)

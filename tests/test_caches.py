@@ -15,11 +15,13 @@ import pytest
 
 import pgaspy as pg
 from pgaspy import caches
-from pgaspy.caches import Cache, cached, kept, size_of
+from pgaspy.caches import Cache, cached, kept, lazy, size_of
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import begin_anew
 from pgaspy.job.statistics import counts
 from tests.together import assert_equal
+
+pytestmark = pytest.mark.recorded
 
 N = 1 << 15
 SMALL = 1 << 20
@@ -249,3 +251,17 @@ def test_size_is_that_of_all_that_an_object_leads_to() -> None:
     assert 1000 < size_of((inner, inner)) < 1300
     assert size_of(lambda: inner) > 1000
     assert size_of(int, len, size_of) < 2000
+
+
+def test_a_lazy_attribute_is_worked_out_once() -> None:
+    class Asked:
+        n = 0
+
+        @lazy
+        def answer(self) -> int:
+            """What is asked for."""
+            self.n += 1
+            return self.n
+
+    asked = Asked()
+    assert (asked.answer, asked.answer, asked.n) == (1, 1, 1)

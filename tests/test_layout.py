@@ -262,3 +262,9 @@ def test_grids_are_positive() -> None:
 def test_a_process_that_is_not_there() -> None:
     with pytest.raises(ValueError, match="onenode=4 is not a rank of this job: its ranks are 0 to 3"):
         one_process((3,), 4, 4)
+
+
+def test_dimensions_of_two_kinds_are_never_equal() -> None:
+    numbers = 8, 2, 0, 8, 0, 1
+    assert BlockDim(*numbers) != CyclicDim(*numbers)
+    assert CyclicDim(*numbers) != BlockDim(*numbers)

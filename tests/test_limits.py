@@ -24,7 +24,7 @@ from pgaspy.scheduling import fusion, kernel_nodes
 from tests.flushes import kernels_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("one_flush")]
+pytestmark = [pytest.mark.mpi, pytest.mark.recorded, pytest.mark.usefixtures("one_flush")]
 
 N = 24
 alone = pytest.mark.skipif(pg.SIZE > 1, reason="what a process joins depends on what it owns")

@@ -10,7 +10,8 @@ import numpy as np
 
 import pgaspy as pg
 from bench.jobs import hand_back, seconds_and_waiting
-from pgaspy.algorithms.summa import residual, summa
+from pgaspy.algorithms._command_lines import product_residual
+from pgaspy.algorithms.summa import summa
 from pgaspy.blas import add_product
 
 
@@ -43,7 +44,7 @@ def main(n: int, panels: list[int], repeats: int) -> None:
             times["products"].append(seconds_and_waiting(products, panel)[0])
             # each panel of B crosses the link once, from the process that owns it
             times["link"].append(seconds_and_waiting(send_panel, panel)[0] * n / panel)
-    error = residual(A * (repeats * len(panels)), B, C)
+    error = product_residual(A * (repeats * len(panels)), B, C)
     if not error <= 4:
         raise AssertionError(f"the product is wrong: residual {error}")
     hand_back({panel: {key: median(values) if values else None for key, values in times.items()}

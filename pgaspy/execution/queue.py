@@ -33,6 +33,7 @@ from pgaspy.job.endings import is_interactive
 from pgaspy.job.failures import DivergenceError, JobError, Mismatch, Poison, is_interrupt
 from pgaspy.job.procgrid import World, world
 from pgaspy.job.statistics import counts
+from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
 from pgaspy.scheduling.base import Base, Storage, borrowers, came_back, lent
 from pgaspy.scheduling.operations import Recipe
 from pgaspy.scheduling.recorded import Recorded
@@ -57,6 +58,9 @@ SECONDS_TO_PART = 1.0
 MAX_HELD_BYTES = 64 << 20
 """They are also executed when they hold so many bytes that nobody else does: copies of NumPy operands."""
 
+MAX_CALLS_AT_ONCE = 1 << 14
+"""Of calls that are computed at once, so many are known by what they have taken."""
+
 _name_of = attrgetter("name")
 
 
@@ -75,7 +79,11 @@ class Queue:
         How the processes of the job learn of a failure; None where there is one process.
     next_tag
         The number of the next collective operation, which is its first tag.
+    computes_at_once
+        Whether what is small, and not done often, is executed at once where it can be.
     """
+
+    computes_at_once = True
 
     def __init__(self) -> None:
         self.next_tag = 0
@@ -89,6 +97,7 @@ class Queue:
         self._is_running = False
         self._next_look = 0.0
         self._schedules = Cache(_size_of_schedule, units=lambda key: len(key[0]))
+        self._done_at_once: dict[tuple[Any, ...], int] = {}
         self.max_operations = MAX_OPERATIONS
 
     @property
@@ -143,6 +152,92 @@ class Queue:
         self.next_tag = number + n_tags
         if lent or not self.engine.overlaps:
             self._finish_what_is_seen(storages)
+
+    def may_compute(self, key: tuple[Any, ...], n_elements: int, storages: Sequence[Storage]) -> bool:
+        """Whether to compute a call at once, not to record it: on one process, until that took as long as planning.
+
+        What is recorded and uses these storages is executed before. The key is what tells calls apart; that one is
+        taken for another now and then does no harm.
+        """
+        if not self._may_execute() or not self._is_cold(key, n_elements) or not self._is_cleared(storages):
+            return False
+        self._count_at_once()
+        return True
+
+    def execute(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType | None,
+                instruction: int) -> bool:
+        """Execute an operation instead of recording it, if that is cheaper, and it has to wait for nothing; whether so.
+
+        With several processes it is the first time only. What fails is recorded, and fails again when it is executed.
+        """
+        rank, is_alone = world().rank, self.engine.is_alone
+        recipe.is_cold = is_alone and self._is_cold((id(recipe),), recipe.views[-1].size)
+        if not (recipe.is_cold or not is_alone) or not self._may_execute() or not recipe.is_done_at_once(rank):
+            return False
+        if borrowers:
+            storages = settled(recipe, storages)
+        if not self._is_cleared(storages):
+            return False
+        try:
+            self._is_running = True
+            recipe.execute(storages, values, rank)
+        except Exception as error:
+            if is_interrupt(error):
+                raise
+            return False
+        finally:
+            self._is_running = False
+        self._count_at_once()
+        if not is_alone:
+            number, self.next_tag = self.next_tag, self.next_tag + recipe.n_tags
+            self._tell(Recorded([recipe, storages, values, number, code, instruction]))
+        return True
+
+    def _may_execute(self) -> bool:
+        """Whether nothing that will last is in the way of what is executed at once."""
+        return (self.computes_at_once and self._max_fields > 0 and not self._is_running and self.engine.overlaps
+                and self.engine.is_idle and counts.timeline is None)
+
+    def _is_cold(self, key: tuple[Any, ...], n_elements: int) -> bool:
+        """Whether to do a call at once: it is small, and was not done often."""
+        done = self._done_at_once
+        work = done.get(key, 0) + ELEMENTS_PER_CALL + n_elements
+        if n_elements > MAX_ELEMENTS or work > WORK_OF_PLANNING:
+            return False
+        if len(done) > MAX_CALLS_AT_ONCE:
+            done.clear()
+        done[key] = work
+        return True
+
+    def _is_cleared(self, storages: Sequence[Storage]) -> bool:
+        """Whether nothing is recorded that has to come before what uses some storages; on one process, it is executed.
+
+        On several, operations are executed in their order, which is compared.
+        """
+        if not self.recorded.fields:
+            return True
+        if not self.engine.is_alone:
+            return False
+        recorded = self.recorded.storages
+        if any(storage in recorded for storage in storages):
+            self._flush(self.engine.catch_up, None)
+        return self._may_execute()
+
+    def _count_at_once(self) -> None:
+        self.recorded.n_before += 1
+        counts.n_at_once += 1
+
+    def _tell(self, executed: Recorded) -> None:
+        """Have what was executed at once compared with what other processes do, and look for what they have to say."""
+        try:
+            self.supervision.executed(executed, ())
+            if time.perf_counter() > self._next_look:
+                self._look(waits=False)
+        except BaseException as error:
+            found = self.fail(error)
+            if found is not error:
+                raise found from found.__cause__
+            raise
 
     def hold(self, nbytes: int) -> None:
         """Note that recorded operations hold so many bytes more that nobody else does."""
@@ -472,7 +567,7 @@ class Queue:
         start = time.perf_counter()
         operations = [recorded[n][:3] for n in range(len(recorded))]
         schedule = schedule_of(operations, named.__getitem__, world().rank, self.engine.overlaps)
-        counts.planned(start)
+        counts.planned(start, len(operations))
         return schedule
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
@@ -24,8 +24,8 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.operations import Operation, Recipe
 
-__all__ = ["Executor", "check_free", "complete", "dry_run", "finish", "forget", "hold", "is_complete", "is_planning",
-           "keep_borrowed", "queue", "record", "sync"]
+__all__ = ["Executor", "check_free", "complete", "dry_run", "finish", "forget", "hold", "is_alone", "is_complete",
+           "is_planning", "keep_borrowed", "may_compute", "queue", "record", "record_cold", "sync"]
 
 Executor = Callable[[Operation], None]
 
@@ -87,6 +87,30 @@ def record(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...
     except ValueError:  # the stack is not so deep
         frame = frame_of_program(_frame(1))
     queue.record(recipe, storages, values, frame.f_code, frame.f_lasti)
+
+
+def record_cold(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...] = ()) -> None:
+    """The same for a recipe that may be cold: then the operation is executed at once, where that is cheap. Collective.
+
+    So what a program hardly does again is not scheduled.
+    """
+    if recipe.is_cold and _instead is None:
+        where = (None, 0) if queue.engine.is_alone else _where(_frame(1))
+        if queue.execute(recipe, storages, values, *where):
+            return
+    record(recipe, storages, values)
+
+
+def is_alone() -> bool:
+    """Whether this is the only process, and operations are neither noted nor only planned."""
+    return queue.engine.is_alone and _instead is None
+
+
+def may_compute(key: tuple[Any, ...], n_elements: int, bases: Sequence[Base], written: View | None = None) -> bool:
+    """See `Queue.may_compute`, of a call that may write to a view of the first base."""
+    if borrowers.borrowers and written is not None:
+        borrowers.detach(bases[0].storage, written)
+    return queue.may_compute(key, n_elements, [base.storage.lender for base in bases])
 
 
 _frame = sys._getframe

@@ -21,8 +21,8 @@ class Statistics:
 
     Attributes
     ----------
-    n_recorded
-        Operations recorded.
+    n_recorded, n_at_once
+        Operations recorded, and those among them that were executed at once, without a schedule.
     n_fused, n_kernels
         Operations executed in kernels, and these kernels: elementwise ones, and the reductions that end them. The
         difference is what fusion saved.
@@ -34,6 +34,8 @@ class Statistics:
         Their bytes.
     n_flushes, n_planned
         Times that recorded operations were executed, and those for which a schedule had to be made.
+    n_operations_planned
+        Operations in these schedules.
     n_compiled, n_loaded
         Kernels that this process compiled, and those that it found on disk.
     seconds_computing
@@ -49,6 +51,7 @@ class Statistics:
     """
 
     n_recorded: int = 0
+    n_at_once: int = 0
     n_fused: int = 0
     n_kernels: int = 0
     n_pieces: int = 0
@@ -58,6 +61,7 @@ class Statistics:
     nbytes_received: int = 0
     n_flushes: int = 0
     n_planned: int = 0
+    n_operations_planned: int = 0
     n_compiled: int = 0
     n_loaded: int = 0
     seconds_computing: float = 0.0
@@ -115,10 +119,11 @@ class _Counts(Statistics):
         if self.timeline is not None:
             self.timeline.add("waiting", "wait", start, stop)
 
-    def planned(self, start: float) -> None:
-        """Count a schedule that took from `start` until now to make."""
+    def planned(self, start: float, n_operations: int) -> None:
+        """Count a schedule of so many operations that took from `start` until now to make."""
         stop = time.perf_counter()
         self.n_planned += 1
+        self.n_operations_planned += n_operations
         self.seconds_planning += stop - start
         if self.timeline is not None:
             self.timeline.add("planning", "plan", start, stop)

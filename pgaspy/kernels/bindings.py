@@ -28,8 +28,8 @@ __all__ = [
     "BLOCK", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS",
     "OTHER", "OWN", "PACKED", "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall",
     "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "fill_random", "function", "get_threads",
-    "is_maths", "load_int64", "lookup", "n_completed", "philox", "reduce_functions", "reduce_lookup", "set_threads",
-    "store_int64",
+    "is_maths", "load_int64", "lookup", "n_completed", "philox", "reduce_functions", "reduce_lookup", "run_elementwise",
+    "set_threads", "store_int64",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -169,6 +169,13 @@ class ElementwiseCall:
         """Run on operands at these addresses."""
         row, ndim, shape, strides = self._arguments
         lib.pg_elementwise(row, ndim, shape, addresses, strides)
+
+
+def run_elementwise(
+    row: int, shape: Sequence[int], addresses: Sequence[int], strides: Sequence[int]
+) -> None:
+    """Run an elementwise kernel once: the addresses, and one operand's strides after the other's, output last."""
+    lib.pg_elementwise(row, len(shape), shape, addresses, strides)
 
 
 class ReduceCall:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.segments import LENGTH, OWN_START, OWN_STEP, Indices, local_slice
 from pgaspy.planning.view import View
 
@@ -54,7 +55,7 @@ def section_box(view: View, ranges: Iterable[tuple[int, int, int]], storage: Seq
 def fixed_indices(view: View) -> Iterator[tuple[int, int]]:
     """The base dimensions that a view fixes at one index, and the local index there on the processes that hold it."""
     layout = view.layout
-    for p in set(range(layout.ndim)).difference(view.base_dims):
+    for p in view.fixed_dims:
         dim, i = layout.dims[p], view.origin[p]
         if dim.extent:
             yield p, int(dim.local_from_index(i, dim.part_from_index(i)))
@@ -76,6 +77,10 @@ def view_ranges(view: View, rank: int) -> list[tuple[int, int, int]] | None:
 
     None where that is no slice of each dimension.
     """
+    part = local_part(view, rank)
+    if part is not None:
+        return [(0, 0, 1) if p is None else (first, step, n) for p, first, step, n in zip(
+            part.base_dims, part.start, part.steps, part.shape, strict=True)]
     coords = view.layout.coords_from_rank(rank)
     ranges = []
     for section, p in zip(view.sections, view.base_dims, strict=True):
@@ -90,5 +95,8 @@ def view_ranges(view: View, rank: int) -> list[tuple[int, int, int]] | None:
 
 def view_box(view: View, rank: int) -> Box:
     """The box of all that a process owns of a view."""
+    part = local_part(view, rank)
+    if part is not None:
+        return part.box
     ranges = view_ranges(view, rank)
     return None if ranges is None else section_box(view, ranges, view.layout.local_shape(rank))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from pgaspy.caches import cached
 from pgaspy.layout import Dim, Layout, whole_dim, without_dims
 from pgaspy.planning.boxes import Box, section_box, view_ranges
+from pgaspy.planning.local_parts import lie_alike, local_part
 from pgaspy.planning.segments import Segments, local_slice, segments
 from pgaspy.planning.transfers import TransferPlan, fixed_offset, plan_transfer, strides_from_shape
 from pgaspy.planning.view import Section, View, whole
@@ -67,24 +68,47 @@ class Piece(NamedTuple):
     start: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class OperandPlan:
-    """How one operand gets here: the transfer to `target`, and the shape of a temporary, where one is assembled.
+class OperandPlan(NamedTuple):
+    """How one operand gets to where an output lies.
 
-    Both views are without the operand's stretched dimensions, along whose axes the target is replicated. `cuts` say
-    where the operand cuts the output's local part, per dimension.
+    Attributes
+    ----------
+    out, operand
+        The output's view, and the operand's.
+    transfer
+        That from `view` to `target`.
+    temporary
+        The shape of the temporary in which it is assembled, where it is.
+    cuts
+        Where it cuts the output's local part, per dimension.
+    is_in_place
+        Whether it is known that it lies as the output does, and is used where it lies.
     """
 
-    target: View
-    view: View
+    out: View
+    operand: View
     transfer: TransferPlan
     temporary: tuple[int, ...] | None
     cuts: tuple[_Cuts, ...]
+    is_in_place: bool = False
+
+    @property
+    def target(self) -> View:
+        """The output's layout without the dimensions in which the operand is stretched, replicated along their axes."""
+        layout = self.out.own_layout
+        assert layout is not None
+        return whole(without_dims(layout, self.operand.stretched_dims))
+
+    @property
+    def view(self) -> View:
+        """The operand without its stretched dimensions."""
+        return self.operand.unstretched if self.operand.stretched_dims else self.operand
 
     @property
     def is_local(self) -> bool:
         """Whether the operand lies here, and is used where it lies, as one segment."""
-        return self.transfer.is_local and self.temporary is None and all(len(c.start) <= 1 for c in self.cuts)
+        return self.is_in_place or (
+            self.transfer.is_local and self.temporary is None and all(len(c.start) <= 1 for c in self.cuts))
 
 
 @cached
@@ -95,7 +119,10 @@ def plan_operands(out: View, views: tuple[View, ...], copied: tuple[bool, ...], 
 
     Those that cut it the most are assembled, until all together cut it into no more pieces than they may.
     """
-    plans = [plan_operand(out, view, copy, rank) for view, copy in zip(views, copied, strict=True)]
+    plans = [_in_place(out, view, copy, rank) or plan_operand(out, view, copy, rank)
+             for view, copy in zip(views, copied, strict=True)]
+    if all(plan.is_in_place for plan in plans):
+        return tuple(plans)
     limit = max_pieces(out, rank)
     while n_pieces(joint_cuts(out.ndim, plans)) > limit:
         n = max(range(len(plans)), key=lambda n: math.prod(len(c.start) for c in plans[n].cuts))
@@ -103,11 +130,20 @@ def plan_operands(out: View, views: tuple[View, ...], copied: tuple[bool, ...], 
     return tuple(plans)
 
 
+def _in_place(out: View, view: View, copied: bool, rank: int) -> OperandPlan | None:
+    """The plan of an operand that is found at once to lie where the output does."""
+    part = local_part(out, rank)
+    if copied or part is None or local_part(view, rank) is None or not lie_alike(out, view):
+        return None
+    return OperandPlan(out, view, _NOTHING, None, () if 0 in part.shape else (_STRETCHED,) * out.ndim, True)
+
+
+_NOTHING = TransferPlan((), (), None)
+
+
 def max_pieces(out: View, rank: int) -> int:
     """Into how many pieces all operands together may cut what `rank` has of an output."""
-    layout = out.own_layout
-    assert layout is not None
-    return TOGETHER * _max_pieces(_local_size(layout, rank))
+    return TOGETHER * _max_pieces(math.prod(local_view_shape(out, rank)))
 
 
 def _max_pieces(size: int) -> int:
@@ -144,7 +180,7 @@ def plan_operand(out: View, view: View, copied: bool, rank: int) -> OperandPlan:
     temporary = target.layout.local_shape(rank) if size and cuts is None else None
     if size and cuts is None:
         cuts = _temporary_cuts(layout, view)
-    return OperandPlan(target, source, transfer, temporary, tuple(cuts or ()))
+    return OperandPlan(out, view, transfer, temporary, tuple(cuts or ()))
 
 
 def plan_boxes(outs: Sequence[View], operands: Sequence[View], plans: Sequence[OperandPlan],
@@ -153,11 +189,22 @@ def plan_boxes(outs: Sequence[View], operands: Sequence[View], plans: Sequence[O
 
     `cuts` are, per dimension, further local indices to cut at.
     """
-    layout = outs[0].own_layout
-    assert layout is not None
-    if not _local_size(layout, rank):
+    shape = local_view_shape(outs[0], rank)
+    if 0 in shape:
         return ()
-    return tuple(_pieces(outs, operands, plans, cuts, rank))
+    part = local_part(outs[0], rank)
+    if part is not None and not any(cuts) and all(plan.is_in_place for plan in plans):
+        sources = [_source_in_place(view, rank, part.first, shape) for view in (*outs, *operands)]
+        return (Piece(shape, tuple(sources), (0,) * len(shape)),)
+    return tuple(_pieces(outs, operands, plans, cuts, shape, rank))
+
+
+def _source_in_place(view: View, rank: int, first: tuple[int, ...], shape: tuple[int, ...]) -> Source:
+    """Where so many elements of a view from `first` on lie in the storage of a process that owns them."""
+    part = local_part(view, rank)
+    assert part is not None
+    part = part.section(first, shape)
+    return Source(LOCAL, part.offset, part.strides, part.box)
 
 
 def _local_size(layout: Layout, rank: int) -> int:
@@ -227,19 +274,24 @@ def _positions(start: list[int], coords: list[int], extent: int) -> list[int]:
 
 
 def _pieces(outs: Sequence[View], operands: Sequence[View], plans: Sequence[OperandPlan],
-            cuts: Sequence[Sequence[int]], rank: int) -> Iterator[Piece]:
+            cuts: Sequence[Sequence[int]], extents: tuple[int, ...], rank: int) -> Iterator[Piece]:
     """The product over the dimensions of the boxes between all operands' cuts."""
-    layout = outs[0].own_layout
-    assert layout is not None
-    outputs = [_OutputSources(out, rank) for out in outs]
-    arrays = [_OperandSources(plan, view, rank) for plan, view in zip(plans, operands, strict=True)]
+    part = local_part(outs[0], rank)
+    outputs = [] if part is not None else [_OutputSources(out, rank) for out in outs]
+    arrays = [None if plan.is_in_place else _OperandSources(plan, view, rank)
+              for plan, view in zip(plans, operands, strict=True)]
     intervals = [_refined([plan.cuts[d] for plan in plans], cuts[d] if cuts else (), extent)
-                 for d, extent in enumerate(layout.local_shape(rank))]
+                 for d, extent in enumerate(extents)]
     for box in itertools.product(*intervals):
-        start = tuple(first for first, _, _ in box)
-        shape = tuple(stop - first for first, stop, _ in box)
+        start = tuple([first for first, _, _ in box])
+        shape = tuple([stop - first for first, stop, _ in box])
         sources = [out.source(start, shape) for out in outputs]
-        sources += [operand.source([at[n] for _, _, at in box], shape) for n, operand in enumerate(arrays)]
+        if part is not None:
+            first = tuple(map(add, part.first, start))
+            sources = [_source_in_place(out, rank, first, shape) for out in outs]
+        for n, array in enumerate(arrays):
+            sources.append(_source_in_place(operands[n], rank, first, shape) if array is None
+                           else array.source([at[n] for _, _, at in box], shape))
         yield Piece(shape, tuple(sources), start)
 
 
@@ -328,6 +380,9 @@ def storage_geometry(view: View, rank: int) -> tuple[int, tuple[int, ...]]:
     ValueError
         If the local part is not one strided section of the storage.
     """
+    part = local_part(view, rank)
+    if part is not None:
+        return part.offset, part.strides
     strides = strides_from_shape(view.layout.local_shape(rank))
     coords = view.layout.coords_from_rank(rank)
     offset = fixed_offset(view, strides)
@@ -348,8 +403,12 @@ def storage_geometry(view: View, rank: int) -> tuple[int, tuple[int, ...]]:
 
 def local_view_shape(view: View, rank: int) -> tuple[int, ...]:
     """The shape of the part of a view that a process owns; all zero where it owns nothing by pin or fixed index."""
-    if not view.holds(view.layout.coords_from_rank(rank)):
+    held = view.layout.held_by(rank)
+    if not (held.is_any and view.holds(held.coords)):
         return (0,) * max(view.ndim, 1)
+    part = local_part(view, rank)
+    if part is not None:
+        return part.shape
     return tuple(int(_owned(view, d, rank).length.sum()) for d in range(view.ndim))
 
 

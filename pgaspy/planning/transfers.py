@@ -220,4 +220,4 @@ def strides_from_shape(shape: Sequence[int], itemsize: int = 1) -> tuple[int, ..
 
 def fixed_offset(view: View, strides: Sequence[int]) -> int:
     """The offset in storage of the base dimensions that a view fixes at one index, on the processes that hold it."""
-    return sum(local * strides[p] for p, local in fixed_indices(view))
+    return sum([local * strides[p] for p, local in fixed_indices(view)]) if view.fixed_dims else 0

@@ -8,7 +8,6 @@ origin (an integer index). Views are frozen, pure, and cached on the view that t
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgaspy.blockmath import meet
-from pgaspy.caches import Cache, cached
+from pgaspy.caches import Cache, cached, lazy
 from pgaspy.layout import MAX_NDIM, Dim, Layout, check_shape, whole_dim
 
 __all__ = ["Section", "View", "frozen_key", "joint_shape", "whole"]
@@ -38,7 +37,7 @@ class Section(NamedTuple):
 class View:
     """An affine view of a base with the given layout; see the module's docstring for the fields."""
 
-    __slots__ = ("__dict__", "_children", "_hash", "base_dims", "layout", "origin", "shape", "steps")
+    __slots__ = ("__dict__", "_children", "_hash", "base_dims", "last_part", "layout", "origin", "shape", "steps")
 
     def __init__(self, layout: Layout, shape: tuple[int, ...], base_dims: tuple[int | None, ...],
                  steps: tuple[int, ...], origin: tuple[int, ...]) -> None:
@@ -47,8 +46,9 @@ class View:
         self.base_dims = base_dims
         self.steps = steps
         self.origin = origin
-        self._hash = hash((layout, shape, base_dims, steps, origin))
+        self._hash = hash((layout._hash, shape, base_dims, steps, origin))
         self._children: Cache = _NO_CHILDREN
+        self.last_part: tuple[int, Any] = _NO_PART  # see `local_parts`
 
     def __hash__(self) -> int:
         return self._hash
@@ -67,67 +67,97 @@ class View:
         """The number of dimensions."""
         return len(self.shape)
 
-    @functools.cached_property
+    @lazy
     def size(self) -> int:
         """The number of elements."""
         return math.prod(self.shape)
 
-    @functools.cached_property
+    @lazy
     def is_whole(self) -> bool:
         """Whether this is the base itself, dimension by dimension."""
         return self == whole(self.layout)
 
-    @functools.cached_property
+    @lazy
     def sections(self) -> tuple[Section, ...]:
         """Per view dimension, its section of a base dimension (of an undistributed one where it has none)."""
         return tuple(
             Section(whole_dim(n), 0, 1, n) if p is None else Section(self.layout.dims[p], self.origin[p], step, n)
             for n, p, step in zip(self.shape, self.base_dims, self.steps, strict=True))
 
-    @functools.cached_property
+    @lazy
     def stretched_dims(self) -> tuple[int, ...]:
         """The view dimensions that repeat an element."""
         return tuple(d for d, p in enumerate(self.base_dims) if p is None and self.shape[d] != 1)
 
-    @functools.cached_property
+    @lazy
+    def fixed_dims(self) -> tuple[int, ...]:
+        """The base dimensions that are fixed at one index."""
+        base_dims = self.base_dims
+        return tuple([p for p in range(len(self.origin)) if p not in base_dims])
+
+    @lazy
     def fixed_coords(self) -> tuple[int | None, ...]:
         """Per axis of the grid, the one coordinate that holds this view's elements, where there is just one.
 
         That is the array's pin, or the owner of the index at which a base dimension is fixed; None on the axes of
         the view's own dimensions, and on those that hold replicas.
         """
+        if not self.fixed_dims:
+            return self.layout.pins
         coords = list(self.layout.pins)
-        for p in set(range(self.layout.ndim)).difference(self.base_dims):
+        for p in self.fixed_dims:
             dim = self.layout.dims[p]
             if dim.axis is not None and dim.extent:
                 coords[dim.axis] = int(dim.owner_from_part(dim.part_from_index(self.origin[p])))
         return tuple(coords)
 
-    @functools.cached_property
+    @lazy
     def own_layout(self) -> Layout | None:
         """The layout with exactly this view's owners, where there is one.
 
         There is none for a stretched dimension, nor for a reversed one, nor for a step that does not divide the
         block size of a cyclic dimension.
         """
-        dims: list[Dim] = []
-        for (dim, start, step, extent), p in zip(self.sections, self.base_dims, strict=True):
-            window = dim.window(start, step, extent)
-            if window is None or (p is None and extent > 1):
-                return None
-            dims.append(window)
-        return Layout(self.layout.grid, dims, self.fixed_coords)
+        if not self.has_own_layout:
+            return None
+        windows: Any = [dim.window(start, step, extent) for dim, start, step, extent in self.sections]
+        return self.layout.of_part(tuple(windows), self.fixed_coords)
+
+    @lazy
+    def has_own_layout(self) -> bool:
+        """Whether there is one."""
+        dims = self.layout.dims
+        for p, step, extent in zip(self.base_dims, self.steps, self.shape, strict=True):
+            if extent > 1 and (p is None or not dims[p].has_window(step, extent)):
+                return False
+        return True
 
     def holds(self, coords: Sequence[int]) -> bool:
         """Whether the process at these coordinates can own elements of this view."""
-        return all(fixed is None or fixed == c for fixed, c in zip(self.fixed_coords, coords, strict=True))
+        for fixed, coord in zip(self.fixed_coords, coords, strict=True):
+            if fixed is not None and fixed != coord:
+                return False
+        return True
 
     def disjoint(self, other: View) -> bool:
         """Whether two views of one base certainly share no element (their index ranges are apart in a dimension)."""
         if self.size == 0 or other.size == 0:
             return True
-        return any(a[-1] < b.start or b[-1] < a.start
-                   for a, b in zip(self._base_indices, other._base_indices, strict=True))
+        for (start, stop), (other_start, other_stop) in zip(self.hull, other.hull, strict=True):
+            if stop <= other_start or other_stop <= start:
+                return True
+        return False
+
+    @lazy
+    def hull(self) -> tuple[tuple[int, int], ...]:
+        """The interval [start, stop) of the indices that are used of each base dimension."""
+        found = [(index, index + 1) for index in self.origin]
+        for p, step, n in zip(self.base_dims, self.steps, self.shape, strict=True):
+            if p is not None and step:
+                first = self.origin[p]
+                last = first + step * (n - 1)
+                found[p] = (first, last + 1) if step > 0 else (last, first + 1)
+        return tuple(found)
 
     def shares(self, other: View) -> bool:
         """Whether two views of one base share an element."""
@@ -136,15 +166,14 @@ class View:
                 return False
         return self.size > 0 and other.size > 0
 
-    @functools.cached_property
+    @lazy
     def _base_indices(self) -> tuple[range, ...]:
         """The indices used of each base dimension, in ascending order."""
-        found = [range(index, index + 1) for index in self.origin]
-        for p, step, n in zip(self.base_dims, self.steps, self.shape, strict=True):
+        every = [1] * len(self.origin)
+        for p, step in zip(self.base_dims, self.steps, strict=True):
             if p is not None and step:
-                first, last = sorted((self.origin[p], self.origin[p] + step * (n - 1)))
-                found[p] = range(first, last + 1, abs(step))
-        return tuple(found)
+                every[p] = abs(step)
+        return tuple([range(start, stop, step) for (start, stop), step in zip(self.hull, every, strict=True)])
 
     # Derived views ---------------------------------------------------------------------------------------------------
 
@@ -169,31 +198,19 @@ class View:
         return child if child is not None else self._index(frozen)
 
     def _index(self, key: tuple[Any, ...]) -> View:
-        n_indices = sum(k is not None and k is not Ellipsis for k in key)
-        n_ellipses = sum(k is Ellipsis for k in key)
-        if n_ellipses > 1:
-            raise IndexError("an index can only have a single ellipsis ('...')")
-        if n_indices > self.ndim:
-            raise IndexError(f"too many indices for array: array is {self.ndim}-dimensional, "
-                             f"but {n_indices} were indexed")
-        rest = ((None, None, None),) * (self.ndim - n_indices)
-        ndim = self.ndim + sum(k is None for k in key) - sum(isinstance(k, int) for k in key)
-        if ndim > MAX_NDIM:
-            raise IndexError(f"an index that makes {ndim} dimensions makes more than the {MAX_NDIM} that there may be")
-        at = key.index(Ellipsis) if n_ellipses else len(key)
         shape: list[int] = []
         base_dims: list[int | None] = []
         steps: list[int] = []
         origin = list(self.origin)
         d = 0
-        for k in (*key[:at], *rest, *key[at + n_ellipses:]):
+        for k in key if len(key) == self.ndim and None not in key and Ellipsis not in key else self._complete(key):
             if k is None:
                 shape.append(1)
                 base_dims.append(None)
                 steps.append(0)
                 continue
             n, p, step = self.shape[d], self.base_dims[d], self.steps[d]
-            if isinstance(k, tuple):
+            if k.__class__ is tuple:
                 start, stop, stride = slice(*k).indices(n)
                 extent = len(range(start, stop, stride))
                 shape.append(extent)
@@ -208,6 +225,22 @@ class View:
                 origin[p] += step * start
             d += 1
         return self._child(key, shape, base_dims, steps, origin)
+
+    def _complete(self, key: tuple[Any, ...]) -> tuple[Any, ...]:
+        """An index with a slice for each dimension that it leaves out."""
+        n_indices = sum(k is not None and k is not Ellipsis for k in key)
+        n_ellipses = sum(k is Ellipsis for k in key)
+        if n_ellipses > 1:
+            raise IndexError("an index can only have a single ellipsis ('...')")
+        if n_indices > self.ndim:
+            raise IndexError(f"too many indices for array: array is {self.ndim}-dimensional, "
+                             f"but {n_indices} were indexed")
+        rest = ((None, None, None),) * (self.ndim - n_indices)
+        ndim = self.ndim + sum(k is None for k in key) - sum(isinstance(k, int) for k in key)
+        if ndim > MAX_NDIM:
+            raise IndexError(f"an index that makes {ndim} dimensions makes more than the {MAX_NDIM} that there may be")
+        at = key.index(Ellipsis) if n_ellipses else len(key)
+        return *key[:at], *rest, *key[at + n_ellipses:]
 
     def transpose(self, axes: Sequence[int]) -> View:
         """The view whose dimension d is dimension `axes[d]` of this one (axes as checked by the caller)."""
@@ -241,17 +274,17 @@ class View:
             steps.append(step if n == m else 0)
         return self._child(key, shape, base_dims, steps, self.origin)
 
-    @functools.cached_property
+    @lazy
     def turning_key(self) -> tuple[slice, ...]:
         """The index that turns the reversed dimensions round, and leaves the others as they are."""
         return tuple(slice(None, None, -1 if step < 0 else 1) for step in self.steps)
 
-    @functools.cached_property
+    @lazy
     def turned(self) -> View:
         """This view with its reversed dimensions turned round."""
         return self.index(self.turning_key)
 
-    @functools.cached_property
+    @lazy
     def unstretched(self) -> View:
         """This view without its stretched dimensions."""
         kept = [d for d in range(self.ndim) if d not in self.stretched_dims]
@@ -262,6 +295,8 @@ class View:
 def _size_of_child(key: Any, child: View) -> int:
     return VIEW_BYTES
 
+
+_NO_PART = -1, None
 
 _NO_CHILDREN = Cache(_size_of_child)
 """Of a view that no other was derived from."""

@@ -159,9 +159,7 @@ def _cuts(kernel: Kernel, sent: Mapping[int, Sequence[Box]], rank: int) -> list[
     """Where to cut the outputs besides, so that what is sent next lies in thin pieces of its own."""
     if not kernel.outputs:
         return []
-    layout = kernel.outputs[0].view.own_layout
-    assert layout is not None
-    extents = layout.local_shape(rank)
+    extents = local_view_shape(kernel.outputs[0].view, rank)
     cuts: list[list[int]] = [[] for _ in extents]
     if math.prod(extents) < CUT_FROM_ELEMENTS:
         return cuts

@@ -19,7 +19,8 @@ from pgaspy.caches import cached
 from pgaspy.kernels import bindings
 from pgaspy.kernels.program import Program, Step
 from pgaspy.layout import BlockDim, Layout
-from pgaspy.planning.pieces import OperandPlan, joint_cuts, max_pieces, n_pieces, plan_operands
+from pgaspy.planning.local_parts import local_part
+from pgaspy.planning.pieces import OperandPlan, joint_cuts, local_view_shape, max_pieces, n_pieces, plan_operands
 from pgaspy.planning.view import View
 from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.operations import Elementwise, NumberedOperation
@@ -200,7 +201,7 @@ def grouped(operations: Sequence[NumberedOperation], rank: int, fuses: bool) -> 
             _await(items, operation, None)
             items.append(operation)
             continue
-        space = _space(member.out.own_layout, rank)
+        space = _space(member.out, rank)
         group = _group_to_join(items, member, space) if fuses else None
         if group is None:
             group = FusionGroup(space)
@@ -223,9 +224,7 @@ def _member(operation: NumberedOperation, rank: int) -> _Member | None:
     form = operation.recipe.elementwise
     if form is None or not operation.is_wanted or not _has_kernel(form):
         return None
-    layout = operation.recipe.views[0].own_layout
-    assert layout is not None
-    if not layout.holds(layout.coords_from_rank(rank)) or 0 in layout.local_shape(rank):
+    if 0 in local_view_shape(operation.recipe.views[0], rank):
         return None
     member = _Member(operation, form, rank)
     if form.receives_in_place and not all(operand.plan.is_local for operand in member.arrays):
@@ -281,9 +280,19 @@ def _conflict(a: NumberedOperation, b: NumberedOperation) -> bool:
     return False
 
 
+def _space(view: View, rank: int) -> tuple[Any, ...]:
+    """The indices of a local part of a view: the same for views of which this process has the same ones."""
+    part = local_part(view, rank)
+    if part is not None:
+        return (*part.first, *part.shape)
+    layout = view.own_layout
+    assert layout is not None
+    return _space_of_layout(layout, rank)
+
+
 @cached
-def _space(layout: Layout, rank: int) -> Any:
-    """The global indices of a local part: the same for layouts that give this process the same ones."""
+def _space_of_layout(layout: Layout, rank: int) -> tuple[Any, ...]:
+    """The same of the layout of a view whose local part is no interval of each dimension."""
     coords = layout.coords_from_rank(rank)
     space: list[Any] = []
     for d, dim in enumerate(layout.dims):

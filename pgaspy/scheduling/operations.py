@@ -11,14 +11,14 @@ may be postponed, whether a kernel may compute it, and its nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from pgaspy.caches import lazy
 from pgaspy.planning.transfers import TransferPlan
 from pgaspy.planning.view import View
-from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.functions import AnyFunction
 
@@ -118,6 +118,8 @@ class Recipe:
         Whether all processes record it.
     is_called
         Whether it is executed also where nobody can see its results.
+    is_cold
+        Whether it is executed at once where that can be, as it has not been often.
     name
         What people call it.
     """
@@ -129,6 +131,7 @@ class Recipe:
     reads_outputs = False
     is_collective = True
     is_called = False
+    is_cold = True
     name = ""
 
     def __str__(self) -> str:
@@ -139,10 +142,18 @@ class Recipe:
         """What it writes."""
         return self.views[: self.n_outputs]
 
-    @cached_property
+    @lazy
     def n_tags(self) -> int:
         """How many tags its messages may take."""
         return len(self.views) * TAGS_PER_OPERAND if self.is_collective else 0
+
+    def is_done_at_once(self, rank: int) -> bool:
+        """Whether `execute` does it, while it is cold: it sends nothing, and is small."""
+        return False
+
+    def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
+        """Do all that a process does for an operation with this recipe, one that is done at once."""
+        raise NotImplementedError
 
     @property
     def elementwise(self) -> Elementwise | None:

@@ -11,9 +11,11 @@ from typing import Any
 
 import pgaspy as pg
 from pgaspy.execution import engine, recording
+from pgaspy.execution import queue as queue_module
 from pgaspy.kernels import bindings, jit
 from pgaspy.planning import chains, trees
 from pgaspy.scheduling import collectives, elementwise, kernel_nodes, memory, messages, schedule
+from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, WORK_OF_PLANNING
 from pgaspy.scheduling.backend import backend
 
 __all__ = ["Settings", "drawn", "under"]
@@ -33,6 +35,8 @@ class Settings:
         Whether kernels are compiled when they are first used; None as usual; never, if False.
     poison
         With which byte memory that is used again is filled before.
+    at_once
+        For the process of each rank, in turn: how much work of one call is done at once before that is recorded.
     """
 
     overlaps: bool = True
@@ -45,6 +49,7 @@ class Settings:
     pieces: bool = False
     gathers: bool = False
     poison: int | None = None
+    at_once: tuple[int, ...] = (WORK_OF_PLANNING,)
 
 
 def drawn(seed: int) -> Settings:
@@ -55,7 +60,8 @@ def drawn(seed: int) -> Settings:
         max_operations=tuple(rng.choice((1, 2, 3, 5, 10, 100, 256, 256, 1000)) for _ in range(4)),
         compiles=rng.choices((None, True, False), (80, 2, 18))[0],
         poison=rng.choice(PATTERNS) if rng.random() < 0.6 else None,
-        **{name: rng.random() < 0.4 for name in ("pools", "chains", "window", "short_messages", "pieces", "gathers")})
+        **{name: rng.random() < 0.4 for name in ("pools", "chains", "window", "short_messages", "pieces", "gathers")},
+        at_once=tuple(rng.choice((0, 2, 4, 32)) * ELEMENTS_PER_CALL for _ in range(4)))
 
 
 @contextlib.contextmanager
@@ -93,6 +99,8 @@ def under(settings: Settings) -> Iterator[None]:
         patch(jit, "_compiler", None)
         patch(kernel_nodes, "COMPILED_FROM_WORK", 0)
     _forget()
+    patch(queue_module, "WORK_OF_PLANNING", settings.at_once[pg.RANK % len(settings.at_once)])
+    patch(type(queue), "computes_at_once", True)
     queue.overlaps = settings.overlaps
     queue.max_operations = settings.max_operations[pg.RANK % len(settings.max_operations)]
     try:

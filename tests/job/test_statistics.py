@@ -40,7 +40,7 @@ def test_derived_counts() -> None:
 
 def test_text_has_a_line_for_each() -> None:
     lines = str(Statistics(n_flushes=7, n_planned=3, seconds_waiting=0.25)).splitlines()
-    assert len(lines) == 18
+    assert len(lines) == 19
     assert ["n_cache_hits", "4"] in [line.split() for line in lines]
     assert ["seconds_waiting", "0.250000"] in [line.split() for line in lines]
 
@@ -90,6 +90,7 @@ def test_fused_statement() -> None:
         collectively(done.n_planned <= is_first, f"{done}")
         collectively(0 < done.seconds_computing < 60, f"{done}")
         collectively((done.seconds_planning > 0) == (done.n_planned > 0), f"{done}")
+        collectively(done.n_operations_planned == 3 * done.n_planned, f"{done}")
 
 
 @pytest.mark.mpi

@@ -11,6 +11,8 @@ import numpy as np
 from pgaspy.caches import cached
 from pgaspy.planning.transfers import plan_transfer
 from pgaspy.planning.view import View
+from pgaspy.scheduling import at_once
+from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.elementwise import is_local_and_large
 from pgaspy.scheduling.messages import view_side
@@ -40,10 +42,25 @@ class Assign(Recipe):
     @property
     def elementwise(self) -> Elementwise | None:
         """See `Recipe`."""
-        if self.overlaps or self.target.own_layout is None or self.source.stretched_dims:
+        if self.overlaps or not self.target.has_own_layout or self.source.stretched_dims:
             return None
         return Elementwise(None, "copy", (True,), (self.source_dtype,), (self.source_dtype, self.dtype), self.dtype,
                            (False,), receives_in_place=True)
+
+    @property
+    def _kernel(self) -> int:
+        dtypes = self.source_dtype, self.dtype
+        return at_once.kernel_for(None, "copy", dtypes, dtypes)
+
+    def is_done_at_once(self, rank: int) -> bool:
+        """See `Recipe`."""
+        return (not self.overlaps and at_once.is_small(self.target, rank) and self._kernel >= 0
+                and at_once.are_aligned(self.target, self.views[1:]))
+
+    def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
+        """See `Recipe`."""
+        target, source = storages
+        at_once.execute(self._kernel, (self.target, target), [(self.source, source)], rank)
 
     def moved(self, rank: int) -> Sequence[Moved]:
         """See `Recipe`."""

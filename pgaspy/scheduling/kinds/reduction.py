@@ -16,7 +16,8 @@ from pgaspy.layout import Layout
 from pgaspy.planning.boxes import view_box
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.view import View
-from pgaspy.scheduling.base import local_view
+from pgaspy.scheduling import at_once
+from pgaspy.scheduling.base import Storage, local_view
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.collectives import exchange_partials, group_members
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
@@ -97,6 +98,18 @@ class Reduce(Recipe):
 
     def _holds(self, rank: int) -> bool:
         return self._layout.holds(self._layout.coords_from_rank(rank))
+
+    def is_done_at_once(self, rank: int) -> bool:
+        """See `Recipe`."""
+        return self.source.layout.n_procs == 1 and at_once.is_small(self.source, rank)
+
+    def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
+        """See `Recipe`."""
+        reduction = self.reduction
+        local, *operands = map(local_view, storages[1:], self.views[1:])
+        found = reduction.partial(local, self.axes, functools.partial(local_indices, self.source, rank=rank), operands)
+        found = np.asarray(found, reduction.partial_dtype)
+        storages[0].local[...] = found if reduction.result is None else reduction.result(found)
 
     def exchanged(self, rank: int) -> Exchange | None:
         """See `Recipe`."""

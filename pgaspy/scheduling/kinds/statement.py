@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from pgaspy.planning.pieces import Source, plan_boxes, plan_operand, plan_operands
+from pgaspy.planning.pieces import Source, plan_boxes, plan_operands
 from pgaspy.planning.view import View
+from pgaspy.scheduling import at_once
+from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.builder import Access, Builder
 from pgaspy.scheduling.elementwise import add_operand, add_operand_messages, is_local_and_large, memory_of, overwritten
 from pgaspy.scheduling.functions import AnyFunction
@@ -64,12 +66,28 @@ class Statement(Recipe):
                            tuple(map(self.operand_dtype, range(len(self.operands)))), self.loop_dtypes,
                            self.output_dtypes[0], self.copied)
 
+    @property
+    def _kernel(self) -> int:
+        dtypes = *map(self.operand_dtype, range(len(self.operands))), self.output_dtypes[0]
+        return at_once.kernel_for(self.function, self.name, dtypes, self.loop_dtypes)
+
+    def is_done_at_once(self, rank: int) -> bool:
+        """See `Recipe`."""
+        return (self.n_outputs == 1 and not self.has_mask and True not in self.copied
+                and at_once.is_small(self.written[0], rank) and self._kernel >= 0
+                and at_once.are_aligned(self.written[0], self.views[1:]))
+
+    def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
+        """See `Recipe`."""
+        arrays, scalars = iter(storages[1:]), iter(values)
+        operands = [(view, next(scalars if view is None else arrays)) for view in self.operands]
+        at_once.execute(self._kernel, (self.written[0], storages[0]), operands, rank)
+
     def moved(self, rank: int) -> Sequence[Moved]:
         """See `Recipe`."""
-        plans = [plan_operand(self.written[0], view, copied, rank)
-                 for view, copied in zip(self.views[self.n_outputs:], self.copied, strict=True)]
-        return [Moved(number, plan.transfer, plan.target.layout.grid, plan.view)
-                for number, plan in enumerate(plans, self.n_outputs)]
+        plans = plan_operands(self.written[0], self.views[self.n_outputs:], self.copied, rank)
+        grid = self.written[0].layout.grid
+        return [Moved(number, plan.transfer, grid, plan.view) for number, plan in enumerate(plans, self.n_outputs)]
 
     def may_be_postponed(self, rank: int) -> bool:
         """See `Recipe`."""

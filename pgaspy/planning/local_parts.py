@@ -1,0 +1,134 @@
+"""Local parts: what a process owns of a view, where that is an interval of each dimension. Pure.
+
+So it is of block dimensions, and of those that are not dealt out: plain integers say all of it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pgaspy.planning.view import View
+
+__all__ = ["LocalPart", "lie_alike", "local_part"]
+
+
+class LocalPart(NamedTuple):
+    """What a process owns of a view.
+
+    Attributes
+    ----------
+    first, shape
+        Per dimension of the view, the first index that it owns, and the number of them.
+    start, steps
+        Per dimension, where these begin in its part of the base, and at which distances they follow.
+    offset, strides
+        The same in elements of that part.
+    box
+        What it touches there.
+    base_dims
+        The view's.
+    """
+
+    first: tuple[int, ...]
+    shape: tuple[int, ...]
+    start: tuple[int, ...]
+    steps: tuple[int, ...]
+    offset: int
+    strides: tuple[int, ...]
+    box: tuple[tuple[int, int], ...]
+    base_dims: tuple[int | None, ...]
+
+    def section(self, first: tuple[int, ...], shape: tuple[int, ...]) -> LocalPart:
+        """What a process owns of the section of so many indices from `first` on, all of which it owns."""
+        if first == self.first and shape == self.shape:
+            return self
+        offset, start, box = self.offset, list(self.start), list(self.box)
+        for d, (p, i, n) in enumerate(zip(self.base_dims, first, shape, strict=True)):
+            if p is not None:
+                ahead = i - self.first[d]
+                offset += ahead * self.strides[d]
+                start[d] += ahead * self.steps[d]
+                box[p] = interval(start[d], self.steps[d], n)
+        return self._replace(first=first, shape=shape, start=tuple(start), offset=offset, box=tuple(box))
+
+
+def interval(start: int, step: int, n: int) -> tuple[int, int]:
+    """The least interval [first, stop) of `start + step*i`, i < n."""
+    if n == 0:
+        return 0, 0
+    last = start + step * (n - 1)
+    return (start, last + 1) if step > 0 else (last, start + 1)
+
+
+def local_part(view: View, rank: int) -> LocalPart | None:
+    """What `rank` owns of a view; None where that is no interval of each dimension."""
+    last_rank, part = view.last_part
+    if last_rank != rank:
+        part = _local_part(view, rank)
+        view.last_part = rank, part
+    return part
+
+
+def _local_part(view: View, rank: int) -> LocalPart | None:
+    held = view.layout.held_by(rank)
+    intervals = held.intervals
+    if None in intervals:
+        return None
+    is_any = held.is_any and view.holds(held.coords)
+    box = [(0, n) for n in held.shape]
+    offset = 0
+    for fixed in view.fixed_dims:
+        local = view.origin[fixed] - intervals[fixed][0] if is_any else 0  # type: ignore[index]
+        box[fixed] = local, local + 1
+        offset += local * held.strides[fixed]
+    firsts, shape, starts, strides = [], [], [], []
+    for n, p, step in zip(view.shape, view.base_dims, view.steps, strict=True):
+        first, start, stride = 0, 0, 0
+        if not is_any:
+            n = 0
+        elif p is not None:
+            low, high = intervals[p]  # type: ignore[misc]
+            first, stop = _indices_within(low, high, view.origin[p], step, n)
+            n = stop - first
+            start, stride = view.origin[p] + step * first - low, step * held.strides[p]
+            box[p] = interval(start, step, n)
+            offset += start * held.strides[p]
+        firsts.append(first)
+        shape.append(n)
+        starts.append(start)
+        strides.append(stride)
+    return LocalPart(tuple(firsts), tuple(shape), tuple(starts), view.steps, offset, tuple(strides), tuple(box),
+                     view.base_dims)
+
+
+def _indices_within(low: int, high: int, start: int, step: int, n: int) -> tuple[int, int]:
+    """The i, 0 <= i < n, with `low <= start + step*i < high`, as an interval."""
+    if step > 0:
+        first, stop = -((start - low) // step), -((start - high) // step)
+    else:
+        first, stop = (start - high) // -step + 1, (start - low) // -step + 1
+    first = max(first, 0)
+    return first, max(min(stop, n), first)
+
+
+def lie_alike(out: View, view: View) -> bool:
+    """Whether each element of a view lies wherever that of an output does which has the same index.
+
+    This may be so also where it is not found: dimensions of other extents, say, can be dealt out alike.
+    """
+    layout, other = out.layout, view.layout
+    if layout.n_procs == 1 or other.is_replicated or out == view:
+        return True
+    if layout.grid != other.grid:
+        return False
+    return all(n == 1 or _along(view, axis) in (None, _along(out, axis)) for axis, n in enumerate(layout.grid))
+
+
+def _along(view: View, axis: int) -> tuple[object, ...] | None:
+    """How the elements of a view are dealt out along an axis of the grid; None if each process there holds them all."""
+    p = view.layout.dim_from_axis[axis]
+    if p is None or p not in view.base_dims:
+        fixed = view.fixed_coords[axis]
+        return None if fixed is None else ("at", fixed)
+    d = view.base_dims.index(p)
+    return d, view.layout.dims[p], view.origin[p], view.steps[d]

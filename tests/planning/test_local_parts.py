@@ -1,0 +1,87 @@
+"""Local parts in plain integers, against local arrays of indices; and what lies alike, against transfers."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from pgaspy.layout import Distribution, default_layout, replicated
+from pgaspy.planning.local_parts import lie_alike, local_part
+from pgaspy.planning.pieces import local_indices
+from pgaspy.planning.transfers import plan_transfer
+from pgaspy.planning.view import View, whole
+from tests.randomly import random_layout, random_shape, random_source, random_view, storages
+
+SEEDS = [*range(150), *(pytest.param(k, marks=pytest.mark.long) for k in range(150, 600))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_local_parts(seed: int) -> None:
+    rng = random.Random(seed)
+    n_procs = rng.choice((1, 2, 3, 4, 6))
+    shape = random_shape(rng, 3)
+    layout = random_layout(rng, shape, n_procs)
+    data = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    view, model = random_view(rng, whole(layout), data)
+    for rank in range(n_procs):
+        part, coords = local_part(view, rank), layout.coords_from_rank(rank)
+        if part is None:
+            assert any(dim.n_procs > 1 and dim.owned_interval(0) is None for dim in layout.dims)
+            continue
+        if not view.holds(coords):
+            assert all(n == 0 for n in part.shape)
+            continue
+        wanted = np.ix_(*[local_indices(view, d, rank) for d in range(view.ndim)])
+        assert part.shape == model[wanted].shape
+        if 0 in part.shape:
+            continue
+        first = tuple(rng.randrange(i, i + n) for i, n in zip(part.first, part.shape, strict=True))
+        rest = tuple(i + n - k for i, k, n in zip(part.first, first, part.shape, strict=True))
+        for section in part, part.section(first, rest):
+            local = storages(layout, data)[rank]
+            at = section.offset + sum((np.indices(section.shape)[d] * s for d, s in enumerate(section.strides)),
+                                      np.zeros(section.shape, int))
+            keys = [slice(i, i + n) for i, n in zip(section.first, section.shape, strict=True)]
+            np.testing.assert_array_equal(local.ravel()[at], model[tuple(keys)])
+            inside = np.zeros(local.shape, bool)
+            inside[tuple(slice(*edges) for edges in section.box)] = True
+            touched = np.argwhere(np.isin(np.arange(local.size).reshape(local.shape), at))
+            assert inside.ravel()[at].all()
+            hull = [(low, high + 1) for low, high in zip(touched.min(0), touched.max(0), strict=True)]
+            assert [*section.box] == hull
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_lies_alike_is_not_moved(seed: int) -> None:
+    rng = random.Random(seed)
+    n_procs = rng.choice((1, 2, 3, 4, 6))
+    shape = random_shape(rng, 3)
+    out = whole(random_layout(rng, shape, n_procs)) if rng.random() < 0.5 else random_source(rng, shape, n_procs)[0]
+    if rng.random() < 0.5:
+        view = random_source(rng, shape, n_procs)[0]
+    else:
+        view = View(out.layout, out.shape, out.base_dims, out.steps, out.origin)
+        if out.layout.dims and view.ndim and rng.random() < 0.5:
+            view = view.index(slice(0, 1)).broadcast_to(shape) if view.shape[0] else view
+    if not lie_alike(out, view) or view.stretched_dims:
+        return
+    for rank in range(n_procs):
+        assert plan_transfer(out, view, rank).is_local
+
+
+def test_what_is_found_to_lie_alike() -> None:
+    """Sections of one array, of arrays that are dealt out alike, and copies; whatever is not dealt out may differ."""
+    a = whole(Distribution("block", "*").bind((12, 9), 3))
+    part = a.index((slice(2, 11), slice(0, 4)))
+    assert lie_alike(part, a.index((slice(2, 11), slice(5, 9))))
+    assert lie_alike(part, a.index((slice(2, 11), slice(5, 6))).broadcast_to((9, 4)))
+    assert lie_alike(part, whole(replicated((9, 4), 3)))
+    assert not lie_alike(part, a.index((slice(1, 10), slice(0, 4))))
+    assert not lie_alike(part, a.index((slice(2, 3), slice(0, 4))).broadcast_to((9, 4)))
+    assert not lie_alike(whole(replicated((9, 4), 3)), part)
+    square = whole(default_layout((8, 8), 4))
+    assert lie_alike(square.index(3), square.index(2))
+    assert not lie_alike(square.index(3), square.index(4))
+    assert not lie_alike(square, square.transpose((1, 0)))

@@ -1,0 +1,216 @@
+"""What is computed at once: the same values, to the bit, as what is recorded, and after what comes before it."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import random
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.execution import recording
+from pgaspy.execution.queue import Queue
+from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
+from tests.randomly import random_key
+from tests.together import assert_equal, collectively
+
+OPERATIONS = operator.add, operator.sub, operator.mul, operator.truediv, operator.lt, operator.ge, operator.eq
+DTYPES = ("d", "f", "l", "?", "D")
+
+
+def at_once(statement: Callable[[], object]) -> int:
+    """How many of the operations of a statement are computed at once."""
+    before = pg.stats().n_at_once
+    statement()
+    return pg.stats().n_at_once - before
+
+
+@pytest.fixture(params=["at once", "recorded", "in order"])
+def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Each way in which operations are executed."""
+    pg.sync()
+    monkeypatch.setattr(Queue, "computes_at_once", request.param == "at once")
+    recording.queue.overlaps = request.param != "in order"
+    yield request.param
+    recording.queue.overlaps = True
+
+
+def bits(n: int) -> list[bytes]:
+    """What a program of all kinds of operations gives."""
+    rng = np.random.default_rng(n)
+    a, b = pg.array(rng.random((n, n + 1)) - 0.5), pg.array(rng.random(n + 1))
+    c = a * b - b / 3
+    c[1:, ::2] += np.sin(a[1:, ::2]) * 2
+    c[::-1, 0] = b[:n]
+    d = np.exp(c[:, 1:]) - c[:, :1]
+    e = d @ b[1:]
+    d[n // 2] -= e[n // 2] * d[0]
+    s = d.sum(), d.sum(axis=0), (d * d).mean(axis=1), e @ e, d.max(), d.argmin(axis=0)
+    return [x.gather().tobytes() for x in (c, d, e, *s)]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("n", [3, 17, 100])
+def test_each_tier_gives_the_same_bits(n: int, tier: str) -> None:
+    found = bits(n)
+    recording.queue.overlaps = False
+    collectively(found == bits(n), tier)
+
+
+@pytest.mark.mpi
+@pytest.mark.many
+@pytest.mark.parametrize("seed", range(60))
+def test_random_statements_on_views(seed: int) -> None:
+    rng = random.Random(seed)
+    shape = tuple(rng.randint(1, 6) for _ in range(rng.randint(1, 3)))
+    dtype = rng.choice(DTYPES)
+    models: list[Any] = [np.arange(np.prod(shape)).reshape(shape).astype(dtype), np.ones(shape, dtype)]
+    arrays = [pg.array(model) for model in models]
+    for _ in range(12):
+        key, other_key, k = random_key(rng, shape), random_key(rng, shape), rng.randrange(2)
+        number = rng.choice((None, 1, 2.5, 3))
+        statement = functools.partial(rng.choice(STATEMENTS), key, rng.choice(OPERATIONS))
+        try:
+            with np.errstate(all="ignore"):
+                expected = statement(models[k], models[1][other_key] if number is None else number)
+        except (TypeError, ValueError) as error:
+            with pytest.raises(TypeError if isinstance(error, TypeError) else ValueError):
+                statement(arrays[k], arrays[1][other_key] if number is None else number)
+            continue
+        assert_equal(statement(arrays[k], arrays[1][other_key] if number is None else number), expected)
+
+
+def _result(key: Any, operation: Any, x: Any, y: Any) -> Any:
+    return operation(x[key], y)
+
+
+def _in_place(key: Any, operation: Any, x: Any, y: Any) -> Any:
+    x[key] += y
+    return x
+
+
+def _assigned(key: Any, operation: Any, x: Any, y: Any) -> Any:
+    x[key] = y
+    return x
+
+
+STATEMENTS = _result, _in_place, _assigned
+
+
+# On one process ------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_new_and_small_is_computed_at_once() -> None:
+    a, b = pg.ones((9, 11)), pg.ones(11)
+    assert at_once(lambda: a + b) == 1
+    assert at_once(lambda: a[2] * 3.0) == 1
+    assert at_once(lambda: a[1:, 2].sum()) == 1
+    assert at_once(lambda: a[3, :9] @ b[:9]) == 1
+    large = pg.ones(MAX_ELEMENTS + 1)
+    assert at_once(lambda: large + 1.0) == 0
+    integers = pg.arange(3)
+    assert at_once(lambda: integers + 1.5) == 0, "integers are cast by a kernel of several steps"
+
+
+def test_what_comes_again_is_recorded() -> None:
+    a = pg.ones(1000)
+    n = at_once(lambda: [a.__iadd__(1.0) for _ in range(1000)])
+    assert n == WORK_OF_PLANNING // (ELEMENTS_PER_CALL + 1000)
+    planned = pg.stats().n_planned
+    for _ in range(1000):
+        a += 1.0
+    pg.sync()
+    assert pg.stats().n_planned - planned <= 2
+    assert (a.local() == 2001).all()
+
+
+def test_what_is_recorded_on_the_same_array_comes_before() -> None:
+    called = []
+    a, b = pg.zeros(5), pg.zeros(5)
+    pg.schedule(lambda x: (called.append(1), x.fill(3.0)), pg.update(a))
+    b += 1.0
+    assert not called, "nothing waits for the task"
+    c = a * 2.0
+    assert called
+    assert (c.local() == 6.0).all()
+
+
+def test_elements_and_replicas_keep_what_they_were() -> None:
+    a = pg.arange(6.0).reshape(2, 3)
+    element, row, view = a[1, 1], pg.replicate(a, axis=0), a.local()
+    assert at_once(lambda: a.__setitem__((1, slice(None)), 7.0)) == 1
+    assert at_once(lambda: a[0].__imul__(10.0)) == 1
+    assert float(element) == 4.0
+    np.testing.assert_array_equal(row.gather(), np.arange(6.0).reshape(2, 3))
+    np.testing.assert_array_equal(view, [[0, 10, 20], [7, 7, 7]])
+    row[...] = 0.0
+    np.testing.assert_array_equal(view, [[0, 10, 20], [7, 7, 7]])
+
+
+def test_overlaps_and_what_does_not_fit_are_left_to_be_recorded() -> None:
+    a, model = pg.arange(10.0), np.arange(10.0)
+    a[1:] += a[:-1]
+    model[1:] += model[:-1]
+    a[::-1] += a
+    model[::-1] += model
+    a[2:] = a[:-2]
+    model[2:] = model[:-2]
+    assert_equal(a, model)
+    with pytest.raises(ValueError, match="broadcast"):
+        a[1:] += a
+    with pytest.raises(ValueError, match="broadcast"):
+        a + a[1:]
+    with pytest.raises(ValueError, match="read-only"):
+        pg.broadcast_to(a, (2, 10))[...] = 1.0
+    with pytest.raises(TypeError):
+        pg.arange(3).__iadd__(1.5)
+    with pytest.raises(OverflowError):
+        pg.arange(3) + 2**70
+
+
+def test_after_a_failure_what_is_poisoned_is_not_used() -> None:
+    def fails(x: Any) -> None:
+        raise ValueError("bad")
+
+    a, b = pg.zeros(4), pg.zeros(4)
+    pg.schedule(fails, pg.update(a))
+    with pytest.raises(pg.TaskError):
+        pg.sync()
+    b += 1.0
+    with pytest.raises(pg.TaskError):
+        b += a
+    assert (b.gather() == 1.0).all()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_an_interrupt_leaves_each_statement_done_or_not(seed: int) -> None:
+    class Stop(Exception):
+        """What the handler raises."""
+
+    def handler(*_: Any) -> None:
+        raise Stop
+
+    a, before = pg.zeros(50), signal.signal(signal.SIGALRM, handler)
+    done = 0
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-4 * (seed + 1))
+        while True:
+            a[done % 7:] += 1.0
+            done += 1
+    except Stop:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    model = np.zeros(50)
+    for k in range(done):
+        model[k % 7:] += 1.0
+    found = a.gather()
+    after = model.copy()
+    after[done % 7:] += 1.0
+    assert np.array_equal(found, model) or np.array_equal(found, after)
