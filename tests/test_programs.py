@@ -102,7 +102,7 @@ class Program:
             eps = np.finfo(found.dtype).eps if found.dtype.kind in "fc" else 0
             tolerance = 64 * float(eps)
             wide = found.astype(np.result_type(found, float))
-            same = np.allclose(wide, model, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
+            same = np.allclose(wide, model.astype(wide.dtype), rtol=tolerance, atol=tolerance * scale, equal_nan=True)
         if not same:
             self.differ(f"found\n{found!r}\nexpected\n{model!r}")
         elif not exact:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pgaspy.blockmath import ceil_div, clipped
 from pgaspy.layout import BlockDim, Dim, Layout, replicated, whole_dim
@@ -64,7 +63,7 @@ def _result_dim(sections: Sequence[Section]) -> Dim:
         windows = [other for other in map(_window, sections) if isinstance(other, BlockDim) and (
             other.parent_extent, other.step, other.n_procs, other.axis) == (
             window.parent_extent, window.step, window.n_procs, window.axis)]
-        window = replace(window, start=_start_between(window, [other.start for other in windows]))
+        window = window._replace(start=_start_between(window, [other.start for other in windows]))
     return inherited(window, extent)
 
 

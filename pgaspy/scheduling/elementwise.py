@@ -10,7 +10,8 @@ import numpy as np
 
 from pgaspy.kernels import bindings
 from pgaspy.planning import chains
-from pgaspy.planning.boxes import Box, contains, view_ranges
+from pgaspy.planning.boxes import Box, contains, hull, view_ranges
+from pgaspy.planning.edges import Group, edges, merged
 from pgaspy.planning.pieces import (
     BUFFER,
     LOCAL,
@@ -25,7 +26,7 @@ from pgaspy.planning.pieces import (
 from pgaspy.planning.view import View
 from pgaspy.scheduling.builder import Access, Builder
 from pgaspy.scheduling.fusion import FusionGroup, Input, Kernel, Operand, ReducedOutput
-from pgaspy.scheduling.kernel_nodes import FusedCall, FusedReduceCall, LeafResults, finish_leaves
+from pgaspy.scheduling.kernel_nodes import FusedCall, FusedCalls, FusedReduceCall, LeafResults, finish_leaves
 from pgaspy.scheduling.messages import receive_into_buffer, send_message, view_side
 from pgaspy.scheduling.nodes import Location, Node
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
@@ -54,17 +55,28 @@ def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mappin
     outs = [output.view for output in kernel.outputs] or [group.members[0].out]
     arrays = [i.operand for i in kernel.inputs if i.operand is not None]
     cuts = _cuts(kernel, sent, rank)
-    pieces = plan_boxes(outs, [x.view for x in arrays], [x.plan for x in arrays], cuts, rank)
+    pieces: Sequence[Piece] = plan_boxes(outs, [x.view for x in arrays], [x.plan for x in arrays], cuts, rank)
+
+    def is_sent(group: Group) -> bool:
+        return _is_sent(_written(kernel, group), sent)
+
+    if any(cuts):
+        pieces = merged(pieces, is_sent)
     name = "+".join(dict.fromkeys(step.name for step in kernel.program.steps))
     if kernel.reductions:
         return _reducing_pieces(builder, kernel, pieces, lies_in, sent, name, rank)
-    added = []
-    for piece in pieces:
-        locations, strides, reads, writes = _operands(kernel, piece, lies_in)
-        node = FusedCall(kernel.program, piece.shape, strides, locations, name)
-        node.overwrites = overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
-        node.is_urgent = _is_sent(writes, sent)
-        added.append((node, reads, writes))
+    added: list[tuple[Node, list[Access], list[Access]]] = []
+    for box in edges(pieces, is_sent):
+        calls, reads = [], dict[Access, None]()
+        for piece in box:
+            locations, strides, found = _operands(kernel, piece, lies_in)
+            call = FusedCall(kernel.program, piece.shape, strides, locations, name)
+            call.overwrites = overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
+            calls.append(call)
+            reads |= dict.fromkeys(found)
+        node = calls[0] if len(calls) == 1 else FusedCalls(calls)
+        node.is_urgent = is_sent(box)
+        added.append((node, list(reads), _written(kernel, box)))
     _add_together(builder, added)
     return []
 
@@ -119,8 +131,8 @@ def add_operand_messages(builder: Builder, operand: Operand, rank: int) -> None:
 
 
 def _operands(kernel: Kernel, piece: Piece, lies_in: dict[tuple[int, int], _Lies]) -> tuple[
-        list[Location], list[tuple[int, ...]], list[Access], list[Access]]:
-    """Locations and byte strides of a piece's operands in the program's order, and what it reads and writes."""
+        list[Location], list[tuple[int, ...]], list[Access]]:
+    """Locations and byte strides of a piece's operands in the program's order, and what it reads."""
     n_outs = max(len(kernel.outputs), 1)
     sources = iter(piece.sources[n_outs:])
     locations: list[Location] = []
@@ -136,12 +148,16 @@ def _operands(kernel: Kernel, piece: Piece, lies_in: dict[tuple[int, int], _Lies
         locations.append((number, source.offset * found.dtype.itemsize))
         strides.append(tuple(s * found.dtype.itemsize for s in source.strides))
         reads.append((number, box))
-    writes: list[Access] = []
     for output, source in zip(kernel.outputs, piece.sources, strict=False):
         locations.append((output.slot, source.offset * output.dtype.itemsize))
         strides.append(tuple(s * output.dtype.itemsize for s in source.strides))
-        writes.append((output.slot, source.box))
-    return locations, strides, reads, writes
+    return locations, strides, reads
+
+
+def _written(kernel: Kernel, group: Group) -> list[Access]:
+    """What pieces that make up a box write."""
+    return [(output.slot, hull(first.box, last.box))
+            for output, first, last in zip(kernel.outputs, group[0].sources, group[-1].sources, strict=False)]
 
 
 def memory_of(found: Input, operand: Operand, source: Source, lies_in: dict[tuple[int, int], _Lies]) -> Access:
@@ -228,10 +244,10 @@ def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
     leaves = _leaves(kernel.reductions[0], rank)
     added = []
     for piece in pieces:
-        locations, strides, reads, writes = _operands(kernel, piece, lies_in)
+        locations, strides, reads = _operands(kernel, piece, lies_in)
         node = FusedReduceCall(kernel.program, piece.shape, strides, locations, leaves, piece.start, name)
         node.overwrites = overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
-        added.append((node, reads, writes))
+        added.append((node, reads, _written(kernel, (piece,))))
     shared = sorted({leaf for node, _, _ in added for leaf in node.cut_leaves})
     results = [LeafResults(builder.buffer(leaves.n_leaves * leaves.n_results * np.dtype(types[-1]).itemsize),
                            builder.buffer(len(shared) * leaves.slot_size * np.dtype(types[0]).itemsize))

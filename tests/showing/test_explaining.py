@@ -9,6 +9,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.execution import recording
+from pgaspy.scheduling.elementwise import CUT_FROM_ELEMENTS
 from pgaspy.showing.explaining import Explanation
 from tests.small_programs import Program
 from tests.together import collectively
@@ -69,6 +70,20 @@ def test_a_step_with_new_arrays_moves_the_edges(extent: int, n: int) -> None:
             plan = pg.explain(step, size=extent**2, rank=rank)
             assert 0 < plan.n_messages <= 4
             assert plan.nbytes_received <= 4 * -(-n // extent) * ITEMSIZE
+
+
+@pytest.mark.parametrize("extent", [4, 8, 32, 64])
+@pytest.mark.parametrize("n", [1000, 1025])
+def test_a_step_has_an_interior_and_four_edges(extent: int, n: int) -> None:
+    """And two columns that are packed, to be sent; what is assigned is cut at the edges alone, which are sent next."""
+    def step() -> None:
+        u = pg.empty((n, n))
+        new = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+        u[1:-1, 1:-1] = new
+
+    *computed, assigned = pg.explain(step, size=extent**2, rank=extent + 1).operations
+    assert sum(plan.n_pieces for plan in computed) == 5 + 2
+    assert assigned.n_pieces == (5 if (n // extent)**2 >= CUT_FROM_ELEMENTS else 1)
 
 
 @pytest.mark.parametrize("size", [2, 3, 16, 100])
