@@ -66,7 +66,7 @@ def _joined(groups: list[Group], join: _Join) -> list[Group]:
 
 def _is_alike(a: Group, b: Group, is_sent: Callable[[Group], bool]) -> bool:
     """Whether two groups are sent next, and so are both together; or neither of them."""
-    return is_sent(a) == is_sent(b) == is_sent(a + b)
+    return is_sent(a + b) if is_sent(a) else not is_sent(b)
 
 
 def _size(pieces: Sequence[Piece]) -> int:
