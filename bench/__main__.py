@@ -27,6 +27,9 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
     "importing": [(1, [])],
     "overhead": [(1, [])],
     "steps": [(1, []), (2, [])],
+    "first_time": [(1, []), (2, [])],
+    "loops": [(1, []), (2, [])],
+    "textbook": [(1, [])],
     "plans": [(1, [])],
     "movement": [(2, [])],
     "products": [(2, ["--unbound"])],
@@ -39,8 +42,8 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
 }
 """Per module, the runs: the number of processes of each, and options for the launcher.
 
-Unbound, so that NumPy, on one of two processes, can use the cores of both. Those on a link and the one of memory start
-jobs by themselves.
+Unbound, so that NumPy, on one of two processes, can use the cores of both. Those on a link, of memory, and of textbooks
+start jobs by themselves.
 """
 
 TIMEOUT_SECONDS = 240
@@ -54,10 +57,7 @@ def run(module: str, n_processes: int, options: list[str]) -> list[Result]:
     RuntimeError
         If it fails.
     """
-    command = [sys.executable, "-m", f"bench.{module}"]
-    if n_processes > 1:
-        command = [sys.executable, "-m", "pgaspy", "run", "-n", str(n_processes), *options, *command]
-    done = processes.run(command, timeout=TIMEOUT_SECONDS)
+    done = processes.run(processes.command_of(f"bench.{module}", n_processes, options), timeout=TIMEOUT_SECONDS)
     if done.returncode:
         raise RuntimeError(f"bench.{module} on {n_processes} process(es) failed:\n{done.stdout}{done.stderr}")
     lines = done.stdout.splitlines()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
@@ -17,6 +21,7 @@ N_SWEEPS = {4000: 4, 1000: 40}
 
 GOALS_C = {4000: 0.9, 1000: 0.5}
 GOAL_NUMPY = 6.0
+GOAL_BUSY = 0.6
 
 
 def heat(full: Any, work: Any, n_sweeps: int) -> float:
@@ -44,7 +49,7 @@ def measure(n: int) -> list[Result]:
     def by_numpy() -> None:
         residuals["NumPy"] = heat(numpy_full, numpy_work, N_SWEEPS[n])
 
-    functions = [ours, alone(by_numpy)]
+    functions: list[Callable[[], Any]] = [ours, alone(by_numpy)]
     try:
         by_c = reference.heat(numpy_full, N_SWEEPS[n])
         functions.append(lambda: residuals.update(C=by_c()))
@@ -53,12 +58,32 @@ def measure(n: int) -> list[Result]:
             note(f"heat, n = {n}: not compared with C: {missing}")
     times, numpy_times, *c_times = in_turns(*functions, repeats=7, before=pg.COMM.Barrier)
     check_residuals(residuals)
+    del residuals["NumPy"]
+    with busy_loops():
+        busy_times, *busy_c_times = in_turns(ours, *functions[2:], repeats=5, before=pg.COMM.Barrier)
+    check_residuals(residuals)
 
     mpoints = N_SWEEPS[n] * (n - 2) ** 2 / 1e6
     name = f"heat, n = {n}, {pg.SIZE} process(es) x {pg.THREADS} thread(s)"
-    rivals = [("C + MPI + OpenMP", rival, GOALS_C[n]) for rival in c_times] + [("NumPy", numpy_times, GOAL_NUMPY)]
-    return [Result(name, mpoints / median(times), "Mpoint/s", rival, mpoints / median(rival_times),
-                   ratio(times, rival_times), goal) for rival, rival_times, goal in rivals]
+    busy = f"{name}, a busy loop beside each"
+    c = "C + MPI + OpenMP"
+    rivals = [(name, times, c, rival, GOALS_C[n]) for rival in c_times]
+    rivals += [(name, times, "NumPy", numpy_times, GOAL_NUMPY)]
+    rivals += [(busy, busy_times, c, rival, GOAL_BUSY) for rival in busy_c_times]
+    return [Result(title, mpoints / median(own), "Mpoint/s", rival, mpoints / median(rival_times),
+                   ratio(own, rival_times), goal) for title, own, rival, rival_times, goal in rivals]
+
+
+@contextlib.contextmanager
+def busy_loops() -> Iterator[None]:
+    """A program beside each thread that does nothing, all the time."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(pg.THREADS)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
 
 
 def check_residuals(residuals: dict[str, float]) -> None:

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
-import sys
 
-from bench import processes
+from bench.processes import run_job
 from bench.timing import Result, report
 
 NAMES = {"getrf": "LU", "potrf": "Cholesky", "geqrf": "QR", "gesv": "solve"}
@@ -24,24 +22,13 @@ GOAL = 12.0
 """Panels."""
 
 
-def run_job(n_processes: int, **task: object) -> tuple[int, int]:
-    """Bytes that the job holds besides the matrix on the process with most, and those of a local part."""
-    command = [sys.executable, "-m", "pgaspy", "run", "-n", str(n_processes), sys.executable, "-m",
-               "bench.jobs.factorisation_memory", json.dumps(task)]
-    done = processes.run(command)
-    if done.returncode:
-        sys.exit(f"bench.jobs.factorisation_memory on {n_processes} process(es) failed:\n{done.stdout}{done.stderr}")
-    held, local = json.loads(done.stdout.splitlines()[-1])
-    return held, local
-
-
 def measure(job: str, n: int, n_processes: int) -> list[Result]:
     """The lines of the table for a job."""
     name, panel = f"{NAMES[job]}, n = {n}, {n_processes} process(es)", n * BLOCK * 8
     results = []
     for counted, counts_blocks in (("blocks", True), ("resident set", False)):
-        held, local = run_job(n_processes, job=job, n=n, block=None if job == "gesv" else BLOCK,
-                              counts_blocks=counts_blocks)
+        held, local = run_job("factorisation_memory", n_processes, {
+            "job": job, "n": n, "block": None if job == "gesv" else BLOCK, "counts_blocks": counts_blocks})
         if job == "gesv":
             results.append(Result(f"{name}: {counted} besides the matrix", held / local, "local parts"))
         else:

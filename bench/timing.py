@@ -69,6 +69,7 @@ def in_turns(*functions: Callable[[], Any], repeats: int = 9, before: Callable[[
     before its time is taken, while its result is still held.
     """
     import pgaspy as pg  # here, as the program that makes the table is no part of a job
+    from pgaspy.kernels import jit
 
     times: list[list[float]] = [[] for _ in functions]
     for round_ in range(repeats + 1):
@@ -80,6 +81,8 @@ def in_turns(*functions: Callable[[], Any], repeats: int = 9, before: Callable[[
             pg.sync()
             if round_:
                 record.append(perf_counter() - start)
+            else:
+                jit.wait()
             del result
     return times
 

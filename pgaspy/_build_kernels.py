@@ -65,7 +65,7 @@ typedef struct {
     const int *reductions;
     const pg_piece *piece;
     int first_dim, end_dim;
-    int64_t n_rows, lag, address;
+    int64_t n_rows, lag, peel, address;
 } pg_stage;
 void pg_run_chain(int n_stages, const pg_stage *stages, const int64_t *addresses,
                   const int64_t *loops, int64_t band, int64_t begin, int64_t end);

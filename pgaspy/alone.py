@@ -7,6 +7,7 @@ those that record it, which know what to do, and what to raise.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from operator import mul
@@ -20,15 +21,17 @@ from pgaspy.job.defaults import default_for
 from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.layout import replicated, without_dims
 from pgaspy.operands import WEAK
+from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
 from pgaspy.scheduling.at_once import kernel_for
 from pgaspy.scheduling.base import Base, wrap
+from pgaspy.scheduling.kinds.reduction import Reduction
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import depends_on_values, loop_dtypes
 
-__all__ = ["assigned", "computed", "computed_in_place", "product"]
+__all__ = ["assigned", "computed", "computed_in_place", "product", "reduced"]
 
 
 def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None,
@@ -38,8 +41,8 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
     `key` is what the call depends on. None if it is not computed.
     """
     x_base, x_view = x._base, x._view
-    kernel, dtype, number_dtype = _form(
-        ufunc, x_base.dtype, number.__class__ if y is None else y._base.dtype, is_first, False)
+    other: Any = type(number) if y is None else y._base.dtype
+    kernel, dtype, number_dtype = _form(ufunc, x_base.dtype, other, is_first, False)
     shape = x_view.shape
     if y is not None and y._view.shape != shape:
         try:
@@ -64,8 +67,8 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
 def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -> bool:
     """The same into the array itself; whether it was computed."""
     base, view = x._base, x._view
-    kernel, _, number_dtype = _form(
-        ufunc, base.dtype, number.__class__ if y is None else y._base.dtype, False, True)
+    other: Any = type(number) if y is None else y._base.dtype
+    kernel, _, number_dtype = _form(ufunc, base.dtype, other, False, True)
     if kernel < 0 or not _may_write(key, view, [base] if y is None else [base, y._base]):
         return False
     out = BaseView(base, view)
@@ -108,6 +111,17 @@ def product(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView | None:
     with np.errstate(all="ignore"):  # of a vector that is contiguous, as it is where it has been moved
         found = np.matmul(_elements(*a), np.ascontiguousarray(_elements(*x)), dtype=dtype)
     return BaseView(wrap(layout, np.asarray(found)), whole(layout))
+
+
+def reduced(reduction: Reduction, base: Base, view: View) -> BaseView | None:
+    """All elements of a view reduced to one; None if it is not computed."""
+    key = Reduction, id(view), base.dtype, reduction.merge, reduction.partial_dtype
+    if min(view.steps, default=0) < 1 or 0 in view.shape or not recording.may_compute(
+            key, math.prod(view.shape), [base]):
+        return None
+    layout, indices = replicated((), 1), functools.partial(local_indices, view, rank=0)
+    found = reduction.partial(_elements(base, view), tuple(range(view.ndim)), indices, ())
+    return BaseView(wrap(layout, found), whole(layout))
 
 
 @cached
@@ -162,7 +176,8 @@ def _elements(base: Base, view: View) -> np.ndarray[Any, np.dtype[Any]]:
 
 def _run(kernel: int, out: BaseView, *operands: tuple[Any, View | None]) -> None:
     """Run a kernel on arrays, and on scalars, which have no view."""
-    addresses, strides = [], []
+    addresses: list[int] = []
+    strides: list[int] = []
     shape = out.view.shape
     for memory, view in (*operands, out):
         if view is None:

@@ -180,6 +180,8 @@ class lazy(Generic[_Result]):  # noqa: N801  (it is a decorator)
         self._function, self._name, self.__doc__ = function, function.__name__, function.__doc__
 
     def __get__(self, instance: Any, owner: type) -> _Result:
+        if instance is None:
+            return self  # type: ignore[return-value]
         value = instance.__dict__[self._name] = self._function(instance)
         return value
 

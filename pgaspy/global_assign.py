@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pgaspy.alone import assigned
 from pgaspy.caches import cached
 from pgaspy.execution import recording
-from pgaspy.execution.recording import finish, record, record_cold
+from pgaspy.execution.recording import finish, record
 from pgaspy.host.call_sites import warn
 from pgaspy.job.defaults import default_for, layout_for
 from pgaspy.job.procgrid import world
@@ -51,7 +51,7 @@ def assign(base: Base, view: View, value: Any) -> None:
     key = None if given is None else (id(view), id(given), base.dtype, value._base.dtype, value._base is base)
     found = known_calls[key]
     if found is not None:
-        (record_cold if found[0].is_cold else record)(found[0], (base.storage, value._base.storage))
+        record(found[0], (base.storage, value._base.storage))
         return
     if recording.is_alone() and (given is not None or value.__class__ in WEAK) and assigned(
             key or (id(view), base.dtype, value.__class__), base, view, value):
@@ -71,7 +71,7 @@ def assign(base: Base, view: View, value: Any) -> None:
         record_into(None, [value._base], [(source, value._base.dtype)], base, view)
         return
     recipe = record_assignment(BaseView(base, view), BaseView(value._base, source))
-    if base.dtype == value._base.dtype:  # else it may have to be warned of every time
+    if base.dtype == value._base.dtype and not recipe.is_cold:  # else it may have to be warned of every time
         known_calls.keep(key, (recipe, view, given))
 
 

@@ -21,8 +21,9 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import ufuncs
+from pgaspy.alone import reduced
 from pgaspy.caches import cached
-from pgaspy.execution.recording import record_cold
+from pgaspy.execution.recording import is_alone, record_cold
 from pgaspy.global_assign import copied
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
@@ -92,9 +93,12 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTyp
         raise TypeError(f"{ufunc.__name__}.reduce is not supported for global arrays: it is not associative, so that "
                         "its result would depend on the layout")
     axes = _axes(view, axis)
+    wanted = None if dtype is None else np.dtype(dtype)
+    if is_alone() and len(axes) == view.ndim and not keepdims and (
+            found := reduced(_reduction_by(ufunc, base.dtype, wanted), base, view)):
+        return found
     if view.turned.own_layout is None:
         base, view = copied(base, view)
-    wanted = None if dtype is None else np.dtype(dtype)
     return _recorded(_ufunc_call(ufunc, view, base.dtype, wanted, axes, keepdims), base)
 
 
@@ -104,10 +108,16 @@ def _ufunc_call(ufunc: np.ufunc, view: View, source: np.dtype[Any], wanted: np.d
     """The reduction of a view that has a layout of its own when its reversed dimensions are turned round."""
     if ufunc.identity is None and 0 in [view.shape[d] for d in axes]:
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
-    dtype = _result_dtype(ufunc, source, wanted)
-    reduction = _UfuncReduction(ufunc, dtype, _identity(ufunc, dtype))
+    reduction = _reduction_by(ufunc, source, wanted)
     key = [None if d in axes else s for d, s in enumerate(view.turning_key) if keepdims or d not in axes]
-    return _call(view.turned, axes, reduction, (dtype, source), key)
+    return _call(view.turned, axes, reduction, (reduction.dtype, source), key)
+
+
+@cached
+def _reduction_by(ufunc: np.ufunc, source: np.dtype[Any], wanted: np.dtype[Any] | None) -> _UfuncReduction:
+    """How elements of a dtype are reduced."""
+    dtype = _result_dtype(ufunc, source, wanted)
+    return _UfuncReduction(ufunc, dtype, _identity(ufunc, dtype))
 
 
 def _result_dtype(ufunc: np.ufunc, source: np.dtype[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pgaspy.alone import computed, computed_in_place
-from pgaspy.execution.recording import is_alone, record, record_cold
+from pgaspy.execution.recording import is_alone, record
 from pgaspy.operands import PARTS_FROM_BYTES, described, with_parts
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import AnyFunction
@@ -102,14 +102,9 @@ def apply_operator(ufunc: np.ufunc, make: Any, x: Any, y: Any = None, number: co
     statement, view, layout, dtype, kind, number_dtype, _ = found
     base = Base(layout, dtype)
     if y is not None:
-        storages, scalars = (base.storage, x_base.storage, y_base.storage), ()
+        record(statement, (base.storage, x_base.storage, y_base.storage))
     else:
-        storages = base.storage, x_base.storage
-        scalars = () if number is None else (Scalar(number, number_dtype),)
-    if statement.is_cold:
-        record_cold(statement, storages, scalars)
-    else:
-        record(statement, storages, scalars)
+        record(statement, (base.storage, x_base.storage), () if number is None else (Scalar(number, number_dtype),))
     return kind(base, view)
 
 
@@ -122,9 +117,9 @@ def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) 
     if depends_on_values(ufunc, descriptions):
         return apply(ufunc, inputs, make=make)
     statement = statement_for(ufunc, descriptions, False, None, "same_kind")
-    statement.is_cold = not is_alone()  # else it would have been computed at once
+    statement.is_cold = not is_alone()  # or else it would have been computed at once
     result = _results(statement, bases, make)
-    if len(statement.written) == 1:
+    if len(statement.written) == 1 and not statement.is_cold:
         view, dtype = statement.written[0], statement.output_dtypes[0]
         known_calls.keep(key, (statement, view, view.layout, dtype, type(result), _number_dtype(statement),
                                descriptions))
@@ -147,13 +142,9 @@ def apply_in_place(ufunc: np.ufunc, x: Any, y: Any = None, number: complex | Non
         return
     statement, number_dtype, _ = found
     if y is not None:
-        storages, scalars = (x_base.storage, x_base.storage, y_base.storage), ()
+        record(statement, (x_base.storage, x_base.storage, y_base.storage))
     else:
-        storages, scalars = (x_base.storage, x_base.storage), (Scalar(number, number_dtype),)
-    if statement.is_cold:
-        record_cold(statement, storages, scalars)
-    else:
-        record(statement, storages, scalars)
+        record(statement, (x_base.storage, x_base.storage), (Scalar(number, number_dtype),))
 
 
 def _apply_in_place_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> None:
@@ -166,7 +157,7 @@ def _apply_in_place_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...]) ->
     statement = statement_into((ufunc, None, "same_kind"), [base, other], descriptions, base, inputs[0]._view)
     statement.is_cold = not is_alone()
     record_statement_into(statement, [base, other], base)
-    if statement.written[0].has_own_layout:
+    if statement.written[0].has_own_layout and not statement.is_cold:
         known_calls.keep(key, (statement, _number_dtype(statement), descriptions))
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from mpi4py import MPI
 
 import pgaspy as pg
+from bench.timing import alone
 
-__all__ = ["Shares", "exchange", "hand_back", "seconds_and_waiting", "square_blocks"]
+__all__ = ["Shares", "exchange", "hand_back", "seconds_alone", "seconds_and_waiting", "square_blocks"]
 
 Shares = tuple[float, float]
 """Of the time that a process spends waiting: that of the one with the smallest, and of the one with the largest."""
@@ -53,6 +54,19 @@ def seconds_and_waiting(function: Callable[..., Any], *arguments: Any) -> tuple[
         return comm.allreduce(seconds, MPI.MAX), None
     share = (after - before) / seconds
     return comm.allreduce(seconds, MPI.MAX), (comm.allreduce(share, MPI.MIN), comm.allreduce(share, MPI.MAX))
+
+
+def seconds_alone(function: Callable[..., Any], *arguments: Any) -> float:
+    """The seconds of a call that records nothing, on rank 0, while the others sleep; 0 on these. Collective."""
+    seconds = 0.0
+
+    def call() -> None:
+        nonlocal seconds
+        start = perf_counter()
+        function(*arguments)
+        seconds = perf_counter() - start
+    alone(call)()
+    return seconds
 
 
 def _seconds_waiting() -> float | None:

@@ -16,15 +16,16 @@ import sys
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, repeat
-from operator import attrgetter, call, is_not
+from operator import attrgetter, call, is_not, or_
 from types import CodeType
 from typing import Any
 
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
 from pgaspy.execution.borrowers import settled
 from pgaspy.execution.engine import Engine
+from pgaspy.execution.loops import Loops
 from pgaspy.execution.runs import Run
 from pgaspy.execution.transport import MpiTransport
 from pgaspy.host import environment
@@ -79,6 +80,8 @@ class Queue:
         How the processes of the job learn of a failure; None where there is one process.
     next_tag
         The number of the next collective operation, which is its first tag.
+    n_at_once
+        How many operations were executed at once, instead of being recorded.
     computes_at_once
         Whether what is small, and not done often, is executed at once where it can be.
     """
@@ -95,25 +98,27 @@ class Queue:
         self.engine = Engine()
         self.engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
         self._is_running = False
+        self._loops = Loops(MAX_OPERATIONS)
         self._next_look = 0.0
         self._schedules = Cache(_size_of_schedule, units=lambda key: len(key[0]))
         self._done_at_once: dict[tuple[Any, ...], int] = {}
-        self.max_operations = MAX_OPERATIONS
+        self.n_at_once = 0
+        self._set_limit()
 
     @property
     def max_operations(self) -> int:
         """How many operations may be recorded."""
-        return self._max_operations
+        return self._loops.limit
 
     @max_operations.setter
     def max_operations(self, n: int) -> None:
-        self._max_operations = n
+        self._loops.limit = self._loops.n_due = n
         self._set_limit()
 
     def _set_limit(self) -> None:
         """Note from which number of fields on something is to be seen to before an operation is recorded."""
         is_plain = self.error is None and not self.engine.has_failed and self._held_bytes <= MAX_HELD_BYTES
-        self._max_fields = self._max_operations * Recorded.N_FIELDS if is_plain else 0
+        self._max_fields = self._loops.n_due * Recorded.N_FIELDS if is_plain else 0
 
     @property
     def overlaps(self) -> bool:
@@ -161,23 +166,25 @@ class Queue:
         """
         if not self._may_execute() or not self._is_cold(key, n_elements) or not self._is_cleared(storages):
             return False
-        self._count_at_once()
+        self.n_at_once += 1
         return True
 
     def execute(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType | None,
                 instruction: int) -> bool:
         """Execute an operation instead of recording it, if that is cheaper, and it has to wait for nothing; whether so.
 
-        With several processes it is the first time only. What fails is recorded, and fails again when it is executed.
+        What would have to wait once, on several processes, is recorded from then on. What fails is recorded, and fails
+        again when it is executed.
         """
-        rank, is_alone = world().rank, self.engine.is_alone
-        recipe.is_cold = is_alone and self._is_cold((id(recipe),), recipe.views[-1].size)
-        if not (recipe.is_cold or not is_alone) or not self._may_execute() or not recipe.is_done_at_once(rank):
+        recipe.is_cold, rank, is_alone = False, world().rank, self.engine.is_alone
+        if not self._may_execute() or not recipe.is_done_at_once(rank) or not self._is_cold(
+                (id(recipe),), recipe.views[-1].size if is_alone else 0):
             return False
         if borrowers:
             storages = settled(recipe, storages)
         if not self._is_cleared(storages):
             return False
+        recipe.is_cold = True
         try:
             self._is_running = True
             recipe.execute(storages, values, rank)
@@ -187,7 +194,7 @@ class Queue:
             return False
         finally:
             self._is_running = False
-        self._count_at_once()
+        self.n_at_once += 1
         if not is_alone:
             number, self.next_tag = self.next_tag, self.next_tag + recipe.n_tags
             self._tell(Recorded([recipe, storages, values, number, code, instruction]))
@@ -195,7 +202,7 @@ class Queue:
 
     def _may_execute(self) -> bool:
         """Whether nothing that will last is in the way of what is executed at once."""
-        return (self.computes_at_once and self._max_fields > 0 and not self._is_running and self.engine.overlaps
+        return (self.computes_at_once and self.error is None and not self._is_running and self.engine.overlaps
                 and self.engine.is_idle and counts.timeline is None)
 
     def _is_cold(self, key: tuple[Any, ...], n_elements: int) -> bool:
@@ -210,22 +217,17 @@ class Queue:
         return True
 
     def _is_cleared(self, storages: Sequence[Storage]) -> bool:
-        """Whether nothing is recorded that has to come before what uses some storages; on one process, it is executed.
+        """Whether nothing is recorded that has to come before what uses some storages, and none is poisoned.
 
-        On several, operations are executed in their order, which is compared.
+        On one process, what is recorded is executed. On several, operations are executed in their order.
         """
-        if not self.recorded.fields:
-            return True
-        if not self.engine.is_alone:
-            return False
-        recorded = self.recorded.storages
-        if any(storage in recorded for storage in storages):
-            self._flush(self.engine.catch_up, None)
-        return self._may_execute()
-
-    def _count_at_once(self) -> None:
-        self.recorded.n_before += 1
-        counts.n_at_once += 1
+        if self.recorded.fields:
+            if not self.engine.is_alone:
+                return False
+            recorded = self.recorded.storages
+            if any(storage in recorded for storage in storages):
+                self._flush(self.engine.catch_up, None)
+        return not self.engine.has_failed or all(storage.poison is None for storage in storages)
 
     def _tell(self, executed: Recorded) -> None:
         """Have what was executed at once compared with what other processes do, and look for what they have to say."""
@@ -248,7 +250,7 @@ class Queue:
     @property
     def n_recorded(self) -> int:
         """How many operations were recorded until now."""
-        return self.recorded.n_before + len(self.recorded)
+        return self.recorded.n_before + len(self.recorded) + self.n_at_once
 
     def check_free(self) -> None:
         """Refuse a call of a task or of another thread, which the other processes know nothing of.
@@ -278,8 +280,12 @@ class Queue:
                 if recipe.is_collective:
                     self.fail(error)  # as the others record it
                 raise
-        if len(self.recorded) >= self._max_operations or self._held_bytes > MAX_HELD_BYTES:
+        if self._held_bytes > MAX_HELD_BYTES:
             self._flush(self.engine.catch_up, "threshold")
+        elif len(self.recorded) >= self._loops.n_due:
+            pieces = self._loops.due(self.recorded.n_before, self.recorded.recipes)
+            if pieces:
+                self._flush(self.engine.catch_up, "threshold", pieces=pieces)
         self._set_limit()
 
     def _check_poison(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
@@ -353,8 +359,12 @@ class Queue:
             n += 1
         return n
 
-    def _flush(self, execute: Callable[[], None], cause: str | None, n_postponed: int = 0) -> None:
-        """Hand what is recorded to the engine, but for the last ones, and execute of it what there is a cause for."""
+    def _flush(self, execute: Callable[[], None], cause: str | None, n_postponed: int = 0,
+               pieces: Iterable[int] = ()) -> None:
+        """Hand what is recorded to the engine, but for the last ones, and execute of it what there is a cause for.
+
+        With `pieces`, those of these lengths are handed over.
+        """
         engine = self.engine
         timeline, start, n_operations = counts.timeline, time.perf_counter(), 0
         try:
@@ -365,7 +375,10 @@ class Queue:
             if engine.look is not None and start > self._next_look:
                 self._look(waits=False)
             if n_operations > 0:
-                self._hand_over(n_operations)
+                if pieces or self._loops.loop:
+                    self._hand_over_pieces(pieces or self._pieces_of_all(n_operations))
+                else:
+                    self._hand_over(n_operations)
             execute()
             if engine.has_failed:
                 self._set_limit()
@@ -424,6 +437,16 @@ class Queue:
         deque(map(setattr, dropped, repeat("name"), repeat(came_back)), maxlen=0)
         del recorded, first  # so that arrays go when the run drops them
         engine.resume()
+
+    def _hand_over_pieces(self, pieces: Iterable[int]) -> None:
+        """Hand operations to the engine in pieces of so many, as schedules of a loop have them."""
+        for n in pieces:
+            self._hand_over(n)
+        self._set_limit()
+
+    def _pieces_of_all(self, n: int) -> Iterator[int]:
+        """How many of the first n operations, of which some are those of a loop, are handed over together."""
+        return self._loops.all(self.recorded.n_before, self.recorded.recipes[:n])
 
     def _hand_over_one_by_one(self, n: int) -> None:
         """Hand to the engine what cannot be handed over together."""
@@ -503,7 +526,7 @@ class Queue:
             operation = self.recorded[n]
             for storage in operation.storages[:operation.recipe.n_outputs]:
                 storage.poison = Poison(engine_error, "")
-        self.recorded = Recorded(n_before=self.n_recorded)
+        self.recorded = Recorded(n_before=self.recorded.n_before + len(self.recorded))
         self._set_limit()
         if failure is not None:
             self.alarms.tell(failure)  # last, as it may fail itself
@@ -547,13 +570,13 @@ class Queue:
         recipes, storages, values, *callers = recorded.columns()
         uses = tuple(map(first_uses.setdefault, storages, count()))
         counts.n_flushes += 1
-        self._held_bytes = 0
         named = tuple(map(is_not, map(call, map(_name_of, first_uses)), repeat(None)))
         if _is_collecting():
             named = (True,) * len(named)
         if rest.fields:
-            used = {*rest.storages}
-            named = tuple([name or storage in used for name, storage in zip(named, first_uses, strict=True)])
+            named = tuple(map(or_, named, map({*rest.storages}.__contains__, first_uses)))
+        else:
+            self._held_bytes = 0
         key = recipes, uses, named
         schedule: Schedule | None = self._schedules[key]
         if schedule is None:

@@ -20,8 +20,10 @@ from pgaspy.host.call_sites import frame_of_program, is_program_file
 from pgaspy.job.endings import before_abort, is_interactive
 from pgaspy.job.procgrid import World, when_ended, when_started, world
 from pgaspy.job.statistics import Statistics, counts, when_asked
+from pgaspy.kernels import jit
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Base, Storage
+from pgaspy.scheduling.base import borrowers as borrowed
 from pgaspy.scheduling.operations import Operation, Recipe
 
 __all__ = ["Executor", "check_free", "complete", "dry_run", "finish", "forget", "hold", "is_alone", "is_complete",
@@ -59,7 +61,7 @@ def _wait_for_others() -> None:
 
 def _count(found: Statistics) -> None:
     """Tell how many operations were recorded."""
-    found.n_recorded = queue.n_recorded
+    found.n_recorded, found.n_at_once = queue.n_recorded, queue.n_at_once
 
 
 when_asked.append(_count)
@@ -108,7 +110,7 @@ def is_alone() -> bool:
 
 def may_compute(key: tuple[Any, ...], n_elements: int, bases: Sequence[Base], written: View | None = None) -> bool:
     """See `Queue.may_compute`, of a call that may write to a view of the first base."""
-    if borrowers.borrowers and written is not None:
+    if borrowed and written is not None:
         borrowers.detach(bases[0].storage, written)
     return queue.may_compute(key, n_elements, [base.storage.lender for base in bases])
 
@@ -206,6 +208,7 @@ def _at_exit() -> None:
             counts.timeline.write(world().communicator)
         queue.supervision.stop()
         progress.stop()
+        jit.stop()
     if queue.error is not None and queue.alarms is not None:
         queue.alarms.end(queue.error)
     if failed:

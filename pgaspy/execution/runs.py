@@ -8,7 +8,7 @@ from typing import Any
 
 from pgaspy.caches import cached
 from pgaspy.job.failures import Poison, line_at
-from pgaspy.planning.boxes import overlap
+from pgaspy.planning.box_index import BoxIndex
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.nodes import Memories, Node, new_buffer, new_buffers
 from pgaspy.scheduling.recorded import Recorded
@@ -167,8 +167,10 @@ def _conflicts(earlier: Schedule, later: Schedule, shared: tuple[tuple[int, int]
     """
     found: dict[int, list[int]] = {}
     for slot, own in shared:
+        first: BoxIndex[tuple[int, bool]] = BoxIndex()
+        for node, box, writes in later.first_accesses.get(own, ()):
+            first.add(box, (node, writes))
         for number, box, writes in earlier.last_accesses[slot]:
             found.setdefault(number, []).extend(
-                node for node, other, also_writes in later.first_accesses.get(own, ())
-                if (writes or also_writes) and overlap(box, other))
+                [node for _, (node, also_writes) in first.overlapping(box) if writes or also_writes])
     return {number: tuple(waiting) for number, waiting in found.items() if waiting}

@@ -45,7 +45,7 @@ class Statistics:
     seconds_planning
         Time for making schedules.
     seconds_compiling
-        Time for getting compiled kernels: compiling, waiting for a process that does, and loading.
+        Time that the program waited for compiled kernels: only with `PGASPY_LIBM=1`, else it goes on without.
     seconds_progressing
         Time that the progress thread worked for messages while tasks computed; part of `seconds_computing`.
     """

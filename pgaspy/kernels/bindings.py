@@ -13,8 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from pgaspy.host.openmp_settings import brief_spinning
+
 try:
-    from pgaspy._kernels import ffi, lib  # type: ignore[import-not-found]
+    with brief_spinning():
+        from pgaspy._kernels import ffi, lib  # type: ignore[import-not-found]
 except ModuleNotFoundError as error:
     raise ImportError(
         "pgaspy's kernels are not built in its source folder, which comes before an installed pgaspy "
@@ -396,29 +399,31 @@ class ChainCall:
     """Programs one after the other, as a chain: side by side, in bands of rows that stay in the cache.
 
     Row i of stage k, in the first dimension of its shape that is not of extent 1, belongs to front
-    ``i + lags[k]``: it may only have to come after rows of earlier stages that belong to this front or to
-    earlier ones. Only the last stage may reduce, to one result, of leaves in row-major order.
+    ``i + lag``: it may only have to come after rows of earlier stages that belong to this front or to
+    earlier ones. Of the fronts from any number on, those behind the first ``peel`` do not have to come after
+    earlier fronts of earlier stages, nor after what these stages peel. Only the last stage may reduce, to one
+    result, of leaves in row-major order.
     """
 
     __slots__ = ("_band", "_calls", "_stages", "n_fronts")
 
     def __init__(
-        self, calls: Sequence[ProgramCall | ProgramReduceCall], lags: Sequence[int],
+        self, calls: Sequence[ProgramCall | ProgramReduceCall], places: Sequence[tuple[int, int]],
         n_addresses: Sequence[int], band: int
     ) -> None:  # fmt: skip
-        """``band`` is the number of rows for each thread; a stage takes ``n_addresses`` addresses."""
+        """``band`` is the rows of a band; a stage has a lag and a peel, and takes ``n_addresses`` addresses."""
         self._calls = tuple(calls)  # which keep what the stages refer to
         self._band = band
         self._stages = ffi.new("pg_stage[]", len(calls))
         first = 0
-        for stage, call, lag, n in zip(self._stages, calls, lags, n_addresses, strict=True):
+        for stage, call, (lag, peel), n in zip(self._stages, calls, places, n_addresses, strict=True):
             stage.program = call.program
             if isinstance(call, ProgramReduceCall):
                 stage.reductions, stage.piece, stage.first_dim, stage.end_dim = call.reduction
-            stage.n_rows, stage.lag, stage.address = call.n_rows, lag, first
+            stage.n_rows, stage.lag, stage.peel, stage.address = call.n_rows, lag, peel, first
             first += n
         #: The fronts, in the order of which all is computed.
-        self.n_fronts: int = max(call.n_rows + lag for call, lag in zip(calls, lags, strict=True))
+        self.n_fronts: int = max(call.n_rows + lag for call, (lag, _) in zip(calls, places, strict=True))
 
     def call(
         self, addresses: Sequence[int], loops: Sequence[int | None], begin: int = 0, end: int | None = None

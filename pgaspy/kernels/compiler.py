@@ -9,21 +9,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import os
 import platform
 import shlex
 import shutil
+import signal
 import subprocess
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pgaspy.host import environment
 from pgaspy.kernels import codegen
 
-__all__ = ["Compiler", "CompilerError", "find"]
+__all__ = ["Compiler", "CompilerError", "Terminated", "find"]
 
 FLAGS = ("-O3", "-mprefer-vector-width=512", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math",
          "-ffp-contract=off", "-fwrapv", "-shared", "-fPIC", "-Wl,-z,defs", "-pipe")
@@ -40,6 +42,10 @@ class CompilerError(Exception):
     """The source does not compile; the message is the compiler's."""
 
 
+class Terminated(Exception):
+    """The process ends."""
+
+
 class Compiler:
     """A C compiler, as the words of a command."""
 
@@ -49,6 +55,8 @@ class Compiler:
                          f"-I{codegen.HEADERS}"]
         self._version_command = [*command, "--version"]
         self._libraries = ["-lmvec", "-lm"] if _has_libmvec() else ["-lm"]
+        self._process: subprocess.Popen[str] | None = None
+        self._is_terminated = False
 
     def __str__(self) -> str:
         return self._name
@@ -58,7 +66,7 @@ class Compiler:
         """All that decides, besides the source, what code comes out."""
         try:
             version = subprocess.run(self._version_command, capture_output=True, text=True, errors="replace",
-                                     timeout=SECONDS).stdout
+                                     timeout=SECONDS, start_new_session=True).stdout
         except (OSError, subprocess.TimeoutExpired):
             version = ""
         headers = (path.read_text() for path in sorted(codegen.HEADERS.glob("_omp_*.h")))
@@ -71,23 +79,54 @@ class Compiler:
         ------
         CompilerError
             If it does not compile.
+        Terminated
+            After `terminate`.
         OSError
             If the folder is full or cannot be written to.
         """
+        if self._is_terminated:
+            raise Terminated
         try:
-            done = subprocess.run(
-                [*self._command, "-x", "c", "-", "-o", name, *self._libraries], input=source, cwd=folder,
-                env=os.environ | {"TMPDIR": ".", "LC_ALL": "C"}, capture_output=True, text=True, errors="replace",
-                timeout=SECONDS)
+            status, words = self._run([*self._command, "-x", "c", "-", "-o", name, *self._libraries], source, folder)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise CompilerError(str(error)) from error
-        if done.returncode == 0:
+        if status == 0:
             return
-        words = (done.stderr or done.stdout).strip()
+        if self._is_terminated:
+            raise Terminated
         for code in FOLDER_ERRORS:
             if os.strerror(code) in words:
                 raise OSError(code, os.strerror(code))
-        raise CompilerError(words or f"exit status {done.returncode}")
+        raise CompilerError(words or f"exit status {status}")
+
+    def terminate(self) -> None:
+        """End a compilation that another thread has under way; there is none after it."""
+        self._is_terminated = True
+        process = self._process
+        if process is not None and process.returncode is None:
+            _end(process, signal.SIGTERM)
+
+    def _run(self, command: Sequence[str], source: str, folder: str) -> tuple[int, str]:
+        """The exit status, and what is said. Ctrl-C does not reach the command, which has a session of its own."""
+        with subprocess.Popen(
+                command, cwd=folder, env=os.environ | {"TMPDIR": ".", "LC_ALL": "C"}, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                start_new_session=True) as process:
+            self._process = process
+            try:
+                said, complaints = process.communicate(source, SECONDS)
+            except BaseException:
+                _end(process, signal.SIGKILL)
+                raise
+            finally:
+                self._process = None
+        return process.returncode, (complaints or said).strip()
+
+
+def _end(process: subprocess.Popen[str], number: int) -> None:
+    """Send a signal to a process and to what it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
 
 
 def find() -> Compiler | None:

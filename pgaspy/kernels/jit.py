@@ -8,17 +8,20 @@
     compiled loops call libm's maths functions on one element at a time, which are mostly within 1 ULP of the exact
     result, instead of libmvec's, which are within 4. Whatever has maths functions is then compiled.
 
-Whatever goes wrong here, the program goes on with the static kernels: a notice on rank 0 says what it was, once.
+What is requested is compiled beside the program, one loop after the other. Whatever goes wrong here, the program goes
+on with the static kernels: a notice on rank 0 says what it was, once.
 """
 
 from __future__ import annotations
 
+import atexit
 import functools
 import hashlib
 import os
 import threading
 import time
-from collections.abc import Collection
+from collections import deque
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,10 +32,15 @@ from pgaspy.host import environment, private_folder
 from pgaspy.host.call_sites import warn
 from pgaspy.host.private_folder import PrivateFolder
 from pgaspy.kernels import codegen, compiler
+from pgaspy.kernels.background import Background
 from pgaspy.kernels.compiler import Compiler, CompilerError
 from pgaspy.kernels.program import Program
 
-__all__ = ["CompilationNotice", "Counts", "RunTimeCompiler", "compiled", "counts", "wants_libm"]
+__all__ = ["CompilationNotice", "Counts", "Request", "RunTimeCompiler", "compiled", "counts", "request", "stop",
+           "wait", "wants_libm"]
+
+ENDING_SECONDS = 10
+"""The longest that the end of the process waits for the end of a compiler."""
 
 
 class CompilationNotice(UserWarning):
@@ -62,10 +70,45 @@ def wants_libm() -> bool:
     return environment.value("PGASPY_LIBM") != "0"
 
 
+class Request:
+    """A loop that is got beside the program.
+
+    Attributes
+    ----------
+    is_done
+        Whether `take` tells what came of it.
+    """
+
+    def __init__(self, get: Callable[[], int | None], tell: Callable[[], None]) -> None:
+        self._get, self._tell = get, tell
+        self._address: int | None = None
+        self._error: Exception | None = None
+        self.is_done = False
+
+    def run(self) -> None:
+        """Get the loop."""
+        try:
+            self._address = self._get()
+        except Exception as error:
+            self._error = error
+        self.is_done = True
+
+    def take(self) -> int | None:
+        """The loop's address, as `compiled` returns it; warns, or raises, of what went wrong."""
+        self._tell()
+        if self._error is not None:
+            raise self._error
+        return self._address
+
+
 class RunTimeCompiler:
     """Compiles programs, as the environment says when it is made."""
 
     def __init__(self) -> None:
+        self._background = Background("pgaspy compiler")
+        self._notices: deque[str] = deque()
+        self._pid = os.getpid()
+        self._is_over = False
         self._is_on = environment.value("PGASPY_JIT") != "0"
         self._libm = wants_libm()
         self._addresses: dict[tuple[Program, frozenset[int]], int | None] = {}
@@ -78,7 +121,44 @@ class RunTimeCompiler:
 
     def compiled(self, program: Program, scalars: Collection[int] = ()) -> int | None:
         """As the function of this name."""
-        key = program, frozenset(scalars)
+        try:
+            return self._compiled(program, frozenset(scalars))
+        finally:
+            self._tell()
+
+    def request(self, program: Program, scalars: Collection[int] = ()) -> Request:
+        """As the function of this name."""
+        found = Request(functools.partial(self._compiled, program, frozenset(scalars)), self._tell)
+        if not self._is_over:
+            self._background.submit(found.run)
+        return found
+
+    def wait(self) -> None:
+        """As the function of this name."""
+        self._background.join()
+
+    def stop(self) -> None:
+        """As the function of this name."""
+        if self._is_over or os.getpid() != self._pid:  # a fork has no part in it
+            return
+        self._is_over = True
+        self._background.cancel()
+        if self._compiler is not None:
+            self._compiler.terminate()
+        self._background.join(ENDING_SECONDS)
+        self._compiler = None
+
+    def _tell(self) -> None:
+        """Warn of what has gone wrong, in the thread of the program."""
+        while self._notices:
+            warn(self._notices.popleft(), CompilationNotice)
+
+    def _notify(self, message: str) -> None:
+        if may_notify:
+            self._notices.append(message)
+
+    def _compiled(self, program: Program, scalars: frozenset[int]) -> int | None:
+        key = program, scalars
         if key in self._addresses:
             counts.n_memory_hits += 1
             return self._addresses[key]
@@ -99,13 +179,15 @@ class RunTimeCompiler:
             if self._compiler is None:
                 self._is_on = False
                 asked = os.environ.get("CC")
-                _notify(f"there is no C compiler {f'CC={asked}' if asked else '(CC, cc or gcc)'}, so that array "
-                        "operations are not compiled into one loop: install one, or set PGASPY_JIT=0 to do without")
+                self._notify(
+                    f"there is no C compiler {f'CC={asked}' if asked else '(CC, cc or gcc)'}, so that array operations "
+                    "are not compiled into one loop: install one, or set PGASPY_JIT=0 to do without")
                 return None
         while self._folders:
             try:
                 if self._folder is None:
                     self._folder = self._folders[0]()
+                    atexit.register(self.stop)  # which comes before what the folder has registered
                 return self._address_in(self._folder, self._compiler, source)
             except OSError as error:
                 self._leave_folder(error)
@@ -115,12 +197,12 @@ class RunTimeCompiler:
         self._folder = None
         del self._folders[0]
         if self._folders:
-            _notify(f"compiled array operations are not kept in {_cache_path()}: {error}. Each process compiles its "
-                    "own, in a temporary folder; set PGASPY_CACHE to a folder that is yours alone")
+            self._notify(f"compiled array operations are not kept in {_cache_path()}: {error}. Each process compiles "
+                         "its own, in a temporary folder; set PGASPY_CACHE to a folder that is yours alone")
         else:
             self._is_on = False
-            _notify(f"array operations cannot be compiled in a temporary folder, either: {error}. Set TMPDIR or "
-                    "PGASPY_CACHE to a folder that is yours alone, or PGASPY_JIT=0 to do without")
+            self._notify(f"array operations cannot be compiled in a temporary folder, either: {error}. Set TMPDIR or "
+                         "PGASPY_CACHE to a folder that is yours alone, or PGASPY_JIT=0 to do without")
 
     def _address_in(self, folder: PrivateFolder, cc: Compiler, source: str) -> int | None:
         """The address of the loop, whose library is in the folder or is made there; None if it does not compile."""
@@ -147,8 +229,8 @@ class RunTimeCompiler:
         counts.n_failed += 1
         if not self._has_failed:
             self._has_failed = True
-            _notify(f"array operations could not be compiled into one loop, which is in {folder.path / key}.c; there "
-                    f"are no notices of further ones. {cc} says:\n{words}")
+            self._notify(f"array operations could not be compiled into one loop, which is in {folder.path / key}.c; "
+                         f"there are no notices of further ones. {cc} says:\n{words}")
         return None
 
     def _from_disk(self, folder: PrivateFolder, library: str) -> int | None:
@@ -176,6 +258,30 @@ class RunTimeCompiler:
 _compiler: RunTimeCompiler | None = None
 
 
+def _the_compiler() -> RunTimeCompiler:
+    global _compiler
+    if _compiler is None:
+        _compiler = RunTimeCompiler()
+    return _compiler
+
+
+def request(program: Program, scalars: Collection[int] = ()) -> Request:
+    """Have the loop got that `compiled` returns, beside the program."""
+    return _the_compiler().request(program, scalars)
+
+
+def wait() -> None:
+    """Wait until all that is requested is there."""
+    if _compiler is not None:
+        _compiler.wait()
+
+
+def stop() -> None:
+    """Drop what is requested and is not there, and what is requested later: the process ends."""
+    if _compiler is not None:
+        _compiler.stop()
+
+
 def compiled(program: Program, scalars: Collection[int] = ()) -> int | None:
     """The address of the program's loop, `void (int64_t n, char *const p[], const int64_t s[])`.
 
@@ -194,10 +300,7 @@ def compiled(program: Program, scalars: Collection[int] = ()) -> int | None:
     int or None
         None if programs are not compiled at run time, or this one could not be.
     """
-    global _compiler
-    if _compiler is None:
-        _compiler = RunTimeCompiler()
-    return _compiler.compiled(program, scalars)
+    return _the_compiler().compiled(program, scalars)
 
 
 def _cache_path() -> Path:
@@ -211,8 +314,3 @@ def _cache_folder() -> PrivateFolder:
     except RuntimeError as error:  # this user has no home
         raise FileNotFoundError(str(error)) from error
     return PrivateFolder(path.absolute())
-
-
-def _notify(message: str) -> None:
-    if may_notify:
-        warn(message, CompilationNotice)

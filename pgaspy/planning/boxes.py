@@ -11,7 +11,7 @@ from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.segments import LENGTH, OWN_START, OWN_STEP, Indices, local_slice
 from pgaspy.planning.view import View
 
-__all__ = ["Box", "contains", "fixed_indices", "hull", "overlap", "ranges_box", "section_box", "view_box",
+__all__ = ["Box", "contains", "fixed_indices", "hull", "overlap", "ranges_box", "remainder", "section_box", "view_box",
            "view_ranges"]
 
 Box = tuple[tuple[int, int], ...] | None
@@ -42,6 +42,21 @@ def hull(a: Box, b: Box) -> Box:
     if a is None or b is None:
         return None
     return tuple((min(start, other), max(stop, end)) for (start, stop), (other, end) in zip(a, b, strict=True))
+
+
+def remainder(a: Box, b: Box) -> tuple[Box, ...]:
+    """What of box a is not in b, where that is one box or nothing, and else a."""
+    if contains(b, a):
+        return ()
+    if a is None or b is None:
+        return (a,)
+    outside = [d for d, (own, other) in enumerate(zip(a, b, strict=True)) if own[0] < other[0] or other[1] < own[1]]
+    d = outside[0]
+    (start, stop), (other_start, other_stop) = a[d], b[d]
+    if len(outside) > 1 or (start < other_start and other_stop < stop):
+        return (a,)
+    left = (start, min(stop, other_start)) if start < other_start else (max(start, other_stop), stop)
+    return ((*a[:d], left, *a[d + 1:]),)
 
 
 def section_box(view: View, ranges: Iterable[tuple[int, int, int]], storage: Sequence[int]) -> Box:

@@ -2,9 +2,12 @@
 
 A kernel that reads what an earlier one has written in neighbouring rows, or overwrites what that one has read there,
 cannot share its loop. But it can follow it at a distance of some rows, so that what both touch is in the cache still
-(loop fusion by shifting: N. Manjikian and T. S. Abdelrahman, *Fusion of Loops for Parallelism and Locality*, IEEE
-Transactions on Parallel and Distributed Systems 8(2), 1997). The copy that ends a sweep over a grid, and the sweep that
-comes next, fetch each row once then, not twice.
+(loop fusion by shifting and peeling: N. Manjikian and T. S. Abdelrahman, *Fusion of Loops for Parallelism and
+Locality*, IEEE Transactions on Parallel and Distributed Systems 8(2), 1997). The copy that ends a sweep over a grid,
+and the sweep that comes next, fetch each row once then, not twice.
+
+Each thread takes rows that follow each other. Those at their beginning that have to come after another thread's rows
+are peeled off, and computed at the end: so threads wait for each other once, however many bands there are.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["MIN_BYTES", "Rows", "band", "rows_ahead"]
+__all__ = ["MIN_BYTES", "Place", "Rows", "band", "place_behind", "rows_apart"]
 
 MIN_BYTES = 1 << 25
 """Kernels that touch less find it in the caches, one after the other."""
@@ -33,13 +36,30 @@ class Rows(NamedTuple):
     is_written: bool
 
 
-def rows_ahead(earlier: Sequence[Rows], later: Sequence[Rows]) -> int | None:
-    """How many rows an earlier kernel has to be ahead of a later one; None if that differs from row to row.
+class Place(NamedTuple):
+    """Where a kernel is in a chain: so many rows behind the first, and so many rows of it are peeled off."""
 
-    Row i of the one and row j of the other conflict where both touch a byte and one of them writes it. The number is
-    the greatest i - j of all that do, but 0 at least.
+    lag: int = 0
+    peel: int = 0
+
+
+def place_behind(stages: Sequence[tuple[Sequence[Rows], Place]], own: Sequence[Rows]) -> Place | None:
+    """The place of a kernel that comes after others; None where there is none."""
+    apart = [rows_apart(rows, own) for rows, _ in stages]
+    if None in apart:
+        return None
+    conflicts = [(place, found) for (_, place), found in zip(stages, apart, strict=True) if found]
+    lag = max([place.lag for _, place in stages] + [place.lag + most for place, (_, most) in conflicts])
+    return Place(lag, max([place.peel + lag - place.lag - least for place, (least, _) in conflicts], default=0))
+
+
+def rows_apart(earlier: Sequence[Rows], later: Sequence[Rows]) -> tuple[int, int] | tuple[()] | None:
+    """How many rows an earlier kernel's conflicts with a later one are ahead of it; None if that differs between rows.
+
+    Row i of the one and row j of the other conflict where both touch a byte and one of them writes it. Returned are the
+    least and the greatest i - j of all that do, or nothing where none do.
     """
-    found = 0
+    found: list[int] = []
     for a in earlier:
         for b in later:
             if a.memory != b.memory or not (a.is_written or b.is_written):
@@ -48,8 +68,8 @@ def rows_ahead(earlier: Sequence[Rows], later: Sequence[Rows]) -> int | None:
                 return None
             least, most = (b.start - a.stop) // a.step + 1, (b.stop - a.start - 1) // a.step
             if least <= most:
-                found = max(found, most)
-    return found
+                found += least, most
+    return (min(found), max(found)) if found else ()
 
 
 def band(kernels: Sequence[Sequence[Rows]], n_rows: int, lag: int) -> int | None:

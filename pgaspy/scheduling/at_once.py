@@ -62,7 +62,8 @@ def execute(kernel: int, out: tuple[View, Storage], operands: Sequence[tuple[Vie
     shape, offset, steps = _section(out[0], rank)
     if 0 in shape:
         return
-    addresses, strides = [], []
+    addresses: list[int] = []
+    strides: list[int] = []
     for view, memory in operands:
         if view is None:
             addresses.append(memory.address)

@@ -47,7 +47,7 @@ class Backend(Protocol):
                         leaves: bindings.Leaves, start: Sequence[int]) -> bindings.ProgramReduceCall:
         """A program on a piece, whose last outputs are reduced leaf by leaf."""
 
-    def chain(self, kernels: Sequence[Any], lags: Sequence[int], n_operands: Sequence[int],
+    def chain(self, kernels: Sequence[Any], places: Sequence[tuple[int, int]], n_operands: Sequence[int],
               n_rows_of_band: int) -> bindings.ChainCall:
         """Kernels that follow each other in bands of rows."""
 

@@ -7,9 +7,10 @@ Vinter, *Managing Communication Latency-Hiding at Runtime for Parallel Programmi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from pgaspy.planning.boxes import Box, contains, overlap
+from pgaspy.planning.box_index import BoxIndex
+from pgaspy.planning.boxes import Box, contains, overlap, remainder
 from pgaspy.scheduling.nodes import Node
 
 __all__ = ["Access", "BaseAccess", "Builder"]
@@ -21,44 +22,74 @@ Access = tuple[int, Box]
 BaseAccess = tuple[int, Box, bool]
 """A node's number, the box of a base that it accesses, and whether it writes."""
 
-_Entry = tuple[int, Box, object]
-"""A node's number, the box that it accesses, and what the access is made together with."""
+_Maker = tuple[int, object]
+"""A node's number, and what its access is made together with."""
+
+N_LATEST = 4
+"""Of so many writes it is asked whether one covers an access, before others are searched for."""
 
 
 class _Accesses:
     """Those of one memory that a later node may have to wait for.
 
     What is overwritten need not be waited for again, but by what overwrites it together: for the `together` that came
-    last, `before` are the accesses that it found.
+    last, `replaced` are the accesses that it has overwritten.
     """
 
-    __slots__ = ("before", "reads", "together", "writes")
+    __slots__ = ("latest", "reads", "replaced", "together", "writes")
 
     def __init__(self) -> None:
-        self.reads: list[_Entry] = []
-        self.writes: list[_Entry] = []
+        self.reads: BoxIndex[_Maker] = BoxIndex()
+        self.writes: BoxIndex[_Maker] = BoxIndex()
+        self.latest: list[tuple[Box, _Maker]] = []  # writes
         self.together: object = None
-        self.before: tuple[list[_Entry], list[_Entry]] = [], []
+        self.replaced: list[tuple[Box, _Maker, bool]] = []
 
-    def conflicts(self, box: Box, writes: bool, together: object) -> Iterator[int]:
-        """The nodes that an access has to wait for."""
+    def conflicts(self, box: Box, writes: bool, together: object) -> tuple[set[int], bool]:
+        """The nodes that an access has to wait for; and whether one of them covers it by what it writes."""
         if together is not None and together is not self.together:
-            self.together, self.before = together, (list(self.writes), list(self.reads))
-        found = [*self.writes, *(self.before[0] if together is not None else ())]
+            self.together, self.replaced = together, []
+        found, is_covered = self._conflicting_writes(box, together)
         if writes:
-            found += [*self.reads, *(self.before[1] if together is not None else ())]
-        return (n for n, other, theirs in found if (together is None or theirs is not together) and overlap(box, other))
+            found += self.reads.overlapping(box)
+        waits = {n for _, (n, theirs) in found if together is None or theirs is not together}
+        if together is not None:
+            waits.update(n for other, (n, _), has_written in self.replaced
+                         if (writes or has_written) and overlap(box, other))
+        return waits, is_covered
 
-    def is_covered(self, box: Box, together: object) -> bool:
-        """Whether an access waits for a write that covers it, and so for all that this one waits for."""
-        return any(contains(other, box) and (together is None or theirs is not together)
-                   for _, other, theirs in self.writes)
+    def _conflicting_writes(self, box: Box, together: object) -> tuple[list[tuple[Box, _Maker]], bool]:
+        """Those that an access has to wait for; none that one of these waits for, which covers the access."""
+        newer = []
+        for entry in reversed(self.latest):
+            other, (_, theirs) = entry
+            if overlap(box, other):
+                newer.append(entry)
+                if theirs is None and contains(other, box):
+                    return newer, True
+        found = self.writes.overlapping(box)
+        return found, any(contains(other, box) for other, (_, theirs) in found
+                          if together is None or theirs is not together)
 
     def overwrite(self, number: int, box: Box, together: object) -> None:
-        """Note a write, and drop what it covers."""
-        self.writes = [e for e in self.writes if (together is not None and e[2] is together) or not contains(box, e[1])]
-        self.reads = [e for e in self.reads if (together is not None and e[2] is together) or not contains(box, e[1])]
-        self.writes.append((number, box, together))
+        """Note a write, and drop what it covers; one that has covered it has dropped what came before."""
+        found, _ = self._conflicting_writes(box, together)
+        for index, entries, has_written in (
+                (self.writes, found, True), (self.reads, self.reads.overlapping(box), False)):
+            for entry in entries:
+                other, maker = entry
+                left = (other,) if together is not None and maker[1] is together else remainder(other, box)
+                if left != (other,):
+                    index.remove(entry)
+                    for rest in left:
+                        index.add(rest, maker)
+                    if has_written and entry in self.latest:
+                        at = self.latest.index(entry)
+                        self.latest[at:at + 1] = [(rest, maker) for rest in left]
+                    if together is not None:
+                        self.replaced.append((other, maker, has_written))
+        self.writes.add(box, (number, together))
+        self.latest = [*self.latest[1 - N_LATEST:], (box, (number, together))]
 
 
 class Builder:
@@ -105,34 +136,36 @@ class Builder:
         """
         waits = set(after)
         reads, writes = list(reads), list(writes)
-        for memory, box in reads:
-            waits.update(self._of(memory).conflicts(box, False, together))
-        for memory, box in writes:
-            waits.update(self._of(memory).conflicts(box, True, together))
+        first = []
+        for accesses, writing in ((reads, False), (writes, True)):
+            for memory, box in accesses:
+                found, is_covered = self._of(memory).conflicts(box, writing, together)
+                waits |= found
+                if memory < self.n_bases and not is_covered:
+                    first.append((memory, box, writing))
         number = max(waits, default=-1)
         chain = node.following(self.nodes[number]) if self._may_be_longer(number, waits) else None
         if chain is None:
             number = len(self.nodes)
-        for accesses, writing in ((reads, False), (writes, True)):
-            for memory, box in accesses:
-                if memory < self.n_bases and not self._of(memory).is_covered(box, together):
-                    self.first_accesses.setdefault(memory, []).append((number, box, writing))
+        for memory, box, writing in first:
+            self.first_accesses.setdefault(memory, []).append((number, box, writing))
         for memory, box in writes:
             self._of(memory).overwrite(number, box, together)
         for memory, box in reads:
-            self._of(memory).reads.append((number, box, together))
+            if not any(memory == other and contains(written, box) for other, written in writes):
+                self._of(memory).reads.add(box, (number, together))
         waits.discard(number)
         nbytes = self.nbytes_of_buffer
         uses = dict.fromkeys(memory for memory, _ in (*reads, *writes))
         allocates = {memory: nbytes[memory] for memory, _ in writes if memory in nbytes}
         if chain is not None:
-            first = self.nodes[number]
-            chain.uses = tuple(dict.fromkeys(first.uses) | uses)
-            chain.allocates = tuple((dict(first.allocates) | allocates).items())
-            chain.reads = tuple(dict.fromkeys((*first.reads, *(memory for memory, _ in reads))))
-            chain.writes = (*first.writes, *writes)
-            chain.overwrites = tuple(dict.fromkeys((*first.overwrites, *node.overwrites)))
-            chain.position, chain.due = first.position, first.due
+            earlier = self.nodes[number]
+            chain.uses = tuple(dict.fromkeys(earlier.uses) | uses)
+            chain.allocates = tuple((dict(earlier.allocates) | allocates).items())
+            chain.reads = tuple(dict.fromkeys((*earlier.reads, *(memory for memory, _ in reads))))
+            chain.writes = (*earlier.writes, *writes)
+            chain.overwrites = tuple(dict.fromkeys((*earlier.overwrites, *node.overwrites)))
+            chain.position, chain.due = earlier.position, earlier.due
             self.nodes[number] = chain
             self.dependencies[number] |= waits
             return number
@@ -162,7 +195,7 @@ class Builder:
     def last_accesses(self) -> dict[int, list[BaseAccess]]:
         """Per base, those that are not covered by later writes, which wait for them."""
         return {memory: [(number, box, writing) for entries, writing in ((found.reads, False), (found.writes, True))
-                         for number, box, _ in entries]
+                         for box, (number, _) in entries]
                 for memory, found in self._accesses.items() if memory < self.n_bases}
 
     def _of(self, memory: int) -> _Accesses:

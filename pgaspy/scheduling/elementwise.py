@@ -84,7 +84,7 @@ def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mappin
 
 def _add_together(builder: Builder, added: Sequence[tuple[Node, list[Access], list[Access]]]) -> None:
     """Add the pieces of a kernel, those first that are sent next: others may then become longer by what follows."""
-    together = object()
+    together = object() if len(added) > 1 else None
     for node, reads, writes in sorted(added, key=lambda piece: not piece[0].is_urgent):
         builder.add(node, reads, writes, together=together)
 

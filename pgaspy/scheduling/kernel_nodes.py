@@ -19,7 +19,7 @@ from pgaspy.kernels import jit
 from pgaspy.kernels.bindings import Leaves, ProgramCall, ProgramReduceCall
 from pgaspy.kernels.codegen import has_maths
 from pgaspy.kernels.program import Program
-from pgaspy.planning.chains import Rows, band, rows_ahead
+from pgaspy.planning.chains import Place, Rows, band, place_behind
 from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.nodes import FunctionCall, Location, Memories, Node
 
@@ -35,12 +35,15 @@ COMPILED_FROM_ELEMENTS = 1 << 10
 been called so often, if the last call is on so many elements. A compiler takes 0.1 to 0.2 s, which a program that runs
 once on little data, or on a few elements only, does not win back."""
 
+WAITS = False
+"""Whether a program waits for its compiled form, instead of being interpreted until that is there."""
+
 
 _address_of = attrgetter("address")
 
 
 class _Loop:
-    """The loop of a program with some inputs that are scalars: interpreted, until compiling it pays."""
+    """The loop of a program with some inputs that are scalars: interpreted, until compiling it pays and is done."""
 
     def __init__(self, program: Program, scalars: frozenset[int]) -> None:
         self._program, self._scalars = program, scalars
@@ -48,19 +51,35 @@ class _Loop:
         has_kernel = len(program.steps) == 1 and not program.reductions
         self._is_decided = has_kernel and not self._is_wanted
         self._address: int | None = None
+        self._request: jit.Request | None = None
         self._work = self._n_calls = 0
 
     def address(self, n_elements: int) -> int | None:
         """The compiled loop's address, if there is one, for a call on so many elements."""
         if not self._is_decided:
+            if self._request is not None:
+                self._look()
+                return self._address
             self._n_calls += 1
             self._work += n_elements * len(self._program.steps)
             if self._is_wanted or self._work >= COMPILED_FROM_WORK or (
                     self._n_calls >= COMPILED_FROM_CALLS and n_elements >= COMPILED_FROM_ELEMENTS):
-                start = time.perf_counter()
-                self._address, self._is_decided = jit.compiled(self._program, self._scalars), True
-                statistics.counts.compiled(start)
+                self._compile()
         return self._address
+
+    def _compile(self) -> None:
+        if not (self._is_wanted or WAITS):
+            self._request = jit.request(self._program, self._scalars)
+            return
+        start = time.perf_counter()
+        self._address, self._is_decided = jit.compiled(self._program, self._scalars), True
+        statistics.counts.compiled(start)
+
+    def _look(self) -> None:
+        request = self._request
+        if request is not None and request.is_done:
+            self._request = None
+            self._address, self._is_decided = request.take(), True
 
 
 @cached
@@ -77,8 +96,8 @@ class KernelCall(Node):
 
     Attributes
     ----------
-    stages, lags
-        The kernels in their order, and how many rows each is behind the first.
+    stages, places
+        The kernels in their order, and where each is in the chain.
     locations
         Of the operands of all.
     """
@@ -86,7 +105,7 @@ class KernelCall(Node):
     is_kernel = True
     n_counted = 1
     stages: tuple[_SingleKernel, ...]
-    lags: tuple[int, ...]
+    places: tuple[Place, ...]
     locations: tuple[Location, ...]
 
     def compute(self, memories: Memories) -> None:
@@ -117,15 +136,11 @@ class KernelCall(Node):
                 stage.is_by_rows for stage in (*earlier.stages, *self.stages)):
             return None
         (own,) = self.stages
-        lags = []
-        for stage, lag in zip(earlier.stages, earlier.lags, strict=True):
-            ahead = rows_ahead(stage.rows, own.rows)
-            if ahead is None:
-                return None
-            lags.append(lag + ahead)
-        stages = *earlier.stages, own
-        n_rows = band([stage.rows for stage in stages], own.call.n_rows, max(lags))
-        return None if n_rows is None else ChainedCall(stages, (*earlier.lags, max(lags)), n_rows)
+        rows = [stage.rows for stage in earlier.stages]
+        place = place_behind([*zip(rows, earlier.places, strict=True)], own.rows)
+        n_rows = None if place is None else band([*rows, own.rows], own.call.n_rows, place.lag)
+        return None if place is None or n_rows is None else ChainedCall(
+            (*earlier.stages, own), (*earlier.places, place), n_rows)
 
     def _addresses(self, memories: Memories) -> list[int]:
         operands_of, offsets = self._operands
@@ -156,7 +171,7 @@ class _SingleKernel(KernelCall):
                  locations: Sequence[Location], name: str) -> None:
         self.locations = tuple(locations)
         self.name = name
-        self.stages, self.lags = (self,), (0,)
+        self.stages, self.places = (self,), (Place(),)
         self.n_elements = math.prod(shape)
         self.rows = _rows(program, shape, strides, locations)
         self._loop = _loop_for(program, strides)
@@ -256,12 +271,12 @@ class FusedReduceCall(_SingleKernel):
 class ChainedCall(KernelCall):
     """Kernels in bands of rows: each follows those before it, as many rows behind as it has to be."""
 
-    def __init__(self, stages: tuple[_SingleKernel, ...], lags: tuple[int, ...], n_rows_of_band: int) -> None:
-        self.stages, self.lags = stages, lags
+    def __init__(self, stages: tuple[_SingleKernel, ...], places: tuple[Place, ...], n_rows_of_band: int) -> None:
+        self.stages, self.places = stages, places
         self.name = ", ".join(stage.name for stage in stages)
         self.locations = tuple(location for stage in stages for location in stage.locations)
-        self._call = backend.chain([stage.call for stage in stages], lags, [len(stage.locations) for stage in stages],
-                               n_rows_of_band)
+        self._call = backend.chain([stage.call for stage in stages], places,
+                                   [len(stage.locations) for stage in stages], n_rows_of_band)
         self._set_length(self._call.n_fronts, sum(stage.n_elements for stage in stages))
 
     def _compute_part(self, addresses: list[int], loops: list[int | None], begin: int, end: int) -> None:

@@ -66,6 +66,11 @@ class Recorded:
         self.n_before = n_before
 
     @property
+    def recipes(self) -> list[Recipe]:
+        """Those of all operations."""
+        return self.fields[::self.N_FIELDS]
+
+    @property
     def storages(self) -> list[Storage]:
         """Those of all operations, one after the other."""
         return [*chain.from_iterable(self.fields[1::self.N_FIELDS])]

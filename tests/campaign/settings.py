@@ -98,6 +98,7 @@ def under(settings: Settings) -> Iterator[None]:
         os.environ["PGASPY_JIT"] = "1" if settings.compiles else "0"
         patch(jit, "_compiler", None)
         patch(kernel_nodes, "COMPILED_FROM_WORK", 0)
+        patch(kernel_nodes, "WAITS", True)
     _forget()
     patch(queue_module, "WORK_OF_PLANNING", settings.at_once[pg.RANK % len(settings.at_once)])
     patch(type(queue), "computes_at_once", True)

@@ -465,6 +465,7 @@ def test_compiled_programs(compiles: bool, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("PGASPY_JIT", "1" if compiles else "0")
     monkeypatch.setattr(jit, "_compiler", None)
     monkeypatch.setattr(kernel_nodes, "COMPILED_FROM_WORK", 0)
+    monkeypatch.setattr(kernel_nodes, "WAITS", True)
     kernel_nodes._loop.cache_clear()
     before = pg.stats()
     check_programs(range(30_000, 30_000 + N_COMPILED))

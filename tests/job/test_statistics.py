@@ -40,7 +40,7 @@ def test_derived_counts() -> None:
 
 def test_text_has_a_line_for_each() -> None:
     lines = str(Statistics(n_flushes=7, n_planned=3, seconds_waiting=0.25)).splitlines()
-    assert len(lines) == 19
+    assert len(lines) == 20
     assert ["n_cache_hits", "4"] in [line.split() for line in lines]
     assert ["seconds_waiting", "0.250000"] in [line.split() for line in lines]
 

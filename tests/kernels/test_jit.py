@@ -8,7 +8,9 @@ import re
 import stat
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +25,12 @@ from pgaspy.host.private_folder import PrivateFolder
 from pgaspy.kernels import bindings as k
 from pgaspy.kernels import codegen, compiler, jit
 from pgaspy.kernels.program import Program, Step
+from pgaspy.scheduling import kernel_nodes
 
 ADD = Program("ddd", 2, "", (Step("add", "dd->d", (0, 1), 2),))
 MULTIPLY = Program("ddd", 2, "", (Step("multiply", "dd->d", (0, 1), 2),))
 SUBTRACT = Program("ddd", 2, "", (Step("subtract", "dd->d", (0, 1), 2),))
+SUM_OF_PRODUCTS = Program("ddd", 2, "d", (Step("multiply", "dd->d", (0, 1), 3), Step("add", "dd->d", (3, 1), 2)))
 
 
 @pytest.fixture(autouse=True)
@@ -428,3 +432,105 @@ def test_what_is_not_finished_does_not_show(folder: PrivateFolder) -> None:
     with pytest.raises(KeyboardInterrupt):
         folder.make("new", fail)
     assert set(folder.path.iterdir()) == before
+
+
+# Beside the program ---------------------------------------------------------------------------------------------------
+
+
+def slow_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch, seconds: float = 1.0) -> None:
+    """A compiler that says which process it is, takes its time, and leaves its temporary files if it is killed."""
+    slow = folder / "slow-cc"
+    slow.write_text(f'#!/bin/sh\n[ "$1" = --version ] || {{ trap "rm temporary.o; exit 9" TERM; '
+                    f'touch temporary.o; echo $$ > {folder}/pid; sleep {seconds} & wait; rm temporary.o; }}\ncc "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setenv("CC", str(slow))
+
+
+def comes(condition: Callable[[], bool], seconds: float = 30) -> bool:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
+def test_what_is_requested_is_compiled_meanwhile(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow_compiler(tmp_path, monkeypatch)
+    requests = [jit.request(program) for program in (ADD, MULTIPLY, ADD)]
+    assert not any(request.is_done for request in requests)
+    assert comes((tmp_path / "pid").exists)
+    assert os.getsid(int((tmp_path / "pid").read_text())) != os.getsid(0)  # to which a terminal sends Ctrl-C
+    assert comes(lambda: all(request.is_done for request in requests))
+    assert [add(request.take()) for request in requests] == [3.5, 3.0, 3.5]
+    assert (jit.counts.n_compiled, jit.counts.n_memory_hits) == (2, 1)
+    assert comes(lambda: not any(thread.name == "pgaspy compiler" for thread in threading.enumerate()))
+
+
+def test_what_fails_meanwhile_is_told_by_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    request = jit.request(ADD)
+    assert comes(lambda: request.is_done)
+    with pytest.warns(jit.CompilationNotice, match="no C compiler") as notices:
+        assert request.take() is None
+    assert [notice.filename for notice in notices] == [__file__]
+
+    restart(monkeypatch)
+    monkeypatch.setattr(codegen, "source", lambda *_, **__: 1 / 0)
+    request = jit.request(ADD)
+    assert comes(lambda: request.is_done)
+    with pytest.raises(ZeroDivisionError):
+        request.take()
+
+
+def test_a_program_goes_on_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow_compiler(tmp_path, monkeypatch)
+    loop = kernel_nodes._Loop(SUM_OF_PRODUCTS, frozenset())
+    assert [loop.address(kernel_nodes.COMPILED_FROM_WORK) for _ in range(3)] == [None] * 3
+    jit.wait()
+    assert loop.address(1) is not None
+    assert jit.counts.n_compiled == 1
+
+    monkeypatch.setattr(kernel_nodes, "WAITS", True)
+    assert kernel_nodes._Loop(SUM_OF_PRODUCTS, frozenset([0])).address(kernel_nodes.COMPILED_FROM_WORK) is not None
+
+
+ENDS = """
+import os, sys, time
+from pathlib import Path
+from pgaspy.kernels import jit
+from pgaspy.kernels.program import Program, Step
+for name in "add", "multiply", "subtract":
+    jit.request(Program("ddd", 2, "", (Step(name, "dd->d", (0, 1), 2),)))
+while not Path(sys.argv[1]).exists():
+    time.sleep(0.01)
+if not os.fork():
+    sys.exit()  # which has no part in it
+os.wait()
+os.kill(int(Path(sys.argv[1]).read_text()), 0)
+"""
+
+
+def test_what_is_requested_at_the_end_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    jit.request(ADD)
+    jit.stop()
+    request = jit.request(MULTIPLY)
+    jit.wait()
+    assert not request.is_done
+    assert add(jit.compiled(ADD)) == 3.5
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_program_that_ends_takes_its_compiler_along(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_kept: bool
+) -> None:
+    slow_compiler(tmp_path, monkeypatch, 60)
+    if not is_kept:
+        cache.parent.mkdir()
+        cache.write_text("")
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", ENDS, str(tmp_path / "pid")], capture_output=True,
+                          text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert time.monotonic() - start < 30
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+    assert [path.name for path in cache.parent.rglob("*")] == (["cache", "lock"] if is_kept else ["cache"])
+    assert not list(tmp_path.glob("pgaspy-*"))

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from pgaspy.planning.boxes import Box, contains, overlap, ranges_box, view_box
+from pgaspy.planning.boxes import Box, contains, overlap, ranges_box, remainder, view_box
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.transfers import plan_transfer
 from pgaspy.planning.view import whole
@@ -44,6 +44,24 @@ def test_overlap_and_contains(seed: int) -> None:
         assert contains(a, a)
         assert contains(None, b)
         assert a is None or not contains(a, None)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_remainders(seed: int) -> None:
+    """Of a box that another one covers in part: nothing, what is left, or where that is no box, all of it."""
+    rng = random.Random(seed)
+    n_cut = 0
+    for _ in range(N_CASES):
+        shape = tuple(rng.randint(1, 6) for _ in range(rng.randint(0, 3)))
+        a, b = random_box(rng, shape), random_box(rng, shape)
+        if not (mask(a, shape) & mask(b, shape)).any():
+            continue
+        left, wanted = remainder(a, b), mask(a, shape) & ~mask(b, shape)
+        found = sum((mask(box, shape) for box in left), np.zeros(shape, bool))
+        assert (found == wanted).all() or left == (a,)
+        assert left != () or contains(b, a)
+        n_cut += left not in ((), (a,))
+    assert n_cut
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -16,7 +16,7 @@ from pgaspy.execution import engine, recording
 from pgaspy.kernels import bindings
 from pgaspy.kernels.program import Program, Step
 from pgaspy.planning import chains
-from pgaspy.planning.chains import Rows, rows_ahead
+from pgaspy.planning.chains import Place, Rows, place_behind, rows_apart
 from pgaspy.scheduling import schedule
 from pgaspy.scheduling.kernel_nodes import (
     ChainedCall,
@@ -43,7 +43,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 # Which rows have to be ahead ------------------------------------------------------------------------------------------
 
 
-def test_rows_ahead_by_definition() -> None:
+def test_rows_apart_by_definition() -> None:
     draw = random.Random(SEED)
     for _ in range(500):
         earlier, later = ([random_rows(draw) for _ in range(draw.randint(1, 3))] for _ in range(2))
@@ -51,14 +51,32 @@ def test_rows_ahead_by_definition() -> None:
                  if a.memory == b.memory and (a.is_written or b.is_written)]
         conflicts = [i - j for i, j in itertools.product(range(40), repeat=2) for a, b in pairs
                      if a.start + i * a.step < b.stop + j * b.step and b.start + j * b.step < a.stop + i * a.step]
-        found = rows_ahead(earlier, later)
+        found = rows_apart(earlier, later)
         if any(a.step != b.step or a.step <= 0 for a, b in pairs):
             assert found is None
         else:
             assert found is not None
-            assert found >= max(conflicts, default=0), (SEED, earlier, later)
-            if conflicts and max(conflicts) < 39:  # the greatest distance is among the rows looked at
-                assert found == max(*conflicts, 0), (SEED, earlier, later)
+            seen = [apart for apart in found if abs(apart) < 40]  # the others are not among the rows looked at
+            assert set(seen) <= set(conflicts), (SEED, earlier, later)
+            assert not conflicts or found[0] <= min(conflicts) <= max(conflicts) <= found[1], (SEED, earlier, later)
+
+
+def test_places_by_definition() -> None:
+    """What a kernel has to come after: no front behind its own; nothing that is peeled, unless it is peeled itself."""
+    draw = random.Random(SEED)
+    for _ in range(500):
+        kernels = [[Rows(draw.randint(0, 1), start, start + draw.randint(1, 30), 8, draw.random() < 0.5)
+                    for start in draw.sample(range(60), draw.randint(1, 3))] for _ in range(draw.randint(2, 4))]
+        places = [Place()]
+        for k, rows in enumerate(kernels[1:], 1):
+            place = place_behind([*zip(kernels[:k], places, strict=True)], rows)
+            assert place is not None
+            for earlier, (lag, peel) in zip(kernels, places, strict=False):
+                for apart in rows_apart(earlier, rows) or ():
+                    assert apart + lag <= place.lag, (SEED, kernels)
+                    assert place.peel - place.lag + apart + lag >= peel, (SEED, kernels)
+            places.append(place)
+    assert place_behind([([Rows(0, 0, 8, 8, True)], Place())], [Rows(0, 0, 8, 16, False)]) is None
 
 
 def random_rows(draw: random.Random) -> Rows:
@@ -146,7 +164,7 @@ def run(node: KernelCall, memories: list[Any], in_parts: bool, monkeypatch: pyte
         node.compute(memories)
         return
     if isinstance(node, ChainedCall):
-        monkeypatch.setattr(node, "_length_of_part", 7)
+        monkeypatch.setattr(node, "_length_of_part", random.choice([7, 20]))
     for _ in node.parts(memories):
         pass
 

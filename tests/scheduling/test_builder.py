@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from pgaspy.planning.boxes import overlap
 from pgaspy.scheduling.builder import Access, Builder
 from pgaspy.scheduling.nodes import Node
+from tests.costs import n_calls_of
 
 N_BASES = 2
 ROWS = [((start, start + 2),) for start in range(0, 8, 2)]
@@ -96,6 +100,53 @@ def test_buffers_are_allocated_by_what_writes_them() -> None:
     builder.add(reader, [(buffer, WHOLE)], [(1, HALF)])
     assert (writer.uses, writer.allocates, writer.reads) == ((0, buffer), ((buffer, 24),), (0,))
     assert (reader.uses, reader.allocates, reader.writes) == ((buffer, 1), (), ((1, HALF),))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_nodes_wait_for_all_that_they_conflict_with(seed: int) -> None:
+    """By themselves, or because one waits that they wait for; and for nothing else."""
+    rng = random.Random(seed)
+
+    def box() -> Any:
+        low, left = rng.randrange(12), rng.randrange(6)
+        return rng.choice([None, *[((low, low + rng.choice((1, 3, 9))), (left, left + rng.choice((1, 6))))] * 7])
+
+    accesses: list[tuple[list[Access], list[Access]]] = []
+    groups: list[Any] = []
+    while len(accesses) < 80:
+        together = object() if rng.random() < 0.5 else None
+        for _ in range(rng.randint(1, 3)):
+            accesses.append(([(0, box()) for _ in range(rng.randint(0, 2))], [(0, box())] * rng.randint(0, 1)))
+            groups.append(together)
+    waits = added(*accesses, together=groups)
+    before: list[set[int]] = []
+    for number, found in enumerate(waits):
+        before.append(found.union(*(before[other] for other in found)))
+        for other in range(number):
+            conflicts = (groups[number] is None or groups[number] is not groups[other]) and any(
+                overlap(a, b) for (_, a), (_, b) in itertools.chain(
+                    itertools.product(accesses[number][1], accesses[other][0] + accesses[other][1]),
+                    itertools.product(accesses[number][0], accesses[other][1])))
+            assert conflicts <= (other in before[number])
+            assert conflicts >= (other in found)
+
+
+SECTIONS = {
+    "rows": lambda i, n: ((i, i + 1), (0, n)),
+    "the same": lambda i, n: ((0, n), (0, n)),
+    "smaller ones": lambda i, n: ((i, n), (i, n)),
+    "triangles": lambda i, n: ((i, n), (0, i + 1)),
+}
+
+
+@pytest.mark.parametrize("section", SECTIONS.values(), ids=SECTIONS.keys())
+def test_the_cost_of_an_access_does_not_grow_with_their_number(section: Any) -> None:
+    costs = []
+    for n in (64, 512):
+        boxes = [section(i, n) for i in range(n)]
+        _, n_calls = n_calls_of(lambda boxes=boxes: added(*(([(0, box)], [(0, box)]) for box in boxes)))  # type: ignore[misc]
+        costs.append(n_calls / n)
+    assert costs[1] < 1.3 * costs[0]
 
 
 # Chains --------------------------------------------------------------------------------------------------------------

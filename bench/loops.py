@@ -1,0 +1,126 @@
+"""Loops on fresh arrays, wherever they are cut: against a sync in each step, NumPy, and the in-order executor.
+
+A loop that is found again takes no longer than one that is executed step by step, and each of its statements is planned
+a few times in all. Compiling is not counted. On 2 processes the last one is lattice Boltzmann in three dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+import pgaspy as pg
+from bench.jobs import seconds_alone, seconds_and_waiting
+from bench.programs import OF_SLICES
+from bench.timing import Result, report
+from pgaspy.execution import recording
+
+LOOPS = {3: 1000, 81: 40, 300: 12, 521: 10, 2000: 8}
+"""Per number of operations in a step, how many steps."""
+
+EXTENT = 32
+"""Of the arrays in two dimensions, or a few more, so that nothing of a loop was seen before."""
+
+GOAL_SYNCED = 1.1
+"""The time of a loop over that of the same with a sync in each step."""
+
+GOAL_PLANNED = 4.0
+GOAL_SECONDS_PLANNING = 0.5
+GOAL_NUMPY = 1.0
+
+N, N_STEPS = 32, 30
+"""Of lattice Boltzmann."""
+
+
+class Loop(NamedTuple):
+    """So many operations in each of so many steps; what is done at the end of each."""
+
+    n_operations: int
+    n_steps: int
+    reads: bool = False
+    syncs: bool = False
+
+    def start(self, extent: int) -> NDArray[Any]:
+        """The first array."""
+        return np.random.default_rng(1).random(((self.n_operations - 1) // 2, extent, extent))
+
+    def run(self, xp: Any, f: Any) -> None:
+        """Do it on arrays of a module."""
+        for _ in range(self.n_steps):
+            f = self.step(xp, f)
+            if self.reads:
+                float(f[0, 0, 0])
+            if self.syncs:
+                pg.sync()
+
+    def step(self, xp: Any, f: Any) -> Any:
+        """What follows f, by two operations for each of its rows, and one or two more."""
+        largest = f.max(axis=0)
+        if self.n_operations % 2 == 0:
+            largest = 0.5 * largest
+        g = xp.empty_like(f)
+        for k in range(len(f)):
+            g[k] = largest - f[k - 1]
+        return g
+
+
+def measure(loop: Loop, extent: int) -> tuple[float, float]:
+    """The seconds of a loop but for compiling, and how often each statement is planned in the mean. Collective."""
+    f = pg.array(loop.start(extent))
+    pg.sync()
+    before = pg.stats()
+    seconds = seconds_and_waiting(loop.run, pg, f)[0]
+    done = pg.stats() - before
+    compiling = pg.COMM.allreduce(done.seconds_compiling, MPI.MAX)
+    return seconds - compiling, done.n_operations_planned * loop.n_steps / done.n_recorded
+
+
+def results_of(loop: Loop, extents: Iterator[int]) -> list[Result]:
+    """The lines of the table for a loop. Collective."""
+    seconds, n_planned = measure(loop, next(extents))
+    synced, _ = measure(loop._replace(syncs=True), next(extents))
+    recording.queue.overlaps = False
+    in_order, _ = measure(loop, next(extents))
+    recording.queue.overlaps = True
+    numpy = seconds_alone(loop.run, np, loop.start(EXTENT))
+    name = (f"loop, {loop.n_operations} operations in each of {loop.n_steps} steps{', a value read' * loop.reads}, "
+            f"{pg.SIZE} process(es)")
+    return [
+        Result(name, seconds, "s", "synced", synced, seconds / synced, GOAL_SYNCED, at_most=True),
+        Result(name, seconds, "s", "in order", in_order, in_order / seconds),
+        Result(name, seconds, "s", "NumPy", numpy, numpy / seconds),
+        Result(f"{name}: each statement planned", n_planned, "times", goal=GOAL_PLANNED),
+    ]
+
+
+def lattice_boltzmann() -> list[Result]:
+    """The lines of the table for the program. Collective."""
+    program = OF_SLICES["lattice Boltzmann"]
+    operands = [pg.array(operand) for operand in program.operands(N)]
+    before = pg.stats()
+    seconds = seconds_and_waiting(program.run, pg, *operands, N_STEPS)[0]
+    planning = (pg.stats() - before).seconds_planning
+    numpy = seconds_alone(program.run, np, *program.operands(N), N_STEPS)
+    name = f"lattice Boltzmann, {N}^3, {N_STEPS} steps, {pg.SIZE} process(es)"
+    return [Result(f"{name}: planning", planning, "s", goal=GOAL_SECONDS_PLANNING),
+            Result(name, seconds, "s", "NumPy", numpy, numpy / seconds, GOAL_NUMPY)]
+
+
+def main() -> None:
+    """Measure."""
+    extents = count(EXTENT)
+    results = [result for n_operations, n_steps in LOOPS.items() for reads in (False, True)
+               for result in results_of(Loop(n_operations, n_steps, reads), extents)]
+    if pg.SIZE == 2:
+        results += lattice_boltzmann()
+    if pg.RANK == 0:
+        report(results)
+
+
+if __name__ == "__main__":
+    main()
