@@ -41,8 +41,15 @@ class BlockDim(NamedTuple):
 
     @property
     def block(self) -> int:
-        """The size of the largest part."""
-        return ceil_div(ceil_div(self.parent_extent, self.n_procs), self.step)
+        """The size of the largest part; of a window with a step, what no part is larger than."""
+        if self.extent == self.parent_extent or self.extent == 0:
+            return ceil_div(self.extent, self.n_procs)
+        first, last = self.part_from_index(0), self.part_from_index(self.extent - 1)
+        at_ends = max(self.local_extent(first), self.local_extent(last))
+        if last - first < 2:
+            return at_ends
+        n_between = last * self.parent_extent // self.n_procs - (first + 1) * self.parent_extent // self.n_procs
+        return max(at_ends, ceil_div(ceil_div(n_between, last - first - 1), self.step))
 
     @property
     def n_blocks(self) -> int:

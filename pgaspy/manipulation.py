@@ -22,6 +22,7 @@ from pgaspy.creation import Shape, array, as_global, asarray, empty
 from pgaspy.dispatch import implements
 from pgaspy.layout import Layout
 from pgaspy.operands import as_numpy
+from pgaspy.planning.result_layout import inherited
 from pgaspy.scheduling.functions import WHERE
 
 __all__ = [
@@ -404,7 +405,7 @@ def _empty_like_result(a: GlobalArray, extents: tuple[int, ...], dtype: DTypeLik
     layout = a._view.own_layout
     if layout is not None and not layout.replica_axes and len(extents) == a.ndim and set(layout.pins) <= {None}:
         return empty(extents, dtype, layout=Layout(
-            layout.grid, [dim.fresh(n) for dim, n in zip(layout.dims, extents, strict=True)]))
+            layout.grid, [inherited(dim, n) for dim, n in zip(layout.dims, extents, strict=True)]))
     return empty(extents, dtype)
 
 

@@ -16,8 +16,9 @@ from pgaspy.execution.recording import is_alone, record_cold
 from pgaspy.global_assign import copied
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
-from pgaspy.layout import BlockDim, Layout, replicated, without_dims
+from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.operands import as_base_view, check_dtype
+from pgaspy.planning.result_layout import inherited
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.kinds.reduction import reduce
@@ -72,7 +73,7 @@ def product_layout(a: View, b: View) -> Layout:
     if a.own_layout is not None and b.own_layout is not None and grid == b.layout.grid and len(grid) == 2:
         dims = a.own_layout.dims[0], b.own_layout.dims[1]
         if (dims[0].axis, dims[1].axis) in ((0, 1), (1, 0)):
-            return Layout(grid, [dim.fresh(dim.extent) if isinstance(dim, BlockDim) else dim for dim in dims])
+            return Layout(grid, [inherited(dim, dim.extent) for dim in dims])
     return default_for(shape)
 
 

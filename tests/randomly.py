@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 import random
 from typing import Any
 
@@ -44,7 +45,20 @@ def random_layout(rng: random.Random, shape: tuple[int, ...], n_procs: int) -> L
 
 
 def random_distributed_layout(rng: random.Random, shape: tuple[int, ...], n_procs: int) -> Layout:
-    """A layout over any grid of one to three axes; an axis without a dimension holds replicas."""
+    """A layout over any grid of one to three axes; an axis without a dimension holds replicas.
+
+    Some are those of sections of larger arrays.
+    """
+    before, after, steps = (tuple(rng.randint(low, 3) for _ in shape) for low in (0, 0, 1))
+    if rng.random() < 0.7:
+        return _fresh_layout(rng, shape, n_procs)
+    larger = tuple(map(sum, zip(before, map(operator.mul, shape, steps), after, strict=True)))
+    sections = tuple(map(slice, before, map(operator.sub, larger, after), steps))
+    section = whole(_fresh_layout(rng, larger, n_procs)).index(sections)
+    return section.own_layout or _fresh_layout(rng, shape, n_procs)
+
+
+def _fresh_layout(rng: random.Random, shape: tuple[int, ...], n_procs: int) -> Layout:
     n_axes = rng.randint(1, 3)
     divisors = [n for n in range(1, n_procs + 1) if n_procs % n == 0]
     grids = [g for g in itertools.product(divisors, repeat=n_axes) if math.prod(g) == n_procs]

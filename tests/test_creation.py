@@ -55,6 +55,15 @@ def test_layouts(name: str) -> None:
     assert_equal(pg.zeros_like(a[::-1]), np.zeros_like(x))
 
 
+def test_arrays_like_views_lie_as_results_do() -> None:
+    """Where the view does; of the first of many rows, dealt out afresh."""
+    a = pg.zeros((24 * pg.SIZE, 5), layout=pg.Distribution("block", "*"))
+    for view in (a[1:-1], a[3:], a[::2], a[::-1], a[1:-1][2:-4, 1:], a[:24]):
+        collectively(pg.empty_like(view).layout == (view + 1).layout == view.copy().layout)
+    collectively(pg.empty_like(a[1:-1, 1:]).layout == a[1:-1, 1:].layout or pg.SIZE == 1)
+    collectively(pg.empty_like(a[:24]).layout == pg.empty((24, 5), layout=pg.Distribution("block", "*")).layout)
+
+
 def test_onenode() -> None:
     x = np.arange(12.0).reshape(3, 4)
     for rank in range(pg.SIZE):

@@ -68,6 +68,8 @@ def check_dim(dim: Dim) -> None:
         assert np.array_equal(dim.part_start(np.array([k, k + 1])), [dim.part_start(k), dim.part_start(k + 1)])
         if len(inside):
             assert dim.part_start(k) == inside[0]
+    if isinstance(dim, BlockDim) and dim.step == 1:
+        assert dim.block == max(map(dim.local_extent, range(dim.n_procs)))
 
 
 @given(BLOCKS | CYCLICS)

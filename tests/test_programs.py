@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import random
@@ -22,6 +23,7 @@ from tests.randomly import (
     random_fitting_key,
     random_key,
     random_layout,
+    random_section,
     random_shape,
 )
 from tests.together import collectively
@@ -100,7 +102,7 @@ class Program:
             eps = np.finfo(found.dtype).eps if found.dtype.kind in "fc" else 0
             tolerance = 64 * float(eps)
             wide = found.astype(np.result_type(found, float))
-            same = np.allclose(wide, model, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
+            same = np.allclose(wide, model.astype(wide.dtype), rtol=tolerance, atol=tolerance * scale, equal_nan=True)
         if not same:
             self.differ(f"found\n{found!r}\nexpected\n{model!r}")
         elif not exact:
@@ -565,3 +567,29 @@ def test_programs_reach_every_kind_of_statement() -> None:
     collectively({"create", "view", "assign", "assign to itself", "where", "matmul", "local"} <= names, f"{names}")
     collectively(len({"roll", "flip", "concatenate", "stack", "tile", "repeat", "outer"} & names) > 3, f"{names}")
     collectively(sum(n > 1 for n in n_elements) > len(n_elements) / 2, f"{n_elements}")
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.many) for seed in range(40)])
+def test_sums_of_shifted_sections(seed: int) -> None:
+    """Results take part in what follows: they lie as sections of sections, or are dealt out afresh."""
+    rng = random.Random(seed)
+    models = [np.arange(m * n).reshape(m, n) for m, n in [(rng.randint(12, 60), rng.randint(1, 30)) for _ in range(2)]]
+    pairs = [Pair(pg.array(model, layout=random_layout(rng, model.shape, pg.SIZE)), model.copy()) for model in models]
+    for _ in range(12):
+        last = pairs[-1].model.shape
+        shape = tuple(max(rng.choice((n, n - 1, n - 2, n - 4, (n + 1) // 2, n // 3)), 1) for n in last)
+        fitting = [pair for pair in pairs if all(map(operator.ge, pair.model.shape, shape))]
+        total = sections(rng, pairs[-1], shape)
+        for _ in range(rng.randint(0, 3)):
+            total = Pair(*map(operator.add, total, sections(rng, rng.choice(fitting), shape)))
+        target = sections(rng, rng.choice(fitting), shape)
+        for x, value in zip(target, total, strict=True):
+            x[...] = value
+        pairs.append(Pair(*(x % 1000 for x in total)))
+    collectively(all(pair.array.gather().tolist() == pair.model.tolist() for pair in pairs), f"seed {seed}")
+
+
+def sections(rng: random.Random, pair: Pair, shape: tuple[int, ...]) -> Pair:
+    """A section of a pair, with this shape."""
+    key = tuple(map(functools.partial(random_section, rng), pair.model.shape, shape))
+    return Pair(*(x[key] for x in pair))

@@ -9,6 +9,7 @@ import numpy as np
 
 import pgaspy as pg
 from pgaspy.layout import CyclicDim, Distribution, Layout
+from pgaspy.planning.result_layout import inherited
 
 __all__ = ["as_given", "dealt_as", "factored_layout", "in_square_blocks", "is_tall", "lies_in_square_blocks", "moved"]
 
@@ -73,7 +74,7 @@ def moved(a: pg.GlobalArray, layout: Distribution | Layout, dtype: np.dtype[Any]
 
 
 def dealt_as(a: pg.GlobalArray, shape: tuple[int, ...], dtype: np.dtype[Any]) -> pg.GlobalArray:
-    """A new array in the layout of another: dealt out afresh where extents differ, in the default where none fits."""
+    """A new array in the layout of another: dealt out afresh where it has to be, in the default where none fits."""
     return pg.empty(shape, dtype, layout=_layout_as(a, shape))
 
 
@@ -105,5 +106,4 @@ def _layout_as(a: pg.GlobalArray, shape: tuple[int, ...]) -> Layout | None:
     layout = a._view.own_layout
     if layout is None or layout.ndim != len(shape):
         return None
-    dims = [dim if dim.extent == n else dim.fresh(n) for dim, n in zip(layout.dims, shape, strict=True)]
-    return Layout(layout.grid, dims, layout.pins)
+    return Layout(layout.grid, [inherited(dim, n) for dim, n in zip(layout.dims, shape, strict=True)], layout.pins)

@@ -11,7 +11,7 @@ from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.segments import LENGTH, OWN_START, OWN_STEP, Indices, local_slice
 from pgaspy.planning.view import View
 
-__all__ = ["Box", "contains", "fixed_indices", "overlap", "ranges_box", "remainder", "section_box", "view_box",
+__all__ = ["Box", "contains", "fixed_indices", "hull", "overlap", "ranges_box", "remainder", "section_box", "view_box",
            "view_ranges"]
 
 Box = tuple[tuple[int, int], ...] | None
@@ -35,6 +35,13 @@ def contains(a: Box, b: Box) -> bool:
         if other_start < start or stop < other_stop:
             return False
     return True
+
+
+def hull(a: Box, b: Box) -> Box:
+    """The smallest box that covers two."""
+    if a is None or b is None:
+        return None
+    return tuple((min(start, other), max(stop, end)) for (start, stop), (other, end) in zip(a, b, strict=True))
 
 
 def remainder(a: Box, b: Box) -> tuple[Box, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from pgaspy.layout import BlockDim
 from pgaspy.planning.view import View
 
 __all__ = ["LocalPart", "indices_within", "lie_alike", "local_part"]
@@ -130,5 +131,7 @@ def _along(view: View, axis: int) -> tuple[object, ...] | None:
     if p is None or p not in view.base_dims:
         fixed = view.fixed_coords[axis]
         return None if fixed is None else ("at", fixed)
-    d = view.base_dims.index(p)
-    return d, view.layout.dims[p], view.origin[p], view.steps[d]
+    d, dim = view.base_dims.index(p), view.layout.dims[p]
+    if isinstance(dim, BlockDim):  # as the section of its parent that it is
+        return d, dim.parent_extent, dim.start + dim.step * view.origin[p], dim.step * view.steps[d]
+    return d, dim, view.origin[p], view.steps[d]

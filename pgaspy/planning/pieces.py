@@ -192,9 +192,9 @@ def plan_boxes(outs: Sequence[View], operands: Sequence[View], plans: Sequence[O
     shape = local_view_shape(outs[0], rank)
     if 0 in shape:
         return ()
-    part = local_part(outs[0], rank)
-    if part is not None and not any(cuts) and all(plan.is_in_place for plan in plans):
-        sources = [_source_in_place(view, rank, part.first, shape) for view in (*outs, *operands)]
+    parts = [local_part(out, rank) for out in outs]
+    if parts[0] is not None and None not in parts and not any(cuts) and all(plan.is_in_place for plan in plans):
+        sources = [_source_in_place(view, rank, parts[0].first, shape) for view in (*outs, *operands)]
         return (Piece(shape, tuple(sources), (0,) * len(shape)),)
     return tuple(_pieces(outs, operands, plans, cuts, shape, rank))
 
@@ -281,8 +281,9 @@ def _positions(start: list[int], coords: list[int], extent: int) -> list[int]:
 def _pieces(outs: Sequence[View], operands: Sequence[View], plans: Sequence[OperandPlan],
             cuts: Sequence[Sequence[int]], extents: tuple[int, ...], rank: int) -> Iterator[Piece]:
     """The product over the dimensions of the boxes between all operands' cuts."""
-    part = local_part(outs[0], rank)
-    outputs = [] if part is not None else [_OutputSources(out, rank) for out in outs]
+    parts = [local_part(out, rank) for out in (*outs, *(plan.out for plan in plans))]  # of the same indices
+    origin = next((part.first for part in parts if part is not None), (0,) * len(extents))
+    outputs = [None if part is not None else _OutputSources(out, rank) for out, part in zip(outs, parts, strict=False)]
     arrays = [None if plan.is_in_place else _OperandSources(plan, view, rank)
               for plan, view in zip(plans, operands, strict=True)]
     intervals = [_refined([plan.cuts[d] for plan in plans], cuts[d] if cuts else (), extent)
@@ -290,10 +291,9 @@ def _pieces(outs: Sequence[View], operands: Sequence[View], plans: Sequence[Oper
     for box in itertools.product(*intervals):
         start = tuple([first for first, _, _ in box])
         shape = tuple([stop - first for first, stop, _ in box])
-        sources = [out.source(start, shape) for out in outputs]
-        if part is not None:
-            first = tuple(map(add, part.first, start))
-            sources = [_source_in_place(out, rank, first, shape) for out in outs]
+        first = tuple(map(add, origin, start))
+        sources = [_source_in_place(out, rank, first, shape) if output is None else output.source(start, shape)
+                   for out, output in zip(outs, outputs, strict=True)]
         for n, array in enumerate(arrays):
             sources.append(_source_in_place(operands[n], rank, first, shape) if array is None
                            else array.source([at[n] for _, _, at in box], shape))

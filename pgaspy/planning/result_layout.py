@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pgaspy.blockmath import ceil_div, clipped
 from pgaspy.layout import BlockDim, Dim, Layout, replicated, whole_dim
 from pgaspy.planning.view import Section, View
 
-__all__ = ["result_layout"]
+__all__ = ["inherited", "result_layout"]
+
+SHARE = 2
+"""A window is kept whose largest part is longer than that of the dimension dealt out afresh by at most one in so many.
+
+To deal out afresh takes about as long as to pass through the array a few times.
+"""
 
 
 def result_layout(shape: tuple[int, ...], views: Sequence[View], default: Layout) -> Layout:
     """The layout of the result of an elementwise operation on `views`, which are broadcast to `shape`.
 
-    Per dimension it follows the first operand that is not stretched there: `cyclic` inherits the alignment, `block`
-    is dealt out afresh. Where that does not give distinct axes of one grid, or leaves an axis of the grid without a
-    dimension, the default is taken. Replicated and one-process operands choose only when there is no other.
+    Per dimension it follows the first operand that is not stretched there: the result lies where the view does, with
+    exactly its owners, a reversed one as if it were in order. A view of a block dimension with too long a part (see
+    `SHARE`), and one of a cyclic dimension that has no layout, are dealt out afresh. Of windows that are shifted
+    against each other, one in between is taken.
+
+    Where that does not give distinct axes of one grid, or leaves an axis of the grid without a dimension, the default
+    is taken. Replicated and one-process operands choose only when there is no other.
     """
     if not shape:
         return replicated((), default.n_procs)
@@ -31,9 +42,9 @@ def _distributed_layout(shape: tuple[int, ...], views: Sequence[View]) -> Layout
     grid = views[0].layout.grid
     dims: list[Dim] = []
     for d, extent in enumerate(shape):
-        view = next((v for v in views if v.base_dims[d] is not None), None)
-        dim = whole_dim(extent) if view is None else _result_dim(view.sections[d])
-        if view is not None and view.layout.grid != grid and dim.axis is not None:
+        found = [view for view in views if view.base_dims[d] is not None]
+        dim = _result_dim([view.sections[d] for view in found]) if found else whole_dim(extent)
+        if found and found[0].layout.grid != grid and dim.axis is not None:
             return None
         dims.append(dim)
     axes = [dim.axis for dim in dims if dim.axis is not None]
@@ -42,7 +53,43 @@ def _distributed_layout(shape: tuple[int, ...], views: Sequence[View]) -> Layout
     return Layout(grid, dims)
 
 
-def _result_dim(section: Section) -> Dim:
+def _result_dim(sections: Sequence[Section]) -> Dim:
+    """One dimension of a result, of those of the operands that are not stretched in it."""
+    dim, *_, extent = sections[0]
+    window = _window(sections[0]) if dim.n_procs > 1 else None
+    if not isinstance(window, BlockDim):
+        return dim.fresh(extent) if window is None else window
+    if len(sections) > 1:
+        windows = [other for other in map(_window, sections) if isinstance(other, BlockDim) and (
+            other.parent_extent, other.step, other.n_procs, other.axis) == (
+            window.parent_extent, window.step, window.n_procs, window.axis)]
+        window = window._replace(start=_start_between(window, [other.start for other in windows]))
+    return inherited(window, extent)
+
+
+def _window(section: Section) -> Dim | None:
+    """The window of a dimension that a section is, in ascending order; None if it has no layout."""
     dim, start, step, extent = section
-    window = None if isinstance(dim, BlockDim) else dim.window(start, step, extent)
-    return window if window is not None else dim.fresh(extent)
+    return dim.window(start, step, extent) if step > 0 else dim.window(start + step * (extent - 1), -step, extent)
+
+
+def _start_between(window: BlockDim, starts: Sequence[int]) -> int:
+    """Where a result of shifted windows begins: between them, as close to the middle of the parent as that allows.
+
+    So every sum of neighbours lies as the interior does, which it is likely to be assigned to, whatever their order.
+    """
+    outside = window.parent_extent - (window.extent - 1) * window.step - 1
+    return clipped(clipped(window.start, outside // 2, ceil_div(outside, 2)), min(starts), max(starts))
+
+
+def inherited(dim: Dim, extent: int) -> Dim:
+    """A dimension of so many elements, made from one: the same, unless that is longer or shorter, or out of balance."""
+    if dim.extent == extent and (not isinstance(dim, BlockDim) or _is_balanced(dim)):
+        return dim
+    return dim.fresh(extent)
+
+
+def _is_balanced(dim: BlockDim) -> bool:
+    """Whether the parts of a window are short enough; on one process it has no use."""
+    fresh = dim.fresh(dim.extent)
+    return dim.n_procs > 1 and 0 < dim.block <= fresh.block + fresh.block // SHARE

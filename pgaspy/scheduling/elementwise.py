@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pgaspy.kernels import bindings
 from pgaspy.planning import chains
-from pgaspy.planning.boxes import Box, contains, view_ranges
+from pgaspy.planning.boxes import Box, contains, hull, view_ranges
+from pgaspy.planning.edges import Group, edges, merged
 from pgaspy.planning.pieces import (
     BUFFER,
     LOCAL,
@@ -25,7 +26,7 @@ from pgaspy.planning.pieces import (
 from pgaspy.planning.view import View
 from pgaspy.scheduling.builder import Access, Builder
 from pgaspy.scheduling.fusion import FusionGroup, Input, Kernel, Operand, ReducedOutput
-from pgaspy.scheduling.kernel_nodes import FusedCall, FusedReduceCall, LeafResults, finish_leaves
+from pgaspy.scheduling.kernel_nodes import FusedCall, FusedCalls, FusedReduceCall, LeafResults, finish_leaves
 from pgaspy.scheduling.messages import receive_into_buffer, send_message, view_side
 from pgaspy.scheduling.nodes import Location, Node
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
@@ -54,17 +55,29 @@ def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mappin
     outs = [output.view for output in kernel.outputs] or [group.members[0].out]
     arrays = [i.operand for i in kernel.inputs if i.operand is not None]
     cuts = _cuts(kernel, sent, rank)
-    pieces = plan_boxes(outs, [x.view for x in arrays], [x.plan for x in arrays], cuts, rank)
+    pieces: Sequence[Piece] = plan_boxes(outs, [x.view for x in arrays], [x.plan for x in arrays], cuts, rank)
+    sections = [(n, box) for n, output in enumerate(kernel.outputs) for box in sent.get(output.slot, ())]
+
+    def is_sent(group: Group) -> bool:
+        return any(contains(box, hull(group[0].sources[n].box, group[-1].sources[n].box)) for n, box in sections)
+
+    if any(cuts):
+        pieces = merged(pieces, is_sent)
     name = "+".join(dict.fromkeys(step.name for step in kernel.program.steps))
     if kernel.reductions:
-        return _reducing_pieces(builder, kernel, pieces, lies_in, sent, name, rank)
-    added = []
-    for piece in pieces:
-        locations, strides, reads, writes = _operands(kernel, piece, lies_in)
-        node = FusedCall(kernel.program, piece.shape, strides, locations, name)
-        node.overwrites = overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
-        node.is_urgent = _is_sent(writes, sent)
-        added.append((node, reads, writes))
+        return _reducing_pieces(builder, kernel, pieces, lies_in, is_sent, name, rank)
+    added: list[tuple[Node, list[Access], list[Access]]] = []
+    for box in edges(pieces, is_sent):
+        calls, reads = [], []
+        for piece in box:
+            locations, strides, found = _operands(kernel, piece, lies_in)
+            call = FusedCall(kernel.program, piece.shape, strides, locations, name)
+            call.overwrites = overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
+            calls.append(call)
+            reads.append(found)
+        node = calls[0] if len(calls) == 1 else FusedCalls(calls)
+        node.is_urgent = is_sent(box)
+        added.append((node, _read(reads), _written(kernel, box)))
     _add_together(builder, added)
     return []
 
@@ -74,11 +87,6 @@ def _add_together(builder: Builder, added: Sequence[tuple[Node, list[Access], li
     together = object() if len(added) > 1 else None
     for node, reads, writes in sorted(added, key=lambda piece: not piece[0].is_urgent):
         builder.add(node, reads, writes, together=together)
-
-
-def _is_sent(writes: Sequence[Access], sent: Mapping[int, Sequence[Box]]) -> bool:
-    """Whether a piece lies in what is sent to other processes."""
-    return any(contains(section, box) for slot, box in writes for section in sent.get(slot, ()))
 
 
 def overwritten(piece: Piece, outputs: Iterable[tuple[int, View]], rank: int) -> tuple[int, ...]:
@@ -119,8 +127,8 @@ def add_operand_messages(builder: Builder, operand: Operand, rank: int) -> None:
 
 
 def _operands(kernel: Kernel, piece: Piece, lies_in: dict[tuple[int, int], _Lies]) -> tuple[
-        list[Location], list[tuple[int, ...]], list[Access], list[Access]]:
-    """Locations and byte strides of a piece's operands in the program's order, and what it reads and writes."""
+        list[Location], list[tuple[int, ...]], list[Access]]:
+    """Locations and byte strides of a piece's operands in the program's order, and what it reads."""
     n_outs = max(len(kernel.outputs), 1)
     sources = iter(piece.sources[n_outs:])
     locations: list[Location] = []
@@ -136,12 +144,27 @@ def _operands(kernel: Kernel, piece: Piece, lies_in: dict[tuple[int, int], _Lies
         locations.append((number, source.offset * found.dtype.itemsize))
         strides.append(tuple(s * found.dtype.itemsize for s in source.strides))
         reads.append((number, box))
-    writes: list[Access] = []
     for output, source in zip(kernel.outputs, piece.sources, strict=False):
         locations.append((output.slot, source.offset * output.dtype.itemsize))
         strides.append(tuple(s * output.dtype.itemsize for s in source.strides))
-        writes.append((output.slot, source.box))
-    return locations, strides, reads, writes
+    return locations, strides, reads
+
+
+def _read(reads: Sequence[list[Access]]) -> list[Access]:
+    """What pieces that make up a box read, operand by operand, of each memory together."""
+    if len(reads) == 1:
+        return reads[0]
+    found: dict[tuple[int, int], Box] = {}
+    for accesses in reads:
+        for k, (number, box) in enumerate(accesses):
+            found[k, number] = hull(found[k, number], box) if (k, number) in found else box
+    return list(dict.fromkeys((number, box) for (_, number), box in found.items()))
+
+
+def _written(kernel: Kernel, group: Group) -> list[Access]:
+    """What pieces that make up a box write."""
+    return [(output.slot, hull(first.box, last.box))
+            for output, first, last in zip(kernel.outputs, group[0].sources, group[-1].sources, strict=False)]
 
 
 def memory_of(found: Input, operand: Operand, source: Source, lies_in: dict[tuple[int, int], _Lies]) -> Access:
@@ -222,24 +245,24 @@ def _leaves(reduction: ReducedOutput, rank: int) -> bindings.Leaves:
 
 
 def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
-                     lies_in: dict[tuple[int, int], _Lies], sent: Mapping[int, Sequence[Box]],
+                     lies_in: dict[tuple[int, int], _Lies], is_sent: Callable[[Group], bool],
                      name: str, rank: int) -> list[tuple[NumberedOperation, int]]:
     """The kernel's pieces, each with the results of the reductions' leaves in it, and then the rest of the trees."""
     leaves = _leaves(kernel.reductions[0], rank)
     added = []
     for piece in pieces:
-        locations, strides, reads, writes = _operands(kernel, piece, lies_in)
+        locations, strides, reads = _operands(kernel, piece, lies_in)
         node = FusedReduceCall(kernel.program, piece.shape, strides, locations, leaves, piece.start, name)
         node.overwrites = overwritten(piece, ((output.slot, output.view) for output in kernel.outputs), rank)
-        added.append((node, reads, writes))
+        node.is_urgent = is_sent((piece,))
+        added.append((node, reads, _written(kernel, (piece,))))
     shared = sorted({leaf for node, _, _ in added for leaf in node.cut_leaves})
     results = [LeafResults(builder.buffer(leaves.n_leaves * leaves.n_results * np.dtype(types[-1]).itemsize),
                            builder.buffer(len(shared) * leaves.slot_size * np.dtype(types[0]).itemsize))
                for _, types in (r.kernel for r in kernel.reductions)]
     buffers = [(number, None) for result in results for number in result]
-    for node, _, writes in added:
+    for node, *_ in added:
         node.store_in(results, shared)
-        node.is_urgent = _is_sent(writes, sent)
     _add_together(builder, [(node, reads, [*writes, *buffers]) for node, reads, writes in added])
     partials = []
     for result, reduction in zip(results, kernel.reductions, strict=True):

@@ -22,7 +22,7 @@ from pgaspy.planning.chains import Place, Rows, band, place_behind
 from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.nodes import FunctionCall, Location, Memories, Node
 
-__all__ = ["ChainedCall", "FusedCall", "FusedReduceCall", "LeafResults", "finish_leaves"]
+__all__ = ["ChainedCall", "FusedCall", "FusedCalls", "FusedReduceCall", "LeafResults", "finish_leaves"]
 
 PART_ELEMENTS = 1 << 20
 """While messages are under way, a kernel returns after so many elements (about a millisecond) to test for them."""
@@ -215,6 +215,27 @@ class FusedCall(_SingleKernel):
         super().__init__(program, shape, strides, locations, name)
         self.call = backend.kernel(program, shape, strides)
         self._set_length(self.call.n_rows, self.n_elements)
+
+
+class FusedCalls(Node):
+    """A program on several pieces, one after the other: an edge with its corners, whose operands lie elsewhere.
+
+    Attributes
+    ----------
+    calls
+        Those on the pieces.
+    """
+
+    is_kernel = True
+
+    def __init__(self, calls: Sequence[FusedCall]) -> None:
+        self.calls = calls
+        self.name, self.n_counted = calls[0].name, len(calls)
+
+    def compute(self, memories: Memories) -> None:
+        """See `Node`."""
+        for call in self.calls:
+            call.compute(memories)
 
 
 class LeafResults(NamedTuple):

@@ -78,6 +78,10 @@ def test_what_is_found_to_lie_alike() -> None:
     assert lie_alike(part, a.index((slice(2, 11), slice(5, 9))))
     assert lie_alike(part, a.index((slice(2, 11), slice(5, 6))).broadcast_to((9, 4)))
     assert lie_alike(part, whole(replicated((9, 4), 3)))
+    inherited = whole(part.own_layout)  # type: ignore[arg-type]
+    assert lie_alike(part, inherited)
+    assert lie_alike(inherited.index(slice(None, None, -2)), part.index(slice(None, None, -2)))
+    assert not lie_alike(inherited.index(slice(1, None)), part.index(slice(None, -1)))
     assert not lie_alike(part, a.index((slice(1, 10), slice(0, 4))))
     assert not lie_alike(part, a.index((slice(2, 3), slice(0, 4))).broadcast_to((9, 4)))
     assert not lie_alike(whole(replicated((9, 4), 3)), part)

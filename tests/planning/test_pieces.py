@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pgaspy.layout import Distribution, Layout, default_layout, replicated
+from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.pieces import (
     BUFFER,
     LOCAL,
@@ -250,3 +251,15 @@ def test_local_parts_of_views(seed: int) -> None:
     assert len(forms) <= 1 or not view.size
     n_copies = np.prod([layout.grid[axis] for axis in layout.replica_axes], dtype=int)
     assert n_held == view.size * n_copies
+
+
+def test_outputs_that_lie_alike_in_arrays_dealt_out_otherwise() -> None:
+    """An element of a cyclic array, on the process that has it, and one that every process has."""
+    everywhere, dealt_out = whole(replicated((), 4)), whole(Distribution("cyclic(2)").bind((11,), 4)).index(0)
+    assert local_part(everywhere, 0) is not None
+    assert local_part(dealt_out, 0) is None
+    plans = plan_operands(everywhere, (everywhere,), (False,), 0)
+    for outs in ([everywhere, dealt_out], [dealt_out, everywhere], [dealt_out]):
+        (piece,) = plan_boxes(outs, (everywhere,), plans, (), 0)
+        assert piece.shape == ()
+        assert {source[:3] for source in piece.sources} == {(LOCAL, 0, ())}

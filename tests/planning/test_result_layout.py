@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pgaspy.layout import (
     BlockDim,
@@ -46,11 +50,106 @@ def test_cyclic_with_a_step_that_does_not_divide_is_dealt_out_afresh() -> None:
     assert result((40, 5), a.index(slice(None, None, -1))).dims[0] == CyclicDim(40, 6, 0, 4)
 
 
-def test_block_is_dealt_out_afresh() -> None:
+def test_block_inherits_the_window() -> None:
     a = bound("block", "block", shape=(20, 30))
-    layout = result((18, 28), a.index((slice(1, -1), slice(2, None))))
-    assert layout == default_layout((18, 28), P)
-    assert layout.dims == (BlockDim(18, 3, 0, 18), BlockDim(28, 2, 1, 28))
+    view = a.index((slice(1, -1), slice(2, None)))
+    layout = result((18, 28), view)
+    assert layout == view.own_layout
+    assert layout.dims == (BlockDim(18, 3, 0, 20, 1), BlockDim(28, 2, 1, 30, 2))
+
+
+def test_a_window_with_too_long_a_part_is_dealt_out_afresh() -> None:
+    """In the dimension in which it has one: of three parts of 20 elements, the first."""
+    a = bound("block", "block", shape=(60, 30))
+    layouts = [result((n, 28), a.index((slice(0, n), slice(2, None)))) for n in (40, 39)]
+    assert [layout.dims[0] for layout in layouts] == [BlockDim(40, 3, 0, 60), BlockDim(39, 3, 0, 39)]
+    assert all(layout.dims[1] == BlockDim(28, 2, 1, 30, 2) for layout in layouts)
+
+
+SECTIONS = st.tuples(st.integers(0, 40), st.integers(1, 5), st.integers(0, 60), st.booleans())
+
+
+@given(st.integers(1, 60), st.integers(1, 9), st.lists(SECTIONS, min_size=1, max_size=4))
+def test_no_part_is_larger_than_half_as_long_again(n: int, n_procs: int, sections: list[tuple[int, ...]]) -> None:
+    """Of a section of a section: it lies where the section does, or is dealt out afresh."""
+    layout = default_layout((n,), n_procs)
+    for start, step, length, is_reversed in sections:
+        if not n:
+            return
+        start %= n
+        view = whole(layout).index(slice(start, start + length, step))
+        window = view.own_layout
+        fresh, n = default_layout(view.shape, n_procs), view.shape[0]
+        layout = result_layout(view.shape, [view.index(slice(None, None, -1)) if is_reversed else view], fresh)
+        assert window is not None
+        is_balanced = n_procs > 1 and 0 < window.max_local_size <= fresh.max_local_size * 3 // 2
+        if window.dims[0] == BlockDim(n, n_procs, 0, window.dims[0].parent_extent, window.dims[0].start):
+            assert layout == (window if is_balanced else fresh)
+        else:  # with a step, what parts can be at most is looked at
+            assert layout == fresh or (is_balanced and layout == window)
+
+
+@pytest.mark.parametrize("n_procs", [2, 3, 4, 6, 16, 64])
+def test_windows_of_windows_do_not_drift(n_procs: int) -> None:
+    """However often the edges are cut off, or every second element is taken, nothing moves."""
+    n = 32 * n_procs + 1
+    inside, coarse = (default_layout((n,), n_procs) for _ in range(2))
+    for k in range(1, n_procs):
+        inside = result_layout((n - 2 * k,), [whole(inside).index(slice(1, -1))], inside)
+        assert inside.dims[0] == BlockDim(n - 2 * k, n_procs, 0, n, k)
+    for k in range(1, 5):
+        view = whole(coarse).index(slice(None, None, 2))
+        coarse = result_layout(view.shape, [view], coarse)
+        assert coarse.dims[0] == BlockDim((n - 1) // 2**k + 1, n_procs, 0, n, 0, 2**k)
+
+
+def result_of_sum(shape: tuple[int, ...], *views: View) -> Layout:
+    """Of each and what was summed before."""
+    layout = result(shape, views[0])
+    for view in views[1:]:
+        layout = result(shape, whole(layout), view)
+    return layout
+
+
+def test_a_sum_of_neighbours_lies_as_the_interior_does() -> None:
+    """Of four neighbours, in any order; of two in a row at any distance; of every second element."""
+    a = bound("block", "block", shape=(60, 60))
+    interior, neighbours = stencil(a)
+    for some in itertools.permutations(neighbours):
+        assert result_of_sum((58, 58), *some) == interior.own_layout
+    for some in itertools.permutations([slice(None, -4), slice(1, -3), slice(2, -2), slice(3, -1), slice(4, None)]):
+        assert result_of_sum((56, 60), *map(a.index, some)) == a.index(slice(2, -2)).own_layout
+    odd = bound("block", shape=(61,))
+    assert result_of_sum((30,), odd.index(slice(None, -1, 2)), odd.index(slice(2, None, 2))) == odd.index(
+        slice(1, None, 2)).own_layout
+
+
+def stencil(a: View) -> tuple[View, list[View]]:
+    """The interior of a matrix, and its four shifted sections."""
+    low, inside, high = slice(None, -2), slice(1, -1), slice(2, None)
+    return a.index((inside, inside)), [a.index(key) for key in (
+        (low, inside), (high, inside), (inside, low), (inside, high))]
+
+
+def test_a_difference_lies_as_its_first_operand_does() -> None:
+    """As both are as close to the middle: so what is added to `A[1:]` lies as that does, or else as `A[:-1]`."""
+    a = bound("block", shape=(60,))
+    after, before = a.index(slice(1, None)), a.index(slice(None, -1))
+    assert result((59,), after, before) == after.own_layout
+    assert result((59,), before, after) == before.own_layout
+
+
+def test_only_windows_of_one_parent_and_step_have_one_in_between() -> None:
+    a, b = bound("block", shape=(60,)), bound("block", shape=(64,))
+    first, every_second = a.index(slice(None, -4)), a.index(slice(None, 56, 2))
+    assert result((56,), first, a.index(slice(4, None))) == a.index(slice(2, -2)).own_layout
+    assert result((56,), first, b.index(slice(8, None))) == first.own_layout
+    assert result((28,), every_second, a.index(slice(30, 58))) == every_second.own_layout
+
+
+def test_a_reversed_operand_lies_as_if_it_were_in_order() -> None:
+    a = bound("block", shape=(60,)).index(slice(2, None))
+    assert result((58,), a.index(slice(None, None, -1))) == a.own_layout
 
 
 def test_each_dimension_follows_the_operand_that_has_its_extent() -> None:

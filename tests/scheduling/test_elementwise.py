@@ -17,7 +17,7 @@ from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import elementwise
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.builder import Access, Builder
-from pgaspy.scheduling.kernel_nodes import FusedCall
+from pgaspy.scheduling.kernel_nodes import FusedCall, FusedCalls
 from pgaspy.scheduling.nodes import Node
 from pgaspy.scheduling.operations import Operation
 from pgaspy.scheduling.schedule import schedule_of
@@ -58,8 +58,9 @@ def _pieces(monkeypatch: pytest.MonkeyPatch) -> list[Piece]:
 
     def noting(self: Builder, node: Node, reads: Sequence[Access] = (), writes: Sequence[Access] = (),
                *others: Any, **named: Any) -> int:
-        if isinstance(node, PieceCall):
-            found.append(Piece(node, reads, writes))
+        for call in node.calls if isinstance(node, FusedCalls) else [node]:
+            if isinstance(call, PieceCall):
+                found.append(Piece(call, reads, writes))
         return add(self, node, reads, writes, *others, **named)
 
     monkeypatch.setattr(elementwise, "FusedCall", PieceCall)

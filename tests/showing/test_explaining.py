@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 import pgaspy as pg
 from pgaspy.execution import recording
+from pgaspy.scheduling.elementwise import CUT_FROM_ELEMENTS
 from pgaspy.showing.explaining import Explanation
 from tests.small_programs import Program
 from tests.together import collectively
@@ -19,7 +20,8 @@ ITEMSIZE = 8
 
 def heat_sweep(layout: pg.Distribution | None, n: int = N) -> Callable[[], None]:
     def statement() -> None:
-        full, work = pg.empty((n, n), layout=layout), pg.empty((n - 2, n - 2), layout=layout)
+        full = pg.empty((n, n), layout=layout)
+        work = pg.empty_like(full[1:-1, 1:-1]) if layout is None else pg.empty((n - 2, n - 2), layout=layout)
         center, up, down = full[1:-1, 1:-1], full[:-2, 1:-1], full[2:, 1:-1]
         left, right = full[1:-1, :-2], full[1:-1, 2:]
         work[...] = 0.2 * (center + up + down + left + right)
@@ -32,7 +34,7 @@ def some_ranks(extent: int) -> list[int]:
     return [row * extent + column for row in places for column in places]
 
 
-@pytest.mark.parametrize("extent", [2, 4, 8, 16, 32, 64])
+@pytest.mark.parametrize("extent", [2, 3, 4, 7, 8, 16, 31, 32, 63, 64])
 def test_heat_on_blocks_moves_the_edges(extent: int) -> None:
     for rank in some_ranks(extent):
         plan = pg.explain(heat_sweep(None), size=extent**2, rank=rank)
@@ -43,12 +45,56 @@ def test_heat_on_blocks_moves_the_edges(extent: int) -> None:
 
 
 @pytest.mark.parametrize("extent", [3, 5, 7, 31, 63])
-def test_heat_on_uneven_blocks_moves_one_row_and_column_for_each_operand(extent: int) -> None:
-    """Blocks of n and of n - 2 elements begin up to one element apart."""
+def test_heat_on_unaligned_blocks_moves_one_row_and_column_for_each_operand(extent: int) -> None:
+    """Blocks of n and of n - 2 elements, each dealt out by itself, begin up to one element apart."""
     for rank in some_ranks(extent):
-        plan = pg.explain(heat_sweep(None), size=extent**2, rank=rank)
+        plan = pg.explain(heat_sweep(pg.Distribution("block", "block")), size=extent**2, rank=rank)
         largest = -(-N // extent)
         assert 0 < plan.nbytes_received <= 5 * 2 * (largest + 1) * ITEMSIZE
+
+
+@pytest.mark.parametrize("extent", [4, 8, 16, 32, 64])
+@pytest.mark.parametrize("n", [1000, 1025, N])
+def test_a_step_with_new_arrays_moves_the_edges(extent: int, n: int) -> None:
+    """Once, whatever the order of the neighbours: what is computed lies where it is assigned to."""
+    low, inside, high = slice(None, -2), slice(1, -1), slice(2, None)
+    keys = [(low, inside), (high, inside), (inside, low), (inside, high)]
+    for order in (keys, keys[::-1], [keys[2], keys[0], keys[3], keys[1]]):
+        def step(order: Sequence[tuple[slice, slice]] = order) -> None:
+            u = pg.empty((n, n))
+            a, b, c, d = (u[key] for key in order)
+            new = 0.25 * (a + b + c + d)
+            u[1:-1, 1:-1] = new
+
+        for rank in some_ranks(extent):
+            plan = pg.explain(step, size=extent**2, rank=rank)
+            assert 0 < plan.n_messages <= 4
+            assert plan.nbytes_received <= 4 * -(-n // extent) * ITEMSIZE
+
+
+@pytest.mark.parametrize("extent", [4, 8, 32, 64])
+@pytest.mark.parametrize("n", [1000, 1025])
+def test_a_step_has_an_interior_and_four_edges(extent: int, n: int) -> None:
+    """And two columns that are packed, to be sent; what is assigned is cut at the edges alone, which are sent next."""
+    def step() -> None:
+        u = pg.empty((n, n))
+        new = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+        u[1:-1, 1:-1] = new
+
+    *computed, assigned = pg.explain(step, size=extent**2, rank=extent + 1).operations
+    assert sum(plan.n_pieces for plan in computed) == 5 + 2
+    assert assigned.n_pieces == (5 if (n // extent)**2 >= CUT_FROM_ELEMENTS else 1)
+
+
+@pytest.mark.parametrize("size", [2, 3, 16, 100])
+def test_every_second_element_stays_where_it_is(size: int) -> None:
+    def coarse() -> None:
+        a = pg.empty((1025, 1025))
+        for _ in range(4):
+            a = a[::2, ::2] * 1.0
+
+    for rank in (0, size // 2, size - 1):
+        assert pg.explain(coarse, size=size, rank=rank).n_messages == 0
 
 
 @pytest.mark.parametrize("extent", [2, 3, 4, 8, 16, 64])
