@@ -14,7 +14,9 @@
 #endif
 
 typedef _Bool T_t;          /* converting to _Bool is `!= 0`, exactly as NumPy casts to bool */
+typedef int8_t T_b;
 typedef uint8_t T_B;
+typedef int16_t T_h;
 typedef int32_t T_i;
 typedef int64_t T_l;
 typedef float T_f;
@@ -23,7 +25,9 @@ typedef float complex T_F;
 typedef double complex T_D;
 
 #define CHAR_t "?"
+#define CHAR_b "b"
 #define CHAR_B "B"
+#define CHAR_h "h"
 #define CHAR_i "i"
 #define CHAR_l "l"
 #define CHAR_f "f"
@@ -33,7 +37,8 @@ typedef double complex T_D;
 
 /* Type classes: each applies the macro X to its types, passing the other arguments on. */
 #define BOOL(X, ...)      X(t, __VA_ARGS__)
-#define INTEGERS(X, ...)  X(B, __VA_ARGS__) X(i, __VA_ARGS__) X(l, __VA_ARGS__)
+#define NARROW(X, ...)    X(b, __VA_ARGS__) X(B, __VA_ARGS__) X(h, __VA_ARGS__) X(i, __VA_ARGS__)
+#define INTEGERS(X, ...)  NARROW(X, __VA_ARGS__) X(l, __VA_ARGS__)
 #define FLOATS(X, ...)    X(f, __VA_ARGS__) X(d, __VA_ARGS__)
 #define COMPLEXES(X, ...) X(F, __VA_ARGS__) X(D, __VA_ARGS__)
 #define BITS(X, ...)      BOOL(X, __VA_ARGS__) INTEGERS(X, __VA_ARGS__)

@@ -126,7 +126,7 @@ def test_what_generated_code_reduces_with() -> None:
         codegen.source(unknown)
 
 
-@pytest.mark.parametrize(("char", "maths"), [*itertools.product("?BilfdFD", [False]),
+@pytest.mark.parametrize(("char", "maths"), [*itertools.product("?bBhilfdFD", [False]),
                                              *itertools.product("fdFD", [True])])  # fmt: skip
 def test_all_rows(compiled: Compile, char: str, maths: bool) -> None:
     program = rows(char, maths)
