@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pgaspy.caches import Cache, cached
+from pgaspy.execution.queue import when_disturbed
 from pgaspy.execution.recording import record_cold
 from pgaspy.job.defaults import default_for
 from pgaspy.operands import PARTS_FROM_BYTES, check_dtype, described, with_parts
@@ -34,6 +35,8 @@ known_calls = Cache()
 
 Keys have the views' ids; entries have the views, so that their ids stay theirs.
 """
+
+when_disturbed.append(known_calls.forget)
 
 _statements = Cache()
 

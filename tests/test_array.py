@@ -166,6 +166,7 @@ def test_a_scalar_without_communication() -> None:
     collectively(True)
 
 
+@pytest.mark.recorded
 def test_representation() -> None:
     a = pg.array(X)
     collectively(repr(a) == f"GlobalArray(shape=(3, 4), dtype=float64, {a.layout})")

@@ -42,7 +42,7 @@ from pgaspy.scheduling.schedule import Schedule, may_be_postponed, schedule_of
 from pgaspy.supervision.alarms import Alarms
 from pgaspy.supervision.recorder import Supervision
 
-__all__ = ["Queue"]
+__all__ = ["Queue", "when_disturbed"]
 
 MAX_OPERATIONS = 256
 """Recorded operations are executed when they are so many."""
@@ -59,10 +59,20 @@ SECONDS_TO_PART = 1.0
 MAX_HELD_BYTES = 64 << 20
 """They are also executed when they hold so many bytes that nobody else does: copies of NumPy operands."""
 
+HOT_CALLS = 64
+"""After so many calls that were all done often, they are recorded."""
+
+MAX_DISTURBED = 8
+"""So often what is recorded may be executed for a call that is not, before it has become so much."""
+
 MAX_CALLS_AT_ONCE = 1 << 14
 """Of calls that are computed at once, so many are known by what they have taken."""
 
+when_disturbed: list[Callable[[], None]] = []
+"""What forgets which calls are recorded, where little is at a time, as what is new among it is executed at once."""
+
 _name_of = attrgetter("name")
+_is_called = attrgetter("is_called")
 
 
 class Queue:
@@ -102,7 +112,7 @@ class Queue:
         self._next_look = 0.0
         self._schedules = Cache(_size_of_schedule, units=lambda key: len(key[0]))
         self._done_at_once: dict[tuple[Any, ...], int] = {}
-        self.n_at_once = 0
+        self.n_at_once = self._n_hot = self._n_disturbed = 0
         self._set_limit()
 
     @property
@@ -206,27 +216,38 @@ class Queue:
                 and self.engine.is_idle and counts.timeline is None)
 
     def _is_cold(self, key: tuple[Any, ...], n_elements: int) -> bool:
-        """Whether to do a call at once: it is small, and was not done often."""
+        """Whether to do a call at once: it is small, and was not done often, or comes among others that were not."""
+        if n_elements > MAX_ELEMENTS:
+            return False
         done = self._done_at_once
         work = done.get(key, 0) + ELEMENTS_PER_CALL + n_elements
-        if n_elements > MAX_ELEMENTS or work > WORK_OF_PLANNING:
-            return False
+        if work > WORK_OF_PLANNING:
+            self._n_hot += 1
+            return self._n_hot <= HOT_CALLS
         if len(done) > MAX_CALLS_AT_ONCE:
             done.clear()
         done[key] = work
+        self._n_hot = 0
         return True
 
     def _is_cleared(self, storages: Sequence[Storage]) -> bool:
         """Whether nothing is recorded that has to come before what uses some storages, and none is poisoned.
 
-        On one process, what is recorded is executed. On several, operations are executed in their order.
+        On one process, what is recorded is executed, unless tasks are. On several, operations are executed in order.
         """
         if self.recorded.fields:
             if not self.engine.is_alone:
                 return False
             recorded = self.recorded.storages
             if any(storage in recorded for storage in storages):
+                if any(map(_is_called, self.recorded.recipes)):
+                    return False  # a task may raise, or take any time
+                self._n_disturbed = self._n_disturbed + 1 if len(self.recorded) < HOT_CALLS else 0
                 self._flush(self.engine.catch_up, None)
+                if self._n_disturbed >= MAX_DISTURBED:
+                    self._n_disturbed = 0
+                    for forget in when_disturbed:
+                        forget()
         return not self.engine.has_failed or all(storage.poison is None for storage in storages)
 
     def _tell(self, executed: Recorded) -> None:
