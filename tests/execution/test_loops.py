@@ -243,7 +243,7 @@ def swapped(np: Any, n: int, n_steps: int, every: int) -> tuple[Any, list[float]
 
 def of_different_shapes(np: Any, n: int, n_steps: int, every: int) -> tuple[Any, list[float]]:
     """Many arrays, each replaced in each step."""
-    arrays, found = [np.ones(k + 1) for k in range(n)], []
+    arrays, found = [np.ones(k + 20) for k in range(n)], []
     for step in range(n_steps):
         arrays = [a * .5 for a in arrays]
         if every and step % every == 0:
