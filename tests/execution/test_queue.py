@@ -16,6 +16,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.execution import queue, recording
+from pgaspy.kernels import jit
 from pgaspy.scheduling import base, memory
 from tests.jobs import run_job
 from tests.layouts import layout_of
@@ -315,6 +316,7 @@ def test_a_long_loop_keeps_its_memory() -> None:
     full, work = pg.ones((66, 66)), pg.zeros((64, 64))
     for _ in range(300):
         float(heat(full, work))
+    jit.wait()
     gc.collect()
     before, used, kept = pg.stats(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, memory._kept_bytes
     for _ in range(1000 if pg.SIZE <= 2 else 400):
