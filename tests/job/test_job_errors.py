@@ -180,6 +180,7 @@ for k, (one, other) in enumerate(zip(fields, others)):
     if pg.RANK == 0 and k == 20:
         H.local()
 G = fields[0][::-1].copy()
+MPI.COMM_WORLD.Barrier()
 if pg.RANK == 0:
     fail_in(queue, "schedule_of")
 tried("gathers", lambda: G.gather()[:2])
