@@ -70,7 +70,7 @@ def assign(base: Base, view: View, value: Any) -> None:
     if source.stretched_dims:
         record_into(None, [value._base], [(source, value._base.dtype)], base, view)
         return
-    recipe = record_assignment(BaseView(base, view), BaseView(value._base, source))
+    recipe = record_assignment(BaseView(base, view), BaseView(value._base, source), is_cold=not recording.is_alone())
     if base.dtype == value._base.dtype and not recipe.is_cold:  # else it may have to be warned of every time
         known_calls.keep(key, (recipe, view, given))
 

@@ -89,8 +89,9 @@ def _matrix_vector(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView:
     x = copied(x.base, x.view, Layout(layout.grid, [layout.dims[last]], layout.pins))
     target_layout = without_dims(layout, (last,))
     target = BaseView(Base(target_layout, dtype), whole(target_layout))
-    record_cold(reduce(target.view, a.view, (last,), _Product(dtype), (dtype, a.base.dtype), (x.view,)),
-                (target.base.storage, a.base.storage, x.base.storage))
+    recipe = reduce(target.view, a.view, (last,), _Product(dtype), (dtype, a.base.dtype), (x.view,))
+    recipe.is_cold = recipe.is_cold and not is_alone()
+    record_cold(recipe, (target.base.storage, a.base.storage, x.base.storage))
     if last == 0 and not target_layout.is_replicated:
         return copied(*target, replicated((), world().size))
     return target

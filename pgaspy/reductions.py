@@ -99,7 +99,10 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTyp
         return found
     if view.turned.own_layout is None:
         base, view = copied(base, view)
-    return _recorded(_ufunc_call(ufunc, view, base.dtype, wanted, axes, keepdims), base)
+    call = _ufunc_call(ufunc, view, base.dtype, wanted, axes, keepdims)
+    if len(axes) == view.ndim and not keepdims:
+        call.recipe.is_cold = call.recipe.is_cold and not is_alone()
+    return _recorded(call, base)
 
 
 @cached

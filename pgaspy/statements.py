@@ -202,10 +202,11 @@ def _statement_aside(statement: Statement, aside: View) -> Statement:
     return replace(statement, written=(aside,), copied=(False,) * len(statement.copied))
 
 
-def record_assignment(target: BaseView, source: BaseView) -> Assign:
-    """Record `target[...] = source`, for views of one shape; the recipe."""
+def record_assignment(target: BaseView, source: BaseView, is_cold: bool = True) -> Assign:
+    """Record `target[...] = source`, for views of one shape, which may be cold as any operation; the recipe."""
     (out, view), (base, from_) = target, source
     recipe = assign(view, from_, out.dtype, base.dtype, out is base and not view.disjoint(from_))
+    recipe.is_cold = recipe.is_cold and is_cold
     record_cold(recipe, (out.storage, base.storage))
     return recipe
 

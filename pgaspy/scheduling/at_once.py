@@ -26,7 +26,7 @@ __all__ = ["MAX_ELEMENTS", "are_aligned", "elements", "execute", "is_small", "ke
 MAX_ELEMENTS = 1 << 18
 """Of what is executed at once, on this process: passing through more memory than this takes longer than planning."""
 
-ELEMENTS_PER_CALL, WORK_OF_PLANNING = 1 << 15, 1 << 20
+ELEMENTS_PER_CALL, WORK_OF_PLANNING = 1 << 15, 1 << 19
 """The elements that are passed through in the time of a call of a kernel, and in that of making a schedule."""
 
 
