@@ -55,7 +55,7 @@ def measure(name: str, n: int, n_processes: int, n_steps: int | None = None, **v
         found = run_job("textbook", n_processes, {"name": name, "n": n, "n_steps": n_steps},
                         PGASPY_CACHE=folder, **variables)
     note(f"{name}, n = {n}, {n_processes} process(es): {found['seconds']:.2f} s, of which planning "
-         f"{found['planning']:.2f} s, compiling {found['compiling']:.2f} s")
+         f"{found['planning']:.2f} s")
     return found
 
 

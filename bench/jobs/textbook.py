@@ -34,8 +34,7 @@ def main(name: str, n: int, n_steps: int | None = None) -> None:
     found = results[pg].gather(root=0)
     if pg.RANK == 0:
         np.testing.assert_allclose(found, results[np], rtol=1e-9, atol=1e-12, err_msg=name)
-    hand_back({"seconds": seconds, "numpy": median(numpys), "planning": done.seconds_planning,
-               "compiling": done.seconds_compiling})
+    hand_back({"seconds": seconds, "numpy": median(numpys), "planning": done.seconds_planning})
 
 
 if __name__ == "__main__":
