@@ -156,6 +156,15 @@ def test_elements_and_replicas_keep_what_they_were() -> None:
     np.testing.assert_array_equal(view, [[0, 10, 20], [7, 7, 7]])
 
 
+@pytest.mark.mpi
+def test_an_element_is_added_to_its_place_again_and_again(tier: str) -> None:
+    A = pg.array(np.arange(7.0))
+    for _ in range(3):
+        element, place = A[5], A[5, ...]
+        place += element
+    assert float(A[5]) == 40 and float(element) == 20
+
+
 def test_overlaps_and_what_does_not_fit_are_left_to_be_recorded() -> None:
     a, model = pg.arange(10.0), np.arange(10.0)
     a[1:] += a[:-1]
