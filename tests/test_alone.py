@@ -162,7 +162,8 @@ def test_an_element_is_added_to_its_place_again_and_again(tier: str) -> None:
     for _ in range(3):
         element, place = A[5], A[5, ...]
         place += element
-    assert float(A[5]) == 40 and float(element) == 20
+    assert float(A[5]) == 40
+    assert float(element) == 20
 
 
 def test_overlaps_and_what_does_not_fit_are_left_to_be_recorded() -> None:
