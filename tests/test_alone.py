@@ -62,6 +62,21 @@ def test_each_tier_gives_the_same_bits(n: int, tier: str) -> None:
     collectively(found == bits(n), tier)
 
 
+def mixed_bits() -> list[bytes]:
+    """What functions of operands give that are cast, some of them by no kernel."""
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(1, 100, (9, 17)), rng.random((9, 17)) * 3
+    found = [np.power(pg.array(a.astype(x)), pg.array(b.astype(y))) for x in "bBhHiIlLef" for y in "efd"]
+    found += [np.sin(pg.array(a.astype(x))) for x in "BHIL"]
+    return [x.gather().tobytes() for x in found]
+
+
+def test_each_tier_gives_the_same_bits_where_operands_are_cast(tier: str) -> None:
+    found = mixed_bits()
+    recording.queue.overlaps = False
+    assert found == mixed_bits()
+
+
 @pytest.mark.mpi
 @pytest.mark.many
 @pytest.mark.parametrize("seed", range(60))
