@@ -148,8 +148,10 @@ def _form(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool, is_
     except TypeError:
         return None
     kernel = kernel_for(ufunc, ufunc.__name__, loop, loop)
-    if kernel < 0 or (is_in_place and loop[-1] != dtype):
-        return None
+    casts = [(d[1], own) for d, own in zip(described, loop, strict=False) if isinstance(d, tuple) and d[1] != own]
+    if kernel < 0 or (is_in_place and loop[-1] != dtype) or any(
+            kernel_for(None, "copy", cast, cast) < 0 for cast in casts):
+        return None  # what has no kernel with these casts is left to NumPy's function, whose bits are others
     number = next((own for d, own in zip(described, loop, strict=False) if not isinstance(d, tuple)), loop[-1])
     return _Form(kernel, loop, loop[-1], number)
 

@@ -62,6 +62,21 @@ def test_each_tier_gives_the_same_bits(n: int, tier: str) -> None:
     collectively(found == bits(n), tier)
 
 
+def mixed_bits() -> list[bytes]:
+    """What functions of operands give that are cast, some of them by no kernel."""
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(1, 100, (9, 17)), rng.random((9, 17)) * 3
+    found = [np.power(pg.array(a.astype(x)), pg.array(b.astype(y))) for x in "bBhHiIlLef" for y in "efd"]
+    found += [np.sin(pg.array(a.astype(x))) for x in "BHIL"]
+    return [x.gather().tobytes() for x in found]
+
+
+def test_each_tier_gives_the_same_bits_where_operands_are_cast(tier: str) -> None:
+    found = mixed_bits()
+    recording.queue.overlaps = False
+    assert found == mixed_bits()
+
+
 @pytest.mark.mpi
 @pytest.mark.many
 @pytest.mark.parametrize("seed", range(60))
@@ -154,6 +169,16 @@ def test_elements_and_replicas_keep_what_they_were() -> None:
     np.testing.assert_array_equal(view, [[0, 10, 20], [7, 7, 7]])
     row[...] = 0.0
     np.testing.assert_array_equal(view, [[0, 10, 20], [7, 7, 7]])
+
+
+@pytest.mark.mpi
+def test_an_element_is_added_to_its_place_again_and_again(tier: str) -> None:
+    A = pg.array(np.arange(7.0))
+    for _ in range(3):
+        element, place = A[5], A[5, ...]
+        place += element
+    assert float(A[5]) == 40
+    assert float(element) == 20
 
 
 def test_overlaps_and_what_does_not_fit_are_left_to_be_recorded() -> None:

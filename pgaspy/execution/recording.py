@@ -109,9 +109,9 @@ def is_alone() -> bool:
 
 
 def may_compute(key: tuple[Any, ...], n_elements: int, bases: Sequence[Base], written: View | None = None) -> bool:
-    """See `Queue.may_compute`, of a call that may write to a view of the first base."""
-    if borrowed and written is not None:
-        borrowers.detach(bases[0].storage, written)
+    """See `Queue.may_compute`, of a call that may write to a view of the first base, where nobody borrows from it."""
+    if borrowed and written is not None and borrowers.is_borrowed(bases[0].storage, written):
+        return False
     return queue.may_compute(key, n_elements, [base.storage.lender for base in bases])
 
 
