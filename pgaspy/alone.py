@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,13 +17,12 @@ import numpy as np
 from pgaspy.caches import cached
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
-from pgaspy.kernels.bindings import address, run_elementwise
 from pgaspy.layout import replicated, without_dims
 from pgaspy.operands import WEAK
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
-from pgaspy.scheduling.at_once import kernel_for
+from pgaspy.scheduling.at_once import elements, execute, kernel_for
 from pgaspy.scheduling.base import Base, wrap
 from pgaspy.scheduling.kinds.reduction import Reduction
 from pgaspy.scheduling.nodes import Scalar
@@ -53,11 +51,11 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
         return None
     views = [view.broadcast_to(shape)] if y is None else [view.broadcast_to(shape), y._view.broadcast_to(shape)]
     layout = result_layout(shape, views, default_for(shape))
-    out = BaseView(Base(layout, form.dtype), whole(layout))
-    operands: list[Any] = [*zip(bases, views, strict=True)]
+    out = BaseView(Base(layout, form.loop[-1]), whole(layout))
+    operands: list[Any] = [(view, base.storage) for view, base in zip(views, bases, strict=True)]
     if number is not None:
-        operands.insert(0 if is_first else 1, (Scalar(number, form.number_dtype), None))
-    _run(form, out, operands)
+        operands.insert(0 if is_first else 1, (None, Scalar(number, form.number_dtype)))
+    execute(form.kernel, form.loop, (out.view, out.base.storage), operands, 0)
     return out
 
 
@@ -72,27 +70,28 @@ def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, num
         return False
     if not _may_write(key, view, [base] if y is None else [base, y._base]):
         return False
-    out = BaseView(base, view)
-    _run(form, out, [out, (Scalar(number, form.number_dtype), None) if y is None else (y._base, source)])
+    out = view, base.storage
+    other = (None, Scalar(number, form.number_dtype)) if y is None else (source, y._base.storage)
+    execute(form.kernel, form.loop, out, [out, other], 0)
     return True
 
 
 def assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
     """`view[...] = value`, of a global array of the same dtype or a Python number; whether it was done."""
-    kernel = kernel_for(None, "copy", (base.dtype, base.dtype), (base.dtype, base.dtype))
+    loop = base.dtype, base.dtype
+    kernel = kernel_for(None, "copy", loop, loop)
     if kernel < 0:
         return False
-    form, out = _Form(kernel, (base.dtype,), base.dtype, base.dtype), BaseView(base, view)
     if value.__class__ in WEAK:
         if not _may_write(key, view, [base]):
             return False
-        _run(form, out, [(Scalar(np.array(value, base.dtype), base.dtype), None)])
+        execute(kernel, loop, (view, base.storage), [(None, Scalar(value, base.dtype))], 0)
         return True
     source = _fitting(value, view.shape)
     if source is None or value._base.dtype != base.dtype or (
             value._base is base and not source.disjoint(view)) or not _may_write(key, view, [base, value._base]):
         return False
-    _run(form, out, [(value._base, source)])
+    execute(kernel, loop, (view, base.storage), [(source, value._base.storage)], 0)
     return True
 
 
@@ -106,7 +105,8 @@ def product(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView | None:
         assert a.view.own_layout is not None
         layout = without_dims(a.view.own_layout, (a.view.ndim - 1,))
     with np.errstate(all="ignore"):  # of a vector that is contiguous, as it is where it has been moved
-        found = np.matmul(_elements(*a), np.ascontiguousarray(_elements(*x)), dtype=dtype)
+        found = np.matmul(elements(a.view, a.base.storage, 0),
+                          np.ascontiguousarray(elements(x.view, x.base.storage, 0)), dtype=dtype)
     return BaseView(wrap(layout, np.asarray(found)), whole(layout))
 
 
@@ -117,19 +117,18 @@ def reduced(reduction: Reduction, base: Base, view: View) -> BaseView | None:
             key, math.prod(view.shape), [base]):
         return None
     layout, indices = replicated((), 1), functools.partial(local_indices, view, rank=0)
-    found = reduction.partial(_elements(base, view), tuple(range(view.ndim)), indices, ())
+    found = reduction.partial(elements(view, base.storage, 0), tuple(range(view.ndim)), indices, ())
     return BaseView(wrap(layout, found), whole(layout))
 
 
 class _Form(NamedTuple):
-    """How a function is computed: by a kernel, which takes operands of its dtypes, and gives a dtype.
+    """How a function is computed: by a kernel, of the dtypes that it takes, and that which it gives.
 
     A number is taken as one of `number_dtype`.
     """
 
     kernel: int
     loop: tuple[np.dtype[Any], ...]
-    dtype: np.dtype[Any]
     number_dtype: np.dtype[Any]
 
 
@@ -153,7 +152,7 @@ def _form(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool, is_
             kernel_for(None, "copy", cast, cast) < 0 for cast in casts):
         return None  # what has no kernel with these casts is left to NumPy's function, whose bits are others
     number = next((own for d, own in zip(described, loop, strict=False) if not isinstance(d, tuple)), loop[-1])
-    return _Form(kernel, loop, loop[-1], number)
+    return _Form(kernel, loop, number)
 
 
 def _may_write(key: tuple[Any, ...], view: View, bases: Sequence[Base]) -> bool:
@@ -170,34 +169,3 @@ def _fitting(y: Any, shape: tuple[int, ...]) -> View | None:
         return view.broadcast_to(shape)
     except ValueError:
         return None
-
-
-def _elements(base: Base, view: View) -> np.ndarray[Any, np.dtype[Any]]:
-    """The elements of a view, in their memory."""
-    itemsize, of_dims = base.dtype.itemsize, view.layout.row_strides
-    strides = [0 if p is None else itemsize * step * of_dims[p]
-               for p, step in zip(view.base_dims, view.steps, strict=True)]
-    offset = itemsize * sum(map(mul, view.origin, of_dims))
-    return np.ndarray(view.shape, base.dtype, base.local, offset if math.prod(view.shape) else 0, strides)
-
-
-def _run(form: _Form, out: BaseView, operands: Sequence[tuple[Any, View | None]]) -> None:
-    """Run a kernel on arrays, and on scalars, which have no view."""
-    addresses: list[int] = []
-    strides: list[int] = []
-    shape, kept = out.view.shape, []
-    for (memory, view), dtype in zip((*operands, out), (*form.loop[:len(operands)], form.dtype), strict=True):
-        if view is None:
-            addresses.append(memory.address)
-            strides += (0,) * len(shape)
-        elif memory.dtype != dtype:
-            cast = _elements(memory, view).astype(dtype)
-            kept.append(cast)
-            addresses.append(address(cast))
-            strides += cast.strides
-        else:
-            itemsize, of_dims = dtype.itemsize, view.layout.row_strides
-            addresses.append(memory.storage.address + itemsize * sum(map(mul, view.origin, of_dims)))
-            strides += [0 if p is None else itemsize * step * of_dims[p]
-                        for p, step in zip(view.base_dims, view.steps, strict=True)]
-    run_elementwise(form.kernel, shape, addresses, strides)

@@ -55,8 +55,8 @@ def statement_for(ufunc: AnyFunction, descriptions: Sequence[Any], has_mask: boo
 def new_statement(ufunc: AnyFunction, descriptions: Sequence[Any], has_mask: bool, dtype: Any,
                   casting: str) -> Statement:
     """Work out a call whose results are new arrays."""
-    views, shape = broadcast(descriptions)
     loop = loop_dtypes(ufunc, descriptions, (None,) * ufunc.nout, has_mask, dtype, casting)
+    views, shape = broadcast(descriptions)
     layout = result_layout(shape, [v for v in views if v is not None], default_for(shape))
     output_dtypes = tuple(map(_canonical, loop[len(descriptions):]))
     for result in output_dtypes:
@@ -169,7 +169,6 @@ def record_statement_into(statement: Statement, bases: Sequence[Any], out: Base)
 
 def _new_statement_into(call: tuple[Any, Any, str] | None, same: Sequence[bool], descriptions: Sequence[Any],
                         out: Base, view: View, has_mask: bool) -> Statement:
-    views, _ = broadcast(descriptions, view.shape)
     check_writable(view)
     function, dtype, casting = call or (None, None, "unsafe")
     if function is None:
@@ -177,6 +176,7 @@ def _new_statement_into(call: tuple[Any, Any, str] | None, same: Sequence[bool],
         loop: tuple[np.dtype[Any], ...] = (found, out.dtype)
     else:
         loop = loop_dtypes(function, descriptions, (out.dtype,), has_mask, dtype, casting)
+    views, _ = broadcast(descriptions, view.shape)
     if any(step < 0 for step in view.steps):
         key = view.turning_key
         view = view.index(key)

@@ -15,7 +15,9 @@ import pytest
 import pgaspy as pg
 from pgaspy.execution import recording
 from pgaspy.execution.queue import HOT_CALLS, Queue
+from pgaspy.job.procgrid import begin_anew
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
+from pgaspy.statements import known_calls
 from tests.randomly import random_key
 from tests.together import assert_equal, collectively
 
@@ -38,6 +40,13 @@ def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     recording.queue.overlaps = request.param != "in order"
     yield request.param
     recording.queue.overlaps = True
+
+
+@pytest.fixture
+def anew() -> None:
+    """Nothing has been done often."""
+    begin_anew()
+    known_calls.forget()
 
 
 def bits(n: int) -> list[bytes]:
@@ -117,9 +126,22 @@ def _assigned(key: Any, operation: Any, x: Any, y: Any) -> Any:
 STATEMENTS = _result, _in_place, _assigned
 
 
+@pytest.mark.mpi
+@pytest.mark.usefixtures("anew")
+def test_what_lies_alike_is_computed_at_once_on_any_number_of_processes() -> None:
+    a, b = pg.ones((4 * pg.SIZE, 3)), pg.ones((4 * pg.SIZE, 3))
+    pg.sync()
+    n = at_once(lambda: a + b), at_once(lambda: a.__imul__(2.0)), at_once(lambda: b.__setitem__(0, a[0]))
+    collectively(n == (1, 1, 1))
+    moved = at_once(lambda: b.__setitem__(slice(1, None), a[:-1]))
+    collectively(moved == (pg.SIZE == 1))
+    assert_equal(b, np.array([[2.0]] * len(b)) * np.ones(3))
+
+
 # On one process ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("anew")
 def test_what_is_new_and_small_is_computed_at_once() -> None:
     a, b = pg.ones((9, 11)), pg.ones(11)
     assert at_once(lambda: a + b) == 1
@@ -132,6 +154,7 @@ def test_what_is_new_and_small_is_computed_at_once() -> None:
     assert at_once(lambda: np.minimum(a[1], b)) == 1
 
 
+@pytest.mark.usefixtures("anew")
 def test_what_comes_again_is_recorded() -> None:
     a = pg.ones(1000)
     n = at_once(lambda: [a.__iadd__(1.0) for _ in range(1000)])

@@ -304,3 +304,9 @@ def test_python_numbers_alone_fill_an_array(ufunc: np.ufunc, numbers: tuple[Any,
     A, a = pg.zeros(5), np.zeros(5)
     ufunc(*numbers, out=A)
     assert_equal(A, ufunc(*numbers, out=a))
+
+
+def test_of_two_mistakes_the_dtypes_come_first() -> None:
+    a, b = pg.ones((2, 1), bool), pg.ones((3, 4), bool)
+    raises_everywhere(TypeError, "boolean subtract", lambda: a - b)
+    raises_everywhere(TypeError, "boolean subtract", lambda: np.subtract(a, b, out=pg.ones((5, 5), bool)))

@@ -5,7 +5,8 @@ read, many recorded operations, many bytes that they hold, `sync`, and the end o
 anywhere, because no message depends on flushes.
 
 The schedule of a run is found by the normal form of its operations, which numbers their bases. A loop that records the
-same operations in each iteration is therefore planned once.
+same operations in each iteration is therefore planned once. What has not been done often is not recorded, where that is
+cheaper: the queue tells, and does or counts it at once.
 """
 
 from __future__ import annotations
@@ -60,10 +61,10 @@ MAX_HELD_BYTES = 64 << 20
 """They are also executed when they hold so many bytes that nobody else does: copies of NumPy operands."""
 
 HOT_CALLS = 64
-"""After so many calls that were all done often, they are recorded."""
+"""After so many calls in a row, each done often before, what is done often is recorded."""
 
 MAX_DISTURBED = 8
-"""So often what is recorded may be executed for a call that is not, before it has become so much."""
+"""After so many flushes in a row of few operations, for calls that are not recorded, it is forgotten which are."""
 
 MAX_CALLS_AT_ONCE = 1 << 14
 """Of calls that are computed at once, so many are known by what they have taken."""
@@ -174,7 +175,7 @@ class Queue:
         What is recorded and uses these storages is executed before. The key is what tells calls apart; that one is
         taken for another now and then does no harm.
         """
-        if not self._may_execute() or not self._is_cold(key, n_elements) or not self._is_cleared(storages):
+        if not self._may_execute() or not self._admits(key, n_elements) or not self._clear_way(storages):
             return False
         self.n_at_once += 1
         return True
@@ -187,12 +188,12 @@ class Queue:
         again when it is executed.
         """
         recipe.is_cold, rank, is_alone = False, world().rank, self.engine.is_alone
-        if not self._may_execute() or not recipe.is_done_at_once(rank) or not self._is_cold(
+        if not self._may_execute() or not recipe.is_done_at_once(rank) or not self._admits(
                 (id(recipe),), recipe.views[-1].size if is_alone else 0):
             return False
         if borrowers:
             storages = settled(recipe, storages)
-        if not self._is_cleared(storages):
+        if not self._clear_way(storages):
             return False
         recipe.is_cold = True
         try:
@@ -215,8 +216,8 @@ class Queue:
         return (self.computes_at_once and self.error is None and not self._is_running and self.engine.overlaps
                 and self.engine.is_idle and counts.timeline is None)
 
-    def _is_cold(self, key: tuple[Any, ...], n_elements: int) -> bool:
-        """Whether to do a call at once: it is small, and was not done often, or comes among others that were not."""
+    def _admits(self, key: tuple[Any, ...], n_elements: int) -> bool:
+        """Count a call; whether to do it at once: it is small, and not done often, or among others that were not."""
         if n_elements > MAX_ELEMENTS:
             return False
         done = self._done_at_once
@@ -230,10 +231,11 @@ class Queue:
         self._n_hot = 0
         return True
 
-    def _is_cleared(self, storages: Sequence[Storage]) -> bool:
-        """Whether nothing is recorded that has to come before what uses some storages, and none is poisoned.
+    def _clear_way(self, storages: Sequence[Storage]) -> bool:
+        """See to it that nothing is recorded that has to come before what uses some storages; whether that is so.
 
         On one process, what is recorded is executed, unless tasks are. On several, operations are executed in order.
+        It is not so of what is poisoned.
         """
         if self.recorded.fields:
             if not self.engine.is_alone:

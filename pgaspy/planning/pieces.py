@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from operator import add
+from operator import add, mul
 from typing import NamedTuple
 
 import numpy as np
@@ -377,18 +377,22 @@ class _OperandSources:
         return self.layout.rank_from_coords(coords)
 
 
-def storage_geometry(view: View, rank: int) -> tuple[int, tuple[int, ...]]:
-    """Offset and strides (in elements) in storage of the local part of a view that has a layout of its own.
+def storage_geometry(view: View, rank: int, itemsize: int = 1) -> tuple[int, tuple[int, ...]]:
+    """Offset and strides (in bytes, or in elements) in storage of the local part of a view with a layout of its own.
 
     Raises
     ------
     ValueError
         If the local part is not one strided section of the storage.
     """
+    if view.layout.n_procs == 1:
+        rows = view.layout.row_strides
+        return itemsize * sum(map(mul, view.origin, rows)), tuple([
+            0 if p is None else itemsize * step * rows[p] for p, step in zip(view.base_dims, view.steps, strict=True)])
     part = local_part(view, rank)
     if part is not None:
-        return part.offset, part.strides
-    strides = strides_from_shape(view.layout.local_shape(rank))
+        return itemsize * part.offset, tuple([itemsize * stride for stride in part.strides])
+    strides = strides_from_shape(view.layout.local_shape(rank), itemsize)
     coords = view.layout.coords_from_rank(rank)
     offset = fixed_offset(view, strides)
     view_strides = []
@@ -408,6 +412,8 @@ def storage_geometry(view: View, rank: int) -> tuple[int, tuple[int, ...]]:
 
 def local_view_shape(view: View, rank: int) -> tuple[int, ...]:
     """The shape of the part of a view that a process owns; all zero where it owns nothing by pin or fixed index."""
+    if view.layout.n_procs == 1:
+        return view.shape
     held = view.layout.held_by(rank)
     if not (held.is_any and view.holds(held.coords)):
         return (0,) * max(view.ndim, 1)

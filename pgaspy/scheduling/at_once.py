@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import mul
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgaspy.caches import cached
 from pgaspy.kernels import bindings, jit
@@ -21,16 +21,13 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.functions import AnyFunction
 
-__all__ = ["MAX_ELEMENTS", "are_aligned", "execute", "is_small", "kernel_for"]
+__all__ = ["MAX_ELEMENTS", "are_aligned", "elements", "execute", "is_small", "kernel_for"]
 
 MAX_ELEMENTS = 1 << 18
 """Of what is executed at once, on this process: passing through more memory than this takes longer than planning."""
 
 ELEMENTS_PER_CALL, WORK_OF_PLANNING = 1 << 15, 1 << 19
 """The elements that are passed through in the time of a call of a kernel, and in that of making a schedule."""
-
-_Section = tuple[tuple[int, ...], int, tuple[int, ...]]
-"""Of a strided section of a local part: its shape, and its offset and strides in elements."""
 
 
 def is_small(view: View, rank: int) -> bool:
@@ -57,33 +54,34 @@ def kernel_for(function: AnyFunction | None, name: str, dtypes: tuple[np.dtype[A
     return -1 if number is None or (jit.wants_libm() and bindings.is_maths(*kernel)) else number
 
 
-def execute(kernel: int, out: tuple[View, Storage], operands: Sequence[tuple[View | None, Any]], rank: int) -> None:
-    """Run a kernel on what a process has of aligned arrays; the operands without a view are scalars."""
-    shape, offset, steps = _section(out[0], rank)
+def elements(view: View, storage: Storage, rank: int) -> NDArray[Any]:
+    """What a process has of a view: as `local_view`, which has a new view found again, at the cost of some of these."""
+    shape = local_view_shape(view, rank)
+    if 0 in shape:
+        return np.empty(shape, storage.dtype)
+    return np.ndarray(shape, storage.dtype, storage.local, *storage_geometry(view, rank, storage.dtype.itemsize))
+
+
+def execute(kernel: int, loop: Sequence[np.dtype[Any]], out: tuple[View, Storage],
+            operands: Sequence[tuple[View | None, Any]], rank: int) -> None:
+    """Run a kernel on what a process has of aligned arrays, cast to what it takes; those without a view are scalars."""
+    shape = local_view_shape(out[0], rank)
     if 0 in shape:
         return
     addresses: list[int] = []
     strides: list[int] = []
-    for view, memory in operands:
+    casts = []  # as long as they are read
+    for (view, memory), dtype in zip((*operands, out), loop, strict=True):
         if view is None:
             addresses.append(memory.address)
             strides += (0,) * len(shape)
+        elif memory.dtype != dtype:
+            cast = elements(view, memory, rank).astype(dtype)
+            casts.append(cast)
+            addresses.append(bindings.address(cast))
+            strides += cast.strides
         else:
-            _, start, own = _section(view, rank)
-            itemsize = memory.dtype.itemsize
-            addresses.append(memory.address + start * itemsize)
-            strides += [step * itemsize for step in own]
-    itemsize = out[1].dtype.itemsize
-    addresses.append(out[1].address + offset * itemsize)
-    strides += [step * itemsize for step in steps]
+            offset, own = storage_geometry(view, rank, dtype.itemsize)
+            addresses.append(memory.address + offset)
+            strides += own
     bindings.run_elementwise(kernel, shape, addresses, strides)
-
-
-def _section(view: View, rank: int) -> _Section:
-    """Where a process has its part of a view that has a layout of its own."""
-    layout = view.layout
-    if layout.n_procs == 1:
-        of_dims = layout.row_strides
-        return view.shape, sum(map(mul, view.origin, of_dims)), tuple(
-            [0 if p is None else step * of_dims[p] for p, step in zip(view.base_dims, view.steps, strict=True)])
-    return local_view_shape(view, rank), *storage_geometry(view, rank)

@@ -370,5 +370,4 @@ def check_local(view: View) -> None:
 @cached
 def _local_geometry(view: View, itemsize: int, rank: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
     """Shape, offset in bytes and strides in bytes of the part of a view that a process owns, in its storage."""
-    offset, strides = storage_geometry(view, rank)
-    return local_view_shape(view, rank), offset * itemsize, tuple(s * itemsize for s in strides)
+    return local_view_shape(view, rank), *storage_geometry(view, rank, itemsize)

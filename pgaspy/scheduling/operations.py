@@ -5,7 +5,7 @@ arrays is its **recipe**: it is made once for a call and found again, so that th
 recipe object. An operation is a recipe and the bases that it is applied to.
 
 Each kind of recipe is a class in `kinds`, and says there all that the scheduler asks of it: what it sends, whether it
-may be postponed, whether a kernel may compute it, and its nodes.
+may be postponed, whether a kernel may compute it, and its nodes; and whether and how it is done at once, without these.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Recipe:
     is_called
         Whether it is executed also where nobody can see its results.
     is_cold
-        Whether it is executed at once where that can be, as it has not been often.
+        Whether this process tries to execute it at once: it has not been done often, nor had to wait.
     name
         What people call it.
     """

@@ -60,7 +60,8 @@ class Assign(Recipe):
     def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
         """See `Recipe`."""
         target, source = storages
-        at_once.execute(self._kernel, (self.target, target), [(self.source, source)], rank)
+        loop = self.source_dtype, self.dtype
+        at_once.execute(self._kernel, loop, (self.target, target), [(self.source, source)], rank)
 
     def moved(self, rank: int) -> Sequence[Moved]:
         """See `Recipe`."""

@@ -81,7 +81,7 @@ class Statement(Recipe):
         """See `Recipe`."""
         arrays, scalars = iter(storages[1:]), iter(values)
         operands = [(view, next(scalars if view is None else arrays)) for view in self.operands]
-        at_once.execute(self._kernel, (self.written[0], storages[0]), operands, rank)
+        at_once.execute(self._kernel, self.loop_dtypes, (self.written[0], storages[0]), operands, rank)
 
     def moved(self, rank: int) -> Sequence[Moved]:
         """See `Recipe`."""
