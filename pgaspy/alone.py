@@ -1,7 +1,7 @@
 """On one process: what is small, and has not been done often, is computed at once, as NumPy does, and is not recorded.
 
 Nothing has to be moved there, and a schedule would cost more than it saves. Where anything is in the way (a function
-without a kernel of these dtypes, operands that do not fit or overlap the output), these functions leave the call to
+without a kernel of these dtypes, operands that do not fit), these functions leave the call to
 those that record it, which know what to do, and what to raise.
 """
 
@@ -67,13 +67,13 @@ def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, num
     other: Any = type(number) if y is None else y._base.dtype
     form = _form(ufunc, base.dtype, other, False, True)
     source = view if y is None else _fitting(y, view.shape)
-    if form is None or source is None or (y is not None and y._base is base and source != view
-                                          and not source.disjoint(view)):
+    if form is None or source is None:
         return False
-    if not _may_write(key, view, [base] if y is None else [base, y._base]):
+    of = base if y is None else y._base
+    if not _may_write(key, view, [base] if y is None else [base, of]):
         return False
     out = BaseView(base, view)
-    _run(form, out, [out, (Scalar(number, form.number_dtype), None) if y is None else (y._base, source)])
+    _run(form, out, [out, (Scalar(number, form.number_dtype), None) if y is None else _apart(of, source, out)])
     return True
 
 
@@ -89,10 +89,10 @@ def assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
         _run(form, out, [(Scalar(np.array(value, base.dtype), base.dtype), None)])
         return True
     source = _fitting(value, view.shape)
-    if source is None or value._base.dtype != base.dtype or (
-            value._base is base and not source.disjoint(view)) or not _may_write(key, view, [base, value._base]):
+    of = value._base
+    if source is None or of.dtype != base.dtype or not _may_write(key, view, [base, of]):
         return False
-    _run(form, out, [(value._base, source)])
+    _run(form, out, [_apart(of, source, out)])
     return True
 
 
@@ -168,6 +168,14 @@ def _fitting(y: Any, shape: tuple[int, ...]) -> View | None:
         return view.broadcast_to(shape)
     except ValueError:
         return None
+
+
+def _apart(base: Base, view: View, out: BaseView) -> BaseView:
+    """An operand; a copy of it, where some of its elements are written to before they are read."""
+    if base is not out.base or view == out.view or view.disjoint(out.view):
+        return BaseView(base, view)
+    layout = replicated(view.shape, 1)
+    return BaseView(wrap(layout, _elements(base, view).copy()), whole(layout))
 
 
 def _elements(base: Base, view: View) -> np.ndarray[Any, np.dtype[Any]]:
