@@ -185,7 +185,7 @@ def test_what_is_recorded_on_the_same_array_comes_before() -> None:
 def test_elements_and_replicas_keep_what_they_were() -> None:
     a = pg.arange(6.0).reshape(2, 3)
     element, row, view = a[1, 1], pg.replicate(a, axis=0), a.local()
-    assert at_once(lambda: a.__setitem__((1, slice(None)), 7.0)) == 1
+    assert at_once(lambda: a.__setitem__((1, slice(None)), 7.0)) == 2, "the element has memory of its own before"
     assert at_once(lambda: a[0].__imul__(10.0)) == 1
     assert float(element) == 4.0
     np.testing.assert_array_equal(row.gather(), np.arange(6.0).reshape(2, 3))
@@ -204,15 +204,35 @@ def test_an_element_is_added_to_its_place_again_and_again(tier: str) -> None:
     assert float(element) == 20
 
 
-def test_overlaps_and_what_does_not_fit_are_left_to_be_recorded() -> None:
+def test_operands_that_are_written_to_are_copied() -> None:
     a, model = pg.arange(10.0), np.arange(10.0)
-    a[1:] += a[:-1]
-    model[1:] += model[:-1]
-    a[::-1] += a
-    model[::-1] += model
-    a[2:] = a[:-2]
-    model[2:] = model[:-2]
+
+    def overlap(x: Any) -> None:
+        x[1:] += x[:-1]
+        x[::-1] += x
+        x[2:] = x[:-2]
+
+    assert at_once(lambda: overlap(a)) == 3
+    overlap(model)
     assert_equal(a, model)
+
+
+def test_an_element_of_what_is_written_to() -> None:
+    a, model = pg.arange(12.0).reshape(3, 4) + 1.0, np.arange(12.0).reshape(3, 4) + 1.0
+
+    def normalise(x: Any, n_times: int) -> None:
+        for _ in range(n_times):
+            x[1] /= x[1, 1]
+            x[1:] += x[2, 3]
+
+    assert at_once(lambda: normalise(a, 1)) == 4, "the elements, and two statements"
+    assert at_once(lambda: normalise(a, 1000)) < 1000, "what comes again is recorded"
+    normalise(model, 1001)
+    assert_equal(a, model)
+
+
+def test_what_does_not_fit_is_left_to_be_recorded() -> None:
+    a = pg.arange(10.0)
     with pytest.raises(ValueError, match="broadcast"):
         a[1:] += a
     with pytest.raises(ValueError, match="broadcast"):

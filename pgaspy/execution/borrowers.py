@@ -12,7 +12,7 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage, borrowers
 from pgaspy.scheduling.operations import Recipe
 
-__all__ = ["detach", "is_borrowed", "keep", "settled"]
+__all__ = ["detach", "keep", "settled"]
 
 
 def settled(recipe: Recipe, storages: Sequence[Storage]) -> tuple[Storage, ...]:
@@ -35,11 +35,6 @@ def detach(storage: Storage, written: View) -> None:
     for reference, borrower in _borrowers_of(storage, written):
         borrower.detach()
         borrowers.discard(reference)  # last: what is interrupted before is done again
-
-
-def is_borrowed(storage: Storage, written: View) -> bool:
-    """Whether what a view covers is borrowed."""
-    return storage.is_borrowed or next(_borrowers_of(storage, written), None) is not None
 
 
 def keep(storage: Storage, written: View) -> None:
