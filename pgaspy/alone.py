@@ -1,7 +1,7 @@
 """On one process: what is small, and has not been done often, is computed at once, as NumPy does, and is not recorded.
 
 Nothing has to be moved there, and a schedule would cost more than it saves. Where anything is in the way (a function
-without a kernel of these dtypes, operands that do not fit or overlap the output), these functions leave the call to
+without a kernel of these dtypes, operands that do not fit), these functions leave the call to
 those that record it, which know what to do, and what to raise.
 """
 
@@ -23,7 +23,7 @@ from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
 from pgaspy.scheduling.at_once import elements, execute, kernel_for
-from pgaspy.scheduling.base import Base, wrap
+from pgaspy.scheduling.base import Base, Storage, wrap
 from pgaspy.scheduling.kinds.reduction import Reduction
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView
@@ -62,16 +62,14 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
 def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -> bool:
     """The same into the array itself; whether it was computed."""
     base, view = x._base, x._view
+    recording.settle(base, view)  # first, as the other may be an element of it
     other: Any = type(number) if y is None else y._base.dtype
     form = _form(ufunc, base.dtype, other, False, True)
     source = view if y is None else _fitting(y, view.shape)
-    if form is None or source is None or (y is not None and y._base is base and source != view
-                                          and not source.disjoint(view)):
-        return False
-    if not _may_write(key, view, [base] if y is None else [base, y._base]):
+    if form is None or source is None or not _may_write(key, view, [base] if y is None else [base, y._base]):
         return False
     out = view, base.storage
-    other = (None, Scalar(number, form.number_dtype)) if y is None else (source, y._base.storage)
+    other = (None, Scalar(number, form.number_dtype)) if y is None else _apart(source, y._base.storage, out)
     execute(form.kernel, form.loop, out, [out, other], 0)
     return True
 
@@ -82,16 +80,17 @@ def assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
     kernel = kernel_for(None, "copy", loop, loop)
     if kernel < 0:
         return False
+    recording.settle(base, view)
     if value.__class__ in WEAK:
         if not _may_write(key, view, [base]):
             return False
         execute(kernel, loop, (view, base.storage), [(None, Scalar(value, base.dtype))], 0)
         return True
     source = _fitting(value, view.shape)
-    if source is None or value._base.dtype != base.dtype or (
-            value._base is base and not source.disjoint(view)) or not _may_write(key, view, [base, value._base]):
+    if source is None or value._base.dtype != base.dtype or not _may_write(key, view, [base, value._base]):
         return False
-    execute(kernel, loop, (view, base.storage), [(source, value._base.storage)], 0)
+    out = view, base.storage
+    execute(kernel, loop, out, [_apart(source, value._base.storage, out)], 0)
     return True
 
 
@@ -147,15 +146,17 @@ def _form(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool, is_
     except TypeError:
         return None
     kernel = kernel_for(ufunc, ufunc.__name__, loop, loop)
-    if kernel < 0 or (is_in_place and loop[-1] != dtype):
-        return None
+    casts = [(d[1], own) for d, own in zip(described, loop, strict=False) if isinstance(d, tuple) and d[1] != own]
+    if kernel < 0 or (is_in_place and loop[-1] != dtype) or any(
+            kernel_for(None, "copy", cast, cast) < 0 for cast in casts):
+        return None  # what has no kernel with these casts is left to NumPy's function, whose bits are others
     number = next((own for d, own in zip(described, loop, strict=False) if not isinstance(d, tuple)), loop[-1])
     return _Form(kernel, loop, number)
 
 
 def _may_write(key: tuple[Any, ...], view: View, bases: Sequence[Base]) -> bool:
-    """Whether to write to a view of the first base at once: none of its elements is repeated."""
-    return None not in view.base_dims and recording.may_compute(key, math.prod(view.shape), bases, view)
+    """Whether to write to a view at once, of the first base: none of its elements is repeated."""
+    return None not in view.base_dims and recording.may_compute(key, math.prod(view.shape), bases)
 
 
 def _fitting(y: Any, shape: tuple[int, ...]) -> View | None:
@@ -167,3 +168,11 @@ def _fitting(y: Any, shape: tuple[int, ...]) -> View | None:
         return view.broadcast_to(shape)
     except ValueError:
         return None
+
+
+def _apart(view: View, storage: Storage, out: tuple[View, Storage]) -> tuple[View, Storage]:
+    """An operand; a copy of it, where some of its elements are written to before they are read."""
+    if storage is not out[1] or view == out[0] or view.disjoint(out[0]):
+        return view, storage
+    layout = replicated(view.shape, 1)
+    return whole(layout), wrap(layout, elements(view, storage, 0).copy()).storage

@@ -53,9 +53,12 @@ def assign(base: Base, view: View, value: Any) -> None:
     if found is not None:
         record(found[0], (base.storage, value._base.storage))
         return
-    if recording.is_alone() and (given is not None or value.__class__ in WEAK) and assigned(
-            key or (id(view), base.dtype, value.__class__), base, view, value):
-        return
+    if recording.is_alone() and (given is not None or value.__class__ in WEAK):
+        if assigned(key or (id(view), base.dtype, value.__class__), base, view, value):
+            return
+        if given is not getattr(value, "_view", None):  # an element of the view, which has got memory of its own
+            assign(base, view, value)
+            return
     check_writable(view)
     if given is None:
         value = value if type(value) in (int, float, complex) else as_numpy(value)

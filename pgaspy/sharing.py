@@ -10,10 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.caches import cached
-from pgaspy.execution.recording import complete, keep_borrowed, record
+from pgaspy.execution.recording import complete, is_alone, keep_borrowed, may_compute, record
 from pgaspy.layout import Layout, whole_dim
 from pgaspy.planning.view import View, whole
-from pgaspy.scheduling.base import Base, FormerBase, FormerStorage, SharedStorage, Storage, borrow, check_local
+from pgaspy.scheduling.base import (
+    Base,
+    FormerBase,
+    FormerStorage,
+    SharedStorage,
+    Storage,
+    borrow,
+    check_local,
+    local_view,
+    wrap,
+)
 from pgaspy.scheduling.kinds.task import task
 from pgaspy.scheduling.operations import BaseView
 
@@ -133,9 +143,14 @@ def _relabelled(view: View, target: Layout) -> View | None:
 
 
 def snapshot(base: Base, view: View) -> BaseView:
-    """A new array with the one element of a view, where that lies. Not collective: it is a task of the owners."""
+    """A new array with the one element of a view, where that lies. Not collective: it is a task of the owners.
+
+    One process, for which nothing else has to be done before, has it at once.
+    """
     layout = view.own_layout
     assert layout is not None
+    if is_alone() and may_compute((snapshot, id(view)), 1, [base]):
+        return BaseView(wrap(layout, local_view(base.storage, view).copy()), whole(layout))
     target = BaseView(Base(layout, base.dtype), whole(layout))
     _take(target, BaseView(base, view))
     return target

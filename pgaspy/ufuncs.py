@@ -138,6 +138,8 @@ def apply_in_place(ufunc: np.ufunc, x: Any, y: Any = None, number: complex | Non
     found = known_calls[key]
     if found is None:
         if not (is_alone() and computed_in_place(key, ufunc, x, y, number)):
+            if y is not None and y._base is not y_base:  # an element of x that has got memory of its own
+                key = ufunc, id(x_view), x_base.dtype, id(y._view), y._base.dtype, False
             _apply_in_place_first(key, ufunc, (x, number if y is None else y))
         return
     statement, number_dtype, _ = found

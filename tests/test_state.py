@@ -56,7 +56,8 @@ OF_THE_PROCESS = {
     "scheduling.memory._returned": "memory is used again",
     "scheduling.nodes._completed": "calls that are complete are counted with those of C, which never begin anew"}
 
-REGISTRIES = {"caches.own_sizes", "dispatch.HANDLED", "host.mpi_settings.SETTINGS", "job.endings.before_abort",
+REGISTRIES = {"caches.own_sizes", "dispatch.HANDLED", "execution.queue.when_disturbed",
+              "host.mpi_settings.SETTINGS", "job.endings.before_abort",
               "job.procgrid.when_ended", "job.procgrid.when_started", "job.statistics.when_asked",
               "statements.refusals"}
 """What modules fill while they are imported, and nothing changes after that."""

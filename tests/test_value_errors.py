@@ -112,6 +112,7 @@ def test_what_numpy_takes_is_computed(name: str, is_global: bool) -> None:
     assert_equal(found, expected, exact=False)
 
 
+@pytest.mark.recorded
 def test_only_exponents_that_may_be_negative_are_looked_at() -> None:
     A, _ = bases()
     floats, unsigned, mask = A + 0.5, A.astype("u4"), A > 0

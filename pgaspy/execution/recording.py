@@ -27,7 +27,7 @@ from pgaspy.scheduling.base import borrowers as borrowed
 from pgaspy.scheduling.operations import Operation, Recipe
 
 __all__ = ["Executor", "check_free", "complete", "dry_run", "finish", "forget", "hold", "is_alone", "is_complete",
-           "is_planning", "keep_borrowed", "may_compute", "queue", "record", "record_cold", "sync"]
+           "is_planning", "keep_borrowed", "may_compute", "queue", "record", "record_cold", "settle", "sync"]
 
 Executor = Callable[[Operation], None]
 
@@ -108,10 +108,14 @@ def is_alone() -> bool:
     return queue.engine.is_alone and _instead is None
 
 
-def may_compute(key: tuple[Any, ...], n_elements: int, bases: Sequence[Base], written: View | None = None) -> bool:
-    """See `Queue.may_compute`, of a call that may write to a view of the first base."""
-    if borrowed and written is not None:
-        borrowers.detach(bases[0].storage, written)
+def settle(base: Base, written: View) -> None:
+    """Have what is borrowed of a view, which is about to be written to, in memory of its own."""
+    if borrowed:
+        borrowers.detach(base.storage, written)
+
+
+def may_compute(key: tuple[Any, ...], n_elements: int, bases: Sequence[Base]) -> bool:
+    """See `Queue.may_compute`."""
     return queue.may_compute(key, n_elements, [base.storage.lender for base in bases])
 
 
