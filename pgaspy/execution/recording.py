@@ -80,7 +80,7 @@ def _note_and_record(operation: Operation) -> None:
 def record(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...] = ()) -> None:
     """Record an operation on arrays. Collective, unless the recipe is not: all record the same, in one order."""
     if _instead is not None:
-        _instead(Operation(recipe, tuple([storage.name() for storage in storages]), values))  # type: ignore[misc]
+        _instead(Operation(recipe, tuple([storage.borrower() for storage in storages]), values))
         return
     try:
         frame = _frame(_DEPTH_OF_OPERATORS)
