@@ -31,7 +31,7 @@ refusals: dict[AnyFunction | None, Callable[..., None]] = {}
 that of a copy (None) by base, view and dtype."""
 
 known_calls = Cache()
-"""Operators and assignments, found again by the views themselves, not by what these are equal to.
+"""Operators, assignments and full reductions, found again by the views themselves, not by what these are equal to.
 
 Keys have the views' ids; entries have the views, so that their ids stay theirs.
 """
