@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import operator
 import random
 import signal
@@ -270,9 +271,10 @@ def test_an_interrupt_leaves_each_statement_done_or_not(seed: int) -> None:
 
     a, before = pg.zeros(50), signal.signal(signal.SIGALRM, handler)
     done = 0
+    gc.disable()  # other libraries' callbacks, in which an exception is lost
     try:
         signal.setitimer(signal.ITIMER_REAL, 1e-4 * (seed + 1))
-        while done < 2000:  # an exception in a callback of the interpreter's is lost
+        while done < 2000:
             a[done % 7:] += 1.0
             done += 1
     except Stop:
@@ -280,6 +282,7 @@ def test_an_interrupt_leaves_each_statement_done_or_not(seed: int) -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        gc.enable()
     model = np.zeros(50)
     for k in range(done):
         model[k % 7:] += 1.0
