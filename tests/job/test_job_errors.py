@@ -250,7 +250,7 @@ tried("flushes", pg.sync)
     ("pg.schedule(lambda a: 1 // 0, pg.update(A))", 1, "ZeroDivisionError"),
     ("pg.schedule(lambda a: 1 // 0, pg.update(A))\ndel A", 1, "ZeroDivisionError"),
     ("pg.schedule(lambda a: 1 // 0, pg.update(A))\ntried('seen', pg.sync)", 0, ""),
-    ("fail_in(queue, 'schedule_of')\nB = pg.ones(5)", 1, "a mistake of pgaspy"),
+    ("fail_in(queue, 'schedule_of')\nB = pg.ones(1 << 19)", 1, "a mistake of pgaspy"),
 ])
 def test_what_nobody_saw_is_told_at_the_end(tmp_path: Path, program: str, status: int, words: str) -> None:
     (tmp_path / "program.py").write_text(START + program)
