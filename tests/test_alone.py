@@ -18,6 +18,7 @@ from pgaspy.execution import recording
 from pgaspy.execution.queue import HOT_CALLS, Queue
 from pgaspy.job.procgrid import begin_anew
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
+from pgaspy.scheduling.base import SharedStorage
 from pgaspy.statements import known_calls
 from tests.randomly import random_key
 from tests.together import assert_equal, collectively
@@ -193,6 +194,16 @@ def test_elements_and_replicas_keep_what_they_were() -> None:
     np.testing.assert_array_equal(view, [[0, 10, 20], [7, 7, 7]])
     row[...] = 0.0
     np.testing.assert_array_equal(view, [[0, 10, 20], [7, 7, 7]])
+
+
+@pytest.mark.mpi
+def test_what_is_written_to_a_replica_is_recorded_on_its_own_memory() -> None:
+    a = pg.arange(7.0)
+    b = pg.replicate(a, axis=0)
+    np.add(b, 1.0, out=b)
+    collectively(not any(isinstance(storage, SharedStorage) for storage in recording.queue.recorded.storages))
+    assert_equal(b, np.arange(7.0) + 1)
+    assert_equal(a, np.arange(7.0))
 
 
 @pytest.mark.mpi

@@ -184,16 +184,12 @@ class Queue:
                 instruction: int) -> bool:
         """Execute an operation instead of recording it, if that is cheaper, and it has to wait for nothing; whether so.
 
-        What would have to wait once, on several processes, is recorded from then on. What fails is recorded, and fails
-        again when it is executed.
+        What would have to wait once, on several processes, is recorded from then on, and so is what anybody may borrow
+        from. What fails is recorded, and fails again when it is executed.
         """
         recipe.is_cold, rank, is_alone = False, world().rank, self.engine.is_alone
-        if not self._may_execute() or not recipe.is_done_at_once(rank) or not self._admits(
-                (id(recipe),), recipe.views[-1].size if is_alone else 0):
-            return False
-        if borrowers:
-            storages = settled(recipe, storages)
-        if not self._clear_way(storages):
+        if borrowers or not self._may_execute() or not recipe.is_done_at_once(rank) or not self._admits(
+                (id(recipe),), recipe.views[-1].size if is_alone else 0) or not self._clear_way(storages):
             return False
         recipe.is_cold = True
         try:
