@@ -1,8 +1,8 @@
 """On one process: what is small, and has not been done often, is computed at once, as NumPy does, and is not recorded.
 
 Nothing has to be moved there, and a schedule would cost more than it saves. Where anything is in the way (a function
-without a kernel of these dtypes, operands that do not fit), these functions leave the call to
-those that record it, which know what to do, and what to raise.
+without a kernel of these dtypes, operands that do not fit), these functions leave the call to those that record it,
+which know what to do, and what to raise.
 """
 
 from __future__ import annotations

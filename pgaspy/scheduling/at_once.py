@@ -1,7 +1,7 @@
 """At once: an elementwise operation as one call of a C kernel on what this process has, without a schedule.
 
 A schedule takes a millisecond to make, which it wins back when it is found again, or where there is much to compute. So
-an operation that is recorded for the first time, sends nothing and is small is executed at once. What comes again is
+an operation that was not done often, sends nothing and is small is executed at once. What comes again and again is
 scheduled, together with what is recorded beside it.
 """
 
