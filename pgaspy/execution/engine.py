@@ -206,7 +206,7 @@ class Engine:
         What a task raises is its own affair, and all that is no interrupt where nobody waits for this process.
         """
         if isinstance(error, Refusal):
-            poison = self.poison(error.error, run.line_of(node))
+            poison = self.poison(error.error, run.line_of(node), is_shared=True)
             if not error.poisons:
                 return
         elif not (self.is_alone or isinstance(error, TaskError)) or is_interrupt(error):
@@ -215,9 +215,9 @@ class Engine:
             poison = self.poison(error, run.line_of(node))
         run.spoil(node, poison)
 
-    def poison(self, error: BaseException, line: str) -> Poison:
+    def poison(self, error: BaseException, line: str, is_shared: bool = False) -> Poison:
         """That of an error which the program gets when it waits next."""
-        found = Poison(error, line)
+        found = Poison(error, line, is_shared)
         self.failures.append(found)
         self.has_failed = True
         return found

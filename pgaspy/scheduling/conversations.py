@@ -43,6 +43,8 @@ Steps = Callable[[Memories, Link], Generator[None]]
 class Refusal(Exception):
     """Raised in a conversation, by all processes, where values are wrong: what the program gets when it waits next.
 
+    Operations that may raise it are recorded as `recording.record_refusable` does.
+
     Attributes
     ----------
     error
@@ -58,6 +60,9 @@ class Refusal(Exception):
 
 class Conversation(Node):
     """What a process does in a conversation, in which all processes take part, at tags of its own.
+
+    Its recipe `is_called`: what it reads is computed also where nobody can see its results, as its messages follow from
+    that.
 
     A process that is alone calls it as a function. It may be called again after an interrupt then, so that it reads
     nothing that it writes; else `n_counted` of its calls are counted.

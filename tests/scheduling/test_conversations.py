@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from pgaspy.scheduling.nodes import Memories
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
 from pgaspy.scheduling.routing import SHORT, route
 from tests.simulated import Job
-from tests.together import assert_equal, collectively
+from tests.together import assert_equal, collectively, raises_everywhere
 
 PART = 5
 """Elements of each process."""
@@ -39,7 +39,7 @@ class HandOut(Recipe):
     target: View
     source: View
     poisons: bool
-    updates = True
+    updates = is_called = True
     name = "hand out"
 
     def __post_init__(self) -> None:
@@ -75,7 +75,8 @@ hand_out = cached(HandOut)
 
 def recorded(target: pg.GlobalArray, source: pg.GlobalArray, poisons: bool = True) -> None:
     """Record it."""
-    recording.record(hand_out(target._view, source._view, poisons), (target._base.storage, source._base.storage))
+    recording.record_refusable(
+        hand_out(target._view, source._view, poisons), (target._base.storage, source._base.storage))
 
 
 def expected(target: NDArray[Any], source: NDArray[Any], size: int) -> NDArray[Any]:
@@ -120,27 +121,46 @@ def test_processes_that_are_flushed_anywhere(size: int) -> None:
     assert job.network.n_left == 0
 
 
-@pytest.mark.mpi
-@pytest.mark.parametrize("poisons", [True, False])
-def test_what_all_refuse(poisons: bool) -> None:
+def wrong(poisons: bool) -> tuple[pg.GlobalArray, pg.GlobalArray]:
+    """The arrays of a conversation that all refuse, just recorded."""
     a, b = pg.ones(pg.SIZE * PART), pg.zeros(pg.SIZE * PART)
     b[-1] = -1
     recorded(a, b, poisons)
-    found = ""
-    try:
-        pg.sync()
-    except IndexError as error:
-        found = str(error)
-    collectively(found == "a negative rank", found)
+    return a, b
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("poisons", [True, False])
+@pytest.mark.parametrize("use", [
+    pytest.param(lambda a: pg.sync(), id="wait"),
+    pytest.param(lambda a: a.gather(), id="gather"),
+    pytest.param(lambda a: a + 1, id="read"),
+    pytest.param(lambda a: a.__setitem__(slice(1, None), a[:-1]), id="write"),
+    pytest.param(lambda a: float(pg.ones(40).sum()), id="wait for something else"),
+])
+def test_what_all_refuse(poisons: bool, use: Callable[[pg.GlobalArray], Any]) -> None:
+    """All get the error from the same statement, wherever one of them was flushed, and the job goes on."""
+    a, b = wrong(poisons)
+    if pg.RANK == pg.SIZE - 1:
+        recording.queue._flush(recording.queue.engine.catch_up, None)
+    raises_everywhere(IndexError, "a negative rank", lambda: use(a))
     if poisons:
-        with pytest.raises(IndexError):
-            a.local()
-    else:
-        assert_equal(a, np.ones(pg.SIZE * PART))
+        raises_everywhere(IndexError, "a negative rank", lambda: a * 2)
+        raises_everywhere(IndexError, "a negative rank", a.local)
+        a[...] = 1  # which heals it
+    assert_equal(a, np.ones(pg.SIZE * PART))
     b[...] = 0
-    c = pg.zeros(pg.SIZE * PART)
-    recorded(c, b)
-    assert_equal(c, expected(np.zeros(pg.SIZE * PART), np.zeros(pg.SIZE * PART), pg.SIZE))
+    recorded(a, b)
+    assert_equal(a, expected(np.ones(pg.SIZE * PART), np.zeros(pg.SIZE * PART), pg.SIZE))
+
+
+@pytest.mark.mpi
+def test_what_is_not_used_goes_on_beside_what_may_be_refused() -> None:
+    a, b = wrong(poisons=True)
+    c = pg.ones(pg.SIZE * PART) + 1
+    del a, b
+    raises_everywhere(IndexError, "a negative rank", pg.sync)
+    assert_equal(c, np.full(pg.SIZE * PART, 2.0))
 
 
 class _Link:
