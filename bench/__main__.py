@@ -30,6 +30,7 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
     "first_time": [(1, []), (2, [])],
     "loops": [(1, []), (2, [])],
     "textbook": [(1, [])],
+    "histograms": [(1, []), (2, [])],
     "plans": [(1, [])],
     "movement": [(2, [])],
     "products": [(2, ["--unbound"])],

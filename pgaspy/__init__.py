@@ -24,6 +24,7 @@ from pgaspy.creation import *
 from pgaspy.execution.recording import sync as sync
 from pgaspy.files import load as load
 from pgaspy.files import save as save
+from pgaspy.histograms import *
 from pgaspy.job.defaults import blocksize as _blocksize
 from pgaspy.job.defaults import datalayout as datalayout
 from pgaspy.job.failures import DivergenceError as DivergenceError

@@ -84,6 +84,10 @@ int pg_random(int kind, char type, uint64_t key, uint64_t call, double a, double
               uint64_t span, int ndim, const int64_t *n_ranges, const int64_t *const *ranges,
               int64_t dst_address, const int64_t *dst_strides, int dst_side,
               const int64_t *index_strides, int index_side);
+
+int pg_histogram(int64_t n, int64_t integers_address, int64_t numbers_address,
+                 int64_t weights_address, int64_t n_bins, int is_uniform, int64_t edges_address,
+                 int64_t found_address);
 """
 
 

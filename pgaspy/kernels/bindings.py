@@ -31,8 +31,8 @@ __all__ = [
     "BLOCK", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS",
     "OTHER", "OWN", "PACKED", "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall",
     "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "fill_random", "function", "get_threads",
-    "is_maths", "load_int64", "lookup", "n_completed", "philox", "reduce_functions", "reduce_lookup", "run_elementwise",
-    "set_threads", "store_int64",
+    "histogram", "is_maths", "load_int64", "lookup", "n_completed", "philox", "reduce_functions", "reduce_lookup",
+    "run_elementwise", "set_threads", "store_int64",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -527,6 +527,21 @@ def fill_random(
         _int64s(index_strides), index_side,
     ):  # fmt: skip
         raise TypeError(f"no {kind} numbers of type {char!r}")
+
+
+def histogram(x: np.ndarray, weights: np.ndarray | None, n_bins: int, edges: np.ndarray | None = None,
+              is_uniform: bool = False) -> np.ndarray:
+    """Return how many elements are in each bin, or with weights, float64 as the edges are, the sums of these.
+
+    The elements are int64 in [0, n_bins), which are the bins themselves, or float64 where there are edges; `is_uniform`
+    says that these are equally far apart. All arrays are contiguous.
+    """
+    found = np.empty(n_bins, np.int64 if weights is None else np.float64)
+    addresses = [0 if array is None else address(array) for array in (weights, edges)]
+    elements = (address(x), 0) if edges is None else (0, address(x))
+    if lib.pg_histogram(x.size, *elements, addresses[0], n_bins, is_uniform, addresses[1], address(found)):
+        raise MemoryError(f"no memory to count in {n_bins} bins")
+    return found
 
 
 def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:

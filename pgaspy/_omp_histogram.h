@@ -1,0 +1,123 @@
+/*
+ * Histograms: how many elements fall into each bin, or the sum of their weights. Elements are dealt
+ * out in chunks whose number follows from that of the elements and of the bins alone, so that sums do
+ * not depend on the threads.
+ */
+#define MAX_CHUNKS 16
+
+typedef struct {
+    int64_t n_bins;
+    int is_uniform;
+    double first, last;
+    const double *edges;    /* n_bins + 1 of them */
+    int64_t *n_edges;       /* per cell and one more: how many left edges lie in those before it */
+} bins;
+
+/* Which of n_bins cells of one width a number is in, of those between the first and the last edge. */
+static inline int64_t cell_of(double x, const bins *b)
+{
+    const int64_t c = (int64_t)((x - b->first) / (b->last - b->first) * (double)b->n_bins);
+    return c - (c == b->n_bins);
+}
+
+/*
+ * The bin of a number, or -1. Of bins of one width it is guessed as NumPy does, and compared with the
+ * edges. Else it is searched for among those whose left edge is in the same cell, and the one before.
+ */
+static inline int64_t bin_of(double x, const bins *b)
+{
+    if (!(x >= b->first && x <= b->last))
+        return -1;
+    const int64_t c = b->is_uniform || b->n_edges ? cell_of(x, b) : 0;
+    if (b->is_uniform) {
+        const int64_t k = c - (x < b->edges[c]);
+        return k + (k != b->n_bins - 1 && x >= b->edges[k + 1]);
+    }
+    const double *low = b->edges;
+    int64_t length = b->n_bins;
+    if (b->n_edges) {
+        const int64_t before = MAX(b->n_edges[c] - 1, 0);
+        low += before;
+        length = b->n_edges[c + 1] - before;
+    }
+    while (length > 1) {
+        const int64_t half = length / 2;
+        low += x >= low[half] ? half : 0;
+        length -= half;
+    }
+    return low - b->edges;
+}
+
+/* How many left edges lie in the cells before each; NULL where the edges are too far apart, or memory is short. */
+static int64_t *edges_in_cells(const bins *b)
+{
+    const double width = b->last - b->first;
+    int64_t *n_edges = width > 0 && width <= 1e300 ? calloc((size_t)b->n_bins + 2, sizeof *n_edges) : NULL;
+    if (!n_edges)
+        return NULL;
+    for (int64_t k = 0; k < b->n_bins; k++)
+        n_edges[cell_of(b->edges[k], b) + 1]++;
+    for (int64_t c = 0; c < b->n_bins; c++)
+        n_edges[c + 1] += n_edges[c];
+    return n_edges;
+}
+
+/*
+ * Count elements [begin, end) into `counts`, or sum their weights into `sums`: of integers, which are
+ * bins themselves, or of numbers.
+ */
+static void count_chunk(const bins *b, const int64_t *integers, const double *numbers,
+                        const double *weights, int64_t begin, int64_t end, int64_t *counts,
+                        double *sums)
+{
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t k = integers ? integers[i] : bin_of(numbers[i], b);
+        if (k < 0)
+            continue;
+        if (weights)
+            sums[k] += weights[i];
+        else
+            counts[k]++;
+    }
+}
+
+/*
+ * Count n elements into n_bins, or sum their weights: `found` are n_bins integers, or doubles where
+ * there are weights. Integers are in [0, n_bins). Returns 0, or -1 if there is no memory.
+ */
+static int pg_histogram(int64_t n, int64_t integers_address, int64_t numbers_address,
+                        int64_t weights_address, int64_t n_bins, int is_uniform,
+                        int64_t edges_address, int64_t found_address)
+{
+    const int64_t *integers = (const int64_t *)integers_address;
+    const double *numbers = (const double *)numbers_address, *edges = (const double *)edges_address;
+    const double *weights = (const double *)weights_address;
+    bins b = {n_bins, is_uniform, edges ? edges[0] : 0, edges ? edges[n_bins] : 0, edges, NULL};
+    const int chunks = (int)MAX(MIN(MIN(n / GRAIN, n / (4 * MAX(n_bins, 1))), MAX_CHUNKS), 1);
+    char *parts = calloc((size_t)(chunks * n_bins) + 1, 8);
+    if (!parts)
+        return -1;
+    if (edges && !is_uniform)
+        b.n_edges = edges_in_cells(&b);
+    #pragma omp parallel for schedule(static) num_threads(MIN(team_for(n), chunks))
+    for (int c = 0; c < chunks; c++) {
+        char *part = parts + c * n_bins * 8;
+        count_chunk(&b, integers, numbers, weights, n / chunks * c,
+                    c == chunks - 1 ? n : n / chunks * (c + 1), (int64_t *)part, (double *)part);
+    }
+    for (int64_t k = 0; k < n_bins; k++) {
+        int64_t count = 0;
+        double sum = 0;
+        for (int c = 0; c < chunks; c++) {
+            count += ((int64_t *)parts)[c * n_bins + k];
+            sum += weights ? ((double *)parts)[c * n_bins + k] : 0;
+        }
+        if (weights)
+            ((double *)found_address)[k] = sum;
+        else
+            ((int64_t *)found_address)[k] = count;
+    }
+    free(b.n_edges);
+    free(parts);
+    return 0;
+}
