@@ -10,14 +10,14 @@ typedef struct {
     int is_uniform;
     double first, last;
     const double *edges;    /* n_bins + 1 of them */
+    int64_t n_cells;        /* of one width, between the first and the last edge; 0: none */
+    double cells_per_unit;
     int64_t *n_edges;       /* per cell and one more: how many left edges lie in those before it */
 } bins;
 
-/* Which of n_bins cells of one width a number is in, of those between the first and the last edge. */
 static inline int64_t cell_of(double x, const bins *b)
 {
-    const int64_t c = (int64_t)((x - b->first) / (b->last - b->first) * (double)b->n_bins);
-    return c - (c == b->n_bins);
+    return MIN((int64_t)((x - b->first) * b->cells_per_unit), b->n_cells - 1);
 }
 
 /*
@@ -28,15 +28,16 @@ static inline int64_t bin_of(double x, const bins *b)
 {
     if (!(x >= b->first && x <= b->last))
         return -1;
-    const int64_t c = b->is_uniform || b->n_edges ? cell_of(x, b) : 0;
     if (b->is_uniform) {
-        const int64_t k = c - (x < b->edges[c]);
+        int64_t k = (int64_t)((x - b->first) / (b->last - b->first) * (double)b->n_bins);
+        k -= k == b->n_bins;
+        k -= x < b->edges[k];
         return k + (k != b->n_bins - 1 && x >= b->edges[k + 1]);
     }
     const double *low = b->edges;
     int64_t length = b->n_bins;
-    if (b->n_edges) {
-        const int64_t before = MAX(b->n_edges[c] - 1, 0);
+    if (b->n_cells) {
+        const int64_t c = cell_of(x, b), before = MAX(b->n_edges[c] - 1, 0);
         low += before;
         length = b->n_edges[c + 1] - before;
     }
@@ -48,18 +49,23 @@ static inline int64_t bin_of(double x, const bins *b)
     return low - b->edges;
 }
 
-/* How many left edges lie in the cells before each; NULL where the edges are too far apart, or memory is short. */
-static int64_t *edges_in_cells(const bins *b)
+/* Find how many left edges lie in each cell; there are none where edges are too far apart, or memory short. */
+#define CELLS_PER_BIN 4
+static void make_cells(bins *b)
 {
-    const double width = b->last - b->first;
-    int64_t *n_edges = width > 0 && width <= 1e300 ? calloc((size_t)b->n_bins + 2, sizeof *n_edges) : NULL;
-    if (!n_edges)
-        return NULL;
+    const int64_t n_cells = CELLS_PER_BIN * b->n_bins;
+    const double cells_per_unit = (double)n_cells / (b->last - b->first);
+    if (!(cells_per_unit >= 1e-300 && cells_per_unit <= 1e300))
+        return;
+    b->n_edges = calloc((size_t)n_cells + 1, sizeof *b->n_edges);
+    if (!b->n_edges)
+        return;
+    b->n_cells = n_cells;
+    b->cells_per_unit = cells_per_unit;
     for (int64_t k = 0; k < b->n_bins; k++)
-        n_edges[cell_of(b->edges[k], b) + 1]++;
-    for (int64_t c = 0; c < b->n_bins; c++)
-        n_edges[c + 1] += n_edges[c];
-    return n_edges;
+        b->n_edges[cell_of(b->edges[k], b) + 1]++;
+    for (int64_t c = 0; c < n_cells; c++)
+        b->n_edges[c + 1] += b->n_edges[c];
 }
 
 /*
@@ -92,13 +98,13 @@ static int pg_histogram(int64_t n, int64_t integers_address, int64_t numbers_add
     const int64_t *integers = (const int64_t *)integers_address;
     const double *numbers = (const double *)numbers_address, *edges = (const double *)edges_address;
     const double *weights = (const double *)weights_address;
-    bins b = {n_bins, is_uniform, edges ? edges[0] : 0, edges ? edges[n_bins] : 0, edges, NULL};
+    bins b = {n_bins, is_uniform, edges ? edges[0] : 0, edges ? edges[n_bins] : 0, edges, 0, 0, NULL};
     const int chunks = (int)MAX(MIN(MIN(n / GRAIN, n / (4 * MAX(n_bins, 1))), MAX_CHUNKS), 1);
     char *parts = calloc((size_t)(chunks * n_bins) + 1, 8);
     if (!parts)
         return -1;
     if (edges && !is_uniform)
-        b.n_edges = edges_in_cells(&b);
+        make_cells(&b);
     #pragma omp parallel for schedule(static) num_threads(MIN(team_for(n), chunks))
     for (int c = 0; c < chunks; c++) {
         char *part = parts + c * n_bins * 8;
