@@ -1,5 +1,5 @@
 /*
- * The C kernels: elementwise operations, reductions, copies of sections and random numbers, with
+ * The C kernels: elementwise operations, reductions, scans, copies of sections and random numbers, with
  * OpenMP over the cores of a process. They see addresses, shapes and byte strides, nothing else.
  *
  * Everything strided runs through one driver. A loop (`loop_fn`) treats n elements, one stride per
@@ -26,6 +26,9 @@
 #include "_omp_leaves.h"
 #include "_omp_reduction_loops.h"
 #include "_omp_reduce.h"
+
+#include "_omp_scan_loops.h"
+#include "_omp_scan.h"
 
 #include "_omp_prefetch.h"
 #include "_omp_interpreter.h"
