@@ -58,7 +58,7 @@ def measure(n: int) -> list[Result]:
             note(f"heat, n = {n}: not compared with C: {missing}")
     times, numpy_times, *c_times = in_turns(*functions, repeats=7, before=pg.COMM.Barrier)
     check_residuals(residuals)
-    del residuals["NumPy"]
+    residuals.pop("NumPy", None)  # which one process has
     with busy_loops():
         busy_times, *busy_c_times = in_turns(ours, *functions[2:], repeats=5, before=pg.COMM.Barrier)
     check_residuals(residuals)

@@ -34,21 +34,22 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import compress, count
 from operator import not_
-from typing import Any, cast
+from typing import Any
 
 from pgaspy.execution import progress
 from pgaspy.execution.runs import Run, link
+from pgaspy.execution.talks import Talk
 from pgaspy.execution.transport import Transport
 from pgaspy.job import statistics
 from pgaspy.job.failures import JobError, Mismatch, Poison, TaskError, is_interrupt, undisturbed
 from pgaspy.kernels import bindings
 from pgaspy.scheduling.base import Storage
+from pgaspy.scheduling.conversations import Conversation, Refusal
 from pgaspy.scheduling.nodes import (
     STAMP_BYTES,
     Communication,
     Memories,
     Node,
-    Receive,
     TaskCall,
     forget_completed,
     n_completed,
@@ -118,7 +119,7 @@ class Engine:
         self._takers: list[tuple[int, int, int, Run]] = []
         self._computations: list[tuple[bool, int, int, Run]] = []
         self._requests: list[Any] = []
-        self._under_way: list[tuple[Run, int, float]] = []  # with the time when it was started
+        self._under_way: list[tuple[Run, int, Communication, float]] = []  # with the time when it was started
         self._received_bytes = 0  # of messages under way
 
     def connect(self, transport: Transport, look: Callable[[], None]) -> None:
@@ -138,8 +139,8 @@ class Engine:
 
     def under_way(self) -> list[tuple[Communication, int, float]]:
         """The messages, with the numbers of their operations, and when they began; also for another thread."""
-        found = [(run.nodes[k], run, start) for run, k, start in list(self._under_way)]
-        return [(node, run.numbers[node.position], start) for node, run, start in found]  # type: ignore[misc]
+        return [(message, run.numbers[run.nodes[number].position], start)
+                for run, number, message, start in list(self._under_way)]
 
     def take(self, run: Run) -> None:
         """Add a run to what is under way; or have one without messages, which `resume` executes in order."""
@@ -164,12 +165,14 @@ class Engine:
         memories = run.memories
         for node in run.nodes[run.n_done:]:
             if self.has_failed and (poison := run.poison_of(node)) is not None:
-                self._skip(run, node, poison)
+                run.spoil(node, poison)
+                self._skip(run, node)
                 continue
             try:
                 self._execute(run, node)
             except Exception as error:
-                self._skip(run, node, self._poison_for(error, run, node))
+                self._fail(error, run, node)
+                self._skip(run, node)
                 continue
             run.n_done += 1  # before memory goes: what is interrupted in between is not executed again
             for number in node.last_uses:
@@ -187,28 +190,34 @@ class Engine:
             run.n_done += 1
         elif isinstance(node, TaskCall) and node.is_begun:
             error = node.interrupted(run.memories)
-            self._skip(run, node, self.poison(error, run.line_of(node)))
+            run.spoil(node, self.poison(error, run.line_of(node)))
+            self._skip(run, node)
 
-    def _skip(self, run: Run, node: Node, poison: Poison) -> None:
-        """Leave out a node, and poison what it would have written."""
-        run.spoil(node, poison)
+    def _skip(self, run: Run, node: Node) -> None:
+        """Leave out a node."""
         run.n_completed_before = n_completed() - sum(done.n_counted for done in run.nodes[:run.n_done + 1])
         if isinstance(node, TaskCall):
             node.is_begun = False
         run.n_done += 1
 
-    def _poison_for(self, error: Exception, run: Run, node: Node) -> Poison:
-        """What the results of a node are poisoned by that has raised, where that is this process's own affair.
+    def _fail(self, error: Exception, run: Run, node: Node) -> None:
+        """Poison the results of a node that has raised, where that is this process's own affair, or that of all alike.
 
-        What a task raises is, and all that is no interrupt where nobody waits for this process.
+        What a task raises is its own affair, and all that is no interrupt where nobody waits for this process.
         """
-        if not (self.is_alone or isinstance(error, TaskError)) or is_interrupt(error):
+        if isinstance(error, Refusal):
+            poison = self.poison(error.error, run.line_of(node), is_shared=True)
+            if not error.poisons:
+                return
+        elif not (self.is_alone or isinstance(error, TaskError)) or is_interrupt(error):
             raise error
-        return self.poison(error, run.line_of(node))
+        else:
+            poison = self.poison(error, run.line_of(node))
+        run.spoil(node, poison)
 
-    def poison(self, error: BaseException, line: str) -> Poison:
+    def poison(self, error: BaseException, line: str, is_shared: bool = False) -> Poison:
         """That of an error which the program gets when it waits next."""
-        found = Poison(error, line)
+        found = Poison(error, line, is_shared)
         self.failures.append(found)
         self.has_failed = True
         return found
@@ -306,7 +315,9 @@ class Engine:
         """Run one computation, or one part of a long one while messages are under way."""
         _, _, number, run = heapq.heappop(self._computations)
         node = run.nodes[number]
-        if node.has_parts and (self._requests or number in run.parts) and not self.has_failed:
+        if node.talks:
+            self._talk(run, number, node)  # type: ignore[arg-type]
+        elif node.has_parts and (self._requests or number in run.parts) and not self.has_failed:
             self._compute_part(run, number, node)
         else:
             self._execute_or_spoil(run, node)
@@ -314,14 +325,13 @@ class Engine:
 
     def _execute_or_spoil(self, run: Run, node: Node) -> None:
         """Compute a node; or poison what it writes, if that fails, or if what it reads is poisoned."""
-        poison = run.poison_of(node) if self.has_failed else None
-        if poison is None:
-            try:
-                self._execute(run, node)
-                return
-            except Exception as error:
-                poison = self._poison_for(error, run, node)
-        run.spoil(node, poison)
+        if self.has_failed and (poison := run.poison_of(node)) is not None:
+            run.spoil(node, poison)
+            return
+        try:
+            self._execute(run, node)
+        except Exception as error:
+            self._fail(error, run, node)
 
     def _compute_part(self, run: Run, number: int, node: Node) -> None:
         """Run the next part of a computation, which is ready again if there are more."""
@@ -340,6 +350,29 @@ class Engine:
             self._make_ready(run, number)
         else:
             del run.parts[number]
+            self._complete(run, number, node)
+
+    def _talk(self, run: Run, number: int, node: Conversation) -> None:
+        """Go on with a conversation; it is ready again when its messages are complete, if there is more to come."""
+        talk = run.talks.get(number)
+        if talk is None:
+            if self.has_failed and (poison := run.poison_of(node)) is not None:
+                raise poison.show()  # others wait for what it says
+            run.allocate(node)
+            talk = run.talks[number] = Talk(self._begin_message, run, number, node)
+        start = time.perf_counter()
+        self.computing = node, run.memories
+        try:
+            more = talk.goes_on()
+        except Refusal as refusal:
+            more = False
+            self._fail(refusal, run, node)
+        finally:
+            self.computing = None
+        statistics.counts.computed(node, run.memories, start, not more)
+        if not more:
+            del run.talks[number]
+            run.n_to_start -= 1
             self._complete(run, number, node)
 
     def _complete(self, run: Run, number: int, node: Node) -> None:
@@ -445,16 +478,20 @@ class Engine:
         if self.has_failed and (poison := run.poison_of(node)) is not None:
             raise poison.show()  # others would take it for what was recorded
         run.n_to_start -= 1
-        begin = self._receive if node.is_receive else self._send
-        start = time.perf_counter()
         address, nbytes = run.memories[node.memory].address + node.start_at, node.nbytes
         if node.is_stamped:
             if not node.is_receive:
                 bindings.store_int64(address + nbytes, run.stamps[node.position])
             nbytes += STAMP_BYTES
-        self._requests.append(begin(address, nbytes, node.peer, run.numbers[node.position] + node.tag))
-        self._under_way.append((run, number, start))
-        statistics.counts.started(node)
+        self._begin_message(run, number, node, address, nbytes)
+
+    def _begin_message(self, run: Run, number: int, message: Communication, address: int, nbytes: int) -> None:
+        """Start a message, which is a node's of a run, or a part of a conversation that is one."""
+        begin = self._receive if message.is_receive else self._send
+        start = time.perf_counter()
+        self._requests.append(begin(address, nbytes, message.peer, run.numbers[message.position] + message.tag))
+        self._under_way.append((run, number, message, start))
+        statistics.counts.started(message)
 
     def _test(self) -> bool:
         """Complete the messages that are done; whether there was any."""
@@ -466,15 +503,24 @@ class Engine:
             del self._requests[k]
             ended.append(self._under_way.pop(k))
         timeline = statistics.counts.timeline
-        for run, number, start in ended:
-            node = run.nodes[number]
-            self._received_bytes -= node.nbytes_ahead
-            if isinstance(node, Receive) and node.is_stamped:
-                self._check_stamp(run, node)
+        for run, number, message, start in ended:
+            self._received_bytes -= message.nbytes_ahead
+            if message.is_receive and message.is_stamped:
+                self._check_stamp(run, message)
             if timeline is not None:
-                timeline.completed(cast(Communication, node), start)
-            self._complete(run, number, node)
+                timeline.completed(message, start)
+            if message.is_said:
+                self._listen(run, number)
+            else:
+                self._complete(run, number, message)
         return True
+
+    def _listen(self, run: Run, number: int) -> None:
+        """Go on with a conversation when all is complete that it waits for."""
+        talk = run.talks[number]
+        talk.n_under_way -= 1
+        if not talk.n_under_way:
+            self._make_ready(run, number)
 
     def _check_stamp(self, run: Run, node: Communication) -> None:
         """See that a message is of the operation that it is taken for."""

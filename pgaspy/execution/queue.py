@@ -113,6 +113,7 @@ class Queue:
         self._next_look = 0.0
         self._schedules = Cache(_size_of_schedule, units=lambda key: len(key[0]))
         self._done_at_once: dict[tuple[Any, ...], int] = {}
+        self._refusable: set[Storage] = set()  # of operations that may refuse what they are given
         self.n_at_once = self._n_hot = self._n_disturbed = 0
         self._set_limit()
 
@@ -128,7 +129,8 @@ class Queue:
 
     def _set_limit(self) -> None:
         """Note from which number of fields on something is to be seen to before an operation is recorded."""
-        is_plain = self.error is None and not self.engine.has_failed and self._held_bytes <= MAX_HELD_BYTES
+        is_plain = (self.error is None and not self.engine.has_failed and self._held_bytes <= MAX_HELD_BYTES
+                    and not self._refusable)
         self._max_fields = self._loops.n_due * Recorded.N_FIELDS if is_plain else 0
 
     @property
@@ -168,6 +170,14 @@ class Queue:
         self.next_tag = number + n_tags
         if lent or not self.engine.overlaps:
             self._finish_what_is_seen(storages)
+
+    def await_refusal(self, storages: Iterable[Storage]) -> None:
+        """Have whoever uses these storages next, or waits for anything, wait for what was recorded last.
+
+        It may refuse what it is given, on all processes; so all of them get the error from the same statement.
+        """
+        self._refusable.update(storages)
+        self._set_limit()
 
     def may_compute(self, key: tuple[Any, ...], n_elements: int, storages: Sequence[Storage]) -> bool:
         """Whether to compute a call at once, not to record it: on one process, until that took as long as planning.
@@ -233,6 +243,8 @@ class Queue:
         On one process, what is recorded is executed, unless tasks are. On several, operations are executed in order.
         It is not so of what is poisoned.
         """
+        if not self._refusable.isdisjoint(storages):
+            return False
         if self.recorded.fields:
             if not self.engine.is_alone:
                 return False
@@ -292,13 +304,13 @@ class Queue:
         """
         if self.error is not None:
             raise self.error.with_traceback(None)
-        if self.engine.has_failed:
-            try:
-                self._check_poison(recipe, storages)
-            except BaseException as error:
-                if recipe.is_collective:
-                    self.fail(error)  # as the others record it
-                raise
+        if not self._refusable.isdisjoint(storages):
+            self.finish(cause="refusal")
+        if self.engine.has_failed and (poison := self._poison_in_use(recipe, storages)) is not None:
+            error = poison.show()
+            if recipe.is_collective and not poison.is_shared:
+                self.fail(error)  # as the others record it
+            raise error
         if self._held_bytes > MAX_HELD_BYTES:
             self._flush(self.engine.catch_up, "threshold")
         elif len(self.recorded) >= self._loops.n_due:
@@ -307,13 +319,12 @@ class Queue:
                 self._flush(self.engine.catch_up, "threshold", pieces=pieces)
         self._set_limit()
 
-    def _check_poison(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
-        """Refuse what uses a poisoned array; one that is overwritten as a whole is healed when that is executed."""
+    def _poison_in_use(self, recipe: Recipe, storages: Sequence[Storage]) -> Poison | None:
+        """That of an array which is used; one that is overwritten as a whole is healed when that is executed."""
         if any(storage.poison is not None for storage in storages):
             self._flush(self.engine.catch_up, "poison")  # what was recorded before may heal it
-        for storage in storages:
-            if storage.poison is not None and not _overwrites(recipe, storages, storage):
-                raise storage.poison.show()
+        return next((storage.poison for storage in storages
+                     if storage.poison is not None and not _overwrites(recipe, storages, storage)), None)
 
     def _finish_what_is_seen(self, storages: Sequence[Storage]) -> None:
         """Execute the last operation where a local view may see what it does; without overlap, in any case."""
@@ -340,6 +351,10 @@ class Queue:
         if self.error is not None:
             self._check_rescue(storage)
             return
+        if self._refusable:
+            self._refusable.clear()
+            self._flush(self.engine.finish, cause)
+            self._set_limit()
         if storage is None:
             if self.recorded.fields or not self.engine.is_idle:
                 self._flush(self.engine.finish, cause)

@@ -27,7 +27,8 @@ from pgaspy.scheduling.base import borrowers as borrowed
 from pgaspy.scheduling.operations import Operation, Recipe
 
 __all__ = ["Executor", "check_free", "complete", "dry_run", "finish", "forget", "hold", "is_alone", "is_complete",
-           "is_planning", "keep_borrowed", "may_compute", "queue", "record", "record_cold", "settle", "sync"]
+           "is_planning", "keep_borrowed", "may_compute", "queue", "record", "record_cold",
+           "record_refusable", "settle", "sync"]
 
 Executor = Callable[[Operation], None]
 
@@ -101,6 +102,16 @@ def record_cold(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any
         if queue.execute(recipe, storages, values, *where):
             return
     record(recipe, storages, values)
+
+
+def record_refusable(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...] = ()) -> None:
+    """Record an operation that may refuse what it is given, by a `Refusal` of all processes. Collective.
+
+    Whoever uses its arrays next, or waits for anything, waits for it, and gets the error.
+    """
+    record(recipe, storages, values)
+    if not is_planning():
+        queue.await_refusal(storages)
 
 
 def is_alone() -> bool:

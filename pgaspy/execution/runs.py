@@ -34,8 +34,8 @@ class Run:
         Per node, those of later runs that wait for it, with these runs.
     held
         Bytes that were filled ahead, per memory.
-    parts
-        What is left of the computations that have been begun.
+    parts, talks
+        What is left of the computations, and of the conversations, that have been begun.
     numbers, codes, instructions
         Of the operations: see `RecordedOperation`.
     stamps
@@ -77,6 +77,7 @@ class Run:
         self.later: dict[int, list[tuple[Run, Sequence[int]]]] = {}
         self.held: dict[int, int] = {}
         self.parts: dict[int, Iterator[None]] = {}
+        self.talks: dict[int, Any] = {}
         self._n_done_by_age = 0
         self.n_left = len(nodes)
 

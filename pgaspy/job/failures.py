@@ -70,12 +70,14 @@ class Poison:
         What was raised.
     line
         Of the program, where the operation was recorded.
+    is_shared
+        Whether all processes have it, by the same operation.
     is_seen
         Whether the program got the error.
     """
 
-    def __init__(self, error: BaseException, line: str) -> None:
-        self.error, self.line = error, line
+    def __init__(self, error: BaseException, line: str, is_shared: bool = False) -> None:
+        self.error, self.line, self.is_shared = error, line, is_shared
         self._traceback = error.__traceback__
         self.is_seen = False
         if line:

@@ -167,6 +167,8 @@ class Node:
         Whether it is a kernel of elementwise operations, which may become part of a chain.
     is_urgent
         Whether a message waits for it, or is likely to: it is taken before others that are ready.
+    talks
+        Whether it is a conversation of several processes, which starts messages while it is computed.
     """
 
     successors: tuple[int, ...] = ()
@@ -186,6 +188,7 @@ class Node:
     has_parts = False
     is_kernel = False
     is_urgent = False
+    talks = False
 
     def compute(self, memories: Memories) -> None:
         """Compute."""
@@ -358,11 +361,12 @@ class FunctionCall(Node):
 class Communication(Node):
     """One message: bytes [start, stop) of a memory. Its tag is counted from the first of its operation.
 
-    One that is stamped brings the program's digest behind the buffer that it ends.
+    One that is stamped brings the program's digest behind the buffer that it ends. One that is said in a conversation
+    is no node of its schedule.
     """
 
     is_communication = True
-    is_receive = False
+    is_receive = is_said = False
 
     def __init__(self, number: int, start: int, stop: int, peer: int, tag: int, is_stamped: bool = False) -> None:
         self.memory, self.start_at = number, start

@@ -61,7 +61,7 @@ class Schedule:
     last_joined
         Per operation, the last one that shares a kernel with it, if it is the first of them; else itself.
     n_messages, stamped
-        The nodes that are messages; and the operations of which some bring the program's digest.
+        The nodes that are messages or start some; and the operations of which some bring the program's digest.
     n_fused, n_kernels
         Operations that run in kernels, and these.
     """
@@ -171,8 +171,9 @@ def _finished(builder: Builder, named: frozenset[int], dropped: tuple[int, ...],
         buffer_sizes=tuple(sizes.get(number) for number in builder.nbytes_of_buffer),
         first_accesses=builder.first_accesses, last_accesses=builder.last_accesses,
         named=named, dropped=dropped, last_joined=last_joined,
-        n_messages=sum(node.is_communication for node in nodes),
-        stamped=tuple(sorted({node.position for node in nodes if isinstance(node, Communication) and node.is_stamped})),
+        n_messages=sum(node.is_communication or node.talks for node in nodes),
+        stamped=tuple(sorted({node.position for node in nodes
+                              if node.talks or (isinstance(node, Communication) and node.is_stamped)})),
         n_fused=n_fused, n_kernels=n_kernels)
 
 
