@@ -164,6 +164,13 @@ def test_empty_and_small_arrays(shape: tuple[int, ...]) -> None:
         assert_equal(np.add.reduceat(a, []), np.add.reduceat(x, []))
 
 
+def test_as_many_dimensions_as_there_may_be() -> None:
+    x = RNG.integers(0, 9, (7, *(1,) * 62, 4))
+    a = pg.array(x)
+    for axis in (0, 5, 63):
+        assert_equal(a.cumsum(axis), x.cumsum(axis))
+
+
 def test_arrays_without_dimensions() -> None:
     a = pg.array(5.0)
     assert_equal(a.cumsum(), np.array([5.0]))

@@ -75,17 +75,17 @@ class Scan(Recipe):
         return range(first, first + grid[axis] * stride, stride)
 
     def _rows_shape(self, rank: int) -> tuple[int, ...]:
-        """That of the local part without the dimension."""
-        shape = self._layout.local_shape(rank)
-        return *shape[:self.axis], *shape[self.axis + 1:]
+        """That of the local part without the dimension, and without others of extent 1."""
+        return tuple(n for d, n in enumerate(self._layout.local_shape(rank)) if d != self.axis and n != 1)
 
     def _is_exchanged(self, rank: int) -> bool:
         return self._holds(rank) and len(self._members(rank)) > 1 and 0 not in self._rows_shape(rank)
 
     def _along(self, local: NDArray[Any]) -> NDArray[Any]:
-        """A local part with the dimension in front, in the order of the scan."""
+        """A local part with the dimension in front, in the order of the scan, and without others of extent 1."""
         turned = np.moveaxis(local, self.axis, 0)
-        return turned[::-1] if self.is_reversed else turned
+        order = slice(None, None, -1 if self.is_reversed else 1)
+        return turned[order, *(0 if n == 1 else slice(None) for n in turned.shape[1:])]
 
     def is_done_at_once(self, rank: int) -> bool:
         """See `Recipe`."""
