@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import random
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -201,6 +204,38 @@ def test_out(name: str) -> None:
     assert_equal(a, y)
     pg.maximum.accumulate(a[::-1], out=a)
     assert_equal(a, np.maximum.accumulate(y[::-1]))
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.logical_and, np.divide, np.bitwise_or],
+                         ids=lambda f: f.__name__)
+@pytest.mark.parametrize("source", "?bBlfDe")
+def test_dtypes_of_results_and_of_out(source: str, ufunc: np.ufunc) -> None:
+    """Or that NumPy refuses them."""
+    x = np.array([3, 1, 2, 0, 5, 100, 2]).astype(source)
+    a = pg.array(x)
+    methods = [(7, ())] if ufunc is np.divide else [(7, ()), (4, ([0, 3, 1, 4],))]
+    for (n, indices), dtype, out in itertools.product(methods, (None, "?", "b", "l", "d", "D"), (None, "b", "f", "D")):
+        method = getattr(ufunc, "reduceat" if indices else "accumulate")
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            target = None if out is None else pg.zeros(n, out)
+            call = functools.partial(method, a, *indices, 0, dtype, target)
+            try:
+                expected = method(x, *indices, 0, dtype, None if out is None else np.zeros(n, out))
+            except TypeError:
+                raises_everywhere(TypeError, "", call)
+            else:
+                assert_equal(call(), expected)
+
+
+@pytest.mark.parametrize("ufunc", [np.hypot, np.logaddexp, np.logaddexp2, np.arctan2, np.float_power, np.copysign,
+                                   np.lcm, np.heaviside, np.floor_divide], ids=lambda f: f.__name__)
+def test_other_functions_of_two_numbers(ufunc: np.ufunc) -> None:
+    x = RNG.integers(1, 4, (13, 3)) if ufunc is np.lcm else RNG.normal(size=(13, 3))
+    for name in NAMES:
+        with np.errstate(all="ignore"):
+            assert_equal(ufunc.accumulate(pg.array(x, layout=layout_of(name, x.shape))), ufunc.accumulate(x),
+                         exact=False)
 
 
 @pytest.mark.parametrize("name", NAMES)
