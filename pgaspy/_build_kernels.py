@@ -36,6 +36,10 @@ int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64_t *in_
               const int64_t *out_strides, int n_reduced, const int64_t *reduced_shape,
               const int64_t *in_reduced_strides, int64_t in_address, int64_t out_address);
 
+int pg_scan(int row, int64_t n, int64_t stride, int64_t to_stride, int ndim, const int64_t *shape,
+            const int64_t *x_strides, const int64_t *carry_strides, const int64_t *to_strides,
+            int64_t x_address, int64_t carry_address, int64_t to_address);
+
 #define MAX_PROGRAM_OPERANDS ...
 #define MAX_STEPS ...
 #define MAX_REDUCTIONS ...

@@ -1,6 +1,7 @@
 /*
- * The C kernels: elementwise operations, reductions, copies of sections, random numbers and
- * histograms, with OpenMP over the cores of a process. They see addresses, shapes and byte strides, nothing else.
+ * The C kernels: elementwise operations, reductions, scans, copies of sections, random numbers and
+ * histograms, with OpenMP over the cores of a process. They see addresses, shapes and byte strides,
+ * nothing else.
  *
  * Everything strided runs through one driver. A loop (`loop_fn`) treats n elements, one stride per
  * operand; the driver (`for_each`) brings any geometry to the fewest and longest such loops and
@@ -26,6 +27,9 @@
 #include "_omp_leaves.h"
 #include "_omp_reduction_loops.h"
 #include "_omp_reduce.h"
+
+#include "_omp_scan_loops.h"
+#include "_omp_scan.h"
 
 #include "_omp_prefetch.h"
 #include "_omp_interpreter.h"

@@ -32,7 +32,7 @@ __all__ = [
     "OTHER", "OWN", "PACKED", "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall",
     "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "fill_random", "function", "get_threads",
     "histogram", "is_maths", "load_int64", "lookup", "n_completed", "philox", "reduce_functions", "reduce_lookup",
-    "run_elementwise", "set_threads", "store_int64",
+    "run_elementwise", "scan", "set_threads", "store_int64",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -206,6 +206,16 @@ class ReduceCall:
         """Reduce the input into the output."""
         if lib.pg_reduce(*self._arguments, in_address, out_address):
             raise MemoryError("no memory for the partial results of a reduction")
+
+
+def scan(row: int, array: np.ndarray, before: np.ndarray | None, out: np.ndarray) -> None:
+    """Scan an array along its first dimension, each row from what comes before it on, if that is given."""
+    _check_ndim(array.ndim)
+    strides = (0,) * (array.ndim - 1) if before is None else before.strides
+    start = 0 if before is None else address(before)
+    if lib.pg_scan(row, array.shape[0], array.strides[0], out.strides[0], array.ndim - 1, array.shape[1:],
+                   array.strides[1:], strides, out.strides[1:], address(array), start, address(out)):
+        raise MemoryError("no memory for the totals of a scan")
 
 
 def _encode(
