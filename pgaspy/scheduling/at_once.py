@@ -1,8 +1,8 @@
 """At once: an elementwise operation as one call of a C kernel on what this process has, without a schedule.
 
 A schedule takes a millisecond to make, which it wins back when it is found again, or where there is much to compute. So
-an operation that was not done often, sends nothing and is small is executed at once. What comes again and again is
-scheduled, together with what is recorded beside it.
+an operation that was not done often, and is small, is executed at once. What comes again and again is scheduled,
+together with what is recorded beside it.
 """
 
 from __future__ import annotations
