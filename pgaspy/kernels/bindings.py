@@ -29,7 +29,7 @@ from pgaspy.kernels.program import Program
 
 __all__ = [
     "BLOCK", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS",
-    "OTHER", "OWN", "PACKED", "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall",
+    "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall",
     "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "fill_random", "function", "get_threads",
     "histogram", "is_maths", "load_int64", "lookup", "n_completed", "philox", "reduce_functions", "reduce_lookup",
     "run_elementwise", "scan", "set_threads", "store_int64",
@@ -502,6 +502,19 @@ class SectionCopy:
         lib.pg_copy_section(
             self._itemsize, *self._ranges, dst_address, *self._dst, src_address, *self._src
         )
+
+
+class BytesCopy:
+    """A copy of so many bytes."""
+
+    __slots__ = ("_n",)
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+
+    def call(self, dst_address: int, src_address: int) -> None:
+        """Copy between these addresses."""
+        ffi.memmove(ffi.cast("char *", dst_address), ffi.cast("char *", src_address), self._n)
 
 
 def fill_random(

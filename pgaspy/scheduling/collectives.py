@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgaspy.caches import cached
 from pgaspy.layout import coords_from_rank, rank_from_coords
 from pgaspy.planning.boxes import Box
 from pgaspy.planning.scans import Order
@@ -190,14 +191,15 @@ def _hand_on(builder: Builder, location: Location, box: Box, nbytes: int, group:
                         together=together)
 
 
-def group_members(grid: Sequence[int], axes: Sequence[int], rank: int) -> list[int]:
+@cached
+def group_members(grid: tuple[int, ...], axes: tuple[int, ...], rank: int) -> list[int]:
     """The ranks along `axes` of a grid through the coordinates of `rank`, in row-major order."""
     coords = list(coords_from_rank(grid, rank))
     ranks = []
     for along in itertools.product(*[range(grid[axis]) for axis in axes]):
         for axis, c in zip(axes, along, strict=True):
             coords[axis] = c
-        ranks.append(rank_from_coords(grid, coords))
+        ranks.append(rank_from_coords(grid, tuple(coords)))
     return ranks
 
 
