@@ -71,7 +71,7 @@ class Scan(Recipe):
             return range(rank, rank + 1)
         coords = list(self._layout.coords_from_rank(rank))
         coords[axis] = 0
-        first, stride = rank_from_coords(grid, coords), math.prod(grid[axis + 1:])
+        first, stride = rank_from_coords(grid, tuple(coords)), math.prod(grid[axis + 1:])
         return range(first, first + grid[axis] * stride, stride)
 
     def _rows_shape(self, rank: int) -> tuple[int, ...]:
