@@ -32,6 +32,7 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
     "textbook": [(1, [])],
     "plans": [(1, [])],
     "movement": [(2, [])],
+    "indexing": [(1, []), (2, [])],
     "products": [(2, ["--unbound"])],
     "factorisations": [(2, ["--unbound"])],
     "memory_of_factorisations": [(1, [])],
