@@ -106,22 +106,18 @@ static void load_indices(int64_t n, const void *indices, int width, int64_t tota
 static int64_t pg_find_beyond(int64_t n, int64_t address, int64_t total)
 {
     const int64_t *indices = (const int64_t *)address;
-    int64_t found = n;
-    #pragma omp parallel num_threads(team_for(n)) reduction(min: found)
-    {
-        const int t = omp_get_thread_num(), team = omp_get_num_threads();
-        const int64_t stop = cut(n, t + 1, team);
-        for (int64_t k = cut(n, t, team); k < stop && found == n; k += BATCH) {
-            const int64_t end = k + BATCH < stop ? k + BATCH : stop;
-            int is_any = 0;
-            for (int64_t j = k; j < end; j++)
-                is_any |= (indices[j] >= total) | (indices[j] < -total);
-            for (int64_t j = k; is_any && j < end && found == n; j++)
-                if (indices[j] >= total || indices[j] < -total)
-                    found = j;
-        }
+    int64_t found = INT64_MAX;
+    #pragma omp parallel for schedule(static) num_threads(team_for(n)) reduction(min: found)
+    for (int64_t batch = 0; batch < (n + BATCH - 1) / BATCH; batch++) {
+        const int64_t k = batch * BATCH, end = k + BATCH < n ? k + BATCH : n;
+        int is_any = 0;
+        for (int64_t j = k; j < end; j++)
+            is_any |= (indices[j] >= total) | (indices[j] < -total);
+        for (int64_t j = k; is_any && j < end; j++)
+            if (indices[j] >= total || indices[j] < -total)
+                found = j < found ? j : found;
     }
-    return found == n ? -1 : found;
+    return found == INT64_MAX ? -1 : found;
 }
 
 /* Sort indices by their owners, stably: how many each has; the positions in that order; and the indices, of

@@ -21,7 +21,7 @@ from pgaspy.array import GlobalArray, made
 from pgaspy.caches import cached
 from pgaspy.creation import arange, empty
 from pgaspy.dispatch import implements
-from pgaspy.execution.recording import is_planning, record
+from pgaspy.execution.recording import is_planning, record, record_refusable
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import BlockDim, CyclicDim, Layout, replicated, whole_dim, without_dims
@@ -30,10 +30,10 @@ from pgaspy.planning.owners import are_runs
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import exchanges
-from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.functions import WHERE, Function
 from pgaspy.scheduling.kinds.compaction import compact, count
-from pgaspy.scheduling.kinds.exchange import gather, scatter
+from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
 
 __all__ = ["Selection", "accumulate_at", "as_array", "bring", "compacted", "counted", "positions", "put_where", "read",
            "selected"]
@@ -51,11 +51,19 @@ class Term:
         The array.
     first, n_dims
         The dimensions: so many from one on.
+    refusal
+        Of indices that are not known to be right, the axis and the extent that an error names.
     """
 
     indices: Indices
     first: int
     n_dims: int
+    refusal: tuple[int, int] | None = None
+
+    def check(self) -> None:
+        """Refuse indices beyond the dimension: those of a global array by one number, which all read."""
+        if self.refusal is not None:
+            _check_within(self.indices, *self.refusal)
 
 
 @dataclass
@@ -91,6 +99,11 @@ class Selection:
         kept = [self.view.shape[d] for d in self.kept]
         return *kept[:self.at], *self.shape, *kept[self.at:]
 
+    def check(self) -> None:
+        """Refuse indices beyond the array, where nothing is exchanged."""
+        for term in self.terms:
+            term.check()
+
     @property
     def n_last(self) -> int:
         """How many dimensions of the view, the last ones, are behind all terms, and last in the result."""
@@ -123,12 +136,11 @@ def selected(view: View, key: Any) -> Selection:
         n_dims = _n_dims(k)
         extents = view.shape[axis:axis + n_dims]
         basic += [slice(None)] * n_dims
-        if k.dtype == bool:
+        is_mask = k.dtype == bool
+        if is_mask:
             _check_mask(k, extents, axis)
             k = _where_true(k)
-        else:
-            _check_within(k, extents[0], axis)
-        terms.append(Term(k, d, n_dims))
+        terms.append(_checked(Term(k, d, n_dims, None if is_mask else (axis, extents[0]))))
         axis, d = axis + n_dims, d + n_dims
     shape = _joint_shape(terms)
     places = [n for n, is_term in enumerate(is_array) if is_term]
@@ -148,6 +160,14 @@ def as_array(x: Any) -> Indices:
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError("masked arrays are not supported, as their masks would be lost: use where(mask, x, y)")
     return x if isinstance(x, GlobalArray) else as_numpy(x)
+
+
+def _checked(term: Term) -> Term:
+    """A term that is known to be right, if its indices are the same everywhere; others are checked with the counts."""
+    if isinstance(term.indices, np.ndarray):
+        term.check()
+        term.refusal = None
+    return term
 
 
 def _entry(k: Any) -> Any:
@@ -196,8 +216,7 @@ def _check_mask(mask: Indices, extents: tuple[int, ...], axis: int) -> None:
                              f"but size of corresponding boolean axis is {m}")
 
 
-def _check_within(indices: Indices, extent: int, axis: int) -> None:
-    """Refuse indices beyond a dimension; of a global array, one number is reduced, and read by all."""
+def _check_within(indices: Indices, axis: int, extent: int) -> None:
     if indices.size == 0 or (isinstance(indices, GlobalArray) and is_planning()):
         return
     beyond = (indices < -extent) | (indices >= extent)
@@ -223,8 +242,11 @@ def _joint_shape(terms: Sequence[Term]) -> tuple[int, ...]:
 # Numbers of elements -------------------------------------------------------------------------------------------------
 
 
-def _numbers(selection: Selection, n_run_dims: int, layout: Layout) -> GlobalArray:
-    """The numbers of the elements, or of runs of them, that are selected; in the layout that is asked for."""
+def _numbers(selection: Selection, n_run_dims: int, layout: Layout) -> tuple[GlobalArray, tuple[int, int] | None]:
+    """The numbers of the elements, or of runs of them, that are selected, in the layout that is asked for.
+
+    Indices that are these numbers already may be beyond the array: the second is what an error says of them then.
+    """
     view, terms = selection.view, selection.terms
     extents = view.shape[:view.ndim - n_run_dims]
     kept = [d for d in selection.kept if d < len(extents)]
@@ -240,10 +262,12 @@ def _numbers(selection: Selection, n_run_dims: int, layout: Layout) -> GlobalArr
         parts.append((_range(extents[d])[(slice(None), *(None,) * dims)], extents[d], math.prod(extents[d + 1:])))
     (only, _, _), *others = parts
     if not others and isinstance(only, GlobalArray) and only._view.is_whole and only._view.layout == layout:
-        return only
+        return only, terms[0].refusal
+    for term in terms:
+        term.check()
     found = GlobalArray(Base(layout, np.dtype(np.int64)), whole(layout))
     ufuncs.apply(_numbering(tuple(part[1:] for part in parts)), [part[0] for part in parts], (found,))
-    return found
+    return found, None
 
 
 def _range(n: int) -> Indices:
@@ -282,9 +306,11 @@ def read(a: GlobalArray, selection: Selection) -> GlobalArray:
     found = made(Base(layout, a.dtype), whole(layout))
     if found.size:
         dims = tuple(range(len(shape) - n_run_dims, len(shape)))
-        numbers = _numbers(selection, n_run_dims, without_dims(layout, dims))
-        recipe = gather(layout, selection.view, numbers._view.layout, a.dtype)
-        record(recipe, (found._base.storage, a._base.storage, numbers._base.storage))
+        numbers, refusal = _numbers(selection, n_run_dims, without_dims(layout, dims))
+        recipe = gather(layout, selection.view, numbers._view.layout, a.dtype, refusal)
+        _record(recipe, (found._base.storage, a._base.storage, numbers._base.storage))
+    else:
+        selection.check()
     return found
 
 
@@ -299,8 +325,7 @@ def counted(view: View, indices: Any) -> Selection:
     indices = _entry(indices)
     if not isinstance(indices, GlobalArray | np.ndarray) or indices.dtype == bool:
         raise IndexError("arrays used as indices must be of integer type")
-    _check_within(indices, view.size, 0)
-    return Selection(view, [Term(indices, 0, view.ndim)], indices.shape, 0)
+    return Selection(view, [_checked(Term(indices, 0, view.ndim, (0, view.size)))], indices.shape, 0)
 
 
 def _only_mask(key: Any) -> GlobalArray | None:
@@ -387,16 +412,22 @@ def bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | No
         n_run_dims, n_items, run = 0, math.prod(shape), ()
         layout = _in_order(n_items, ())
     if not math.prod(shape):
+        selection.check()
         return
     dtype = a.dtype if ufunc is None else value.dtype
     values = _of_one(value, dtype) if value.size == 1 else _laid_out(value, dtype, shape, layout, a._base)
     numbers_shape = shape[:len(shape) - n_run_dims]
     numbers_layout = _in_order(n_items, ())
-    numbers = _numbers(selection, n_run_dims, numbers_layout if len(numbers_shape) == 1 else default_for(numbers_shape))
+    numbers, refusal = _numbers(selection, n_run_dims,
+                                numbers_layout if len(numbers_shape) == 1 else default_for(numbers_shape))
     if len(numbers_shape) != 1 or numbers._base is a._base:
         numbers = _flat(numbers, (n_items,), numbers_layout)
-    recipe = scatter(view, numbers_layout, values._view.layout, a.dtype, values.dtype, ufunc)
-    record(recipe, (a._base.storage, numbers._base.storage, values._base.storage))
+    recipe = scatter(view, numbers_layout, values._view.layout, a.dtype, values.dtype, ufunc, refusal)
+    _record(recipe, (a._base.storage, numbers._base.storage, values._base.storage))
+
+
+def _record(recipe: Gather | Scatter, storages: tuple[Storage, ...]) -> None:
+    (record if recipe.refusal is None else record_refusable)(recipe, storages)
 
 
 def _check_broadcast(value: Indices, shape: tuple[int, ...]) -> None:

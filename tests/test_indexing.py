@@ -172,16 +172,26 @@ REFUSED: list[tuple[type[Exception], str, Callable[[Any], Any]]] = [
 @pytest.mark.parametrize(("error", "match", "read"), REFUSED, ids=range(len(REFUSED)))
 def test_bad_keys(error: type[Exception], match: str, read: Callable[[Any], Any]) -> None:
     a, x = pg.arange(42).reshape(6, 7), np.arange(42).reshape(6, 7)
-    raises_everywhere(error, match, lambda: read(a))
+    raises_everywhere(error, match, lambda: read(a).gather())
     assert_equal(a, x)
 
 
 @mpi
 def test_bad_assignments_change_nothing() -> None:
     a, x = pg.arange(6), np.arange(6)
-    raises_everywhere(IndexError, "index 6 is out of bounds", lambda: a.__setitem__(pg.arange(1, 7), 5))
+    b = pg.arange(6)
+    i = pg.arange(1, 7)
+    a[i] = 5
+    raises_everywhere(IndexError, "index 6 is out of bounds for axis 0 with size 6", pg.sync)
+    a[i] = b
+    raises_everywhere(IndexError, "index 6 is out of bounds", lambda: a + 1)
+    c = b[i]
+    raises_everywhere(IndexError, "index 6 is out of bounds", lambda: float(b.sum()))
+    raises_everywhere(IndexError, "index 6 is out of bounds", lambda: c + 1)
+    assert_equal(b + 1, x + 1)
     raises_everywhere(ValueError, "shape mismatch: value array of shape", lambda: a.__setitem__([0, 1], [1, 2, 3]))
-    raises_everywhere(IndexError, "index -7", lambda: np.add.at(a, pg.array([0, -7]), 1))
+    np.add.at(a, pg.array([0, -7]), 1)
+    raises_everywhere(IndexError, "index -7", pg.sync)
     assert_equal(a, x)
     a[pg.arange(6)] = 0
     assert_equal(a, x * 0)

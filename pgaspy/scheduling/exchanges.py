@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pgaspy.kernels import bindings
 from pgaspy.scheduling.backend import backend
-from pgaspy.scheduling.conversations import Link
+from pgaspy.scheduling.conversations import Link, Refusal
 from pgaspy.scheduling.nodes import counted_call
 from pgaspy.scheduling.routing import route
 
@@ -70,10 +70,13 @@ class Indices:
         Flat, of int64.
     n_rounds
         As many as any process needs, with so many items in each.
+    refusal
+        The axis and the extent that an error names, if any index may be beyond the items; None if all are right.
     """
 
     local: NDArray[np.int64]
     n_rounds: int
+    refusal: tuple[int, int] | None
 
     def of_round(self, n: int) -> NDArray[np.int64]:
         """Those of round n."""
@@ -100,14 +103,32 @@ class _Sorted:
         return np.array(rows, np.int64).reshape(len(rows), 3)
 
 
+def _first_beyond(items: Items, indices: Indices) -> tuple[int, int, int]:
+    """The first index that is beyond the items, to be compared with that of other processes; all 0 without one."""
+    found = None if indices.refusal is None else bindings.find_beyond(indices.local, items.n)
+    return (0, 0, 0) if found is None else (1, -items.rank, int(indices.local[found]))
+
+
+def _check(first: tuple[int, ...], indices: Indices, poisons: bool) -> None:
+    """Refuse what any process has found."""
+    if first[0] and indices.refusal is not None:
+        axis, extent = indices.refusal
+        raise Refusal(IndexError(f"index {first[2]} is out of bounds for axis {axis} with size {extent}"), poisons)
+
+
 def fetch(link: Link, items: Items, indices: Indices, memory: int, out: int) -> Generator[None]:
     """The items that indices name, one after the other, from the memory of those that have them."""
+    beyond: tuple[int, ...] = _first_beyond(items, indices)
     if items.is_here:
+        if indices.refusal is not None:
+            _, beyond = yield from route(link, items.rank, items.size, np.empty((0, 3), np.int64), beyond)
+        _check(beyond, indices, True)
         items.places.take(indices.local, items.nbytes, memory, out)
         return
     for n in range(indices.n_rounds):
-        wanted = _Sorted(items, indices.of_round(n))
-        asked, _ = yield from route(link, items.rank, items.size, wanted.records(items))
+        wanted = _Sorted(items, indices.of_round(n)[:0 if beyond[0] else None])
+        asked, beyond = yield from route(link, items.rank, items.size, wanted.records(items), beyond)
+        _check(beyond, indices, True)
         yield from _fetch_round(link, items, wanted, asked, memory, out + n * WINDOW_ITEMS * items.nbytes)
 
 
@@ -173,14 +194,17 @@ def store(link: Link, items: Items, indices: Indices, stored: Stored) -> Generat
 
     Those of a lower rank come before those of a higher one, and those of one round before those of the next.
     """
+    beyond: tuple[int, ...] = _first_beyond(items, indices)
     if items.size == 1:
+        _check(beyond, indices, False)
         apply = _apply if stored.ufunc is None else functools.partial(counted_call, _apply)  # which is not done twice
         apply(items, stored, indices.local, stored.values)
         return
     for n in range(indices.n_rounds):
         given = stored.values[n * WINDOW_ITEMS:(n + 1) * WINDOW_ITEMS] if stored.are_many else stored.values
-        wanted = _Sorted(items, indices.of_round(n))
-        brought, _ = yield from route(link, items.rank, items.size, wanted.records(items))
+        wanted = _Sorted(items, indices.of_round(n)[:0 if beyond[0] else None])
+        brought, beyond = yield from route(link, items.rank, items.size, wanted.records(items), beyond)
+        _check(beyond, indices, False)
         yield from _store_round(link, items, wanted, given, brought, stored)
 
 

@@ -35,6 +35,7 @@ class _Exchange(Recipe):
     section: View
     index: Layout
     dtype: np.dtype[Any]
+    refusal: tuple[int, int] | None
 
     def _items(self, rank: int, is_written: bool) -> Items:
         section, itemsize = self.section, self.dtype.itemsize
@@ -53,7 +54,8 @@ class _Exchange(Recipe):
         raise NotImplementedError
 
     def _indices(self, memories: Memories, slot: int) -> Indices:
-        return Indices(memories[slot].local.reshape(-1), -(-self.index.max_local_size // exchanges.WINDOW_ITEMS))
+        return Indices(memories[slot].local.reshape(-1), -(-self.index.max_local_size // exchanges.WINDOW_ITEMS),
+                       self.refusal)
 
     def details(self, text: Callable[[Any], str]) -> str:
         """See `Recipe`."""
@@ -64,13 +66,15 @@ class _Exchange(Recipe):
 class Gather(_Exchange):
     """The items of a section that an array of indices names, in the order of these; each may have dimensions.
 
-    Indices count the items in row-major order, and are known to be right. They lie as the result's first dimensions do.
+    Indices count the items in row-major order. They lie as the result's first dimensions do. `refusal` is what an error
+    says of them, the axis and its extent; None if they are known to be right.
     """
 
     target: Layout
     section: View
     index: Layout
     dtype: np.dtype[Any]
+    refusal: tuple[int, int] | None
     name = "gather"
 
     def __post_init__(self) -> None:
@@ -102,7 +106,8 @@ class Scatter(_Exchange):
     """Values are brought to the items of a section that an array of indices names: of several for one, in their order.
 
     That of the indices is that of the ranks, and of each process's blocks. There is a value for each index, or one for
-    all, which is replicated. `ufunc` combines an element with each value that is for it; None is assignment.
+    all, which is replicated. `ufunc` combines an element with each value that is for it; None is assignment; `refusal`
+    is as for `Gather`.
     """
 
     section: View
@@ -111,6 +116,7 @@ class Scatter(_Exchange):
     dtype: np.dtype[Any]
     values_dtype: np.dtype[Any]
     ufunc: np.ufunc | None
+    refusal: tuple[int, int] | None
     name = "scatter"
     updates = True
 
