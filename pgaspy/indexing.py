@@ -210,8 +210,9 @@ def _complete(entries: list[Any], view: View) -> list[Any]:
 
 
 def _check_mask(mask: Indices, extents: tuple[int, ...], axis: int) -> None:
+    """Refuse a mask of another shape; not one without elements, which NumPy takes for any extents."""
     for d, (n, m) in enumerate(zip(extents, mask.shape, strict=True)):
-        if n != m:
+        if n != m and mask.size:
             raise IndexError(f"boolean index did not match indexed array along axis {axis + d}; size of axis is {n} "
                              f"but size of corresponding boolean axis is {m}")
 
