@@ -92,6 +92,24 @@ int pg_random(int kind, char type, uint64_t key, uint64_t call, double a, double
 int pg_histogram(int64_t n, int64_t integers_address, int64_t numbers_address,
                  int64_t weights_address, int64_t n_bins, int is_uniform, int64_t edges_address,
                  int64_t found_address);
+enum { WHOLE, EVEN, CYCLIC, ... };
+typedef struct {
+    int64_t extent, kind, start, step, n_procs, size, first_owner, missing, rank_stride, local_start, local_step;
+} pg_place;
+int64_t pg_find_beyond(int64_t n, int64_t address, int64_t total);
+int pg_bucket(int ndim, const pg_place *places, int64_t first_rank, int64_t n, int64_t indices_address,
+              int64_t total, int64_t n_ranks, int64_t *counts, int64_t positions_address,
+              int64_t wanted_address, int width);
+void pg_take(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
+             int64_t total, int64_t itemsize, int64_t memory_address, int64_t packed_address,
+             int64_t positions_address);
+void pg_put(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
+            int64_t total, int64_t itemsize, int64_t memory_address, int64_t nbytes, int64_t packed_address,
+            int64_t packed_step);
+void pg_permute(int64_t n, int64_t itemsize, int64_t to_address, int64_t from_address,
+                int64_t positions_address, int packs);
+void pg_locate(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
+               int64_t total, int64_t itemsize, int64_t offsets_address);
 """
 
 

@@ -42,5 +42,6 @@
 #include "_omp_copy_section.h"
 #include "_omp_random.h"
 #include "_omp_histogram.h"
+#include "_omp_exchange.h"
 
 #include "_omp_machine.h"

@@ -17,7 +17,7 @@ from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.layout import Distribution, Layout
 from pgaspy.missing import instead_of, missing
 from pgaspy.operands import WEAK, as_numpy, check_dtype
-from pgaspy.planning.view import View
+from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.scheduling import functions
 from pgaspy.scheduling.base import Base, FormerBase
 from pgaspy.scheduling.operations import BaseView
@@ -225,8 +225,12 @@ class GlobalArray:
     # Views -----------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> GlobalArray:
-        view = self._view.index(key)
-        return GlobalArray(self._base, view) if view.shape else _element(self._base, view, key)
+        try:
+            view = self._view.index(key)
+            return GlobalArray(self._base, view) if view.shape else _element(self._base, view, key)
+        except ArrayInKey:
+            pass
+        return HANDLED[GlobalArray.__getitem__](self, key)
 
     @property
     def T(self) -> GlobalArray:  # noqa: N802  (NumPy's name)
@@ -320,10 +324,50 @@ class GlobalArray:
     def __iter__(self) -> Iterator[GlobalArray]:
         return (self[i] for i in range(len(self)))
 
+    # Selection -------------------------------------------------------------------------------------------------------
+
+    @property
+    def flat(self) -> Any:
+        """The elements in row-major order, as one dimension that can be indexed, and assigned to; see `ravel`.
+
+        Its elements are gathered part by part, with a warning, when it is iterated over.
+        """
+        return HANDLED[GlobalArray.flat](self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.flat[...] = value
+
+    def take(self, indices: Any, axis: int | None = None, out: GlobalArray | None = None,
+             mode: str = "raise") -> GlobalArray:
+        """The elements, or what is at some indices along a dimension; see `pgaspy.take`. Collective."""
+        return HANDLED[np.take](self, indices, axis, out, mode)
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Assign to elements that are counted in row-major order; see `pgaspy.put`. Collective."""
+        HANDLED[np.put](self, indices, values, mode)
+
+    def compress(self, condition: Any, axis: int | None = None, out: GlobalArray | None = None) -> GlobalArray:
+        """What a condition is true for along a dimension; see `pgaspy.compress`. Collective."""
+        return HANDLED[np.compress](condition, self, axis, out)
+
+    def choose(self, choices: Any, out: GlobalArray | None = None, mode: str = "raise") -> GlobalArray:
+        """Of several arrays the elements of the one that each integer names; see `pgaspy.choose`. Collective."""
+        return HANDLED[np.choose](self, choices, out, mode)
+
+    def nonzero(self) -> tuple[GlobalArray, ...]:
+        """The indices of the elements that are not zero; see `pgaspy.nonzero`. Collective."""
+        return HANDLED[np.nonzero](self)
+
     # Movement --------------------------------------------------------------------------------------------------------
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        global_assign.assign(self._base, self._view.index(key), value)
+        try:
+            global_assign.assign(self._base, self._view.index(key), value)
+            return
+        except ArrayInKey:
+            pass
+        HANDLED[GlobalArray.__setitem__](self, key, value)
 
     def copy(self) -> GlobalArray:
         """A new array with these elements, in the layout that results of operations on them have. Collective."""
@@ -395,6 +439,8 @@ class GlobalArray:
     def item(self, *index: Any) -> Any:
         """The one element, or that at an index, as a Python scalar. Collective, unless every process holds it.
 
+        One integer counts the elements in row-major order.
+
         Raises
         ------
         ValueError
@@ -402,7 +448,12 @@ class GlobalArray:
         IndexError
             If the index is beyond the array.
         """
-        one = self[index[0] if len(index) == 1 and isinstance(index[0], tuple) else index] if index else self
+        if len(index) == 1:
+            first, = index
+            if not isinstance(first, tuple) and not -self.size <= first < self.size:
+                raise IndexError(f"index {first} is out of bounds for size {self.size}")
+            index = first if isinstance(first, tuple) else np.unravel_index(first % self.size, self.shape)
+        one = self[index] if index else self
         return global_assign.item(one._base, one._view)
 
     def __float__(self) -> float:
@@ -452,6 +503,8 @@ class GlobalArray:
         unknown = options.keys() - {"order", "subok", *_OPTIONS.get(method, ())}
         if unknown:
             raise TypeError(f"{ufunc.__name__}: {', '.join(sorted(unknown))} is not supported for global arrays")
+        if method == "at":
+            return HANDLED[np.ufunc.at](ufunc, *inputs)
         if method == "reduce":
             if where is not True:
                 raise TypeError(f"{ufunc.__name__}.reduce: where is not supported for global arrays: reduce "

@@ -10,7 +10,7 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, ParamSpec, SupportsIndex
+from typing import Any, Concatenate, ParamSpec, SupportsIndex, overload
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike
 from pgaspy import ufuncs
 from pgaspy.array import Axis, GlobalArray
 from pgaspy.creation import Shape, array, as_global, asarray, empty
-from pgaspy.dispatch import implements
+from pgaspy.dispatch import HANDLED, implements
 from pgaspy.layout import Layout
 from pgaspy.operands import as_numpy
 from pgaspy.planning.result_layout import inherited
@@ -414,8 +414,12 @@ def _empty_like_result(a: GlobalArray, extents: tuple[int, ...], dtype: DTypeLik
 # Elementwise functions that are not ufuncs, products -----------------------------------------------------------------
 
 
+@overload
+def where(condition: Any) -> tuple[GlobalArray, ...]: ...
+@overload
+def where(condition: Any, x: Any, y: Any) -> GlobalArray: ...
 @implements(np.where)
-def where(condition: Any, x: Any, y: Any) -> GlobalArray:
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """The elements of `x` where a condition is true, and of `y` elsewhere. Collective.
 
     Parameters
@@ -426,11 +430,12 @@ def where(condition: Any, x: Any, y: Any) -> GlobalArray:
     Returns
     -------
     A new array, of the dtype which those of `x` and `y` are promoted to, in the layout of an operation on the three.
+    Of a condition alone, what `nonzero` returns.
 
     Raises
     ------
     ValueError
-        If the shapes do not broadcast.
+        If the shapes do not broadcast, or one of `x` and `y` is left out.
 
     Examples
     --------
@@ -439,6 +444,10 @@ def where(condition: Any, x: Any, y: Any) -> GlobalArray:
     >>> pg.where(A > 0, A, 0).gather()
     array([0., 4.])
     """
+    if x is None and y is None:
+        return HANDLED[np.nonzero](condition)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
     operands = [condition, x, y]
     if not [a for a in operands if isinstance(a, GlobalArray)]:
         operands[0] = as_global(condition)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 __all__ = ["INSTEAD", "instead_of", "missing"]
 
-_WHERE = "pg.where(condition, A, 0), or slices of A: how many elements a condition holds for is not known before"
 _PARTS = "slices of A, as A[start:stop]"
 _INDICES = "pg.arange(n)[:, None] and pg.arange(m), which broadcast; or pg.fromfunction"
 _AS_ARRAY = "pg.asarray(A)"
@@ -22,7 +21,6 @@ INSTEAD = {
     "amin": "A.min()",
     "angle": "pg.arctan2(A.imag, A.real)",
     "append": "pg.concatenate((A, B))",
-    "argwhere": _WHERE,
     "around": "pg.rint(A * 10**n) / 10**n",
     "array2string": _PRINT,
     "array_equal": "A.shape == B.shape and (A == B).all()",
@@ -38,14 +36,10 @@ INSTEAD = {
     "atleast_2d": "A[None, :] of a vector",
     "average": "(A * w).sum() / w.sum()",
     "broadcast_arrays": "pg.broadcast_to(A, shape)",
-    "choose": _WHERE,
     "column_stack": "pg.stack((a, b), axis=1) of vectors, pg.concatenate((A, B), axis=1) of matrices",
-    "compress": _WHERE,
     "concat": "pg.concatenate((A, B))",
     "convolve": "sums of shifted slices, as w[0] * A[2:] + w[1] * A[1:-1] + w[2] * A[:-2]",
-    "copyto": "A[...] = B",
     "correlate": "sums of shifted slices, as w[0] * A[:-2] + w[1] * A[1:-1] + w[2] * A[2:]",
-    "count_nonzero": "(A != 0).sum()",
     "ctypes": _OF_PART + "ctypes",
     "data": _OF_PART + "data",
     "diag": "pg.diagonal(A) of a matrix, pg.eye(len(a)) * a for the matrix with the diagonal a",
@@ -60,11 +54,8 @@ INSTEAD = {
     "eigvals": "pg.linalg.eigvalsh(A), if A is Hermitian",
     "einsum": "A @ B or pg.tensordot(A, B, axes); or products with new dimensions and their sums, as (A[:, None] * B)"
               ".sum(0)",
-    "extract": _WHERE,
     "fix": "pg.trunc(A)",
     "flags": _OF_PART + "flags",
-    "flat": "A.ravel()",
-    "flatnonzero": _WHERE,
     "fliplr": "A[:, ::-1]",
     "flipud": "A[::-1]",
     "from_dlpack": "pg.array of a NumPy array that is the same on every process",
@@ -95,14 +86,10 @@ INSTEAD = {
     "nanmin": "pg.fmin.reduce(A, axis=None)",
     "nanprod": "pg.where(pg.isnan(A), 1, A).prod()",
     "nansum": "pg.where(pg.isnan(A), 0, A).sum()",
-    "nonzero": _WHERE,
     "ogrid": _INDICES,
     "pad": "B = pg.zeros(n + 2 * width); B[width:-width] = A",
     "permute_dims": "A.transpose(axes)",
-    "place": "A[...] = pg.where(condition, values, A)",
     "ptp": "A.max() - A.min()",
-    "put": "A[i:j] = values, or A[...] = pg.where(condition, values, A)",
-    "putmask": "A[...] = pg.where(condition, values, A)",
     "repeat": "pg.repeat(A, n)",
     "rollaxis": "A.transpose(axes)",
     "rot90": "A.T[::-1]",
@@ -111,11 +98,9 @@ INSTEAD = {
     "savetxt": _SAVE,
     "savez": _SAVE,
     "savez_compressed": _SAVE,
-    "select": "pg.where(condition, A, pg.where(other, B, 0))",
     "sinc": "pg.where(A == 0, 1, pg.sin(pg.pi * A) / (pg.pi * A))",
     "split": _PARTS,
     "strides": _OF_PART + "strides",
-    "take": _PARTS,
     "tofile": _SAVE,
     "trace": "pg.trace(A)",
     "tri": "pg.tril(pg.ones((n, m)))",

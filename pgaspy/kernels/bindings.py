@@ -29,10 +29,10 @@ from pgaspy.kernels.program import Program
 
 __all__ = [
     "BLOCK", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS",
-    "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall",
-    "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "fill_random", "function", "get_threads",
-    "histogram", "is_maths", "load_int64", "lookup", "n_completed", "philox", "reduce_functions", "reduce_lookup",
-    "run_elementwise", "scan", "set_threads", "store_int64",
+    "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall", "ItemPlaces", "Leaves",
+    "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "fill_random", "find_beyond",
+    "function", "get_threads", "histogram", "is_maths", "load_int64", "lookup", "n_completed", "pack_items", "philox",
+    "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads", "store_int64", "unpack_items",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -572,3 +572,61 @@ def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:
     block = ffi.new("uint32_t[4]")
     lib.pg_philox(counter, key, block)
     return list(block)
+
+
+def find_beyond(indices: np.ndarray, total: int) -> int | None:
+    """Return the position of the first of some int64 that is not within [-total, total), or None."""
+    found = lib.pg_find_beyond(indices.size, address(indices), total)
+    return None if found < 0 else int(found)
+
+
+class ItemPlaces:
+    """Where the items of a section lie: on which process, and at which offset in the memory of this one.
+
+    ``dims`` are those of ``pg_place``, with offsets in bytes. Indices are int64, also negative ones; or uint32.
+    """
+
+    __slots__ = ("_arguments", "_first_offset", "_first_rank", "_total")
+
+    def __init__(self, dims: Sequence[Sequence[int]], first_rank: int, first_offset: int) -> None:
+        self._arguments = len(dims), ffi.new("pg_place[]", [tuple(dim) for dim in dims])
+        self._first_rank, self._first_offset = first_rank, first_offset
+        self._total = math.prod(dim[0] for dim in dims)
+
+    def bucket(
+        self, indices: np.ndarray, counts: np.ndarray, positions: np.ndarray, wanted: np.ndarray
+    ) -> None:
+        """Sort indices by their owners, stably: the count of each, the positions (uint32), and the indices."""
+        if lib.pg_bucket(*self._arguments, self._first_rank, indices.size, address(indices), self._total,
+                         counts.size, ffi.cast("int64_t *", address(counts)), address(positions),
+                         address(wanted), wanted.itemsize):
+            raise MemoryError("no memory for the owners of indices")
+
+    def take(
+        self, indices: np.ndarray, itemsize: int, memory: int, packed: int, positions: int = 0
+    ) -> None:
+        """Copy the items from memory: one after the other, or to these positions."""
+        lib.pg_take(*self._arguments, self._first_offset, indices.size, address(indices), indices.itemsize,
+                    self._total, itemsize, memory, packed, positions)
+
+    def put(
+        self, indices: np.ndarray, itemsize: int, memory: int, nbytes: int, packed: int, packed_step: int
+    ) -> None:
+        """Copy packed items to memory of some bytes: of several for one, the last. A step of 0 repeats an item."""
+        lib.pg_put(*self._arguments, self._first_offset, indices.size, address(indices), indices.itemsize,
+                   self._total, itemsize, memory, nbytes, packed, packed_step)
+
+    def locate(self, indices: np.ndarray, itemsize: int, offsets: np.ndarray) -> None:
+        """Where items lie in memory, in units of their size."""
+        lib.pg_locate(*self._arguments, self._first_offset, indices.size, address(indices), indices.itemsize,
+                      self._total, itemsize, address(offsets))
+
+
+def pack_items(n: int, itemsize: int, packed: int, items: int, positions: int) -> None:
+    """Copy the items at some positions (uint32), one after the other."""
+    lib.pg_permute(n, itemsize, packed, items, positions, True)
+
+
+def unpack_items(n: int, itemsize: int, packed: int, items: int, positions: int) -> None:
+    """Copy items that are packed to their positions (uint32), all different."""
+    lib.pg_permute(n, itemsize, items, packed, positions, False)

@@ -19,10 +19,14 @@ from pgaspy.blockmath import meet
 from pgaspy.caches import Cache, cached, lazy
 from pgaspy.layout import MAX_NDIM, BlockDim, Dim, Layout, check_shape, whole_dim
 
-__all__ = ["Section", "View", "frozen_key", "joint_shape", "whole"]
+__all__ = ["ArrayInKey", "Section", "View", "frozen_key", "joint_shape", "whole"]
 
 VIEW_BYTES = 1400
 """Of a view with its key, and with what is worked out about it, in the mean."""
+
+
+class ArrayInKey(Exception):
+    """An index has an array, or a boolean: what it names is no view."""
 
 
 class Section(NamedTuple):
@@ -213,7 +217,9 @@ class View:
         Raises
         ------
         IndexError
-            For an index out of bounds, too many indices, a second Ellipsis, and indices by arrays.
+            For an index out of bounds, too many indices, and a second Ellipsis.
+        ArrayInKey
+            For indices by arrays.
         """
         frozen = _ALL if key is Ellipsis else frozen_key(key)
         child: View | None = self._children[frozen]
@@ -346,7 +352,7 @@ _ALL = (Ellipsis,)
 
 
 def frozen_key(key: Any) -> tuple[Any, ...]:
-    """An index as a hashable tuple, with each slice as (start, stop, step); raises IndexError for arrays."""
+    """An index as a hashable tuple, with each slice as (start, stop, step); raises `ArrayInKey` for arrays."""
     if not isinstance(key, tuple):
         key = (key,)
     return tuple([k if k.__class__ is int or k is None or k is Ellipsis
@@ -365,8 +371,7 @@ _PLAIN = frozenset((int, type(None)))
 
 def _frozen_index(k: Any) -> int:
     if isinstance(k, bool | np.bool_) or getattr(k, "shape", ()) != () or isinstance(k, list | tuple | range):
-        raise IndexError("indexing by integer or boolean arrays is not supported: use where(condition, x, y) for "
-                         "masks, and slices or integers for positions")
+        raise ArrayInKey
     try:
         return operator.index(k)
     except TypeError:

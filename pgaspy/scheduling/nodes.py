@@ -26,8 +26,8 @@ from pgaspy.scheduling.base import Storage, lent_view
 from pgaspy.scheduling.functions import AnyFunction
 
 __all__ = ["STAMP_BYTES", "Buffer", "Cast", "Communication", "Copy", "FunctionCall", "Location", "Memories", "Merge",
-           "Merging", "Node", "NumpyCall", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "n_completed",
-           "new_buffer", "new_buffers"]
+           "Merging", "Node", "NumpyCall", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "counted_call",
+           "n_completed", "new_buffer", "new_buffers"]
 
 Bytes = memory.Bytes
 Merging = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
@@ -122,7 +122,7 @@ def n_completed() -> int:
     return bindings.n_completed() + len(_completed)
 
 
-def _call(function: Callable[..., Any], *arguments: Any) -> None:
+def counted_call(function: Callable[..., Any], *arguments: Any) -> None:
     """Call a function, and count it when it is complete."""
     _completed.extend(map(is_, starmap(function, (arguments,)), _NONE))
 
@@ -302,11 +302,11 @@ class NumpyCall(Node):
         outputs, inputs = views[: self._n_outputs], views[self._n_outputs:]
         with np.errstate(all="ignore"):
             if self._function is None:
-                _call(functools.partial(np.copyto, casting="unsafe"), outputs[0], inputs[0])
+                counted_call(functools.partial(np.copyto, casting="unsafe"), outputs[0], inputs[0])
                 return
             options: dict[str, Any] = {"where": inputs.pop()} if self._has_mask else {}
-            _call(functools.partial(self._function, out=tuple(outputs), casting="unsafe", signature=self._signature,
-                                    **options), *inputs)
+            counted_call(functools.partial(self._function, out=tuple(outputs), casting="unsafe",
+                                           signature=self._signature, **options), *inputs)
 
 
 class TaskCall(Node):
@@ -327,7 +327,7 @@ class TaskCall(Node):
         function, arguments = value.bound([lent_view(memories[s], view) for s, view in self._arrays])
         self.is_begun = not value.may_be_repeated
         try:
-            _call(function, *arguments)
+            counted_call(function, *arguments)
         except Exception as error:
             if is_interrupt(error):
                 raise

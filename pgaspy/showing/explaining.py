@@ -36,7 +36,7 @@ class OperationPlan:
     Attributes
     ----------
     operation
-        What it is.
+        What it is; and whether it has messages that follow from what arrays hold, which are not counted here.
     n_sends, n_receives
         Messages to and from other processes, those of broadcasts and reductions among them.
     nbytes_sent, nbytes_received
@@ -198,9 +198,11 @@ def _shares(recipes: Sequence[Recipe], schedule: Schedule) -> list[OperationPlan
         nbytes_of |= dict(node.allocates)
         for memory, _ in node.writes:
             found["nbytes_temporary"] += nbytes_of.pop(memory, None) or 0  # of a buffer, with the first that writes it
+    talking = {node.position for node in schedule.nodes if node.talks}
+    names = [f"{recipe}{', and messages as the values say' * (k in talking)}" for k, recipe in enumerate(recipes)]
     layouts = [recipe.views[0].own_layout if recipe.n_outputs else None for recipe in recipes]
-    return [OperationPlan(str(recipe), **found, imbalance=1.0 if layout is None else _imbalance(layout))
-            for recipe, found, layout in zip(recipes, counts, layouts, strict=True)]
+    return [OperationPlan(name, **found, imbalance=1.0 if layout is None else _imbalance(layout))
+            for name, found, layout in zip(names, counts, layouts, strict=True)]
 
 
 @cached

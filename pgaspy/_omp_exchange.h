@@ -1,0 +1,296 @@
+/*
+ * Exchanges: items that lie where an array of indices says, on any process.
+ *
+ * An index counts the items of a section in row-major order; a negative one counts from the end. The
+ * dimensions of the section say which process has an item, and where it lies in the memory of this one.
+ */
+enum { WHOLE, EVEN, CYCLIC };     /* how a dimension is dealt out */
+
+/* Index i of the section is `start + step*i` of the dimension that is dealt out: all of it to one process;
+ * `size` elements in even parts; or blocks of `size` in turn, the first of which misses some. In the memory of
+ * this process, it lies `local_step` bytes per index (of a cyclic dimension, per local index) from `local_start`. */
+typedef struct {
+    int64_t extent, kind, start, step, n_procs, size, first_owner, missing, rank_stride, local_start, local_step;
+} pg_place;
+
+#define BATCH 512
+#define EXACT (INT64_C(1) << 52)    /* below it, quotients of doubles are at most 1 away */
+
+/* The quotient of a number that is not negative; `inverse` is 0 where numbers may be too large for doubles. */
+static inline int64_t quotient(int64_t a, int64_t n, double inverse)
+{
+    if (inverse == 0)
+        return a / n;
+    const int64_t q = (int64_t)((double)a * inverse);
+    const int64_t r = a - q * n;
+    return q + (r >= n) - (r < 0);
+}
+
+static double inverse_of(int64_t n, int64_t largest)
+{
+    return largest < EXACT && n > 0 ? 1.0 / (double)n : 0;
+}
+
+/* The owners of a batch of indices along a dimension, times the distance of their ranks. */
+static void add_owners(const pg_place *d, int64_t n, const int64_t *i, int64_t *rank)
+{
+    const int64_t start = d->start, step = d->step, procs = d->n_procs, size = d->size, stride = d->rank_stride;
+    if (d->kind == EVEN && size < EXACT / procs) {
+        const double inverse = inverse_of(size, size * procs);
+        for (int64_t k = 0; k < n; k++)
+            rank[k] += quotient((start + step * i[k] + 1) * procs - 1, size, inverse) * stride;
+    } else if (d->kind == EVEN) {
+        for (int64_t k = 0; k < n; k++)
+            rank[k] += (int64_t)(((__int128)(start + step * i[k] + 1) * procs - 1) / size) * stride;
+    } else if (d->kind == CYCLIC) {
+        const int64_t shift = d->missing + d->first_owner * size;
+        for (int64_t k = 0; k < n; k++)
+            rank[k] += (start + step * i[k] + shift) / size % procs * stride;
+    }
+}
+
+/* Where a batch of indices along a dimension lies in the memory of this process, which has them. */
+static void add_offsets(const pg_place *d, int64_t n, const int64_t *i, int64_t *offset)
+{
+    const int64_t local_start = d->local_start, local_step = d->local_step;
+    if (d->kind != CYCLIC) {
+        for (int64_t k = 0; k < n; k++)
+            offset[k] += local_start + local_step * i[k];
+        return;
+    }
+    const int64_t size = d->size, procs = d->n_procs, missing = d->missing;
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t index = d->start + d->step * i[k];
+        const int64_t part = (index + missing) / size, round = part / procs;
+        offset[k] += local_start + (index + (round - part) * size + (part != round * procs) * missing) * local_step;
+    }
+}
+
+typedef void add_fn(const pg_place *, int64_t, const int64_t *, int64_t *);
+
+/* What `add` finds of a batch of indices, which are overwritten. */
+static void add_all(int ndim, const pg_place *places, add_fn *add, int64_t first, int64_t n, int64_t *indices,
+                   int64_t largest, int64_t *found)
+{
+    int64_t along[BATCH];
+    for (int64_t k = 0; k < n; k++)
+        found[k] = first;
+    for (int d = ndim - 1; d > 0; d--) {
+        const int64_t extent = places[d].extent;
+        const double inverse = inverse_of(extent, largest);
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t rest = quotient(indices[k], extent, inverse);
+            along[k] = indices[k] - rest * extent;
+            indices[k] = rest;
+        }
+        add(&places[d], n, along, found);
+    }
+    if (ndim)
+        add(&places[0], n, indices, found);
+}
+
+/* A batch of indices, as numbers that are not negative. */
+static void load_indices(int64_t n, const void *indices, int width, int64_t total, int64_t *loaded)
+{
+    if (width == 4)
+        for (int64_t k = 0; k < n; k++)
+            loaded[k] = ((const uint32_t *)indices)[k];
+    else
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t i = ((const int64_t *)indices)[k];
+            loaded[k] = i + (i < 0 ? total : 0);
+        }
+}
+
+/* The position of the first index that is not within [-total, total); -1 if there is none. */
+static int64_t pg_find_beyond(int64_t n, int64_t address, int64_t total)
+{
+    const int64_t *indices = (const int64_t *)address;
+    int64_t found = INT64_MAX;
+    #pragma omp parallel for schedule(static) num_threads(team_for(n)) reduction(min: found)
+    for (int64_t batch = 0; batch < (n + BATCH - 1) / BATCH; batch++) {
+        const int64_t k = batch * BATCH, end = k + BATCH < n ? k + BATCH : n;
+        int is_any = 0;
+        for (int64_t j = k; j < end; j++)
+            is_any |= (indices[j] >= total) | (indices[j] < -total);
+        for (int64_t j = k; is_any && j < end; j++)
+            if (indices[j] >= total || indices[j] < -total)
+                found = j < found ? j : found;
+    }
+    return found == INT64_MAX ? -1 : found;
+}
+
+/* Sort indices by their owners, stably: how many each has; the positions in that order; and the indices, of
+ * 4 or 8 bytes. Returns 0, or -1 where there is no memory for the counts. */
+static int pg_bucket(int ndim, const pg_place *places, int64_t first_rank, int64_t n, int64_t indices_address,
+                     int64_t total, int64_t n_ranks, int64_t *counts, int64_t positions_address,
+                     int64_t wanted_address, int width)
+{
+    const int64_t *indices = (const int64_t *)indices_address;
+    uint32_t *positions = (uint32_t *)positions_address;
+    const int team = team_for(4 * n);
+    int64_t *next = calloc(team * n_ranks, sizeof *next);
+    uint32_t *owners = malloc((n + 1) * sizeof *owners);
+    if (!next || !owners) {
+        free(next);
+        free(owners);
+        return -1;
+    }
+    #pragma omp parallel num_threads(team)
+    {
+        #pragma omp for schedule(static, 1)
+        for (int t = 0; t < team; t++) {
+            int64_t *mine = next + t * n_ranks, loaded[BATCH], rank[BATCH];
+            const int64_t stop = cut(n, t + 1, team);
+            for (int64_t k = cut(n, t, team); k < stop; k += BATCH) {
+                const int64_t m = k + BATCH < stop ? BATCH : stop - k;
+                load_indices(m, indices + k, 8, total, loaded);
+                add_all(ndim, places, add_owners, first_rank, m, loaded, total, rank);
+                for (int64_t j = 0; j < m; j++) {
+                    owners[k + j] = (uint32_t)rank[j];
+                    mine[rank[j]]++;
+                }
+            }
+        }
+        #pragma omp single
+        for (int64_t r = 0, at = 0; r < n_ranks; r++) {
+            const int64_t start = at;
+            for (int t = 0; t < team; t++) {
+                const int64_t count = next[t * n_ranks + r];
+                next[t * n_ranks + r] = at;
+                at += count;
+            }
+            counts[r] = at - start;
+        }
+        #pragma omp for schedule(static, 1)
+        for (int t = 0; t < team; t++) {
+            int64_t *mine = next + t * n_ranks;
+            const int64_t stop = cut(n, t + 1, team);
+            for (int64_t k = cut(n, t, team); k < stop; k++) {
+                const int64_t at = mine[owners[k]]++;
+                const int64_t index = indices[k] + (indices[k] < 0 ? total : 0);
+                positions[at] = (uint32_t)k;
+                if (width == 4)
+                    ((uint32_t *)wanted_address)[at] = (uint32_t)index;
+                else
+                    ((int64_t *)wanted_address)[at] = index;
+            }
+        }
+    }
+    free(next);
+    free(owners);
+    return 0;
+}
+
+/* One item for each of a batch, from and to where two arrays say; `size` is 0 where it is no literal. */
+static inline __attribute__((always_inline)) void move_items(int64_t n, int64_t size, int64_t itemsize,
+    char *to, const int64_t *to_offsets, const char *from, const int64_t *from_offsets)
+{
+    for (int64_t k = 0; k < n; k++)
+        memcpy(to + to_offsets[k], from + from_offsets[k], size ? size : itemsize);
+}
+
+static void move_batch(int64_t n, int64_t itemsize, char *to, const int64_t *to_offsets, const char *from,
+                       const int64_t *from_offsets)
+{
+    switch (itemsize) {
+    case 1: move_items(n, 1, itemsize, to, to_offsets, from, from_offsets); break;
+    case 2: move_items(n, 2, itemsize, to, to_offsets, from, from_offsets); break;
+    case 4: move_items(n, 4, itemsize, to, to_offsets, from, from_offsets); break;
+    case 8: move_items(n, 8, itemsize, to, to_offsets, from, from_offsets); break;
+    case 16: move_items(n, 16, itemsize, to, to_offsets, from, from_offsets); break;
+    default: move_items(n, 0, itemsize, to, to_offsets, from, from_offsets);
+    }
+}
+
+/* Where items k, k + 1, ... of a packed array lie: one after the other, or at these positions. */
+static void packed_offsets(int64_t k, int64_t n, int64_t itemsize, const uint32_t *positions, int64_t *offsets)
+{
+    for (int64_t j = 0; j < n; j++)
+        offsets[j] = (positions ? positions[k + j] : k + j) * itemsize;
+}
+
+static void indexed_offsets(int ndim, const pg_place *places, int64_t first, int64_t k, int64_t n, int64_t address,
+                            int width, int64_t total, int64_t *offsets)
+{
+    int64_t loaded[BATCH];
+    load_indices(n, (const char *)address + k * width, width, total, loaded);
+    add_all(ndim, places, add_offsets, first, n, loaded, total, offsets);
+}
+
+/* packed[k], or packed[positions[k]], = memory[indices[k]]. */
+static void pg_take(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
+                    int64_t total, int64_t itemsize, int64_t memory_address, int64_t packed_address,
+                    int64_t positions_address)
+{
+    #pragma omp parallel for schedule(static) num_threads(team_for(n * (4 + itemsize / 64)))
+    for (int64_t batch = 0; batch < (n + BATCH - 1) / BATCH; batch++) {
+        int64_t from[BATCH], to[BATCH], k = batch * BATCH;
+        const int64_t m = k + BATCH < n ? BATCH : n - k;
+        indexed_offsets(ndim, places, first, k, m, indices_address, width, total, from);
+        packed_offsets(k, m, itemsize, (const uint32_t *)positions_address, to);
+        move_batch(m, itemsize, (char *)packed_address, to, (const char *)memory_address, from);
+    }
+}
+
+#define STAGE (64 * BATCH)  /* the indices whose offsets threads have in common, in a cache */
+
+/* memory[indices[k]] = packed[k]: of several for one item the last. Each thread has the items of one part of the
+ * memory, of `nbytes`. A `packed_step` of 0 stores one item everywhere. */
+static void pg_put(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
+                   int64_t total, int64_t itemsize, int64_t memory_address, int64_t nbytes, int64_t packed_address,
+                   int64_t packed_step)
+{
+    int64_t offsets[STAGE];
+    #pragma omp parallel num_threads(team_for(n * (4 + itemsize / 64)))
+    {
+        const int t = omp_get_thread_num(), team = omp_get_num_threads();
+        const int64_t low = nbytes / team * t, high = t == team - 1 ? nbytes : nbytes / team * (t + 1);
+        for (int64_t start = 0; start < n; start += STAGE) {
+            const int64_t stop = start + STAGE < n ? start + STAGE : n;
+            #pragma omp for schedule(static)
+            for (int64_t k = start; k < stop; k += BATCH)
+                indexed_offsets(ndim, places, first, k, k + BATCH < stop ? BATCH : stop - k, indices_address, width,
+                                total, offsets + k - start);
+            for (int64_t k = start; k < stop; k += BATCH) {
+                const int64_t m = k + BATCH < stop ? BATCH : stop - k, *at = offsets + k - start;
+                int64_t from[BATCH], to[BATCH], kept = 0;
+                for (int64_t j = 0; j < m; j++) {
+                    to[kept] = at[j];
+                    from[kept] = (k + j) * packed_step;
+                    kept += (at[j] >= low) & (at[j] < high);
+                }
+                move_batch(kept, itemsize, (char *)memory_address, to, (const char *)packed_address, from);
+            }
+            #pragma omp barrier
+        }
+    }
+}
+
+/* to[k] = from[positions[k]]; or to[positions[k]] = from[k], of positions that are all different. */
+static void pg_permute(int64_t n, int64_t itemsize, int64_t to_address, int64_t from_address,
+                       int64_t positions_address, int packs)
+{
+    #pragma omp parallel for schedule(static) num_threads(team_for(n * (2 + itemsize / 64)))
+    for (int64_t batch = 0; batch < (n + BATCH - 1) / BATCH; batch++) {
+        int64_t at[BATCH], next[BATCH], k = batch * BATCH;
+        const int64_t m = k + BATCH < n ? BATCH : n - k;
+        packed_offsets(k, m, itemsize, NULL, next);
+        packed_offsets(k, m, itemsize, (const uint32_t *)positions_address, at);
+        move_batch(m, itemsize, (char *)to_address, packs ? next : at, (const char *)from_address, packs ? at : next);
+    }
+}
+
+/* The offsets in memory, in units of items, of some indices. */
+static void pg_locate(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
+                      int64_t total, int64_t itemsize, int64_t offsets_address)
+{
+    #pragma omp parallel for schedule(static) num_threads(team_for(n * 4))
+    for (int64_t batch = 0; batch < (n + BATCH - 1) / BATCH; batch++) {
+        int64_t *offsets = (int64_t *)offsets_address + batch * BATCH;
+        const int64_t k = batch * BATCH, m = k + BATCH < n ? BATCH : n - k;
+        indexed_offsets(ndim, places, first, k, m, indices_address, width, total, offsets);
+        for (int64_t j = 0; j < m; j++)
+            offsets[j] /= itemsize;
+    }
+}

@@ -1,0 +1,510 @@
+"""Indexing by arrays: what a key with arrays of integers or booleans names is read, or written to.
+
+A key is worked out in two steps. Its slices, and new dimensions, make a view; what is left are *terms*: arrays of
+integers that broadcast together, each for one dimension of that view, or for several that are counted together, as
+where a mask is true. These make one array of numbers, which count the elements, or rows, of the view in row-major
+order, and of which the exchange knows the owners (`scheduling/exchanges.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy import ufuncs
+from pgaspy.array import GlobalArray, made
+from pgaspy.caches import cached
+from pgaspy.creation import arange, empty
+from pgaspy.dispatch import implements
+from pgaspy.execution.recording import is_planning, record, record_refusable
+from pgaspy.job.defaults import default_for
+from pgaspy.job.procgrid import world
+from pgaspy.layout import BlockDim, CyclicDim, Layout, replicated, whole_dim, without_dims
+from pgaspy.operands import as_numpy
+from pgaspy.planning.owners import are_runs
+from pgaspy.planning.result_layout import result_layout
+from pgaspy.planning.view import View, whole
+from pgaspy.scheduling import exchanges
+from pgaspy.scheduling.base import Base, Storage
+from pgaspy.scheduling.functions import WHERE, Function
+from pgaspy.scheduling.kinds.compaction import compact, count
+from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
+
+__all__ = ["Selection", "accumulate_at", "as_array", "bring", "compacted", "counted", "positions", "put_where", "read",
+           "selected"]
+
+Indices = GlobalArray | NDArray[Any]
+
+
+@dataclass
+class Term:
+    """An array of integers that names elements along dimensions of a view.
+
+    Attributes
+    ----------
+    indices
+        The array.
+    first, n_dims
+        The dimensions: so many from one on.
+    refusal
+        Of indices that are not known to be right, the axis and the extent that an error names.
+    """
+
+    indices: Indices
+    first: int
+    n_dims: int
+    refusal: tuple[int, int] | None = None
+
+    def check(self) -> None:
+        """Refuse indices beyond the dimension: those of a global array by one number, which all read."""
+        if self.refusal is not None:
+            _check_within(self.indices, *self.refusal)
+
+
+@dataclass
+class Selection:
+    """What a key names.
+
+    Attributes
+    ----------
+    view
+        With all dimensions that terms are for, and those that slices have made.
+    terms
+        In the order of the dimensions.
+    shape
+        Of the terms, broadcast together.
+    at
+        Where their dimensions are among those of the result.
+    """
+
+    view: View
+    terms: list[Term]
+    shape: tuple[int, ...]
+    at: int
+
+    @property
+    def kept(self) -> list[int]:
+        """The view's dimensions that no term is for."""
+        named = {d for term in self.terms for d in range(term.first, term.first + term.n_dims)}
+        return [d for d in range(self.view.ndim) if d not in named]
+
+    @property
+    def result_shape(self) -> tuple[int, ...]:
+        """That of what is selected."""
+        kept = [self.view.shape[d] for d in self.kept]
+        return *kept[:self.at], *self.shape, *kept[self.at:]
+
+    def check(self) -> None:
+        """Refuse indices beyond the array, where nothing is exchanged."""
+        for term in self.terms:
+            term.check()
+
+    @property
+    def n_last(self) -> int:
+        """How many dimensions of the view, the last ones, are behind all terms, and last in the result."""
+        behind = self.view.ndim - max((term.first + term.n_dims for term in self.terms), default=0)
+        return min(behind, len(self.kept) - self.at)
+
+
+# Keys ----------------------------------------------------------------------------------------------------------------
+
+
+def selected(view: View, key: Any) -> Selection:
+    """What a key names of a view.
+
+    Raises
+    ------
+    IndexError
+        As NumPy does; for indices beyond the array as well.
+    """
+    entries = [_entry(k) for k in (key if isinstance(key, tuple) else (key,))]
+    entries = _complete(entries, view)
+    is_array = [isinstance(k, GlobalArray | np.ndarray) for k in entries]
+    basic: list[Any] = []
+    terms: list[Term] = []
+    axis = d = 0
+    for k, is_term in zip(entries, is_array, strict=True):
+        if not is_term:
+            basic.append(k)
+            axis, d = axis + isinstance(k, slice), d + (k is not Ellipsis)
+            continue
+        n_dims = _n_dims(k)
+        extents = view.shape[axis:axis + n_dims]
+        basic += [slice(None)] * n_dims
+        is_mask = k.dtype == bool
+        if is_mask:
+            _check_mask(k, extents, axis)
+            k = _where_true(k)
+        terms.append(_checked(Term(k, d, n_dims, None if is_mask else (axis, extents[0]))))
+        axis, d = axis + n_dims, d + n_dims
+    shape = _joint_shape(terms)
+    places = [n for n, is_term in enumerate(is_array) if is_term]
+    follow = places[-1] - places[0] == len(places) - 1
+    return Selection(view.index(tuple(basic)), terms, shape,
+                     sum(k is not Ellipsis for k in entries[:places[0]]) if follow else 0)
+
+
+def as_array(x: Any) -> Indices:
+    """A global array as it is; anything else as NumPy's array, the same on every process.
+
+    Raises
+    ------
+    TypeError
+        For masked arrays.
+    """
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError("masked arrays are not supported, as their masks would be lost: use where(mask, x, y)")
+    return x if isinstance(x, GlobalArray) else as_numpy(x)
+
+
+def _checked(term: Term) -> Term:
+    """A term that is known to be right, if its indices are the same everywhere; others are checked with the counts."""
+    if isinstance(term.indices, np.ndarray):
+        term.check()
+        term.refusal = None
+    return term
+
+
+def _entry(k: Any) -> Any:
+    """One entry of a key: a slice, None, Ellipsis, or an array of integers or booleans."""
+    if k is None or k is Ellipsis or isinstance(k, slice):
+        return k
+    if isinstance(k, GlobalArray) and k.ndim == 0:
+        k = k.item()
+    if not isinstance(k, GlobalArray):
+        given, k = k, as_array(k)
+        if k.size == 0 and not isinstance(given, np.ndarray):
+            k = k.astype(np.int64)
+    if k.dtype.kind not in "iub":
+        if k.ndim == 0:
+            raise IndexError("only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or "
+                             "boolean arrays are valid indices")
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    return k if k.dtype in (bool, np.int64) else k.astype(np.int64)
+
+
+def _n_dims(k: Indices) -> int:
+    """How many dimensions an array in a key is for."""
+    return k.ndim if k.dtype == bool else 1
+
+
+def _complete(entries: list[Any], view: View) -> list[Any]:
+    """A key with a slice for each dimension that it leaves out."""
+    n_indices = sum(_n_dims(k) if isinstance(k, GlobalArray | np.ndarray) else k not in (None, Ellipsis)
+                    for k in entries)
+    at = [n for n, k in enumerate(entries) if k is Ellipsis]
+    if len(at) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if n_indices > view.ndim:
+        raise IndexError(f"too many indices for array: array is {view.ndim}-dimensional, but {n_indices} were indexed")
+    rest: list[Any] = [slice(None)] * (view.ndim - n_indices)
+    place = at[0] if at else len(entries)
+    if at and not rest:
+        rest = [Ellipsis]  # which keeps apart what is on either side
+    return [*entries[:place], *rest, *entries[place + len(at):]]
+
+
+def _check_mask(mask: Indices, extents: tuple[int, ...], axis: int) -> None:
+    """Refuse a mask of another shape; not one without elements, which NumPy takes for any extents."""
+    for d, (n, m) in enumerate(zip(extents, mask.shape, strict=True)):
+        if n != m and mask.size:
+            raise IndexError(f"boolean index did not match indexed array along axis {axis + d}; size of axis is {n} "
+                             f"but size of corresponding boolean axis is {m}")
+
+
+def _check_within(indices: Indices, axis: int, extent: int) -> None:
+    if indices.size == 0 or (isinstance(indices, GlobalArray) and is_planning()):
+        return
+    beyond = (indices < -extent) | (indices >= extent)
+    if beyond.any():
+        first = np.unravel_index(int(beyond.argmax()), beyond.shape)
+        raise IndexError(f"index {int(indices[first])} is out of bounds for axis {axis} with size {extent}")
+
+
+def _where_true(mask: Indices) -> Indices:
+    """The numbers, in row-major order, of the elements of a mask that are true."""
+    return positions(mask) if isinstance(mask, GlobalArray) else np.flatnonzero(mask)
+
+
+def _joint_shape(terms: Sequence[Term]) -> tuple[int, ...]:
+    shapes = [term.indices.shape for term in terms]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexError("shape mismatch: indexing arrays could not be broadcast together with shapes "
+                         f"{' '.join(map(str, shapes))}") from None
+
+
+# Numbers of elements -------------------------------------------------------------------------------------------------
+
+
+def _numbers(selection: Selection, n_run_dims: int, layout: Layout) -> tuple[GlobalArray, tuple[int, int] | None]:
+    """The numbers of the elements, or of runs of them, that are selected, in the layout that is asked for.
+
+    Indices that are these numbers already may be beyond the array: the second is what an error says of them then.
+    """
+    view, terms = selection.view, selection.terms
+    extents = view.shape[:view.ndim - n_run_dims]
+    kept = [d for d in selection.kept if d < len(extents)]
+    ndim = len(selection.shape)
+    parts: list[tuple[Indices, int, int]] = []
+    for term in terms:
+        stop = term.first + term.n_dims
+        behind = (None,) * (len(kept) - selection.at)
+        indices = term.indices if not behind else term.indices[(..., *behind)]
+        parts.append((indices, math.prod(extents[term.first:stop]), math.prod(extents[stop:])))
+    for number, d in enumerate(kept):
+        dims = len(kept) - number - 1 + (ndim if number < selection.at else 0)
+        parts.append((_range(extents[d])[(slice(None), *(None,) * dims)], extents[d], math.prod(extents[d + 1:])))
+    (only, _, _), *others = parts
+    if not others and isinstance(only, GlobalArray) and only._view.is_whole and only._view.layout == layout:
+        return only, terms[0].refusal
+    for term in terms:
+        term.check()
+    found = GlobalArray(Base(layout, np.dtype(np.int64)), whole(layout))
+    ufuncs.apply(_numbering(tuple(part[1:] for part in parts)), [part[0] for part in parts], (found,))
+    return found, None
+
+
+def _range(n: int) -> Indices:
+    return np.arange(n) if n <= 1 << 13 else arange(n)
+
+
+@cached
+def _numbering(weights: tuple[tuple[int, int], ...]) -> Function:
+    """The sum of indices, each of a dimension with an extent, times a weight."""
+    def compute(*arrays: NDArray[Any]) -> None:
+        *indices, out = arrays
+        out[...] = 0
+        for i, (extent, weight) in zip(indices, weights, strict=True):
+            out += (i + extent * (i < 0)) * weight
+
+    name = "number" + "".join(f"_{extent}_{weight}" for extent, weight in weights)
+    return Function(name, len(weights), lambda *_: (np.int64,) * (len(weights) + 1), compute)
+
+
+# Reading -------------------------------------------------------------------------------------------------------------
+
+
+@implements(GlobalArray.__getitem__)
+def get(a: GlobalArray, key: Any) -> GlobalArray:
+    """`a[key]`, for a key with arrays: a copy."""
+    mask = _only_mask(key)
+    if mask is not None and mask.shape == a.shape:
+        return compacted(mask, a)
+    return read(a, selected(a._view, key))
+
+
+def read(a: GlobalArray, selection: Selection) -> GlobalArray:
+    """A copy of what is selected of an array."""
+    shape = selection.result_shape
+    n_run_dims, layout = _result_layout(selection, shape)
+    found = made(Base(layout, a.dtype), whole(layout))
+    if found.size:
+        dims = tuple(range(len(shape) - n_run_dims, len(shape)))
+        numbers, refusal = _numbers(selection, n_run_dims, without_dims(layout, dims))
+        recipe = gather(layout, selection.view, numbers._view.layout, a.dtype, refusal)
+        _record(recipe, (found._base.storage, a._base.storage, numbers._base.storage))
+    else:
+        selection.check()
+    return found
+
+
+def counted(view: View, indices: Any) -> Selection:
+    """What an array of integers names of a view whose elements are counted in row-major order.
+
+    Raises
+    ------
+    IndexError
+        For what is no array of integers, and for indices beyond the array.
+    """
+    indices = _entry(indices)
+    if not isinstance(indices, GlobalArray | np.ndarray) or indices.dtype == bool:
+        raise IndexError("arrays used as indices must be of integer type")
+    return Selection(view, [_checked(Term(indices, 0, view.ndim, (0, view.size)))], indices.shape, 0)
+
+
+def _only_mask(key: Any) -> GlobalArray | None:
+    """The mask, where a key is one that is a global array."""
+    if isinstance(key, tuple) and len(key) == 1:
+        key, = key
+    return key if isinstance(key, GlobalArray) and key.dtype == bool and key.ndim else None
+
+
+def _result_layout(selection: Selection, shape: tuple[int, ...]) -> tuple[int, Layout]:
+    """How many of the last dimensions are read in runs; and the layout of what is read."""
+    view, n = selection.view, selection.n_last
+    default, n_items = default_for(shape), len(shape) - n
+    indices = [term.indices._view for term in selection.terms if isinstance(term.indices, GlobalArray)]
+    if n_items == len(selection.shape) and (views := [v for v in indices if v.shape == selection.shape
+                                                       and v.layout.is_distributed]):
+        found = result_layout(selection.shape, views, default_for(selection.shape))
+        layout = Layout(found.grid, [*found.dims, *map(whole_dim, shape[n_items:])], found.pins)
+        if are_runs(view, view.ndim - n, layout):
+            return n, layout
+    if are_runs(view, view.ndim - n, default):
+        return n, default
+    return 0, default
+
+
+# Writing -------------------------------------------------------------------------------------------------------------
+
+
+@implements(GlobalArray.__setitem__)
+def put(a: GlobalArray, key: Any, value: Any) -> None:
+    """`a[key] = value`, for a key with arrays."""
+    ufuncs.check_target(a)
+    mask = _only_mask(key)
+    if mask is not None and np.size(value) == 1 and mask.shape == a.shape[:mask.ndim]:
+        put_where(a, mask[(..., *(None,) * (a.ndim - mask.ndim))], value)
+        return
+    selection = selected(a._view, key)
+    bring(a, selection, value)
+
+
+def put_where(a: GlobalArray, mask: GlobalArray, value: Any) -> None:
+    """Assign where a mask is true: one value, or those at the same places. It takes no exchange."""
+    value = as_array(value)
+    value = _of_one(value, a.dtype) if value.size == 1 else value.astype(a.dtype)
+    ufuncs.apply(WHERE, (mask, value, a), (a,), casting="unsafe")
+
+
+def _of_one(value: Any, dtype: np.dtype[Any]) -> GlobalArray:
+    """One value as every process has it, in a dtype."""
+    found = empty((), dtype)
+    found[...] = value.reshape(()) if isinstance(value, GlobalArray) and value.ndim else value
+    return found
+
+
+@implements(np.ufunc.at)
+def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> None:
+    """`ufunc.at`: an element that several indices name is combined with the value of each, in their order.
+
+    So it is for floating point, too: the results are those of NumPy, on any number of processes.
+    """
+    ufuncs.check_target(a)
+    value = as_array(values[0] if values else 0)
+    with np.errstate(all="ignore"):  # NumPy may refuse the dtypes
+        ufunc.at(np.zeros(1, a.dtype), np.zeros(1, np.int64), *([np.zeros(1, value.dtype)] if values else []))
+    entries = key if isinstance(key, tuple) else (key,)
+    if all(k is None or k is Ellipsis or isinstance(k, slice | int) for k in entries):
+        target = a[entries if Ellipsis in entries else (*entries, ...)]
+        ufuncs.apply(ufunc, (target, *([value] if values else [])), (target,))
+        return
+    bring(a, selected(a._view, key), value, ufunc)
+
+
+def bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | None = None) -> None:
+    """Have values brought to what is selected, as by an assignment or by `ufunc.at`."""
+    shape, view = selection.result_shape, selection.view
+    value = as_array(value)
+    _check_broadcast(value, shape)
+    n_run_dims = selection.n_last if ufunc is None and value.size > 1 else 0
+    n_items = math.prod(shape[:len(shape) - n_run_dims])
+    run = shape[len(shape) - n_run_dims:]
+    layout = _in_order(n_items, run)
+    if any(view.layout.dims[p].n_procs > 1 for p in view.base_dims[view.ndim - n_run_dims:] if p is not None
+           ) or not are_runs(view, view.ndim - n_run_dims, layout):
+        n_run_dims, n_items, run = 0, math.prod(shape), ()
+        layout = _in_order(n_items, ())
+    if not math.prod(shape):
+        selection.check()
+        return
+    dtype = a.dtype if ufunc is None else value.dtype
+    values = _of_one(value, dtype) if value.size == 1 else _laid_out(value, dtype, shape, layout, a._base)
+    numbers_shape = shape[:len(shape) - n_run_dims]
+    numbers_layout = _in_order(n_items, ())
+    numbers, refusal = _numbers(selection, n_run_dims,
+                                numbers_layout if len(numbers_shape) == 1 else default_for(numbers_shape))
+    if len(numbers_shape) != 1 or numbers._base is a._base:
+        numbers = _flat(numbers, (n_items,), numbers_layout)
+    recipe = scatter(view, numbers_layout, values._view.layout, a.dtype, values.dtype, ufunc, refusal)
+    _record(recipe, (a._base.storage, numbers._base.storage, values._base.storage))
+
+
+def _record(recipe: Gather | Scatter, storages: tuple[Storage, ...]) -> None:
+    (record if recipe.refusal is None else record_refusable)(recipe, storages)
+
+
+def _check_broadcast(value: Indices, shape: tuple[int, ...]) -> None:
+    """Refuse a value that does not broadcast to what is selected; leading extents of 1 are ignored, as in NumPy."""
+    own = value.shape
+    while len(own) > len(shape) and own[0] == 1:
+        own = own[1:]
+    n_new = len(shape) - len(own)
+    if n_new < 0 or any(n not in (1, m) for n, m in zip(own, shape[n_new:], strict=True)):
+        raise ValueError(f"shape mismatch: value array of shape {value.shape} could not be broadcast to indexing "
+                         f"result of shape {shape}")
+
+
+def _in_order(n: int, run: tuple[int, ...]) -> Layout:
+    """The layout of items in the order of the ranks, and of rounds where there are many."""
+    size = world().size
+    is_long = n > exchanges.WINDOW_ITEMS * size
+    dim = CyclicDim(n, size, 0, exchanges.WINDOW_ITEMS) if is_long else BlockDim(n, size, 0, n)
+    return Layout((size,), [dim, *map(whole_dim, run)])
+
+
+def _laid_out(value: Indices, dtype: np.dtype[Any], shape: tuple[int, ...], layout: Layout,
+              target: Base) -> GlobalArray:
+    """Values of a dtype, broadcast to a shape and then flat, in a layout."""
+    if layout.shape != shape:
+        found = empty(shape, dtype)
+        found[...] = value
+        return _flat(found, layout.shape, layout)
+    if isinstance(value, GlobalArray) and value.dtype == dtype and value._view == whole(layout) and (
+            value._base is not target):
+        return value
+    found = empty(shape, dtype, layout=layout)
+    found[...] = value
+    return found
+
+
+def _flat(a: GlobalArray, shape: tuple[int, ...], layout: Layout) -> GlobalArray:
+    """The elements, in row-major order, in another shape and layout, in an array of its own."""
+    found = a.reshape(shape)
+    if found._base is a._base or found._view.layout != layout:
+        found = found.redistribute(layout)
+    return found
+
+
+# Masks ---------------------------------------------------------------------------------------------------------------
+
+
+def compacted(mask: GlobalArray, a: GlobalArray | None = None) -> GlobalArray:
+    """The elements of an array that a mask of its shape is true for; or their numbers. Waits for how many there are."""
+    n = mask.size
+    layout = _in_parts(n)
+    flat = _as_flat(mask, layout)
+    counts_layout = replicated((2,), world().size)
+    counts = Base(counts_layout, np.dtype(np.int64))
+    record(count(counts_layout, layout), (counts.storage, flat._base.storage))
+    n_true = int(GlobalArray(counts, whole(counts_layout))[1].item())
+    target_layout = _in_parts(n_true)
+    dtype = np.dtype(np.int64) if a is None else a.dtype
+    found = GlobalArray(Base(target_layout, dtype), whole(target_layout))
+    values = [] if a is None else [_as_flat(a, layout)]
+    recipe = compact(target_layout, layout, counts_layout, dtype, a is not None)
+    record(recipe, (found._base.storage, flat._base.storage, counts.storage, *(v._base.storage for v in values)))
+    return found
+
+
+def positions(mask: GlobalArray) -> GlobalArray:
+    """The numbers, in row-major order, of the elements of a mask that are true. Waits for how many there are."""
+    return compacted(mask)
+
+
+def _in_parts(n: int) -> Layout:
+    """The layout of one dimension in even parts, in the order of the ranks."""
+    size = world().size
+    return Layout((size,), [BlockDim(n, size, 0, n)])
+
+
+def _as_flat(a: GlobalArray, layout: Layout) -> GlobalArray:
+    flat = a.reshape(-1)
+    return flat if flat._view == whole(layout) else flat.redistribute(layout)

@@ -1,0 +1,754 @@
+"""NumPy's functions that select elements, or write to some: by indices, by masks, by conditions.
+
+They are thin: what they take becomes a key, and `indexing` does the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from pgaspy import ufuncs
+from pgaspy.array import Axis, GlobalArray, _into, check_array
+from pgaspy.creation import arange, as_global, empty, ones
+from pgaspy.dispatch import implements
+from pgaspy.host.call_sites import warn
+from pgaspy.indexing import Selection, as_array, bring, compacted, counted, positions, put_where, read
+from pgaspy.manipulation import broadcast_to, stack, where
+from pgaspy.operands import WEAK, as_numpy
+
+__all__ = [
+    "argwhere", "choose", "compress", "copyto", "count_nonzero", "delete", "extract", "flatnonzero", "insert",
+    "nonzero", "place", "put", "put_along_axis", "putmask", "select", "take", "take_along_axis",
+]
+
+Mode = str
+
+
+def _brought_within(indices: Any, extent: int, mode: Mode) -> Any:
+    """Indices with those beyond an extent wrapped round or clipped; as they are, where they are to be refused."""
+    indices = as_array(indices)
+    if indices.size == 0 and not isinstance(indices, GlobalArray):
+        indices = indices.astype(np.int64)
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    if indices.dtype.kind not in "iub":
+        raise _no_cast(indices.dtype, np.dtype(np.intp), "safe")
+    if indices.dtype.kind == "b":
+        indices = indices.astype(np.int64)
+    if mode == "raise" or not indices.size:
+        return indices
+    if not extent:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    return indices % extent if mode == "wrap" else indices.clip(0, extent - 1)
+
+
+def _no_cast(given: np.dtype[Any], wanted: np.dtype[Any], casting: str) -> TypeError:
+    return TypeError(f"Cannot cast array data from {given!r} to {wanted!r} according to the rule {casting!r}")
+
+
+# By indices ----------------------------------------------------------------------------------------------------------
+
+
+@implements(np.take)
+def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None = None,
+         mode: Mode = "raise") -> GlobalArray:
+    """The elements, or what is at some indices along a dimension. Collective.
+
+    Parameters
+    ----------
+    a
+        An array.
+    indices
+        Integers of any shape: a global array, or what is the same on every process.
+    axis
+        A dimension; by default the elements are counted in row-major order.
+    out
+        An array of the result's shape, to which the result is assigned, and which is returned.
+    mode
+        What becomes of indices beyond the dimension: "raise" an error, "wrap" or "clip".
+
+    Returns
+    -------
+    A copy, with the dimensions of `indices` in the place of `axis`; in the layout that `a[indices]` has.
+
+    Raises
+    ------
+    IndexError
+        For indices beyond the dimension, with `mode` "raise".
+    TypeError
+        For indices that are no integers.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> A = pg.arange(12).reshape(3, 4)
+    >>> pg.take(A, [0, -1], axis=1).gather()
+    array([[ 0,  3],
+           [ 4,  7],
+           [ 8, 11]])
+    >>> pg.take(A, [5, 20], mode="clip").gather()
+    array([ 5, 11])
+    """
+    a = as_global(a)
+    if axis is None:
+        found = read(a, counted(a._view, _brought_within(indices, a.size, mode)))
+    else:
+        d = normalize_axis_index(axis, a.ndim)
+        found = a[(*(slice(None),) * d, _brought_within(indices, a.shape[d], mode), *_rest(a, d))]
+    return _into(found, (out,))
+
+
+def _rest(a: GlobalArray, d: int) -> tuple[slice, ...]:
+    """Whole slices of the dimensions after one."""
+    return (slice(None),) * (a.ndim - d - 1)
+
+
+@implements(np.put)
+def put(a: GlobalArray, ind: Any, v: Any, mode: Mode = "raise") -> None:
+    """Assign to elements that are counted in row-major order. Collective.
+
+    Parameters
+    ----------
+    a
+        An array.
+    ind
+        Integers: a global array, or what is the same on every process. Of several that are equal the last counts.
+    v
+        The values; they are repeated, if they are fewer.
+    mode
+        As for `take`.
+
+    Raises
+    ------
+    IndexError
+        For indices beyond the array, with `mode` "raise".
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> A = pg.zeros((2, 3), int)
+    >>> pg.put(A, [0, -1], [7, 8])
+    >>> A.gather()
+    array([[7, 0, 0],
+           [0, 0, 8]])
+    """
+    check_array(a, "put")
+    indices = _brought_within(ind, a.size, mode).reshape(-1)
+    if indices.size and np.size(v):
+        bring(a, counted(a._view, indices), _repeated(v, indices.size))
+
+
+def _repeated(values: Any, n: int) -> Any:
+    """n values in one dimension: those that are given, again and again."""
+    values = as_array(values).reshape(-1)
+    if values.size in (1, n):
+        return values
+    if isinstance(values, GlobalArray):
+        return values[arange(n) % values.size]
+    return np.resize(values, n)
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> GlobalArray:
+    """The elements at indices along a dimension, which differ from row to row. Collective.
+
+    Parameters
+    ----------
+    arr
+        An array.
+    indices
+        Integers, in as many dimensions; the others than `axis` broadcast with those of the array.
+    axis
+        The dimension; with None, the array is taken as flat, and so are the indices.
+
+    Raises
+    ------
+    IndexError
+        For indices beyond the dimension, or that are no integers, or do not broadcast.
+    ValueError
+        If the numbers of dimensions differ.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> A = pg.array([[10, 30, 20], [60, 40, 50]])
+    >>> pg.take_along_axis(A, A.argmax(axis=1, keepdims=True), axis=1).gather()
+    array([[30],
+           [60]])
+    """
+    arr, indices = as_global(arr), as_array(indices)
+    if axis is None:
+        return read(arr, counted(arr._view, _one_dimension(indices)))
+    return arr[_along(arr, indices, axis)]
+
+
+@implements(np.put_along_axis)
+def put_along_axis(arr: GlobalArray, indices: Any, values: Any, axis: int | None) -> None:
+    """Assign to the elements at indices along a dimension, which differ from row to row. Collective.
+
+    Parameters
+    ----------
+    arr, indices, axis
+        As for `take_along_axis`.
+    values
+        What is assigned; it broadcasts to the indices.
+
+    Raises
+    ------
+    IndexError, ValueError
+        As for `take_along_axis`; ValueError also for values that do not broadcast.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> A = pg.array([[10, 30, 20], [60, 40, 50]])
+    >>> pg.put_along_axis(A, A.argmax(axis=1, keepdims=True), 99, axis=1)
+    >>> A.gather()
+    array([[10, 99, 20],
+           [99, 40, 50]])
+    """
+    check_array(arr, "put_along_axis")
+    indices = as_array(indices)
+    if axis is None:
+        bring(arr, counted(arr._view, _one_dimension(indices)), values)
+    else:
+        arr[_along(arr, indices, axis)] = values
+
+
+def _one_dimension(indices: Any) -> Any:
+    if indices.ndim != 1:
+        raise ValueError("when axis=None, `indices` must have a single dimension.")
+    return indices
+
+
+def _along(arr: GlobalArray, indices: Any, axis: int) -> tuple[Any, ...]:
+    """The key of `indices` along a dimension, and of each index along the others."""
+    d = normalize_axis_index(axis, arr.ndim)
+    if indices.ndim != arr.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    if indices.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    return tuple(indices if p == d else arange(n)[(slice(None), *(None,) * (arr.ndim - p - 1))]
+                 for p, n in enumerate(arr.shape))
+
+
+# By masks ------------------------------------------------------------------------------------------------------------
+
+
+@implements(np.flatnonzero)
+def flatnonzero(a: Any) -> GlobalArray:
+    """The numbers, in row-major order, of the elements that are not zero. Collective; waits for how many there are.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.flatnonzero(pg.array([[0, 3], [5, 0]])).gather()
+    array([1, 2])
+    """
+    return positions(_is_true(as_global(a)))
+
+
+def _is_true(a: GlobalArray) -> GlobalArray:
+    return a if a.dtype == bool else a != a.dtype.type()
+
+
+@implements(np.nonzero)
+def nonzero(a: Any) -> tuple[GlobalArray, ...]:
+    """The indices of the elements that are not zero, an array for each dimension. Collective; waits for the number.
+
+    Raises
+    ------
+    ValueError
+        For an array of no dimension.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> rows, columns = pg.nonzero(pg.array([[0, 3], [5, 0]]))
+    >>> rows.gather(), columns.gather()
+    (array([0, 1]), array([1, 0]))
+    """
+    a = as_global(a)
+    if not a.ndim:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
+    rest: Any = flatnonzero(a)
+    found = []
+    for n in reversed(a.shape[1:]):
+        found.append(rest % n)
+        rest = rest // n
+    return rest, *reversed(found)
+
+
+@implements(np.argwhere)
+def argwhere(a: Any) -> GlobalArray:
+    """The indices of the elements that are not zero, one row for each. Collective; waits for how many there are.
+
+    Raises
+    ------
+    ValueError
+        For an array of no dimension.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.argwhere(pg.array([[0, 3], [5, 0]])).gather()
+    array([[0, 1],
+           [1, 0]])
+    """
+    return stack(nonzero(a), axis=1)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> GlobalArray:
+    """How many elements are not zero, along dimensions; all by default. Collective; all else is as for `sum`.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> int(pg.count_nonzero(pg.array([[0, 3], [5, 0]])))
+    2
+    """
+    return _is_true(as_global(a)).sum(axis=axis, keepdims=keepdims)
+
+
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None, out: GlobalArray | None = None) -> GlobalArray:
+    """What a condition of one dimension is true for along a dimension. Collective; waits for how much that is.
+
+    Parameters
+    ----------
+    condition
+        One dimension; where it is shorter than the array, the rest is left out.
+    a
+        An array.
+    axis
+        A dimension; by default the elements are counted in row-major order.
+    out
+        An array of the result's shape, to which the result is assigned, and which is returned.
+
+    Raises
+    ------
+    ValueError
+        If the condition has not one dimension.
+    IndexError
+        If it is true beyond the array.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> A = pg.arange(6).reshape(2, 3)
+    >>> pg.compress([True, False, True], A, axis=1).gather()
+    array([[0, 2],
+           [3, 5]])
+    """
+    condition = as_array(condition)
+    if condition.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    found = flatnonzero(condition) if isinstance(condition, GlobalArray) else np.flatnonzero(condition)
+    return take(a, found, axis, out)
+
+
+@implements(np.extract)
+def extract(condition: Any, arr: Any) -> GlobalArray:
+    """The elements that a condition is true for, both in row-major order. Collective; waits for how many there are.
+
+    Raises
+    ------
+    IndexError
+        If the condition is true beyond the array.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> A = pg.arange(6).reshape(2, 3)
+    >>> pg.extract(A % 3 == 0, A).gather()
+    array([0, 3])
+    """
+    arr, condition = as_global(arr), as_array(condition)
+    if isinstance(condition, GlobalArray) and condition.shape == arr.shape:
+        return compacted(_is_true(condition), arr)
+    return compress(condition.reshape(-1), arr)
+
+
+@implements(np.place)
+def place(arr: GlobalArray, mask: Any, vals: Any) -> None:
+    """Assign values, one after the other and again from the first, to where a mask is true. Collective; waits for it.
+
+    Parameters
+    ----------
+    arr
+        An array.
+    mask
+        As many elements, in row-major order.
+    vals
+        The values.
+
+    Raises
+    ------
+    ValueError
+        If the mask has another number of elements, or there are no values.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> A = pg.arange(6)
+    >>> pg.place(A, A > 2, [70, 80])
+    >>> A.gather()
+    array([ 0,  1,  2, 70, 80, 70])
+    """
+    check_array(arr, "place")
+    mask = as_array(mask)
+    if mask.size != arr.size:
+        raise ValueError("place: mask and data must be the same size")
+    found = flatnonzero(mask) if isinstance(mask, GlobalArray) else np.flatnonzero(mask)
+    if found.size and not np.size(vals):
+        raise ValueError("Cannot insert from an empty array!")
+    put(arr, found, vals)
+
+
+@implements(np.putmask)
+def putmask(a: GlobalArray, mask: Any, values: Any) -> None:
+    """Assign to where a mask is true the values at the same places, repeated if they are fewer. Collective.
+
+    Parameters
+    ----------
+    a
+        An array.
+    mask
+        Of as many elements.
+    values
+        Of any number of elements.
+
+    Raises
+    ------
+    ValueError
+        If the mask has another number of elements.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> A = pg.arange(6)
+    >>> pg.putmask(A, A > 2, A * A)
+    >>> A.gather()
+    array([ 0,  1,  2,  9, 16, 25])
+    """
+    check_array(a, "putmask")
+    mask, values = as_array(mask), as_array(values)
+    if mask.size != a.size:
+        raise ValueError("putmask: mask and data must be the same size")
+    if not values.size:
+        return
+    if values.size > 1:
+        values = values if values.shape == a.shape else _repeated(
+            values.reshape(-1)[:a.size], a.size).reshape(a.shape)
+    put_where(a, as_global(mask.reshape(a.shape)), values)
+
+
+@implements(np.copyto)
+def copyto(dst: GlobalArray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Assign an array to another one, where a mask is true. Collective.
+
+    Parameters
+    ----------
+    dst
+        The array that is written to.
+    src
+        What broadcasts to it.
+    casting
+        Which casts there may be, as NumPy has it.
+    where
+        Booleans that broadcast to it.
+
+    Raises
+    ------
+    TypeError
+        For a cast that there may not be.
+    ValueError
+        If the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> A = pg.arange(4)
+    >>> pg.copyto(A, -1, where=A > 1)
+    >>> A.gather()
+    array([ 0,  1, -1, -1])
+    """
+    check_array(dst, "copyto")
+    ufuncs.check_target(dst)
+    given = src if type(src) in WEAK else as_array(src)
+    kind = np.result_type(given, dst.dtype) if type(src) in WEAK else given.dtype  # a number's is that which it meets
+    if not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]
+        raise _no_cast(kind, dst.dtype, casting)
+    if where is True:
+        dst[...] = given
+        return
+    mask = as_array(where)
+    if mask.dtype != bool:
+        raise _no_cast(mask.dtype, np.dtype(bool), "safe")
+    put_where(dst, as_global(mask), given)
+
+
+# By conditions -------------------------------------------------------------------------------------------------------
+
+
+@implements(np.select)
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> GlobalArray:
+    """Of several arrays the elements of the first whose condition is true. Collective.
+
+    Parameters
+    ----------
+    condlist
+        Booleans; all broadcast together.
+    choicelist
+        As many arrays.
+    default
+        What is taken where no condition is true.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many arrays as conditions, or none.
+    TypeError
+        For conditions that are no booleans.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> x = pg.arange(6)
+    >>> pg.select([x < 2, x > 3], [-x, x * x], default=9).gather()
+    array([ 0, -1,  9,  9, 16, 25])
+    """
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not condlist:
+        raise ValueError("select with an empty condition list is not possible")
+    conditions = [as_array(condition) for condition in condlist]
+    for n, condition in enumerate(conditions):
+        if condition.dtype != bool:
+            raise TypeError(f"invalid entry {n} in condlist: should be boolean ndarray")
+    dtype = _common_dtype([*choicelist, default])
+    found = default
+    for condition, choice in zip(reversed(conditions), reversed(choicelist), strict=True):
+        found = where(condition, choice, found)
+    return found.astype(dtype, copy=False)
+
+
+def _common_dtype(arrays: Sequence[Any]) -> np.dtype[Any]:
+    """The dtype that arrays and numbers have in common."""
+    return np.result_type(*(x.dtype if isinstance(x, GlobalArray) else x if type(x) in (int, float, complex)
+                            else as_numpy(x).dtype for x in arrays))
+
+
+@implements(np.choose)
+def choose(a: Any, choices: Any, out: GlobalArray | None = None, mode: Mode = "raise") -> GlobalArray:
+    """Of several arrays the elements of the one that an array of integers names. Collective.
+
+    Parameters
+    ----------
+    a
+        Integers.
+    choices
+        The arrays, or one of which these are the rows; all broadcast together.
+    out
+        An array of the result's shape, to which the result is assigned, and which is returned.
+    mode
+        What becomes of integers that name no array: as for `take`, but negative ones are beyond, too.
+
+    Raises
+    ------
+    ValueError
+        For integers that name no array, with `mode` "raise".
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.choose([1, 0, 1], [pg.arange(3), 10 * pg.arange(3)]).gather()
+    array([ 0,  1, 20])
+    """
+    arrays = [as_array(choices[k]) for k in range(len(choices))]
+    a = _brought_within(as_global(a), len(arrays), mode)
+    if mode == "raise" and a.size and bool(((a < 0) | (a >= len(arrays))).any()):
+        raise ValueError("invalid entry in choice array")
+    dtype = _common_dtype(arrays)
+    found = as_global(arrays[-1])
+    for k in reversed(range(len(arrays) - 1)):
+        found = where(a == k, arrays[k], found)
+    found = found.astype(dtype, copy=False)
+    return _into(found if len(arrays) > 1 else broadcast_to(found, np.broadcast_shapes(a.shape, found.shape)).copy(),
+                 (out,))
+
+
+# With others left out, or more ---------------------------------------------------------------------------------------
+
+
+@implements(np.delete)
+def delete(arr: Any, obj: Any, axis: int | None = None) -> GlobalArray:
+    """A copy without some elements, or what is at some indices along a dimension. Collective; waits for how many stay.
+
+    Parameters
+    ----------
+    arr
+        An array.
+    obj
+        What is left out: an index, a slice, or an array of integers or booleans.
+    axis
+        A dimension; by default the elements are counted in row-major order.
+
+    Raises
+    ------
+    IndexError
+        For indices beyond the dimension.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.delete(pg.arange(5), [0, -1]).gather()
+    array([1, 2, 3])
+    """
+    a = as_global(arr)
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    d = normalize_axis_index(axis, a.ndim)
+    stays = ones(a.shape[d], bool)
+    stays[obj] = False
+    return a[(*(slice(None),) * d, stays, *_rest(a, d))]
+
+
+@implements(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> GlobalArray:
+    """A copy with values before some elements, or before what is at some indices along a dimension. Collective.
+
+    Parameters
+    ----------
+    arr
+        An array.
+    obj
+        Before which: an index, a slice, or integers that are the same on every process.
+    values
+        What broadcasts to the places.
+    axis
+        A dimension; by default the elements are counted in row-major order.
+
+    Raises
+    ------
+    IndexError
+        For indices beyond the dimension.
+    ValueError
+        For values that do not broadcast.
+    TypeError
+        For indices that are a global array.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.insert(pg.arange(4), [1, 3], [70, 80]).gather()
+    array([ 0, 70,  1,  2, 80,  3])
+    """
+    a = as_global(arr)
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    d = normalize_axis_index(axis, a.ndim)
+    n, values = a.shape[d], as_array(values)
+    if isinstance(obj, GlobalArray) and obj.ndim:
+        raise TypeError("insert takes indices that are the same on every process: gather() them")
+    indices = np.arange(*obj.indices(n)) if isinstance(obj, slice) else as_numpy(obj)
+    if indices.dtype == bool:
+        indices = np.flatnonzero(indices)
+    if indices.size == 0:
+        indices = indices.astype(np.int64)
+    if indices.dtype.kind not in "iu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    if indices.size and not (-n <= indices.min() and indices.max() <= n):
+        beyond = indices[(indices < -n) | (indices > n)].flat[0]
+        raise IndexError(f"index {beyond} is out of bounds for axis {d} with size {n}")
+    indices = np.where(indices < 0, indices + n, indices)
+    if indices.size == 1 and values.ndim:
+        values = _as_dims(values, a.ndim)
+        if not indices.ndim:
+            values = values.transpose(*_moved(values.ndim, d))
+        indices = np.repeat(indices.reshape(1), values.shape[d])
+    indices = indices.reshape(-1)
+    order = indices.argsort(kind="stable")
+    indices[order] += np.arange(len(order))
+    key = (slice(None),) * d
+    found = empty((*a.shape[:d], n + len(indices), *a.shape[d + 1:]), a.dtype)
+    stays = ones(n + len(indices), bool)
+    stays[indices] = False
+    found[(*key, indices, *_rest(a, d))] = values
+    found[(*key, stays, *_rest(a, d))] = a
+    return found
+
+
+def _as_dims(values: Any, ndim: int) -> Any:
+    """Values with so many dimensions at least, new ones in front."""
+    return values if values.ndim >= ndim else values[(*(None,) * (ndim - values.ndim), ...)]
+
+
+def _moved(ndim: int, d: int) -> list[int]:
+    """The dimensions with the first one moved to place d."""
+    return [*range(1, d + 1), 0, *range(d + 1, ndim)]
+
+
+# Flat ----------------------------------------------------------------------------------------------------------------
+
+
+class FlatElements:
+    """`A.flat`: the elements of an array in row-major order, to be read and written by any key of one dimension."""
+
+    def __init__(self, array: GlobalArray) -> None:
+        self.base = array
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def copy(self) -> GlobalArray:
+        """The elements in one dimension, as a new array. Collective."""
+        return self.base.flatten()
+
+    def _selection(self, key: Any) -> Selection:
+        if isinstance(key, tuple) and len(key) == 1:
+            key, = key
+        if key is Ellipsis:
+            key = slice(None)
+        if isinstance(key, slice):
+            key = arange(*key.indices(self.base.size))
+        elif isinstance(key, tuple):
+            raise IndexError("unsupported iterator index")
+        elif (key := as_array(key)).dtype == bool:
+            if key.shape != (self.base.size,):
+                raise IndexError(f"boolean index did not match indexed array along axis 0; size of axis is "
+                                 f"{self.base.size} but size of corresponding boolean axis is {key.size}")
+            key = flatnonzero(key) if isinstance(key, GlobalArray) else np.flatnonzero(key)
+        return counted(self.base._view, key)
+
+    def __getitem__(self, key: Any) -> GlobalArray:
+        return read(self.base, self._selection(key))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        selection = self._selection(key)
+        n = math.prod(selection.shape)
+        if n and np.size(value):
+            value = _repeated(value, n) if np.size(value) <= n else as_array(value).reshape(-1)[:n]
+            bring(self.base, selection, value.reshape(selection.shape) if value.size == n else value)
+
+    def __iter__(self) -> Iterator[Any]:
+        warn("iterating over all elements of a global array gathers them, part by part: use whole arrays, or local()",
+             RuntimeWarning)
+        flat = self.base.reshape(-1)
+        for start in range(0, flat.size, ELEMENTS_AT_ONCE):
+            yield from flat[start:start + ELEMENTS_AT_ONCE].gather()
+
+
+ELEMENTS_AT_ONCE = 1 << 16
+"""So many elements an iteration gathers."""
+
+
+@implements(GlobalArray.flat)
+def _flat(a: GlobalArray) -> FlatElements:
+    return FlatElements(a)

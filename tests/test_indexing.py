@@ -1,0 +1,242 @@
+"""Indexing by arrays, against NumPy: random keys in random layouts, what is recorded around it, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.job.procgrid import world
+from tests.random_keys import check, few_at_once
+from tests.simulated import Job
+from tests.together import assert_equal, collectively, raises_everywhere
+
+mpi = pytest.mark.mpi
+
+N = 23
+
+
+@mpi
+@pytest.mark.many
+@pytest.mark.parametrize("seed", range(150))
+def test_random_keys(seed: int) -> None:
+    problem = check(seed)
+    collectively(not problem, problem)
+
+
+@mpi
+@pytest.mark.many
+@pytest.mark.parametrize("seed", range(1000, 1040))
+def test_rounds_of_few_items(seed: int) -> None:
+    with few_at_once(2):
+        problem = check(seed)
+    collectively(not problem, problem)
+
+
+@mpi
+def test_indices_and_values_that_are_computed_before() -> None:
+    x = np.arange(N) * 1.5
+    a, i = pg.array(x), pg.arange(N) * 7
+    j = np.arange(N) * 7 % N
+    i = i % N
+    b = a * 2
+    c = b[i] + a
+    assert_equal(c[i], (x[j] * 2 + x)[j])
+    i += 1
+    i[i == N] = 0
+    c[i] = b[i] - 1
+    expected = x[j] * 2 + x
+    j = (j + 1) % N
+    expected[j] = x[j] * 2 - 1
+    assert_equal(c, expected)
+
+
+@mpi
+def test_values_are_those_at_the_time_of_the_statement() -> None:
+    x = np.arange(N)
+    a, i, g = pg.arange(N), np.arange(N)[::-1].copy(), pg.arange(N)
+    b, c = a[i], a[g]
+    a[g] = a * 3
+    i[...] = 0
+    g[...] = 0
+    a += 1
+    assert_equal(b, x[::-1])
+    assert_equal(c, x)
+    assert_equal(a, x * 3 + 1)
+
+
+@mpi
+def test_an_array_that_is_its_own_index_or_value() -> None:
+    x = np.random.default_rng(0).permutation(N)
+    a = pg.array(x)
+    a[a] = a
+    x[x.copy()] = x.copy()
+    assert_equal(a, x)
+    i, j = np.arange(N - 1), np.arange(1, N)
+    a[pg.array(j)] = a[pg.array(i)]
+    x[j] = x[i]
+    assert_equal(a, x)
+
+
+@mpi
+def test_the_last_of_several_values_counts() -> None:
+    n = 4096
+    rng = np.random.default_rng(1)
+    for dtype in "d", "b", "F":
+        i, values = rng.integers(0, 5, n), rng.integers(0, 99, n).astype(dtype)
+        x, a = np.zeros(7, dtype), pg.zeros(7, dtype)
+        x[i] = values
+        a[pg.array(i)] = pg.array(values, layout=pg.Distribution("cyclic(3)"))
+        assert_equal(a, x)
+
+
+@mpi
+def test_floating_point_sums_are_those_of_numpy() -> None:
+    rng = np.random.default_rng(2)
+    i, values = rng.integers(-6, 6, 1000), rng.standard_normal(1000)
+    x, a = np.ones(6), pg.ones(6)
+    np.add.at(x, i, values)
+    np.add.at(a, pg.array(i), pg.array(values))
+    assert_equal(a, x)
+    np.negative.at(x, i[:3])
+    np.negative.at(a, i[:3])
+    np.subtract.at(x, slice(1, 3), 4)
+    np.subtract.at(a, slice(1, 3), 4)
+    assert_equal(a, x)
+
+
+@mpi
+@pytest.mark.parametrize("layout", [{"onenode": 0}, {"layout": pg.Distribution("*")}], ids=str)
+def test_pinned_and_replicated_arrays(layout: Any) -> None:
+    x = np.arange(N) * 1.0
+    a, i = pg.array(x, **layout), pg.arange(N)[::-1] // 2
+    j = np.arange(N)[::-1] // 2
+    assert_equal(a[i], x[j])
+    a[i] = pg.arange(N)
+    x[j] = np.arange(N)
+    assert_equal(a, x)
+    b = pg.arange(N)
+    k = pg.array(j, **layout)
+    assert_equal(b[k], j)
+    b[k] = 5
+    collectively(int((b == 5).sum()) == len(np.unique(j)))
+
+
+@mpi
+def test_results_lie_like_the_index() -> None:
+    a, layout = pg.arange(N), pg.Distribution("cyclic(2)")
+    i = pg.arange(N, layout=layout)
+    assert a[i].layout == i.layout
+    assert a[np.arange(N)].layout == pg.empty(N).layout
+    assert pg.zeros((N, 4), layout=pg.Distribution("block", "*"))[i].layout.dims[0] == i.layout.dims[0]
+
+
+@mpi
+def test_masks() -> None:
+    x = np.random.default_rng(3).standard_normal((9, 8))
+    a = pg.array(x)
+    assert_equal(a[a > 0], x[x > 0])
+    a[a > 0] *= 2
+    x[x > 0] *= 2
+    a[a < -1] = -1
+    x[x < -1] = -1
+    a[a[:, 0] > 0] = np.arange(8)
+    x[x[:, 0] > 0] = np.arange(8)
+    a[:, ~(a[0] > 0)] += 1
+    x[:, ~(x[0] > 0)] += 1
+    assert_equal(a, x)
+    assert_equal(a[True], x[True])
+    assert_equal(a[False], x[False])
+
+
+REFUSED: list[tuple[type[Exception], str, Callable[[Any], Any]]] = [
+    (IndexError, "index 9 is out of bounds for axis 0 with size 6", lambda a: a[[1, 9]]),
+    (IndexError, "index -8 is out of bounds for axis 1 with size 7", lambda a: a[:, pg.array([1, -8, 9])]),
+    (IndexError, "index 6 is out of bounds for axis 0 with size 6", lambda a: a[pg.arange(7)]),
+    (IndexError, "arrays used as indices must be of integer", lambda a: a[[0.5, 1]]),
+    (IndexError, "arrays used as indices must be of integer", lambda a: a[pg.ones(3)]),
+    (IndexError, "arrays used as indices must be of integer", lambda a: a[np.array(["a"])]),
+    (IndexError, "boolean index did not match", lambda a: a[np.ones(5, bool)]),
+    (IndexError, "boolean index did not match", lambda a: a[pg.ones((6, 6), bool)]),
+    (IndexError, "too many indices", lambda a: a[[0], [1], [2]]),
+    (IndexError, "single ellipsis", lambda a: a[..., [0], ...]),
+    (IndexError, "could not be broadcast together with shapes", lambda a: a[[0, 1], [0, 1, 2]]),
+]
+
+
+@mpi
+@pytest.mark.parametrize(("error", "match", "read"), REFUSED, ids=range(len(REFUSED)))
+def test_bad_keys(error: type[Exception], match: str, read: Callable[[Any], Any]) -> None:
+    a, x = pg.arange(42).reshape(6, 7), np.arange(42).reshape(6, 7)
+    raises_everywhere(error, match, lambda: read(a).gather())
+    assert_equal(a, x)
+
+
+@mpi
+def test_bad_assignments_change_nothing() -> None:
+    a, x = pg.arange(6), np.arange(6)
+    b = pg.arange(6)
+    i = pg.arange(1, 7)
+    a[i] = 5
+    raises_everywhere(IndexError, "index 6 is out of bounds for axis 0 with size 6", pg.sync)
+    a[i] = b
+    raises_everywhere(IndexError, "index 6 is out of bounds", lambda: a + 1)
+    c = b[i]
+    raises_everywhere(IndexError, "index 6 is out of bounds", lambda: float(b.sum()))
+    raises_everywhere(IndexError, "index 6 is out of bounds", lambda: c + 1)
+    assert_equal(b + 1, x + 1)
+    raises_everywhere(ValueError, "shape mismatch: value array of shape", lambda: a.__setitem__([0, 1], [1, 2, 3]))
+    np.add.at(a, pg.array([0, -7]), 1)
+    raises_everywhere(IndexError, "index -7", pg.sync)
+    assert_equal(a, x)
+    a[pg.arange(6)] = 0
+    assert_equal(a, x * 0)
+
+
+def test_what_is_explained() -> None:
+    def statement() -> None:
+        pg.zeros(64)[np.arange(64)[::-1]]
+
+    assert str(pg.explain(statement, size=4).operations[-1].operation) == "gather (64,), and messages as the values say"
+
+
+def gathered_and_scattered() -> None:
+    """Indices of neighbours and of others, of which each process has as many as any job is large."""
+    n = 8 * world().size
+    x = np.arange(n)
+    a, i = pg.arange(n), pg.array((x * 3 + 5) % n)
+    b = a[i]
+    a[i] = b + 1
+    x[(x * 3 + 5) % n] += 1
+    assert np.array_equal(a.gather(), x)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_processes_that_are_flushed_anywhere(size: int) -> None:
+    job = Job(gathered_and_scattered, [lambda k, rank=rank: k % (rank + 2) == 0 for rank in range(size)])
+    assert job.network.n_left == 0
+
+
+def test_messages_follow_the_indices_and_the_logarithm_of_the_processes() -> None:
+    for size in 4, 16, 64:
+        assert size <= started_by(size) <= size * (4 * math.ceil(math.log2(size)) + 4)
+
+
+def started_by(size: int) -> int:
+    """The messages of a gather of each process's neighbours, on a job of so many."""
+    def program(reads: bool) -> None:
+        n = 4 * size
+        a, i = pg.zeros(n), np.arange(1, n + 1) % n
+        if reads:
+            a[i]
+        pg.sync()
+
+    def never(k: int) -> bool:
+        return False
+
+    return Job(lambda: program(True), [never] * size).network.n_started - Job(
+        lambda: program(False), [never] * size).network.n_started

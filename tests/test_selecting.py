@@ -1,0 +1,179 @@
+"""NumPy's functions that select elements or write to some, against NumPy: by indices, by masks, by conditions."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from tests.randomly import random_layout
+from tests.together import assert_equal, raises_everywhere
+
+pytestmark = pytest.mark.mpi
+
+X = np.random.default_rng(0).integers(-9, 9, (5, 4, 3))
+ROWS = np.array([[3, -1], [0, 3]])
+MASK = X > 2
+
+
+def as_global(x: Any, seed: int) -> Any:
+    """NumPy's arrays as global ones, in any layouts."""
+    if isinstance(x, list | tuple):
+        return type(x)(as_global(y, seed + 1 + n) for n, y in enumerate(x))
+    if not isinstance(x, np.ndarray):
+        return x
+    return pg.array(x, layout=random_layout(random.Random(seed), x.shape, pg.SIZE))
+
+
+READING: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("take", (X, ROWS), {}),
+    ("take", (X, ROWS), {"axis": 1}),
+    ("take", (X, 2), {"axis": -1}),
+    ("take", (X, 7), {}),
+    ("take", (X, 9 * ROWS), {"axis": 0, "mode": "wrap"}),
+    ("take", (X, 9 * ROWS), {"axis": 2, "mode": "clip"}),
+    ("take", (X, np.array([], int)), {"axis": 1}),
+    ("take_along_axis", (X, np.argsort(X, axis=1)), {"axis": 1}),
+    ("take_along_axis", (X, X.argmax(axis=2, keepdims=True)), {}),
+    ("take_along_axis", (X, np.array([7, -1, 7])), {"axis": None}),
+    ("compress", (np.array([True, False, True]), X), {"axis": 2}),
+    ("compress", (np.array([True, False, True]), X), {}),
+    ("extract", (MASK, X), {}),
+    ("extract", (MASK.reshape(-1), X), {}),
+    ("nonzero", (X,), {}),
+    ("nonzero", (MASK[0, 0],), {}),
+    ("where", (MASK,), {}),
+    ("argwhere", (X > 4,), {}),
+    ("flatnonzero", (X,), {}),
+    ("flatnonzero", (np.zeros(5),), {}),
+    ("count_nonzero", (X,), {}),
+    ("count_nonzero", (X,), {"axis": 1, "keepdims": True}),
+    ("select", ([X > 3, X < -3], [X, X * 0.5]), {"default": 7}),
+    ("select", ([X > 3, X[0] < -3], [1, X]), {}),
+    ("choose", (X[0] % 3, [X[0], X[1, 0], 5 * X[2]]), {}),
+    ("choose", (X[0] % 5, X[:4]), {"mode": "wrap"}),
+    ("choose", (X[0], [X[1], X[2]]), {"mode": "clip"}),
+    ("delete", (X, 1), {"axis": 0}),
+    ("delete", (X, [0, -1, 0]), {"axis": 1}),
+    ("delete", (X, slice(None, None, 7)), {}),
+    ("delete", (X, MASK[:, 0, 0]), {"axis": 0}),
+    ("insert", (X, 1, 99), {"axis": 0}),
+    ("insert", (X, -1, X[:, 0]), {"axis": 1}),
+    ("insert", (X, 2, np.arange(4)), {}),
+    ("insert", (X[0, 0], [0, 2, 2], [7, 8, 9]), {}),
+    ("insert", (X, slice(0, 2), np.arange(3)), {"axis": 1}),
+]
+
+
+def ids(cases: list[Any]) -> list[str]:
+    return [f"{n}-{case[0]}" for n, case in enumerate(cases)]
+
+
+@pytest.mark.parametrize(("name", "arguments", "options"), READING, ids=ids(READING))
+def test_what_is_read(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+    expected = getattr(np, name)(*arguments, **options)
+    own = as_global(arguments, len(name))
+    if name in ("insert", "delete"):  # whose indices are the same everywhere
+        own = own[0], arguments[1], *own[2:]
+    for numpys in pg, np:
+        found = getattr(numpys, name)(*own, **options)
+        if isinstance(expected, tuple):
+            for part, wanted in zip(found, expected, strict=True):
+                assert_equal(part, wanted)
+        else:
+            assert_equal(found, expected)
+
+
+WRITING: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("put", (ROWS, [7, 8, 9]), {}),
+    ("put", (ROWS * 20, np.array([[1, 2], [3, 4]])), {"mode": "wrap"}),
+    ("put", (np.array([5, 5, 5]), np.array([1, 2, 3])), {}),
+    ("put_along_axis", (X.argmax(axis=1, keepdims=True), -99), {"axis": 1}),
+    ("put_along_axis", (np.array([3, -3]), np.array([1, 2])), {"axis": None}),
+    ("place", (MASK, [7, 8, 9]), {}),
+    ("place", (MASK, np.arange(100)), {}),
+    ("putmask", (MASK, [7, 8, 9]), {}),
+    ("putmask", (MASK, X * X), {}),
+    ("putmask", (MASK, 5), {}),
+    ("copyto", (X[::-1].copy(),), {}),
+    ("copyto", (X[0],), {"where": MASK}),
+    ("copyto", (2,), {"where": MASK[0]}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "options"), WRITING, ids=ids(WRITING))
+def test_what_is_written(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+    expected, a = X.copy(), as_global(X, len(name))
+    getattr(np, name)(expected, *arguments, **options)
+    getattr(np, name)(a, *as_global(arguments, len(name)), **{k: as_global(v, 3) for k, v in options.items()})
+    assert_equal(a, expected)
+
+
+def test_methods() -> None:
+    a, x = as_global(X, 1), X.copy()
+    assert_equal(a.take(ROWS, axis=1), x.take(ROWS, axis=1))
+    assert_equal(a.compress([True, False], axis=0), x.compress([True, False], axis=0))
+    assert_equal((a[0] % 2).choose([a[1], a[2]]), (x[0] % 2).choose([x[1], x[2]]))
+    for found, expected in zip(a.nonzero(), x.nonzero(), strict=True):
+        assert_equal(found, expected)
+    a.put([0, -1], [50, 60])
+    x.put([0, -1], [50, 60])
+    assert_equal(a, x)
+    assert (a.item(7), a.item(1, 2, 0), a.item((1, 2, 0))) == (x.item(7), x.item(1, 2, 0), x.item(1, 2, 0))
+
+
+def test_flat() -> None:
+    a, x = as_global(X, 2), X.copy()
+    for key in (5, -1, slice(3, 20, 4), ROWS, [1, 2], MASK.reshape(-1), ...):
+        assert_equal(a.flat[key], np.asarray(x.flat[key]))
+    for key, value in ((5, 7), (slice(3, 20, 4), [1, 2]), ([1, 2], 8), (MASK.reshape(-1), 0)):
+        a.flat[key] = value
+        x.flat[key] = value
+    assert_equal(a, x)
+    with pytest.warns(RuntimeWarning, match="gathers"):
+        assert [*a.flat] == [*x.flat]
+    assert len(a.flat) == x.size
+    a.flat = x.flat = 3
+    assert_equal(a, np.full_like(X, 3))
+
+
+def test_out() -> None:
+    a, out = as_global(X, 3), pg.empty((5, 2, 2, 3), X.dtype)
+    assert pg.take(a, ROWS, axis=1, out=out) is out
+    assert_equal(out, X.take(ROWS, axis=1))
+
+
+REFUSED: list[tuple[type[Exception], str, Callable[[Any], Any]]] = [
+    (IndexError, "index 60 is out of bounds for axis 0 with size 60", lambda a: pg.take(a, [60])),
+    (TypeError, "Cannot cast", lambda a: pg.take(a, [0.5])),
+    (ValueError, "clipmode", lambda a: pg.take(a, [0], mode="other")),
+    (IndexError, "out of bounds", lambda a: pg.put(a, [-61], 1)),
+    (ValueError, "same number of dimensions", lambda a: pg.take_along_axis(a, pg.zeros(3, int), 0)),
+    (IndexError, "integer array", lambda a: pg.take_along_axis(a, a * 0.5, 0)),
+    (ValueError, "same size", lambda a: pg.place(a, [True], 1)),
+    (ValueError, "empty array", lambda a: pg.place(a, a == a, [])),
+    (ValueError, "same size", lambda a: pg.putmask(a, [True], 1)),
+    (TypeError, "according to the rule 'same_kind'", lambda a: pg.copyto(a, 1.5)),
+    (TypeError, "according to the rule 'same_kind'", lambda a: pg.copyto(a, a * 0.5)),
+    (TypeError, "according to the rule 'safe'", lambda a: pg.copyto(a, 1, where=a)),
+    (TypeError, "invalid entry 0 in condlist", lambda a: pg.select([a], [a])),
+    (ValueError, "same length", lambda a: pg.select([a > 0], [])),
+    (ValueError, "invalid entry in choice array", lambda a: pg.choose(a, [a, a])),
+    (IndexError, "out of bounds", lambda a: pg.delete(a, 60)),
+    (IndexError, "out of bounds", lambda a: pg.insert(a, 61, 0)),
+    (ValueError, "condition must be a 1-d array", lambda a: pg.compress(a > 0, a)),
+    (ValueError, "0d arrays", lambda a: pg.nonzero(a.sum())),
+    (ValueError, "either both or neither", lambda a: pg.where(a > 0, a)),
+    (IndexError, "index 60 is out of bounds", lambda a: a.item(60)),
+]
+
+
+@pytest.mark.parametrize(("error", "match", "call"), REFUSED, ids=range(len(REFUSED)))
+def test_bad_arguments(error: type[Exception], match: str, call: Callable[[Any], Any]) -> None:
+    a = as_global(X, 4)
+    raises_everywhere(error, match, lambda: call(a))
+    assert_equal(a, X)
