@@ -343,7 +343,7 @@ def _result_layout(selection: Selection, shape: tuple[int, ...]) -> tuple[int, L
     indices = [term.indices._view for term in selection.terms if isinstance(term.indices, GlobalArray)]
     if n_items == len(selection.shape) and (views := [v for v in indices if v.shape == selection.shape
                                                        and v.layout.is_distributed]):
-        found = result_layout(selection.shape, views, default_for(selection.shape))
+        found = result_layout(selection.shape, views, default_for)
         layout = Layout(found.grid, [*found.dims, *map(whole_dim, shape[n_items:])], found.pins)
         if are_runs(view, view.ndim - n, layout):
             return n, layout
