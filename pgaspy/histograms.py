@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Any, Literal
 
 import numpy as np
@@ -206,8 +206,9 @@ def histogramdd(sample: Any, bins: Any = 10, range: Sequence[Range] | None = Non
     array([[1., 0.],
            [1., 1.]])
     """
-    if isinstance(sample, GlobalArray) and sample.ndim == 2:
-        columns = [sample[:, d] for d in builtins.range(sample.shape[1])]
+    if isinstance(sample, GlobalArray | np.ndarray):
+        points = as_global(sample)
+        columns = [points[:, d] for d in builtins.range(points.shape[1])] if points.ndim == 2 else [points]
     else:
         columns = [as_global(x) for x in sample]
     if any(x.shape != columns[0].shape or x.ndim != 1 for x in columns):
@@ -217,6 +218,8 @@ def histogramdd(sample: Any, bins: Any = 10, range: Sequence[Range] | None = Non
     weights = None if weights is None else as_global(weights)
     if weights is not None and weights.shape != columns[0].shape:
         raise ValueError("The weights and list don't have the same length.")
+    if isinstance(bins, Iterable):
+        bins = [b.gather() if isinstance(b, GlobalArray) else b for b in bins]
     edges = [*np.histogramdd(np.stack([_extremes(x) for x in columns], axis=1), bins, range)[1]]
 
     def count(*parts: NDArray[Any]) -> NDArray[Any]:
@@ -252,7 +255,7 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Sequence[Range] | None = 
     x, y = as_global(x), as_global(y)
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
-    if np.ndim(bins) == 1 and len(bins) > 2:
+    if isinstance(bins, Sized) and len(bins) > 2:
         bins = [bins, bins]
     counts, (x_edges, y_edges) = histogramdd([x, y], bins, range, density, weights)
     return counts, x_edges, y_edges

@@ -140,6 +140,11 @@ def test_histograms_of_points(name: str) -> None:
         assert_equal(found, expected, exact=False)
         for edge, other in zip(edges, expected_edges, strict=True):
             assert_equal(edge, other)
+    assert_equal(pg.histogramdd(P, pg.array([2, 3]))[0], np.histogramdd(points, [2, 3])[0])
+    assert_equal(pg.histogramdd(points, 3)[0], np.histogramdd(points, 3)[0])
+    assert_equal(pg.histogramdd(P[:, 0], 3)[0], np.histogramdd(points[:, 0], 3)[0])
+    assert_equal(pg.histogram2d(P[:, 0], P[:, 1], [5, pg.array([0.0, 0.5, 1.0])])[0],
+                 np.histogram2d(points[:, 0], points[:, 1], [5, [0.0, 0.5, 1.0]])[0])
     found, x_edges, y_edges = np.histogram2d(P[:, 0], P[:, 1], [-1.0, 0.0, 0.5, 2.0])
     expected, *expected_edges = np.histogram2d(points[:, 0], points[:, 1], [-1.0, 0.0, 0.5, 2.0])
     assert_equal(found, expected)
