@@ -43,6 +43,7 @@ from pgaspy.movement import align as align
 from pgaspy.movement import combine as combine
 from pgaspy.movement import replicate as replicate
 from pgaspy.numpy_names import *
+from pgaspy.order import *
 from pgaspy.pivoting import exchange_rows as exchange_rows
 from pgaspy.showing import notebooks as _notebooks
 from pgaspy.showing.explaining import Explanation as Explanation

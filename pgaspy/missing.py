@@ -132,9 +132,9 @@ INSTEAD = {
 }
 """For arrays A and B, vectors a and b."""
 
-_ALONG_AXES = {"apply_along_axis", "argpartition", "argsort", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
+_ALONG_AXES = {"apply_along_axis", "argpartition", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
                "fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "median", "partition", "percentile",
-               "quantile", "rfft", "sort", "accumulate"}
+               "quantile", "rfft", "accumulate"}
 """What works along a dimension: that may be whole on each process."""
 
 

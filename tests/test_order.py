@@ -1,0 +1,177 @@
+"""Order: against NumPy, on all layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import pgaspy as pg
+from pgaspy.execution import recording
+from tests.layouts import NAMES, layout_of
+from tests.simulated import Job
+from tests.together import assert_equal, collectively, raises_everywhere
+
+SIZES = [0, 1, 2, 5, 17, 100, 1000]
+
+DTYPES = ["f8", "f4", "f2", "g", "c16", "c8", "i1", "u1", "i8", "u8", "?", "M8[s]", "m8[ms]", "S3", "U2"]
+
+
+def keys(rng: np.random.Generator, n: int, dtype: str, n_values: int = 20) -> NDArray[Any]:
+    """Elements of which many are equal, with those that compare in a way of their own."""
+    numbers = rng.integers(-(n_values // 2), n_values - n_values // 2, n)
+    kind = np.dtype(dtype).kind
+    if kind in "SU":
+        return np.array([str(k) for k in numbers.tolist()], dtype)
+    if kind in "mM":
+        found = numbers.astype("i8").astype(dtype)
+        found[rng.random(n) < 0.1] = "NaT"
+        return found
+    if kind == "u":
+        return np.abs(numbers).astype(dtype)
+    found = numbers.astype(dtype)
+    if kind in "fc":
+        found[rng.random(n) < 0.1] = np.nan
+        found[rng.random(n) < 0.1] = np.inf
+        found[rng.random(n) < 0.1] = -0.0
+    if kind == "c":
+        found.imag[...] = rng.integers(-2, 3, n)
+        found.imag[rng.random(n) < 0.1] = np.nan
+    return found
+
+
+def assert_same_bits(array: pg.GlobalArray, expected: NDArray[Any]) -> None:
+    """Assert that they are equal, and that zeros have the same signs."""
+    assert_equal(array, expected)
+    found = array.gather()
+    if expected.dtype.kind == "f":
+        collectively(bool((np.signbit(found) == np.signbit(expected))[~np.isnan(expected)].all()), "signs")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", SIZES)
+def test_vectors(dtype: str, n: int) -> None:
+    a = keys(np.random.default_rng(n), n, dtype)
+    A = pg.array(a)
+    assert_same_bits(pg.sort(A), np.sort(a, kind="stable"))
+    assert_equal(np.argsort(A), np.argsort(a, kind="stable"))
+    A.sort()
+    assert_same_bits(A, np.sort(a, kind="stable"))
+
+
+PATTERNS: dict[str, Callable[[int], NDArray[Any]]] = {
+    "sorted": lambda n: np.arange(n) * 0.5,
+    "reversed": lambda n: np.arange(n)[::-1] * 0.5,
+    "equal": lambda n: np.full(n, 7.0),
+    "two values": lambda n: np.arange(n) % 2 * 1.0,
+    "one differs": lambda n: (np.arange(n) == n // 2) * 1.0,
+    "steps": lambda n: np.arange(n) // 7 * -1.0,
+    "saw": lambda n: np.arange(n) % 13 * 1.0,
+    "random": lambda n: np.random.default_rng(n).random(n),
+    "huge first": lambda n: np.r_[np.full(n // 3, 1e300), np.random.default_rng(n).random(n - n // 3)],
+    "all NaN": lambda n: np.full(n, np.nan),
+}
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("n", [3, 64, 5000])
+def test_whatever_the_values_are(pattern: str, n: int) -> None:
+    a = PATTERNS[pattern](n)
+    A = pg.array(a)
+    found = pg.sort(A)
+    assert_equal(found, np.sort(a))
+    collectively(found.layout == A.layout, "the result lies as the array does")
+    assert_equal(pg.argsort(A), np.argsort(a, kind="stable"))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("shape", [(37,), (7, 11), (1, 50), (50, 1), (3, 4, 5), (0, 3), (2, 1, 40)])
+def test_layouts(name: str, shape: tuple[int, ...]) -> None:
+    a = keys(np.random.default_rng(len(shape)), int(np.prod(shape)), "f8").reshape(shape)
+    A = pg.array(a, layout=layout_of(name, shape))
+    for axis in (*range(-len(shape), len(shape)), None):
+        assert_same_bits(pg.sort(A, axis), np.sort(a, axis, "stable"))
+        assert_equal(A.argsort(axis), np.argsort(a, axis, "stable"))
+    found = pg.sort(A, 0)
+    collectively(found.layout == A.copy().layout, "the result lies as a copy does")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("key", [
+    np.s_[::-1], np.s_[3:-2], np.s_[::3], np.s_[-1:4:-2], np.s_[:, ::-1], np.s_[2:9:2, 1:-1], np.s_[5], np.s_[:, 4],
+    np.s_[4:4], np.s_[None, 3], np.s_[::-2, ::-3],
+])
+def test_views(name: str, key: Any) -> None:
+    a = keys(np.random.default_rng(3), 12 * 9, "f8").reshape(12, 9)
+    A = pg.array(a, layout=layout_of(name, a.shape))
+    for axis in range(a[key].ndim):
+        assert_same_bits(pg.sort(A[key], axis), np.sort(a[key], axis, "stable"))
+        assert_equal(pg.argsort(A[key], axis), np.argsort(a[key], axis, "stable"))
+        A[key].sort(axis)
+        a[key] = np.sort(a[key], axis, kind="stable")
+        assert_same_bits(A, a)
+    assert_equal(pg.sort(A.T, 0), np.sort(a.T, 0))
+
+
+def program(seed: int) -> None:
+    """Sorts of what was just computed, whose results are used at once."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-9, 9, int(rng.integers(1, 60))).astype(float)
+    a = pg.array(x)
+    for _ in range(4):
+        a, x = a * 3 - 1, x * 3 - 1
+        order, expected = pg.argsort(a), np.argsort(x, kind="stable")
+        a = pg.sort(a + a[::-1]) + order
+        x = np.sort(x + x[::-1]) + expected
+        a[1:] = a[:-1]
+        x[1:] = x[:-1].copy()
+        a.sort()
+        x.sort()
+        pg.sort(a + 1)  # which nobody uses
+    assert np.array_equal(a.gather(), x)  # type: ignore[arg-type]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("seed", range(6))
+def test_among_other_operations(seed: int) -> None:
+    program(seed)
+    pg.sync()
+    collectively(recording.queue.engine.is_idle)
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 8, 33])
+@pytest.mark.parametrize("seed", range(3))
+def test_many_processes(size: int, seed: int) -> None:
+    job = Job(lambda: program(seed), [lambda k, rank=rank: k % (rank + 2) == 0 for rank in range(size)])
+    assert job.network.n_left == 0
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("call", "error", "match"), [
+    (lambda A: pg.sort(A, 2), ValueError, "axis 2 is out of bounds for array of dimension 2"),
+    (lambda A: A.argsort(-3), ValueError, "axis -3 is out of bounds for array of dimension 2"),
+    (lambda A: A.sort(kind="bubble"), ValueError, "sort kind must be one of"),
+    (lambda A: A.sort(order="x"), ValueError, "no fields"),
+    (lambda A: pg.sort(A, kind="quicksort", stable=True), ValueError, "can't be provided"),
+    (lambda A: A.sort(None), TypeError, "NoneType"),
+    (lambda A: pg.sort(A[0, 0]), ValueError, "axis -1 is out of bounds for array of dimension 0"),
+    (lambda A: pg.sort(np.array([None, 1])), TypeError, "object dtype"),
+    (lambda A: pg.broadcast_to(A[0], (4, 3)).sort(), ValueError, "repeat"),
+])
+def test_what_is_refused(call: Callable[[pg.GlobalArray], Any], error: type[Exception], match: str) -> None:
+    A = pg.ones((2, 3))
+    raises_everywhere(error, match, lambda: call(A))
+    assert_equal(A, np.ones((2, 3)))
+
+
+@pytest.mark.mpi
+def test_numbers() -> None:
+    assert_equal(pg.argsort(pg.array(3)), np.argsort(np.array(3)))
+    assert_equal(pg.sort(pg.array(3), axis=None), np.sort(np.array(3), axis=None))
