@@ -175,3 +175,56 @@ def test_what_is_refused(call: Callable[[pg.GlobalArray], Any], error: type[Exce
 def test_numbers() -> None:
     assert_equal(pg.argsort(pg.array(3)), np.argsort(np.array(3)))
     assert_equal(pg.sort(pg.array(3), axis=None), np.sort(np.array(3), axis=None))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("dtype", [*DTYPES])
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 60, 400])
+def test_distinct_elements(dtype: str, n: int) -> None:
+    rng = np.random.default_rng(n)
+    a = keys(rng, n, dtype, 8 if n % 2 else 100)
+    A = pg.array(a)
+    for found, expected in zip(pg.unique(A, True, True, True), np.unique(a, True, True, True), strict=True):
+        assert_equal(found, expected)
+    assert_equal(pg.unique(A), np.unique(a))
+    sorted_by_numpy, _ = np.unique(a, return_index=True, equal_nan=False)  # its hash table takes all NaT for equal
+    assert_equal(np.unique(A, equal_nan=False), sorted_by_numpy)
+    assert_equal(pg.unique(A[::-2], return_counts=True)[1], np.unique(a[::-2], return_counts=True)[1])
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", NAMES)
+def test_distinct_elements_of_layouts(name: str) -> None:
+    a = np.random.default_rng(5).integers(0, 9, (7, 6))
+    A = pg.array(a, layout=layout_of(name, a.shape))
+    for found, expected in zip(pg.unique(A.T, True, True, True), np.unique(a.T, True, True, True), strict=True):
+        assert_equal(found, expected)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("function", ["union1d", "intersect1d", "setxor1d", "setdiff1d"])
+@pytest.mark.parametrize("dtype", ["f8", "i4", "S3", "M8[s]", "c16", "?"])
+@pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 5), (5, 0), (1, 1), (7, 30), (40, 12), (300, 300)])
+def test_sets(function: str, dtype: str, n: int, m: int) -> None:
+    rng = np.random.default_rng(n + m)
+    a, b = keys(rng, n, dtype), keys(rng, m, dtype)
+    expected = getattr(np, function)(a, b)
+    assert_equal(getattr(pg, function)(pg.array(a), pg.array(b)), expected)
+    assert_equal(getattr(np, function)(pg.array(a), b), expected)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("function", ["intersect1d", "setxor1d"])
+def test_sets_that_are_distinct(function: str) -> None:
+    a, b = np.arange(20)[::-1] * 3, np.arange(40) * 2.0
+    assert_equal(getattr(pg, function)(pg.array(a), pg.array(b), assume_unique=True),
+                 getattr(np, function)(a, b, assume_unique=True))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("call", "match"), [
+    (lambda A: pg.unique(A, axis=0), "no axis"),
+    (lambda A: pg.setdiff1d(A, A, assume_unique=True), "no assume_unique"),
+])
+def test_sets_that_are_refused(call: Callable[[pg.GlobalArray], Any], match: str) -> None:
+    raises_everywhere(TypeError, match, lambda: call(pg.ones((2, 3))))

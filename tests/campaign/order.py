@@ -24,6 +24,18 @@ def _sort(writer: Writer, name: str) -> None:
         writer.bind(f"{x}.{plain}({axis}, 'stable')")
 
 
+def _distinct(writer: Writer, name: str) -> None:
+    x = writer.pick()
+    module = writer.rng.choice(("pg", "np"))
+    if name == "unique":
+        position = writer.rng.randint(0, 3)
+        text = f"({x}, {', '.join(str(k == position) for k in (1, 2, 3))}){'[1]' if position else ''}"
+    else:
+        text = f"({x}, {writer.pick()})"
+    writer.bind(f"{module}.{name}{text}")
+
+
 ROWS = (
     Row(_sort, ("sort", "argsort", "array.sort", "array.argsort"), 2),
+    Row(_distinct, ("unique", "union1d", "intersect1d", "setxor1d", "setdiff1d"), 1),
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,10 @@ from pgaspy.scheduling import at_once
 from pgaspy.scheduling.base import Storage, local_view
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.conversations import Conversation, Link
+from pgaspy.scheduling.dealing import deal_out
 from pgaspy.scheduling.nodes import FunctionCall, Memories
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
 from pgaspy.scheduling.prefixes import prefix_sums
-from pgaspy.scheduling.routing import route
 
 __all__ = ["SAMPLES", "Sort", "SortParts", "sort", "sort_parts"]
 
@@ -86,64 +86,63 @@ def _sort_in_place(values: NDArray[Any], axis: int = -1) -> None:
 
 @dataclass(eq=False)
 class Sort(Recipe):
-    """A vector sorted, or the indices that sort it, or both. Stable.
+    """A vector sorted, or what goes with its elements, or both: values of another vector, or the indices. Stable.
 
-    Its blocks, and those of the results, are in the order of the ranks.
+    The blocks of all are in the order of the ranks.
     """
 
     target: Layout
     source: Layout
     dtype: np.dtype[Any]
     gives_keys: bool
-    gives_indices: bool
+    others: Literal["", "indices", "values"]
     is_called = True
     name = "sort"
 
     def __post_init__(self) -> None:
-        self.n_outputs = self.gives_keys + self.gives_indices
-        self.views = *[whole(self.target)] * self.n_outputs, whole(self.source)
+        self.n_outputs = self.gives_keys + bool(self.others)
+        self.views = (*[whole(self.target)] * self.n_outputs,
+                      *[whole(self.source)] * (2 if self.others == "values" else 1))
 
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`."""
-        *targets, source = operation.slots
+        targets, sources = operation.slots[:self.n_outputs], operation.slots[self.n_outputs:]
         size, start = self.source.n_procs, int(self.source.dims[0].part_start(rank))
         edges = np.array([self.target.dims[0].part_start(r) for r in range(1, size)], np.int64)
 
         def steps(memories: Memories, link: Link) -> Generator[None]:
-            keys = memories[source].local
-            columns = _sorted_columns(keys, start) if self.gives_indices else [_sorted_copy(keys)]
+            columns = _sorted_columns([memories[slot].local for slot in sources], start, self.others == "indices")
             cuts = yield from _cuts(link, rank, size, columns[0], edges)
-            bounds = np.array([0, *cuts.tolist(), keys.size])
+            bounds = np.array([0, *cuts.tolist(), columns[0].size])
             outputs = [memories[slot].local for slot in targets]
             arrived = [outputs[0] if self.gives_keys else np.empty(self.target.local_shape(rank), self.dtype),
-                       *([outputs[-1]] if self.gives_indices else [])]
-            yield from _deal_out(link, rank, size, columns, bounds, arrived)
+                       *([outputs[-1]] if self.others else [])]
+            yield from deal_out(link, rank, size, columns, bounds, arrived)
             del columns
-            if self.gives_indices:
+            if self.others:
                 order = arrived[0].argsort(kind="stable")
-                for column in arrived:
-                    column[...] = column[order]
+                for output in outputs:
+                    output[...] = output[order]
             else:
                 arrived[0].sort(kind="stable")
 
         node = Conversation(steps, self.name, size)
         node.overwrites = tuple(targets)
-        builder.add(node, [(source, None)], [(slot, None) for slot in targets])
+        builder.add(node, [(slot, None) for slot in sources], [(slot, None) for slot in targets])
 
 
 sort = cached(Sort)
 
 
-def _sorted_copy(keys: NDArray[Any]) -> NDArray[Any]:
-    keys = keys.copy()
-    _sort_in_place(keys)
-    return keys
-
-
-def _sorted_columns(keys: NDArray[Any], start: int) -> list[NDArray[Any]]:
-    """The elements of a part in order, and their indices in the vector."""
+def _sorted_columns(columns: Sequence[NDArray[Any]], start: int, has_indices: bool) -> list[NDArray[Any]]:
+    """The elements of a part in order; with what goes with them, or with their indices in the vector."""
+    keys, *values = columns
+    if not (values or has_indices):
+        keys = keys.copy()
+        _sort_in_place(keys)
+        return [keys]
     order = keys.argsort(kind="stable")
-    return [keys[order], order + start]
+    return [keys[order], *([order + start] if has_indices else [values[0][order]])]
 
 
 def _cuts(link: Link, rank: int, size: int, keys: NDArray[Any],
@@ -202,25 +201,3 @@ def _narrowed(rank: int, low: NDArray[np.int64], high: NDArray[np.int64], edges:
     low = np.where((n_before > 0) & (behind[2, last] > low[2]), behind[:, last], low)
     first = np.minimum(n_before, order.size - 1)
     return low, np.where((n_before < order.size) & (counts[2, first] < high[2]), counts[:, first], high)
-
-
-def _deal_out(link: Link, rank: int, size: int, columns: Sequence[NDArray[Any]], bounds: NDArray[np.int64],
-              arrived: Sequence[NDArray[Any]]) -> Generator[None]:
-    """Send each process its rows, and have those that come for this one behind each other, in the order of ranks."""
-    numbers = np.diff(bounds)
-    peers = np.flatnonzero(numbers)
-    records = np.stack([peers, np.full_like(peers, rank), numbers[peers]], axis=1)
-    records, _ = yield from route(link, rank, size, records)
-    start = 0
-    for _, peer, n in sorted(records.tolist()):
-        for column, target in zip(columns, arrived, strict=True):
-            if peer == rank:
-                target[start:start + n] = column[bounds[rank]:bounds[rank + 1]]
-            else:
-                link.receive(target[start:start + n], peer)
-        start += n
-    for peer in peers.tolist():
-        for column in columns:
-            if peer != rank:
-                link.send(column[bounds[peer]:bounds[peer + 1]], peer)
-    yield
