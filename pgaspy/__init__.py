@@ -45,6 +45,7 @@ from pgaspy.movement import replicate as replicate
 from pgaspy.numpy_names import *
 from pgaspy.order import *
 from pgaspy.pivoting import exchange_rows as exchange_rows
+from pgaspy.quantiles import *
 from pgaspy.sets import *
 from pgaspy.showing import notebooks as _notebooks
 from pgaspy.showing.explaining import Explanation as Explanation

@@ -228,3 +228,59 @@ def test_sets_that_are_distinct(function: str) -> None:
 ])
 def test_sets_that_are_refused(call: Callable[[pg.GlobalArray], Any], match: str) -> None:
     raises_everywhere(TypeError, match, lambda: call(pg.ones((2, 3))))
+
+
+METHODS = ["inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen",
+           "weibull", "linear", "median_unbiased", "normal_unbiased", "lower", "higher", "midpoint", "nearest"]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [1, 2, 10, 101])
+@pytest.mark.parametrize("dtype", ["f8", "i4", "f4"])
+def test_quantiles(method: str, n: int, dtype: str) -> None:
+    if method == "closest_observation" and np.lib.NumpyVersion(np.__version__) < "2.4.0":
+        pytest.skip("NumPy chose the other of two observations that are equally close")
+    a = np.random.default_rng(n).integers(-99, 99, n).astype(dtype)
+    A = pg.array(a)
+    for q in (0.0, 0.25, 0.5, 0.77, 1.0, 1, [0.0, 0.1, 0.5, 0.95, 1.0], np.array([[0.2], [0.9]])):
+        assert_equal(pg.quantile(A, q, method=method), np.quantile(a, q, method=method), exact=False, rtol=1e-5)
+    assert_equal(np.percentile(A, [5, 50], method=method), np.percentile(a, [5, 50], method=method), False, 1e-5)
+    if dtype != "f4":  # of which older versions of NumPy divide by a hundred in float32
+        assert_equal(pg.percentile(A, 30, method=method), np.percentile(a, 30, method=method), False, 1e-5)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), (2, 1)])
+@pytest.mark.parametrize("keepdims", [True, False])
+def test_medians(name: str, axis: Any, keepdims: bool) -> None:
+    a = np.random.default_rng(5).random((4, 6, 5))
+    a[1, 2, 3] = np.nan
+    A = pg.array(a, layout=layout_of(name, a.shape))
+    assert_equal(pg.median(A, axis, keepdims=keepdims), np.median(a, axis, keepdims=keepdims), exact=False)
+    assert_equal(np.median(A[0], 0), np.median(a[0], 0), exact=False)
+    assert_equal(pg.quantile(A, 0.3, axis, keepdims=keepdims), np.quantile(a, 0.3, axis, keepdims=keepdims), False)
+    assert_equal(pg.quantile(A, [0.3, 1], axis, keepdims=keepdims), np.quantile(a, [0.3, 1], axis, keepdims=keepdims),
+                 exact=False)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("dtype", ["f2", "f4", "i1", "u8", "g"])
+@pytest.mark.parametrize("n", [1, 2, 7, 40])
+def test_medians_of_dtypes(dtype: str, n: int) -> None:
+    a = np.random.default_rng(n).integers(0, 50, n).astype(dtype)
+    assert_equal(pg.median(pg.array(a)), np.median(a), exact=False, rtol=1e-3)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("call", "error", "match"), [
+    (lambda A: pg.quantile(A, 1.5), ValueError, r"range \[0, 1\]"),
+    (lambda A: pg.percentile(A, [50, -1]), ValueError, r"range \[0, 100\]"),
+    (lambda A: pg.quantile(A, 0.5, method="some"), ValueError, "'some' is not a valid method"),
+    (lambda A: pg.quantile(A * 1j, 0.5), TypeError, "real numbers"),
+    (lambda A: pg.quantile(A[:0], 0.5), IndexError, "no elements"),
+    (lambda A: pg.median(A, 3), ValueError, "axis 3 is out of bounds"),
+])
+def test_quantiles_that_are_refused(call: Callable[[pg.GlobalArray], Any], error: type[Exception], match: str) -> None:
+    raises_everywhere(error, match, lambda: call(pg.ones((2, 3))))
