@@ -132,8 +132,8 @@ INSTEAD = {
 }
 """For arrays A and B, vectors a and b."""
 
-_ALONG_AXES = {"apply_along_axis", "argpartition", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
-               "fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "partition", "rfft", "accumulate"}
+_ALONG_AXES = {"apply_along_axis", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
+               "fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "rfft", "accumulate"}
 """What works along a dimension: that may be whole on each process."""
 
 

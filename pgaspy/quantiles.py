@@ -6,19 +6,21 @@ Where these places are follows from the extent alone, so that all is recorded, a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from pgaspy.array import Axis, GlobalArray
-from pgaspy.creation import as_global, empty
+from pgaspy.creation import arange, as_global
 from pgaspy.dispatch import implements
-from pgaspy.manipulation import where
+from pgaspy.manipulation import clip, stack, where
+from pgaspy.numpy_names import floor, isnan
 from pgaspy.operands import as_numpy
 from pgaspy.order import sort
 
-__all__ = ["median", "percentile", "quantile"]
+__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 
 @implements(np.median)
@@ -101,32 +103,119 @@ def quantile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepd
 @implements(np.percentile)
 def percentile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> GlobalArray:
     """The same for parts in hundredths, from 0 to 100: see `quantile`. Collective."""
-    parts = as_numpy(q) / 100
-    if not _are_parts(parts):
-        raise ValueError("Percentiles must be in the range [0, 100]")
-    return _quantiles(as_global(a), parts, type(q) in (int, float), axis, method, keepdims)
+    return _quantiles(as_global(a), _hundredths(q), type(q) in (int, float), axis, method, keepdims)
+
+
+@implements(np.nanmedian)
+def nanmedian(a: Any, axis: Axis = None, *, keepdims: bool = False) -> GlobalArray:
+    """The median of what is not NaN; NaN where all is. Collective; all else is as for `median`.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> float(pg.nanmedian(pg.array([3, pg.nan, 1, 2])))
+    2.0
+    """
+    a = as_global(a)
+    if a.dtype.kind != "f":
+        return median(a, axis, keepdims=keepdims)
+    rows = _in_rows(a, axis)
+    n = (~isnan(rows)).sum(-1)
+    middle = stack([_element_at(rows, (n - 1) // 2), _element_at(rows, n // 2)], -1).mean(-1)
+    return _shaped(_where_any(n, middle), a, axis, keepdims)
+
+
+@implements(np.nanquantile)
+def nanquantile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> GlobalArray:
+    """Quantiles of what is not NaN; NaN where all is. Collective; all else is as for `quantile`.
+
+    Parameters
+    ----------
+    a, q, axis, keepdims
+        As for `quantile`.
+    method
+        One that interpolates: "linear", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" or
+        "normal_unbiased".
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> float(pg.nanquantile(pg.array([3, pg.nan, 1, 2]), 0.75))
+    2.5
+    """
+    return _nanquantiles(as_global(a), as_numpy(q), type(q) in (int, float), axis, method, keepdims)
+
+
+@implements(np.nanpercentile)
+def nanpercentile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> GlobalArray:
+    """The same for parts in hundredths, from 0 to 100: see `nanquantile`. Collective."""
+    return _nanquantiles(as_global(a), _hundredths(q), type(q) in (int, float), axis, method, keepdims)
+
+
+def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, keepdims: bool) -> GlobalArray:
+    if a.dtype.kind != "f":
+        return _quantiles(a, q, is_weak, axis, method, keepdims)
+    _check_quantiles(a, q, method)
+    if method not in _INTERPOLATING:
+        raise ValueError(f"method {method!r} is not supported for what may be NaN: use one of "
+                         f"{', '.join(_INTERPOLATING)}")
+    rows = _in_rows(a, axis)
+    n = (~isnan(rows)).sum(-1)
+    dtype = rows.dtype if is_weak else np.result_type(rows.dtype, q.dtype)
+
+    def found(part: Any) -> GlobalArray:
+        place = _METHODS[method](n, float(part))
+        before = floor(place)
+        low, high = (_element_at(rows, clip(k, 0, n - 1)) for k in (before, before + 1))
+        weight = place - before
+        between = where(weight < 0.5, low + (high - low) * weight, high - (high - low) * (1 - weight))
+        return _where_any(n, between).astype(dtype, copy=False)
+    return _of_parts(found, q, a, axis, keepdims)
+
+
+def _element_at(rows: GlobalArray, place: Any) -> GlobalArray:
+    """Of each row, the element at a place of its own; zero, where there is no such place."""
+    return where(arange(rows.shape[-1]) == place[..., None], rows, 0).sum(-1)
+
+
+def _where_any(n: GlobalArray, result: GlobalArray) -> GlobalArray:
+    """The result, but NaN for rows without elements."""
+    return where(n > 0, result, np.nan)
 
 
 def _quantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, keepdims: bool) -> GlobalArray:
+    _check_quantiles(a, q, method)
+    rows = _in_rows(a, axis)
+    if not rows.shape[-1]:
+        raise IndexError("there are no elements to take quantiles of")
+    return _of_parts(lambda part: _or_nan(_between(rows, part, is_weak, method), rows), q, a, axis, keepdims)
+
+
+def _of_parts(found: Callable[[Any], GlobalArray], q: Any, a: GlobalArray, axis: Axis,
+              keepdims: bool) -> GlobalArray:
+    """What is found for each part, in the shape of the parts; nothing, where there are none."""
+    results = [_shaped(found(part), a, axis, keepdims) for part in q.reshape(-1)]
+    if not q.ndim:
+        return results[0]
+    if not results:
+        raise ValueError("q has no elements")
+    return stack(results).reshape((*q.shape, *results[0].shape))
+
+
+def _check_quantiles(a: GlobalArray, q: Any, method: str) -> None:
     if a.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
-    q = np.asarray(q)
     if not _are_parts(q):
         raise ValueError("Quantiles must be in the range [0, 1]")
     if method not in _METHODS:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(_METHODS)}")
-    rows = _in_rows(a, axis)
-    if not rows.shape[-1]:
-        raise IndexError("there are no elements to take quantiles of")
-    found = [_shaped(_or_nan(_between(rows, part, is_weak, method), rows), a, axis, keepdims) for part in q.reshape(-1)]
-    if not q.ndim:
-        return found[0]
-    dtype = found[0].dtype if found else a.dtype
-    shape = found[0].shape if found else _shaped(rows[..., 0], a, axis, keepdims).shape
-    result = empty((q.size, *shape), dtype)
-    for k, value in enumerate(found):
-        result[k] = value
-    return result.reshape((*q.shape, *shape))
+
+
+def _hundredths(q: Any) -> Any:
+    parts = np.asarray(as_numpy(q) / 100)
+    if not _are_parts(parts):
+        raise ValueError("Percentiles must be in the range [0, 100]")
+    return parts
 
 
 def _are_parts(q: Any) -> bool:
@@ -205,3 +294,6 @@ _METHODS: dict[str, Any] = {
     "nearest": lambda n, q: int(np.around((n - 1) * q)),
 }
 """The place where a part of n elements ends: an integer, or one that lies between two elements."""
+
+_INTERPOLATING = ("linear", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased")
+"""Those that give a place between two elements for any number of these."""

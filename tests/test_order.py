@@ -284,3 +284,63 @@ def test_medians_of_dtypes(dtype: str, n: int) -> None:
 ])
 def test_quantiles_that_are_refused(call: Callable[[pg.GlobalArray], Any], error: type[Exception], match: str) -> None:
     raises_everywhere(error, match, lambda: call(pg.ones((2, 3))))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2)])
+@pytest.mark.parametrize("keepdims", [True, False])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
+def test_what_is_not_nan(axis: Any, keepdims: bool, dtype: str) -> None:
+    a = np.random.default_rng(5).integers(-9, 9, (4, 6, 5)).astype(dtype)
+    if dtype != "i4":
+        a[np.random.default_rng(6).random(a.shape) < 0.3] = np.nan
+        a[0, :, :4] = np.inf
+    A = pg.array(a)
+    with np.errstate(all="ignore"):
+        assert_equal(pg.nanmedian(A, axis, keepdims=keepdims), np.nanmedian(a, axis, keepdims=keepdims), False, 1e-6)
+        if dtype != "i4":
+            a[a == np.inf] = 3
+            A[...] = a
+        for q in (0.3, 1, [0.1, 0.5, 1.0]):
+            assert_equal(pg.nanquantile(A, q, axis, keepdims=keepdims, method="hazen"),
+                         np.nanquantile(a, q, axis, keepdims=keepdims, method="hazen"), False, 1e-5)
+        assert_equal(np.nanpercentile(A, 60, axis), np.nanpercentile(a, 60, axis), False, 1e-5)
+
+
+@pytest.mark.mpi
+def test_all_are_nan() -> None:
+    a = np.array([[np.nan, np.nan], [1, np.nan]])
+    assert_equal(pg.nanmedian(pg.array(a), 1), np.array([np.nan, 1]))
+    assert_equal(pg.nanquantile(pg.array(a), 0.2, 1), np.array([np.nan, 1]))
+    raises_everywhere(ValueError, "'lower' is not supported", lambda: pg.nanquantile(pg.array(a), 0.2, method="lower"))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("kth", [0, 3, -1, (1, 4)])
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_partitions(kth: Any, axis: int | None) -> None:
+    a = np.random.default_rng(2).integers(0, 9, (6, 7))
+    A = pg.array(a)
+    expected = np.partition(a, kth, axis)
+    found, indices = np.partition(A, kth, axis), pg.argpartition(A, kth, axis).gather()
+    assert_equal(pg.array(np.take(found.gather(), kth, axis)), np.take(expected, kth, axis))
+    chosen = np.take_along_axis(a.ravel() if axis is None else a, indices, axis or 0)
+    assert_equal(np.take(chosen, kth, axis), np.take(expected, kth, axis))
+    raises_everywhere(ValueError, "out of bounds", lambda: pg.partition(A, 50, axis))
+    raises_everywhere(ValueError, "out of bounds", lambda: pg.partition(A, kth, 2))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("n", [0, 1, 2, 9, 200])
+def test_several_keys(n: int) -> None:
+    rng = np.random.default_rng(n)
+    given = keys(rng, n, "f8", 3), keys(rng, n, "S3", 4), keys(rng, n, "i1", 4)
+    assert_equal(pg.lexsort([pg.array(key) for key in given]), np.lexsort(given))
+    rows = rng.integers(0, 3, (4, n))
+    assert_equal(pg.lexsort(pg.array(rows, layout=layout_of("cyclic(2)", rows.shape))), np.lexsort(rows))
+
+
+@pytest.mark.mpi
+def test_keys_that_are_refused() -> None:
+    raises_everywhere(TypeError, "need sequence of keys", lambda: pg.lexsort(()))
+    raises_everywhere(ValueError, "one length", lambda: pg.lexsort((pg.ones(3), pg.ones(4))))

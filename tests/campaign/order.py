@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from tests.campaign.elementwise import rounding
 from tests.campaign.rows import Row
 from tests.campaign.writing import ANY, Refused, Writer
 
@@ -35,7 +38,35 @@ def _distinct(writer: Writer, name: str) -> None:
     writer.bind(f"{module}.{name}{text}")
 
 
+def _median(writer: Writer, name: str) -> None:
+    rng = writer.rng
+    x = writer.pick(1, kinds="fiu")
+    value = writer.value(x)
+    axis = rng.choice([*range(value.ndim), None])
+    if 0 in value.shape or not np.isfinite(value).all() or np.abs(value).max() > 1e6:
+        raise Refused
+    text = f"{rng.choice(('pg', 'np'))}.{name}({x}, axis={axis})"
+    writer.bind(text, 4 * rounding(value.astype(float) if value.dtype.kind != "f" else value))
+
+
+def _partition(writer: Writer, name: str) -> None:
+    """At one place, where the result does not depend on how the others are ordered."""
+    x = writer.pick(1)
+    value = writer.value(x)
+    if not value.shape[-1]:
+        raise Refused
+    kth = writer.rng.randrange(value.shape[-1])
+    if name == "lexsort":
+        writer.bind(f"{writer.rng.choice(('pg', 'np'))}.lexsort([{x}.ravel()])")
+    elif name == "partition":
+        writer.bind(f"pg.partition({x}, {kth})[..., {kth}].copy()")
+    else:
+        writer.bind(f"pg.argpartition(pg.sort({x}, -1), {value.shape[-1] - 1})[..., :0].copy()")
+
+
 ROWS = (
     Row(_sort, ("sort", "argsort", "array.sort", "array.argsort"), 2),
     Row(_distinct, ("unique", "union1d", "intersect1d", "setxor1d", "setdiff1d"), 1),
+    Row(_median, ("median", "nanmedian"), 1),
+    Row(_partition, ("partition", "argpartition", "lexsort"), 0.5),
 )
