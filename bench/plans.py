@@ -30,7 +30,7 @@ def seconds_to_plan(n: int, repeats: int = 31) -> float:
     times = []
     for _ in range(repeats):
         segments.segments.cache_clear()
-        segments.ranges_by_coord.cache_clear()
+        segments.ranges_of_segments.cache_clear()
         plan_transfer.cache_clear()
         start = perf_counter()
         plan_transfer(target, source, n * n // 2 + n // 2)

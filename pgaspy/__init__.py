@@ -21,9 +21,12 @@ from pgaspy.host import mpi_settings as _mpi_settings
 from pgaspy import random as random
 from pgaspy.array import GlobalArray as GlobalArray
 from pgaspy.creation import *
+from pgaspy.cumulative import *
+from pgaspy.differences import *
 from pgaspy.execution.recording import sync as sync
 from pgaspy.files import load as load
 from pgaspy.files import save as save
+from pgaspy.histograms import *
 from pgaspy.job.defaults import blocksize as _blocksize
 from pgaspy.job.defaults import datalayout as datalayout
 from pgaspy.job.failures import DivergenceError as DivergenceError

@@ -36,6 +36,10 @@ int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64_t *in_
               const int64_t *out_strides, int n_reduced, const int64_t *reduced_shape,
               const int64_t *in_reduced_strides, int64_t in_address, int64_t out_address);
 
+int pg_scan(int row, int64_t n, int64_t stride, int64_t to_stride, int ndim, const int64_t *shape,
+            const int64_t *x_strides, const int64_t *carry_strides, const int64_t *to_strides,
+            int64_t x_address, int64_t carry_address, int64_t to_address);
+
 #define MAX_PROGRAM_OPERANDS ...
 #define MAX_STEPS ...
 #define MAX_REDUCTIONS ...
@@ -84,6 +88,10 @@ int pg_random(int kind, char type, uint64_t key, uint64_t call, double a, double
               uint64_t span, int ndim, const int64_t *n_ranges, const int64_t *const *ranges,
               int64_t dst_address, const int64_t *dst_strides, int dst_side,
               const int64_t *index_strides, int index_side);
+
+int pg_histogram(int64_t n, int64_t integers_address, int64_t numbers_address,
+                 int64_t weights_address, int64_t n_bins, int is_uniform, int64_t edges_address,
+                 int64_t found_address);
 """
 
 

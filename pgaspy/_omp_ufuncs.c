@@ -1,6 +1,7 @@
 /*
- * The C kernels: elementwise operations, reductions, copies of sections and random numbers, with
- * OpenMP over the cores of a process. They see addresses, shapes and byte strides, nothing else.
+ * The C kernels: elementwise operations, reductions, scans, copies of sections, random numbers and
+ * histograms, with OpenMP over the cores of a process. They see addresses, shapes and byte strides,
+ * nothing else.
  *
  * Everything strided runs through one driver. A loop (`loop_fn`) treats n elements, one stride per
  * operand; the driver (`for_each`) brings any geometry to the fewest and longest such loops and
@@ -27,6 +28,9 @@
 #include "_omp_reduction_loops.h"
 #include "_omp_reduce.h"
 
+#include "_omp_scan_loops.h"
+#include "_omp_scan.h"
+
 #include "_omp_prefetch.h"
 #include "_omp_interpreter.h"
 #include "_omp_pieces.h"
@@ -37,5 +41,6 @@
 #include "_omp_sections.h"
 #include "_omp_copy_section.h"
 #include "_omp_random.h"
+#include "_omp_histogram.h"
 
 #include "_omp_machine.h"

@@ -50,7 +50,7 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
     if form is None or not recording.may_compute(key, math.prod(shape), bases):
         return None
     views = [view.broadcast_to(shape)] if y is None else [view.broadcast_to(shape), y._view.broadcast_to(shape)]
-    layout = result_layout(shape, views, default_for(shape))
+    layout = result_layout(shape, views, default_for)
     out = BaseView(Base(layout, form.loop[-1]), whole(layout))
     operands: list[Any] = [(view, base.storage) for view, base in zip(views, bases, strict=True)]
     if number is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy import global_assign, local_access, reductions, reshaping, sharing, sorting, ufuncs
+from pgaspy import global_assign, local_access, reductions, reshaping, scans, sharing, sorting, ufuncs
 from pgaspy.dispatch import HANDLED
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
@@ -449,7 +449,7 @@ class GlobalArray:
                     return ufuncs.apply_operator(ufunc, made, y, None, x, True)
         if ufunc.signature is not None:
             return _into(_along_dimensions(ufunc, method, inputs, dtype, options), out)
-        unknown = options.keys() - {"order", "subok", *(("axis", "keepdims") if method == "reduce" else ())}
+        unknown = options.keys() - {"order", "subok", *_OPTIONS.get(method, ())}
         if unknown:
             raise TypeError(f"{ufunc.__name__}: {', '.join(sorted(unknown))} is not supported for global arrays")
         if method == "reduce":
@@ -457,6 +457,10 @@ class GlobalArray:
                 raise TypeError(f"{ufunc.__name__}.reduce: where is not supported for global arrays: reduce "
                                 "where(condition, x, identity)")
             return _ufunc_reduce(ufunc, inputs, out, dtype, **options)
+        if method == "accumulate":
+            return _accumulated(ufunc, *inputs, out=out, dtype=dtype, **options)
+        if method == "reduceat":
+            return _reduced_at(ufunc, *inputs, out=out, dtype=dtype, **options)
         if method == "outer":
             first, second = (x if isinstance(x, GlobalArray) else as_numpy(x) for x in inputs)
             inputs = (first[(..., *(None,) * second.ndim)], second)
@@ -772,6 +776,56 @@ class GlobalArray:
         one = self if self.ndim else self.reshape(1)
         return GlobalArray(*sorting.in_order(one._base, one._view, axis, gives_indices=True))
 
+    # Scans -----------------------------------------------------------------------------------------------------------
+
+    def cumsum(self, axis: int | None = None, dtype: DTypeLike | None = None,
+               out: GlobalArray | None = None) -> GlobalArray:
+        """The running sums along a dimension. Collective.
+
+        Parameters
+        ----------
+        axis
+            One dimension; by default the elements are taken in row-major order, which moves them to a flat array.
+        dtype
+            Of the result, and of what is added; by default that of the array, of small integers and booleans an
+            integer of 64 bits.
+        out
+            An array of the result's shape, to which the result is assigned, and which is returned.
+
+        Returns
+        -------
+        The shape of the array, or one dimension for no `axis`; in the layout that a copy of the array has. Sums of
+        floats are as accurate as NumPy's; their last bits depend on the layout, as those of `sum` do, but not on the
+        number of threads.
+
+        Raises
+        ------
+        ValueError
+            If there is no such dimension, or if `out` has another shape.
+        TypeError
+            For a dtype without sums.
+
+        Examples
+        --------
+        >>> import pgaspy as pg
+        >>> A = pg.arange(6).reshape(2, 3)
+        >>> A.cumsum(axis=1).gather()
+        array([[ 0,  1,  3],
+               [ 3,  7, 12]])
+        >>> A.cumsum().gather()
+        array([ 0,  1,  3,  6, 10, 15])
+        """
+        return self._cumulated(np.add, axis, dtype, out)
+
+    def cumprod(self, axis: int | None = None, dtype: DTypeLike | None = None,
+                out: GlobalArray | None = None) -> GlobalArray:
+        """The running products along a dimension. Collective; all else is as for `cumsum`."""
+        return self._cumulated(np.multiply, axis, dtype, out)
+
+    def _cumulated(self, ufunc: np.ufunc, axis: Any, dtype: DTypeLike | None, out: GlobalArray | None) -> GlobalArray:
+        array = self.reshape(-1) if axis is None or not self.ndim else self
+        return _accumulated(ufunc, array, 0 if axis is None else operator.index(axis), dtype=dtype, out=(out,))
+
 
 class GlobalScalar(GlobalArray):
     """What NumPy has a number for: the result of a full reduction, or of numbers; or an element of an array.
@@ -895,6 +949,49 @@ def _ufunc_reduce(ufunc: np.ufunc, inputs: Sequence[Any], out: tuple[Any, ...], 
     array, *more = inputs  # the axis can come by position
     return _into(made(*reductions.ufunc_reduce(ufunc, array._base, array._view, more[0] if more else axis, dtype,
                                                keepdims)), out)
+
+
+_OPTIONS = {"reduce": ("axis", "keepdims"), "accumulate": ("axis",), "reduceat": ("axis", "indices")}
+"""Of the methods of ufuncs."""
+
+
+def _accumulated(ufunc: np.ufunc, array: Any, axis: Any = 0, *, dtype: DTypeLike | None = None,
+                 out: tuple[Any, ...] = ()) -> GlobalArray:
+    """`ufunc.accumulate`."""
+    target = _target(out)
+    if target is not None and target.shape != array.shape:
+        raise ValueError("provided out is the wrong size for the accumulation.")
+    found = scans.accumulated(ufunc, array._base, array._view, axis, dtype, None if target is None else target.dtype)
+    return _assigned(GlobalArray(*found), target)
+
+
+def _reduced_at(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, *, dtype: DTypeLike | None = None,
+                out: tuple[Any, ...] = ()) -> GlobalArray:
+    """`ufunc.reduceat`."""
+    target = _target(out)
+    if not isinstance(array, GlobalArray):
+        raise TypeError("the indices of reduceat are a NumPy array, or a list, that is the same on every process")
+    found = GlobalArray(*scans.reduced_at(ufunc, array._base, array._view, indices, axis, dtype,
+                                          None if target is None else target.dtype))
+    if target is not None and target.shape != found.shape:
+        raise ValueError(f"out= has shape {target.shape}, the result has shape {found.shape}")
+    return _assigned(found, target)
+
+
+def _target(out: tuple[Any, ...]) -> GlobalArray | None:
+    """The array of `out=`, if there is one."""
+    target = out[0] if out else None
+    if target is not None:
+        ufuncs.check_target(target)
+    return target
+
+
+def _assigned(result: GlobalArray, target: GlobalArray | None) -> GlobalArray:
+    """The result, assigned to the array of `out=`, if there is one, by any cast: as NumPy has it for these methods."""
+    if target is None:
+        return result
+    target[...] = result
+    return target
 
 
 def _reduced(result: BaseView, out: GlobalArray | None) -> GlobalArray:

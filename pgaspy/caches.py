@@ -26,7 +26,7 @@ __all__ = ["MAX_BYTES", "Cache", "cached", "kept", "lazy", "own_sizes", "size_of
 MAX_BYTES = 64 << 20
 """What all caches take together. One entry that takes more than half of it stays until the next generation is full."""
 
-SAMPLED = 16
+SAMPLED = 64
 """A walk takes longer than much of what is kept takes to make."""
 
 ENTRY_BYTES = 160
@@ -42,25 +42,19 @@ class _Kept:
     ----------
     nbytes, nbytes_older
         What the younger generation takes, and the older one, less what has left it.
+    younger
+        The caches that have entries of the younger generation.
     """
 
     def __init__(self) -> None:
         self.nbytes = self.nbytes_older = 0
-        self._younger: list[Cache] = []
+        self.younger: list[Cache] = []
         self._older: list[Cache] = []
-
-    def add(self, cache: Cache, nbytes: int) -> None:
-        """Note that an entry comes to the younger generation."""
-        if self.nbytes + nbytes > MAX_BYTES // 2:
-            self.turn()
-        self.nbytes += nbytes
-        if not cache:
-            self._younger.append(cache)
 
     def turn(self) -> None:
         """Drop the older generation, and begin a younger one."""
         self.nbytes, self.nbytes_older = 0, self.nbytes
-        older, self._older, self._younger = self._older, self._younger, []
+        older, self._older, self.younger = self._older, self.younger, []
         for cache in older:
             cache.older = {}
         for cache in self._older:
@@ -81,13 +75,13 @@ class Cache(dict[Any, Any]):
         How large an entry is, by its key, against others of the cache.
     """
 
-    __slots__ = ("_bytes_per_unit", "_n_kept", "_size", "_units", "older")
+    __slots__ = ("_bytes_per_unit", "_n_kept", "_nbytes_each", "_size", "_units", "older")
 
     def __init__(self, size: Callable[[Any, Any], int] | None = None,
                  units: Callable[[Any], int] | None = None) -> None:
         super().__init__()
         self._size, self._units = size, units
-        self._n_kept, self._bytes_per_unit = 0, 0.0
+        self._n_kept, self._bytes_per_unit, self._nbytes_each = 0, 0.0, 0
         self.older: dict[Any, Any] = {}
 
     def __missing__(self, key: Any) -> Any:
@@ -100,10 +94,17 @@ class Cache(dict[Any, Any]):
 
     def keep(self, key: Any, value: Any) -> int:
         """Have a value found again; what it takes, in bytes."""
-        nbytes = self._estimated(key, value)
-        if type(value) not in _CONTAINERS:
-            _kept_types.add(type(value))
-        kept.add(self, nbytes)
+        nbytes = self._nbytes_each
+        if not nbytes or not self._n_kept % SAMPLED:
+            nbytes = self._estimated(key, value)
+        self._n_kept += 1
+        if value.__class__ not in _kept_types:
+            _kept_types[value.__class__] = True
+        if kept.nbytes + nbytes > MAX_BYTES // 2:
+            kept.turn()
+        kept.nbytes += nbytes
+        if not self:
+            kept.younger.append(self)
         self[key] = value
         return nbytes
 
@@ -114,8 +115,10 @@ class Cache(dict[Any, Any]):
             nbytes = ENTRY_BYTES + size_of(key, value) if self._size is None else self._size(key, value)
             before = self._bytes_per_unit if self._n_kept else nbytes / n_units
             self._bytes_per_unit = (before + nbytes / n_units) / 2
-        self._n_kept += 1
-        return int(self._bytes_per_unit * n_units)
+        found = int(self._bytes_per_unit * n_units)
+        if self._units is None:
+            self._nbytes_each = found
+        return found
 
     def grow_old(self) -> None:
         """Become the older generation, and begin a younger one."""
@@ -158,7 +161,7 @@ def cached(function: Callable[..., _Result]) -> functools._lru_cache_wrapper[_Re
     cache = _CacheOfFunction()
 
     def find(*args: Any) -> Any:
-        value = cache[args]
+        value = cache[args] if cache.older else None
         if value is None:
             value = function(*args)
             found.n_made += 1
@@ -189,11 +192,8 @@ class lazy(Generic[_Result]):  # noqa: N801  (it is a decorator)
 _ATOMS = (int, float, complex, str, bool, NoneType, type, np.dtype, np.ufunc, BuiltinFunctionType, ModuleType, CodeType)
 """What many things share, or is of no account."""
 
-_kept_types: set[type] = set()
-"""The types of what is kept in caches."""
-
-_CONTAINERS = {tuple, dict, list, bool, NoneType}
-"""Types of which some objects are kept, and others are part of what is kept."""
+_kept_types: dict[type, bool] = dict.fromkeys((tuple, dict, list, bool, NoneType), False)
+"""The types of what is kept in caches, and whether all objects of the type are: of some, others are part of these."""
 
 own_sizes: dict[type, Callable[[Any], int]] = {}
 """For types whose objects hold memory that `sys.getsizeof` does not know, what they take in all."""
@@ -209,7 +209,7 @@ def size_of(*objects: Any) -> int:
         nbytes += own_sizes.get(kind, sys.getsizeof)(x)
         referents = (x.__closure__, x.__defaults__) if kind is FunctionType else gc.get_referents(x)
         for other in referents:
-            if id(other) not in seen and not isinstance(other, _ATOMS) and type(other) not in _kept_types:
+            if id(other) not in seen and not isinstance(other, _ATOMS) and not _kept_types.get(type(other)):
                 seen.add(id(other))
                 found.append(other)
     return nbytes

@@ -118,7 +118,7 @@ def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype
 
 def layout_like(view: View) -> Layout:
     """The layout of a new array like a view: that of results of operations on it."""
-    return view.layout if view.is_whole else result_layout(view.shape, [view], default_for(view.shape))
+    return view.layout if view.is_whole else result_layout(view.shape, [view], default_for)
 
 
 def redistributed(base: Base, view: View, layout: Distribution | Layout | None) -> BaseView:

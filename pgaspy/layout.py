@@ -90,8 +90,8 @@ class BlockDim(NamedTuple):
         """The local index, on its owner, of index i, which lies in `part`."""
         return i - self.part_start(part)
 
-    def owned_interval(self, coord: int) -> tuple[int, int] | None:
-        """The indices that `coord` owns, [first, stop), where they are an interval: of one process in every case."""
+    def owned_interval(self, coord: int) -> tuple[int, int]:
+        """The indices that `coord` owns, [first, stop)."""
         extent, n_procs, _, n, start, step = self
         if n_procs == 1:
             return 0, extent
@@ -100,7 +100,8 @@ class BlockDim(NamedTuple):
 
     def local_extent(self, coord: int) -> int:
         """The number of elements that `coord` owns."""
-        return int(self.part_start(coord + 1) - self.part_start(coord))
+        first, stop = self.owned_interval(coord)
+        return stop - first
 
     def holds_whole_step(self, step: int) -> bool:
         """Whether the part of a view of this step has, on every owner, one step in local indices."""
@@ -244,6 +245,7 @@ MAX_SIZE = 2**63 - 1
 """The most elements of an array, which are counted by 64 bits, and the most along a dimension."""
 
 
+@cached
 def whole_dim(extent: int) -> CyclicDim:
     """A dimension that is not distributed, HPF's `*`."""
     return CyclicDim(extent, 1, None, max(extent, 1))
@@ -391,7 +393,7 @@ class Layout:
 
     def rank_from_coords(self, coords: Sequence[int]) -> int:
         """The rank at a place in the grid."""
-        return rank_from_coords(self.grid, coords)
+        return rank_from_coords(self.grid, tuple(coords))
 
     def dim_coord(self, d: int, coords: Sequence[int]) -> int:
         """The coordinate that decides what a process holds of dimension `d`."""
@@ -465,7 +467,8 @@ def check_shape(shape: tuple[int, ...]) -> None:
                          "smaller one")
 
 
-def coords_from_rank(grid: Sequence[int], rank: int) -> tuple[int, ...]:
+@cached
+def coords_from_rank(grid: tuple[int, ...], rank: int) -> tuple[int, ...]:
     """The place in a row-major grid of a rank."""
     coords = []
     for n in reversed(grid):
@@ -474,7 +477,8 @@ def coords_from_rank(grid: Sequence[int], rank: int) -> tuple[int, ...]:
     return tuple(reversed(coords))
 
 
-def rank_from_coords(grid: Sequence[int], coords: Sequence[int]) -> int:
+@cached
+def rank_from_coords(grid: tuple[int, ...], coords: tuple[int, ...]) -> int:
     """The rank at a place in a row-major grid."""
     rank = 0
     for n, coord in zip(grid, coords, strict=True):
@@ -492,6 +496,11 @@ def without_dims(layout: Layout, dims: tuple[int, ...]) -> Layout:
 
 def replicated(shape: Sequence[int], n_procs: int) -> Layout:
     """Every process holds the whole array."""
+    return _replicated(tuple(shape), n_procs)
+
+
+@cached
+def _replicated(shape: tuple[int, ...], n_procs: int) -> Layout:
     return Layout((n_procs,), [whole_dim(n) for n in shape])
 
 

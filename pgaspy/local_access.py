@@ -13,7 +13,7 @@ from pgaspy.execution.recording import finish, keep_borrowed
 from pgaspy.job.procgrid import world
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.segments import part_segments
-from pgaspy.planning.transfers import fixed_offset, strides_from_shape
+from pgaspy.planning.transfers import fixed_offset
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Base, lent_view
 
@@ -59,9 +59,9 @@ def blocks(base: Base, view: View, ranges: Sequence[tuple[int, int]] | None, ind
 def _views(base: Base, view: View, per_dim: Sequence[Sequence[tuple[int, int, int]]], rank: int,
            index: bool) -> Iterator[Any]:
     itemsize = base.dtype.itemsize
-    storage = strides_from_shape(view.layout.local_shape(rank), itemsize)
-    start = fixed_offset(view, storage)
-    dims = [0 if p is None else storage[p] for p in view.base_dims]
+    held = view.layout.held_by(rank)
+    start = itemsize * fixed_offset(view, held)
+    dims = [0 if p is None else itemsize * held.strides[p] for p in view.base_dims]
     strides = tuple(stride * step for stride, step in zip(dims, view.steps, strict=True))
     writeable = not _is_replicated(view)
     for combination in itertools.product(*per_dim):

@@ -26,7 +26,8 @@ from pgaspy.planning.result_layout import inherited
 from pgaspy.scheduling.functions import WHERE
 
 __all__ = [
-    "all", "any", "argmax", "argmin", "broadcast_to", "clip", "concatenate", "copy", "dot", "expand_dims", "flip",
+    "all", "any", "argmax", "argmin", "broadcast_to", "clip", "concatenate", "copy", "cumprod", "cumsum", "dot",
+    "expand_dims", "flip",
     "imag", "kron", "matmul", "max", "mean", "min", "ndim", "outer", "prod", "ravel", "real", "repeat", "reshape",
     "roll", "shape", "size", "squeeze", "stack", "std", "sum", "swapaxes", "tile", "transpose", "var", "where",
 ]
@@ -55,6 +56,7 @@ argmax, argmin = _function(GlobalArray.argmax), _function(GlobalArray.argmin)
 max, min = _function(GlobalArray.max, np.amax), _function(GlobalArray.min, np.amin)
 mean, std, var = _function(GlobalArray.mean), _function(GlobalArray.std), _function(GlobalArray.var)
 prod, sum = _function(GlobalArray.prod), _function(GlobalArray.sum)
+cumprod, cumsum = _function(GlobalArray.cumprod), _function(GlobalArray.cumsum)
 clip = _function(GlobalArray.clip)
 ravel = _function(GlobalArray.ravel)
 squeeze, swapaxes = _function(GlobalArray.squeeze), _function(GlobalArray.swapaxes)

@@ -1,7 +1,6 @@
 """NumPy's names that pgaspy does not have, and what to call instead.
 
-What NumPy computes of the local part is advised nowhere: the median of a part, or its running sum, is not that of the
-array.
+What NumPy computes of the local part is advised nowhere: the median of a part, or its order, is not that of the array.
 """
 
 from __future__ import annotations
@@ -52,7 +51,6 @@ INSTEAD = {
     "diag": "pg.diagonal(A) of a matrix, pg.eye(len(a)) * a for the matrix with the diagonal a",
     "diagflat": "pg.eye(len(a)) * a",
     "diagonal": "pg.diagonal(A)",
-    "diff": "A[1:] - A[:-1]",
     "dot": "pg.dot(A, B)",
     "dsplit": _PARTS,
     "dstack": "pg.stack((A, B), axis=2) of matrices",
@@ -73,7 +71,6 @@ INSTEAD = {
     "frombuffer": "pg.array of a NumPy array that is the same on every process",
     "fromfile": _LOAD,
     "genfromtxt": _LOAD,
-    "gradient": "differences of slices, as (A[2:] - A[:-2]) / 2",
     "hsplit": _PARTS,
     "hstack": "pg.concatenate((A, B), axis=1) of matrices, pg.concatenate((a, b)) of vectors",
     "indices": _INDICES,
@@ -121,7 +118,6 @@ INSTEAD = {
     "take": _PARTS,
     "tofile": _SAVE,
     "trace": "pg.trace(A)",
-    "trapezoid": "((A[1:] + A[:-1]) / 2).sum() * dx",
     "tri": "pg.tril(pg.ones((n, m)))",
     "unstack": "A[0], A[1] and so on",
     "vdot": "(A.conj() * B).sum()",
@@ -132,8 +128,7 @@ INSTEAD = {
 }
 """For arrays A and B, vectors a and b."""
 
-_ALONG_AXES = {"apply_along_axis", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
-               "fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "rfft", "accumulate"}
+_ALONG_AXES = {"apply_along_axis", "fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "rfft"}
 """What works along a dimension: that may be whole on each process."""
 
 

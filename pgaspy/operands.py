@@ -85,7 +85,7 @@ def with_parts(operands: Sequence[Any], out: View | None) -> Sequence[Any]:
             layout = out.own_layout
         else:
             views = [x._view.broadcast_to(shape) for x in operands if hasattr(x, "_view")]
-            layout = result_layout(shape, views, default_for(shape))
+            layout = result_layout(shape, views, default_for)
     except ValueError:
         return operands  # which do not go together; who works out the statement says so
     if layout is None or not layout.is_distributed:

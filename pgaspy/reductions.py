@@ -29,6 +29,7 @@ from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
 from pgaspy.layout import replicated, without_dims
 from pgaspy.planning.view import View, whole
+from pgaspy.scheduling import local_scans
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import REAL
 from pgaspy.scheduling.kinds.reduction import Reduce, Reduction, reduce
@@ -234,17 +235,9 @@ class _UfuncReduction:
 
     def partial(self, local: NDArray[Any], axes: tuple[int, ...],
                 indices: Callable[[int], NDArray[np.int64]], operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        row = bindings.reduce_lookup(self.ufunc.__name__, f"{local.dtype.char}->{self.dtype.char}")
-        shape = tuple(n for d, n in enumerate(local.shape) if d not in axes)
         if local.size == 0:
-            return np.full(shape, self.identity, self.dtype)
-        if row is None:
-            with np.errstate(all="ignore"):
-                return np.asarray(self.ufunc.reduce(local, axis=axes, dtype=type(self.dtype)))  # without a unit of time
-        partial = np.empty(shape, self.dtype)
-        call = _prepared_reduce(row, local.shape, local.strides, partial.strides, axes)
-        call.call(bindings.address(local), bindings.address(partial))
-        return partial
+            return np.full([n for d, n in enumerate(local.shape) if d not in axes], self.identity, self.dtype)
+        return local_scans.reduced(self.ufunc, local, axes, self.dtype)
 
     @property
     def merge(self) -> np.ufunc:
@@ -253,14 +246,6 @@ class _UfuncReduction:
     @property
     def result(self) -> None:
         return None
-
-
-@cached
-def _prepared_reduce(row: int, shape: tuple[int, ...], strides: tuple[int, ...], out_strides: tuple[int, ...],
-                     axes: tuple[int, ...]) -> bindings.ReduceCall:
-    kept = [d for d in range(len(shape)) if d not in axes]
-    return bindings.ReduceCall(row, [shape[d] for d in kept], [strides[d] for d in kept], out_strides,
-                              [shape[d] for d in axes], [strides[d] for d in axes])
 
 
 def arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: bool) -> BaseView:

@@ -57,7 +57,7 @@ def new_statement(ufunc: AnyFunction, descriptions: Sequence[Any], has_mask: boo
     """Work out a call whose results are new arrays."""
     loop = loop_dtypes(ufunc, descriptions, (None,) * ufunc.nout, has_mask, dtype, casting)
     views, shape = broadcast(descriptions)
-    layout = result_layout(shape, [v for v in views if v is not None], default_for(shape))
+    layout = result_layout(shape, [v for v in views if v is not None], default_for)
     output_dtypes = tuple(map(_canonical, loop[len(descriptions):]))
     for result in output_dtypes:
         check_dtype(result)
@@ -189,7 +189,7 @@ def _new_statement_into(call: tuple[Any, Any, str] | None, same: Sequence[bool],
 def _record_aside(statement: Statement, bases: Sequence[Any], out: Base) -> None:
     """Compute into a view that has no layout of its own: in a new array, which is then assigned."""
     view = statement.written[0]
-    layout = result_layout(view.shape, [view], default_for(view.shape))
+    layout = result_layout(view.shape, [view], default_for)
     aside, aside_view = Base(layout, out.dtype), whole(layout)
     if statement.has_mask:
         record_assignment(BaseView(aside, aside_view), BaseView(out, view))

@@ -223,7 +223,7 @@ def test_functions_of_numpy() -> None:
 
 
 @pytest.mark.many
-@pytest.mark.parametrize("name", ["cumsum", "nonzero", "einsum", "diag", "fft.fft",
+@pytest.mark.parametrize("name", ["nonzero", "einsum", "diag", "fft.fft",
                                   "linalg.eig", "linalg.eigvals"])
 def test_unsupported_functions_say_so(name: str) -> None:
     function = operator.attrgetter(name)(np)
@@ -234,8 +234,7 @@ def test_unsupported_functions_say_so(name: str) -> None:
 
 def test_all_of_numpys_methods_say_so() -> None:
     a = pg.array(X)
-    raises_everywhere(TypeError, "add.accumulate is not supported", lambda: np.add.accumulate(a))
-    raises_everywhere(TypeError, "add.reduceat is not supported", lambda: np.add.reduceat(a, [0, 1]))
+    raises_everywhere(TypeError, "divide.reduceat.*not known to be associative", lambda: np.divide.reduceat(a, [0, 1]))
     raises_everywhere(TypeError, "divide.reduce.*not associative", lambda: np.divide.reduce(a))
     raises_everywhere(TypeError, "lcm.reduce.*no identity", lambda: np.lcm.reduce(a.astype(int)))
 

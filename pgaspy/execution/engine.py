@@ -37,6 +37,7 @@ from operator import not_
 from typing import Any
 
 from pgaspy.execution import progress
+from pgaspy.execution.direct import Direct
 from pgaspy.execution.runs import Run, link
 from pgaspy.execution.talks import Talk
 from pgaspy.execution.transport import Transport
@@ -69,6 +70,9 @@ IDLE_SECONDS = 1e-3
 
 LOOK_SECONDS = 1e-3
 """How often a process that waits looks for what others have to say."""
+
+MAX_REQUESTS = 16
+"""So many messages may be on their way to others without a look whether they have arrived."""
 
 SPIN_SECONDS = 0.02
 """After waiting so long, the process lets others have its core between two tests."""
@@ -119,7 +123,8 @@ class Engine:
         self._takers: list[tuple[int, int, int, Run]] = []
         self._computations: list[tuple[bool, int, int, Run]] = []
         self._requests: list[Any] = []
-        self._under_way: list[tuple[Run, int, Communication, float]] = []  # with the time when it was started
+        self._under_way: list[tuple[Run | Direct, int, Communication, float]] = []  # with the time when it was started
+        self._sent_bytes = 0  # of messages under way, of operations that are executed at once
         self._received_bytes = 0  # of messages under way
 
     def connect(self, transport: Transport, look: Callable[[], None]) -> None:
@@ -129,8 +134,13 @@ class Engine:
 
     @property
     def is_idle(self) -> bool:
-        """Whether everything is done."""
+        """Whether everything is done, but that messages may be on their way to others."""
         return not self._runs and self.straight is None
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether everything is done, and no message is under way."""
+        return not (self._requests or self._runs or self.straight)
 
     def uses(self, storage: Storage) -> bool:
         """Whether anything is left to do that reads or writes a storage."""
@@ -232,11 +242,11 @@ class Engine:
         self.leave()
         self._runs, self.straight = [], None
         self._messages, self._takers, self._computations = [], [], []
-        self._requests, self._under_way = [], []
+        self._requests, self._under_way, self._sent_bytes = [], [], 0
 
     def leave(self) -> None:
         """Have the memory of messages under way stay as long as the process: they may still arrive there."""
-        _left.extend([*self._requests, *self._runs])
+        _left.extend([*self._requests, *self._under_way, *self._runs])
 
     def finish(self, storage: Storage | None = None, when_idle: Callable[[], None] | None = None) -> None:
         """Execute everything; or return when nothing is left that uses a storage.
@@ -245,7 +255,7 @@ class Engine:
         once, if there is nothing to do for a while: it may add a run.
         """
         wanted = [(run.n_uses, slot) for run in self._runs for slot in run.slots_of(storage)]
-        while self._runs:
+        while self._runs or (self._requests and storage is None):
             self._communicate()
             while wanted and not wanted[-1][0][wanted[-1][1]]:
                 wanted.pop()
@@ -471,7 +481,7 @@ class Engine:
         if statistics.counts.timeline is not None:
             statistics.counts.timeline.held(self.held_bytes)
 
-    def _start_message(self, run: Run, number: int) -> None:
+    def _start_message(self, run: Run | Direct, number: int) -> None:
         node: Communication = run.nodes[number]  # type: ignore[assignment]
         if node.allocates:
             run.allocate(node)
@@ -485,7 +495,7 @@ class Engine:
             nbytes += STAMP_BYTES
         self._begin_message(run, number, node, address, nbytes)
 
-    def _begin_message(self, run: Run, number: int, message: Communication, address: int, nbytes: int) -> None:
+    def _begin_message(self, run: Run | Direct, number: int, message: Communication, address: int, nbytes: int) -> None:
         """Start a message, which is a node's of a run, or a part of a conversation that is one."""
         begin = self._receive if message.is_receive else self._send
         start = time.perf_counter()
@@ -510,23 +520,55 @@ class Engine:
             if timeline is not None:
                 timeline.completed(message, start)
             if message.is_said:
-                self._listen(run, number)
+                self._listen(run, number, message)
             else:
-                self._complete(run, number, message)
+                self._complete(run, number, message)  # type: ignore[arg-type]
         return True
 
-    def _listen(self, run: Run, number: int) -> None:
-        """Go on with a conversation when all is complete that it waits for."""
+    def _listen(self, run: Run | Direct, number: int, message: Communication) -> None:
+        """Go on with a conversation when all is complete that it waits for; or with what is executed at once."""
+        if isinstance(run, Direct):
+            run.arrived(message)
+            if not message.is_receive:
+                self._sent_bytes -= message.nbytes
+            return
         talk = run.talks[number]
         talk.n_under_way -= 1
         if not talk.n_under_way:
             self._make_ready(run, number)
 
-    def _check_stamp(self, run: Run, node: Communication) -> None:
+    def _check_stamp(self, run: Run | Direct, node: Communication) -> None:
         """See that a message is of the operation that it is taken for."""
         stamp = bindings.load_int64(run.memories[node.memory].address + node.start_at + node.nbytes)
         if stamp != run.stamps[node.position]:
             raise Mismatch(f"a message from rank {node.peer} belongs to another operation")
+
+    # At once ---------------------------------------------------------------------------------------------------------
+
+    def make_room(self) -> None:
+        """Wait until little is on its way to others of what operations send that are executed at once."""
+        if len(self._requests) > MAX_REQUESTS or self._sent_bytes > WINDOW_BYTES:
+            self._communicate()
+            while self._sent_bytes > WINDOW_BYTES:
+                self._step()
+                self._communicate()
+
+    def start(self, direct: Direct, number: int) -> None:
+        """See `Carrier`."""
+        node: Communication = direct.nodes[number]  # type: ignore[assignment]
+        node.is_said = True
+        if not node.is_receive:
+            self._sent_bytes += node.nbytes
+        self._start_message(direct, number)
+
+    def wait_for(self, direct: Direct, memory: int) -> None:
+        """See `Carrier`. Everything else makes progress meanwhile."""
+        self._communicate()
+        while memory in direct.awaited:
+            self._step()
+            self._communicate()
+
+    # Waiting ---------------------------------------------------------------------------------------------------------
 
     def _wait(self, seconds: float) -> bool:
         """Wait for a message, but not longer; whether there was one. By testing, so that an interrupt is seen."""

@@ -25,6 +25,7 @@ from typing import Any
 
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
 from pgaspy.execution.borrowers import settled
+from pgaspy.execution.direct import Direct
 from pgaspy.execution.engine import Engine
 from pgaspy.execution.loops import Loops
 from pgaspy.execution.runs import Run
@@ -37,8 +38,8 @@ from pgaspy.job.procgrid import World, world
 from pgaspy.job.statistics import counts
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
 from pgaspy.scheduling.base import Base, Storage, borrowers, came_back, lent
-from pgaspy.scheduling.operations import Recipe
-from pgaspy.scheduling.recorded import Recorded
+from pgaspy.scheduling.operations import NumberedOperation, Recipe
+from pgaspy.scheduling.recorded import Recorded, RecordedOperation
 from pgaspy.scheduling.schedule import Schedule, may_be_postponed, schedule_of
 from pgaspy.supervision.alarms import Alarms
 from pgaspy.supervision.recorder import Supervision
@@ -65,6 +66,9 @@ HOT_CALLS = 64
 
 MAX_DISTURBED = 8
 """After so many flushes in a row of few operations, for calls that are not recorded, it is forgotten which are."""
+
+WORK_OF_MESSAGES = 3 * ELEMENTS_PER_CALL
+"""What an operation takes longer that may send something, as elements that are passed through."""
 
 MAX_CALLS_AT_ONCE = 1 << 14
 """Of calls that are computed at once, so many are known by what they have taken."""
@@ -194,14 +198,19 @@ class Queue:
                 instruction: int) -> bool:
         """Execute an operation instead of recording it, if that is cheaper, and it has to wait for nothing; whether so.
 
-        What would have to wait once, on several processes, is recorded from then on, and so is what anybody may borrow
-        from. What fails is recorded, and fails again when it is executed.
+        What is too large once, or has to wait for a task, is recorded from then on. What fails before a message is
+        started is recorded, and fails again when it is executed.
         """
         recipe.is_cold, rank, is_alone = False, world().rank, self.engine.is_alone
-        if borrowers or not self._may_execute() or not recipe.is_done_at_once(rank) or not self._admits(
-                (id(recipe),), recipe.views[-1].size if is_alone else 0) or not self._clear_way(storages):
+        if not self._may_execute() or not recipe.is_done_at_once(rank):
+            return False
+        is_local = recipe.is_local(rank)
+        n_elements = recipe.views[-1].size if is_alone else 0 if is_local else WORK_OF_MESSAGES
+        if not self._admits((id(recipe),), n_elements) or not self._clear_way(storages):
             return False
         recipe.is_cold = True
+        if not is_local:
+            return self._exchange(recipe, storages, values, code, instruction)
         try:
             self._is_running = True
             recipe.execute(storages, values, rank)
@@ -214,13 +223,46 @@ class Queue:
         self.n_at_once += 1
         if not is_alone:
             number, self.next_tag = self.next_tag, self.next_tag + recipe.n_tags
-            self._tell(Recorded([recipe, storages, values, number, code, instruction]))
+            try:
+                self._tell(RecordedOperation(recipe, storages, values, number, code, instruction))
+            except BaseException as error:
+                self._failed(error)
+                raise
+        return True
+
+    def _exchange(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType | None,
+                  instruction: int) -> bool:
+        """Execute an operation that may have messages; whether it was executed."""
+        operation = RecordedOperation(recipe, storages, values, self.next_tag, code, instruction)
+        direct = Direct(self.engine, self.next_tag, [*storages, *values], len(storages),
+                        functools.partial(self._tell, operation))
+        slots = tuple(range(len(direct.memories)))
+        try:
+            self._is_running = True
+            self.engine.make_room()
+            n = len(storages)
+            recipe.add_nodes_at_once(direct, NumberedOperation(0, recipe, slots[:n], slots[n:]), world().rank)
+            if direct.awaited:
+                direct.finish()
+            if not direct.is_begun:
+                direct.begin()
+        except BaseException as error:
+            if not (direct.is_begun or is_interrupt(error)):
+                return False
+            self._failed(error)
+            for storage in storages[:recipe.n_outputs]:
+                storage.poison = Poison(self.error or error, "")
+            raise
+        finally:
+            self._is_running = False
+        self.next_tag += recipe.n_tags
+        self.n_at_once += 1
         return True
 
     def _may_execute(self) -> bool:
         """Whether nothing that will last is in the way of what is executed at once."""
         return (self.computes_at_once and self.error is None and not self._is_running and self.engine.overlaps
-                and self.engine.is_idle and counts.timeline is None)
+                and self.engine.straight is None and counts.timeline is None)
 
     def _admits(self, key: tuple[Any, ...], n_elements: int) -> bool:
         """Count a call; whether to do it at once: it is small, and not done often, or among others that were not."""
@@ -240,16 +282,15 @@ class Queue:
     def _clear_way(self, storages: Sequence[Storage]) -> bool:
         """See to it that nothing is recorded that has to come before what uses some storages; whether that is so.
 
-        On one process, what is recorded is executed, unless tasks are. On several, operations are executed in order.
-        It is not so of what is poisoned.
+        What is recorded is executed, unless tasks are: on several processes all of it gets under way, as others may
+        wait for its messages, and as the program's digest is that of all operations in their order. It is not so of
+        what is poisoned.
         """
         if not self._refusable.isdisjoint(storages):
             return False
         if self.recorded.fields:
-            if not self.engine.is_alone:
-                return False
             recorded = self.recorded.storages
-            if any(storage in recorded for storage in storages):
+            if not self.engine.is_alone or any(storage in recorded for storage in storages):
                 if any(map(_is_called, self.recorded.recipes)):
                     return False  # a task may raise, or take any time
                 self._n_disturbed = self._n_disturbed + 1 if len(self.recorded) < HOT_CALLS else 0
@@ -258,19 +299,27 @@ class Queue:
                     self._n_disturbed = 0
                     for forget in when_disturbed:
                         forget()
+        if not self.engine.is_idle:
+            for storage in storages:
+                if self.engine.uses(storage):
+                    self.finish(storage, raises=False)
         return not self.engine.has_failed or all(storage.poison is None for storage in storages)
 
-    def _tell(self, executed: Recorded) -> None:
-        """Have what was executed at once compared with what other processes do, and look for what they have to say."""
-        try:
-            self.supervision.executed(executed, ())
-            if time.perf_counter() > self._next_look:
-                self._look(waits=False)
-        except BaseException as error:
-            found = self.fail(error)
-            if found is not error:
-                raise found from found.__cause__
-            raise
+    def _tell(self, operation: RecordedOperation) -> int:
+        """Have what is executed at once compared with what other processes do, and look for what they have to say.
+
+        The program's digest after it.
+        """
+        stamp = self.supervision.executed_at_once(operation)
+        if time.perf_counter() > self._next_look:
+            self._look(waits=False)
+        return stamp
+
+    def _failed(self, error: BaseException) -> None:
+        """Fail the job, if others wait for this process; raise the error, if that is another one then."""
+        found = self.fail(error)
+        if found is not error:
+            raise found from found.__cause__
 
     def hold(self, nbytes: int) -> None:
         """Note that recorded operations hold so many bytes more that nobody else does."""
@@ -356,7 +405,7 @@ class Queue:
             self._flush(self.engine.finish, cause)
             self._set_limit()
         if storage is None:
-            if self.recorded.fields or not self.engine.is_idle:
+            if self.recorded.fields or not self.engine.is_silent:
                 self._flush(self.engine.finish, cause)
         else:
             n_postponed = self._n_postponed(storage)
@@ -417,9 +466,7 @@ class Queue:
             if engine.has_failed:
                 self._set_limit()
         except BaseException as error:
-            found = self.fail(error)
-            if found is not error:
-                raise found from found.__cause__
+            self._failed(error)
             raise
         finally:
             self._is_running = False

@@ -98,6 +98,8 @@ def record_cold(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any
     So what a program hardly does again is not scheduled.
     """
     if recipe.is_cold and _instead is None:
+        if borrowed:
+            storages = borrowers.settled(recipe, storages)
         where = (None, 0) if queue.engine.is_alone else _where(_frame(1))
         if queue.execute(recipe, storages, values, *where):
             return

@@ -74,15 +74,16 @@ _FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep  # noqa: PTH120  (
 
 def frame_of_program(frame: FrameType) -> FrameType:
     """The innermost frame, from a given one on, that is not pgaspy's; the outermost, if all are."""
-    while True:
-        file = frame.f_code.co_filename
-        is_program = is_program_file[file]
+    known = is_program_file
+    while not (is_program := known[frame.f_code.co_filename]):
         if is_program is None:
-            is_program = not file.startswith(_FOLDER)
-            is_program_file.keep(file, is_program)
-        if is_program or frame.f_back is None:
-            return frame
-        frame = frame.f_back
+            file = frame.f_code.co_filename
+            known.keep(file, not file.startswith(_FOLDER))
+        elif (outer := frame.f_back) is None:
+            break
+        else:
+            frame = outer
+    return frame
 
 
 @cached

@@ -29,10 +29,10 @@ from pgaspy.kernels.program import Program
 
 __all__ = [
     "BLOCK", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS",
-    "OTHER", "OWN", "PACKED", "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall",
+    "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall", "Leaves", "ProgramCall",
     "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "fill_random", "function", "get_threads",
-    "is_maths", "load_int64", "lookup", "n_completed", "philox", "reduce_functions", "reduce_lookup", "run_elementwise",
-    "set_threads", "store_int64",
+    "histogram", "is_maths", "load_int64", "lookup", "n_completed", "philox", "reduce_functions", "reduce_lookup",
+    "run_elementwise", "scan", "set_threads", "store_int64",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -206,6 +206,16 @@ class ReduceCall:
         """Reduce the input into the output."""
         if lib.pg_reduce(*self._arguments, in_address, out_address):
             raise MemoryError("no memory for the partial results of a reduction")
+
+
+def scan(row: int, array: np.ndarray, before: np.ndarray | None, out: np.ndarray) -> None:
+    """Scan an array along its first dimension, each row from what comes before it on, if that is given."""
+    _check_ndim(array.ndim)
+    strides = (0,) * (array.ndim - 1) if before is None else before.strides
+    start = 0 if before is None else address(before)
+    if lib.pg_scan(row, array.shape[0], array.strides[0], out.strides[0], array.ndim - 1, array.shape[1:],
+                   array.strides[1:], strides, out.strides[1:], address(array), start, address(out)):
+        raise MemoryError("no memory for the totals of a scan")
 
 
 def _encode(
@@ -494,6 +504,19 @@ class SectionCopy:
         )
 
 
+class BytesCopy:
+    """A copy of so many bytes."""
+
+    __slots__ = ("_n",)
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+
+    def call(self, dst_address: int, src_address: int) -> None:
+        """Copy between these addresses."""
+        ffi.memmove(ffi.cast("char *", dst_address), ffi.cast("char *", src_address), self._n)
+
+
 def fill_random(
     kind: str,
     char: str,
@@ -527,6 +550,21 @@ def fill_random(
         _int64s(index_strides), index_side,
     ):  # fmt: skip
         raise TypeError(f"no {kind} numbers of type {char!r}")
+
+
+def histogram(x: np.ndarray, weights: np.ndarray | None, n_bins: int, edges: np.ndarray | None = None,
+              is_uniform: bool = False) -> np.ndarray:
+    """Return how many elements are in each bin, or with weights, float64 as the edges are, the sums of these.
+
+    The elements are int64 in [0, n_bins), which are the bins themselves, or float64 where there are edges; `is_uniform`
+    says that these are equally far apart. All arrays are contiguous.
+    """
+    found = np.empty(n_bins, np.int64 if weights is None else np.float64)
+    addresses = [0 if array is None else address(array) for array in (weights, edges)]
+    elements = (address(x), 0) if edges is None else (0, address(x))
+    if lib.pg_histogram(x.size, *elements, addresses[0], n_bins, is_uniform, addresses[1], address(found)):
+        raise MemoryError(f"no memory to count in {n_bins} bins")
+    return found
 
 
 def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:

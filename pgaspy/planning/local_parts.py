@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pgaspy.layout import BlockDim
 from pgaspy.planning.view import View
 
 __all__ = ["LocalPart", "indices_within", "lie_alike", "local_part"]
@@ -122,16 +121,7 @@ def lie_alike(out: View, view: View) -> bool:
         return True
     if layout.grid != other.grid:
         return False
-    return all(n == 1 or _along(view, axis) in (None, _along(out, axis)) for axis, n in enumerate(layout.grid))
-
-
-def _along(view: View, axis: int) -> tuple[object, ...] | None:
-    """How the elements of a view are dealt out along an axis of the grid; None if each process there holds them all."""
-    p = view.layout.dim_from_axis[axis]
-    if p is None or p not in view.base_dims:
-        fixed = view.fixed_coords[axis]
-        return None if fixed is None else ("at", fixed)
-    d, dim = view.base_dims.index(p), view.layout.dims[p]
-    if isinstance(dim, BlockDim):  # as the section of its parent that it is
-        return d, dim.parent_extent, dim.start + dim.step * view.origin[p], dim.step * view.steps[d]
-    return d, dim, view.origin[p], view.steps[d]
+    for n, own, theirs in zip(layout.grid, out.along_axes, view.along_axes, strict=True):
+        if n != 1 and theirs is not None and theirs != own:
+            return False
+    return True

@@ -28,9 +28,9 @@ from pgaspy.planning.segments import Segments, few_segments, local_slice, segmen
 from pgaspy.planning.transfers import TransferPlan, fixed_offset, plan_transfer, strides_from_shape
 from pgaspy.planning.view import Section, View, whole
 
-__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "joint_cuts", "local_indices",
-           "local_view_shape", "max_pieces", "n_pieces", "plan_boxes", "plan_operand", "plan_operands",
-           "storage_geometry"]
+__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "joint_cuts", "lie_in_place",
+           "local_indices", "local_view_shape", "max_pieces", "n_pieces", "one_piece", "piece_in_place",
+           "plan_assembled", "plan_boxes", "plan_operand", "plan_operands", "storage_geometry"]
 
 LOCAL, TEMPORARY, BUFFER = -1, -2, 0
 """Where an operand of a piece lies: in its own storage, in an assembled temporary, or (>= 0) in the receive buffer
@@ -130,10 +130,54 @@ def plan_operands(out: View, views: tuple[View, ...], copied: tuple[bool, ...], 
     return tuple(plans)
 
 
+def lie_in_place(out: View, views: Sequence[View], rank: int) -> bool:
+    """Whether operands are found at once to lie as an output does, on every process."""
+    for view in views:
+        if view is not out and not lie_alike(out, view):
+            return False
+    return None not in [local_part(view, rank) for view in (out, *views)]
+
+
+def piece_in_place(out: View, views: Sequence[View], rank: int) -> Piece | None:
+    """All of the local part as one piece, of operands that lie in place; None if there is none."""
+    part = local_part(out, rank)
+    assert part is not None
+    shape = local_view_shape(out, rank)
+    if 0 in shape:
+        return None
+    sources = [_source_in_place(view, rank, part.first, shape) for view in (out, *views)]
+    return Piece(shape, tuple(sources), (0,) * len(shape))
+
+
+def plan_assembled(out: View, view: View, copied: bool, rank: int) -> OperandPlan:
+    """The same messages for an operand that is assembled, unless it is known to lie as the output does."""
+    return _in_place(out, view, copied, rank) or plan_operand(out, view, True, rank)
+
+
+def one_piece(out: View, views: Sequence[View], plans: Sequence[OperandPlan], rank: int) -> Piece | None:
+    """All of the local part as one piece, where each operand is assembled or lies in place; None if there is none."""
+    shape = local_view_shape(out, rank)
+    if 0 in shape:
+        return None
+    part = local_part(out, rank)
+    sources = [Source(LOCAL, *storage_geometry(out, rank))]
+    for view, plan in zip(views, plans, strict=True):
+        if plan.temporary is None:
+            assert part is not None  # or else nothing would be known to lie in place
+            sources.append(_source_in_place(view, rank, part.first, shape))
+        else:
+            strides = iter(strides_from_shape(plan.temporary))
+            sources.append(Source(TEMPORARY, 0, tuple([
+                0 if d in view.stretched_dims else next(strides) for d in range(len(shape))])))
+    return Piece(shape, tuple(sources), (0,) * len(shape))
+
+
 def _in_place(out: View, view: View, copied: bool, rank: int) -> OperandPlan | None:
     """The plan of an operand that is found at once to lie where the output does."""
+    if copied or not lie_alike(out, view):
+        return None
     part = local_part(out, rank)
-    if copied or part is None or local_part(view, rank) is None or not lie_alike(out, view):
+    if part is None or local_part(view, rank) is None:
         return None
     return OperandPlan(out, view, _NOTHING, None, () if 0 in part.shape else (_STRETCHED,) * out.ndim, True)
 
@@ -345,10 +389,9 @@ class _OperandSources:
         self.rank = rank
         layout = view.layout
         self.layout = layout
-        self.storage = layout.local_shape(rank)
-        self.storage_strides = strides_from_shape(self.storage)
-        self.fixed = fixed_offset(view, self.storage_strides)
-        self.chosen = layout.held_by(rank).coords
+        held = layout.held_by(rank)
+        self.storage, self.storage_strides, self.chosen = held.shape, held.strides, held.coords
+        self.fixed = fixed_offset(view, held)
         self.message_from_peer = {m.peer: k for k, m in enumerate(plan.transfer.receives)}
 
     def source(self, at: Sequence[tuple[int, int, int, int]], shape: Sequence[int]) -> Source:
@@ -392,9 +435,9 @@ def storage_geometry(view: View, rank: int, itemsize: int = 1) -> tuple[int, tup
     part = local_part(view, rank)
     if part is not None:
         return itemsize * part.offset, tuple([itemsize * stride for stride in part.strides])
-    strides = strides_from_shape(view.layout.local_shape(rank), itemsize)
-    coords = view.layout.coords_from_rank(rank)
-    offset = fixed_offset(view, strides)
+    held = view.layout.held_by(rank)
+    strides, coords = [itemsize * stride for stride in held.strides], held.coords
+    offset = itemsize * fixed_offset(view, held)
     view_strides = []
     for section, p in zip(view.sections, view.base_dims, strict=True):
         if p is None:
@@ -414,12 +457,12 @@ def local_view_shape(view: View, rank: int) -> tuple[int, ...]:
     """The shape of the part of a view that a process owns; all zero where it owns nothing by pin or fixed index."""
     if view.layout.n_procs == 1:
         return view.shape
+    part = local_part(view, rank) if view.shape else None
+    if part is not None:
+        return part.shape
     held = view.layout.held_by(rank)
     if not (held.is_any and view.holds(held.coords)):
         return (0,) * max(view.ndim, 1)
-    part = local_part(view, rank)
-    if part is not None:
-        return part.shape
     return tuple(int(_owned(view, d, rank).length.sum()) for d in range(view.ndim))
 
 

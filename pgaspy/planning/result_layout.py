@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pgaspy.blockmath import ceil_div, clipped
-from pgaspy.layout import BlockDim, Dim, Layout, replicated, whole_dim
+from pgaspy.layout import BlockDim, Dim, Layout, whole_dim
 from pgaspy.planning.view import Section, View
 
 __all__ = ["inherited", "result_layout"]
@@ -17,7 +17,8 @@ To deal out afresh takes about as long as to pass through the array a few times.
 """
 
 
-def result_layout(shape: tuple[int, ...], views: Sequence[View], default: Layout) -> Layout:
+def result_layout(shape: tuple[int, ...], views: Sequence[View],
+                  default_for: Callable[[tuple[int, ...]], Layout]) -> Layout:
     """The layout of the result of an elementwise operation on `views`, which are broadcast to `shape`.
 
     Per dimension it follows the first operand that is not stretched there: the result lies where the view does, with
@@ -29,13 +30,13 @@ def result_layout(shape: tuple[int, ...], views: Sequence[View], default: Layout
     is taken. Replicated and one-process operands choose only when there is no other.
     """
     if not shape:
-        return replicated((), default.n_procs)
+        return default_for(())
     distributed = [view for view in views if view.layout.is_distributed]
     if distributed:
-        return _distributed_layout(shape, distributed) or default
+        return _distributed_layout(shape, distributed) or default_for(shape)
     for view in views:
         return Layout(view.layout.grid, [whole_dim(n) for n in shape], view.layout.pins)
-    return default
+    return default_for(shape)
 
 
 def _distributed_layout(shape: tuple[int, ...], views: Sequence[View]) -> Layout | None:

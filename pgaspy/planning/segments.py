@@ -25,7 +25,7 @@ from pgaspy.planning.view import Section
 
 __all__ = ["LENGTH", "OTHER_START", "OWN_START", "OWN_STEP", "Indices", "Segments", "continued", "expanded",
            "few_segments", "global_ranges", "joined_by_key", "local_slice", "part_segments", "ranges_by_coord",
-           "segments"]
+           "ranges_of_segments", "segments"]
 
 Indices = NDArray[np.int64]
 
@@ -96,7 +96,6 @@ def few_segments(own: Section, coord: int, other: Section) -> list[tuple[int, in
     return found
 
 
-@cached
 def ranges_by_coord(own: Section, coord: int, other: Section) -> dict[int, Indices]:
     """The segments as tables of ranges, (n, 5) in the order of the index, per owner on the other side.
 
@@ -107,6 +106,12 @@ def ranges_by_coord(own: Section, coord: int, other: Section) -> dict[int, Indic
     if few is not None:
         return {owner: np.array([[mine, own.step, theirs, other.step, n]], np.int64)
                 for mine, theirs, owner, n in sorted(few, key=itemgetter(2))}
+    return ranges_of_segments(own, coord, other)
+
+
+@cached
+def ranges_of_segments(own: Section, coord: int, other: Section) -> dict[int, Indices]:
+    """The same from segments."""
     seg = segments(own, coord, other)
     table = np.empty((len(seg.start), 5), np.int64)
     table[:, OWN_START], table[:, OWN_STEP] = seg.own, seg.own_step

@@ -17,12 +17,12 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
 from pgaspy.caches import cached
-from pgaspy.layout import Layout, coords_from_rank
-from pgaspy.planning.boxes import fixed_indices
+from pgaspy.layout import Held, Layout, coords_from_rank, rank_from_coords
 from pgaspy.planning.segments import LENGTH, OWN_START, OWN_STEP, Indices, ranges_by_coord
 from pgaspy.planning.view import View
 
@@ -91,7 +91,7 @@ def plan_transfer(dst: View, src: View, rank: int) -> TransferPlan:
     """
     axes = broadcast_axes(dst.layout, src.layout)
     coords = dst.layout.held_by(rank).coords
-    incoming = list(_incoming(dst, src, rank, axes))
+    incoming = _incoming(dst, src, rank, axes)
     if not axes:
         local = next((m for m in incoming if m.peer == rank), None)
         receives = tuple(m for m in incoming if m.peer != rank)
@@ -126,20 +126,22 @@ def group_rank(layout: Layout, axes: Sequence[int], coords: Sequence[int]) -> in
     return rank
 
 
-def _incoming(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> Iterator[Message]:
+def _incoming(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> list[Message]:
     """What the replicas of `rank`'s part need, by source, in the order of the sources' ranks."""
     coords = dst.layout.held_by(rank).coords
     if not dst.holds(coords):
-        return
-    storage = dst.layout.local_shape(rank)
-    chosen = src.layout.held_by(rank).coords if not axes else src.layout.coords_from_rank(
-        _representative(dst.layout, coords, axes))
+        return []
+    layout = src.layout
+    chosen = layout.held_by(rank).coords if not axes else coords_from_rank(
+        layout.grid, _representative(dst.layout, coords, axes))
     messages = []
     for source_coords, ranges in _products(dst, coords, src):
-        source = src.layout.rank_from_coords(
-            [c if c is not None else chosen[axis] for axis, c in enumerate(source_coords)])
-        messages.append(_message(source, ranges, dst, storage))
-    yield from sorted(messages, key=lambda message: message.peer)
+        source = rank_from_coords(
+            layout.grid, tuple([chosen[axis] if c is None else c for axis, c in enumerate(source_coords)]))
+        messages.append(_message(source, ranges, dst, rank))
+    if len(messages) > 1:
+        messages.sort(key=attrgetter("peer"))
+    return messages
 
 
 def _outgoing(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> Iterator[Message]:
@@ -147,21 +149,21 @@ def _outgoing(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> Iterato
     coords = src.layout.held_by(rank).coords
     if src.layout.is_replicated or not src.holds(coords):
         return
-    storage = src.layout.local_shape(rank)
-    own_coords = dst.layout.held_by(rank).coords
+    own_coords, replica_axes = dst.layout.held_by(rank).coords, src.layout.replica_axes
     for target_coords, ranges in _products(src, coords, dst):
-        target = [c if c is not None else own_coords[axis] for axis, c in enumerate(target_coords)]
-        chosen = coords_from_rank(src.layout.grid, _representative(dst.layout, target, axes))
-        if any(chosen[axis] != coords[axis] for axis in src.layout.replica_axes):
-            continue  # the target takes its elements from another copy
-        peer = dst.layout.rank_from_coords(target)
+        target = tuple([own_coords[axis] if c is None else c for axis, c in enumerate(target_coords)])
+        if replica_axes:
+            chosen = coords_from_rank(src.layout.grid, _representative(dst.layout, target, axes))
+            if any(chosen[axis] != coords[axis] for axis in replica_axes):
+                continue  # the target takes its elements from another copy
+        peer = rank_from_coords(dst.layout.grid, target)
         if peer != rank:
-            yield _message(peer, ranges, src, storage)
+            yield _message(peer, ranges, src, rank)
 
 
 def _representative(layout: Layout, coords: Sequence[int], axes: Sequence[int]) -> int:
     """The first rank of the group of replicas along `axes`: the one whose coordinates choose the copy of the source."""
-    return layout.rank_from_coords([0 if axis in axes else c for axis, c in enumerate(coords)])
+    return rank_from_coords(layout.grid, tuple([0 if axis in axes else c for axis, c in enumerate(coords)]))
 
 
 def _products(own: View, coords: Sequence[int], other: View) -> Iterator[tuple[list[int | None], tuple[Indices, ...]]]:
@@ -169,6 +171,9 @@ def _products(own: View, coords: Sequence[int], other: View) -> Iterator[tuple[l
 
     A coordinate is None on an axis that holds replicas.
     """
+    if not own.shape:
+        yield list(other.fixed_coords), ()
+        return
     per_dim = []
     for d in range(own.ndim):
         ranges = ranges_by_coord(own.sections[d], _dim_coord(own, d, coords), other.sections[d])
@@ -187,27 +192,28 @@ def _dim_coord(view: View, d: int, coords: Sequence[int]) -> int:
     return 0 if p is None else view.layout.dim_coord(p, coords)
 
 
-def _message(peer: int, ranges: tuple[Indices, ...], own: View, storage: tuple[int, ...]) -> Message:
+def _message(peer: int, ranges: tuple[Indices, ...], own: View, rank: int) -> Message:
+    if not ranges:
+        return Message(peer, (), (), fixed_offset(own, own.layout.held_by(rank)))
     shape = tuple([int(table[0, LENGTH] if len(table) == 1 else np.add.reduce(table[:, LENGTH])) for table in ranges])
-    return Message(peer, ranges, shape, _contiguous_offset(own, ranges, shape, storage))
+    return Message(peer, ranges, shape, _contiguous_offset(own, ranges, shape, rank))
 
 
-def _contiguous_offset(view: View, ranges: tuple[Indices, ...], shape: tuple[int, ...],
-                       storage: tuple[int, ...]) -> int | None:
+def _contiguous_offset(view: View, ranges: tuple[Indices, ...], shape: tuple[int, ...], rank: int) -> int | None:
     """Where the section begins in C-ordered storage, if it lies there contiguously and in order."""
-    if any(len(table) != 1 for table in ranges):
-        return None
-    strides = strides_from_shape(storage)
-    offset = fixed_offset(view, strides)
-    expected = 1
-    for table, p, n in reversed(list(zip(ranges, view.base_dims, shape, strict=True))):
+    held = view.layout.held_by(rank)
+    offset, expected = 0, 1
+    for d in range(len(ranges) - 1, -1, -1):
+        table, p, n = ranges[d], view.base_dims[d], shape[d]
+        if len(table) != 1:
+            return None
         first, step = table[0, OWN_START : OWN_STEP + 1].tolist()
-        stride = 0 if p is None else strides[p]
+        stride = 0 if p is None else held.strides[p]
         if n > 1 and step * stride != expected:
             return None
         offset += first * stride
         expected *= n
-    return offset
+    return offset + fixed_offset(view, held)
 
 
 def strides_from_shape(shape: Sequence[int], itemsize: int = 1) -> tuple[int, ...]:
@@ -219,6 +225,14 @@ def strides_from_shape(shape: Sequence[int], itemsize: int = 1) -> tuple[int, ..
     return tuple(reversed(strides))
 
 
-def fixed_offset(view: View, strides: Sequence[int]) -> int:
-    """The offset in storage of the base dimensions that a view fixes at one index, on the processes that hold it."""
-    return sum([local * strides[p] for p, local in fixed_indices(view)]) if view.fixed_dims else 0
+def fixed_offset(view: View, held: Held) -> int:
+    """The offset in storage of the base dimensions that a view fixes at one index, on a process that has these."""
+    offset = 0
+    for p in view.fixed_dims:
+        interval = held.intervals[p]
+        if interval is not None:
+            offset += (view.origin[p] - interval[0]) * held.strides[p]
+        else:
+            dim, i = view.layout.dims[p], view.origin[p]
+            offset += dim.local_from_index(i, dim.part_from_index(i)) * held.strides[p]
+    return offset

@@ -7,6 +7,8 @@ through it (as the panels do in HPL, Petitet et al., section "Panel broadcast").
 
 from __future__ import annotations
 
+from pgaspy.caches import cached
+
 __all__ = ["PACKET_BYTES", "broadcast_neighbours", "flood_targets", "packets_of", "reduction_neighbours"]
 
 PACKET_BYTES = 1 << 18
@@ -18,8 +20,13 @@ MAX_PACKETS = 16
 def broadcast_neighbours(position: int, n: int, root: int, nbytes: int,
                          is_chain: bool = False) -> tuple[int | None, list[int]]:
     """From which position this one receives a broadcast (None: the root), and to which ones it hands it on."""
+    return _neighbours(position, n, root, is_chain or nbytes > PACKET_BYTES)
+
+
+@cached
+def _neighbours(position: int, n: int, root: int, is_chain: bool) -> tuple[int | None, list[int]]:
     turned = (position - root) % n
-    if is_chain or nbytes > PACKET_BYTES:
+    if is_chain:
         parent, children = turned - 1, [turned + 1]
     else:
         low = turned & -turned if turned else 1 << n.bit_length()
@@ -44,6 +51,8 @@ def flood_targets(rank: int, n: int) -> list[int]:
 
 def packets_of(nbytes: int, n: int, limit: int) -> list[tuple[int, int]]:
     """The (start, stop) of the messages in which n processes hand on so many bytes, each of `limit` bytes at most."""
+    if nbytes <= limit and (n <= 2 or nbytes <= PACKET_BYTES):
+        return [(0, nbytes)]
     size = limit
     if n > 2 and nbytes > PACKET_BYTES:
         size = min(max(PACKET_BYTES, -(-nbytes // MAX_PACKETS)), limit)

@@ -17,7 +17,7 @@ import numpy as np
 
 from pgaspy.blockmath import meet
 from pgaspy.caches import Cache, cached, lazy
-from pgaspy.layout import MAX_NDIM, Dim, Layout, check_shape, whole_dim
+from pgaspy.layout import MAX_NDIM, BlockDim, Dim, Layout, check_shape, whole_dim
 
 __all__ = ["Section", "View", "frozen_key", "joint_shape", "whole"]
 
@@ -108,8 +108,28 @@ class View:
         for p in self.fixed_dims:
             dim = self.layout.dims[p]
             if dim.axis is not None and dim.extent:
-                coords[dim.axis] = int(dim.owner_from_part(dim.part_from_index(self.origin[p])))
+                coords[dim.axis] = dim.owner_from_part(dim.part_from_index(self.origin[p]))
         return tuple(coords)
+
+    @lazy
+    def along_axes(self) -> tuple[object, ...]:
+        """How the elements are dealt out along each axis of the grid; None where each process there holds them all.
+
+        Of block dimensions as the sections of their parents that they are: what lies alike is equal.
+        """
+        found: list[object] = []
+        layout, base_dims = self.layout, self.base_dims
+        for axis, p in enumerate(layout.dim_from_axis):
+            if p is None or p not in base_dims:
+                fixed = self.fixed_coords[axis]
+                found.append(None if fixed is None else ("at", fixed))
+                continue
+            d, dim = base_dims.index(p), layout.dims[p]
+            if isinstance(dim, BlockDim):
+                found.append((d, dim.parent_extent, dim.start + dim.step * self.origin[p], dim.step * self.steps[d]))
+            else:
+                found.append((d, dim, self.origin[p], self.steps[d]))
+        return tuple(found)
 
     @lazy
     def own_layout(self) -> Layout | None:
@@ -118,6 +138,8 @@ class View:
         There is none for a stretched dimension, nor for a reversed one, nor for a step that does not divide the
         block size of a cyclic dimension.
         """
+        if self.is_whole:
+            return self.layout
         if not self.has_own_layout:
             return None
         windows: Any = [dim.window(start, step, extent) for dim, start, step, extent in self.sections]

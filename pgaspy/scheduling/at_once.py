@@ -1,8 +1,8 @@
 """At once: an elementwise operation as one call of a C kernel on what this process has, without a schedule.
 
 A schedule takes a millisecond to make, which it wins back when it is found again, or where there is much to compute. So
-an operation that was not done often, sends nothing and is small is executed at once. What comes again and again is
-scheduled, together with what is recorded beside it.
+an operation that was not done often, and is small, is executed at once. What comes again and again is scheduled,
+together with what is recorded beside it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from pgaspy.caches import cached
 from pgaspy.kernels import bindings, jit
-from pgaspy.planning.pieces import local_view_shape, storage_geometry
+from pgaspy.planning.pieces import Source, local_view_shape, storage_geometry
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.functions import AnyFunction
 
-__all__ = ["MAX_ELEMENTS", "are_aligned", "elements", "execute", "is_small", "kernel_for"]
+__all__ = ["MAX_ELEMENTS", "elements", "execute", "is_small", "kernel_for", "run"]
 
 MAX_ELEMENTS = 1 << 18
 """Of what is executed at once, on this process: passing through more memory than this takes longer than planning."""
@@ -33,13 +33,6 @@ ELEMENTS_PER_CALL, WORK_OF_PLANNING = 1 << 15, 1 << 19
 def is_small(view: View, rank: int) -> bool:
     """Whether what a process has of a view is little enough; without a look at the layout, where all of it is."""
     return view.size <= MAX_ELEMENTS or math.prod(view.layout.local_shape(rank)) <= MAX_ELEMENTS
-
-
-def are_aligned(out: View, operands: Sequence[View]) -> bool:
-    """Whether each process certainly has, of all operands, what it needs to compute its part of an output."""
-    return out.layout.n_procs == 1 or all(
-        view == out or (view.layout.is_replicated and not any(n != 1 for n in view.layout.shape))
-        or (view.own_layout is not None and view.own_layout == out.own_layout) for view in operands)
 
 
 @cached
@@ -84,4 +77,17 @@ def execute(kernel: int, loop: Sequence[np.dtype[Any]], out: tuple[View, Storage
             offset, own = storage_geometry(view, rank, dtype.itemsize)
             addresses.append(memory.address + offset)
             strides += own
+    bindings.run_elementwise(kernel, shape, addresses, strides)
+
+
+def run(kernel: int, loop: Sequence[np.dtype[Any]], shape: Sequence[int],
+        places: Sequence[tuple[Any, Source]]) -> None:
+    """Run a kernel on operands, of each its memory and where it lies there; the output last."""
+    addresses: list[int] = []
+    strides: list[int] = []
+    for (memory, source), dtype in zip(places, loop, strict=True):
+        itemsize = dtype.itemsize
+        addresses.append(memory.address + source.offset * itemsize)
+        for stride in source.strides:
+            strides.append(stride * itemsize)
     bindings.run_elementwise(kernel, shape, addresses, strides)

@@ -33,6 +33,9 @@ class Backend(Protocol):
              src_strides: Sequence[int], src_side: int) -> SectionCopy:
         """A copy of a section; each side takes its own columns of the ranges, the other's, or is packed."""
 
+    def copy_bytes(self, n: int) -> SectionCopy:
+        """A copy of so many bytes."""
+
     def has_kernel(self, name: str, types: str) -> bool:
         """Whether a function of these types is among the kernels."""
 
@@ -60,6 +63,7 @@ class Cores:
 
     allocate = staticmethod(memory.allocate)
     copy = staticmethod(bindings.SectionCopy)
+    copy_bytes = staticmethod(bindings.BytesCopy)
     kernel = staticmethod(bindings.ProgramCall)
     reducing_kernel = staticmethod(bindings.ProgramReduceCall)
     chain = staticmethod(bindings.ChainCall)

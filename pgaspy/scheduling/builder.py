@@ -105,7 +105,11 @@ class Builder:
         The buffers, in the order of their numbers, which follow those of all other memories.
     position, due, last
         The operation that nodes are added for; and the first and the last of those that share a kernel with it.
+    has_boxes
+        Whether it asks which box of a memory is accessed: else None stands for any.
     """
+
+    has_boxes = True
 
     def __init__(self, n_bases: int, n_memories: int) -> None:
         self.n_bases = n_bases

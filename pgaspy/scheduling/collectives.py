@@ -1,4 +1,4 @@
-"""Collective transfers, as nodes of a schedule: broadcasts, gathers and reductions among the processes of a group.
+"""Collective transfers, as nodes of a schedule: broadcasts, gathers, reductions and scans in a group of processes.
 
 They are made of single messages: nothing here has to be started by all processes at once.
 """
@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgaspy.caches import cached
 from pgaspy.layout import coords_from_rank, rank_from_coords
 from pgaspy.planning.boxes import Box
+from pgaspy.planning.scans import Order
 from pgaspy.planning.transfers import Broadcast, Message, TransferPlan
 from pgaspy.planning.trees import broadcast_neighbours, packets_of, reduction_neighbours
 from pgaspy.scheduling import memory, messages
@@ -21,7 +23,8 @@ from pgaspy.scheduling.messages import MAX_STAMPED_BYTES, Side, cast, pack_to, r
 from pgaspy.scheduling.nodes import STAMP_BYTES, Location, Merge, Merging, Receive, Send
 from pgaspy.scheduling.operations import TAGS_PER_OPERAND
 
-__all__ = ["ALIGNMENT", "MAX_TREES", "broadcasts", "exchange_partials", "group_members"]
+__all__ = ["ALIGNMENT", "MAX_TREES", "broadcasts", "exchange_partials", "group_members", "hand_to_all",
+           "joined_before"]
 
 MAX_TREES = TAGS_PER_OPERAND - 1
 """Up to so many processes of a group hand out what they have by a tree of each; more gather it all together."""
@@ -188,14 +191,15 @@ def _hand_on(builder: Builder, location: Location, box: Box, nbytes: int, group:
                         together=together)
 
 
-def group_members(grid: Sequence[int], axes: Sequence[int], rank: int) -> list[int]:
+@cached
+def group_members(grid: tuple[int, ...], axes: tuple[int, ...], rank: int) -> list[int]:
     """The ranks along `axes` of a grid through the coordinates of `rank`, in row-major order."""
     coords = list(coords_from_rank(grid, rank))
     ranks = []
     for along in itertools.product(*[range(grid[axis]) for axis in axes]):
         for axis, c in zip(axes, along, strict=True):
             coords[axis] = c
-        ranks.append(rank_from_coords(grid, coords))
+        ranks.append(rank_from_coords(grid, tuple(coords)))
     return ranks
 
 
@@ -250,3 +254,49 @@ def _by_tree(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], me
         partial = builder.buffer(nbytes)
     _hand_on(builder, (partial, 0), None, nbytes, _Group(members, position), 0, 1, is_stamped=True)
     return partial
+
+
+# Scans ---------------------------------------------------------------------------------------------------------------
+
+
+def joined_before(builder: Builder, own: int | None, size: int, dtype: np.dtype[Any], merge: Merging, order: Order,
+                  members: Sequence[int], position: int) -> tuple[int | None, int | None]:
+    """The partial results of all positions before this one, merged in their order; and those up to this one.
+
+    The second is there at the last position only; either is None where there are no elements. `members` are the ranks
+    by their coordinates; `own` is None where this process has no elements.
+
+    After Hillis & Steele, *Data parallel algorithms* (1986): in step k come those of 2**k positions, merged by the last
+    of these. So there are ceil(log2(n)) messages.
+    """
+    n, nbytes = len(members), size * dtype.itemsize
+    is_stamped = nbytes <= MAX_STAMPED_BYTES
+
+    def merged(lower: int, higher: int | None) -> int:
+        if higher is None:
+            return lower
+        result = builder.buffer(nbytes)
+        builder.add(Merge(merge, dtype, size, [lower, higher], result), [(lower, None), (higher, None)],
+                    [(result, None)])
+        return result
+
+    before, up_to = None, own
+    step = 1
+    while step < n:
+        if position + step < n and up_to is not None:
+            send(builder, (up_to, 0), None, nbytes, members[order.coord_from_position(position + step)], 0, is_stamped)
+        source = position - step
+        if source >= 0 and order.has_elements(max(source - step + 1, 0), source):
+            theirs = builder.buffer(nbytes)
+            receive(builder, (theirs, 0), None, nbytes, members[order.coord_from_position(source)], 0,
+                    is_stamped=is_stamped)
+            before = merged(theirs, before)
+            if position + 2 * step < n or position == n - 1:
+                up_to = merged(theirs, up_to)
+        step *= 2
+    return before, up_to
+
+
+def hand_to_all(builder: Builder, number: int, nbytes: int, members: Sequence[int], coord: int, root: int) -> None:
+    """Have what one process of a group has in a buffer in the same one of all others."""
+    _hand_on(builder, (number, 0), None, nbytes, _Group(members, coord), root, 1, nbytes <= MAX_STAMPED_BYTES)

@@ -105,12 +105,12 @@ class _Lies(NamedTuple):
 def add_operand(builder: Builder, operand: Operand, rank: int) -> _Lies:
     """The messages of an operand, and what else it takes to have it here."""
     plan, dtype = operand.plan, operand.dtype
-    src = view_side(operand.slot, plan.view, dtype, rank)
+    src = view_side(builder, operand.slot, plan.view, dtype, rank)
     target = plan.target
     if plan.temporary is not None or plan.transfer.axes:
         number = builder.buffer(math.prod(target.layout.local_shape(rank)) * dtype.itemsize)
-        transfer(builder, plan.transfer, view_side(number, target, dtype, rank), src, False, operand.number, rank,
-                 target.layout.grid)
+        transfer(builder, plan.transfer, view_side(builder, number, target, dtype, rank), src, False, operand.number,
+                 rank, target.layout.grid)
         return _Lies((), number)
     tag = first_tag(operand.number)
     for message in plan.transfer.sends:
@@ -121,9 +121,10 @@ def add_operand(builder: Builder, operand: Operand, rank: int) -> _Lies:
 def add_operand_messages(builder: Builder, operand: Operand, rank: int) -> None:
     """The messages of an operand that is not wanted here: the same ones."""
     plan, dtype = operand.plan, operand.dtype
-    nowhere = view_side(operand.slot, plan.target, dtype, rank)
-    transfer(builder, plan.transfer, nowhere, view_side(operand.slot, plan.view, dtype, rank), False, operand.number,
-             rank, plan.target.layout.grid, is_wanted=False)
+    nowhere = view_side(builder, operand.slot, plan.target, dtype, rank)
+    src = view_side(builder, operand.slot, plan.view, dtype, rank)
+    transfer(builder, plan.transfer, nowhere, src, False, operand.number, rank, plan.target.layout.grid,
+             is_wanted=False)
 
 
 def _operands(kernel: Kernel, piece: Piece, lies_in: dict[tuple[int, int], _Lies]) -> tuple[

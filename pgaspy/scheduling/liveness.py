@@ -7,6 +7,7 @@ is seen is not seen. Tasks are calls of the program's own functions, and always 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -67,7 +68,7 @@ def messages_of(recipe: Recipe, rank: int) -> Messages:
             carried.append(moved.number)
     exchange = recipe.exchanged(rank)
     if exchange is not None:
-        n_others = len(group_members(exchange.grid, exchange.axes, rank)) - 1
+        n_others = math.prod(exchange.grid[axis] for axis in exchange.axes) - 1
         n += n_others
         carried += exchange.numbers if n_others else ()
     return Messages(tuple(carried), n)

@@ -51,12 +51,12 @@ class Side(NamedTuple):
         return None if self.view is None else ranges_box(self.view, message.ranges, self.storage, columns)
 
 
-def view_side(number: int, view: View, dtype: np.dtype[Any], rank: int) -> Side:
+def view_side(builder: Builder, number: int, view: View, dtype: np.dtype[Any], rank: int) -> Side:
     """The side of a view of a base."""
-    shape = view.layout.local_shape(rank)
-    storage = strides_from_shape(shape, dtype.itemsize)
-    return Side(number, dtype, fixed_offset(view, storage),
-                tuple(0 if p is None else storage[p] for p in view.base_dims), view, shape)
+    held, itemsize = view.layout.held_by(rank), dtype.itemsize
+    offset = fixed_offset(view, held) * itemsize if view.fixed_dims else 0
+    strides = tuple([0 if p is None else held.strides[p] * itemsize for p in view.base_dims])
+    return Side(number, dtype, offset, strides, view if builder.has_boxes else None, held.shape)
 
 
 def flat_side(number: int, dtype: np.dtype[Any]) -> Side:
@@ -121,21 +121,29 @@ def pack_to(builder: Builder, piece: Message, location: Location, box: Box, src:
             together: object) -> None:
     """Pack a process's own piece at a location, in the dtype in which it travels."""
     if wire != src.dtype:
-        packed = pack(builder, piece, src, OTHER, src.box(piece, OTHER_START))
-        builder.add(Cast(location, wire, (packed, 0), src.dtype, piece.size), [(packed, None)], [(location[0], box)],
+        buffer = pack(builder, piece, src, OTHER, src.box(piece, OTHER_START))
+        builder.add(Cast(location, wire, (buffer, 0), src.dtype, piece.size), [(buffer, None)], [(location[0], box)],
                     together=together)
         return
     itemsize = src.dtype.itemsize
-    copy = backend.copy(itemsize, piece.ranges, strides_from_shape(piece.shape, itemsize), PACKED, src.strides, OTHER)
+    if piece.shape:
+        packed = strides_from_shape(piece.shape, itemsize)
+        copy = backend.copy(itemsize, piece.ranges, packed, PACKED, src.strides, OTHER)
+    else:
+        copy = backend.copy_bytes(itemsize)
     node = Copy(copy, location, (src.memory, src.offset), "pack", piece.size * itemsize)
     builder.add(node, [(src.memory, src.box(piece, OTHER_START))], [(location[0], box)], together=together)
 
 
 def unpack(builder: Builder, message: Message, dst: Side, buffer: int, offset: int = 0) -> None:
     """Store what a message has brought."""
-    packed = strides_from_shape(message.shape, dst.dtype.itemsize)
-    copy = backend.copy(dst.dtype.itemsize, message.ranges, dst.strides, OWN, packed, PACKED)
-    node = Copy(copy, (dst.memory, dst.offset), (buffer, offset), "unpack")
+    itemsize = dst.dtype.itemsize
+    if message.offset is not None:
+        copy, target = backend.copy_bytes(message.size * itemsize), message.offset * itemsize
+    else:
+        packed = strides_from_shape(message.shape, itemsize)
+        copy, target = backend.copy(itemsize, message.ranges, dst.strides, OWN, packed, PACKED), dst.offset
+    node = Copy(copy, (dst.memory, target), (buffer, offset), "unpack")
     node.overwrites = overwritten(builder, message, dst)
     builder.add(node, [(buffer, None)], [(dst.memory, dst.box(message))])
 

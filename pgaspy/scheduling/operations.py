@@ -148,12 +148,24 @@ class Recipe:
         return len(self.views) * TAGS_PER_OPERAND if self.is_collective else 0
 
     def is_done_at_once(self, rank: int) -> bool:
-        """Whether `execute` does it, while it is cold: it sends nothing, and is small."""
+        """Whether it is done at once, while it is cold, as it is small."""
+        return False
+
+    def is_local(self, rank: int) -> bool:
+        """Whether no process sends anything for it, as layouts tell; then `execute` does it, else `add_nodes_at_once`.
+        """
         return False
 
     def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
         """Do all that a process does for an operation with this recipe, one that is done at once."""
         raise NotImplementedError
+
+    def add_nodes_at_once(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
+        """Add the same nodes as `add_nodes`, or others with the same messages, where each is executed when it is added.
+
+        They come in such an order that those of all processes can be executed so.
+        """
+        self.add_nodes(builder, operation, rank)
 
     @property
     def elementwise(self) -> Elementwise | None:

@@ -10,7 +10,7 @@ import types
 import zlib
 from array import array
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, compress, count, repeat
 from operator import attrgetter, eq
 from typing import Any, NamedTuple
@@ -19,11 +19,11 @@ import numpy as np
 
 from pgaspy.caches import cached
 from pgaspy.job.failures import line_at
-from pgaspy.layout import Layout
+from pgaspy.layout import BlockDim, Layout
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.operations import Recipe
-from pgaspy.scheduling.recorded import Recorded
+from pgaspy.scheduling.recorded import Recorded, RecordedOperation
 
 __all__ = ["Digests", "Said", "digests_of"]
 
@@ -45,32 +45,66 @@ def digests_of(recipes: Sequence[Recipe], storages: Iterable[Sequence[Any]]) -> 
 
 @cached
 def _digest_of_recipe(recipe: Recipe) -> int:
-    return hash((_digest_of_name(type(recipe).__name__), *[
-        _digest(getattr(recipe, name)) for name in recipe.__dataclass_fields__ if name not in _OF_ARRAYS]))
+    kind: Any = recipe.__class__
+    return _digest_of_tuple(_fields_of(kind)(recipe))
+
+
+@cached
+def _fields_of(kind: Any) -> Callable[[Recipe], tuple[Any, ...]]:
+    """What gives the name of a kind of recipe, and the fields of one that its digest is made of."""
+    return attrgetter("__class__.__name__", *[name for name in kind.__dataclass_fields__ if name not in _OF_ARRAYS])
 
 
 def _digest(value: Any) -> int:
     """What is the same of a value on every process: of integers alone, whose hashes no run and no process chooses."""
-    kind = value.__class__
+    return _digest_of_class(value.__class__)(value)
+
+
+@cached
+def _digest_of_class(kind: type) -> Callable[[Any], int]:
+    """What gives the digest of an object of a class."""
     if kind is View:
-        return hash((value.shape, value.origin, tuple([step & _POSITIVE for step in value.steps]),
-                     tuple([_NONE if p is None else p for p in value.base_dims]), _digest_of_layout(value.layout)))
+        return _digest_of_view
     if kind is tuple:
-        return hash(tuple([_digest(x) for x in value]))
+        return _digest_of_tuple
     if kind is int or kind is bool:
-        return int(value) & _POSITIVE
-    if value is None:
-        return _NONE
-    if isinstance(value, Layout):
-        return _digest_of_layout(value)
-    if isinstance(value, np.ufunc | types.FunctionType):
-        return _digest_of_name(value.__name__)
-    if isinstance(value, np.dtype):
-        return _digest_of_dtype(value)
-    if isinstance(value, float | complex | str | np.generic):
-        return zlib.crc32(repr(value).encode())
+        return _POSITIVE.__and__
+    if kind is type(None):
+        return _digest_of_none
+    for known, digest in _DIGESTS.items():
+        if issubclass(kind, known):
+            return digest
+    return _digest_of_fields
+
+
+def _digest_of_view(view: View) -> int:
+    base_dims, steps = view.base_dims, view.steps
+    if None in base_dims:
+        base_dims = tuple([_NONE if p is None else p for p in base_dims])
+    if steps and min(steps) < 0:
+        steps = tuple([step & _POSITIVE for step in steps])
+    return hash((view.shape, view.origin, steps, base_dims, _digest_of_layout(view.layout)))
+
+
+def _digest_of_tuple(values: tuple[Any, ...]) -> int:
+    return hash(tuple([_digest_of_class(value.__class__)(value) for value in values]))
+
+
+def _digest_of_none(value: None) -> int:
+    return _NONE
+
+
+def _digest_of_named(value: Any) -> int:
+    return _digest_of_name(value.__name__)
+
+
+def _digest_of_text(value: Any) -> int:
+    return zlib.crc32(repr(value).encode())
+
+
+def _digest_of_fields(value: Any) -> int:
     fields = getattr(value, "__dataclass_fields__", ())
-    return hash((_digest_of_name(kind.__name__), *[_digest(getattr(value, name)) for name in fields]))
+    return hash((_digest_of_name(value.__class__.__name__), *[_digest(getattr(value, name)) for name in fields]))
 
 
 _NONE, _POSITIVE = 1 << 59, (1 << 59) - 1
@@ -79,7 +113,13 @@ _NONE, _POSITIVE = 1 << 59, (1 << 59) - 1
 
 @cached
 def _digest_of_layout(layout: Layout) -> int:
-    return zlib.crc32(repr(layout).encode())
+    numbers: list[Any] = [*layout.grid, *layout.pins]
+    for dim in layout.dims:
+        if isinstance(dim, BlockDim):
+            numbers += dim
+        else:
+            numbers += dim.extent, dim.n_procs, dim.axis, dim.block, dim.first_owner, dim.first_length, None
+    return hash(tuple([_NONE if x is None else x for x in numbers]))
 
 
 @cached
@@ -90,6 +130,12 @@ def _digest_of_name(name: str) -> int:
 @cached
 def _digest_of_dtype(dtype: np.dtype[Any]) -> int:
     return zlib.crc32(repr(dtype).encode())
+
+
+_DIGESTS: dict[Any, Callable[[Any], int]] = {
+    Layout: _digest_of_layout, np.ufunc: _digest_of_named, types.FunctionType: _digest_of_named,
+    np.dtype: _digest_of_dtype, float: _digest_of_text, complex: _digest_of_text, str: _digest_of_text,
+    np.generic: _digest_of_text}
 
 
 class Said(NamedTuple):
@@ -147,6 +193,18 @@ class Digests:
         self.pending += found
         self._latest += zip(recipes, codes, instructions)  # noqa: B905  (which the interpreter does faster)
         return stamps
+
+    def take_one(self, operation: RecordedOperation) -> int:
+        """Take a collective operation; the program's digest after it."""
+        for storage in operation.storages:
+            if storage.number == Storage.number:
+                storage.number = next(self._numbers)
+        found = array("q", (hash((_digest_of_recipe(operation.recipe), tuple(map(_number_of, operation.storages)))),))
+        self.rolling = zlib.crc32(found, self.rolling)
+        self.n_entries += 1
+        self.pending += found
+        self._latest.append((operation.recipe, operation.code, operation.instruction))
+        return self.rolling
 
     def _give_numbers(self, storages: Iterable[Sequence[Storage]]) -> None:
         """Number the arrays that have none, in the order in which operations use them.

@@ -18,7 +18,7 @@ from pgaspy.host import environment
 from pgaspy.job.procgrid import World
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.operations import Operation, Recipe
-from pgaspy.scheduling.recorded import Recorded
+from pgaspy.scheduling.recorded import Recorded, RecordedOperation
 from pgaspy.supervision import watchdog
 from pgaspy.supervision.checking import BATCH, Checker
 from pgaspy.supervision.digests import Digests
@@ -108,6 +108,15 @@ class Supervision:
         if len(self.digests.pending) >= BATCH:
             self.compare()
         return stamps
+
+    def executed_at_once(self, operation: RecordedOperation) -> int:
+        """The same for one collective operation; the program's digest after it."""
+        if self.digests is None:
+            return 0
+        stamp = self.digests.take_one(operation)
+        if len(self.digests.pending) >= BATCH:
+            self.compare()
+        return stamp
 
     def compare(self) -> None:
         """Have all that has been executed compared.

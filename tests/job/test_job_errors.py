@@ -40,6 +40,10 @@ def tried(name, call):
 
 A = pg.arange(64.0)
 pg.sync()
+queue.Queue.computes_at_once = False
+"""
+AT_ONCE = """
+queue.Queue.computes_at_once = True
 """
 JOB = 'JobError the job has failed: '
 
@@ -340,3 +344,44 @@ R.gather()
 """)
     assert done.returncode != 0
     assert re.search(r"combine takes parts of shape \(2, 3\), and returned one of \([13], [23]\)", done.stderr)
+
+
+FAILS_AT_ONCE = AT_ONCE + """
+if pg.RANK == 1:
+    fail_in(engine.Engine, "start")
+B = pg.zeros(64)
+tried("waits", lambda: {call})
+tried("flushes", pg.sync)
+tried("the other", lambda: {written}.local()[0])
+tried("local", lambda: A.local()[0])
+"""
+
+
+@pytest.mark.parametrize(("call", "written"), [("B.__setitem__(..., A[::-1])", "B"), ("float((A[::-1] + A).sum())", ""),
+                                               ("A[5:].sum()", ""), ("float(A[63]) + float(A[0])", "")])
+def test_an_error_of_what_is_done_at_once_is_one_of_all_who_wait(tmp_path: Path, call: str, written: str) -> None:
+    done = job(tmp_path, FAILS_AT_ONCE.format(call=call, written=written or "(A + A[::-1])"))
+    assert done.returncode
+    failed = f"{JOB}AssertionError: a mistake of pgaspy, on rank 1, at program.py:"
+    expected = {"rank 1 waits AssertionError a mistake of pgaspy", f"rank 0 waits {failed}"}
+    for rank in range(2):
+        expected |= {f"rank {rank} {name} {failed}" for name in ("flushes", "the other")}
+        expected.add(f"rank {rank} local {32.0 * rank}")
+    assert lines(done) == expected, done.stderr
+
+
+def test_who_is_interrupted_in_what_is_done_at_once_tells_the_others(tmp_path: Path) -> None:
+    done = job(tmp_path, AT_ONCE + """
+if pg.RANK == 0:
+    signal.alarm(1)
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+else:
+    time.sleep(2)
+tried("waits", lambda: float(A[63]))
+tried("goes on", lambda: float(A[0]))
+""")
+    assert done.returncode
+    found = lines(done)
+    assert "rank 0 waits KeyboardInterrupt" in found
+    assert {line for line in found if "goes on" in line} == {
+        f"rank {rank} goes on {JOB}KeyboardInterrupt: , on rank 0, at program.py:" for rank in range(2)}, done.stderr

@@ -106,9 +106,10 @@ import weakref
 
 from mpi4py import MPI
 import pgaspy as pg
-from pgaspy.execution import recording
+from pgaspy.execution import queue, recording
 from pgaspy.job.procgrid import begin_anew
 
+queue.Queue.computes_at_once = False
 A = pg.arange(100_000.0)
 pg.sync()
 B = A[::-1].copy()

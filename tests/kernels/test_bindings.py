@@ -250,6 +250,46 @@ def test_reduction(name: str, types: str) -> None:
             np.testing.assert_array_equal(results[0], expected)
 
 
+SCANNED = [((n,), 0) for n in (0, 1, 2, 63, 64, 65, 253, 4159, 4160, 4161, 4223, 5000, 60000)] + [
+    ((3, 20000), 1), ((20000, 3), 0), ((20000, 3), 1), ((6000, 10), 0), ((100, 600), 0), ((100, 600), 1),
+    ((20, 50, 60), 0), ((20, 50, 60), 1), ((2, 3, 10000), 2), ((0, 3), 0), ((3, 0), 0)]
+
+
+@pytest.mark.parametrize("begins", [False, True], ids=["from nothing", "from before"])
+@pytest.mark.parametrize(("name", "types"), REDUCTIONS)
+def test_scan(name: str, types: str, begins: bool) -> None:
+    """The same bits for any number of threads, and NumPy's values."""
+    x, row, ufunc = values(types[0], 60000), k.reduce_lookup(name, types), getattr(np, name)
+    assert row is not None
+    if name == "multiply" and types[0] in "fdFD":
+        x = np.exp(0.01 * x / np.maximum(1, np.abs(x))).astype(types[0])
+    for shape, axis in SCANNED:
+        whole = np.moveaxis(x[:math.prod(shape)].reshape(shape), axis, 0)
+        for view in whole, whole[::-1], whole[..., ::2] if whole.ndim > 1 else whole[::3]:
+            before = view[:1].astype(types[-1]) if begins and len(view) else np.empty((0, *view.shape[1:]), types[-1])
+            results = []
+            for threads in 1, 2, 5:
+                k.set_threads(threads)
+                out = np.moveaxis(np.empty(np.moveaxis(view, 0, axis).shape, types[-1]), axis, 0)
+                k.scan(row, view, before[0, ...] if len(before) else None, out)
+                results.append(out)
+            assert results[0].tobytes() == results[1].tobytes() == results[2].tobytes()
+            exact = {"f": "d", "d": "g", "F": "D", "D": "G"}.get(types[-1], types[-1])
+            expected = ufunc.accumulate(np.concatenate([before, view.astype(types[-1])]).astype(exact))[len(before):]
+            if types[-1] in "fdFD" and name in ("add", "multiply"):
+                scale = np.add.accumulate(np.abs(np.concatenate([before, view])))[len(before):] if name == "add" else (
+                    np.abs(expected))
+                assert (np.abs(results[0] - expected) <= 1000 * np.finfo(types[-1]).eps * scale).all()
+            else:
+                np.testing.assert_array_equal(results[0], expected.astype(types[-1]))
+
+
+def test_a_scan_does_not_fall_where_one_element_after_the_other_would_not() -> None:
+    x, out = np.abs(RNG.normal(size=50_000)), np.empty(50_000)
+    k.scan(k.REDUCTIONS["add", "d->d"], x, None, out)
+    assert (np.diff(out) >= 0).all()
+
+
 def test_maximum_propagates_nan() -> None:
     x = RNG.normal(size=5000)
     for at in 0, 40, 4999:

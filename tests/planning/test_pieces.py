@@ -176,7 +176,7 @@ def test_results_of_random_operations(seed: int) -> None:
     n_procs = rng.choice(SIZES)
     shape = random_shape(rng, 3, EXTENTS)
     operands = [random_operand(rng, shape, n_procs) for _ in range(rng.randint(1, 3))]
-    layout = result_layout(shape, [view for view, *_ in operands], default_layout(shape, n_procs))
+    layout = result_layout(shape, [view for view, *_ in operands], lambda shape: default_layout(shape, n_procs))
     check_operation(whole(layout), indices(shape), operands)
 
 
@@ -190,7 +190,7 @@ def test_stencil(distribution: Distribution) -> None:
     keys = [(slice(1, -1), slice(1, -1)), (slice(None, -2), slice(1, -1)), (slice(2, None), slice(1, -1)),
             (slice(1, -1), slice(None, -2)), (slice(1, -1), slice(2, None))]
     operands = [(full.index(key), data, data[key]) for key in keys]
-    work = result_layout((12, 9), [view for view, *_ in operands], default_layout((12, 9), 6))
+    work = result_layout((12, 9), [view for view, *_ in operands], lambda shape: default_layout(shape, 6))
     operation = check_operation(whole(work), indices((12, 9)), operands)
     for plan in operation.plans:
         assert all(source.where != TEMPORARY for piece in plan.pieces for source in piece.sources)

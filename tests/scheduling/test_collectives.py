@@ -37,8 +37,8 @@ def built(n: int, shape: tuple[int, ...], layout: pg.Distribution) -> list[Build
     for rank in range(n):
         builder = Builder(2, 2)
         dtype = np.dtype("d")
-        transfer(builder, plan_transfer(target, source, rank), view_side(0, target, dtype, rank),
-                 view_side(1, source, dtype, rank), False, 0, rank, target.layout.grid)
+        transfer(builder, plan_transfer(target, source, rank), view_side(builder, 0, target, dtype, rank),
+                 view_side(builder, 1, source, dtype, rank), False, 0, rank, target.layout.grid)
         builders.append(builder)
     return builders
 

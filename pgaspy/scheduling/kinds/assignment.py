@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pgaspy.caches import cached
+from pgaspy.planning.pieces import lie_in_place, piece_in_place
 from pgaspy.planning.transfers import plan_transfer
 from pgaspy.planning.view import View
 from pgaspy.scheduling import at_once
@@ -54,14 +55,18 @@ class Assign(Recipe):
 
     def is_done_at_once(self, rank: int) -> bool:
         """See `Recipe`."""
-        return (not self.overlaps and at_once.is_small(self.target, rank) and self._kernel >= 0
-                and at_once.are_aligned(self.target, self.views[1:]))
+        return at_once.is_small(self.target, rank) and at_once.is_small(self.source, rank)
+
+    def is_local(self, rank: int) -> bool:
+        """See `Recipe`."""
+        return not self.overlaps and self._kernel >= 0 and lie_in_place(self.target, self.views[1:], rank)
 
     def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
         """See `Recipe`."""
-        target, source = storages
-        loop = self.source_dtype, self.dtype
-        at_once.execute(self._kernel, loop, (self.target, target), [(self.source, source)], rank)
+        piece = piece_in_place(self.target, self.views[1:], rank)
+        if piece is not None:
+            (target, to), (source, from_) = zip(storages, piece.sources, strict=True)
+            at_once.run(self._kernel, (self.source_dtype, self.dtype), piece.shape, [(source, from_), (target, to)])
 
     def moved(self, rank: int) -> Sequence[Moved]:
         """See `Recipe`."""
@@ -75,8 +80,8 @@ class Assign(Recipe):
         """See `Recipe`."""
         target, source = operation.slots
         transfer(builder, plan_transfer(self.target, self.source, rank),
-                 view_side(target, self.target, self.dtype, rank),
-                 view_side(source, self.source, self.source_dtype, rank), self.overlaps, 0, rank,
+                 view_side(builder, target, self.target, self.dtype, rank),
+                 view_side(builder, source, self.source, self.source_dtype, rank), self.overlaps, 0, rank,
                  self.target.layout.grid, operation.is_wanted, self.target.layout.is_on_one_process)
 
 

@@ -101,7 +101,11 @@ class Reduce(Recipe):
 
     def is_done_at_once(self, rank: int) -> bool:
         """See `Recipe`."""
-        return self.source.layout.n_procs == 1 and at_once.is_small(self.source, rank)
+        return at_once.is_small(self.source, rank)
+
+    def is_local(self, rank: int) -> bool:
+        """See `Recipe`."""
+        return self.source.layout.n_procs == 1
 
     def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
         """See `Recipe`."""

@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from pgaspy.planning.pieces import Source, plan_boxes, plan_operands
+from pgaspy.planning.pieces import (
+    LOCAL,
+    Piece,
+    Source,
+    lie_in_place,
+    one_piece,
+    piece_in_place,
+    plan_assembled,
+    plan_boxes,
+    plan_operands,
+)
 from pgaspy.planning.view import View
 from pgaspy.scheduling import at_once
 from pgaspy.scheduling.base import Storage
@@ -16,7 +26,7 @@ from pgaspy.scheduling.builder import Access, Builder
 from pgaspy.scheduling.elementwise import add_operand, add_operand_messages, is_local_and_large, memory_of, overwritten
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.fusion import Input, Operand
-from pgaspy.scheduling.nodes import Location, NumpyCall
+from pgaspy.scheduling.nodes import FunctionCall, Location, Memories, NumpyCall
 from pgaspy.scheduling.operations import Elementwise, Moved, NumberedOperation, Recipe
 
 __all__ = ["Statement"]
@@ -73,15 +83,42 @@ class Statement(Recipe):
 
     def is_done_at_once(self, rank: int) -> bool:
         """See `Recipe`."""
-        return (self.n_outputs == 1 and not self.has_mask and True not in self.copied
-                and at_once.is_small(self.written[0], rank) and self._kernel >= 0
-                and at_once.are_aligned(self.written[0], self.views[1:]))
+        return (self.n_outputs == 1 and not self.has_mask and self._kernel >= 0
+                and all(at_once.is_small(view, rank) for view in self.views))
+
+    def is_local(self, rank: int) -> bool:
+        """See `Recipe`."""
+        return True not in self.copied and lie_in_place(self.written[0], self.views[1:], rank)
 
     def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
         """See `Recipe`."""
-        arrays, scalars = iter(storages[1:]), iter(values)
-        operands = [(view, next(scalars if view is None else arrays)) for view in self.operands]
-        at_once.execute(self._kernel, self.loop_dtypes, (self.written[0], storages[0]), operands, rank)
+        piece = piece_in_place(self.written[0], self.views[1:], rank)
+        if piece is not None:
+            self._run(piece, storages, values)
+
+    def _run(self, piece: Piece, memories: Sequence[Any], values: Sequence[Any]) -> None:
+        """Run the kernel on a piece: `memories` have the output and the arrays, `values` the scalars."""
+        places = zip(memories, piece.sources, strict=True)
+        target, nowhere, scalars = next(places), Source(LOCAL, 0, (0,) * len(piece.shape)), iter(values)
+        operands = [(next(scalars), nowhere) if view is None else next(places) for view in self.operands]
+        at_once.run(self._kernel, self.loop_dtypes, piece.shape, [*operands, target])
+
+    def add_nodes_at_once(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
+        """See `Recipe`. What does not lie as the output does is assembled, and one kernel computes all."""
+        out, slots, views = self.written[0], operation.slots, self.views[1:]
+        dtypes = [dtype for dtype in self.dtypes if dtype is not None]
+        plans = [plan_assembled(out, view, copied, rank) for view, copied in zip(views, self.copied, strict=True)]
+        places = [slots[0]]
+        for k, (slot, view, dtype, plan) in enumerate(zip(slots[1:], views, dtypes, plans, strict=True)):
+            if not plan.is_in_place:
+                slot = add_operand(builder, Operand(operation, k, slot, view, dtype, plan), rank).temporary or 0
+            places.append(slot)
+        piece = one_piece(out, views, plans, rank)
+        if piece is not None:
+            def compute(memories: Memories) -> None:
+                self._run(piece, [memories[n] for n in places], [memories[n] for n in operation.values])
+
+            builder.add(FunctionCall(compute, self.name), [(n, None) for n in places[1:]], [(slots[0], None)])
 
     def moved(self, rank: int) -> Sequence[Moved]:
         """See `Recipe`."""

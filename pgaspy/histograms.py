@@ -1,0 +1,398 @@
+"""Histograms: how many elements of arrays fall into bins.
+
+Each process counts its part; the counts are added. So a process holds as many numbers as there are bins.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pgaspy.array import GlobalArray
+from pgaspy.creation import as_global, empty
+from pgaspy.dispatch import implements
+from pgaspy.host.call_sites import warn
+from pgaspy.job.procgrid import world
+from pgaspy.kernels import bindings
+from pgaspy.layout import Distribution
+from pgaspy.operands import as_numpy
+from pgaspy.tasks import schedule, write
+
+__all__ = ["bincount", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "searchsorted"]
+
+Range = tuple[float, float]
+
+EXACT_BYTES = 8
+"""Shorter integers are float64 to the last digit."""
+
+
+@implements(np.bincount)
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> GlobalArray:
+    """How often each integer occurs in an array. Collective; waits for the largest of them.
+
+    Parameters
+    ----------
+    x
+        Integers that are not negative, shape (n,).
+    weights
+        Shape (n,): what is added for each element, instead of one.
+    minlength
+        The least number of counts.
+
+    Returns
+    -------
+    The counts, int64, or the sums of weights, float64: as many as the largest element and one more. Every process holds
+    all of them. The order in which weights are added follows from the layout.
+
+    Raises
+    ------
+    ValueError
+        If `x` has another number of dimensions or negative elements, `weights` another shape, or if `minlength` is
+        negative.
+    TypeError
+        If an element may not fit into int64, or a weight not into float64.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.bincount(pg.array([0, 1, 1, 3])).gather()
+    array([1, 2, 0, 1])
+    """
+    x = as_global(x)
+    _check_cast(x, np.dtype(np.int64))
+    if x.ndim != 1:
+        raise ValueError(f"object {'too deep' if x.ndim else 'of too small depth'} for desired array")
+    n_bins = operator.index(minlength)
+    if n_bins < 0:
+        raise ValueError("'minlength' must not be negative")
+    if weights is not None:
+        weights = as_global(weights)
+        _check_cast(weights, np.dtype(np.float64))
+        if weights.shape != x.shape:
+            raise ValueError("The weights and list don't have the same length.")
+    if x.size:
+        low, high = _extremes(x).tolist()
+        if low < 0:
+            raise ValueError("'list' argument must have no negative elements")
+        n_bins = max(n_bins, high + 1)
+
+    def count(x: NDArray[Any], weights: NDArray[Any] | None) -> NDArray[Any]:
+        return bindings.histogram(_contiguous(x, np.int64), _doubles(weights), n_bins)
+
+    return _counted(count, [x], weights, (n_bins,), np.dtype(np.int64 if weights is None else np.float64))
+
+
+@implements(np.histogram)
+def histogram(a: Any, bins: int | ArrayLike = 10, range: Range | None = None, density: bool | None = None,
+              weights: Any = None) -> tuple[GlobalArray, NDArray[Any]]:
+    """How many elements of an array fall into each bin. Collective; waits for the extremes, where no range is given.
+
+    Parameters
+    ----------
+    a
+        Any shape.
+    bins
+        How many bins of one width, or their edges, shape (n + 1,), which increase. A bin includes its left edge, the
+        last one both.
+    range
+        Of the bins, where their number is given; that of the elements by default.
+    density
+        Divide by the width of each bin, and by the sum of all.
+    weights
+        As `a`: what is added for each element, instead of one.
+
+    Returns
+    -------
+    counts
+        Shape (n,), int64, or of the dtype of the weights. Every process holds all of them.
+    edges
+        Shape (n + 1,), a NumPy array.
+
+    Raises
+    ------
+    ValueError
+        If there are no bins, or their edges do not increase; if the range is not finite; if weights have another shape.
+    TypeError
+        If `bins` is neither: NumPy's rules for how many there should be are not known here.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> counts, edges = pg.histogram(pg.array([1.0, 2.0, 1.0, 4.0]), bins=3)
+    >>> counts.gather()
+    array([2, 1, 1])
+    """
+    a = _without_flags(as_global(a))
+    if weights is not None:
+        weights = as_global(weights)
+        if weights.shape != a.shape:
+            raise ValueError("weights should have the same shape as a.")
+    edges = histogram_bin_edges(a, bins, range)
+    n_bins, is_uniform = edges.size - 1, np.ndim(bins) == 0
+    is_exact = a.dtype.kind == "f" or a.dtype.itemsize < EXACT_BYTES
+    if is_exact and edges.dtype == np.float64 and np.can_cast(a.dtype, np.float64) and (
+            weights is None or np.can_cast(weights.dtype, np.float64)):
+        def count(a: NDArray[Any], weights: NDArray[Any] | None) -> NDArray[Any]:
+            return bindings.histogram(_contiguous(a, np.float64), _doubles(weights), n_bins, edges, is_uniform)
+    else:
+        def count(a: NDArray[Any], weights: NDArray[Any] | None) -> NDArray[Any]:
+            if is_uniform:
+                return np.histogram(a.reshape(-1), n_bins, (edges[0], edges[-1]), weights=weights)[0]
+            return np.histogram(a.reshape(-1), edges, weights=weights)[0]
+
+    counts = _counted(count, [a], weights, (n_bins,), np.dtype(np.int64) if weights is None else weights.dtype)
+    if not density:
+        return counts, edges
+    return counts / np.diff(edges).astype(float) / counts.sum(), edges
+
+
+@implements(np.histogram_bin_edges)
+def histogram_bin_edges(a: Any, bins: int | ArrayLike = 10, range: Range | None = None,
+                        weights: Any = None) -> NDArray[Any]:
+    """The edges of the bins of `histogram`, which see. Collective, where no range is given.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.histogram_bin_edges(pg.array([1.0, 2.0, 4.0]), bins=3)
+    array([1., 2., 3., 4.])
+    """
+    if isinstance(bins, str):
+        raise TypeError(f"bins={bins!r}: say how many there are, or give their edges")
+    a = _without_flags(as_global(a))
+    if isinstance(bins, GlobalArray):
+        bins = bins.gather()
+    is_asked = range is None and np.ndim(bins) == 0 and a.size > 0
+    return np.histogram_bin_edges(_extremes(a) if is_asked else np.empty(0, a.dtype), bins, range)
+
+
+@implements(np.histogramdd)
+def histogramdd(sample: Any, bins: Any = 10, range: Sequence[Range] | None = None, density: bool | None = None,
+                weights: Any = None) -> tuple[GlobalArray, list[NDArray[Any]]]:
+    """How many points fall into each bin of several dimensions. Collective.
+
+    Parameters
+    ----------
+    sample
+        The points, shape (n, d); or d arrays of shape (n,).
+    bins
+        For each dimension, or for all, how many bins of one width; or for each their edges.
+    range, density
+        As in `histogram`; a range for each dimension.
+    weights
+        Shape (n,): what is added for each point, instead of one.
+
+    Returns
+    -------
+    counts
+        One dimension for each of the points, float64. Every process holds all of them.
+    edges
+        For each dimension, a NumPy array.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As NumPy's.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.histogramdd(pg.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]]), bins=2)[0].gather()
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    if isinstance(sample, GlobalArray) and sample.ndim == 2:
+        columns = [sample[:, d] for d in builtins.range(sample.shape[1])]
+    else:
+        columns = [as_global(x) for x in sample]
+    if any(x.shape != columns[0].shape or x.ndim != 1 for x in columns):
+        raise ValueError("the coordinates of points are arrays of one dimension and of the same length")
+    dtype = np.result_type(*[x.dtype for x in columns])
+    columns = [x.astype(dtype) for x in columns]
+    weights = None if weights is None else as_global(weights)
+    if weights is not None and weights.shape != columns[0].shape:
+        raise ValueError("The weights and list don't have the same length.")
+    edges = [*np.histogramdd(np.stack([_extremes(x) for x in columns], axis=1), bins, range)[1]]
+
+    def count(*parts: NDArray[Any]) -> NDArray[Any]:
+        *points, weights = parts
+        return np.histogramdd(points, edges, weights=weights)[0]
+
+    counts = _counted(count, columns, weights, tuple(len(edge) - 1 for edge in edges), np.dtype(np.float64))
+    if density:
+        total = counts.sum()
+        for d, edge in enumerate(edges):
+            counts = counts / np.diff(edge).reshape([-1 if k == d else 1 for k in builtins.range(len(edges))])
+        counts /= total
+    return counts, edges
+
+
+@implements(np.histogram2d)
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Sequence[Range] | None = None,
+                density: bool | None = None, weights: Any = None) -> tuple[GlobalArray, NDArray[Any], NDArray[Any]]:
+    """How many points (x, y) fall into each bin of two dimensions: see `histogramdd`. Collective.
+
+    Returns
+    -------
+    counts, x_edges, y_edges
+        Shapes (n, m), (n + 1,) and (m + 1,); the counts float64.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.histogram2d(pg.array([0.0, 1.0, 1.0]), pg.array([0.0, 1.0, 0.0]), bins=2)[0].gather()
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    x, y = as_global(x), as_global(y)
+    if len(x) != len(y):
+        raise ValueError("x and y must have the same length.")
+    if np.ndim(bins) == 1 and len(bins) > 2:
+        bins = [bins, bins]
+    counts, (x_edges, y_edges) = histogramdd([x, y], bins, range, density, weights)
+    return counts, x_edges, y_edges
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: Literal["left", "right"] = "left", sorter: Any = None) -> GlobalArray:
+    """Where elements would have to be put into a sorted array, so that it stays sorted. Collective.
+
+    Parameters
+    ----------
+    a
+        Shape (n,), sorted. Each process holds all of it meanwhile.
+    v
+        What is looked for, any shape.
+    side
+        Whether it comes before or after equal elements.
+    sorter
+        Shape (n,): the indices that sort `a`.
+
+    Returns
+    -------
+    Indices in [0, n], int64, shape of `v`, dealt out as `v` is.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As NumPy's.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.searchsorted(pg.array([1, 3, 5]), pg.array([0, 3, 4])).gather()
+    array([0, 1, 2])
+    """
+    a, sorter = _as_whole(a), None if sorter is None else _as_whole(sorter)
+    return _found(as_global(v), lambda part: np.searchsorted(a, part, side, sorter))
+
+
+@implements(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> GlobalArray:
+    """The index of the bin that each element falls into. Collective.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    bins
+        Edges, shape (n,), which increase or decrease. Each process holds all of them meanwhile.
+    right
+        Whether a bin includes its right edge, instead of its left one.
+
+    Returns
+    -------
+    Indices in [0, n], int64, shape of `x`, dealt out as `x` is.
+
+    Raises
+    ------
+    ValueError
+        If the edges do neither.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.digitize(pg.array([0.5, 1.0, 9.0]), [0, 1, 2]).gather()
+    array([1, 2, 3])
+    """
+    bins = _as_whole(bins)
+    return _found(as_global(x), lambda part: np.digitize(part, bins, right))
+
+
+def _as_whole(a: Any) -> NDArray[Any]:
+    """An array as NumPy's, on each process."""
+    return a.gather() if isinstance(a, GlobalArray) else as_numpy(a)
+
+
+def _found(x: GlobalArray, find: Callable[[NDArray[Any]], NDArray[Any]]) -> GlobalArray:
+    """An index for each element of an array, as a function gives them for local parts."""
+    find(np.empty(0, x.dtype))  # raises what is wrong, on all processes
+    if not x.ndim:
+        return _found(x.reshape(1), find)[0]
+    x = x.copy() if x._view.own_layout is None else x
+    indices = empty(x.shape, np.int64, layout=x._view.own_layout)
+
+    def find_part(indices: NDArray[Any], part: NDArray[Any]) -> None:
+        indices[...] = find(part)
+
+    schedule(find_part, write(indices), x)
+    return indices
+
+
+def _without_flags(a: GlobalArray) -> GlobalArray:
+    """Elements that can be subtracted, as NumPy has those of a histogram."""
+    if a.dtype != bool:
+        return a
+    warn("Converting input from bool to <class 'numpy.uint8'> for compatibility.", RuntimeWarning)
+    return a.astype(np.uint8)
+
+
+def _extremes(x: GlobalArray) -> NDArray[Any]:
+    """The least and the greatest element, or none of an empty array. Waits for them."""
+    if not x.size:
+        return np.empty(0, x.dtype)
+    low, high = x.min(), x.max()
+    return np.array([low.item(), high.item()], x.dtype)
+
+
+def _check_cast(x: GlobalArray, dtype: np.dtype[Any]) -> None:
+    if x.size and not np.can_cast(x.dtype, dtype, "safe"):
+        raise TypeError(f"Cannot cast array data from {x.dtype!r} to {dtype!r} according to the rule 'safe'")
+
+
+def _contiguous(x: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """The elements of a local part, in row-major order, as another dtype."""
+    return np.ascontiguousarray(x, dtype).reshape(-1)
+
+
+def _doubles(weights: NDArray[Any] | None) -> NDArray[Any] | None:
+    return None if weights is None else weights.astype(np.float64, copy=False)
+
+
+def _counted(count: Callable[..., NDArray[Any]], samples: Sequence[GlobalArray], weights: GlobalArray | None,
+             shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
+    """What the processes count together: `count` takes the local parts of samples, and flat weights or None."""
+    arrays, n = _alike([*samples, *([] if weights is None else [weights])]), len(samples)
+    n_procs = world().size
+    layout = Distribution("block", *"*" * len(shape), grid=(n_procs,) + (1,) * len(shape))
+    counts = empty((n_procs, *shape), dtype, layout=layout)
+
+    def count_part(counts: NDArray[Any], *parts: NDArray[Any]) -> None:
+        counts[0] = count(*map(np.ascontiguousarray, parts[:n]), _contiguous(parts[n], None) if parts[n:] else None)
+
+    schedule(count_part, write(counts), *arrays)
+    return counts.sum(axis=0, dtype=dtype)
+
+
+def _alike(arrays: Sequence[GlobalArray]) -> list[GlobalArray]:
+    """Arrays of one shape, dealt out alike, so that each element is on one process."""
+    arrays = [x if x.ndim else x.reshape(1) for x in arrays]
+    layout = arrays[0]._view.own_layout
+    if layout is None or layout.replica_axes:
+        layout = Distribution("block", *"*" * (arrays[0].ndim - 1)).bind(arrays[0].shape, world().size)
+    return [x if x._view.own_layout == layout else x.redistribute(layout) for x in arrays]

@@ -1,0 +1,196 @@
+"""Histograms, and the bins that elements fall into, against NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import pgaspy as pg
+from pgaspy.kernels import bindings
+from tests.layouts import NAMES, layout_of
+from tests.together import assert_equal, collectively, raises_everywhere
+
+pytestmark = pytest.mark.mpi
+
+RNG = np.random.default_rng(17)
+X = np.concatenate([RNG.normal(size=180), np.linspace(-2, 2, 21), [np.inf, -0.0, 0.0]])
+N = RNG.integers(0, 12, 204)
+W = RNG.integers(1, 9, 204) / 4.0  # whose sums are exact in any order
+
+
+def dealt_out(x: NDArray[Any], name: str) -> pg.GlobalArray:
+    return pg.array(x, layout=layout_of(name, x.shape))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bincount(name: str) -> None:
+    n = dealt_out(N, name)
+    assert_equal(pg.bincount(n), np.bincount(N))
+    assert_equal(np.bincount(n[::-2].astype(np.uint8), minlength=20), np.bincount(N[::-2], minlength=20))
+    assert_equal(pg.bincount(n, pg.array(W), 3), np.bincount(N, W, 3))
+    assert_equal(pg.bincount(n + 0, W.astype(np.float32)), np.bincount(N, W))
+
+
+def test_bincount_of_little() -> None:
+    assert_equal(pg.bincount(pg.empty(0, int)), np.bincount(np.empty(0, int)))
+    assert_equal(pg.bincount(pg.empty(0, int), minlength=3), np.zeros(3, int))
+    assert_equal(pg.bincount(pg.array([2])), np.array([0, 0, 1]))
+    assert_equal(pg.bincount([1, 1]), np.array([0, 2]))
+
+
+@pytest.mark.parametrize(("error", "match", "call"), [
+    (ValueError, "negative", lambda: pg.bincount(pg.array([3, -1]))),
+    (ValueError, "minlength", lambda: pg.bincount(pg.array([3]), minlength=-1)),
+    (ValueError, "same length", lambda: pg.bincount(pg.array([3]), pg.ones(2))),
+    (ValueError, "too deep", lambda: pg.bincount(pg.ones((2, 2), int))),
+    (TypeError, "safe", lambda: pg.bincount(pg.ones(3))),
+    (TypeError, "safe", lambda: pg.bincount(pg.ones(3, int), pg.ones(3, complex))),
+    (ValueError, "positive", lambda: pg.histogram(pg.ones(3), 0)),
+    (ValueError, "monotonically", lambda: pg.histogram(pg.ones(3), [1, 3, 2])),
+    (ValueError, "not finite", lambda: pg.histogram(pg.array([1.0, np.nan]))),
+    (ValueError, "larger than min", lambda: pg.histogram(pg.ones(3), range=(2, 1))),
+    (ValueError, "same shape", lambda: pg.histogram(pg.ones(3), weights=pg.ones(4))),
+    (TypeError, "auto", lambda: pg.histogram(pg.ones(3), "auto")),
+    (ValueError, "monotonic", lambda: pg.digitize(pg.ones(3), [1, 3, 2])),
+    (ValueError, "side", lambda: pg.searchsorted(pg.ones(3), pg.ones(3), "middle")),
+    (ValueError, "same length", lambda: pg.histogram2d(pg.ones(3), pg.ones(4))),
+    (ValueError, "dimension of bins", lambda: pg.histogramdd(pg.ones((3, 2)), [1, 2, 3])),
+])
+def test_bad_input(error: type[Exception], match: str, call: Callable[[], Any]) -> None:
+    raises_everywhere(error, match, call)
+    assert_equal(pg.bincount(pg.array([1])), np.array([0, 1]))
+
+
+def assert_histogram(a: NDArray[Any], name: str, *args: Any, weights: NDArray[Any] | None = None,
+                     **options: Any) -> None:
+    found, edges = np.histogram(dealt_out(a, name), *args, weights=weights, **options)
+    expected, expected_edges = np.histogram(a, *args, weights=weights, **options)
+    assert_equal(found, expected, exact=not options.get("density"))
+    assert_equal(edges, expected_edges)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("bins", [1, 10, 37, [-1.0, 0.0, 0.0, 0.5, 2.0], [-3, 0, 1], [0.5]], ids=str)
+def test_histogram(name: str, bins: Any) -> None:
+    assert_histogram(X, name, bins, (-2.0, 2.0))
+    assert_histogram(X[:-3].reshape(3, 67), name, bins)
+    assert_histogram(X, name, bins, (-2.0, 2.0), weights=W)
+    assert_histogram(N, name, bins)
+
+
+@pytest.mark.parametrize("char", "?bBhHiIlLefdg")
+def test_histogram_of_all_numbers(char: str) -> None:
+    a = (N if char in "?BHIL" else N - 5).astype(char)
+    if char != "?":
+        assert_histogram(a, "cyclic(2)")
+        assert_histogram(a, "block", [-2, 0, 3, 5])
+    else:
+        with pytest.warns(RuntimeWarning, match="uint8"):
+            found = pg.histogram(pg.array(a), 3)[0]
+        assert_equal(found, np.histogram(a.astype(np.uint8), 3)[0])
+
+
+@pytest.mark.parametrize("char", "bifFgl")
+def test_weights(char: str) -> None:
+    weights = (4 * W).astype(char)
+    assert_histogram(X, "block", 7, (-2, 2), weights=weights)
+    assert_histogram(X, "cyclic(3) columns", [-2.0, 0.0, 2.0], weights=weights)
+
+
+def test_histogram_of_little() -> None:
+    assert_histogram(np.empty(0), "block")
+    assert_histogram(np.array([3.0]), "block", 4)
+    assert_histogram(np.array(3.0), "replicated", 4)
+    assert_histogram(X[:-3], "block", 8, density=True)
+
+
+@pytest.mark.parametrize("edges", [
+    [-np.inf, -1.0, 0.0, np.inf], [0.0, 0.0], [0.0, 0.0, 0.0], [-1.0, 1e-300, 2e-300, 1.0, 1.0], [-1e308, 0.0, 1e308],
+    [-1.0, -1.0, 0.5, 2.0, 2.0], np.sort(RNG.normal(size=99)).tolist(), (np.arange(60) ** 8 / 1e12).tolist()])
+def test_edges_of_all_kinds(edges: list[float]) -> None:
+    a = np.concatenate([X, edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf), [np.nan]])
+    assert_histogram(a, "block", edges)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (0.1, 0.7), (-1e-300, 1e-300), (1e16, 1e16 + 64), (-1e300, 1e300)])
+def test_numbers_at_the_edges(bounds: tuple[float, float]) -> None:
+    for n in (1, 3, 10, 32):
+        edges = np.linspace(*bounds, n + 1)
+        a = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf), [np.nan]])
+        assert_histogram(a, "cyclic(2)", n, bounds)
+
+
+def test_edges_that_are_global() -> None:
+    edges = np.array([-1.0, 0.0, 2.0])
+    assert_equal(pg.histogram(pg.array(X), pg.array(edges))[0], np.histogram(X, edges)[0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_histograms_of_points(name: str) -> None:
+    points = X[:200].reshape(100, 2)
+    P = dealt_out(points, name)
+    for bins, options in ((4, {}), ([3, [-1.0, 0.0, 2.0]], {}), ((2, 5), {"range": ((-1, 1), (0, 2))}),
+                          (3, {"weights": W[:100]}), (3, {"density": True})):
+        found, edges = np.histogramdd(P, bins, **options)
+        expected, expected_edges = np.histogramdd(points, bins, **options)
+        assert_equal(found, expected, exact=False)
+        for edge, other in zip(edges, expected_edges, strict=True):
+            assert_equal(edge, other)
+    found, x_edges, y_edges = np.histogram2d(P[:, 0], P[:, 1], [-1.0, 0.0, 0.5, 2.0])
+    expected, *expected_edges = np.histogram2d(points[:, 0], points[:, 1], [-1.0, 0.0, 0.5, 2.0])
+    assert_equal(found, expected)
+    assert_equal(x_edges, expected_edges[0])
+    assert_equal(y_edges, expected_edges[1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_where_elements_belong(name: str) -> None:
+    edges = np.array([-1.0, -0.5, 0.0, 0.0, 1.0])
+    x = X.reshape(12, 17)
+    A = dealt_out(x, name)
+    for side in ("left", "right"):
+        assert_equal(np.searchsorted(edges, A, side), np.searchsorted(edges, x, side))
+        assert_equal(pg.searchsorted(pg.array(edges), A[::-2, 3:], side), np.searchsorted(edges, x[::-2, 3:], side))
+    order = RNG.permutation(5)
+    assert_equal(pg.searchsorted(edges[order], A, sorter=np.argsort(order)),
+                 np.searchsorted(edges[order], x, sorter=np.argsort(order)))
+    assert_equal(np.digitize(A, edges), np.digitize(x, edges))
+    assert_equal(pg.digitize(A, pg.array(edges[::-1]), right=True), np.digitize(x, edges[::-1], right=True))
+    assert_equal(pg.searchsorted(edges, 0.0), np.searchsorted(edges, 0.0))
+
+
+def test_what_was_just_computed() -> None:
+    a = pg.array(N)
+    for step in range(5):
+        a = (a * 3 + step) % 11
+        counts = pg.bincount(a, minlength=11)
+        a[counts.shape[0]:] = 0
+    x = N
+    for step in range(5):
+        x = (x * 3 + step) % 11
+        x[11:] = 0
+    assert_equal(a, x)
+    assert_equal(pg.bincount(a), np.bincount(x))
+
+
+@pytest.mark.parametrize("n_bins", [3, 1000, 100_000])
+def test_the_kernel_whatever_the_threads(n_bins: int) -> None:
+    rng = np.random.default_rng(n_bins)
+    n, w = rng.integers(0, n_bins, 300_000), rng.random(300_000)
+    before = bindings.get_threads()
+    try:
+        found = []
+        for n_threads in (1, 2, 3):
+            bindings.set_threads(n_threads)
+            assert np.array_equal(bindings.histogram(n, None, n_bins), np.bincount(n, minlength=n_bins))
+            found.append(bindings.histogram(n, w, n_bins))
+    finally:
+        bindings.set_threads(before)
+    assert np.allclose(found[0], np.bincount(n, w, n_bins))
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+    collectively(True)

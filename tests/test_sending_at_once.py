@@ -1,0 +1,226 @@
+"""What is computed at once and sends something: as if it were recorded, whatever the other processes do."""
+
+from __future__ import annotations
+
+import operator
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.execution import engine, recording
+from pgaspy.execution.queue import Queue
+from pgaspy.planning import trees
+from pgaspy.scheduling import collectives, messages
+from pgaspy.scheduling.at_once import MAX_ELEMENTS
+from pgaspy.statements import known_calls
+from tests.layouts import NAMES, layout_of
+from tests.randomly import random_key, random_layout
+from tests.together import assert_equal, collectively, raises_everywhere
+
+pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("any_tier")]
+
+
+@pytest.fixture
+def any_tier(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Everything may be computed at once, until a test draws otherwise."""
+    pg.sync()
+    known_calls.forget()
+    monkeypatch.setattr(Queue, "computes_at_once", True)
+    yield
+    vars(recording.queue).pop("computes_at_once", None)
+
+
+class Tiers:
+    """Draws for each statement, and for each process by itself, in which tier it is; and whether it waits after."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = random.Random(f"{seed} {pg.RANK}")
+        self._likely = self._rng.choice((0.0, 0.5, 0.9, 1.0))
+
+    def draw(self) -> None:
+        """For the next statement."""
+        if self._rng.random() < 0.1:
+            pg.sync()
+        recording.queue.computes_at_once = self._rng.random() < self._likely  # type: ignore[misc]
+
+
+def _in_place(rng: random.Random, xs: list[Any], pg_or_np: Any) -> Any:
+    i, j = rng.randrange(3), rng.randrange(3)
+    x, y = xs[i], xs[j]
+    key, other = random_key(rng, x.shape), random_key(rng, y.shape)
+    x[key] += y[other]
+
+
+def _assigned(rng: random.Random, xs: list[Any], xp: Any) -> Any:
+    x, y = xs[rng.randrange(3)], xs[rng.randrange(3)]
+    key, other = random_key(rng, x.shape), random_key(rng, y.shape)
+    x[key] = y[other]
+
+
+def _result(rng: random.Random, xs: list[Any], xp: Any) -> Any:
+    x, y = xs[rng.randrange(3)], xs[rng.randrange(3)]
+    operation = rng.choice((operator.add, operator.sub, operator.mul, xp.maximum))
+    return operation(x[random_key(rng, x.shape)], y[random_key(rng, y.shape)])
+
+
+def _element(rng: random.Random, xs: list[Any], xp: Any) -> Any:
+    x = xs[rng.randrange(3)]
+    at = tuple(rng.randrange(n) for n in x.shape)
+    value = x[at]
+    x[at] = value * 2 + 1
+    return xp.asarray(float(value) + float(x[at]))
+
+
+def _row(rng: random.Random, xs: list[Any], xp: Any) -> Any:
+    x = xs[rng.randrange(3)]
+    i, k = rng.randrange(len(x)), rng.randrange(len(x))
+    x[i] -= x[k, -1] * x[k]
+    x[k] = x[i]
+
+
+def _outer(rng: random.Random, xs: list[Any], xp: Any) -> Any:
+    x = xs[rng.randrange(3)]
+    x[1:, 1:] -= x[1:, :1] * x[0, 1:]
+
+
+def _overlap(rng: random.Random, xs: list[Any], xp: Any) -> Any:
+    x = xs[rng.randrange(3)]
+    x[1:] = x[:-1]
+    x[:-1] += x[1:]
+
+
+STATEMENTS: list[Callable[..., Any]] = [_in_place, _assigned, _result, _element, _row, _outer, _overlap]
+
+
+@pytest.mark.many
+@pytest.mark.parametrize("seed", range(120))
+def test_random_statements_in_any_tier_of_each_process(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, tiers = random.Random(seed), Tiers(seed)
+    if rng.random() < 0.3:
+        monkeypatch.setattr(messages, "MAX_MESSAGE_BYTES", 56)
+        monkeypatch.setattr(trees, "PACKET_BYTES", 40)
+    if rng.random() < 0.3:
+        monkeypatch.setattr(collectives, "MAX_TREES", 0)
+        monkeypatch.setattr(collectives, "MAX_DOUBLED_BYTES", rng.choice((0, 100)))
+    if rng.random() < 0.3:
+        monkeypatch.setattr(engine, "WINDOW_BYTES", 64)
+    recording.forget()
+    shape = rng.randint(2, 7), rng.randint(2, 7)
+    models: list[Any] = [np.arange(np.prod(shape)).reshape(shape) % 7.0 + k for k in range(3)]
+    arrays = [pg.array(model, layout=random_layout(rng, shape, pg.SIZE)) for model in models]
+    for _ in range(20):
+        statement, state = rng.choice(STATEMENTS), rng.getstate()
+        try:
+            with np.errstate(all="ignore"):
+                expected = statement(rng, models, np)
+        except ValueError as error:
+            if "sequence" in str(error):  # what NumPy does not assign to an element, and pgaspy does
+                continue
+            rng.setstate(state)
+            with pytest.raises(ValueError, match="shape"):
+                statement(rng, arrays, pg)
+            continue
+        rng.setstate(state)
+        tiers.draw()
+        found = statement(rng, arrays, pg)
+        if expected is not None:
+            assert_equal(found, expected)
+        for model, array in zip(models, arrays, strict=True):
+            if np.abs(model).max() > 1e4:
+                model[...], array[...] = model.size, model.size
+    for model, array in zip(models, arrays, strict=True):
+        assert_equal(array, model)
+    pg.sync()
+    recording.forget()
+
+
+def reductions(n: int, layout: str, draw: Callable[[], None]) -> list[bytes]:
+    """What products and reductions of sections give, which depends on the order in which elements are joined."""
+    rng = np.random.default_rng(n)
+    model = rng.random((n, n)) - 0.5
+    A, x = pg.array(model, layout=layout_of(layout, (n, n))), pg.array(model[0], layout=layout_of(layout, (n,)))
+    found: list[Any] = []
+    for j in range(1, n):
+        draw()
+        A[j, j] -= A[j, :j] @ A[:j, j]
+        found += [A[j] @ x, A[:j, :j] @ x[:j], A[j:].sum(), A[:, :j].max(axis=0), A[1:j + 1].argmin(), x[:j].mean()]
+        draw()
+        x[j] = found[-6]
+        x /= A[:j].max()
+    return [y.gather().tobytes() for y in (*found, A, x)]
+
+
+@pytest.mark.parametrize("layout", NAMES)
+def test_products_and_reductions_have_the_same_bits_in_each_tier(layout: str) -> None:
+    tiers = Tiers(len(layout))
+    found = reductions(9, layout, tiers.draw)
+    recording.queue.computes_at_once = False  # type: ignore[misc]
+    collectively(found == reductions(9, layout, lambda: None))
+
+
+def test_what_sends_is_computed_at_once() -> None:
+    A, b = pg.array(np.arange(64.0).reshape(8, 8)), pg.array(np.arange(8.0))
+    pg.sync()
+    before = pg.stats()
+    A[3] -= A[2, 2] * A[5]
+    A[1:, 1:] -= A[1:, :1] * A[0, 1:]
+    A[:, 3] = A[4]
+    A[1:] = A[:-1]
+    b[7] -= A[7, :7] @ b[:7]
+    total = float(A.sum()) + float(A[3, 3])
+    counts = pg.stats() - before
+    collectively(counts.n_recorded == counts.n_at_once and counts.n_planned == 0, str(counts))
+    collectively(len(set(pg.COMM.allgather(total))) == 1)
+
+
+def test_what_is_large_is_under_way_or_recorded_before() -> None:
+    n = MAX_ELEMENTS // 64 + pg.SIZE
+    A = pg.array(np.arange(64.0 * n * pg.SIZE).reshape(-1, 64))
+    model = np.arange(64.0 * n * pg.SIZE).reshape(-1, 64)
+    b, small = pg.array(np.arange(9.0)), np.arange(9.0)
+    tiers = Tiers(5)
+    for k in range(6):
+        A[1:], model[1:] = A[:-1] + 1.0, model[:-1] + 1.0
+        tiers.draw()
+        b[1:] += b[:-1]
+        small[1:] += small[:-1]
+        tiers.draw()
+        A[k] += A[n * pg.SIZE - 1 - k, :1] + b[k]
+        model[k] += model[n * pg.SIZE - 1 - k, :1] + small[k]
+    assert_equal(b, small)
+    assert_equal(A, model)
+
+
+def test_what_is_sent_ahead_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "WINDOW_BYTES", 1000)
+    A, model = pg.zeros((4 * pg.SIZE, 300)), np.zeros((4 * pg.SIZE, 300))
+    for k in range(40):
+        A[-1 - k % 4, k:], model[-1 - k % 4, k:] = A[0, k:] + k, model[0, k:] + k
+        collectively(recording.queue.engine._sent_bytes <= 1000 + 300 * 8)
+    assert_equal(A, model)
+    pg.sync()
+    collectively(recording.queue.engine.is_silent)
+
+
+def test_hot_statements_that_send_are_recorded() -> None:
+    A = pg.array(np.ones((8, 8)))
+    model = np.ones((8, 8))
+    before = pg.stats()
+    for _ in range(300):
+        A[1:] = A[:-1] * 0.5
+        model[1:] = model[:-1] * 0.5
+    n_at_once = (pg.stats() - before).n_at_once
+    collectively(n_at_once < 300, str(n_at_once))
+    assert_equal(A, model)
+
+
+def test_an_error_of_arguments_comes_before_anything_is_sent() -> None:
+    A = pg.array(np.arange(12.0).reshape(3, 4))
+    raises_everywhere(ValueError, "broadcast", lambda: A.__setitem__(0, A[:, 0]))
+    raises_everywhere(ValueError, "broadcast", lambda: A[0] + A[:, 0])
+    A[0] = A[2]
+    assert_equal(A[0], np.arange(8.0, 12.0))
