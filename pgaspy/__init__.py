@@ -46,8 +46,11 @@ from pgaspy.movement import align as align
 from pgaspy.movement import combine as combine
 from pgaspy.movement import replicate as replicate
 from pgaspy.numpy_names import *
+from pgaspy.order import *
 from pgaspy.pivoting import exchange_rows as exchange_rows
+from pgaspy.quantiles import *
 from pgaspy.selecting import *
+from pgaspy.sets import *
 from pgaspy.showing import notebooks as _notebooks
 from pgaspy.showing.explaining import Explanation as Explanation
 from pgaspy.showing.explaining import explain as explain

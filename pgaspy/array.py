@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy import global_assign, local_access, reductions, reshaping, scans, sharing, ufuncs
+from pgaspy import global_assign, local_access, reductions, reshaping, scans, sharing, sorting, ufuncs
 from pgaspy.dispatch import HANDLED
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
@@ -770,6 +770,64 @@ class GlobalArray:
                keepdims: bool = False) -> GlobalArray:
         """The index of the greatest element along a dimension. Collective; all else is as for `argmin`."""
         return _reduced(reductions.arg_reduce("argmax", self._base, self._view, axis, keepdims), out)
+
+    # Order -----------------------------------------------------------------------------------------------------------
+
+    def sort(self, axis: int | None = -1, kind: str | None = None, order: None = None, *,
+             stable: bool | None = None) -> None:
+        """Sort the elements along a dimension, in place. Collective; all else is as for `pgaspy.sort`.
+
+        Parameters
+        ----------
+        axis
+            The dimension, the last one by default; not None.
+        kind, order, stable
+            As for `pgaspy.sort`.
+
+        Examples
+        --------
+        >>> import pgaspy as pg
+        >>> A = pg.array([3, 1, 2])
+        >>> A.sort()
+        >>> A.gather()
+        array([1, 2, 3])
+        """
+        sorting.check_kind(kind, order, stable)
+        axis = normalize_axis_index(operator.index(axis), self.ndim)  # type: ignore[arg-type]  # None is refused
+        ufuncs.check_target(self)
+        global_assign.assign(self._base, self._view, GlobalArray(
+            *sorting.in_order(self._base, self._view, axis, gives_indices=False)))
+
+    def argsort(self, axis: int | None = -1, kind: str | None = None, order: None = None, *,
+                stable: bool | None = None) -> GlobalArray:
+        """The indices that sort the elements along a dimension. Collective.
+
+        Parameters
+        ----------
+        axis
+            The dimension, the last one by default; with None, the indices are those in row-major order.
+        kind, order, stable
+            As for `pgaspy.sort`.
+
+        Returns
+        -------
+        Integers, of the shape of the array and dealt out as it is: along the dimension, the index of the least
+        element, of the one that comes next, and so on; elements that are equal come in the order of their indices.
+
+        Raises
+        ------
+        ValueError
+            If there is no such dimension, or no such kind.
+
+        Examples
+        --------
+        >>> import pgaspy as pg
+        >>> pg.array([2, 1, 2, 1]).argsort().gather()
+        array([1, 3, 0, 2])
+        """
+        sorting.check_kind(kind, order, stable)
+        one = self if self.ndim else self.reshape(1)
+        return GlobalArray(*sorting.in_order(one._base, one._view, axis, gives_indices=True))
 
     # Scans -----------------------------------------------------------------------------------------------------------
 

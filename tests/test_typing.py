@@ -48,7 +48,7 @@ if pg.SIZE == 1 and (A == A).all():
 """
 
 WRONG = """
-pg.sort(A)
+pg.sorted(A)
 pg.float31
 pg.sin(A).locall()
 pg.sin(A, wher=A > 0)

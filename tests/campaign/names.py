@@ -28,6 +28,8 @@ LEFT_OUT: dict[str, str] = {
         isinstance(x, float) or (isinstance(x, type) and issubclass(x, np.generic)))), _SAME),
     **dict.fromkeys({"matvec", "vecmat"} & vars(np).keys(), "raises for what the campaign's arrays are"),  # NumPy 2.2
     "draw": "makes a picture, for which it needs matplotlib",
+    **dict.fromkeys(("nanpercentile", "nanquantile", "percentile", "quantile"),
+                    "NumPy's pass out=... to ufuncs, which the model does not take"),
     "array.show": "prints; print_once, which it calls, is in it",
     "array.layout": "has no model; layouts are chosen, and seen in what lies where",
     "array.pgrid": "has no model",

@@ -1,0 +1,172 @@
+"""NumPy's functions that put elements in order, as public names.
+
+Each is registered for NumPy's function of the same name, so that `numpy.sort(A)` works as well.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from pgaspy.array import GlobalArray
+from pgaspy.creation import arange, as_global
+from pgaspy.dispatch import implements
+from pgaspy.sorting import check_kind, in_blocks, in_order, sorted_by
+
+__all__ = ["argpartition", "argsort", "lexsort", "partition", "sort"]
+
+
+@implements(np.sort)
+def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *,
+         stable: bool | None = None) -> GlobalArray:
+    """The elements, sorted along a dimension. Collective.
+
+    Parameters
+    ----------
+    a
+        An array of any dtype.
+    axis
+        The dimension, the last one by default; with None, all elements are sorted, as a vector.
+    kind, order, stable
+        As in NumPy, and without effect: the order is stable always, and no array has fields.
+
+    Returns
+    -------
+    A new array, dealt out as `a` is. NaN and NaT come last; complex numbers are ordered by their real parts, and where
+    these are equal by their imaginary parts.
+
+    Raises
+    ------
+    ValueError
+        If there is no such dimension, or no such kind.
+
+    Notes
+    -----
+    Along a dimension that each process holds whole, each sorts its part. A vector that is dealt out is sorted by
+    histogram sort with sampling (Harsh, Kale and Solomonik 2019): each element is sent once, and each process gets
+    exactly its part of the result, whatever the elements are. Any other dimension is made whole before, and dealt out
+    again.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.sort(pg.array([[3, 1, 2], [0, 5, 4]])).gather()
+    array([[1, 2, 3],
+           [0, 4, 5]])
+    """
+    check_kind(kind, order, stable)
+    a = as_global(a)
+    return GlobalArray(*in_order(a._base, a._view, axis, gives_indices=False))
+
+
+@implements(np.argsort)
+def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *,
+            stable: bool | None = None) -> GlobalArray:
+    """The indices that sort the elements along a dimension; see `GlobalArray.argsort`. Collective."""
+    return as_global(a).argsort(axis, kind, order, stable=stable)
+
+
+@implements(np.partition)
+def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str = "introselect") -> GlobalArray:
+    """The elements along a dimension, those before the k-th one not above it, and those behind not below. Collective.
+
+    Parameters
+    ----------
+    a, axis
+        As for `sort`.
+    kth
+        One index along the dimension, or several.
+    kind
+        "introselect", as in NumPy; without effect, as all elements are sorted.
+
+    Returns
+    -------
+    As of `sort`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such index or dimension, or no such kind.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.partition(pg.array([5, 1, 4, 0]), 1)[:2].gather()
+    array([0, 1])
+    """
+    a = as_global(a)
+    _check_partition(a, kth, axis, kind)
+    return sort(a, axis)
+
+
+@implements(np.argpartition)
+def argpartition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str = "introselect") -> GlobalArray:
+    """The indices that put the elements so; all else is as for `partition`. Collective.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.argpartition(pg.array([[5, 1, 4, 0], [7, 8, 6, 9]]), 1)[:, :2].gather()
+    array([[3, 1],
+           [2, 0]])
+    """
+    a = as_global(a)
+    _check_partition(a, kth, axis, kind)
+    return argsort(a, axis)
+
+
+def _check_partition(a: GlobalArray, kth: int | Sequence[int], axis: int | None, kind: str) -> None:
+    """Refuse what NumPy does not partition by."""
+    n = a.size if axis is None else a.shape[normalize_axis_index(axis, a.ndim)]
+    np.empty(1).partition(0, kind=kind)  # type: ignore[arg-type]  # which may be any text here
+    for k in kth if isinstance(kth, Sequence) else [kth]:
+        if not -n <= operator.index(k) < n:
+            raise ValueError(f"kth(={k}) out of bounds ({n})")
+
+
+@implements(np.lexsort)
+def lexsort(keys: Sequence[Any]) -> GlobalArray:
+    """The indices that sort by several keys: by the last one, where that is equal by the one before, and so on.
+
+    Collective.
+
+    Parameters
+    ----------
+    keys
+        Vectors of one length; or an array of two dimensions, whose rows are taken.
+
+    Returns
+    -------
+    A new vector in even blocks. What is equal in all keys stays in order.
+
+    Raises
+    ------
+    TypeError
+        If there are no keys.
+    ValueError
+        If these are not vectors of one length.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.lexsort((pg.array([1, 0, 1, 0]), pg.array([2, 2, 1, 1]))).gather()
+    array([3, 2, 1, 0])
+    """
+    vectors = [as_global(key) for key in keys]
+    if not vectors:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if {key.shape for key in vectors} != {(vectors[0].size,)}:
+        raise ValueError(f"lexsort takes vectors of one length, not the shapes {[key.shape for key in vectors]}")
+    if not vectors[0].size:
+        return argsort(vectors[0])
+    first, *others = [in_blocks(key._base, key._view) for key in vectors]
+    numbers = arange(vectors[0].size, layout=first.view.layout)._base
+    order = sorted_by(first.base, numbers)
+    for key in others:
+        place = sorted_by(order.base, numbers)
+        order = sorted_by(sorted_by(place.base, key.base).base, order.base)
+    return GlobalArray(*order)

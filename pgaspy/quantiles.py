@@ -1,0 +1,299 @@
+"""Medians, quantiles and percentiles: elements at some places of what is sorted, and what lies between two of them.
+
+Where these places are follows from the extent alone, so that all is recorded, and nothing is waited for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from pgaspy.array import Axis, GlobalArray
+from pgaspy.creation import arange, as_global
+from pgaspy.dispatch import implements
+from pgaspy.manipulation import clip, stack, where
+from pgaspy.numpy_names import floor, isnan
+from pgaspy.operands import as_numpy
+from pgaspy.order import sort
+
+__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
+
+
+@implements(np.median)
+def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> GlobalArray:
+    """The middle element along dimensions, or the mean of the two in the middle. Collective.
+
+    Parameters
+    ----------
+    a
+        An array of real numbers.
+    axis
+        A dimension, or several; all by default.
+    keepdims
+        Keep the dimensions that are reduced, with an extent of 1.
+
+    Returns
+    -------
+    The other dimensions; NaN where there is one, or no element. Without other dimensions a number, which every process
+    holds.
+
+    Raises
+    ------
+    ValueError
+        If there is no such dimension, or one comes twice.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> float(pg.median(pg.array([3, 1, 2, 9])))
+    2.5
+    """
+    a = as_global(a)
+    rows = _in_rows(a, axis)
+    n = rows.shape[-1]
+    middle = rows[..., (n - 1) // 2:n // 2 + 1] if n else rows
+    return _shaped(_or_nan(middle.mean(-1), rows), a, axis, keepdims)
+
+
+@implements(np.quantile)
+def quantile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> GlobalArray:
+    """What parts of the elements along dimensions are not above. Collective.
+
+    Parameters
+    ----------
+    a
+        An array of real numbers, dates or times.
+    q
+        The parts, from 0 to 1: a number, or an array that is the same on every process.
+    axis, keepdims
+        As for `median`.
+    method
+        As in NumPy: how to choose, or interpolate, where a part ends between two elements.
+
+    Returns
+    -------
+    The dimensions of `q`, and the other ones of `a`; NaN where there is one.
+
+    Raises
+    ------
+    ValueError
+        If a part is not between 0 and 1, for an unknown method, or if there is no such dimension.
+    IndexError
+        If there are no elements.
+    TypeError
+        For complex numbers.
+
+    Notes
+    -----
+    Hyndman and Fan, *Sample quantiles in statistical packages* (1996), define nine of the methods.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.quantile(pg.arange(11), [0.1, 0.25]).gather()
+    array([1. , 2.5])
+    """
+    return _quantiles(as_global(a), as_numpy(q), type(q) in (int, float), axis, method, keepdims)
+
+
+@implements(np.percentile)
+def percentile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> GlobalArray:
+    """The same for parts in hundredths, from 0 to 100: see `quantile`. Collective."""
+    return _quantiles(as_global(a), _hundredths(q), type(q) in (int, float), axis, method, keepdims)
+
+
+@implements(np.nanmedian)
+def nanmedian(a: Any, axis: Axis = None, *, keepdims: bool = False) -> GlobalArray:
+    """The median of what is not NaN; NaN where all is. Collective; all else is as for `median`.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> float(pg.nanmedian(pg.array([3, pg.nan, 1, 2])))
+    2.0
+    """
+    a = as_global(a)
+    if a.dtype.kind != "f":
+        return median(a, axis, keepdims=keepdims)
+    rows = _in_rows(a, axis)
+    n = (~isnan(rows)).sum(-1)
+    middle = stack([_element_at(rows, (n - 1) // 2), _element_at(rows, n // 2)], -1).mean(-1)
+    return _shaped(_where_any(n, middle), a, axis, keepdims)
+
+
+@implements(np.nanquantile)
+def nanquantile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> GlobalArray:
+    """Quantiles of what is not NaN; NaN where all is. Collective; all else is as for `quantile`.
+
+    Parameters
+    ----------
+    a, q, axis, keepdims
+        As for `quantile`.
+    method
+        One that interpolates: "linear", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" or
+        "normal_unbiased".
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> float(pg.nanquantile(pg.array([3, pg.nan, 1, 2]), 0.75))
+    2.5
+    """
+    return _nanquantiles(as_global(a), as_numpy(q), type(q) in (int, float), axis, method, keepdims)
+
+
+@implements(np.nanpercentile)
+def nanpercentile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> GlobalArray:
+    """The same for parts in hundredths, from 0 to 100: see `nanquantile`. Collective."""
+    return _nanquantiles(as_global(a), _hundredths(q), type(q) in (int, float), axis, method, keepdims)
+
+
+def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, keepdims: bool) -> GlobalArray:
+    if a.dtype.kind != "f":
+        return _quantiles(a, q, is_weak, axis, method, keepdims)
+    _check_quantiles(a, q, method)
+    if method not in _INTERPOLATING:
+        raise ValueError(f"method {method!r} is not supported for what may be NaN: use one of "
+                         f"{', '.join(_INTERPOLATING)}")
+    rows = _in_rows(a, axis)
+    n = (~isnan(rows)).sum(-1)
+    dtype = rows.dtype if is_weak else np.result_type(rows.dtype, q.dtype)
+
+    def found(part: Any) -> GlobalArray:
+        place = _METHODS[method](n, float(part))
+        before = floor(place)
+        low, high = (_element_at(rows, clip(k, 0, n - 1)) for k in (before, before + 1))
+        weight = place - before
+        between = where(weight < 0.5, low + (high - low) * weight, high - (high - low) * (1 - weight))
+        return _where_any(n, between).astype(dtype, copy=False)
+    return _of_parts(found, q, a, axis, keepdims)
+
+
+def _element_at(rows: GlobalArray, place: Any) -> GlobalArray:
+    """Of each row, the element at a place of its own; zero, where there is no such place."""
+    return where(arange(rows.shape[-1]) == place[..., None], rows, 0).sum(-1)
+
+
+def _where_any(n: GlobalArray, result: GlobalArray) -> GlobalArray:
+    """The result, but NaN for rows without elements."""
+    return where(n > 0, result, np.nan)
+
+
+def _quantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, keepdims: bool) -> GlobalArray:
+    _check_quantiles(a, q, method)
+    rows = _in_rows(a, axis)
+    if not rows.shape[-1]:
+        raise IndexError("there are no elements to take quantiles of")
+    return _of_parts(lambda part: _or_nan(_between(rows, part, is_weak, method), rows), q, a, axis, keepdims)
+
+
+def _of_parts(found: Callable[[Any], GlobalArray], q: Any, a: GlobalArray, axis: Axis,
+              keepdims: bool) -> GlobalArray:
+    """What is found for each part, in the shape of the parts; nothing, where there are none."""
+    results = [_shaped(found(part), a, axis, keepdims) for part in q.reshape(-1)]
+    if not q.ndim:
+        return results[0]
+    if not results:
+        raise ValueError("q has no elements")
+    return stack(results).reshape((*q.shape, *results[0].shape))
+
+
+def _check_quantiles(a: GlobalArray, q: Any, method: str) -> None:
+    if a.dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    if not _are_parts(q):
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    if method not in _METHODS:
+        raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(_METHODS)}")
+
+
+def _hundredths(q: Any) -> Any:
+    parts = np.asarray(as_numpy(q) / 100)
+    if not _are_parts(parts):
+        raise ValueError("Percentiles must be in the range [0, 100]")
+    return parts
+
+
+def _are_parts(q: Any) -> bool:
+    return bool(((q >= 0) & (q <= 1)).all())
+
+
+def _in_rows(a: GlobalArray, axis: Axis) -> GlobalArray:
+    """The elements sorted along the last dimension, which stands for the given ones."""
+    axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
+    others = [d for d in range(a.ndim) if d not in axes]
+    n = math.prod(a.shape[d] for d in axes)
+    return sort(a.transpose((*others, *axes)).reshape((*[a.shape[d] for d in others], n)))
+
+
+def _shaped(result: GlobalArray, a: GlobalArray, axis: Axis, keepdims: bool) -> GlobalArray:
+    """The result with the reduced dimensions, where they are kept."""
+    if not keepdims:
+        return result
+    axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
+    return result.reshape([1 if d in axes else n for d, n in enumerate(a.shape)])
+
+
+def _or_nan(result: GlobalArray, rows: GlobalArray) -> GlobalArray:
+    """The result; where there is NaN or NaT, which come last, that."""
+    if rows.dtype.kind not in "fmM" or not rows.shape[-1]:
+        return result
+    last = rows[..., -1]
+    return where(last == last, result, last).astype(result.dtype, copy=False)  # NaN differs from itself
+
+
+def _between(rows: GlobalArray, part: Any, is_weak: bool, method: str) -> GlobalArray:
+    """The element, or what is interpolated between two, that a part of all ends with."""
+    n = rows.shape[-1]
+    place = _METHODS[method](n, part)
+    if isinstance(place, int) or (method == "linear" and isinstance(place, np.integer)):
+        return rows[..., int(np.clip(place, 0, n - 1))].copy()
+    before = int(np.floor(place))
+    weight = place - before
+    if method == "averaged_inverted_cdf":
+        weight = type(weight)(1 if weight else 0.5)
+    elif method == "midpoint":
+        weight = type(weight)(0.5 if weight else 0)
+    low, high = (rows[..., int(np.clip(k, 0, n - 1))] for k in (before, before + 1))
+    return _interpolated(low, high, float(weight) if is_weak else weight)
+
+
+def _interpolated(low: Any, high: Any, weight: Any) -> Any:
+    """From the end that is nearer, so that it lies between the two."""
+    difference = high - low
+    return low + difference * weight if weight < 0.5 else high - difference * (1 - weight)
+
+
+def _continuous(alpha: float, beta: float) -> Any:
+    return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def _nearest_odd(n: int, q: Any) -> int:
+    place = n * q - 1.5
+    before = int(np.floor(place))
+    return before if place == before and before % 2 else before + 1
+
+
+_METHODS: dict[str, Any] = {
+    "inverted_cdf": lambda n, q: int(np.ceil(n * q - 1)),
+    "averaged_inverted_cdf": lambda n, q: n * q - 1,
+    "closest_observation": _nearest_odd,
+    "interpolated_inverted_cdf": _continuous(0, 1),
+    "hazen": _continuous(0.5, 0.5),
+    "weibull": _continuous(0, 0),
+    "linear": lambda n, q: (n - 1) * q,
+    "median_unbiased": _continuous(1 / 3, 1 / 3),
+    "normal_unbiased": _continuous(3 / 8, 3 / 8),
+    "lower": lambda n, q: int(np.floor((n - 1) * q)),
+    "higher": lambda n, q: int(np.ceil((n - 1) * q)),
+    "midpoint": lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
+    "nearest": lambda n, q: int(np.around((n - 1) * q)),
+}
+"""The place where a part of n elements ends: an integer, or one that lies between two elements."""
+
+_INTERPOLATING = ("linear", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased")
+"""Those that give a place between two elements for any number of these."""

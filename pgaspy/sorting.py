@@ -1,0 +1,108 @@
+"""Sorting: the elements in order, or the indices that put them in order.
+
+Along a dimension that processes hold whole each sorts its part. A vector that is dealt out is sorted by all together,
+and the result lies exactly in its layout, whatever the elements are. Any other dimension is made whole on the way.
+
+The functions take and return bases and views; the methods of `GlobalArray` and the public names wrap them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from pgaspy.blockmath import near_square_grid
+from pgaspy.caches import cached
+from pgaspy.execution.recording import record, record_cold
+from pgaspy.global_assign import copied, layout_like
+from pgaspy.job.procgrid import world
+from pgaspy.layout import BlockDim, Dim, Layout, whole_dim
+from pgaspy.planning.view import View, whole
+from pgaspy.reshaping import reshaped
+from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.kinds.sorting import sort, sort_parts
+from pgaspy.scheduling.operations import BaseView
+
+__all__ = ["INDEX", "blocks", "check_kind", "in_blocks", "in_order", "sorted_blocks", "sorted_by"]
+
+INDEX = np.dtype(np.intp)
+
+
+def check_kind(kind: str | None, order: None, stable: bool | None) -> None:
+    """Refuse what NumPy does not sort by."""
+    np.empty(0).sort(kind=kind, order=order, stable=stable)  # type: ignore[arg-type]  # which may be any text here
+
+
+def in_order(base: Base, view: View, axis: int | None, gives_indices: bool) -> BaseView:
+    """The elements sorted along a dimension, or the indices that sort them; with None of all, in row-major order."""
+    if axis is None:
+        base, view = reshaped(base, view, (-1,))
+        axis = 0
+    axis = normalize_axis_index(axis, view.ndim)
+    layout, n = layout_like(view), view.shape[axis]
+    if layout.dims[axis].n_procs == 1 or not view.size:
+        return _sorted_parts(base, view, layout, axis, gives_indices)
+    if n == view.size:
+        vector = view.index(tuple([slice(None) if d == axis else 0 for d in range(view.ndim)]))
+        found, = sorted_blocks(base, vector, not gives_indices, gives_indices)
+        result = BaseView(found.base, found.view.index(tuple(
+            [slice(None) if d == axis else None for d in range(view.ndim)])))
+    else:
+        on_the_way = _with_whole(view.shape, axis, world().size)
+        result = _sorted_parts(*copied(base, view, on_the_way), on_the_way, axis, gives_indices)
+    return result if result.view.own_layout == layout else copied(*result, layout)
+
+
+def _sorted_parts(base: Base, view: View, layout: Layout, axis: int, gives_indices: bool) -> BaseView:
+    if view.own_layout != layout:
+        base, view = copied(base, view, layout)
+    target = BaseView(Base(layout, INDEX if gives_indices else base.dtype), whole(layout))
+    if view.size:
+        record_cold(sort_parts(target.view, view, axis, gives_indices), (target.base.storage, base.storage))
+    return target
+
+
+@cached
+def _with_whole(shape: tuple[int, ...], axis: int, n_procs: int) -> Layout:
+    """A layout with one dimension whole: the longest of the others are dealt out, as many as have room for this."""
+    others = [d for d in range(len(shape)) if d != axis]
+    grid = near_square_grid(n_procs, len(others))
+    axes = {d: a for a, d in enumerate(sorted(others, key=lambda d: -shape[d]))}
+    dims: list[Dim] = [whole_dim(n) if d == axis else BlockDim(n, grid[axes[d]], axes[d], n)
+                       for d, n in enumerate(shape)]
+    return Layout(grid, dims)
+
+
+@cached
+def blocks(n: int, n_procs: int) -> Layout:
+    """The layout of a vector in even blocks, in the order of the ranks."""
+    return Layout((n_procs,), [BlockDim(n, n_procs, 0, n)])
+
+
+def in_blocks(base: Base, view: View) -> BaseView:
+    """A vector in even blocks; itself, if it lies so."""
+    layout = blocks(view.size, world().size)
+    return BaseView(base, view) if view.is_whole and view.layout == layout else copied(base, view, layout)
+
+
+def sorted_blocks(base: Base, view: View, gives_keys: bool = True, gives_indices: bool = True) -> list[BaseView]:
+    """A vector that has elements sorted, or the indices that sort it, or both; in even blocks."""
+    return _sorted_blocks([in_blocks(base, view).base], gives_keys, "indices" if gives_indices else "",
+                          [base.dtype] * gives_keys + [INDEX] * gives_indices)
+
+
+def sorted_by(keys: Base, values: Base) -> BaseView:
+    """Values in the order of their keys, both in even blocks."""
+    return _sorted_blocks([keys, values], False, "values", [values.dtype])[0]
+
+
+def _sorted_blocks(sources: Sequence[Base], gives_keys: bool, others: Literal["", "indices", "values"],
+                   dtypes: Sequence[np.dtype[Any]]) -> list[BaseView]:
+    layout = sources[0].layout
+    results = [BaseView(Base(layout, dtype), whole(layout)) for dtype in dtypes]
+    record(sort(layout, layout, sources[0].dtype, gives_keys, others),
+           (*[result.base.storage for result in results], *[source.storage for source in sources]))
+    return results
