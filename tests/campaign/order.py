@@ -57,7 +57,7 @@ def _partition(writer: Writer, name: str) -> None:
         raise Refused
     kth = writer.rng.randrange(value.shape[-1])
     if name == "lexsort":
-        writer.bind(f"{writer.rng.choice(('pg', 'np'))}.lexsort([{x}.ravel()])")
+        writer.bind(f"{writer.rng.choice(('pg', 'np'))}.lexsort(({x}.ravel(),))")
     elif name == "partition":
         writer.bind(f"pg.partition({x}, {kth})[..., {kth}].copy()")
     else:
