@@ -77,14 +77,12 @@ def test_what_fails_is_right_or_raises(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(pg.SIZE > 1, reason="a failure ends a job")
 @pytest.mark.parametrize(("kind", "owner", "name"), [
-    ("task", runs.Run, "spoil"), ("plan", queue.Queue, "_plan_failed"), ("kernel", engine.Engine, "_skip")])
+    ("task", runs.Run, "spoil"), ("plan", queue.Queue, "_plan_failed"), ("kernel", engine.Engine, "_fail")])
 def test_what_is_lost_without_an_error_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, owner: type,
                                                 name: str) -> None:
     def lose(self: Any, *arguments: Any) -> None:
         if name == "_plan_failed":
             self.recorded = self.recorded.split(arguments[0])[1]
-        elif name == "_skip":
-            arguments[0].n_done += 1
 
     monkeypatch.setattr(owner, name, lose)
     assert any("failure" in failing.run(
