@@ -86,9 +86,9 @@ def _count(writer: Writer, name: str) -> None:
 
 
 ROWS = (
-    Row(_select, ("take", "compress", "delete", "insert", "nonzero", "argwhere", "flatnonzero", "count_nonzero", "extract",
-                  "select", "choose", "take_along_axis", "array.take", "array.compress", "array.nonzero", "array.choose"),
-        2),
+    Row(_select, ("take", "compress", "delete", "insert", "nonzero", "argwhere", "flatnonzero", "count_nonzero",
+                  "extract", "select", "choose", "take_along_axis", "array.take", "array.compress", "array.nonzero",
+                  "array.choose"), 2),
     Row(_write, ("put", "array.put", "array.flat", "putmask", "place", "copyto", "put_along_axis"), 2),
     Row(_scan, ("cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "nancumsum", "nancumprod", "array.cumsum",
                 "array.cumprod"), 2),
