@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from pgaspy.array import Axis, GlobalArray
+from pgaspy.array import Axis, GlobalArray, made
 from pgaspy.creation import arange, as_global
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import clip, stack, where
@@ -231,9 +231,9 @@ def _in_rows(a: GlobalArray, axis: Axis) -> GlobalArray:
 
 
 def _shaped(result: GlobalArray, a: GlobalArray, axis: Axis, keepdims: bool) -> GlobalArray:
-    """The result with the reduced dimensions, where they are kept."""
+    """The result with the reduced dimensions, where they are kept; without dimensions, a number."""
     if not keepdims:
-        return result
+        return made(result._base, result._view)
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     return result.reshape([1 if d in axes else n for d, n in enumerate(a.shape)])
 

@@ -260,6 +260,7 @@ def test_medians(name: str, axis: Any, keepdims: bool) -> None:
     A = pg.array(a, layout=layout_of(name, a.shape))
     assert_equal(pg.median(A, axis, keepdims=keepdims), np.median(a, axis, keepdims=keepdims), exact=False)
     assert_equal(np.median(A[0], 0), np.median(a[0], 0), exact=False)
+    collectively(type(pg.median(A)) is type(pg.quantile(A, 0.3)) is type(A.sum()))
     assert_equal(pg.quantile(A, 0.3, axis, keepdims=keepdims), np.quantile(a, 0.3, axis, keepdims=keepdims), False)
     assert_equal(pg.quantile(A, [0.3, 1], axis, keepdims=keepdims), np.quantile(a, [0.3, 1], axis, keepdims=keepdims),
                  exact=False)
