@@ -575,7 +575,7 @@ def choose(a: Any, choices: Any, out: GlobalArray | None = None, mode: Mode = "r
     a = _brought_within(as_global(a), len(arrays), mode)
     if mode == "raise" and a.size and bool(((a < 0) | (a >= len(arrays))).any()):
         raise ValueError("invalid entry in choice array")
-    dtype = _common_dtype(arrays)
+    dtype = _common_dtype([choices[k] for k in range(len(choices))])
     found = as_global(arrays[-1])
     for k in reversed(range(len(arrays) - 1)):
         found = where(a == k, arrays[k], found)

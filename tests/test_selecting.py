@@ -56,6 +56,7 @@ READING: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("select", ([X > 3, X[0] < -3], [1, X]), {}),
     ("choose", (X[0] % 3, [X[0], X[1, 0], 5 * X[2]]), {}),
     ("choose", (X[0] % 5, X[:4]), {"mode": "wrap"}),
+    ("choose", (X[0] % 2, [X[0].astype("f"), 3]), {}),
     ("choose", (X[0], [X[1], X[2]]), {"mode": "clip"}),
     ("delete", (X, 1), {"axis": 0}),
     ("delete", (X, [0, -1, 0]), {"axis": 1}),
