@@ -21,6 +21,7 @@ from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.scheduling import functions
 from pgaspy.scheduling.base import Base, FormerBase
 from pgaspy.scheduling.operations import BaseView
+from pgaspy.statements import refusals
 
 __all__ = ["GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "made"]
 
@@ -1014,6 +1015,9 @@ def _accumulated(ufunc: np.ufunc, array: Any, axis: Any = 0, *, dtype: DTypeLike
     target = _target(out)
     if target is not None and target.shape != array.shape:
         raise ValueError("provided out is the wrong size for the accumulation.")
+    if ufunc in refusals and array.ndim and isinstance(axis, int):
+        exponents = array[(slice(None),) * (axis % array.ndim) + (slice(1, None),)]
+        refusals[ufunc]((exponents, exponents), True, (np.dtype(dtype or array.dtype),) * 3)
     found = scans.accumulated(ufunc, array._base, array._view, axis, dtype, None if target is None else target.dtype)
     return _assigned(GlobalArray(*found), target)
 

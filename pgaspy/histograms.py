@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pgaspy.array import GlobalArray
-from pgaspy.creation import as_global, empty
+from pgaspy.creation import as_global, empty, zeros
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
 from pgaspy.job.procgrid import world
@@ -64,22 +64,22 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> GlobalArray:
     array([1, 2, 0, 1])
     """
     x = as_global(x)
-    _check_cast(x, np.dtype(np.int64))
+    weights = None if weights is None else as_global(weights)
     if x.ndim != 1:
         raise ValueError(f"object {'too deep' if x.ndim else 'of too small depth'} for desired array")
+    if weights is not None and weights.shape != x.shape:
+        raise ValueError("The weights and list don't have the same length.")
     n_bins = operator.index(minlength)
     if n_bins < 0:
         raise ValueError("'minlength' must not be negative")
-    if weights is not None:
-        weights = as_global(weights)
-        _check_cast(weights, np.dtype(np.float64))
-        if weights.shape != x.shape:
-            raise ValueError("The weights and list don't have the same length.")
-    if x.size:
-        low, high = _extremes(x).tolist()
-        if low < 0:
-            raise ValueError("'list' argument must have no negative elements")
-        n_bins = max(n_bins, high + 1)
+    if not x.size:
+        return zeros(n_bins, np.int64)
+    np.bincount(np.zeros(1, x.dtype), None if weights is None else np.zeros(1, weights.dtype))  # raises for dtypes
+    low, high = _extremes(x).tolist()
+    if low < 0:
+        raise ValueError("'list' argument must have no negative elements")
+    n_bins = max(n_bins, high + 1)
+    np.empty(n_bins)  # raises where there is no memory, on all processes
 
     def count(x: NDArray[Any], weights: NDArray[Any] | None) -> NDArray[Any]:
         return bindings.histogram(_contiguous(x, np.int64), _doubles(weights), n_bins)
@@ -128,15 +128,17 @@ def histogram(a: Any, bins: int | ArrayLike = 10, range: Range | None = None, de
     array([2, 1, 1])
     """
     a = _without_flags(as_global(a))
-    if weights is not None:
-        weights = as_global(weights)
-        if weights.shape != a.shape:
-            raise ValueError("weights should have the same shape as a.")
-    edges = histogram_bin_edges(a, bins, range)
+    if a.dtype.kind == "c":
+        raise TypeError("complex numbers have no order that bins could follow")
+    weights = None if weights is None else as_global(weights)
+    if weights is not None and weights.shape != a.shape:
+        raise ValueError("weights should have the same shape as a.")
+    found = histogram_bin_edges(a, bins, range)
+    edges = found.copy()  # as the program may change those that it gets, or has given
     n_bins, is_uniform = edges.size - 1, np.ndim(bins) == 0
     is_exact = a.dtype.kind == "f" or a.dtype.itemsize < EXACT_BYTES
     if is_exact and edges.dtype == np.float64 and np.can_cast(a.dtype, np.float64) and (
-            weights is None or np.can_cast(weights.dtype, np.float64)):
+            weights is None or weights.dtype.char in "efd"):
         def count(a: NDArray[Any], weights: NDArray[Any] | None) -> NDArray[Any]:
             return bindings.histogram(_contiguous(a, np.float64), _doubles(weights), n_bins, edges, is_uniform)
     else:
@@ -145,10 +147,11 @@ def histogram(a: Any, bins: int | ArrayLike = 10, range: Range | None = None, de
                 return np.histogram(a.reshape(-1), n_bins, (edges[0], edges[-1]), weights=weights)[0]
             return np.histogram(a.reshape(-1), edges, weights=weights)[0]
 
+        count(np.zeros(1, a.dtype), None if weights is None else np.zeros(1, weights.dtype))  # raises for dtypes
     counts = _counted(count, [a], weights, (n_bins,), np.dtype(np.int64) if weights is None else weights.dtype)
     if not density:
-        return counts, edges
-    return counts / np.diff(edges).astype(float) / counts.sum(), edges
+        return counts, found
+    return counts / np.diff(edges).astype(float) / counts.sum(), found
 
 
 @implements(np.histogram_bin_edges)
@@ -221,11 +224,13 @@ def histogramdd(sample: Any, bins: Any = 10, range: Sequence[Range] | None = Non
     if isinstance(bins, Iterable):
         bins = [b.gather() if isinstance(b, GlobalArray) else b for b in bins]
     edges = [*np.histogramdd(np.stack([_extremes(x) for x in columns], axis=1), bins, range)[1]]
+    own_edges = [edge.copy() for edge in edges]
 
     def count(*parts: NDArray[Any]) -> NDArray[Any]:
         *points, weights = parts
-        return np.histogramdd(points, edges, weights=weights)[0]
+        return np.histogramdd(points, own_edges, weights=weights)[0]
 
+    count(*[np.zeros(1, dtype)] * len(columns), None if weights is None else np.zeros(1, weights.dtype))  # for dtypes
     counts = _counted(count, columns, weights, tuple(len(edge) - 1 for edge in edges), np.dtype(np.float64))
     if density:
         total = counts.sum()
@@ -328,8 +333,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> GlobalArray:
 
 
 def _as_whole(a: Any) -> NDArray[Any]:
-    """An array as NumPy's, on each process."""
-    return a.gather() if isinstance(a, GlobalArray) else as_numpy(a)
+    """An array as NumPy's, on each process, which the program cannot change."""
+    return a.gather() if isinstance(a, GlobalArray) else np.array(as_numpy(a))
 
 
 def _found(x: GlobalArray, find: Callable[[NDArray[Any]], NDArray[Any]]) -> GlobalArray:
@@ -361,11 +366,6 @@ def _extremes(x: GlobalArray) -> NDArray[Any]:
         return np.empty(0, x.dtype)
     low, high = x.min(), x.max()
     return np.array([low.item(), high.item()], x.dtype)
-
-
-def _check_cast(x: GlobalArray, dtype: np.dtype[Any]) -> None:
-    if x.size and not np.can_cast(x.dtype, dtype, "safe"):
-        raise TypeError(f"Cannot cast array data from {x.dtype!r} to {dtype!r} according to the rule 'safe'")
 
 
 def _contiguous(x: NDArray[Any], dtype: Any) -> NDArray[Any]:

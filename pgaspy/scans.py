@@ -32,7 +32,7 @@ from pgaspy.scheduling.operations import BaseView
 __all__ = ["accumulated", "reduced_at"]
 
 ASSOCIATIVE = {np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or,
-               np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.gcd, np.lcm, np.hypot, np.logaddexp,
+               np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.gcd, np.hypot, np.logaddexp,
                np.logaddexp2}
 """The ufuncs by which the totals of parts can be joined; all are commutative as well."""
 

@@ -38,6 +38,7 @@ def test_bincount(name: str) -> None:
 def test_bincount_of_little() -> None:
     assert_equal(pg.bincount(pg.empty(0, int)), np.bincount(np.empty(0, int)))
     assert_equal(pg.bincount(pg.empty(0, int), minlength=3), np.zeros(3, int))
+    assert_equal(pg.bincount(pg.empty(0, int), pg.empty(0)), np.bincount(np.empty(0, int), np.empty(0)))
     assert_equal(pg.bincount(pg.array([2])), np.array([0, 0, 1]))
     assert_equal(pg.bincount([1, 1]), np.array([0, 2]))
 
@@ -49,6 +50,10 @@ def test_bincount_of_little() -> None:
     (ValueError, "too deep", lambda: pg.bincount(pg.ones((2, 2), int))),
     (TypeError, "safe", lambda: pg.bincount(pg.ones(3))),
     (TypeError, "safe", lambda: pg.bincount(pg.ones(3, int), pg.ones(3, complex))),
+    (MemoryError, ".", lambda: pg.bincount(pg.array([1, 2**45]))),
+    (TypeError, "order", lambda: pg.histogram(pg.ones(3, complex))),
+    (TypeError, ".", lambda: pg.histogram(pg.ones(3), [0, 1, 2], weights=pg.ones(3, bool))),
+    (TypeError, ".", lambda: pg.histogramdd([pg.ones(3)] * 2, 3, weights=pg.ones(3, complex))),
     (ValueError, "positive", lambda: pg.histogram(pg.ones(3), 0)),
     (ValueError, "monotonically", lambda: pg.histogram(pg.ones(3), [1, 3, 2])),
     (ValueError, "not finite", lambda: pg.histogram(pg.array([1.0, np.nan]))),
@@ -166,6 +171,34 @@ def test_where_elements_belong(name: str) -> None:
     assert_equal(np.digitize(A, edges), np.digitize(x, edges))
     assert_equal(pg.digitize(A, pg.array(edges[::-1]), right=True), np.digitize(x, edges[::-1], right=True))
     assert_equal(pg.searchsorted(edges, 0.0), np.searchsorted(edges, 0.0))
+
+
+def test_arrays_that_are_changed_after_the_call() -> None:
+    a, edges = pg.array(N), np.array([0.0, 2.0, 4.0, 12.0])
+    before, own = edges.copy(), np.array([0.0, 3.0, 9.0])
+    results = [pg.digitize(a, edges), pg.searchsorted(edges, a), pg.histogram(a, edges)[0],
+               pg.histogramdd([a, a], [edges, own])[0]]
+    edges *= 2
+    own *= 2
+    counts, found = pg.histogram(a, 5)
+    found -= 7
+    points, x_edges, _ = pg.histogram2d(a, a, 4)
+    x_edges *= 3
+    for result, expected in zip(results, [
+            np.digitize(N, before), np.searchsorted(before, N), np.histogram(N, before)[0],
+            np.histogramdd([N, N], [before, own / 2])[0]], strict=True):
+        assert_equal(result, expected)
+    assert_equal(counts, np.histogram(N, 5)[0])
+    assert_equal(points, np.histogram2d(N, N, 4)[0])
+
+
+def test_weights_that_are_large() -> None:
+    weights = np.array([2**53 + 1, 2**62 + 1])
+    x, edges = np.array([0.5, 1.5]), [0.0, 1.0, 2.0]
+    assert_equal(pg.histogram(pg.array(x), edges, weights=weights)[0], np.histogram(x, edges, weights=weights)[0])
+    weights = np.full(204, 2**30, np.int32)
+    assert_equal(pg.histogram(pg.array(N), [0, 6, 12], weights=weights)[0], np.histogram(
+        N, [0, 6, 12], weights=weights)[0])
 
 
 def test_what_was_just_computed() -> None:

@@ -180,6 +180,11 @@ def test_arrays_without_dimensions() -> None:
     assert_equal(a.cumsum(0), np.array([5.0]))
     assert_equal(pg.cumulative_sum(a), np.array([5.0]))
     raises_everywhere(TypeError, "cannot accumulate on a scalar", lambda: np.add.accumulate(a))
+    powers = pg.array([2, 3, 1, 2, -1, 2])
+    raises_everywhere(ValueError, "negative integer powers", lambda: np.power.accumulate(powers))
+    assert_equal(np.power.accumulate(powers[:4]), np.power.accumulate(np.array([2, 3, 1, 2])))
+    few = np.array([100, 3, 7, 11], np.int8)
+    assert_equal(np.lcm.accumulate(pg.array(few)), np.lcm.accumulate(few))
     raises_everywhere(TypeError, "cannot reduceat on a scalar", lambda: np.add.reduceat(a, [0]))
 
 

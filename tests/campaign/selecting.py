@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.campaign.rows import Row
-from tests.campaign.writing import ANY, Refused, Writer
+from tests.campaign.writing import Refused, Writer
 
 __all__ = ["ROWS"]
 
@@ -21,7 +21,7 @@ def _indices(writer: Writer, extent: int) -> list[int]:
 
 def _select(writer: Writer, name: str) -> None:
     rng = writer.rng
-    x = writer.pick(1, kinds=ANY)
+    x = writer.pick(1)
     value = writer.value(x)
     indices, flags = _indices(writer, len(value)), [rng.random() < 0.5 for _ in range(len(value))]
     column = [[k] for k in indices]
