@@ -226,7 +226,7 @@ def histogramdd(sample: Any, bins: Any = 10, range: Sequence[Range] | None = Non
     edges = [*np.histogramdd(np.stack([_extremes(x) for x in columns], axis=1), bins, range)[1]]
     own_edges = [edge.copy() for edge in edges]
 
-    def count(*parts: NDArray[Any]) -> NDArray[Any]:
+    def count(*parts: Any) -> NDArray[Any]:
         *points, weights = parts
         return np.histogramdd(points, own_edges, weights=weights)[0]
 
