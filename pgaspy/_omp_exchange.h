@@ -233,38 +233,80 @@ static void pg_take(int ndim, const pg_place *places, int64_t first, int64_t n, 
     }
 }
 
-#define STAGE (64 * BATCH)  /* the indices whose offsets threads have in common, in a cache */
+#define STAGE 1024          /* so many batches that threads store in together, the offsets of which they have in common */
 
-/* memory[indices[k]] = packed[k]: of several for one item the last. Each thread has the items of one part of the
- * memory, of `nbytes`. A `packed_step` of 0 stores one item everywhere. */
-static void pg_put(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
-                   int64_t total, int64_t itemsize, int64_t memory_address, int64_t nbytes, int64_t packed_address,
-                   int64_t packed_step)
+typedef struct {
+    int64_t low, high;
+} bounds;
+
+static bounds bounds_of(int64_t n, const int64_t *offsets)
 {
-    int64_t offsets[STAGE];
-    #pragma omp parallel num_threads(team_for(n * (4 + itemsize / 64)))
-    {
-        const int t = omp_get_thread_num(), team = omp_get_num_threads();
-        const int64_t low = nbytes / team * t, high = t == team - 1 ? nbytes : nbytes / team * (t + 1);
-        for (int64_t start = 0; start < n; start += STAGE) {
-            const int64_t stop = start + STAGE < n ? start + STAGE : n;
-            #pragma omp for schedule(static)
-            for (int64_t k = start; k < stop; k += BATCH)
-                indexed_offsets(ndim, places, first, k, k + BATCH < stop ? BATCH : stop - k, indices_address, width,
-                                total, offsets + k - start);
-            for (int64_t k = start; k < stop; k += BATCH) {
-                const int64_t m = k + BATCH < stop ? BATCH : stop - k, *at = offsets + k - start;
-                int64_t from[BATCH], to[BATCH], kept = 0;
-                for (int64_t j = 0; j < m; j++) {
-                    to[kept] = at[j];
-                    from[kept] = (k + j) * packed_step;
-                    kept += (at[j] >= low) & (at[j] < high);
-                }
-                move_batch(kept, itemsize, (char *)memory_address, to, (const char *)packed_address, from);
-            }
-            #pragma omp barrier
-        }
+    bounds found = {INT64_MAX, INT64_MIN};
+    for (int64_t k = 0; k < n; k++) {
+        found.low = MIN(found.low, offsets[k]);
+        found.high = MAX(found.high, offsets[k]);
     }
+    return found;
+}
+
+/* Store those of a batch whose offsets are within [low, high), in their order. */
+static void put_batch(int64_t n, int64_t itemsize, char *memory, const int64_t *offsets, bounds theirs, int64_t low,
+                      int64_t high, const char *packed, int64_t packed_step)
+{
+    int64_t from[BATCH], to[BATCH], kept = 0;
+    if (theirs.high < low || theirs.low >= high)
+        return;
+    if (theirs.low >= low && theirs.high < high) {
+        for (int64_t k = 0; k < n; k++)
+            from[k] = k * packed_step;
+        move_batch(n, itemsize, memory, offsets, packed, from);
+        return;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        to[kept] = offsets[k];
+        from[kept] = k * packed_step;
+        kept += (offsets[k] >= low) & (offsets[k] < high);
+    }
+    move_batch(kept, itemsize, memory, to, packed, from);
+}
+
+/* memory[indices[k]] = packed[k]: of several for one item the last, as each thread stores what is for one part of the
+ * memory that a stage is for. A `packed_step` of 0 stores one item everywhere. Returns 0, or -1 where there is no memory
+ * for the offsets. */
+static int pg_put(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
+                  int64_t total, int64_t itemsize, int64_t memory_address, int64_t packed_address, int64_t packed_step)
+{
+    const int team = team_for(n * (4 + itemsize / 64));
+    const int64_t n_batches = (n + BATCH - 1) / BATCH, stage = team == 1 ? 1 : MIN(STAGE, n_batches);
+    int64_t *offsets = malloc(stage * BATCH * sizeof *offsets);
+    bounds *bounds_at = malloc(stage * sizeof *bounds_at);
+    const int failed = n && !(offsets && bounds_at);
+    #pragma omp parallel num_threads(team) if(!failed)
+    for (int64_t start = 0; start < n_batches && !failed; start += stage) {
+        const int64_t stop = MIN(start + stage, n_batches);
+        #pragma omp for schedule(static)
+        for (int64_t b = start; b < stop; b++) {
+            int64_t *at = offsets + (b - start) * BATCH;
+            const int64_t m = MIN(BATCH, n - b * BATCH);
+            indexed_offsets(ndim, places, first, b * BATCH, m, indices_address, width, total, at);
+            bounds_at[b - start] = bounds_of(m, at);
+        }
+        bounds all = bounds_at[0];
+        for (int64_t b = 1; b < stop - start; b++) {
+            all.low = MIN(all.low, bounds_at[b].low);
+            all.high = MAX(all.high, bounds_at[b].high);
+        }
+        const int t = omp_get_thread_num(), n_threads = omp_get_num_threads();
+        const int64_t part = (all.high - all.low) / n_threads + 1, low = all.low + t * part;
+        for (int64_t b = start; b < stop; b++)
+            put_batch(MIN(BATCH, n - b * BATCH), itemsize, (char *)memory_address, offsets + (b - start) * BATCH,
+                      bounds_at[b - start], low, low + part, (const char *)packed_address + b * BATCH * packed_step,
+                      packed_step);
+        #pragma omp barrier
+    }
+    free(offsets);
+    free(bounds_at);
+    return failed ? -1 : 0;
 }
 
 /* to[k] = from[positions[k]]; or to[positions[k]] = from[k], of positions that are all different. */

@@ -610,11 +610,12 @@ class ItemPlaces:
                     self._total, itemsize, memory, packed, positions)
 
     def put(
-        self, indices: np.ndarray, itemsize: int, memory: int, nbytes: int, packed: int, packed_step: int
+        self, indices: np.ndarray, itemsize: int, memory: int, packed: int, packed_step: int
     ) -> None:
-        """Copy packed items to memory of some bytes: of several for one, the last. A step of 0 repeats an item."""
-        lib.pg_put(*self._arguments, self._first_offset, indices.size, address(indices), indices.itemsize,
-                   self._total, itemsize, memory, nbytes, packed, packed_step)
+        """Copy packed items to memory: of several for one, the last. A step of 0 repeats an item."""
+        if lib.pg_put(*self._arguments, self._first_offset, indices.size, address(indices), indices.itemsize,
+                      self._total, itemsize, memory, packed, packed_step):
+            raise MemoryError("no memory for the offsets of indices")
 
     def locate(self, indices: np.ndarray, itemsize: int, offsets: np.ndarray) -> None:
         """Where items lie in memory, in units of their size."""

@@ -240,7 +240,7 @@ def _apply(items: Items, stored: Stored, places: NDArray[Any], values: NDArray[A
     """Bring values to items of this process, in their order."""
     memory = stored.memory
     if stored.ufunc is None:
-        items.places.put(places, items.nbytes, bindings.address(memory), memory.nbytes, bindings.address(values),
+        items.places.put(places, items.nbytes, bindings.address(memory), bindings.address(values),
                          items.nbytes if stored.are_many else 0)
         return
     offsets = np.empty(places.size, np.int64)
