@@ -100,6 +100,8 @@ int64_t pg_find_beyond(int64_t n, int64_t address, int64_t total);
 int pg_bucket(int ndim, const pg_place *places, int64_t first_rank, int64_t n, int64_t indices_address,
               int64_t total, int64_t n_ranks, int64_t *counts, int64_t positions_address,
               int64_t wanted_address, int width);
+int pg_is_sorted(int64_t n, int64_t indices_address, int64_t total, int64_t positions_address,
+                 int64_t wanted_address, int width);
 void pg_take(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
              int64_t total, int64_t itemsize, int64_t memory_address, int64_t packed_address,
              int64_t positions_address);

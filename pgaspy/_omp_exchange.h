@@ -182,6 +182,37 @@ static int pg_bucket(int ndim, const pg_place *places, int64_t first_rank, int64
     return 0;
 }
 
+/* Whether some indices are those that pg_bucket has sorted. */
+static int pg_is_sorted(int64_t n, int64_t indices_address, int64_t total, int64_t positions_address,
+                        int64_t wanted_address, int width)
+{
+    const int64_t *indices = (const int64_t *)indices_address;
+    const uint32_t *positions = (const uint32_t *)positions_address;
+    const int64_t n_batches = (n + BATCH - 1) / BATCH;
+    int differs = 0;
+    #pragma omp parallel num_threads(team_for(n))
+    {
+        const int t = omp_get_thread_num(), team = omp_get_num_threads();
+        int is_known = 0;
+        for (int64_t batch = n_batches * t / team; batch < n_batches * (t + 1) / team && !is_known; batch++) {
+            int64_t wanted[BATCH], k = batch * BATCH, found = 0;
+            const int64_t m = MIN(BATCH, n - k);
+            load_indices(m, (const char *)wanted_address + k * width, width, total, wanted);
+            for (int64_t j = 0; j < m; j++) {
+                const int64_t i = indices[positions[k + j]];
+                found |= (i + (i < 0 ? total : 0)) ^ wanted[j];
+            }
+            if (found) {
+                #pragma omp atomic write
+                differs = 1;
+            }
+            #pragma omp atomic read
+            is_known = differs;
+        }
+    }
+    return !differs;
+}
+
 /* One item for each of a batch, from and to where two arrays say; `size` is 0 where it is no literal. */
 static inline __attribute__((always_inline)) void move_items(int64_t n, int64_t size, int64_t itemsize,
     char *to, const int64_t *to_offsets, const char *from, const int64_t *from_offsets)

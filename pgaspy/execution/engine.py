@@ -55,6 +55,7 @@ from pgaspy.scheduling.nodes import (
     forget_completed,
     n_completed,
 )
+from pgaspy.scheduling.remembered import Remembered
 
 __all__ = ["WINDOW_BYTES", "Engine"]
 
@@ -116,6 +117,7 @@ class Engine:
         self.has_failed = False
         self.straight: Run | None = None
         self.held_bytes = 0
+        self._remembered = Remembered()
         self._runs: list[Run] = []
         self._n_runs = 0
         # heaps of ready nodes: messages, and what takes memory ahead; and other computations
@@ -369,7 +371,7 @@ class Engine:
             if self.has_failed and (poison := run.poison_of(node)) is not None:
                 raise poison.show()  # others wait for what it says
             run.allocate(node)
-            talk = run.talks[number] = Talk(self._begin_message, run, number, node)
+            talk = run.talks[number] = Talk(self._begin_message, run, number, node, self._remembered)
         start = time.perf_counter()
         self.computing = node, run.memories
         try:

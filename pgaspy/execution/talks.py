@@ -13,6 +13,7 @@ from pgaspy.planning.trees import packets_of
 from pgaspy.scheduling.conversations import Conversation
 from pgaspy.scheduling.messages import MAX_MESSAGE_BYTES
 from pgaspy.scheduling.nodes import Communication, Receive, Send
+from pgaspy.scheduling.remembered import Remembered
 
 __all__ = ["Talk"]
 
@@ -29,10 +30,11 @@ class Talk:
         The messages that it waits for.
     """
 
-    def __init__(self, start: Start, run: Run, number: int, node: Conversation) -> None:
+    def __init__(self, start: Start, run: Run, number: int, node: Conversation, remembered: Remembered) -> None:
         self._start, self._run, self._number = start, run, number
         self._position, self._tag = node.position, node.tag
-        self.stamp = run.stamps.get(node.position, 0)
+        self.stamp, self.number = run.stamps.get(node.position, 0), run.numbers[node.position]
+        self.remembered = remembered
         self.n_under_way = 0
         self._kept: list[NDArray[Any]] = []
         self._steps = node.steps(run.memories, self)

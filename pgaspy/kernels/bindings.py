@@ -602,6 +602,11 @@ class ItemPlaces:
                          address(wanted), wanted.itemsize):
             raise MemoryError("no memory for the owners of indices")
 
+    def is_sorted(self, indices: np.ndarray, positions: np.ndarray, wanted: np.ndarray) -> bool:
+        """Whether indices are those that `bucket` has found these positions of, in this order."""
+        return indices.size == wanted.size and bool(lib.pg_is_sorted(
+            indices.size, address(indices), self._total, address(positions), address(wanted), wanted.itemsize))
+
     def take(
         self, indices: np.ndarray, itemsize: int, memory: int, packed: int, positions: int = 0
     ) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from pgaspy.scheduling.nodes import Memories, Node
+from pgaspy.scheduling.remembered import Remembered
 
 __all__ = ["Conversation", "Link", "Refusal", "Steps"]
 
@@ -25,9 +26,15 @@ class Link(Protocol):
     ----------
     stamp
         The program's digest up to this operation, which processes have in common that have recorded the same.
+    number
+        The operation's, the same on all processes.
+    remembered
+        What this process has worked out in conversations.
     """
 
     stamp: int
+    number: int
+    remembered: Remembered
 
     def send(self, array: NDArray[Any], peer: int) -> None:
         """Start to send the elements of an array, contiguous, which stays as it is until the next `yield` is over."""
@@ -81,7 +88,10 @@ class Conversation(Node):
 class _Nobody:
     """The link of a process that is alone."""
 
-    stamp = 0
+    stamp = number = 0
+
+    def __init__(self) -> None:
+        self.remembered = Remembered()
 
     def send(self, array: NDArray[Any], peer: int) -> None:
         """See `Link`."""

@@ -2,10 +2,15 @@
 
 Each process sorts its indices by the processes that have the items, tells these how many it has for them, and sends
 them: so many as there is a window for in one round. Items that this process has are not sent.
+
+What was worked out for the indices of a round, and what others have asked for, is remembered (as PETSc's SF and
+VecScatter are). Each process compares its indices with those that it remembers, so that it does not matter how these
+are written to, or whose they are; and if all of them have found those of one exchange, only items are sent.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -44,6 +49,8 @@ class Items:
         Of this process, and the number of them.
     is_here
         Whether this process has all of them.
+    key
+        Of what follows from indices: alike for all who read and write the same items, if that tells them apart.
     """
 
     places: bindings.ItemPlaces
@@ -53,6 +60,7 @@ class Items:
     rank: int
     size: int
     is_here: bool
+    key: tuple[Any, ...]
 
     @property
     def index_dtype(self) -> np.dtype[Any]:
@@ -83,8 +91,20 @@ class Indices:
         return self.local[n * WINDOW_ITEMS:(n + 1) * WINDOW_ITEMS]
 
 
-class _Sorted:
-    """The indices of one round, sorted by the processes that have the items."""
+class _Plan:
+    """What follows from the indices of one round.
+
+    Attributes
+    ----------
+    positions, wanted
+        Of the indices, sorted by the processes that have the items; and these themselves.
+    parts
+        The processes, each with its part of what is sorted.
+    requests
+        The processes that ask for items of this one, each with these.
+    number
+        That of the exchange in which they asked; before it, -1.
+    """
 
     def __init__(self, items: Items, indices: NDArray[np.int64]) -> None:
         counts = np.empty(items.size, np.int64)
@@ -95,18 +115,66 @@ class _Sorted:
         stops = np.cumsum(counts[owners])
         self.parts = [(owner, slice(stop - n, stop)) for owner, n, stop in zip(
             owners.tolist(), counts[owners].tolist(), stops.tolist(), strict=True)]
+        self.requests: list[tuple[int, NDArray[Any]]] = []
+        self.number = -1
 
     def records(self, items: Items) -> NDArray[np.int64]:
         """Whom this process asks for how many."""
-        rows = [(owner + copy, items.rank, part.stop - part.start)
-                for owner, part in self.parts for copy in items.copies if owner + copy != items.rank]
+        rows = [(owner + distance, items.rank, part.stop - part.start)
+                for owner, part in self.parts for distance in items.copies if owner + distance != items.rank]
         return np.array(rows, np.int64).reshape(len(rows), 3)
+
+    def ask(self, link: Link, items: Items, asked: NDArray[np.int64]) -> None:
+        """Start to tell others which items are wanted, and to be told."""
+        self.requests = [(peer, np.empty(n, items.index_dtype)) for _, peer, n in asked.tolist()]
+        for peer, request in self.requests:
+            link.receive(request, peer)
+        for owner, part in self.parts:
+            for peer in (owner + distance for distance in items.copies):
+                if peer != items.rank:
+                    link.send(self.wanted[part], peer)
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes."""
+        return self.positions.nbytes + self.wanted.nbytes + sum(request.nbytes for _, request in self.requests)
+
+
+def _remembered(link: Link, items: Items, indices: Indices) -> list[_Plan | None]:
+    """The plans of all rounds, as far as they are remembered."""
+    def of_round(n: int) -> _Plan | None:
+        own = indices.of_round(n)
+        found: _Plan | None = link.remembered.find(
+            (items.key, n), lambda plan: items.places.is_sorted(own, plan.positions, plan.wanted))
+        return found
+
+    return [of_round(n) for n in range(indices.n_rounds)]
+
+
+def _plan(link: Link, items: Items, indices: Indices, n: int, known: _Plan | None, beyond: tuple[int, ...],
+          poisons: bool) -> Generator[None, None, tuple[_Plan, bool]]:
+    """The plan of round n, and whether it is one that all processes remember. Else it has begun to ask."""
+    plan = known or _Plan(items, indices.of_round(n)[:0 if beyond[0] else None])
+    asked, (beyond, (latest,), (earliest,)) = yield from route(
+        link, items.rank, items.size, plan.records(items), [beyond, (plan.number,), (-plan.number,)])
+    _check(beyond, indices, poisons)
+    if latest == -earliest >= 0:
+        return plan, True
+    link.remembered.forget(known)
+    plan = copy.copy(plan)  # others may be at work with what is remembered
+    plan.number = link.number
+    plan.ask(link, items, asked)
+    return plan, False
+
+
+RIGHT = (0, 0, 0)
+"""What is told of indices none of which is beyond the items."""
 
 
 def _first_beyond(items: Items, indices: Indices) -> tuple[int, int, int]:
-    """The first index that is beyond the items, to be compared with that of other processes; all 0 without one."""
+    """The first index that is beyond the items, to be compared with that of other processes."""
     found = None if indices.refusal is None else bindings.find_beyond(indices.local, items.n)
-    return (0, 0, 0) if found is None else (1, -items.rank, int(indices.local[found]))
+    return RIGHT if found is None else (1, -items.rank, int(indices.local[found]))
 
 
 def _check(first: tuple[int, ...], indices: Indices, poisons: bool) -> None:
@@ -118,43 +186,38 @@ def _check(first: tuple[int, ...], indices: Indices, poisons: bool) -> None:
 
 def fetch(link: Link, items: Items, indices: Indices, memory: int, out: int) -> Generator[None]:
     """The items that indices name, one after the other, from the memory of those that have them."""
-    beyond: tuple[int, ...] = _first_beyond(items, indices)
     if items.is_here:
+        beyond: tuple[int, ...] = _first_beyond(items, indices)
         if indices.refusal is not None:
-            _, beyond = yield from route(link, items.rank, items.size, np.empty((0, 3), np.int64), beyond)
+            _, (beyond,) = yield from route(link, items.rank, items.size, np.empty((0, 3), np.int64), [beyond])
         _check(beyond, indices, True)
         items.places.take(indices.local, items.nbytes, memory, out)
         return
-    for n in range(indices.n_rounds):
-        wanted = _Sorted(items, indices.of_round(n)[:0 if beyond[0] else None])
-        asked, beyond = yield from route(link, items.rank, items.size, wanted.records(items), beyond)
-        _check(beyond, indices, True)
-        yield from _fetch_round(link, items, wanted, asked, memory, out + n * WINDOW_ITEMS * items.nbytes)
+    remembered = _remembered(link, items, indices)
+    beyond = RIGHT if all(remembered) else _first_beyond(items, indices)
+    for n, known in enumerate(remembered):
+        plan, is_remembered = yield from _plan(link, items, indices, n, known, beyond, True)
+        if not is_remembered:
+            yield
+            link.remembered.keep((items.key, n), plan, plan.nbytes)
+        yield from _fetch_round(link, items, plan, memory, out + n * WINDOW_ITEMS * items.nbytes)
 
 
-def _fetch_round(link: Link, items: Items, wanted: _Sorted, asked: NDArray[np.int64], memory: int,
-                 out: int) -> Generator[None]:
-    nbytes, positions = items.nbytes, bindings.address(wanted.positions)
-    requests = [(peer, np.empty(n, items.index_dtype)) for _, peer, n in asked.tolist()]
-    for peer, request in requests:
-        link.receive(request, peer)
-    for owner, part in wanted.parts:
-        if owner != items.rank:
-            link.send(wanted.wanted[part], owner)
-    for owner, part in wanted.parts:
-        if owner == items.rank:
-            items.places.take(wanted.wanted[part], nbytes, memory, out, positions + 4 * part.start)
-    yield
+def _fetch_round(link: Link, items: Items, plan: _Plan, memory: int, out: int) -> Generator[None]:
+    nbytes, positions = items.nbytes, bindings.address(plan.positions)
     arriving = []
-    for owner, part in wanted.parts:
+    for owner, part in plan.parts:
         if owner != items.rank:
             values = _buffer((part.stop - part.start) * nbytes)
             link.receive(values, owner)
             arriving.append((part, values))
-    for peer, request in requests:
+    for peer, request in plan.requests:
         values = _buffer(request.size * nbytes)
         items.places.take(request, nbytes, memory, bindings.address(values))
         link.send(values, peer)
+    for owner, part in plan.parts:
+        if owner == items.rank:
+            items.places.take(plan.wanted[part], nbytes, memory, out, positions + 4 * part.start)
     yield
     for part, values in arriving:
         bindings.unpack_items(part.stop - part.start, nbytes, bindings.address(values), out,
@@ -194,36 +257,35 @@ def store(link: Link, items: Items, indices: Indices, stored: Stored) -> Generat
 
     Those of a lower rank come before those of a higher one, and those of one round before those of the next.
     """
-    beyond: tuple[int, ...] = _first_beyond(items, indices)
     if items.size == 1:
-        _check(beyond, indices, False)
+        _check(_first_beyond(items, indices), indices, False)
         apply = _apply if stored.ufunc is None else functools.partial(counted_call, _apply)  # which is not done twice
         apply(items, stored, indices.local, stored.values)
         return
-    for n in range(indices.n_rounds):
+    remembered = _remembered(link, items, indices)
+    beyond = RIGHT if all(remembered) else _first_beyond(items, indices)
+    for n, known in enumerate(remembered):
         given = stored.values[n * WINDOW_ITEMS:(n + 1) * WINDOW_ITEMS] if stored.are_many else stored.values
-        wanted = _Sorted(items, indices.of_round(n)[:0 if beyond[0] else None])
-        brought, beyond = yield from route(link, items.rank, items.size, wanted.records(items), beyond)
-        _check(beyond, indices, False)
-        yield from _store_round(link, items, wanted, given, brought, stored)
+        plan, is_remembered = yield from _plan(link, items, indices, n, known, beyond, False)
+        yield from _store_round(link, items, plan, given, stored)
+        if not is_remembered:
+            link.remembered.keep((items.key, n), plan, plan.nbytes)
 
 
-def _store_round(link: Link, items: Items, wanted: _Sorted, given: NDArray[Any], brought: NDArray[np.int64],
-                 stored: Stored) -> Generator[None]:
+def _store_round(link: Link, items: Items, plan: _Plan, given: NDArray[Any], stored: Stored) -> Generator[None]:
     arriving: list[tuple[int, NDArray[Any], NDArray[Any]]] = []
-    for _, peer, n in brought.tolist():
-        theirs = np.empty(n, items.index_dtype), np.empty(n, given.dtype) if stored.are_many else given
-        arriving.append((peer, *theirs))
-        for array in theirs[:1 + stored.are_many]:
-            link.receive(array, peer)
-    for owner, part in wanted.parts:
-        values = _packed(given, wanted.positions[part]) if stored.are_many else given
-        for peer in (owner + copy for copy in items.copies):
+    for peer, request in plan.requests:
+        values = given
+        if stored.are_many:
+            values = np.empty(request.size, given.dtype)
+            link.receive(values, peer)
+        arriving.append((peer, request, values))
+    for owner, part in plan.parts:
+        values = _packed(given, plan.positions[part]) if stored.are_many else given
+        for peer in (owner + distance for distance in items.copies):
             if peer == items.rank:
-                arriving.append((peer, wanted.wanted[part], values))
-                continue
-            link.send(wanted.wanted[part], peer)
-            if stored.are_many:
+                arriving.append((peer, plan.wanted[part], values))
+            elif stored.are_many:
                 link.send(values, peer)
     yield
     for _, places, values in sorted(arriving, key=lambda entry: entry[0]):

@@ -9,6 +9,7 @@ message-passing systems* (1997), and the crystal router of Fox et al., *Solving 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,14 @@ from pgaspy.scheduling.conversations import Link
 __all__ = ["route"]
 
 Records = NDArray[np.int64]
+Largest = tuple[tuple[int, ...], ...]
 
 SHORT = 64
 """So many integers travel in the first message of a round, the header with them; what is left, in a second one."""
 
 
 def route(link: Link, rank: int, size: int, records: Records,
-          largest: Sequence[int] = ()) -> Generator[None, None, tuple[Records, tuple[int, ...]]]:
+          largest: Sequence[Sequence[int]] = ()) -> Generator[None, None, tuple[Records, Largest]]:
     """Bring records to the processes that they are for. All processes take part, as steps of a conversation.
 
     Parameters
@@ -33,20 +35,21 @@ def route(link: Link, rank: int, size: int, records: Records,
     records
         Shape (any, m): rows of integers, of which the first is the rank that the row is for.
     largest
-        Some integers, as many on all processes.
+        Some sequences of integers, as many and as long on all processes.
 
     Returns
     -------
     records, largest
-        Those that are for this process, in no certain order; and the largest of the sequences `largest` of all
-        processes, as sequences compare.
+        Those that are for this process, in no certain order; and of each of the sequences `largest` that of all
+        processes which is the largest, as sequences compare.
 
     Raises
     ------
     Mismatch
         If another process takes part for another operation.
     """
-    found, width = tuple(largest), records.shape[1]
+    found, width = tuple(map(tuple, largest)), records.shape[1]
+    n_header = 2 + sum(map(len, found))
     step = 1
     while step < size:
         is_handed_on = (records[:, 0] - rank) % size & step != 0
@@ -56,13 +59,14 @@ def route(link: Link, rank: int, size: int, records: Records,
         link.send(message, to)
         link.receive(arriving, source)
         yield
-        stamp, n, *theirs = arriving[:2 + len(found)].tolist()
+        header = iter(arriving[:n_header].tolist())
+        stamp, n = next(header), next(header)
         if stamp != link.stamp:
             raise Mismatch(f"a message from rank {source} belongs to another operation")
-        found = max(found, tuple(theirs))
+        found = tuple([max(own, tuple(islice(header, len(own)))) for own in found])
         came = np.empty(n * width, np.int64)
-        n_short = min(came.size, SHORT - 2 - len(found))
-        came[:n_short] = arriving[2 + len(found):][:n_short]
+        n_short = min(came.size, SHORT - n_header)
+        came[:n_short] = arriving[n_header:][:n_short]
         if rest.size:
             link.send(rest, to)
         if came.size > n_short:
@@ -73,9 +77,9 @@ def route(link: Link, rank: int, size: int, records: Records,
     return records, found
 
 
-def _written(stamp: int, largest: tuple[int, ...], records: Records) -> tuple[Records, Records]:
+def _written(stamp: int, largest: Largest, records: Records) -> tuple[Records, Records]:
     """The first message of a round, and what there is no room for in it."""
-    header = np.array([stamp, len(records), *largest], np.int64)
+    header = np.array([stamp, len(records), *chain.from_iterable(largest)], np.int64)
     message = np.zeros(SHORT, np.int64)
     room = SHORT - header.size
     flat = records.reshape(-1)

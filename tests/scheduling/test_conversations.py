@@ -21,6 +21,7 @@ from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.conversations import Conversation, Link, Refusal
 from pgaspy.scheduling.nodes import Memories
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
+from pgaspy.scheduling.remembered import Remembered
 from pgaspy.scheduling.routing import SHORT, route
 from tests.simulated import Job
 from tests.together import assert_equal, collectively, raises_everywhere
@@ -53,7 +54,7 @@ class HandOut(Recipe):
             values = memories[source].local
             peers, n = np.unique(values[(values >= 0) & (values < size)].astype(np.int64), return_counts=True)
             records = np.stack([peers, np.full_like(peers, rank), n], axis=1)
-            counts, (is_wrong,) = yield from route(link, rank, size, records, [int((values < 0).any())])
+            counts, ((is_wrong,),) = yield from route(link, rank, size, records, [(int((values < 0).any()),)])
             if is_wrong:
                 raise Refusal(IndexError("a negative rank"), self.poisons)
             received = [np.empty(n, np.float64) for _, _, n in counts]
@@ -167,7 +168,8 @@ class _Link:
     """The link of one rank, by queues."""
 
     def __init__(self, rank: int, posted: dict[tuple[int, int], deque[NDArray[Any]]], stamp: int) -> None:
-        self._rank, self._posted, self.stamp = rank, posted, stamp
+        self._rank, self._posted, self.stamp, self.number = rank, posted, stamp, 0
+        self.remembered = Remembered()
         self.expected: list[tuple[NDArray[Any], int]] = []
         self.n_messages = 0
 
@@ -187,7 +189,7 @@ class _Link:
         self.expected = []
 
 
-def routed(records: list[NDArray[np.int64]], largest: list[tuple[int, ...]],
+def routed(records: list[NDArray[np.int64]], largest: list[tuple[tuple[int, ...], ...]],
            stamps: list[int]) -> tuple[list[Any], list[_Link]]:
     """What `route` gives on each rank."""
     size, posted = len(records), defaultdict[tuple[int, int], deque[NDArray[Any]]](deque)
@@ -214,11 +216,11 @@ def test_records_come_to_those_that_they_are_for(size: int, n: int) -> None:
     rng = np.random.default_rng(size * 1000 + n)
     records = [np.stack([rng.integers(0, size, k), np.full(k, rank), rng.integers(-9, 9, k)], axis=1)
                for rank, k in enumerate(rng.integers(0, n + 1, size))]
-    largest = [tuple(rng.integers(-3, 4, 2).tolist()) for _ in range(size)]
+    largest = [(tuple(rng.integers(-3, 4, 2).tolist()), (rank,)) for rank in range(size)]
     results, links = routed(records, largest, [7] * size)
     together = np.concatenate(records)
     for rank, (found, theirs) in enumerate(results):
-        assert theirs == max(largest)
+        assert theirs == tuple(map(max, zip(*largest, strict=True)))
         assert sorted(found.tolist()) == sorted(together[together[:, 0] == rank].tolist())
     n_rounds = (size - 1).bit_length()
     assert max(link.n_messages for link in links) <= (2 if n else 1) * n_rounds

@@ -51,7 +51,7 @@ class Count(Recipe):
                 yield
                 until += int(found[0])
                 step *= 2
-            _, (n,) = yield from route(link, rank, size, np.empty((0, 1), np.int64), (until,))
+            _, ((n,),) = yield from route(link, rank, size, np.empty((0, 1), np.int64), [(until,)])
             memories[target].local[...] = until - own, n
 
         builder.add(Conversation(steps, self.name, size), [(mask, None)], [(target, None)])

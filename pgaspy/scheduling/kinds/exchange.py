@@ -47,7 +47,8 @@ class _Exchange(Recipe):
         places = ItemPlaces(dims, found.first_rank, found.first_offset * itemsize)
         copies = replica_distances(section.layout) if is_written else (0,)
         return Items(places, math.prod(section.shape[:n_dims]), run * itemsize, copies, rank,
-                     section.layout.n_procs, section.layout.n_procs == 1 or section.layout.is_replicated)
+                     section.layout.n_procs, section.layout.n_procs == 1 or section.layout.is_replicated,
+                     (section, n_dims, copies))
 
     @property
     def _n_run_dims(self) -> int:
