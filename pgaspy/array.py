@@ -16,7 +16,7 @@ from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.layout import Distribution, Layout
 from pgaspy.missing import instead_of, missing
-from pgaspy.operands import WEAK, as_numpy, check_dtype
+from pgaspy.operands import WEAK, as_numpy, check_dtype, native
 from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.scheduling import functions
 from pgaspy.scheduling.base import Base, FormerBase
@@ -404,7 +404,7 @@ class GlobalArray:
         ValueError
             For text that is no number, where one is asked for.
         """
-        dtype = np.dtype(dtype).newbyteorder("=")
+        dtype = native(dtype)
         if dtype.kind in "mMSU":  # without a unit or length, if none is given
             dtype = np.empty(0, self.dtype).astype(dtype).dtype
         if dtype == self.dtype and not copy:

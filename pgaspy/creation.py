@@ -22,7 +22,7 @@ from pgaspy.global_assign import layout_like, redistributed
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout
-from pgaspy.operands import as_numpy, check_dtype
+from pgaspy.operands import as_numpy, check_dtype, native
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage
@@ -68,7 +68,7 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
     >>> A.local().shape[1]
     6
     """
-    dtype = np.dtype(dtype).newbyteorder("=")
+    dtype = native(dtype)
     check_dtype(dtype)
     bound = layout_for(_checked_shape(shape), layout, onenode)
     check_free()

@@ -21,7 +21,7 @@ from pgaspy.fileio.replacing import create, discard, finish
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout
-from pgaspy.operands import check_dtype
+from pgaspy.operands import check_dtype, native
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base
 from pgaspy.supervision.recorder import announce
@@ -61,7 +61,7 @@ def load(file: str | os.PathLike[str], *, layout: AnyLayout = None, onenode: int
     sync()
     announce("load", path, meets=True)
     header = on_first_rank(lambda: _read_header(path))
-    base = Base(layout_for(header.shape, layout, onenode), header.dtype.newbyteorder("="))
+    base = Base(layout_for(header.shape, layout, onenode), native(header.dtype))
     exchange(path, path, header, lambda: LocalPart(base.layout, base.local, header.strides))
     if base.dtype != header.dtype:
         base.local.byteswap(inplace=True)

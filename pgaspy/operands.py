@@ -20,8 +20,8 @@ from pgaspy.scheduling.base import Base, wrap
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.supervision.recorder import take
 
-__all__ = ["PARTS_FROM_BYTES", "WEAK", "as_base_view", "as_numpy", "check_dtype", "described", "operand_from_numpy",
-           "with_parts"]
+__all__ = ["PARTS_FROM_BYTES", "WEAK", "as_base_view", "as_numpy", "check_dtype", "described", "native",
+           "operand_from_numpy", "with_parts"]
 
 WEAK = (int, float, complex)
 """The classes of Python's numbers, which take the dtypes of the arrays that they meet."""
@@ -42,7 +42,7 @@ def described(x: Any) -> tuple[Any, Any]:
     x = as_numpy(x)
     check_dtype(x.dtype)
     if x.ndim == 0:
-        return x, x.dtype.newbyteorder("=")
+        return x, native(x.dtype)
     base = operand_from_numpy(x)
     return base, (whole(base.layout), base.dtype)
 
@@ -65,7 +65,7 @@ def operand_from_numpy(x: NDArray[Any]) -> Base:
     default_for(())
     take(x)
     hold(x.nbytes)
-    return wrap(replicated(x.shape, world().size), np.array(x, x.dtype.newbyteorder("="), order="C"))
+    return wrap(replicated(x.shape, world().size), np.array(x, native(x.dtype), order="C"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _part_of(x: NDArray[Any], shape: tuple[int, ...], layout: Layout) -> _Part:
             elements = elements[(slice(None),) * d + (slice(int(i[0]), int(i[-1]) + 1) if is_interval else i,)]
     else:
         elements = np.empty(layout.local_shape(rank), x.dtype)
-    base = wrap(layout, np.array(elements, x.dtype.newbyteorder("="), order="C"))
+    base = wrap(layout, np.array(elements, native(x.dtype), order="C"))
     hold(base.local.nbytes)
     return _Part(base, view.index(tuple([None if d in stretched else slice(None) for d in range(len(shape))])))
 
@@ -123,6 +123,15 @@ def as_base_view(x: Any) -> BaseView:
     check_dtype(x.dtype)
     base = operand_from_numpy(x)
     return BaseView(base, whole(base.layout))
+
+
+def native(dtype: DTypeLike) -> np.dtype[Any]:
+    """A dtype with this machine's order of bytes.
+
+    One that has it is returned itself: NumPy takes slow paths for an equal one that is another object.
+    """
+    dtype = np.dtype(dtype)
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
 
 
 def check_dtype(dtype: np.dtype[Any]) -> None:

@@ -177,3 +177,10 @@ def test_no_dtype_is_float(name: str) -> None:
 ])
 def test_as_numpy_has_it(statement: str) -> None:
     assert_equal(eval(f"pg.{statement}"), eval(f"np.{statement}"))
+
+
+def test_dtypes_are_the_objects_that_numpy_has_fast_loops_for() -> None:
+    x = pg.zeros(3)
+    for a in x, x + 1, pg.array(np.ones(3)), pg.array([1.0]), pg.random.default_rng(0).random(3), x.astype("d"):
+        collectively(a.dtype is a.local().dtype is np.dtype(float))
+    collectively(pg.array(np.ones(3, ">f8")).dtype.isnative)
