@@ -213,12 +213,21 @@ static int pg_is_sorted(int64_t n, int64_t indices_address, int64_t total, int64
     return !differs;
 }
 
-/* One item for each of a batch, from and to where two arrays say; `size` is 0 where it is no literal. */
+/* One item for each of a batch, from and to where two arrays say, or one after the other where one is NULL; `size` is 0
+ * where it is no literal. */
 static inline __attribute__((always_inline)) void move_items(int64_t n, int64_t size, int64_t itemsize,
     char *to, const int64_t *to_offsets, const char *from, const int64_t *from_offsets)
 {
-    for (int64_t k = 0; k < n; k++)
-        memcpy(to + to_offsets[k], from + from_offsets[k], size ? size : itemsize);
+    const int64_t step = size ? size : itemsize;
+    if (!to_offsets)
+        for (int64_t k = 0; k < n; k++)
+            memcpy(to + k * step, from + from_offsets[k], step);
+    else if (!from_offsets)
+        for (int64_t k = 0; k < n; k++)
+            memcpy(to + to_offsets[k], from + k * step, step);
+    else
+        for (int64_t k = 0; k < n; k++)
+            memcpy(to + to_offsets[k], from + from_offsets[k], step);
 }
 
 static void move_batch(int64_t n, int64_t itemsize, char *to, const int64_t *to_offsets, const char *from,
@@ -234,11 +243,11 @@ static void move_batch(int64_t n, int64_t itemsize, char *to, const int64_t *to_
     }
 }
 
-/* Where items k, k + 1, ... of a packed array lie: one after the other, or at these positions. */
-static void packed_offsets(int64_t k, int64_t n, int64_t itemsize, const uint32_t *positions, int64_t *offsets)
+/* Where items are that have these positions in a packed array. */
+static void packed_offsets(int64_t n, int64_t itemsize, const uint32_t *positions, int64_t *offsets)
 {
-    for (int64_t j = 0; j < n; j++)
-        offsets[j] = (positions ? positions[k + j] : k + j) * itemsize;
+    for (int64_t k = 0; k < n; k++)
+        offsets[k] = positions[k] * itemsize;
 }
 
 static void indexed_offsets(int ndim, const pg_place *places, int64_t first, int64_t k, int64_t n, int64_t address,
@@ -257,10 +266,15 @@ static void pg_take(int ndim, const pg_place *places, int64_t first, int64_t n, 
     #pragma omp parallel for schedule(static) num_threads(team_for(n * (4 + itemsize / 64)))
     for (int64_t batch = 0; batch < (n + BATCH - 1) / BATCH; batch++) {
         int64_t from[BATCH], to[BATCH], k = batch * BATCH;
-        const int64_t m = k + BATCH < n ? BATCH : n - k;
+        const int64_t m = MIN(BATCH, n - k);
+        const char *memory = (const char *)memory_address;
+        char *packed = (char *)packed_address;
         indexed_offsets(ndim, places, first, k, m, indices_address, width, total, from);
-        packed_offsets(k, m, itemsize, (const uint32_t *)positions_address, to);
-        move_batch(m, itemsize, (char *)packed_address, to, (const char *)memory_address, from);
+        if (positions_address) {
+            packed_offsets(m, itemsize, (const uint32_t *)positions_address + k, to);
+            move_batch(m, itemsize, packed, to, memory, from);
+        } else
+            move_batch(m, itemsize, packed + k * itemsize, NULL, memory, from);
     }
 }
 
@@ -287,10 +301,8 @@ static void put_batch(int64_t n, int64_t itemsize, char *memory, const int64_t *
     int64_t from[BATCH], to[BATCH], kept = 0;
     if (theirs.high < low || theirs.low >= high)
         return;
-    if (theirs.low >= low && theirs.high < high) {
-        for (int64_t k = 0; k < n; k++)
-            from[k] = k * packed_step;
-        move_batch(n, itemsize, memory, offsets, packed, from);
+    if (theirs.low >= low && theirs.high < high && packed_step == itemsize) {
+        move_batch(n, itemsize, memory, offsets, packed, NULL);
         return;
     }
     for (int64_t k = 0; k < n; k++) {
@@ -346,11 +358,11 @@ static void pg_permute(int64_t n, int64_t itemsize, int64_t to_address, int64_t 
 {
     #pragma omp parallel for schedule(static) num_threads(team_for(n * (2 + itemsize / 64)))
     for (int64_t batch = 0; batch < (n + BATCH - 1) / BATCH; batch++) {
-        int64_t at[BATCH], next[BATCH], k = batch * BATCH;
-        const int64_t m = k + BATCH < n ? BATCH : n - k;
-        packed_offsets(k, m, itemsize, NULL, next);
-        packed_offsets(k, m, itemsize, (const uint32_t *)positions_address, at);
-        move_batch(m, itemsize, (char *)to_address, packs ? next : at, (const char *)from_address, packs ? at : next);
+        int64_t at[BATCH], k = batch * BATCH, done = k * itemsize;
+        const int64_t m = MIN(BATCH, n - k);
+        packed_offsets(m, itemsize, (const uint32_t *)positions_address + k, at);
+        move_batch(m, itemsize, (char *)to_address + (packs ? done : 0), packs ? NULL : at,
+                   (const char *)from_address + (packs ? 0 : done), packs ? at : NULL);
     }
 }
 

@@ -265,11 +265,14 @@ def _numbers(selection: Selection, n_run_dims: int, layout: Layout) -> tuple[Glo
         dims = len(kept) - number - 1 + (ndim if number < selection.at else 0)
         parts.append((_range(extents[d])[(slice(None), *(None,) * dims)], extents[d], math.prod(extents[d + 1:])))
     (only, _, _), *others = parts
-    if not others and isinstance(only, GlobalArray) and only._view.is_whole and only._view.layout == layout:
+    if not others and isinstance(only, GlobalArray) and only._view == whole(layout):
         return only, terms[0].refusal
+    found = GlobalArray(Base(layout, np.dtype(np.int64)), whole(layout))
+    if not others:
+        found[...] = only
+        return found, terms[0].refusal
     for term in terms:
         term.check()
-    found = GlobalArray(Base(layout, np.dtype(np.int64)), whole(layout))
     ufuncs.apply(_numbering(tuple(part[1:] for part in parts)), [part[0] for part in parts], (found,))
     return found, None
 
@@ -451,7 +454,7 @@ def _check_broadcast(value: Indices, shape: tuple[int, ...]) -> None:
 def _in_order(n: int, run: tuple[int, ...]) -> Layout:
     """The layout of items in the order of the ranks, and of rounds where there are many."""
     size = world().size
-    is_long = n > exchanges.WINDOW_ITEMS * size
+    is_long = n > exchanges.WINDOW_ITEMS * size > exchanges.WINDOW_ITEMS
     dim = CyclicDim(n, size, 0, exchanges.WINDOW_ITEMS) if is_long else BlockDim(n, size, 0, n)
     return Layout((size,), [dim, *map(whole_dim, run)])
 

@@ -185,6 +185,8 @@ def test_bad_assignments_change_nothing() -> None:
     raises_everywhere(IndexError, "index 6 is out of bounds for axis 0 with size 6", pg.sync)
     a[i] = b
     raises_everywhere(IndexError, "index 6 is out of bounds", lambda: a + 1)
+    a[pg.arange(1, 7, layout=pg.Distribution("cyclic(2)"))] = b
+    raises_everywhere(IndexError, "index 6 is out of bounds", lambda: a + 1)
     c = b[i]
     raises_everywhere(IndexError, "index 6 is out of bounds", lambda: float(b.sum()))
     raises_everywhere(IndexError, "index 6 is out of bounds", lambda: c + 1)
