@@ -146,8 +146,8 @@ def test_among_other_operations(seed: int) -> None:
     collectively(recording.queue.engine.is_idle)
 
 
-@pytest.mark.parametrize("size", [2, 3, 5, 8, 33])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("size", [2, 3, 5, 8, 17])
+@pytest.mark.parametrize("seed", range(2))
 def test_many_processes(size: int, seed: int) -> None:
     job = Job(lambda: program(seed), [lambda k, rank=rank: k % (rank + 2) == 0 for rank in range(size)])
     assert job.network.n_left == 0
