@@ -300,10 +300,25 @@ def _numbering(weights: tuple[tuple[int, int], ...]) -> Function:
 @implements(GlobalArray.__getitem__)
 def get(a: GlobalArray, key: Any) -> GlobalArray:
     """`a[key]`, for a key with arrays: a copy."""
+    plain = _without_arrays(key)
+    if plain is not None:
+        return a[plain].copy()
     mask = _only_mask(key)
     if isinstance(mask, GlobalArray) and mask.shape == a.shape:
         return compacted(mask, a)
     return read(a, selected(a._view, key))
+
+
+def _without_arrays(key: Any) -> tuple[Any, ...] | None:
+    """A key whose arrays are integers without dimensions with integers in their place; None for any other."""
+    plain = []
+    for k in key if isinstance(key, tuple) else (key,):
+        if isinstance(k, np.ndarray | GlobalArray) and not k.ndim and k.dtype.kind in "iu":
+            k = int(k)
+        elif not (k is None or k is Ellipsis or isinstance(k, slice | np.integer) or k.__class__ is int):
+            return None
+        plain.append(k)
+    return tuple(plain)
 
 
 def read(a: GlobalArray, selection: Selection) -> GlobalArray:
@@ -365,6 +380,10 @@ def _result_layout(selection: Selection, shape: tuple[int, ...]) -> tuple[int, L
 def put(a: GlobalArray, key: Any, value: Any) -> None:
     """`a[key] = value`, for a key with arrays."""
     ufuncs.check_target(a)
+    plain = _without_arrays(key)
+    if plain is not None:
+        a[plain] = value
+        return
     value = as_array(value)
     mask = _only_mask(key)
     if mask is not None and mask.ndim == a.ndim and value.ndim > 1:

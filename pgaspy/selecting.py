@@ -96,7 +96,10 @@ def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None 
         found = read(a, counted(a._view, _brought_within(indices, a.size, mode)))
     else:
         d = normalize_axis_index(axis, a.ndim)
-        found = a[(*(slice(None),) * d, _brought_within(indices, a.shape[d], mode), *_rest(a, d))]
+        indices = _brought_within(indices, a.shape[d], mode)
+        found = a[(*(slice(None),) * d, indices, *_rest(a, d))]
+        if not indices.ndim:
+            found = found.copy()
     return _into(found, (out,))
 
 

@@ -11,7 +11,6 @@ are written to, or whose they are; and if all of them have found those of one ex
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
@@ -259,8 +258,7 @@ def store(link: Link, items: Items, indices: Indices, stored: Stored) -> Generat
     """
     if items.size == 1:
         _check(_first_beyond(items, indices), indices, False)
-        apply = _apply if stored.ufunc is None else functools.partial(counted_call, _apply)  # which is not done twice
-        apply(items, stored, indices.local, stored.values)
+        _apply(items, stored, indices.local, stored.values)
         return
     remembered = _remembered(link, items, indices)
     beyond = RIGHT if all(remembered) else _first_beyond(items, indices)
@@ -308,4 +306,4 @@ def _apply(items: Items, stored: Stored, places: NDArray[Any], values: NDArray[A
     offsets = np.empty(places.size, np.int64)
     items.places.locate(places, memory.itemsize, offsets)
     with np.errstate(all="ignore"):
-        stored.ufunc.at(memory, offsets, *([values] if stored.ufunc.nin > 1 else []))
+        counted_call(stored.ufunc.at, memory, offsets, *([values] if stored.ufunc.nin > 1 else []))  # not done twice
