@@ -169,6 +169,21 @@ def test_masks() -> None:
     assert_equal(a[False], x[False])
 
 
+@mpi
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.6, 1.0])
+def test_values_where_a_mask_is_true(share: float) -> None:
+    rng = np.random.default_rng(4)
+    x, m = rng.standard_normal((7, 9)), rng.random((7, 9)) < share
+    a, mask = pg.array(x, layout=pg.Distribution("cyclic(2)", "block")), pg.array(m)
+    values = np.arange(int(m.sum()))
+    a[mask] = pg.array(values, layout=pg.Distribution("cyclic(3)"))
+    x[m] = values
+    a[mask] += 1
+    x[m] += 1
+    raises_everywhere(ValueError, "shape mismatch", lambda: a.__setitem__(mask, np.zeros(len(values) + 2)))
+    assert_equal(a, x)
+
+
 REFUSED: list[tuple[type[Exception], str, Callable[[Any], Any]]] = [
     (IndexError, "index 9 is out of bounds for axis 0 with size 6", lambda a: a[[1, 9]]),
     (IndexError, "index -8 is out of bounds for axis 1 with size 7", lambda a: a[:, pg.array([1, -8, 9])]),
