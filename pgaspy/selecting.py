@@ -17,7 +17,7 @@ from pgaspy.array import Axis, GlobalArray, _into, check_array
 from pgaspy.creation import arange, as_global, empty, ones
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
-from pgaspy.indexing import Selection, as_array, bring, compacted, counted, positions, put_where, read
+from pgaspy.indexing import Compaction, Selection, as_array, bring, counted, positions, put_where, read
 from pgaspy.manipulation import broadcast_to, stack, where
 from pgaspy.operands import WEAK, as_numpy
 
@@ -371,7 +371,7 @@ def extract(condition: Any, arr: Any) -> GlobalArray:
     """
     arr, condition = as_global(arr), as_array(condition)
     if isinstance(condition, GlobalArray) and condition.shape == arr.shape:
-        return compacted(_is_true(condition), arr)
+        return Compaction(_is_true(condition)).elements(arr)
     return compress(condition.reshape(-1), arr)
 
 
