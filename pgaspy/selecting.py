@@ -5,6 +5,7 @@ They are thin: what they take becomes a key, and `indexing` does the rest.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -23,7 +24,7 @@ from pgaspy.operands import WEAK, as_numpy
 
 __all__ = [
     "argwhere", "choose", "compress", "copyto", "count_nonzero", "delete", "extract", "flatnonzero", "insert",
-    "nonzero", "place", "put", "put_along_axis", "putmask", "select", "take", "take_along_axis",
+    "ndenumerate", "nonzero", "place", "put", "put_along_axis", "putmask", "select", "take", "take_along_axis",
 ]
 
 Mode = str
@@ -752,3 +753,28 @@ ELEMENTS_AT_ONCE = 1 << 16
 @implements(GlobalArray.flat)
 def _flat(a: GlobalArray) -> FlatElements:
     return FlatElements(a)
+
+
+def ndenumerate(arr: GlobalArray) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """The elements of the local part, each with its global index, in row-major order. Not collective.
+
+    All processes together come to all elements, in a replicated array each to all.
+
+    Raises
+    ------
+    TypeError
+        For what is no global array.
+    ValueError
+        As `local` does.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> for index, value in pg.ndenumerate(pg.array([[1.5, 2.5]], onenode=0)):
+    ...     print(index, value)
+    (0, 0) 1.5
+    (0, 1) 2.5
+    """
+    check_array(arr, "ndenumerate")
+    local = arr.local()
+    return zip(itertools.product(*(arr.global_indices(d).tolist() for d in range(arr.ndim))), local.flat, strict=False)
