@@ -64,6 +64,19 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     return method
 
 
+def _in_element(ufunc: np.ufunc, plain: Callable[[Any, Any], Any]) -> Callable[[GlobalArray, Any], Any]:
+    """In place of an element, which does not change: another number, which lies where the element does.
+
+    That is where it is going to be assigned.
+    """
+    def method(self: GlobalArray, other: Any) -> Any:
+        is_weak = other.__class__ in WEAK
+        if self._view.layout.n_procs == 1 or not (is_weak or (isinstance(other, GlobalArray) and not other.ndim)):
+            return plain(self, other)
+        return ufuncs.apply_where_it_lies(ufunc, made, self, None if is_weak else other, other if is_weak else None)
+    return method
+
+
 def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], GlobalArray]:
     def method(self: GlobalArray) -> Any:
         return ufuncs.apply_operator(ufunc, made, self)
@@ -940,7 +953,13 @@ class GlobalScalar(GlobalArray):
         return GlobalScalar(base, view)
 
 
-for _name in ("add", "sub", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"):
+_IN_PLACE = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
+    "mod": np.remainder, "pow": np.power, "lshift": np.left_shift, "rshift": np.right_shift, "and": np.bitwise_and,
+    "or": np.bitwise_or, "xor": np.bitwise_xor}
+"""The operators that are in place for arrays."""
+
+for _name in _IN_PLACE.keys() - {"mul"}:
     setattr(GlobalScalar, f"__i{_name}__", getattr(GlobalScalar, f"__{_name}__"))
 
 
@@ -966,6 +985,10 @@ class GlobalElement(GlobalScalar):
     def borrowed(self) -> BaseView:
         """Where the element is."""
         return BaseView(self._base, self._view)
+
+
+for _name, _ufunc in _IN_PLACE.items():
+    setattr(GlobalElement, f"__i{_name}__", _in_element(_ufunc, getattr(operator, f"__{_name}__")))
 
 
 def made(base: Base, view: View) -> GlobalArray:

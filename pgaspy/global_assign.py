@@ -11,11 +11,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import NDArray
 
-from pgaspy.alone import assigned
 from pgaspy.caches import cached
 from pgaspy.execution import recording
 from pgaspy.execution.recording import finish, record
 from pgaspy.host.call_sites import warn
+from pgaspy.immediate import assigned
 from pgaspy.job.defaults import default_for, layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_dim
@@ -53,7 +53,7 @@ def assign(base: Base, view: View, value: Any) -> None:
     if found is not None:
         record(found[0], (base.storage, value._base.storage))
         return
-    if recording.is_alone() and (given is not None or value.__class__ in WEAK):
+    if recording.is_executing() and (given is not None or value.__class__ in WEAK):
         if assigned(key or (id(view), base.dtype, value.__class__), base, view, value):
             return
         if given is not getattr(value, "_view", None):  # an element of the view, which has got memory of its own
@@ -73,7 +73,7 @@ def assign(base: Base, view: View, value: Any) -> None:
     if source.stretched_dims:
         record_into(None, [value._base], [(source, value._base.dtype)], base, view)
         return
-    recipe = record_assignment(BaseView(base, view), BaseView(value._base, source), is_cold=not recording.is_alone())
+    recipe = record_assignment(BaseView(base, view), BaseView(value._base, source), was_tried=True)
     if base.dtype == value._base.dtype and not recipe.is_cold:  # else it may have to be warned of every time
         known_calls.keep(key, (recipe, view, given))
 

@@ -35,8 +35,8 @@ from pgaspy.scheduling.functions import WHERE, Function
 from pgaspy.scheduling.kinds.compaction import compact, count
 from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
 
-__all__ = ["Compaction", "Selection", "accumulate_at", "as_array", "bring", "counted", "positions", "put_where", "read",
-           "selected"]
+__all__ = ["Compaction", "Selection", "accumulate_at", "as_array", "as_indices", "bring", "counted", "positions",
+           "put_where", "read", "selected"]
 
 Indices = GlobalArray | NDArray[Any]
 
@@ -162,6 +162,12 @@ def as_array(x: Any) -> Indices:
     return x if isinstance(x, GlobalArray) else as_numpy(x)
 
 
+def as_indices(x: Any) -> Indices:
+    """Indices as an array; a sequence without elements has integers."""
+    indices = as_array(x)
+    return indices.astype(np.int64) if indices.size == 0 and not isinstance(x, GlobalArray | np.ndarray) else indices
+
+
 def _checked(term: Term) -> Term:
     """A term that is known to be right, if its indices are the same everywhere; others are checked with the counts."""
     if isinstance(term.indices, np.ndarray):
@@ -176,10 +182,7 @@ def _entry(k: Any) -> Any:
         return k
     if isinstance(k, GlobalArray) and k.ndim == 0:
         k = k.item()
-    if not isinstance(k, GlobalArray):
-        given, k = k, as_array(k)
-        if k.size == 0 and not isinstance(given, np.ndarray):
-            k = k.astype(np.int64)
+    k = as_indices(k)
     if k.dtype.kind not in "iub":
         if k.ndim == 0:
             raise IndexError("only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or "
@@ -294,10 +297,25 @@ def _numbering(weights: tuple[tuple[int, int], ...]) -> Function:
 @implements(GlobalArray.__getitem__)
 def get(a: GlobalArray, key: Any) -> GlobalArray:
     """`a[key]`, for a key with arrays: a copy."""
+    plain = _without_arrays(key)
+    if plain is not None:
+        return a[plain].copy()
     mask = _only_mask(key)
-    if mask is not None and mask.shape == a.shape:
+    if isinstance(mask, GlobalArray) and mask.shape == a.shape:
         return Compaction(mask).elements(a)
     return read(a, selected(a._view, key))
+
+
+def _without_arrays(key: Any) -> tuple[Any, ...] | None:
+    """A key whose arrays are integers without dimensions with integers in their place; None for any other."""
+    plain = []
+    for k in key if isinstance(key, tuple) else (key,):
+        if isinstance(k, np.ndarray | GlobalArray) and not k.ndim and k.dtype.kind in "iu":
+            k = int(k)
+        elif not (k is None or k is Ellipsis or isinstance(k, slice | np.integer) or k.__class__ is int):
+            return None
+        plain.append(k)
+    return tuple(plain)
 
 
 def read(a: GlobalArray, selection: Selection) -> GlobalArray:
@@ -329,11 +347,11 @@ def counted(view: View, indices: Any) -> Selection:
     return Selection(view, [_checked(Term(indices, 0, view.ndim, (0, view.size)))], indices.shape, 0)
 
 
-def _only_mask(key: Any) -> GlobalArray | None:
-    """The mask, where a key is one that is a global array."""
+def _only_mask(key: Any) -> Indices | None:
+    """The mask, where a key is one."""
     if isinstance(key, tuple) and len(key) == 1:
         key, = key
-    return key if isinstance(key, GlobalArray) and key.dtype == bool and key.ndim else None
+    return key if isinstance(key, GlobalArray | np.ndarray) and key.dtype == bool and key.ndim else None
 
 
 def _result_layout(selection: Selection, shape: tuple[int, ...]) -> tuple[int, Layout]:
@@ -359,15 +377,22 @@ def _result_layout(selection: Selection, shape: tuple[int, ...]) -> tuple[int, L
 def put(a: GlobalArray, key: Any, value: Any) -> None:
     """`a[key] = value`, for a key with arrays."""
     ufuncs.check_target(a)
+    plain = _without_arrays(key)
+    if plain is not None:
+        a[plain] = value
+        return
+    value = as_array(value)
     mask = _only_mask(key)
-    if mask is not None and np.size(value) == 1 and mask.shape == a.shape[:mask.ndim]:
+    if mask is not None and mask.ndim == a.ndim and value.ndim > 1:
+        raise TypeError("where a mask of an array's shape is true, a value of at most one dimension is assigned: this "
+                        f"one has {value.ndim}")
+    if mask is not None and value.size == 1 and mask.shape == a.shape[:mask.ndim]:
         put_where(a, mask[(..., *(None,) * (a.ndim - mask.ndim))], value)
         return
-    selection = selected(a._view, key)
-    bring(a, selection, value)
+    bring(a, selected(a._view, key), value)
 
 
-def put_where(a: GlobalArray, mask: GlobalArray, value: Any) -> None:
+def put_where(a: GlobalArray, mask: Indices, value: Any) -> None:
     """Assign where a mask is true: one value, or those at the same places. It takes no exchange."""
     value = as_array(value)
     value = _of_one(value, a.dtype) if value.size == 1 else value.astype(a.dtype)
@@ -392,7 +417,7 @@ def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> No
     with np.errstate(all="ignore"):  # NumPy may refuse the dtypes
         ufunc.at(np.zeros(1, a.dtype), np.zeros(1, np.int64), *([np.zeros(1, value.dtype)] if values else []))
     entries = key if isinstance(key, tuple) else (key,)
-    if all(k is None or k is Ellipsis or isinstance(k, slice | int) for k in entries):
+    if all(k is None or k is Ellipsis or (isinstance(k, slice | int) and not isinstance(k, bool)) for k in entries):
         target = a[entries if Ellipsis in entries else (*entries, ...)]
         ufuncs.apply(ufunc, (target, *([value] if values else [])), (target,))
         return

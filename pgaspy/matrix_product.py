@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.alone import product
 from pgaspy.array import GlobalArray, made
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import is_alone, record_cold
 from pgaspy.global_assign import copied
+from pgaspy.immediate import product
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, replicated, without_dims

@@ -125,7 +125,8 @@ def nanmedian(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwri
     2.0
     """
     a = as_global(a)
-    if a.dtype.kind != "f":
+    _check_no_dates(a, "nanmedian")
+    if a.dtype.kind not in "fc":
         return median(a, axis, out, keepdims=keepdims)
     rows = _in_rows(a, axis)
     n = (~isnan(rows)).sum(-1)
@@ -163,6 +164,7 @@ def nanpercentile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = N
 
 
 def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, keepdims: bool) -> GlobalArray:
+    _check_no_dates(a, "nanquantile")
     if a.dtype.kind != "f":
         return _quantiles(a, q, is_weak, axis, method, keepdims)
     _check_quantiles(a, q, method)
@@ -181,6 +183,12 @@ def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str
         between = where(weight < 0.5, low + (high - low) * weight, high - (high - low) * (1 - weight))
         return _where_any(n, between).astype(dtype, copy=False)
     return _of_parts(found, q, a, axis, keepdims)
+
+
+def _check_no_dates(a: GlobalArray, name: str) -> None:
+    """Refuse dates and times, which may be NaT."""
+    if a.dtype.kind in "mM":
+        raise TypeError(f"{name} of dates and times is not supported: choose those that are not NaT, as by A[A == A]")
 
 
 def _element_at(rows: GlobalArray, place: Any) -> GlobalArray:
@@ -250,7 +258,7 @@ def _shaped(result: GlobalArray, a: GlobalArray, axis: Axis, keepdims: bool) -> 
 
 def _or_nan(result: GlobalArray, rows: GlobalArray) -> GlobalArray:
     """The result; where there is NaN or NaT, which come last, that."""
-    if rows.dtype.kind not in "fmM" or not rows.shape[-1]:
+    if rows.dtype.kind not in "fcmM" or not rows.shape[-1]:
         return result
     last = rows[..., -1]
     return where(last == last, result, last).astype(result.dtype, copy=False)  # NaN differs from itself

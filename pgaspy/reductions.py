@@ -21,10 +21,10 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import ufuncs
-from pgaspy.alone import reduced
 from pgaspy.caches import cached
 from pgaspy.execution.recording import is_alone, record_cold
 from pgaspy.global_assign import copied
+from pgaspy.immediate import reduced
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
 from pgaspy.layout import replicated, without_dims

@@ -18,7 +18,7 @@ from pgaspy.array import Axis, GlobalArray, _into, check_array
 from pgaspy.creation import arange, as_global, empty, ones
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
-from pgaspy.indexing import Compaction, Selection, as_array, bring, counted, positions, put_where, read
+from pgaspy.indexing import Compaction, Selection, as_array, as_indices, bring, counted, positions, put_where, read
 from pgaspy.manipulation import broadcast_to, stack, where
 from pgaspy.operands import WEAK, as_numpy
 
@@ -32,15 +32,12 @@ Mode = str
 
 def _brought_within(indices: Any, extent: int, mode: Mode) -> Any:
     """Indices with those beyond an extent wrapped round or clipped; as they are, where they are to be refused."""
-    indices = as_array(indices)
-    if indices.size == 0 and not isinstance(indices, GlobalArray):
-        indices = indices.astype(np.int64)
+    indices = as_indices(indices)
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     if indices.dtype.kind not in "iub":
         raise _no_cast(indices.dtype, np.dtype(np.intp), "safe")
-    if indices.dtype.kind == "b":
-        indices = indices.astype(np.int64)
+    indices = indices.astype(np.int64, copy=False)  # a narrow one may not hold the extent
     if mode == "raise" or not indices.size:
         return indices
     if not extent:
@@ -100,7 +97,10 @@ def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None 
         found = read(a, counted(a._view, _brought_within(indices, a.size, mode)))
     else:
         d = normalize_axis_index(axis, a.ndim)
-        found = a[(*(slice(None),) * d, _brought_within(indices, a.shape[d], mode), *_rest(a, d))]
+        indices = _brought_within(indices, a.shape[d], mode)
+        found = a[(*(slice(None),) * d, indices, *_rest(a, d))]
+        if not indices.ndim:
+            found = found.copy()
     return _into(found, (out,))
 
 
@@ -447,7 +447,7 @@ def putmask(a: GlobalArray, mask: Any, values: Any) -> None:
     if values.size > 1:
         values = values if values.shape == a.shape else _repeated(
             values.reshape(-1)[:a.size], a.size).reshape(a.shape)
-    put_where(a, as_global(mask.reshape(a.shape)), values)
+    put_where(a, mask.reshape(a.shape).astype(bool, copy=False), values)
 
 
 @implements(np.copyto)
@@ -492,7 +492,7 @@ def copyto(dst: GlobalArray, src: Any, casting: str = "same_kind", where: Any = 
     mask = as_array(where)
     if mask.dtype != bool:
         raise _no_cast(mask.dtype, np.dtype(bool), "safe")
-    put_where(dst, as_global(mask), given)
+    put_where(dst, mask, given)
 
 
 # By conditions -------------------------------------------------------------------------------------------------------
@@ -604,7 +604,9 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> GlobalArray:
     Raises
     ------
     IndexError
-        For indices beyond the dimension.
+        For indices beyond the dimension, or that are no integers.
+    ValueError
+        For booleans that are not one for each index of the dimension.
 
     Examples
     --------
@@ -616,8 +618,14 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> GlobalArray:
     if axis is None:
         a, axis = a.reshape(-1), 0
     d = normalize_axis_index(axis, a.ndim)
-    stays = ones(a.shape[d], bool)
-    stays[obj] = False
+    n = a.shape[d]
+    if not isinstance(obj, slice):
+        obj = as_indices(obj)
+        if obj.dtype == bool and obj.shape != (n,):
+            raise ValueError("boolean array argument obj to delete must be one dimensional and match the axis length "
+                             f"of {n}")
+    stays = ones(n, bool)
+    stays[obj,] = False
     return a[(*(slice(None),) * d, stays, *_rest(a, d))]
 
 
@@ -641,9 +649,9 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> GlobalAr
     IndexError
         For indices beyond the dimension.
     ValueError
-        For values that do not broadcast.
+        For values that do not broadcast, and for indices in several dimensions.
     TypeError
-        For indices that are a global array.
+        For indices that are a global array, or an index that is no integer.
 
     Examples
     --------
@@ -658,13 +666,15 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> GlobalAr
     n, values = a.shape[d], as_array(values)
     if isinstance(obj, GlobalArray) and obj.ndim:
         raise TypeError("insert takes indices that are the same on every process: gather() them")
-    indices = np.arange(*obj.indices(n)) if isinstance(obj, slice) else as_numpy(obj)
+    indices = np.arange(*obj.indices(n)) if isinstance(obj, slice) else np.asarray(as_indices(obj))
+    if indices.ndim > 1 or (indices.dtype == bool and not indices.ndim):
+        raise ValueError("indices before which something is inserted must be one dimensional or scalar")
     if indices.dtype == bool:
         indices = np.flatnonzero(indices)
-    if indices.size == 0:
-        indices = indices.astype(np.int64)
     if indices.dtype.kind not in "iu":
-        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        kind = TypeError if indices.size == 1 else IndexError
+        raise kind(f"indices before which something is inserted must be integers, not {indices.dtype}")
+    indices = indices.astype(np.int64, copy=False)
     if indices.size and not (-n <= indices.min() and indices.max() <= n):
         beyond = indices[(indices < -n) | (indices > n)].flat[0]
         raise IndexError(f"index {beyond} is out of bounds for axis {d} with size {n}")
@@ -721,7 +731,7 @@ class FlatElements:
             key = arange(*key.indices(self.base.size))
         elif isinstance(key, tuple):
             raise IndexError("unsupported iterator index")
-        elif (key := as_array(key)).dtype == bool:
+        elif (key := as_indices(key)).dtype == bool:
             if key.shape != (self.base.size,):
                 raise IndexError(f"boolean index did not match indexed array along axis 0; size of axis is "
                                  f"{self.base.size} but size of corresponding boolean axis is {key.size}")

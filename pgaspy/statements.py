@@ -10,8 +10,9 @@ import numpy as np
 
 from pgaspy.caches import Cache, cached
 from pgaspy.execution.queue import when_disturbed
-from pgaspy.execution.recording import record_cold
+from pgaspy.execution.recording import is_alone, record_cold
 from pgaspy.job.defaults import default_for
+from pgaspy.job.procgrid import world
 from pgaspy.operands import PARTS_FROM_BYTES, check_dtype, described, with_parts
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
@@ -20,7 +21,7 @@ from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.kinds.assignment import Assign, assign
 from pgaspy.scheduling.kinds.statement import Statement
 from pgaspy.scheduling.nodes import Scalar
-from pgaspy.scheduling.operations import BaseView
+from pgaspy.scheduling.operations import BaseView, Recipe
 
 __all__ = ["COMPARISONS", "broadcast", "check_writable", "depends_on_values", "elementwise_copy", "known_calls",
            "loop_dtypes", "new_statement", "record_assignment", "record_into", "record_statement",
@@ -202,11 +203,17 @@ def _statement_aside(statement: Statement, aside: View) -> Statement:
     return replace(statement, written=(aside,), copied=(False,) * len(statement.copied))
 
 
-def record_assignment(target: BaseView, source: BaseView, is_cold: bool = True) -> Assign:
-    """Record `target[...] = source`, for views of one shape, which may be cold as any operation; the recipe."""
+def is_computed_first(recipe: Recipe) -> bool:
+    """Whether to compute such an operation was tried (see `immediate`), so that it is hot when it is recorded."""
+    return is_alone() or recipe.is_local(world().rank)
+
+
+def record_assignment(target: BaseView, source: BaseView, was_tried: bool = False) -> Assign:
+    """Record `target[...] = source`, for views of one shape; the recipe. It is hot, if to compute it was tried."""
     (out, view), (base, from_) = target, source
     recipe = assign(view, from_, out.dtype, base.dtype, out is base and not view.disjoint(from_))
-    recipe.is_cold = recipe.is_cold and is_cold
+    if was_tried:
+        recipe.is_cold = recipe.is_cold and not is_computed_first(recipe)
     record_cold(recipe, (out.storage, base.storage))
     return recipe
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pgaspy.alone import computed, computed_in_place
-from pgaspy.execution.recording import is_alone, record
-from pgaspy.operands import PARTS_FROM_BYTES, described, with_parts
+from pgaspy.execution.recording import is_executing, record
+from pgaspy.immediate import computed, computed_in_place
+from pgaspy.operands import PARTS_FROM_BYTES, check_dtype, described, with_parts
+from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.kinds.statement import Statement
@@ -21,6 +22,7 @@ from pgaspy.statements import (
     COMPARISONS,
     broadcast,
     depends_on_values,
+    is_computed_first,
     known_calls,
     loop_dtypes,
     new_statement,
@@ -33,7 +35,7 @@ from pgaspy.statements import (
     statement_into,
 )
 
-__all__ = ["apply", "apply_in_place", "apply_operator", "check_target"]
+__all__ = ["apply", "apply_in_place", "apply_operator", "apply_where_it_lies", "check_target"]
 
 
 def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), where: Any = True, dtype: Any = None,
@@ -95,7 +97,7 @@ def apply_operator(ufunc: np.ufunc, make: Any, x: Any, y: Any = None, number: co
         key = ufunc, id(x_view), x_base.dtype, number.__class__, is_first
     found = known_calls[key]
     if found is None:
-        if is_alone() and (result := computed(key, ufunc, x, y, number, is_first)) is not None:
+        if is_executing() and (result := computed(key, ufunc, x, y, number, is_first)) is not None:
             return make(*result)
         inputs = (x, y) if y is not None else (x,) if number is None else (number, x) if is_first else (x, number)
         return _apply_first(key, ufunc, inputs, make)
@@ -117,7 +119,7 @@ def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) 
     if depends_on_values(ufunc, descriptions):
         return apply(ufunc, inputs, make=make)
     statement = statement_for(ufunc, descriptions, False, None, "same_kind")
-    statement.is_cold = not is_alone()  # or else it would have been computed at once
+    statement.is_cold = not is_computed_first(statement)
     result = _results(statement, bases, make)
     if len(statement.written) == 1 and not statement.is_cold:
         view, dtype = statement.written[0], statement.output_dtypes[0]
@@ -137,7 +139,7 @@ def apply_in_place(ufunc: np.ufunc, x: Any, y: Any = None, number: complex | Non
         key = ufunc, id(x_view), x_base.dtype, number.__class__
     found = known_calls[key]
     if found is None:
-        if not (is_alone() and computed_in_place(key, ufunc, x, y, number)):
+        if not (is_executing() and computed_in_place(key, ufunc, x, y, number)):
             if y is not None and y._base is not y_base:  # an element of x that has got memory of its own
                 key = ufunc, id(x_view), x_base.dtype, id(y._view), y._base.dtype, False
             _apply_in_place_first(key, ufunc, (x, number if y is None else y))
@@ -157,10 +159,27 @@ def _apply_in_place_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...]) ->
         return
     check_target(inputs[0])
     statement = statement_into((ufunc, None, "same_kind"), [base, other], descriptions, base, inputs[0]._view)
-    statement.is_cold = not is_alone()
+    statement.is_cold = not is_computed_first(statement)
     record_statement_into(statement, [base, other], base)
     if statement.written[0].has_own_layout and not statement.is_cold:
         known_calls.keep(key, (statement, _number_dtype(statement), descriptions))
+
+
+def apply_where_it_lies(ufunc: np.ufunc, make: Any, x: Any, y: Any = None, number: complex | None = None) -> Any:
+    """`apply` for an element of an array, and a number; the result lies where the element does."""
+    layout, inputs = x._view.own_layout, (x, number if y is None else y)
+    key = apply_where_it_lies, ufunc, id(x._view), x._base.dtype, (
+        number.__class__ if y is None else (id(y._view), y._base.dtype))
+    if is_executing() and (result := computed(key, ufunc, x, y, number, False, layout)) is not None:
+        return make(*result)
+    bases, descriptions = zip(*map(described, inputs), strict=True)
+    if depends_on_values(ufunc, descriptions):
+        return apply(ufunc, inputs, make=make)
+    dtype = loop_dtypes(ufunc, descriptions, (None,), False, None, "same_kind")[-1]
+    check_dtype(dtype)
+    output = BaseView(Base(layout, dtype), whole(layout))
+    record_into((ufunc, None, "same_kind"), bases, descriptions, *output)
+    return make(*output)
 
 
 def _number_dtype(statement: Statement) -> np.dtype[Any]:

@@ -83,6 +83,22 @@ def test_an_array_that_is_its_own_index_or_value() -> None:
 
 
 @mpi
+def test_arrays_without_dimensions_give_copies() -> None:
+    x = np.arange(12).reshape(3, 4)
+    a = pg.array(x)
+    for index in (np.array(1), pg.array(1), np.array(1, np.uint8)):
+        for found in (a[index], a[:, index], pg.take(a, index, axis=1), pg.take(a, 1, axis=0)):
+            found[...] = 99
+        a[index, 1:] = -5
+        assert_equal(a, [[0, 1, 2, 3], [4, -5, -5, -5], [8, 9, 10, 11]])
+        a[1, index:] = x[1, 1:]
+    assert_equal(a[np.array(2), np.array(1)], 9)
+    row = a[a[0].argmax() - 1]
+    row[...] = 7
+    assert_equal(a[2], [7, 7, 7, 7])
+
+
+@mpi
 def test_the_last_of_several_values_counts() -> None:
     n = 4096
     rng = np.random.default_rng(1)

@@ -114,6 +114,45 @@ def test_what_is_written(name: str, arguments: tuple[Any, ...], options: dict[st
     assert_equal(a, expected)
 
 
+ODD: list[Callable[[Any, Any], Any]] = [
+    *(lambda x, numpys, k=k: np.add.at(x, k, 1) for k in (True, False, np.True_, (True,), [True, False, True])),
+    *(lambda x, numpys, k=k: numpys.delete(x, k)
+      for k in (True, (True,), None, ..., False, (0, 2), [True] * 3, [True] * 4, [], np.zeros(0), 1.0, [[0, 1]], [7])),
+    *(lambda x, numpys, k=k: numpys.insert(x, k, 5)
+      for k in (None, ..., np.True_, [[0, 1]], np.zeros(0), [], np.array([True]), 7, 1.0, "x", np.uint8(2))),
+    *(lambda x, numpys, k=k: x.flat[k] for k in ([], [1], np.zeros(0))),
+    *(lambda x, numpys, v=v: x.__setitem__(x > 0, v) for v in ([[5]], [5], 5, [[5, 6]])),
+    *(lambda x, numpys, v=v: x.__setitem__(np.array([False, True, True]), v) for v in ([[5]], [5], [5, 6])),
+]
+
+
+@pytest.mark.parametrize("call", ODD, ids=range(len(ODD)))
+def test_odd_arguments_mean_what_they_mean_to_numpy(call: Callable[[Any, Any], Any]) -> None:
+    x = np.arange(3)
+    a = pg.array(x)
+    try:
+        expected = call(x, np)
+    except Exception as error:
+        raises_everywhere(type(error), ".", lambda: call(a, pg))
+    else:
+        found = call(a, pg)
+        if expected is not None:
+            assert_equal(found, expected)
+    assert_equal(a, x)
+
+
+@pytest.mark.parametrize("mode", ["wrap", "clip"])
+@pytest.mark.parametrize("indices", [np.array([1, 200, 255], np.uint8), np.array([-3, 100], np.int8)], ids=str)
+def test_narrow_indices_of_many_elements(mode: str, indices: Any) -> None:
+    x, a = np.arange(300), pg.arange(300)
+    for given in indices, pg.array(indices):
+        assert_equal(pg.take(a, given, mode=mode), np.take(x, indices, mode=mode))
+        np.put(x, indices, 7, mode=mode)
+        pg.put(a, given, 7, mode=mode)
+        assert_equal(a, x)
+    assert_equal(pg.choose(indices, [indices, x[0]], mode=mode), np.choose(indices, [indices, x[0]], mode=mode))
+
+
 def test_methods() -> None:
     a, x = as_global(X, 1), X.copy()
     assert_equal(a.take(ROWS, axis=1), x.take(ROWS, axis=1))

@@ -177,6 +177,35 @@ def test_what_sends_is_computed_at_once() -> None:
     collectively(len(set(pg.COMM.allgather(total))) == 1)
 
 
+@pytest.mark.parametrize("layout", NAMES)
+def test_what_lies_alike_is_not_sent(layout: str) -> None:
+    model = np.arange(64.0).reshape(8, 8)
+    A, B = (pg.array(model, layout=layout_of(layout, (8, 8))) for _ in range(2))
+    pg.sync()
+    before = pg.stats()
+    for k in range(8):
+        A[k, 7 - k] += 2.0
+        A[k, k] -= A[k, k]
+        A[k] *= 3.0
+        A[1:, k:] = B[1:, k:]
+        A[:, k] -= B[:, k]
+        A[k, 0] = 5.0
+        B[k, 3] *= -1.0
+    counts = pg.stats() - before
+    collectively(counts.n_messages == 0, str(counts))
+    other = model.copy()
+    for k in range(8):
+        model[k, 7 - k] += 2.0
+        model[k, k] -= model[k, k]
+        model[k] *= 3.0
+        model[1:, k:] = other[1:, k:]
+        model[:, k] -= other[:, k]
+        model[k, 0] = 5.0
+        other[k, 3] *= -1.0
+    assert_equal(A, model)
+    assert_equal(B, other)
+
+
 def test_what_is_large_is_under_way_or_recorded_before() -> None:
     n = MAX_ELEMENTS // 64 + pg.SIZE
     A = pg.array(np.arange(64.0 * n * pg.SIZE).reshape(-1, 64))

@@ -38,8 +38,8 @@ from pgaspy.job.procgrid import World, world
 from pgaspy.job.statistics import counts
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
 from pgaspy.scheduling.base import Base, Storage, borrowers, came_back, lent
-from pgaspy.scheduling.operations import NumberedOperation, Recipe
-from pgaspy.scheduling.recorded import Recorded, RecordedOperation
+from pgaspy.scheduling.operations import Computed, NumberedOperation, Recipe
+from pgaspy.scheduling.recorded import Recorded
 from pgaspy.scheduling.schedule import Schedule, may_be_postponed, schedule_of
 from pgaspy.supervision.alarms import Alarms
 from pgaspy.supervision.recorder import Supervision
@@ -222,20 +222,24 @@ class Queue:
             self._is_running = False
         self.n_at_once += 1
         if not is_alone:
-            number, self.next_tag = self.next_tag, self.next_tag + recipe.n_tags
-            try:
-                self._tell(RecordedOperation(recipe, storages, values, number, code, instruction))
-            except BaseException as error:
-                self._failed(error)
-                raise
+            self.tell(recipe, storages, code, instruction)
         return True
+
+    def tell(self, recipe: Recipe | Computed, storages: Sequence[Storage], code: CodeType | None,
+             instruction: int) -> None:
+        """Take the number of what was computed at once, without messages, and have it compared; see `_tell`."""
+        self.next_tag += recipe.n_tags
+        try:
+            self._tell(recipe, storages, code, instruction)
+        except BaseException as error:
+            self._failed(error)
+            raise
 
     def _exchange(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType | None,
                   instruction: int) -> bool:
         """Execute an operation that may have messages; whether it was executed."""
-        operation = RecordedOperation(recipe, storages, values, self.next_tag, code, instruction)
         direct = Direct(self.engine, self.next_tag, [*storages, *values], len(storages),
-                        functools.partial(self._tell, operation))
+                        functools.partial(self._tell, recipe, storages, code, instruction))
         slots = tuple(range(len(direct.memories)))
         try:
             self._is_running = True
@@ -305,12 +309,13 @@ class Queue:
                     self.finish(storage, raises=False)
         return not self.engine.has_failed or all(storage.poison is None for storage in storages)
 
-    def _tell(self, operation: RecordedOperation) -> int:
+    def _tell(self, recipe: Recipe | Computed, storages: Sequence[Storage], code: CodeType | None,
+              instruction: int) -> int:
         """Have what is executed at once compared with what other processes do, and look for what they have to say.
 
         The program's digest after it.
         """
-        stamp = self.supervision.executed_at_once(operation)
+        stamp = self.supervision.executed_at_once(recipe, storages, code, instruction)
         if time.perf_counter() > self._next_look:
             self._look(waits=False)
         return stamp

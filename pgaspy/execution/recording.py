@@ -24,11 +24,11 @@ from pgaspy.kernels import jit
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.base import borrowers as borrowed
-from pgaspy.scheduling.operations import Operation, Recipe
+from pgaspy.scheduling.operations import Computed, Operation, Recipe
 
 __all__ = ["Executor", "check_free", "complete", "dry_run", "finish", "forget", "hold", "is_alone", "is_complete",
-           "is_planning", "keep_borrowed", "may_compute", "queue", "record", "record_cold",
-           "record_refusable", "settle", "sync"]
+           "is_executing", "is_planning", "keep_borrowed", "may_compute", "queue", "record", "record_cold",
+           "record_refusable", "settle", "sync", "tell"]
 
 Executor = Callable[[Operation], None]
 
@@ -116,6 +116,22 @@ def record_refusable(recipe: Recipe, storages: tuple[Storage, ...], values: tupl
         queue.await_refusal(storages)
 
 
+def tell(call: Computed, storages: tuple[Storage, ...]) -> None:
+    """See `Queue.tell`."""
+    try:
+        frame = _frame(_DEPTH_OF_COMPUTED)
+        if not is_program_file[frame.f_code.co_filename]:
+            frame = frame_of_program(frame)
+    except ValueError:  # the stack is not so deep
+        frame = frame_of_program(_frame(1))
+    queue.tell(call, storages, frame.f_code, frame.f_lasti)
+
+
+def is_executing() -> bool:
+    """Whether operations are neither noted nor only planned."""
+    return _instead is None
+
+
 def is_alone() -> bool:
     """Whether this is the only process, and operations are neither noted nor only planned."""
     return queue.engine.is_alone and _instead is None
@@ -134,7 +150,7 @@ def may_compute(key: tuple[Any, ...], n_elements: int, bases: Sequence[Base]) ->
 
 _frame = sys._getframe
 
-_DEPTH_OF_OPERATORS = 3
+_DEPTH_OF_OPERATORS, _DEPTH_OF_COMPUTED = 3, 5
 """Where the program is on the stack, if it called an operator: what is called most finds it at once."""
 
 

@@ -74,31 +74,34 @@ def _local_part(view: View, rank: int) -> LocalPart | None:
     intervals = held.intervals
     if None in intervals:
         return None
-    is_any = held.is_any and view.holds(held.coords)
+    is_any, origin, base_dims, memory_strides = held.is_any, view.origin, view.base_dims, held.strides
     box = [(0, n) for n in held.shape]
     offset = 0
     for fixed in view.fixed_dims:
-        local = view.origin[fixed] - intervals[fixed][0] if is_any else 0  # type: ignore[index]
+        low, high = intervals[fixed]  # type: ignore[misc]
+        is_any = is_any and low <= origin[fixed] < high
+        local = origin[fixed] - low if is_any else 0
         box[fixed] = local, local + 1
-        offset += local * held.strides[fixed]
+        offset += local * memory_strides[fixed]
+    if not is_any:
+        nothing = (0,) * len(base_dims)
+        return LocalPart(nothing, nothing, nothing, view.steps, 0, nothing, tuple(box), base_dims)
     firsts, shape, starts, strides = [], [], [], []
-    for n, p, step in zip(view.shape, view.base_dims, view.steps, strict=True):
+    for n, p, step in zip(view.shape, base_dims, view.steps, strict=True):
         first, start, stride = 0, 0, 0
-        if not is_any:
-            n = 0
-        elif p is not None:
+        if p is not None:
             low, high = intervals[p]  # type: ignore[misc]
-            first, stop = indices_within(low, high, view.origin[p], step, n)
+            first, stop = indices_within(low, high, origin[p], step, n)
             n = stop - first
-            start, stride = view.origin[p] + step * first - low, step * held.strides[p]
+            start, stride = origin[p] + step * first - low, step * memory_strides[p]
             box[p] = interval(start, step, n)
-            offset += start * held.strides[p]
+            offset += start * memory_strides[p]
         firsts.append(first)
         shape.append(n)
         starts.append(start)
         strides.append(stride)
     return LocalPart(tuple(firsts), tuple(shape), tuple(starts), view.steps, offset, tuple(strides), tuple(box),
-                     view.base_dims)
+                     base_dims)
 
 
 def indices_within(low: int, high: int, start: int, step: int, n: int) -> tuple[int, int]:

@@ -370,7 +370,8 @@ _PLAIN = frozenset((int, type(None)))
 
 
 def _frozen_index(k: Any) -> int:
-    if isinstance(k, bool | np.bool_) or getattr(k, "shape", ()) != () or isinstance(k, list | tuple | range):
+    if isinstance(k, bool | np.bool_ | np.ndarray | list | tuple | range) or getattr(k, "shape", ()) != () or (
+            not getattr(k, "_is_number", True)):
         raise ArrayInKey
     try:
         return operator.index(k)

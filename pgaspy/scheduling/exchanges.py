@@ -6,7 +6,6 @@ them: so many as there is a window for in one round. Items that this process has
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
@@ -197,8 +196,7 @@ def store(link: Link, items: Items, indices: Indices, stored: Stored) -> Generat
     beyond: tuple[int, ...] = _first_beyond(items, indices)
     if items.size == 1:
         _check(beyond, indices, False)
-        apply = _apply if stored.ufunc is None else functools.partial(counted_call, _apply)  # which is not done twice
-        apply(items, stored, indices.local, stored.values)
+        _apply(items, stored, indices.local, stored.values)
         return
     for n in range(indices.n_rounds):
         given = stored.values[n * WINDOW_ITEMS:(n + 1) * WINDOW_ITEMS] if stored.are_many else stored.values
@@ -246,4 +244,4 @@ def _apply(items: Items, stored: Stored, places: NDArray[Any], values: NDArray[A
     offsets = np.empty(places.size, np.int64)
     items.places.locate(places, memory.itemsize, offsets)
     with np.errstate(all="ignore"):
-        stored.ufunc.at(memory, offsets, *([values] if stored.ufunc.nin > 1 else []))
+        counted_call(stored.ufunc.at, memory, offsets, *([values] if stored.ufunc.nin > 1 else []))  # not done twice

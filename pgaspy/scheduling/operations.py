@@ -22,8 +22,8 @@ from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.functions import AnyFunction
 
-__all__ = ["TAGS_PER_OPERAND", "BaseView", "Elementwise", "Exchange", "Moved", "NumberedOperation", "Operation",
-           "Recipe", "Reducing"]
+__all__ = ["TAGS_PER_OPERAND", "BaseView", "Computed", "Elementwise", "Exchange", "Moved", "NumberedOperation",
+           "Operation", "Recipe", "Reducing", "statement_form"]
 
 
 TAGS_PER_OPERAND = 5
@@ -104,7 +104,7 @@ class Reducing(NamedTuple):
 
 
 class Recipe:
-    """What is fixed about an operation. The fields that its digest is made of are those of the dataclass.
+    """What is fixed about an operation. Its digest is made of its form and its views, or of the dataclass's fields.
 
     Attributes
     ----------
@@ -136,6 +136,11 @@ class Recipe:
 
     def __str__(self) -> str:
         return f"{self.name} {self.views[0].shape}" if self.views else self.name
+
+    @property
+    def form(self) -> tuple[Any, ...] | None:
+        """What it is besides its views, if that is all of it that processes have in common."""
+        return None
 
     @property
     def outputs(self) -> tuple[View, ...]:
@@ -200,6 +205,47 @@ class Recipe:
     def add_merge(self, builder: Builder, operation: NumberedOperation, partial: int, rank: int) -> None:
         """Add what is left of a reduction whose partial result is computed by a kernel, in the memory `partial`."""
         raise NotImplementedError
+
+
+class Computed(NamedTuple):
+    """A statement, or an assignment, that was computed without a recipe, as others are told of it.
+
+    Attributes
+    ----------
+    function, is_array, loop_dtypes
+        As of `statement_form`.
+    views
+        As of the recipe.
+    """
+
+    function: AnyFunction | None
+    is_array: tuple[bool, ...]
+    loop_dtypes: tuple[np.dtype[Any], ...]
+    views: tuple[View, ...]
+
+    @property
+    def form(self) -> tuple[Any, ...]:
+        """See `Recipe`."""
+        return statement_form(self.function, self.is_array, self.loop_dtypes, self.loop_dtypes[-1:], False)
+
+    @property
+    def name(self) -> str:
+        """See `Recipe`."""
+        return "copy" if self.function is None else self.function.__name__
+
+    @property
+    def n_tags(self) -> int:
+        """See `Recipe`."""
+        return len(self.views) * TAGS_PER_OPERAND
+
+
+def statement_form(function: AnyFunction | None, is_array: tuple[bool, ...], loop_dtypes: tuple[np.dtype[Any], ...],
+                   output_dtypes: tuple[np.dtype[Any], ...], has_mask: bool) -> tuple[Any, ...]:
+    """The form of a statement: which function (None for a copy) of which operands, arrays or numbers, and its dtypes.
+
+    An assignment is a copy of an array.
+    """
+    return function, is_array, loop_dtypes, output_dtypes, has_mask
 
 
 class Operation(NamedTuple):

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, compress, count, repeat
 from operator import attrgetter, eq
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +23,8 @@ from pgaspy.job.failures import line_at
 from pgaspy.layout import BlockDim, Layout
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
-from pgaspy.scheduling.operations import Recipe
-from pgaspy.scheduling.recorded import Recorded, RecordedOperation
+from pgaspy.scheduling.operations import Computed, Recipe
+from pgaspy.scheduling.recorded import Recorded
 
 __all__ = ["Digests", "Said", "digests_of"]
 
@@ -46,7 +47,18 @@ def digests_of(recipes: Sequence[Recipe], storages: Iterable[Sequence[Any]]) -> 
 @cached
 def _digest_of_recipe(recipe: Recipe) -> int:
     kind: Any = recipe.__class__
-    return _digest_of_tuple(_fields_of(kind)(recipe))
+    return _digest_of_tuple(_fields_of(kind)(recipe)) if recipe.form is None else _digest_of_call(recipe)
+
+
+def _digest_of_call(call: Recipe | Computed) -> int:
+    """That of what has a form."""
+    form: Any = call.form
+    return hash((_digest_of_form(form), *map(_digest_of_view, call.views)))
+
+
+@cached
+def _digest_of_form(form: tuple[Any, ...]) -> int:
+    return _digest_of_tuple(form)
 
 
 @cached
@@ -194,16 +206,18 @@ class Digests:
         self._latest += zip(recipes, codes, instructions)  # noqa: B905  (which the interpreter does faster)
         return stamps
 
-    def take_one(self, operation: RecordedOperation) -> int:
-        """Take a collective operation; the program's digest after it."""
-        for storage in operation.storages:
+    def take_one(self, recipe: Recipe | Computed, storages: Sequence[Storage], code: CodeType | None,
+                 instruction: int) -> int:
+        """Take a collective operation, with all that a recorded one has; the program's digest after it."""
+        for storage in storages:
             if storage.number == Storage.number:
                 storage.number = next(self._numbers)
-        found = array("q", (hash((_digest_of_recipe(operation.recipe), tuple(map(_number_of, operation.storages)))),))
+        digest = _digest_of_call(recipe) if recipe.__class__ is Computed else _digest_of_recipe(recipe)
+        found = array("q", (hash((digest, tuple(map(_number_of, storages)))),))
         self.rolling = zlib.crc32(found, self.rolling)
         self.n_entries += 1
         self.pending += found
-        self._latest.append((operation.recipe, operation.code, operation.instruction))
+        self._latest.append((recipe, code, instruction))
         return self.rolling
 
     def _give_numbers(self, storages: Iterable[Sequence[Storage]]) -> None:

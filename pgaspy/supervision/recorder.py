@@ -10,15 +10,16 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import CodeType
 from typing import Any
 
 from numpy.typing import NDArray
 
 from pgaspy.host import environment
 from pgaspy.job.procgrid import World
-from pgaspy.scheduling.base import Base
-from pgaspy.scheduling.operations import Operation, Recipe
-from pgaspy.scheduling.recorded import Recorded, RecordedOperation
+from pgaspy.scheduling.base import Base, Storage
+from pgaspy.scheduling.operations import Computed, Operation, Recipe
+from pgaspy.scheduling.recorded import Recorded
 from pgaspy.supervision import watchdog
 from pgaspy.supervision.checking import BATCH, Checker
 from pgaspy.supervision.digests import Digests
@@ -109,11 +110,12 @@ class Supervision:
             self.compare()
         return stamps
 
-    def executed_at_once(self, operation: RecordedOperation) -> int:
+    def executed_at_once(self, recipe: Recipe | Computed, storages: Sequence[Storage], code: CodeType | None,
+                         instruction: int) -> int:
         """The same for one collective operation; the program's digest after it."""
         if self.digests is None:
             return 0
-        stamp = self.digests.take_one(operation)
+        stamp = self.digests.take_one(recipe, storages, code, instruction)
         if len(self.digests.pending) >= BATCH:
             self.compare()
         return stamp

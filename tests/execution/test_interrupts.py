@@ -56,6 +56,10 @@ def by_numpys_function(x: Arrays) -> None:
     np.nextafter(x[0], x[1], out=x[0])
 
 
+def added_at(x: Arrays) -> None:
+    np.add.at(x[0], np.arange(N) % 7, 0.25)
+
+
 def by_a_task(x: Arrays) -> None:
     def double(local: Any) -> None:
         local *= 2
@@ -77,7 +81,7 @@ def flushed(x: Arrays) -> None:
 
 STATEMENTS: Sequence[Callable[[Arrays], None]] = [
     in_place, by_temporaries, shifted, reduced, flushed, by_numpys_function, replaced, in_place, read, by_a_task,
-    in_place, shifted, flushed, reduced]
+    added_at, in_place, shifted, flushed, reduced]
 
 
 def states() -> Iterator[Arrays]:

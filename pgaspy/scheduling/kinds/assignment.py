@@ -17,7 +17,7 @@ from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.elementwise import is_local_and_large
 from pgaspy.scheduling.messages import view_side
-from pgaspy.scheduling.operations import Elementwise, Moved, NumberedOperation, Recipe
+from pgaspy.scheduling.operations import Elementwise, Moved, NumberedOperation, Recipe, statement_form
 from pgaspy.scheduling.transfer_nodes import transfer
 
 __all__ = ["Assign", "assign"]
@@ -39,6 +39,11 @@ class Assign(Recipe):
 
     def __post_init__(self) -> None:
         self.views = self.target, self.source
+
+    @property
+    def form(self) -> tuple[Any, ...]:
+        """See `Recipe`."""
+        return statement_form(None, (True,), (self.source_dtype, self.dtype), (self.dtype,), False)
 
     @property
     def elementwise(self) -> Elementwise | None:

@@ -27,7 +27,7 @@ from pgaspy.scheduling.elementwise import add_operand, add_operand_messages, is_
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.fusion import Input, Operand
 from pgaspy.scheduling.nodes import FunctionCall, Location, Memories, NumpyCall
-from pgaspy.scheduling.operations import Elementwise, Moved, NumberedOperation, Recipe
+from pgaspy.scheduling.operations import Elementwise, Moved, NumberedOperation, Recipe, statement_form
 
 __all__ = ["Statement"]
 
@@ -55,6 +55,12 @@ class Statement(Recipe):
         self.n_outputs, self.updates = len(self.written), self.has_mask
         self.views = (*self.written, *(view for view in self.operands if view is not None))
         self.name = "copy" if self.function is None else self.function.__name__
+
+    @property
+    def form(self) -> tuple[Any, ...]:
+        """See `Recipe`."""
+        is_array = tuple([view is not None for view in self.operands])
+        return statement_form(self.function, is_array, self.loop_dtypes, self.output_dtypes, self.has_mask)
 
     @property
     def signature(self) -> tuple[type[np.dtype[Any]], ...]:

@@ -1,8 +1,8 @@
-"""On one process: what is small, and has not been done often, is computed at once, as NumPy does, and is not recorded.
+"""What is small, moves nothing, and has not been done often is computed at once, as NumPy does, and is not recorded.
 
-Nothing has to be moved there, and a schedule would cost more than it saves. Where anything is in the way (a function
-without a kernel of these dtypes, operands that do not fit), these functions leave the call to those that record it,
-which know what to do, and what to raise.
+A schedule would cost more than it saves. On one process nothing has to be moved at all; on several, operands have to
+lie alike. Where anything is in the way (a function without a kernel of these dtypes, operands that do not fit), these
+functions leave the call to those that record it, which know what to do, and what to raise.
 """
 
 from __future__ import annotations
@@ -17,26 +17,30 @@ import numpy as np
 from pgaspy.caches import cached
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
-from pgaspy.layout import replicated, without_dims
+from pgaspy.job.procgrid import world
+from pgaspy.kernels.bindings import run_elementwise
+from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.operands import WEAK
-from pgaspy.planning.pieces import local_indices
+from pgaspy.planning.local_parts import lie_alike, local_part
+from pgaspy.planning.pieces import local_indices, local_view_shape
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
-from pgaspy.scheduling.at_once import elements, execute, kernel_for
+from pgaspy.scheduling.at_once import MAX_ELEMENTS, elements, execute, kernel_for
 from pgaspy.scheduling.base import Base, Storage, wrap
 from pgaspy.scheduling.kinds.reduction import Reduction
 from pgaspy.scheduling.nodes import Scalar
-from pgaspy.scheduling.operations import BaseView
+from pgaspy.scheduling.operations import BaseView, Computed
 from pgaspy.statements import depends_on_values, loop_dtypes
 
 __all__ = ["assigned", "computed", "computed_in_place", "product", "reduced"]
 
 
 def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None,
-             is_first: bool) -> BaseView | None:
+             is_first: bool, layout: Layout | None = None) -> BaseView | None:
     """A function of a global array and another one or a Python number (which may come first), or of itself alone.
 
-    `key` is what the call depends on. None if it is not computed.
+    `key` is what the call depends on; `layout` the result's, by default that which follows from the operands. None if
+    it is not computed.
     """
     base, view = x._base, x._view
     other: Any = type(number) if y is None else y._base.dtype
@@ -47,16 +51,23 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
             shape = joint_shape(shape, y._view.shape)
         except ValueError:
             return None
-    if form is None or not recording.may_compute(key, math.prod(shape), bases):
+    is_alone = recording.is_alone()
+    if form is None or (is_alone and not recording.may_compute(key, math.prod(shape), bases)):
+        return None
+    if y is not None and not is_alone and not lie_alike(view, y._view) and not view.layout.is_replicated:
         return None
     views = [view.broadcast_to(shape)] if y is None else [view.broadcast_to(shape), y._view.broadcast_to(shape)]
-    layout = result_layout(shape, views, default_for)
+    if layout is None:
+        layout = result_layout(shape, views, default_for)
     out = BaseView(Base(layout, form.loop[-1]), whole(layout))
     operands: list[Any] = [(view, base.storage) for view, base in zip(views, bases, strict=True)]
     if number is not None:
         operands.insert(0 if is_first else 1, (None, Scalar(number, form.number_dtype)))
-    execute(form.kernel, form.loop, (out.view, out.base.storage), operands, 0)
-    return out
+    target = out.view, out.base.storage
+    if is_alone:
+        execute(form.kernel, form.loop, target, operands, 0)
+        return out
+    return out if _is_computed_in_parts(key, ufunc, form, target, operands) else None
 
 
 def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -> bool:
@@ -66,9 +77,14 @@ def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, num
     other: Any = type(number) if y is None else y._base.dtype
     form = _form(ufunc, base.dtype, other, False, True)
     source = view if y is None else _fitting(y, view.shape)
-    if form is None or source is None or not _may_write(key, view, [base] if y is None else [base, y._base]):
+    if form is None or source is None or None in view.base_dims:
         return False
     out = view, base.storage
+    if not recording.is_alone():
+        other = (None, Scalar(number, form.number_dtype)) if y is None else (source, y._base.storage)
+        return _is_computed_in_parts(key, ufunc, form, out, [out, other])
+    if not recording.may_compute(key, view.size, [base] if y is None else [base, y._base]):
+        return False
     other = (None, Scalar(number, form.number_dtype)) if y is None else _apart(source, y._base.storage, out)
     execute(form.kernel, form.loop, out, [out, other], 0)
     return True
@@ -76,21 +92,28 @@ def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, num
 
 def assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
     """`view[...] = value`, of a global array of the same dtype or a Python number; whether it was done."""
-    loop = base.dtype, base.dtype
-    kernel = kernel_for(None, "copy", loop, loop)
-    if kernel < 0:
+    form = _copying(base.dtype)
+    if form.kernel < 0 or None in view.base_dims:
         return False
     recording.settle(base, view)
+    out, bases = (view, base.storage), [base]
+    operand: tuple[View | None, Any]
     if value.__class__ in WEAK:
-        if not _may_write(key, view, [base]):
+        operand = None, Scalar(value, base.dtype)
+    else:
+        source = _fitting(value, view.shape)
+        if source is None or value._base.dtype != base.dtype:
             return False
-        execute(kernel, loop, (view, base.storage), [(None, Scalar(value, base.dtype))], 0)
-        return True
-    source = _fitting(value, view.shape)
-    if source is None or value._base.dtype != base.dtype or not _may_write(key, view, [base, value._base]):
+        bases.append(value._base)
+        operand = source, value._base.storage
+        if not recording.is_alone() and (not view.size or source.stretched_dims or (
+                base is value._base and source == view)):
+            return False  # of which nothing, or something else, is recorded
+    if not recording.is_alone():
+        return _is_computed_in_parts(key, None, form, out, [operand])
+    if not recording.may_compute(key, view.size, bases):
         return False
-    out = view, base.storage
-    execute(kernel, loop, out, [_apart(source, value._base.storage, out)], 0)
+    execute(form.kernel, form.loop, out, [operand if operand[0] is None else _apart(*operand, out)], 0)
     return True
 
 
@@ -154,9 +177,55 @@ def _form(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool, is_
     return _Form(kernel, loop, number)
 
 
-def _may_write(key: tuple[Any, ...], view: View, bases: Sequence[Base]) -> bool:
-    """Whether to write to a view at once, of the first base: none of its elements is repeated."""
-    return None not in view.base_dims and recording.may_compute(key, math.prod(view.shape), bases)
+@cached
+def _copying(dtype: np.dtype[Any]) -> _Form:
+    """How elements of a dtype are copied."""
+    loop = dtype, dtype
+    return _Form(kernel_for(None, "copy", loop, loop), loop, dtype)
+
+
+def _is_computed_in_parts(key: tuple[Any, ...], function: np.ufunc | None, form: _Form, out: tuple[View, Storage],
+                          operands: Sequence[tuple[View | None, Any]]) -> bool:
+    """Have each process compute its part, if all that it reads lies there; whether it did. Not for one process.
+
+    The others are told of it as of what is recorded: as of an assignment, if an array is copied, else a statement.
+    """
+    view, storage = out
+    rank = world().rank
+    part = local_part(view, rank)
+    if part is None or min(view.steps, default=1) < 1 or math.prod(part.shape) > MAX_ELEMENTS or (
+            storage.lender is not storage):
+        return False
+    views, storages, is_array = [view], [storage], []
+    strides: list[int] = []
+    places: list[tuple[Any, int]] = []
+    for (v, memory), dtype in zip(operands, form.loop, strict=False):
+        is_array.append(v is not None)
+        if v is None:
+            places.append((memory, 0))
+            strides += (0,) * len(part.shape)
+            continue
+        own = part
+        if v is not view:
+            found = local_part(v, rank)
+            if found is None or not lie_alike(view, v) or (memory is storage and not v.disjoint(view)):
+                return False
+            own = found.section(part.first, part.shape)
+        if memory.dtype != dtype or memory.lender is not memory:
+            return False
+        views.append(v)
+        storages.append(memory)
+        places.append((memory, own.offset * dtype.itemsize))
+        strides += [stride * dtype.itemsize for stride in own.strides]
+    if not recording.queue.may_compute(key, 0, storages):
+        return False
+    if 0 not in local_view_shape(view, rank):
+        itemsize = storage.dtype.itemsize
+        addresses = [memory.address + offset for memory, offset in places]
+        run_elementwise(form.kernel, part.shape, [*addresses, storage.address + part.offset * itemsize],
+                        strides + [stride * itemsize for stride in part.strides])
+    recording.tell(Computed(function, tuple(is_array), form.loop, tuple(views)), tuple(storages))
+    return True
 
 
 def _fitting(y: Any, shape: tuple[int, ...]) -> View | None:
