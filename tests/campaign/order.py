@@ -10,6 +10,10 @@ from tests.campaign.writing import ANY, Refused, Writer
 
 __all__ = ["ROWS"]
 
+MOST_COLUMNS = 4
+"""Of what distinct rows are looked for in, each sorted by itself: a statement takes less time than there is between
+interrupts."""
+
 
 def _sort(writer: Writer, name: str) -> None:
     rng, plain = writer.rng, name.removeprefix("array.")
@@ -33,7 +37,8 @@ def _distinct(writer: Writer, name: str) -> None:
     module = rng.choice(("pg", "np"))
     if name == "unique":
         position = rng.randint(0, 3)
-        axis = rng.choice([None, *range(writer.value(x).ndim)])
+        value = writer.value(x)
+        axis = rng.choice([None, *(d for d, n in enumerate(value.shape) if value.size <= MOST_COLUMNS * n)])
         text = f"({x}, {', '.join(str(k == position) for k in (1, 2, 3))}, {axis}){'[1]' if position else ''}"
     elif name == "isin":
         text = f"({x}, {writer.pick()}, invert={rng.choice((True, False))})"
