@@ -34,6 +34,7 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
     "plans": [(1, [])],
     "movement": [(2, [])],
     "scans": [(1, []), (2, [])],
+    "order": [(1, []), (2, [])],
     "indexing": [(1, []), (2, [])],
     "products": [(2, ["--unbound"])],
     "factorisations": [(2, ["--unbound"])],

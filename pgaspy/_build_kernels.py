@@ -111,6 +111,10 @@ void pg_permute(int64_t n, int64_t itemsize, int64_t to_address, int64_t from_ad
                 int64_t positions_address, int packs);
 void pg_locate(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
                int64_t total, int64_t itemsize, int64_t offsets_address);
+
+int pg_merges(char type);
+void pg_merge(char type, int64_t n_runs, const int64_t *edges, int64_t keys_address, int64_t indices_address,
+              int64_t merged_keys_address, int64_t merged_indices_address);
 """
 
 

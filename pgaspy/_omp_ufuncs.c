@@ -1,6 +1,6 @@
 /*
- * The C kernels: elementwise operations, reductions, scans, copies of sections, random numbers and
- * histograms, with OpenMP over the cores of a process. They see addresses, shapes and byte strides,
+ * The C kernels: elementwise operations, reductions, scans, copies of sections, random numbers,
+ * histograms, exchanges and merges, with OpenMP over the cores of a process. They see addresses, shapes and byte strides,
  * nothing else.
  *
  * Everything strided runs through one driver. A loop (`loop_fn`) treats n elements, one stride per
@@ -43,5 +43,6 @@
 #include "_omp_random.h"
 #include "_omp_histogram.h"
 #include "_omp_exchange.h"
+#include "_omp_merge.h"
 
 #include "_omp_machine.h"

@@ -35,7 +35,7 @@ from pgaspy.scheduling.functions import WHERE, Function
 from pgaspy.scheduling.kinds.compaction import compact, count
 from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
 
-__all__ = ["Selection", "accumulate_at", "as_array", "as_indices", "bring", "compacted", "counted", "positions",
+__all__ = ["Compaction", "Selection", "accumulate_at", "as_array", "as_indices", "bring", "counted", "positions",
            "put_where", "read", "selected"]
 
 Indices = GlobalArray | NDArray[Any]
@@ -305,7 +305,7 @@ def get(a: GlobalArray, key: Any) -> GlobalArray:
         return a[plain].copy()
     mask = _only_mask(key)
     if isinstance(mask, GlobalArray) and mask.shape == a.shape:
-        return compacted(mask, a)
+        return Compaction(mask).elements(a)
     return read(a, selected(a._view, key))
 
 
@@ -504,27 +504,41 @@ def _flat(a: GlobalArray, shape: tuple[int, ...], layout: Layout) -> GlobalArray
 # Masks ---------------------------------------------------------------------------------------------------------------
 
 
-def compacted(mask: GlobalArray, a: GlobalArray | None = None) -> GlobalArray:
-    """The elements of an array that a mask of its shape is true for; or their numbers. Waits for how many there are."""
-    n = mask.size
-    layout = _in_parts(n)
-    flat = _as_flat(mask, layout)
-    counts_layout = replicated((2,), world().size)
-    counts = Base(counts_layout, np.dtype(np.int64))
-    record(count(counts_layout, layout), (counts.storage, flat._base.storage))
-    n_true = int(GlobalArray(counts, whole(counts_layout))[1].item())
-    target_layout = _in_parts(n_true)
-    dtype = np.dtype(np.int64) if a is None else a.dtype
-    found = GlobalArray(Base(target_layout, dtype), whole(target_layout))
-    values = [] if a is None else [_as_flat(a, layout)]
-    recipe = compact(target_layout, layout, counts_layout, dtype, a is not None)
-    record(recipe, (found._base.storage, flat._base.storage, counts.storage, *(v._base.storage for v in values)))
-    return found
+class Compaction:
+    """What a mask is true for, one after the other in even parts. To make it waits for how much that is.
+
+    Attributes
+    ----------
+    n
+        How many elements of the mask are true.
+    """
+
+    def __init__(self, mask: GlobalArray) -> None:
+        self._mask = _as_flat(mask, _in_parts(mask.size))
+        layout = replicated((2,), world().size)
+        self._counts = GlobalArray(Base(layout, np.dtype(np.int64)), whole(layout))
+        record(count(layout, self._mask.layout), (self._counts._base.storage, self._mask._base.storage))
+        self.n = int(self._counts[1].item())
+
+    def elements(self, a: GlobalArray) -> GlobalArray:
+        """Those of an array of the mask's shape that the mask is true for."""
+        return self._made(a.dtype, [_as_flat(a, self._mask.layout)])
+
+    def positions(self) -> GlobalArray:
+        """The numbers, in row-major order, of the elements of the mask that are true."""
+        return self._made(np.dtype(np.int64), [])
+
+    def _made(self, dtype: np.dtype[Any], values: list[GlobalArray]) -> GlobalArray:
+        layout = _in_parts(self.n)
+        found = GlobalArray(Base(layout, dtype), whole(layout))
+        record(compact(layout, self._mask.layout, self._counts.layout, dtype, bool(values)),
+               tuple(x._base.storage for x in (found, self._mask, self._counts, *values)))
+        return found
 
 
 def positions(mask: GlobalArray) -> GlobalArray:
     """The numbers, in row-major order, of the elements of a mask that are true. Waits for how many there are."""
-    return compacted(mask)
+    return Compaction(mask).positions()
 
 
 def _in_parts(n: int) -> Layout:

@@ -86,6 +86,7 @@ INSTEAD = {
     "nanmin": "pg.fmin.reduce(A, axis=None)",
     "nanprod": "pg.where(pg.isnan(A), 1, A).prod()",
     "nansum": "pg.where(pg.isnan(A), 0, A).sum()",
+    "ndindex": "pg.ndenumerate(A), of the local part; or np.ndindex(A.shape)",
     "ogrid": _INDICES,
     "pad": "B = pg.zeros(n + 2 * width); B[width:-width] = A",
     "permute_dims": "A.transpose(axes)",

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy.array import GlobalArray
-from pgaspy.creation import arange, as_global
+from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
-from pgaspy.sorting import check_kind, in_blocks, in_order, sorted_by
+from pgaspy.sorting import check_kind, in_blocks, in_order
 
 __all__ = ["argpartition", "argsort", "lexsort", "partition", "sort"]
 
@@ -161,12 +161,7 @@ def lexsort(keys: Sequence[Any]) -> GlobalArray:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
     if {key.shape for key in vectors} != {(vectors[0].size,)}:
         raise ValueError(f"lexsort takes vectors of one length, not the shapes {[key.shape for key in vectors]}")
-    if not vectors[0].size:
-        return argsort(vectors[0])
-    first, *others = [in_blocks(key._base, key._view) for key in vectors]
-    numbers = arange(vectors[0].size, layout=first.view.layout)._base
-    order = sorted_by(first.base, numbers)
-    for key in others:
-        place = sorted_by(order.base, numbers)
-        order = sorted_by(sorted_by(place.base, key.base).base, order.base)
-    return GlobalArray(*order)
+    order = argsort(GlobalArray(*in_blocks(vectors[0]._base, vectors[0]._view)))
+    for key in vectors[1:]:
+        order = order[argsort(key[order])]
+    return order

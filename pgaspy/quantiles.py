@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from pgaspy.array import Axis, GlobalArray, made
+from pgaspy.array import Axis, GlobalArray, _into, made
 from pgaspy.creation import arange, as_global
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import clip, stack, where
@@ -24,7 +24,8 @@ __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", 
 
 
 @implements(np.median)
-def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> GlobalArray:
+def median(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
+           keepdims: bool = False) -> GlobalArray:
     """The middle element along dimensions, or the mean of the two in the middle. Collective.
 
     Parameters
@@ -33,6 +34,10 @@ def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> GlobalArray:
         An array of real numbers.
     axis
         A dimension, or several; all by default.
+    out
+        An array of the result's shape, to which the result is assigned, and which is returned.
+    overwrite_input
+        As in NumPy, and without effect: the array stays as it is.
     keepdims
         Keep the dimensions that are reduced, with an extent of 1.
 
@@ -44,7 +49,7 @@ def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> GlobalArray:
     Raises
     ------
     ValueError
-        If there is no such dimension, or one comes twice.
+        If there is no such dimension, or one comes twice; or if `out` has another shape.
 
     Examples
     --------
@@ -56,11 +61,12 @@ def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> GlobalArray:
     rows = _in_rows(a, axis)
     n = rows.shape[-1]
     middle = rows[..., (n - 1) // 2:n // 2 + 1] if n else rows
-    return _shaped(_or_nan(middle.mean(-1), rows), a, axis, keepdims)
+    return _into(_shaped(_or_nan(middle.mean(-1), rows), a, axis, keepdims), (out,))
 
 
 @implements(np.quantile)
-def quantile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> GlobalArray:
+def quantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
+             method: str = "linear", keepdims: bool = False) -> GlobalArray:
     """What parts of the elements along dimensions are not above. Collective.
 
     Parameters
@@ -69,7 +75,7 @@ def quantile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepd
         An array of real numbers, dates or times.
     q
         The parts, from 0 to 1: a number, or an array that is the same on every process.
-    axis, keepdims
+    axis, out, overwrite_input, keepdims
         As for `median`.
     method
         As in NumPy: how to choose, or interpolate, where a part ends between two elements.
@@ -97,17 +103,19 @@ def quantile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepd
     >>> pg.quantile(pg.arange(11), [0.1, 0.25]).gather()
     array([1. , 2.5])
     """
-    return _quantiles(as_global(a), as_numpy(q), type(q) in (int, float), axis, method, keepdims)
+    return _into(_quantiles(as_global(a), as_numpy(q), type(q) in (int, float), axis, method, keepdims), (out,))
 
 
 @implements(np.percentile)
-def percentile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> GlobalArray:
+def percentile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
+               method: str = "linear", keepdims: bool = False) -> GlobalArray:
     """The same for parts in hundredths, from 0 to 100: see `quantile`. Collective."""
-    return _quantiles(as_global(a), _hundredths(q), type(q) in (int, float), axis, method, keepdims)
+    return _into(_quantiles(as_global(a), _hundredths(q), type(q) in (int, float), axis, method, keepdims), (out,))
 
 
 @implements(np.nanmedian)
-def nanmedian(a: Any, axis: Axis = None, *, keepdims: bool = False) -> GlobalArray:
+def nanmedian(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
+              keepdims: bool = False) -> GlobalArray:
     """The median of what is not NaN; NaN where all is. Collective; all else is as for `median`.
 
     Examples
@@ -119,20 +127,21 @@ def nanmedian(a: Any, axis: Axis = None, *, keepdims: bool = False) -> GlobalArr
     a = as_global(a)
     _check_no_dates(a, "nanmedian")
     if a.dtype.kind not in "fc":
-        return median(a, axis, keepdims=keepdims)
+        return median(a, axis, out, keepdims=keepdims)
     rows = _in_rows(a, axis)
     n = (~isnan(rows)).sum(-1)
     middle = stack([_element_at(rows, (n - 1) // 2), _element_at(rows, n // 2)], -1).mean(-1)
-    return _shaped(_where_any(n, middle), a, axis, keepdims)
+    return _into(_shaped(_where_any(n, middle), a, axis, keepdims), (out,))
 
 
 @implements(np.nanquantile)
-def nanquantile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> GlobalArray:
+def nanquantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
+                method: str = "linear", keepdims: bool = False) -> GlobalArray:
     """Quantiles of what is not NaN; NaN where all is. Collective; all else is as for `quantile`.
 
     Parameters
     ----------
-    a, q, axis, keepdims
+    a, q, axis, out, overwrite_input, keepdims
         As for `quantile`.
     method
         One that interpolates: "linear", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" or
@@ -144,13 +153,14 @@ def nanquantile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", ke
     >>> float(pg.nanquantile(pg.array([3, pg.nan, 1, 2]), 0.75))
     2.5
     """
-    return _nanquantiles(as_global(a), as_numpy(q), type(q) in (int, float), axis, method, keepdims)
+    return _into(_nanquantiles(as_global(a), as_numpy(q), type(q) in (int, float), axis, method, keepdims), (out,))
 
 
 @implements(np.nanpercentile)
-def nanpercentile(a: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> GlobalArray:
+def nanpercentile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
+                  method: str = "linear", keepdims: bool = False) -> GlobalArray:
     """The same for parts in hundredths, from 0 to 100: see `nanquantile`. Collective."""
-    return _nanquantiles(as_global(a), _hundredths(q), type(q) in (int, float), axis, method, keepdims)
+    return _into(_nanquantiles(as_global(a), _hundredths(q), type(q) in (int, float), axis, method, keepdims), (out,))
 
 
 def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, keepdims: bool) -> GlobalArray:

@@ -5,6 +5,7 @@ They are thin: what they take becomes a key, and `indexing` does the rest.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,13 +18,13 @@ from pgaspy.array import Axis, GlobalArray, _into, check_array
 from pgaspy.creation import arange, as_global, empty, ones
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
-from pgaspy.indexing import Selection, as_array, as_indices, bring, compacted, counted, positions, put_where, read
+from pgaspy.indexing import Compaction, Selection, as_array, as_indices, bring, counted, positions, put_where, read
 from pgaspy.manipulation import broadcast_to, stack, where
 from pgaspy.operands import WEAK, as_numpy
 
 __all__ = [
     "argwhere", "choose", "compress", "copyto", "count_nonzero", "delete", "extract", "flatnonzero", "insert",
-    "nonzero", "place", "put", "put_along_axis", "putmask", "select", "take", "take_along_axis",
+    "ndenumerate", "nonzero", "place", "put", "put_along_axis", "putmask", "select", "take", "take_along_axis",
 ]
 
 Mode = str
@@ -371,7 +372,7 @@ def extract(condition: Any, arr: Any) -> GlobalArray:
     """
     arr, condition = as_global(arr), as_array(condition)
     if isinstance(condition, GlobalArray) and condition.shape == arr.shape:
-        return compacted(_is_true(condition), arr)
+        return Compaction(_is_true(condition)).elements(arr)
     return compress(condition.reshape(-1), arr)
 
 
@@ -762,3 +763,28 @@ ELEMENTS_AT_ONCE = 1 << 16
 @implements(GlobalArray.flat)
 def _flat(a: GlobalArray) -> FlatElements:
     return FlatElements(a)
+
+
+def ndenumerate(arr: GlobalArray) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """The elements of the local part, each with its global index, in row-major order. Not collective.
+
+    All processes together come to all elements, in a replicated array each to all.
+
+    Raises
+    ------
+    TypeError
+        For what is no global array.
+    ValueError
+        As `local` does.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> for index, value in pg.ndenumerate(pg.array([[1.5, 2.5]], onenode=0)):
+    ...     print(index, value)
+    (0, 0) 1.5
+    (0, 1) 2.5
+    """
+    check_array(arr, "ndenumerate")
+    local = arr.local()
+    return zip(itertools.product(*(arr.global_indices(d).tolist() for d in range(arr.ndim))), local.flat, strict=False)

@@ -1,33 +1,35 @@
 """NumPy's functions on arrays as sets: their distinct elements, and those of two arrays.
 
-All sort by `pgaspy.sort`, and compare neighbours. The shape of the results depends on the elements: only that is waited
-for. The results are vectors in even blocks.
+All sort by `pgaspy.sort`, and compare neighbours. The shape of the results depends on the elements, but for `isin`:
+only that is waited for. The results are vectors in even blocks.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy import ufuncs
 from pgaspy.array import GlobalArray
 from pgaspy.creation import arange, as_global, empty, ones
 from pgaspy.dispatch import implements
-from pgaspy.execution.recording import record
+from pgaspy.indexing import Compaction, as_array
 from pgaspy.job.procgrid import world
-from pgaspy.manipulation import concatenate
-from pgaspy.planning.view import whole
-from pgaspy.scheduling.base import Base
-from pgaspy.scheduling.kinds.selection import number, select
-from pgaspy.sorting import INDEX, blocks, in_blocks, sorted_blocks, sorted_by
+from pgaspy.manipulation import concatenate, where
+from pgaspy.order import lexsort
+from pgaspy.selecting import take
+from pgaspy.sorting import INDEX, blocks, in_blocks, sorted_blocks
+from pgaspy.tasks import schedule, write
 
-__all__ = ["intersect1d", "setdiff1d", "setxor1d", "union1d", "unique"]
+__all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique"]
 
 
 @implements(np.unique)
 def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
-           axis: None = None, *, equal_nan: bool = True, sorted: bool = True) -> Any:
+           axis: int | None = None, *, equal_nan: bool = True, sorted: bool = True) -> Any:
     """The distinct elements of an array, in order. Collective; waits for their number.
 
     Parameters
@@ -37,24 +39,26 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, re
     return_index
         Give the index of the first of the elements that are equal, too.
     return_inverse
-        Give, of each element, the index of the distinct one, too; of the shape of the array.
+        Give, of each element, the index of the distinct one, too; of the shape of the array, or with an axis a vector.
     return_counts
         Give how many elements are equal to each, too.
     axis
-        Only None.
+        Compare what is at each index of this dimension as a whole: rows, with 0. They are ordered by their first
+        elements, where these are equal by the second ones, and so on, which sorts as often as there are such elements.
     equal_nan
-        Whether all NaN are one element.
+        Whether all NaN are one element; without an axis.
     sorted
         Without effect: they are in order always.
 
     Returns
     -------
-    A new vector in even blocks; or a tuple of it and what else is asked for, in the order of the parameters.
+    A new vector in even blocks, or with an axis an array with all dimensions; or a tuple of it and what else is asked
+    for, in the order of the parameters.
 
     Raises
     ------
-    TypeError
-        For an axis.
+    ValueError
+        If there is no such dimension.
 
     Examples
     --------
@@ -63,30 +67,47 @@ def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, re
     >>> values.gather(), counts.gather()
     (array([1, 3]), array([1, 2]))
     """
-    if axis is not None:
-        raise TypeError("unique takes no axis for global arrays: which rows are equal is not compared")
     a = as_global(ar)
-    flat = a.ravel()
-    keys, *order = _sorted(flat, return_index or return_inverse)
-    is_first = _are_first(keys, equal_nan)
-    n = int(is_first.sum())
-    results = [_selected(keys, is_first, n)]
-    if return_index:
-        results.append(_selected(order[0], is_first, n))
+    if axis is not None:
+        axis = normalize_axis_index(axis, a.ndim)
+    if axis is None or a.ndim == 1:
+        keys, *orders = _sorted(a.ravel(), return_index or return_inverse)
+        chosen = Compaction(is_first := _are_first(keys, equal_nan))
+        results = [chosen.elements(keys), *([chosen.elements(orders[0])] if return_index else [])]
+    else:
+        order, is_first = _sorted_rows(a, axis)
+        orders, chosen = [order], Compaction(is_first)
+        index = chosen.elements(order)
+        results = [take(a, index, axis), *([index] if return_index else [])]
     if return_inverse:
-        rank = _new(a.size, INDEX)
-        if a.size:
-            record(number(blocks(a.size, world().size)), (rank._base.storage, is_first._base.storage))
-        inverse = GlobalArray(*sorted_by(order[0]._base, (rank - 1)._base)) if a.size else rank
-        results.append(inverse.reshape(a.shape))
+        inverse = _new(is_first.size, INDEX)
+        inverse[orders[0]] = is_first.cumsum() - 1
+        results.append(inverse.reshape(a.shape) if axis is None else inverse)
     if return_counts:
-        start = _selected(arange(a.size, layout=blocks(a.size, world().size)), is_first, n)
-        counts = _new(n, INDEX)
-        if n:
-            counts[:-1] = start[1:] - start[:-1]
-            counts[-1:] = a.size - start[-1:]
-        results.append(counts)
+        results.append(_extents(chosen.positions(), is_first.size))
     return tuple(results) if len(results) > 1 else results[0]
+
+
+def _sorted_rows(a: GlobalArray, axis: int) -> tuple[GlobalArray, GlobalArray]:
+    """The order of what is at the indices of a dimension, and which differs in it from that before it."""
+    n, others = a.shape[axis], [d for d in range(a.ndim) if d != axis]
+    n_columns = math.prod(a.shape[d] for d in others)
+    rows = a.transpose(axis, *others).reshape(n, n_columns)
+    order = lexsort([rows[:, k] for k in reversed(range(n_columns))]) if n and n_columns else arange(n)
+    is_first = ones(n, bool, layout=blocks(n, world().size))
+    if n > 1:
+        rows = rows[order]
+        is_first[1:] = (rows[1:] != rows[:-1]).any(1)
+    return order, is_first
+
+
+def _extents(starts: GlobalArray, n: int) -> GlobalArray:
+    """How far it is from each place to the next one, and from the last to n."""
+    extents = _new(starts.size, INDEX)
+    if starts.size:
+        extents[:-1] = starts[1:] - starts[:-1]
+        extents[-1:] = n - starts[-1:]
+    return extents
 
 
 @implements(np.union1d)
@@ -96,16 +117,89 @@ def union1d(ar1: Any, ar2: Any) -> GlobalArray:
     return result
 
 
+@implements(np.isin)
+def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *,
+         kind: str | None = None) -> GlobalArray:
+    """Of each element of an array, whether it is among others. Collective.
+
+    Parameters
+    ----------
+    element
+        An array.
+    test_elements
+        The others: those of a global array are sorted with the elements, by all processes together; any others, which
+        each process has, are looked for in its part.
+    assume_unique
+        As in NumPy, and without effect.
+    invert
+        Whether it is not among them.
+    kind
+        As in NumPy: None, "sort" or "table", and without effect.
+
+    Returns
+    -------
+    Booleans, in the shape of `element`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.isin(pg.arange(5), [3, 1, 9]).gather()
+    array([False,  True, False,  True, False])
+    """
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
+    a, others = as_global(element), as_array(test_elements)
+    if isinstance(others, GlobalArray):
+        found = _are_among(a.ravel(), others.ravel()).reshape(a.shape)
+        return ~found if invert else found
+    return _are_among_known(a, np.array(others), invert)
+
+
+def _are_among(flat: GlobalArray, others: GlobalArray) -> GlobalArray:
+    """Of each element of a vector, whether it is in another one: whether the first of those that are equal is."""
+    keys, order = _sorted(concatenate((others, flat)), True)
+    first = where(_are_first(keys, equal_nan=False), 2 * arange(keys.size) + (order < others.size), 0)
+    found = _new(keys.size, np.dtype(bool))
+    found[order] = np.maximum.accumulate(first) % 2 == 1
+    return found[others.size:].copy()
+
+
+def _are_among_known(a: GlobalArray, others: Any, invert: bool) -> GlobalArray:
+    """Of each element, whether it is in an array that all processes have, and the program cannot change."""
+    np.isin(np.empty(0, a.dtype), others)  # raises what is wrong, on all processes
+    if not a.ndim:
+        return _are_among_known(a.reshape(1), others, invert)[0]
+    a = a.copy() if a._view.own_layout is None else a
+    found = empty(a.shape, bool, layout=a._view.own_layout)
+
+    def find(found: Any, part: Any) -> None:
+        found[...] = np.isin(part, others, invert=invert)
+
+    schedule(find, write(found), a)
+    return found
+
+
 @implements(np.intersect1d)
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> GlobalArray:
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """The distinct elements that are in both arrays, in order. Collective; waits for their number.
 
     Parameters
     ----------
     ar1, ar2
-        Arrays.
+        Arrays; the order of their elements is the row-major one.
     assume_unique
         Whether the elements of each are known to be distinct; else they are made so.
+    return_indices
+        Give the indices of the elements in both arrays, too: of the first of those that are equal.
+
+    Returns
+    -------
+    A new vector in even blocks; or a tuple of three.
 
     Examples
     --------
@@ -113,46 +207,54 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> GlobalArray:
     >>> pg.intersect1d(pg.array([3, 1, 3]), [3, 4, 1]).gather()
     array([1, 3])
     """
-    keys, = _sorted(_joined(ar1, ar2, assume_unique), False)
+    firsts = [(as_global(a).ravel(), None) if assume_unique else unique(a, return_index=True) if return_indices else
+              (unique(a), None) for a in (ar1, ar2)]
+    n = firsts[0][0].size
+    keys, *orders = _sorted(concatenate([x for x, _ in firsts]), return_indices)
     is_first = _are_first(keys, equal_nan=False)
-    return _chosen(keys, ~is_first)
+    chosen = Compaction(~_are_last(is_first))
+    if not return_indices:
+        return chosen.elements(keys)
+    places = chosen.elements(orders[0]), Compaction(~is_first).elements(orders[0]) - n
+    return chosen.elements(keys), *[place if index is None else index[place]
+                                    for place, (_, index) in zip(places, firsts, strict=True)]
 
 
 @implements(np.setxor1d)
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> GlobalArray:
     """The distinct elements that are in one of two arrays only, in order. Collective; else as `intersect1d`."""
-    keys, = _sorted(_joined(ar1, ar2, assume_unique), False)
+    keys, = _sorted(concatenate([as_global(a).ravel() if assume_unique else unique(a) for a in (ar1, ar2)]), False)
     is_first = _are_first(keys, equal_nan=False)
-    return _chosen(keys, is_first & _are_last(is_first))
+    return Compaction(is_first & _are_last(is_first)).elements(keys)
 
 
 @implements(np.setdiff1d)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> GlobalArray:
-    """The distinct elements of the first array that are not in the second one, in order. Collective.
+    """The distinct elements of the first array that are not in the second one. Collective; waits for their number.
 
-    Waits for their number; all else is as for `intersect1d`.
+    Parameters
+    ----------
+    ar1, ar2
+        Arrays.
+    assume_unique
+        Whether the elements of the first are known to be distinct: they keep their order then; else they are sorted.
 
-    Raises
-    ------
-    TypeError
-        If the elements are assumed to be distinct.
+    Returns
+    -------
+    A new vector in even blocks.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.setdiff1d(pg.array([3, 1, 2, 3]), [2, 4]).gather()
+    array([1, 3])
     """
-    if assume_unique:
-        raise TypeError("setdiff1d takes no assume_unique for global arrays, as the elements would keep their order")
-    first, second = unique(ar1), unique(ar2)
-    joined = concatenate((first, second))
-    keys, order = _sorted(joined, True)
-    is_first = _are_first(keys, equal_nan=False)
-    return _chosen(keys, is_first & _are_last(is_first) & (order < first.size)).astype(first.dtype, copy=False)
+    first = as_global(ar1).ravel() if assume_unique else unique(ar1)
+    return Compaction(isin(first, ar2, invert=True)).elements(first)
 
 
 def _new(n: int, dtype: np.dtype[Any]) -> GlobalArray:
     return empty(n, dtype, layout=blocks(n, world().size))
-
-
-def _joined(ar1: Any, ar2: Any, are_unique: bool) -> GlobalArray:
-    """The elements of two arrays, those of each distinct."""
-    return concatenate([as_global(a).ravel() if are_unique else unique(a) for a in (ar1, ar2)])
 
 
 def _sorted(flat: GlobalArray, gives_indices: bool) -> list[GlobalArray]:
@@ -179,18 +281,3 @@ def _are_last(is_first: GlobalArray) -> GlobalArray:
     is_last = ones(is_first.size, bool, layout=is_first.layout)
     is_last[:-1] = is_first[1:]
     return is_last
-
-
-def _chosen(values: GlobalArray, mask: GlobalArray) -> GlobalArray:
-    """The elements of a vector that a mask is true for."""
-    return _selected(values, mask, int(mask.sum()))
-
-
-def _selected(values: GlobalArray, mask: GlobalArray, n: int) -> GlobalArray:
-    """The same, where their number is known. Both are in even blocks."""
-    layout = blocks(n, world().size)
-    base = Base(layout, values.dtype)
-    if n:
-        mask_base, _ = in_blocks(mask._base, mask._view)
-        record(select(layout, mask_base.layout), (base.storage, mask_base.storage, values._base.storage))
-    return GlobalArray(base, whole(layout))

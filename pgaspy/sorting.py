@@ -8,9 +8,6 @@ The functions take and return bases and views; the methods of `GlobalArray` and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
-
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
@@ -26,7 +23,7 @@ from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.kinds.sorting import sort, sort_parts
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["INDEX", "blocks", "check_kind", "in_blocks", "in_order", "sorted_blocks", "sorted_by"]
+__all__ = ["INDEX", "blocks", "check_kind", "in_blocks", "in_order", "sorted_blocks"]
 
 INDEX = np.dtype(np.intp)
 
@@ -90,19 +87,9 @@ def in_blocks(base: Base, view: View) -> BaseView:
 
 def sorted_blocks(base: Base, view: View, gives_keys: bool = True, gives_indices: bool = True) -> list[BaseView]:
     """A vector that has elements sorted, or the indices that sort it, or both; in even blocks."""
-    return _sorted_blocks([in_blocks(base, view).base], gives_keys, "indices" if gives_indices else "",
-                          [base.dtype] * gives_keys + [INDEX] * gives_indices)
-
-
-def sorted_by(keys: Base, values: Base) -> BaseView:
-    """Values in the order of their keys, both in even blocks."""
-    return _sorted_blocks([keys, values], False, "values", [values.dtype])[0]
-
-
-def _sorted_blocks(sources: Sequence[Base], gives_keys: bool, others: Literal["", "indices", "values"],
-                   dtypes: Sequence[np.dtype[Any]]) -> list[BaseView]:
-    layout = sources[0].layout
+    source, _ = in_blocks(base, view)
+    layout, dtypes = source.layout, [base.dtype] * gives_keys + [INDEX] * gives_indices
     results = [BaseView(Base(layout, dtype), whole(layout)) for dtype in dtypes]
-    record(sort(layout, layout, sources[0].dtype, gives_keys, others),
-           (*[result.base.storage for result in results], *[source.storage for source in sources]))
+    record(sort(layout, base.dtype, gives_keys, gives_indices),
+           (*[result.base.storage for result in results], source.storage))
     return results

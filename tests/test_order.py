@@ -222,12 +222,48 @@ def test_sets_that_are_distinct(function: str) -> None:
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize(("call", "match"), [
-    (lambda A: pg.unique(A, axis=0), "no axis"),
-    (lambda A: pg.setdiff1d(A, A, assume_unique=True), "no assume_unique"),
-])
-def test_sets_that_are_refused(call: Callable[[pg.GlobalArray], Any], match: str) -> None:
-    raises_everywhere(TypeError, match, lambda: call(pg.ones((2, 3))))
+@pytest.mark.parametrize("dtype", ["f8", "i4", "S3", "c16"])
+@pytest.mark.parametrize(("shape", "axis"), [((40, 2), 0), ((3, 50), 1), ((6, 5, 2), -2), ((30,), 0), ((5, 0), 0),
+                                             ((0, 3), 0)])
+def test_distinct_rows(dtype: str, shape: tuple[int, ...], axis: int) -> None:
+    a = keys(np.random.default_rng(len(shape)), int(np.prod(shape)), dtype, 3).reshape(shape)
+    A = pg.array(a)
+    for found, expected in zip(pg.unique(A, True, True, True, axis), np.unique(a, True, True, True, axis), strict=True):
+        assert_equal(found, expected)
+    assert_equal(np.unique(A, axis=axis), np.unique(a, axis=axis))
+    raises_everywhere(ValueError, "axis 3 is out of bounds", lambda: pg.unique(A, axis=3))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("dtype", ["f8", "i4", "S3", "M8[s]"])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("m", [0, 1, 60])
+def test_what_is_among_others(dtype: str, name: str, m: int) -> None:
+    rng = np.random.default_rng(m)
+    a, b = keys(rng, 63, dtype).reshape(7, 9), keys(rng, m, dtype, 8)
+    A, B = pg.array(a, layout=layout_of(name, a.shape)), pg.array(b)
+    assert_equal(np.isin(A, B), np.isin(a, b))
+    assert_equal(pg.isin(A[::-2], B, invert=True), np.isin(a[::-2], b, invert=True))
+    assert_equal(pg.isin(A, b, assume_unique=True), np.isin(a, b))
+    assert_equal(pg.isin(A[1, 2], b, invert=True), np.isin(a[1, 2], b, invert=True))
+    assert_equal(pg.isin(a, B), np.isin(a, b))
+    assert_equal(pg.isin(A[:0], B), np.isin(a[:0], b))
+    b[...] = a[0, 0]
+    raises_everywhere(ValueError, "Invalid kind: 'hash'", lambda: pg.isin(A, B, kind="hash"))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("is_unique", [True, False])
+@pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 5), (5, 0), (8, 30), (200, 120)])
+def test_where_what_is_common_lies(is_unique: bool, n: int, m: int) -> None:
+    rng = np.random.default_rng(n + m)
+    a, b = (rng.permutation(2 * k)[:k] for k in (n, m)) if is_unique else (rng.integers(0, 40, k) for k in (n, m))
+    A, B = pg.array(a), pg.array(b.reshape(-1, 1))
+    for found, expected in zip(pg.intersect1d(A, B, is_unique, True), np.intersect1d(a, b, is_unique, True),
+                               strict=True):
+        assert_equal(found, expected)
+    for others in (B, b):
+        assert_equal(pg.setdiff1d(A, others, is_unique), np.setdiff1d(a, b, is_unique))
 
 
 METHODS = ["inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen",
@@ -272,6 +308,20 @@ def test_medians(name: str, axis: Any, keepdims: bool) -> None:
 def test_medians_of_dtypes(dtype: str, n: int) -> None:
     a = np.random.default_rng(n).integers(0, 50, n).astype(dtype)
     assert_equal(pg.median(pg.array(a)), np.median(a), exact=False, rtol=1e-3)
+
+
+@pytest.mark.mpi
+def test_where_medians_go() -> None:
+    a = np.random.default_rng(5).random((4, 6))
+    A, out = pg.array(a), pg.empty(6, "f4")
+    for function, q in (("median", ()), ("nanmedian", ()), ("quantile", (0.3,)), ("nanquantile", (0.3,)),
+                        ("percentile", (30,)), ("nanpercentile", (30,))):
+        out[...] = 0
+        found = getattr(np, function)(A, *q, 0, out, True)
+        collectively(found is out)
+        assert_equal(out, getattr(np, function)(a, *q, 0).astype("f4"), exact=False, rtol=1e-6)
+        assert_equal(A, a)
+        raises_everywhere(ValueError, "out= has shape", lambda f=function, q=q: getattr(pg, f)(A, *q, 1, out))
 
 
 @pytest.mark.mpi

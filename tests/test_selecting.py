@@ -11,7 +11,7 @@ import pytest
 
 import pgaspy as pg
 from tests.randomly import random_layout
-from tests.together import assert_equal, raises_everywhere
+from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = [pytest.mark.mpi, pytest.mark.many]
 
@@ -185,6 +185,14 @@ def test_out() -> None:
     a, out = as_global(X, 3), pg.empty((5, 2, 2, 3), X.dtype)
     assert pg.take(a, ROWS, axis=1, out=out) is out
     assert_equal(out, X.take(ROWS, axis=1))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_elements_with_their_indices(seed: int) -> None:
+    a = as_global(X, seed)
+    pairs = [pair for part in pg.COMM.allgather(list(pg.ndenumerate(a[1:]))) for pair in part]
+    collectively(dict(pairs) == dict(np.ndenumerate(X[1:])))
+    raises_everywhere(TypeError, "ndenumerate takes a global array", lambda: pg.ndenumerate(X))
 
 
 REFUSED: list[tuple[type[Exception], str, Callable[[Any], Any]]] = [

@@ -31,8 +31,9 @@ __all__ = [
     "BLOCK", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS",
     "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall", "ItemPlaces", "Leaves",
     "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "fill_random", "find_beyond",
-    "function", "get_threads", "histogram", "is_maths", "load_int64", "lookup", "n_completed", "pack_items", "philox",
-    "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads", "store_int64", "unpack_items",
+    "function", "get_threads", "histogram", "is_maths", "load_int64", "lookup", "merge", "merges", "n_completed",
+    "pack_items", "philox", "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads",
+    "store_int64", "unpack_items",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -636,3 +637,18 @@ def pack_items(n: int, itemsize: int, packed: int, items: int, positions: int) -
 def unpack_items(n: int, itemsize: int, packed: int, items: int, positions: int) -> None:
     """Copy items that are packed to their positions (uint32), all different."""
     lib.pg_permute(n, itemsize, items, packed, positions, False)
+
+
+def merges(dtype: np.dtype[Any]) -> bool:
+    """Whether sorted runs of a dtype can be merged."""
+    return bool(dtype.isnative and lib.pg_merges(dtype.char.encode()))
+
+
+def merge(edges: Sequence[int], columns: Sequence[np.ndarray], merged: Sequence[np.ndarray]) -> None:
+    """Merge each run with the next one, stably: sorted keys, and their indices, if any, between edges from 0 on.
+
+    All columns are contiguous; NaN and NaT come last.
+    """
+    addresses = [address(column) for columns_ in (columns, merged) for column in columns_]
+    keys, indices, merged_keys, merged_indices = addresses if len(columns) > 1 else (addresses[0], 0, addresses[1], 0)
+    lib.pg_merge(columns[0].dtype.char.encode(), len(edges) - 1, edges, keys, indices, merged_keys, merged_indices)

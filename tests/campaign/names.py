@@ -30,6 +30,7 @@ LEFT_OUT: dict[str, str] = {
     "draw": "makes a picture, for which it needs matplotlib",
     **dict.fromkeys(("nanpercentile", "nanquantile", "percentile", "quantile"),
                     "NumPy's pass out=... to ufuncs, which the model does not take"),
+    "ndenumerate": "gives what one process has; blocks, which do so, too, are in it",
     "array.show": "prints; print_once, which it calls, is in it",
     "array.layout": "has no model; layouts are chosen, and seen in what lies where",
     "array.pgrid": "has no model",

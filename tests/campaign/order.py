@@ -10,6 +10,10 @@ from tests.campaign.writing import ANY, Refused, Writer
 
 __all__ = ["ROWS"]
 
+MOST_COLUMNS = 4
+"""Of what distinct rows are looked for in, each sorted by itself: a statement takes less time than there is between
+interrupts."""
+
 
 def _sort(writer: Writer, name: str) -> None:
     rng, plain = writer.rng, name.removeprefix("array.")
@@ -29,10 +33,18 @@ def _sort(writer: Writer, name: str) -> None:
 
 def _distinct(writer: Writer, name: str) -> None:
     x = writer.pick()
-    module = writer.rng.choice(("pg", "np"))
+    rng = writer.rng
+    module = rng.choice(("pg", "np"))
     if name == "unique":
-        position = writer.rng.randint(0, 3)
-        text = f"({x}, {', '.join(str(k == position) for k in (1, 2, 3))}){'[1]' if position else ''}"
+        position = rng.randint(0, 3)
+        value = writer.value(x)
+        axis = rng.choice([None, *(d for d, n in enumerate(value.shape) if value.size <= MOST_COLUMNS * n)])
+        text = f"({x}, {', '.join(str(k == position) for k in (1, 2, 3))}, {axis}){'[1]' if position else ''}"
+    elif name == "isin":
+        text = f"({x}, {writer.pick()}, invert={rng.choice((True, False))})"
+    elif name == "intersect1d":
+        part = rng.choice(("", "[0]", "[1]", "[2]"))
+        text = f"({x}, {writer.pick()}, return_indices={bool(part)}){part}"
     else:
         text = f"({x}, {writer.pick()})"
     writer.bind(f"{module}.{name}{text}")
@@ -66,7 +78,7 @@ def _partition(writer: Writer, name: str) -> None:
 
 ROWS = (
     Row(_sort, ("sort", "argsort", "array.sort", "array.argsort"), 2),
-    Row(_distinct, ("unique", "union1d", "intersect1d", "setxor1d", "setdiff1d"), 1),
+    Row(_distinct, ("unique", "union1d", "intersect1d", "setxor1d", "setdiff1d", "isin"), 1),
     Row(_median, ("median", "nanmedian"), 1),
     Row(_partition, ("partition", "argpartition", "lexsort"), 0.5),
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgaspy.caches import cached
 from pgaspy.layout import BlockDim, Layout
@@ -89,7 +90,7 @@ class Compact(Recipe):
 
         def steps(memories: Memories, link: Link) -> Generator[None]:
             is_true = memories[mask].local
-            found = memories[values[0]].local[is_true] if values else np.flatnonzero(is_true) + start
+            found = _chosen(memories[values[0]].local, is_true) if values else np.flatnonzero(is_true) + start
             found = np.ascontiguousarray(found, self.dtype)
             out = bytes_of(memories, target).view(self.dtype)
             before = int(memories[counts].local[0])
@@ -112,6 +113,10 @@ class Compact(Recipe):
 
 
 compact = cached(Compact)
+
+
+def _chosen(values: NDArray[Any], is_true: NDArray[Any]) -> NDArray[Any]:
+    return values if is_true.all() else values[is_true]  # of what is distinct, often all
 
 
 def _parts(dim: BlockDim, start: int, n: int) -> list[tuple[int, int, int]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from pgaspy.caches import cached
 from pgaspy.layout import Layout
 from pgaspy.planning.boxes import view_box
 from pgaspy.planning.view import View, whole
-from pgaspy.scheduling import at_once
+from pgaspy.scheduling import at_once, local_sorts
 from pgaspy.scheduling.base import Storage, local_view
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.conversations import Conversation, Link
@@ -56,11 +56,7 @@ class SortParts(Recipe):
     def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
         """See `Recipe`."""
         target, source = (local_view(storage, view) for storage, view in zip(storages, self.views, strict=True))
-        if self.gives_indices:
-            target[...] = source.argsort(self.axis, "stable")
-        else:
-            target[...] = source
-            _sort_in_place(target, self.axis)
+        local_sorts.sort_along(self.axis, source, target, self.gives_indices)
 
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`."""
@@ -77,72 +73,54 @@ class SortParts(Recipe):
 sort_parts = cached(SortParts)
 
 
-def _sort_in_place(values: NDArray[Any], axis: int = -1) -> None:
-    """Sort, such that elements which are equal and not the same, as the two zeros are, stay in order."""
-    may_differ = values.dtype.kind == "c" or (values.dtype.kind == "f" and bool(
-        (np.signbit(values) & (values == 0)).any()))
-    values.sort(axis, "stable" if may_differ else None)
-
-
 @dataclass(eq=False)
 class Sort(Recipe):
-    """A vector sorted, or what goes with its elements, or both: values of another vector, or the indices. Stable.
+    """A vector sorted, or the indices that sort it, or both; in blocks that are in the order of the ranks. Stable."""
 
-    The blocks of all are in the order of the ranks.
-    """
-
-    target: Layout
-    source: Layout
+    layout: Layout
     dtype: np.dtype[Any]
     gives_keys: bool
-    others: Literal["", "indices", "values"]
+    gives_indices: bool
     is_called = True
     name = "sort"
 
     def __post_init__(self) -> None:
-        self.n_outputs = self.gives_keys + bool(self.others)
-        self.views = (*[whole(self.target)] * self.n_outputs,
-                      *[whole(self.source)] * (2 if self.others == "values" else 1))
+        self.n_outputs = self.gives_keys + self.gives_indices
+        self.views = (*[whole(self.layout)] * self.n_outputs, whole(self.layout))
 
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`."""
-        targets, sources = operation.slots[:self.n_outputs], operation.slots[self.n_outputs:]
-        size, start = self.source.n_procs, int(self.source.dims[0].part_start(rank))
-        edges = np.array([self.target.dims[0].part_start(r) for r in range(1, size)], np.int64)
+        *targets, source = operation.slots
+        size, start = self.layout.n_procs, int(self.layout.dims[0].part_start(rank))
+        edges = np.array([self.layout.dims[0].part_start(r) for r in range(1, size)], np.int64)
 
         def steps(memories: Memories, link: Link) -> Generator[None]:
-            columns = _sorted_columns([memories[slot].local for slot in sources], start, self.others == "indices")
-            cuts = yield from _cuts(link, rank, size, columns[0], edges)
-            bounds = np.array([0, *cuts.tolist(), columns[0].size])
-            outputs = [memories[slot].local for slot in targets]
-            arrived = [outputs[0] if self.gives_keys else np.empty(self.target.local_shape(rank), self.dtype),
-                       *([outputs[-1]] if self.others else [])]
-            yield from deal_out(link, rank, size, columns, bounds, arrived)
-            del columns
-            if self.others:
-                order = arrived[0].argsort(kind="stable")
-                for output in outputs:
-                    output[...] = output[order]
-            else:
-                arrived[0].sort(kind="stable")
+            n, has_indices = memories[source].local.size, self.gives_indices
+
+            def wanted() -> local_sorts.Columns:
+                outputs = [memories[slot].local for slot in targets]
+                return outputs if self.gives_keys else [np.empty(n, self.dtype), *outputs]
+
+            def others() -> local_sorts.Columns:
+                return local_sorts.new_columns(n, self.dtype, has_indices)
+
+            own = wanted() if size == 1 else others()
+            local_sorts.sort_vector(memories[source].local, own, start)
+            if size == 1:
+                return
+            cuts = yield from _cuts(link, rank, size, own[0], edges)
+            first, second = (others, wanted) if local_sorts.ends_in_second(size) else (wanted, others)
+            arrived = first()
+            runs = yield from deal_out(link, rank, size, own, np.array([0, *cuts.tolist(), n]), arrived)
+            del own
+            local_sorts.merge_runs(runs, arrived, second())
 
         node = Conversation(steps, self.name, size)
         node.overwrites = tuple(targets)
-        builder.add(node, [(slot, None) for slot in sources], [(slot, None) for slot in targets])
+        builder.add(node, [(source, None)], [(slot, None) for slot in targets])
 
 
 sort = cached(Sort)
-
-
-def _sorted_columns(columns: Sequence[NDArray[Any]], start: int, has_indices: bool) -> list[NDArray[Any]]:
-    """The elements of a part in order; with what goes with them, or with their indices in the vector."""
-    keys, *values = columns
-    if not (values or has_indices):
-        keys = keys.copy()
-        _sort_in_place(keys)
-        return [keys]
-    order = keys.argsort(kind="stable")
-    return [keys[order], *([order + start] if has_indices else [values[0][order]])]
 
 
 def _cuts(link: Link, rank: int, size: int, keys: NDArray[Any],

@@ -1,0 +1,138 @@
+"""Sorts of local arrays by all threads: NumPy sorts runs of them, and C kernels merge these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.kernels import bindings
+
+__all__ = ["Columns", "ends_in_second", "merge_runs", "new_columns", "sort_along", "sort_vector"]
+
+SHARED_FROM = 1 << 17
+"""Elements that are worth threads."""
+
+RUN = 1 << 14
+"""The elements of a run whose order is looked for: these, and what is made of them, stay in the cache."""
+
+Array = NDArray[Any]
+Columns = Sequence[Array]
+"""Keys, and the indices that go with them, if any do: contiguous vectors of one length."""
+
+
+def new_columns(n: int, dtype: np.dtype[Any], has_indices: bool) -> Columns:
+    """Columns of n keys, uninitialised."""
+    return [np.empty(n, dtype), *([np.empty(n, np.intp)] if has_indices else [])]
+
+
+def sort_along(axis: int, source: Array, target: Array, gives_indices: bool) -> None:
+    """Sort along a dimension, or find the indices that do, into a contiguous array of the same shape. Stable."""
+    if source.size == source.shape[axis]:
+        flat = target.reshape(-1)
+        sort_vector(source.reshape(-1), [np.empty(flat.size, source.dtype), flat] if gives_indices else [flat])
+        return
+    longest = max((d for d in range(source.ndim) if d != axis % source.ndim), key=lambda d: source.shape[d])
+    own, out = source.swapaxes(0, longest), target.swapaxes(0, longest)
+    axis = longest if axis % source.ndim == 0 else axis  # where the dimension is then
+
+    def sort_rows(start: int, stop: int) -> None:
+        if gives_indices:
+            out[start:stop] = own[start:stop].argsort(axis, "stable")
+        else:
+            _sort_rows(own[start:stop], out[start:stop], axis)
+
+    n_threads = _n_threads(source.size)
+    _on_threads(sort_rows, _edges(len(own), n_threads), n_threads)
+
+
+def sort_vector(source: Array, target: Columns, first: int = 0) -> None:
+    """Sort a vector, stably: its elements, and their indices, from `first` on, where the target has these."""
+    n, n_threads, has_indices = source.size, _n_threads(source.size), len(target) > 1
+    n_runs = -(-n // RUN) if has_indices else n_threads
+    edges = _edges(n, n_runs if n and bindings.merges(source.dtype) else 1)
+    spare = new_columns(n if len(edges) > 2 else 0, source.dtype, has_indices)
+    runs, others = (spare, target) if ends_in_second(len(edges) - 1) else (target, spare)
+
+    def sort_run(start: int, stop: int) -> None:
+        run, keys = source[start:stop], runs[0][start:stop]
+        if not has_indices:
+            _sort_keys(run, keys)
+            return
+        order = run.argsort(kind="stable")
+        np.take(run, order, out=keys, mode="clip")
+        np.add(order, first + start, out=runs[1][start:stop])
+
+    _on_threads(sort_run, edges, n_threads)
+    merge_runs(edges, runs, others)
+
+
+def ends_in_second(n_runs: int) -> bool:
+    """Whether merging so many runs ends in the second arrays."""
+    return (n_runs - 1).bit_length() % 2 == 1
+
+
+def merge_runs(edges: Sequence[int], runs: Columns, others: Columns) -> None:
+    """Merge sorted runs, between edges from 0 on, into other columns and back: where to, `ends_in_second` tells."""
+    if len(edges) > 2 and not bindings.merges(runs[0].dtype):
+        _sort_stably(runs, others if ends_in_second(len(edges) - 1) else runs)
+        return
+    while len(edges) > 2:
+        bindings.merge(edges, runs, others)
+        edges = [*edges[:-1:2], edges[-1]]
+        runs, others = others, runs
+
+
+def _sort_stably(columns: Columns, target: Columns) -> None:
+    """Sort keys, and indices with them, by NumPy."""
+    if len(columns) == 1:
+        target[0][...] = columns[0]
+        target[0].sort(kind="stable")
+        return
+    order = columns[0].argsort(kind="stable")
+    for column, found in zip(columns, target, strict=True):
+        found[...] = column[order]
+
+
+def _sort_keys(source: Array, target: Array) -> None:
+    """Sort a vector into another one. What is equal and not the same, as the two zeros are, stays in order."""
+    target[...] = source
+    target.sort(kind="stable" if target.dtype.kind == "c" else None)
+    if target.dtype.kind == "f":
+        zero = target.dtype.type(0)  # of another dtype, a copy would be searched
+        start, stop = np.searchsorted(target, zero, "left"), np.searchsorted(target, zero, "right")
+        if start < stop:
+            target[start:stop] = source[source == 0]
+
+
+def _sort_rows(source: Array, target: Array, axis: int) -> None:
+    """The same along a dimension."""
+    may_differ = source.dtype.kind == "c" or (source.dtype.kind == "f" and bool(
+        (np.signbit(source) & (source == 0)).any()))
+    target[...] = source
+    target.sort(axis, "stable" if may_differ else None)
+
+
+def _n_threads(n: int) -> int:
+    return bindings.get_threads() if n >= SHARED_FROM else 1
+
+
+def _edges(n: int, n_parts: int) -> list[int]:
+    """Where even parts of n elements begin, and where the last one ends."""
+    return [n * part // n_parts for part in range(n_parts + 1)]
+
+
+def _on_threads(function: Callable[[int, int], None], edges: Sequence[int], n_threads: int) -> None:
+    """Call a function with the edges of each part, by so many threads."""
+    if n_threads == 1:
+        for start, stop in pairwise(edges):
+            function(start, stop)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # which takes a while, and is seldom needed
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        for _ in pool.map(function, edges[:-1], edges[1:]):
+            pass
