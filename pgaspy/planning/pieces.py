@@ -211,13 +211,13 @@ def n_pieces(cuts: Sequence[set[int]]) -> int:
 
 @cached
 def plan_operand(out: View, view: View, copied: bool, rank: int) -> OperandPlan:
-    """How `rank` gets what it needs of an operand to compute its part of `out`."""
+    """How `rank` gets what it needs of an operand to compute its part of `out`; nothing, where that is empty."""
     layout = out.own_layout
     assert layout is not None
     size = _local_size(layout, rank)
     target = whole(without_dims(layout, view.stretched_dims))
     source = view.unstretched if view.stretched_dims else view
-    transfer = plan_transfer(target, source, rank)
+    transfer = plan_transfer(target, source, rank) if view.size else TransferPlan((), (), None)
     cuts = None
     if size and not copied and not transfer.broadcasts:
         cuts = _operand_cuts(layout, view, rank, _max_pieces(size))

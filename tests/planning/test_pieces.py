@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pgaspy.layout import Distribution, Layout, default_layout, replicated
+from pgaspy.layout import CyclicDim, Distribution, Layout, default_layout, replicated, whole_dim
 from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.pieces import (
     BUFFER,
@@ -22,6 +22,7 @@ from pgaspy.planning.pieces import (
     local_indices,
     local_view_shape,
     plan_boxes,
+    plan_operand,
     plan_operands,
     storage_geometry,
 )
@@ -263,3 +264,10 @@ def test_outputs_that_lie_alike_in_arrays_dealt_out_otherwise() -> None:
         (piece,) = plan_boxes(outs, (everywhere,), plans, (), 0)
         assert piece.shape == ()
         assert {source[:3] for source in piece.sources} == {(LOCAL, 0, ())}
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_an_empty_result_takes_nothing(rank: int) -> None:
+    out = whole(Layout((1, 2), [CyclicDim(1, 2, 1, 1)])).index((slice(1, 1),))
+    element = whole(Layout((2,), [whole_dim(6), whole_dim(1)], (1,))).index((3, 0)).broadcast_to((0,))
+    assert plan_operand(out, element, False, rank).transfer.is_local
