@@ -780,7 +780,8 @@ def ndenumerate(arr: GlobalArray) -> Iterator[tuple[tuple[int, ...], Any]]:
     Examples
     --------
     >>> import pgaspy as pg
-    >>> for index, value in pg.ndenumerate(pg.array([[1.5, 2.5]], onenode=0)):
+    >>> A = pg.array([[1.5, 2.5]], layout=pg.Distribution("*", "*"))  # on every process
+    >>> for index, value in pg.ndenumerate(A):
     ...     print(index, value)
     (0, 0) 1.5
     (0, 1) 2.5
