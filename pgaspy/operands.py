@@ -65,7 +65,7 @@ def operand_from_numpy(x: NDArray[Any]) -> Base:
     default_for(())
     take(x)
     hold(x.nbytes)
-    return wrap(replicated(x.shape, world().size), np.array(x, native(x.dtype), order="C"))
+    return wrap(replicated(x.shape, world().size), x.astype(native(x.dtype), "C", subok=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _part_of(x: NDArray[Any], shape: tuple[int, ...], layout: Layout) -> _Part:
             elements = elements[(slice(None),) * d + (slice(int(i[0]), int(i[-1]) + 1) if is_interval else i,)]
     else:
         elements = np.empty(layout.local_shape(rank), x.dtype)
-    base = wrap(layout, np.array(elements, native(x.dtype), order="C"))
+    base = wrap(layout, elements.astype(native(x.dtype), "C", subok=False))
     hold(base.local.nbytes)
     return _Part(base, view.index(tuple([None if d in stretched else slice(None) for d in range(len(shape))])))
 
@@ -126,12 +126,15 @@ def as_base_view(x: Any) -> BaseView:
 
 
 def native(dtype: DTypeLike) -> np.dtype[Any]:
-    """A dtype with this machine's order of bytes.
+    """A dtype with this machine's order of bytes: for numbers, the one object that NumPy has.
 
-    One that has it is returned itself: NumPy takes slow paths for an equal one that is another object.
+    For an equal one that is another object, as unpickled arrays have, NumPy takes slow paths; and caches hand out the
+    object that they were first asked with.
     """
     dtype = np.dtype(dtype)
-    return dtype if dtype.isnative else dtype.newbyteorder("=")
+    if dtype.isbuiltin:
+        return dtype
+    return np.dtype(dtype.char) if dtype.kind in "biufc" else dtype.newbyteorder("=")
 
 
 def check_dtype(dtype: np.dtype[Any]) -> None:

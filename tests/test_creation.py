@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from datetime import date, timedelta
 from typing import Any
 
@@ -180,7 +181,10 @@ def test_as_numpy_has_it(statement: str) -> None:
 
 
 def test_dtypes_are_the_objects_that_numpy_has_fast_loops_for() -> None:
-    x = pg.zeros(3)
-    for a in x, x + 1, pg.array(np.ones(3)), pg.array([1.0]), pg.random.default_rng(0).random(3), x.astype("d"):
-        collectively(a.dtype is a.local().dtype is np.dtype(float))
-    collectively(pg.array(np.ones(3, ">f8")).dtype.isnative)
+    equal = pickle.loads(pickle.dumps(np.dtype(float)))
+    assert equal is not np.dtype(float)
+    x, swapped = pg.zeros(3, equal), pg.array(np.ones(3, ">f8"))
+    for a in (x, swapped, swapped - 2, swapped.sum(), x + 1, pg.array(np.ones(3)), pg.array([1.0]),
+              np.ones(3, equal) * x, pg.random.default_rng(0).random(3), x.astype("d"), pg.arange(3).sum(dtype=equal)):
+        objects = [id(d) for d in (a.dtype, a.local().dtype, np.dtype(float))]
+        collectively(len(set(objects)) == 1, f"{a!r}: {objects}")
