@@ -12,7 +12,7 @@ typedef struct {
     const double *edges;    /* n_bins + 1 of them */
     int64_t n_cells;        /* of one width, between the first and the last edge; 0: none */
     double cells_per_unit;
-    int64_t *n_edges;       /* per cell and one more: how many left edges lie in those before it */
+    int32_t *n_edges;       /* per cell and one more: how many left edges lie in those before it */
 } bins;
 
 static inline int64_t cell_of(double x, const bins *b)
@@ -22,7 +22,8 @@ static inline int64_t cell_of(double x, const bins *b)
 
 /*
  * The bin of a number, or -1. Of bins of one width it is guessed as NumPy does, and compared with the
- * edges. Else it is searched for among those whose left edge is in the same cell, and the one before.
+ * edges. Else it is searched for among those whose left edge is in the same cell, and the one before:
+ * by one comparison, where that cell has no more than one edge.
  */
 static inline int64_t bin_of(double x, const bins *b)
 {
@@ -37,7 +38,10 @@ static inline int64_t bin_of(double x, const bins *b)
     const double *low = b->edges;
     int64_t length = b->n_bins;
     if (b->n_cells) {
-        const int64_t c = cell_of(x, b), before = MAX(b->n_edges[c] - 1, 0);
+        const int64_t c = cell_of(x, b), first = b->n_edges[c];
+        if (b->n_edges[c + 1] - first <= 1)
+            return MIN(first + (x >= b->edges[first]), b->n_bins) - 1;
+        const int64_t before = MAX(first - 1, 0);
         low += before;
         length = b->n_edges[c + 1] - before;
     }
@@ -55,7 +59,7 @@ static void make_cells(bins *b)
 {
     const int64_t n_cells = CELLS_PER_BIN * b->n_bins;
     const double cells_per_unit = (double)n_cells / (b->last - b->first);
-    if (!(cells_per_unit >= 1e-300 && cells_per_unit <= 1e300))
+    if (!(cells_per_unit >= 1e-300 && cells_per_unit <= 1e300) || b->n_bins > INT32_MAX)
         return;
     b->n_edges = calloc((size_t)n_cells + 1, sizeof *b->n_edges);
     if (!b->n_edges)
