@@ -273,3 +273,12 @@ def started_by(size: int) -> int:
 
     return Job(lambda: program(True), [never] * size).network.n_started - Job(
         lambda: program(False), [never] * size).network.n_started
+
+
+@pytest.mark.parametrize("dtype", ["?", "h", "f", "d", "D", "g", "S3"])
+def test_masks_of_several_stretches(dtype: str) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 99, 70_001).astype(dtype)
+    for m in rng.random(x.size) < 0.5, np.arange(x.size) < 40_000, np.zeros(x.size, bool):
+        assert_equal(pg.array(x)[pg.array(m)], x[m])
+        assert_equal(pg.flatnonzero(pg.array(m)), np.flatnonzero(m))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pgaspy.caches import cached
+from pgaspy.kernels import bindings
 from pgaspy.layout import BlockDim, Layout
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.builder import Builder
@@ -89,13 +89,15 @@ class Compact(Recipe):
         assert isinstance(dim, BlockDim)
 
         def steps(memories: Memories, link: Link) -> Generator[None]:
-            is_true = memories[mask].local
-            found = _chosen(memories[values[0]].local, is_true) if values else np.flatnonzero(is_true) + start
-            found = np.ascontiguousarray(found, self.dtype)
+            is_true = np.ascontiguousarray(memories[mask].local)
+            n_true = int(np.count_nonzero(is_true))
             out = bytes_of(memories, target).view(self.dtype)
             before = int(memories[counts].local[0])
-            records = np.array(_parts(dim, before, found.size), np.int64).reshape(-1, 3)
+            records = np.array(_parts(dim, before, n_true), np.int64).reshape(-1, 3)
             others = np.insert(records, 1, rank, axis=1)[records[:, 0] != rank]
+            stays = not others.size
+            found = out[before - own_start:before - own_start + n_true] if stays else np.empty(n_true, self.dtype)
+            bindings.compact(is_true, np.ascontiguousarray(memories[values[0]].local) if values else None, start, found)
             arriving, _ = yield from route(link, rank, size, others)
             for _, peer, first, n in arriving.tolist():
                 link.receive(out[first - own_start:first - own_start + n], peer)
@@ -103,7 +105,7 @@ class Compact(Recipe):
                 part = found[first - before:first - before + n]
                 if peer != rank:
                     link.send(part, peer)
-                else:
+                elif not stays:
                     out[first - own_start:first - own_start + n] = part
             yield
 
@@ -113,10 +115,6 @@ class Compact(Recipe):
 
 
 compact = cached(Compact)
-
-
-def _chosen(values: NDArray[Any], is_true: NDArray[Any]) -> NDArray[Any]:
-    return values if is_true.all() else values[is_true]  # of what is distinct, often all
 
 
 def _parts(dim: BlockDim, start: int, n: int) -> list[tuple[int, int, int]]:
