@@ -275,6 +275,7 @@ def started_by(size: int) -> int:
         lambda: program(False), [never] * size).network.n_started
 
 
+@mpi
 @pytest.mark.parametrize("dtype", ["?", "h", "f", "d", "D", "g", "S3"])
 def test_masks_of_several_stretches(dtype: str) -> None:
     rng = np.random.default_rng(5)
