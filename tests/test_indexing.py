@@ -281,5 +281,24 @@ def test_masks_of_several_stretches(dtype: str) -> None:
     rng = np.random.default_rng(5)
     x = rng.integers(0, 99, 70_001).astype(dtype)
     for m in rng.random(x.size) < 0.5, np.arange(x.size) < 40_000, np.zeros(x.size, bool):
-        assert_equal(pg.array(x)[pg.array(m)], x[m])
-        assert_equal(pg.flatnonzero(pg.array(m)), np.flatnonzero(m))
+        a, mask = pg.array(x), pg.array(m)
+        assert_equal(a[mask], x[m])
+        assert_equal(pg.flatnonzero(mask), np.flatnonzero(m))
+        y = x.copy()
+        y[m] = x[m][::-1]
+        a[mask] = a[mask][::-1]
+        assert_equal(a, y)
+
+
+@mpi
+@pytest.mark.parametrize("layout", ["block", "cyclic", "cyclic(3)", "*"])
+def test_values_where_an_array_itself_is_true(layout: str) -> None:
+    x = np.arange(29) % 3 > 0
+    a = pg.array(x, layout=pg.Distribution(layout))
+    values = np.arange(int(x.sum())) % 2 > 0
+    a[a] = pg.array(values)
+    x[x] = values
+    assert_equal(a, x)
+    a[::-2][a[::-2]] = a[::-2][a[::-2]][::-1]
+    x[::-2][x[::-2]] = x[::-2][x[::-2]][::-1]
+    assert_equal(a, x)

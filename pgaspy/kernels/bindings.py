@@ -30,10 +30,10 @@ from pgaspy.kernels.program import Program
 __all__ = [
     "BLOCK", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS",
     "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall", "ItemPlaces", "Leaves",
-    "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "compact", "fill_random", "find_beyond",
-    "function", "get_threads", "histogram", "is_maths", "load_int64", "lookup", "merge", "merges", "n_completed",
-    "pack_items", "philox", "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads",
-    "store_int64", "unpack_items",
+    "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "compact", "expand", "fill_random",
+    "find_beyond", "function", "get_threads", "histogram", "is_maths", "load_int64", "lookup", "merge", "merges",
+    "n_completed", "pack_items", "philox", "reduce_functions", "reduce_lookup", "run_elementwise", "scan",
+    "set_threads", "store_int64", "unpack_items",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -575,6 +575,12 @@ def compact(mask: np.ndarray, values: np.ndarray | None, first: int, out: np.nda
     """
     values_address = 0 if values is None else address(values)
     if lib.pg_compact(mask.size, out.itemsize, address(mask), values_address, first, address(out)):
+        raise MemoryError(f"no memory to count in {mask.size} elements")
+
+
+def expand(mask: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
+    """Put values, one after the other, where a mask is true in `out`; all are contiguous, of one dimension."""
+    if lib.pg_expand(mask.size, out.itemsize, address(mask), address(values), address(out)):
         raise MemoryError(f"no memory to count in {mask.size} elements")
 
 
