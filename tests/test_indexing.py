@@ -11,6 +11,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.job.procgrid import world
+from pgaspy.scheduling import exchanges
 from tests.random_keys import check, few_at_once
 from tests.simulated import Job
 from tests.together import assert_equal, collectively, raises_everywhere
@@ -273,6 +274,32 @@ def started_by(size: int) -> int:
 
     return Job(lambda: program(True), [never] * size).network.n_started - Job(
         lambda: program(False), [never] * size).network.n_started
+
+
+@mpi
+def test_what_one_process_is_asked_for_at_once_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    most = 0
+
+    def ask(plan: Any, link: Any, items: Any, asked: list[tuple[int, int]]) -> None:
+        nonlocal most
+        most = max(most, sum(n for _, n in asked))
+        ask_plainly(plan, link, items, asked)
+
+    ask_plainly = exchanges._Plan.ask
+    monkeypatch.setattr(exchanges._Plan, "ask", ask)
+    x, i = np.arange(40.0), np.arange(120) % 3
+    a, index = pg.array(x), pg.array(i)
+    values = np.random.default_rng(3).random(i.size)
+    with few_at_once(5):
+        assert_equal(a[index], x[i])
+        a[index] = values
+        x[i] = values
+        assert_equal(a, x)
+        np.add.at(a, index, values)
+        np.add.at(x, i, values)
+        assert_equal(a, x)
+        pg.sync()
+    collectively(most <= 10, f"{most} items")
 
 
 @mpi
