@@ -256,7 +256,7 @@ def test_processes_that_are_flushed_anywhere(size: int) -> None:
 
 
 def test_messages_follow_the_indices_and_the_logarithm_of_the_processes() -> None:
-    for size in 4, 16, 64:
+    for size in 4, 16, 256:
         assert size <= started_by(size) <= size * (4 * math.ceil(math.log2(size)) + 4)
 
 
