@@ -74,6 +74,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # These use the names above, and come after them.
+from pgaspy import fft as fft
 from pgaspy import linalg as linalg
 from pgaspy import matrix_product as _matrix_product  # what arrays do for @
 from pgaspy import value_errors as _value_errors  # has ufuncs raise what it finds
@@ -107,7 +108,7 @@ if not TYPE_CHECKING:  # to which every name would be right, then
         raise _missing("module 'pgaspy'", name, _sys.modules[__name__], _np)
 
 
-_PUBLIC_MODULES = {"blas", "lapack", "linalg", "random"}
+_PUBLIC_MODULES = {"blas", "fft", "lapack", "linalg", "random"}
 _OF_TYPING = {"Any", "TYPE_CHECKING", "annotations"}
 
 

@@ -114,7 +114,7 @@ INSTEAD = {
 }
 """For arrays A and B, vectors a and b."""
 
-_ALONG_AXES = {"apply_along_axis", "fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "rfft"}
+_ALONG_AXES = {"apply_along_axis"}
 """What works along a dimension: that may be whole on each process."""
 
 

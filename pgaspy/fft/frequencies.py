@@ -1,0 +1,97 @@
+"""The frequencies of transforms, and shifts that bring the zeroth to the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pgaspy.array import GlobalArray
+from pgaspy.creation import AnyLayout, arange, as_global
+from pgaspy.dispatch import implements
+from pgaspy.manipulation import roll
+
+__all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
+
+Axes = int | Sequence[int] | None
+
+
+def fftfreq(n: int, d: float = 1.0, *, layout: AnyLayout = None) -> GlobalArray:
+    """The frequencies of the elements of a transform, in cycles per unit of the spacing. Collective.
+
+    Parameters
+    ----------
+    n
+        The length of the transform.
+    d
+        How far samples are apart.
+    layout
+        As for `pgaspy.empty`.
+
+    Returns
+    -------
+    Shape (n,), float64: 0 and the positive frequencies, then the negative ones.
+
+    Raises
+    ------
+    ValueError
+        If `n` is no integer.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.fft.fftfreq(4, 0.5).gather()
+    array([ 0. ,  0.5, -1. , -0.5])
+    """
+    i = arange(_checked(n), layout=layout)
+    return (i - n * (i > (n - 1) // 2)) * (1.0 / (n * d))
+
+
+def rfftfreq(n: int, d: float = 1.0, *, layout: AnyLayout = None) -> GlobalArray:
+    """The frequencies of the elements of a transform of real numbers; all else is as for `fftfreq`. Collective.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.fft.rfftfreq(4, 0.5).gather()
+    array([0. , 0.5, 1. ])
+    """
+    return arange(_checked(n) // 2 + 1, layout=layout) * (1.0 / (n * d))
+
+
+def _checked(n: Any) -> int:
+    if not isinstance(n, int | np.integer):
+        raise ValueError("n should be an integer")
+    return int(n)
+
+
+@implements(np.fft.fftshift)
+def fftshift(x: Any, axes: Axes = None) -> GlobalArray:
+    """An array with the zeroth frequency in the middle of dimensions, of all by default. Collective.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.fft.fftshift(pg.array([0, 1, -2, -1])).gather()
+    array([-2, -1,  0,  1])
+    """
+    return _shifted(as_global(x), axes, lambda n: n // 2)
+
+
+@implements(np.fft.ifftshift)
+def ifftshift(x: Any, axes: Axes = None) -> GlobalArray:
+    """What `fftshift` was called with, of its result. Collective.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.fft.ifftshift(pg.array([-1, 0, 1])).gather()
+    array([ 0,  1, -1])
+    """
+    return _shifted(as_global(x), axes, lambda n: -(n // 2))
+
+
+def _shifted(x: GlobalArray, axes: Axes, by: Any) -> GlobalArray:
+    chosen = tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
+    return roll(x, tuple(by(x.shape[axis]) for axis in chosen), chosen)
