@@ -82,6 +82,7 @@ from pgaspy.linalg.diagonals import tril as tril
 from pgaspy.linalg.diagonals import triu as triu
 from pgaspy.linalg.products import tensordot as tensordot
 from pgaspy.linalg.products import vecdot as vecdot
+from pgaspy.routines.comparing import *
 
 _enter_job()
 
