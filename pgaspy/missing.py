@@ -7,7 +7,6 @@ from __future__ import annotations
 
 __all__ = ["INSTEAD", "instead_of", "missing"]
 
-_PARTS = "slices of A, as A[start:stop]"
 _INDICES = "pg.arange(n)[:, None] and pg.arange(m), which broadcast; or pg.fromfunction"
 _AS_ARRAY = "pg.asarray(A)"
 _LOAD = "pg.load(file) of a file in NumPy's format .npy, or pg.array of what NumPy reads"
@@ -19,22 +18,15 @@ INSTEAD = {
     "amax": "A.max()",
     "amin": "A.min()",
     "angle": "pg.arctan2(A.imag, A.real)",
-    "append": "pg.concatenate((A, B))",
     "around": "pg.rint(A * 10**n) / 10**n",
     "array2string": _PRINT,
     "array_repr": _PRINT,
-    "array_split": _PARTS,
     "array_str": _PRINT,
     "asanyarray": _AS_ARRAY,
     "ascontiguousarray": _AS_ARRAY,
     "asfortranarray": _AS_ARRAY,
     "astype": "A.astype(dtype)",
-    "atleast_1d": "A.reshape(-1) of an array of no dimension",
-    "atleast_2d": "A[None, :] of a vector",
     "average": "(A * w).sum() / w.sum()",
-    "broadcast_arrays": "pg.broadcast_to(A, shape)",
-    "column_stack": "pg.stack((a, b), axis=1) of vectors, pg.concatenate((A, B), axis=1) of matrices",
-    "concat": "pg.concatenate((A, B))",
     "convolve": "sums of shifted slices, as w[0] * A[2:] + w[1] * A[1:-1] + w[2] * A[:-2]",
     "correlate": "sums of shifted slices, as w[0] * A[:-2] + w[1] * A[1:-1] + w[2] * A[2:]",
     "ctypes": _OF_PART + "ctypes",
@@ -43,8 +35,6 @@ INSTEAD = {
     "diagflat": "pg.eye(len(a)) * a",
     "diagonal": "pg.diagonal(A)",
     "dot": "pg.dot(A, B)",
-    "dsplit": _PARTS,
-    "dstack": "pg.stack((A, B), axis=2) of matrices",
     "dump": _SAVE,
     "dumps": _SAVE,
     "eig": "pg.linalg.eigh(A), if A is Hermitian",
@@ -59,8 +49,6 @@ INSTEAD = {
     "frombuffer": "pg.array of a NumPy array that is the same on every process",
     "fromfile": _LOAD,
     "genfromtxt": _LOAD,
-    "hsplit": _PARTS,
-    "hstack": "pg.concatenate((A, B), axis=1) of matrices, pg.concatenate((a, b)) of vectors",
     "indices": _INDICES,
     "inner": "A @ B.T",
     "loadtxt": _LOAD,
@@ -81,7 +69,6 @@ INSTEAD = {
     "ndindex": "pg.ndenumerate(A), of the local part; or np.ndindex(A.shape)",
     "ogrid": _INDICES,
     "pad": "B = pg.zeros(n + 2 * width); B[width:-width] = A",
-    "permute_dims": "A.transpose(axes)",
     "ptp": "A.max() - A.min()",
     "repeat": "pg.repeat(A, n)",
     "rollaxis": "A.transpose(axes)",
@@ -92,17 +79,13 @@ INSTEAD = {
     "savez": _SAVE,
     "savez_compressed": _SAVE,
     "sinc": "pg.where(A == 0, 1, pg.sin(pg.pi * A) / (pg.pi * A))",
-    "split": _PARTS,
     "strides": _OF_PART + "strides",
     "tofile": _SAVE,
     "trace": "pg.trace(A)",
     "tri": "pg.tril(pg.ones((n, m)))",
-    "unstack": "A[0], A[1] and so on",
     "vdot": "(A.conj() * B).sum()",
     "vector_norm": "pg.linalg.norm(A.ravel())",
     "view": "A.astype(dtype), or A.local().view(dtype) for the bytes of this process",
-    "vsplit": _PARTS,
-    "vstack": "pg.concatenate((A, B)) of matrices, pg.stack((a, b)) of vectors",
 }
 """For arrays A and B, vectors a and b."""
 
