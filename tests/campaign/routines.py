@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tests.campaign.rows import Row
 from tests.campaign.writing import ANY, Writer
 
@@ -33,10 +35,14 @@ def _join(writer: Writer, name: str) -> None:
 
 
 def _extend(writer: Writer, name: str) -> None:
+    rng = writer.rng
     x = writer.pick(kinds=ANY, exact=False)
-    y = writer.operand(writer.value(x).shape) if writer.value(x).ndim else "2"
-    writer.bind(f"pg.{name}({x}, {y})[0].copy()" if name == "broadcast_arrays" else f"pg.{name}({x})", None
-                if name != "broadcast_arrays" else writer.tolerance(x))
+    if name == "broadcast_arrays":
+        writer.bind(f"pg.broadcast_arrays({x}, {writer.operand(writer.value(x).shape)})[0].copy()", writer.tolerance(x))
+    elif writer.value(x).ndim:
+        writer.bind(f"{rng.choice(('pg', 'np'))}.{name}({x})", None)
+    else:
+        writer.bind(f"pg.{name}({x}).copy()", writer.tolerance(x))  # of a number it is a copy
 
 
 def _split(writer: Writer, name: str) -> None:
@@ -55,10 +61,37 @@ def _split(writer: Writer, name: str) -> None:
     writer.bind(text, None)
 
 
+def _turn(writer: Writer, name: str) -> None:
+    rng = writer.rng
+    x = writer.pick(2 if name in ("matrix_transpose", "array.mT", "fliplr", "rot90") else 1, kinds=ANY, exact=False)
+    n = writer.value(x).ndim
+    d, e = rng.randrange(-n, n), rng.randrange(n)
+    given = {"moveaxis": f", {d}, {e}", "rollaxis": f", {d}, {e}", "rot90": f", {rng.randint(-1, 4)}"}.get(name, "")
+    writer.bind(f"{x}.mT" if name == "array.mT" else f"{rng.choice(('pg', 'np'))}.{name}({x}{given})", None)
+
+
+def _pad(writer: Writer, name: str) -> None:
+    rng = writer.rng
+    x = writer.pick()
+    value = writer.value(x)
+    module = rng.choice(("pg", "np"))
+    if name == "trim_zeros":
+        writer.bind(f"{module}.trim_zeros({writer.pick(1, max_ndim=1)}, {rng.choice(('f', 'b', 'fb'))!r})", None)
+    elif name == "resize":
+        writer.bind(f"{module}.resize({x}, {rng.choice(((2, 3), (17,), (0, 2), (3, 1, 4)))})")
+    else:
+        mode = rng.choice(("constant", "edge", "wrap", "reflect", "symmetric", *(
+            () if value.dtype.kind == "c" or not np.isfinite(value).all() else ("maximum", "minimum"))))
+        widths = tuple((rng.randint(0, 9), rng.randint(0, 2)) for _ in value.shape)
+        writer.bind(f"{module}.pad({x}, {widths if value.ndim else 1}, {mode!r})")
+
+
 ROWS = (
     Row(_compare, ("isclose", "allclose", "array_equal", "array_equiv", "isposinf", "isneginf", "isreal", "iscomplex",
                    "isrealobj", "iscomplexobj", "isscalar", "real_if_close"), 1),
     Row(_join, ("concat", "append", "hstack", "vstack", "dstack", "column_stack", "block"), 1.5),
     Row(_extend, ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays"), 0.7),
     Row(_split, ("split", "array_split", "hsplit", "vsplit", "dsplit", "unstack"), 1),
+    Row(_turn, ("moveaxis", "rollaxis", "matrix_transpose", "array.mT", "fliplr", "flipud", "rot90"), 1),
+    Row(_pad, ("pad", "pad", "resize", "trim_zeros"), 1),
 )
