@@ -7,7 +7,6 @@ from __future__ import annotations
 
 __all__ = ["INSTEAD", "instead_of", "missing"]
 
-_INDICES = "pg.arange(n)[:, None] and pg.arange(m), which broadcast; or pg.fromfunction"
 _AS_ARRAY = "pg.asarray(A)"
 _LOAD = "pg.load(file) of a file in NumPy's format .npy, or pg.array of what NumPy reads"
 _SAVE = "pg.save(file, A)"
@@ -31,8 +30,6 @@ INSTEAD = {
     "correlate": "sums of shifted slices, as w[0] * A[:-2] + w[1] * A[1:-1] + w[2] * A[2:]",
     "ctypes": _OF_PART + "ctypes",
     "data": _OF_PART + "data",
-    "diag": "pg.diagonal(A) of a matrix, pg.eye(len(a)) * a for the matrix with the diagonal a",
-    "diagflat": "pg.eye(len(a)) * a",
     "diagonal": "pg.diagonal(A)",
     "dot": "pg.dot(A, B)",
     "dump": _SAVE,
@@ -47,13 +44,10 @@ INSTEAD = {
     "frombuffer": "pg.array of a NumPy array that is the same on every process",
     "fromfile": _LOAD,
     "genfromtxt": _LOAD,
-    "indices": _INDICES,
     "inner": "A @ B.T",
     "loadtxt": _LOAD,
     "matrix_norm": "pg.linalg.norm(A)",
     "memmap": _LOAD,
-    "meshgrid": _INDICES,
-    "mgrid": _INDICES,
     "multi_dot": "A @ B @ C",
     "nan_to_num": "pg.where(pg.isnan(A), 0, A), with clip(min, max) of pg.finfo(A.dtype) for infinite elements",
     "nanmax": "pg.fmax.reduce(A, axis=None)",
@@ -62,7 +56,6 @@ INSTEAD = {
     "nanprod": "pg.where(pg.isnan(A), 1, A).prod()",
     "nansum": "pg.where(pg.isnan(A), 0, A).sum()",
     "ndindex": "pg.ndenumerate(A), of the local part; or np.ndindex(A.shape)",
-    "ogrid": _INDICES,
     "ptp": "A.max() - A.min()",
     "repeat": "pg.repeat(A, n)",
     "round": "pg.rint(A * 10**n) / 10**n",
@@ -74,7 +67,6 @@ INSTEAD = {
     "strides": _OF_PART + "strides",
     "tofile": _SAVE,
     "trace": "pg.trace(A)",
-    "tri": "pg.tril(pg.ones((n, m)))",
     "vdot": "(A.conj() * B).sum()",
     "vector_norm": "pg.linalg.norm(A.ravel())",
     "view": "A.astype(dtype), or A.local().view(dtype) for the bytes of this process",

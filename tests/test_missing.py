@@ -27,7 +27,6 @@ CASES: dict[str, Callable[..., Any]] = {
     "amin": lambda A, B: np.amin(A),
     "angle": lambda A, B: np.angle(A),
     "average": lambda A, B: np.average(A, weights=np.broadcast_to(NAMES["w"], (3, 3))) * 3,  # w as A has its shape
-    "diagflat": lambda A, B: np.diagflat(A[0]),
     "diagonal": lambda A, B: A.diagonal(),
     "dot": lambda A, B: A.dot(B),
     "fix": lambda A, B: np.trunc(A),
@@ -43,7 +42,6 @@ CASES: dict[str, Callable[..., Any]] = {
     "repeat": lambda A, B: np.repeat(A, 3),
     "sinc": lambda A, B: np.sinc(A),
     "trace": lambda A, B: np.trace(A),
-    "tri": lambda A, B: np.tri(3, 4),
     "vdot": lambda A, B: np.vdot(A, B),
     "vector_norm": lambda A, B: np.linalg.norm(A.ravel()),
 }

@@ -86,6 +86,23 @@ def _pad(writer: Writer, name: str) -> None:
         writer.bind(f"{module}.pad({x}, {widths if value.ndim else 1}, {mode!r})")
 
 
+def _make(writer: Writer, name: str) -> None:
+    rng = writer.rng
+    x, y = writer.pick(1, max_ndim=1), writer.pick(1, max_ndim=1)
+    k = rng.randint(-2, 2)
+    slices = ", ".join(rng.choice(("0:3", "1:9:2", "-1:1:5j", "0:1:0.3")) for _ in range(2))
+    texts = {
+        "meshgrid": f"pg.meshgrid({x}, {y}, indexing={rng.choice(('xy', 'ij'))!r})[{rng.randint(0, 1)}]",
+        "mgrid": f"pg.mgrid[{slices}]", "ogrid": f"pg.ogrid[{slices}][{rng.randint(0, 1)}]",
+        "indices": f"pg.indices({tuple(rng.randint(0, 4) for _ in range(3))})",
+        "tri": f"pg.tri(4, {rng.randint(1, 6)}, {k})",
+        "diag": f"pg.diag({x}, {k})", "diagflat": f"pg.diagflat({x}, {k})",
+        "ix_": f"pg.arange(12).reshape(3, 4)[pg.ix_([0, 2], [{rng.randint(0, 3)}, 1])]",
+        "vander": f"pg.vander(pg.arange({rng.randint(0, 5)}), {rng.randint(0, 4)}).copy()",
+    }
+    writer.bind(texts[name])
+
+
 ROWS = (
     Row(_compare, ("isclose", "allclose", "array_equal", "array_equiv", "isposinf", "isneginf", "isreal", "iscomplex",
                    "isrealobj", "iscomplexobj", "isscalar", "real_if_close"), 1),
@@ -94,4 +111,5 @@ ROWS = (
     Row(_split, ("split", "array_split", "hsplit", "vsplit", "dsplit", "unstack"), 1),
     Row(_turn, ("moveaxis", "rollaxis", "matrix_transpose", "array.mT", "fliplr", "flipud", "rot90"), 1),
     Row(_pad, ("pad", "pad", "resize", "trim_zeros"), 1),
+    Row(_make, ("meshgrid", "mgrid", "ogrid", "indices", "ix_", "tri", "diag", "diagflat", "vander"), 1),
 )
