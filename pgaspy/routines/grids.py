@@ -129,12 +129,13 @@ class _Range:
     """What a slice says of coordinates: a start, and a step; or with an imaginary step, how many there are."""
 
     def __init__(self, key: slice) -> None:
-        start, stop, step = (without_array(x) for x in (key.start, key.stop, key.step))
-        self.start, step = 0 if start is None else start, 1 if step is None else step
+        start, stop, step = map(without_array, (key.start, key.stop, key.step))
+        self.start: Any = 0 if start is None else start
+        step = 1 if step is None else step
         if isinstance(step, complex | np.complexfloating):
             self.n = int(abs(step))
             self.step = 1 if self.n == 1 else (stop - self.start) / float(self.n - 1)
-            self.numbers = self.start, stop, abs(step)
+            self.numbers: tuple[Any, ...] = self.start, stop, abs(step)
         else:
             self.n, self.step = math.ceil((stop - self.start) / step), step
             self.numbers = self.start, stop, step
@@ -319,5 +320,5 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> pg.GlobalA
         raise ValueError(f"negative dimensions are not allowed: {n_columns} columns")
     column = x[:, None].astype(np.promote_types(x.dtype, int))
     factors = pg.concatenate((pg.ones_like(column), pg.broadcast_to(column, (len(x), max(n_columns - 1, 0)))), 1)
-    powers = np.multiply.accumulate(factors, axis=1)[:, :n_columns]
+    powers: Any = np.multiply.accumulate(factors, axis=1)[:, :n_columns]
     return powers if increasing else powers[:, ::-1]
