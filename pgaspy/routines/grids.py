@@ -133,9 +133,10 @@ class _Range:
         self.start: Any = 0 if start is None else start
         step = 1 if step is None else step
         if isinstance(step, complex | np.complexfloating):
-            self.n = int(abs(step))
+            size: Any = abs(step)
+            self.n = int(size)
             self.step = 1 if self.n == 1 else (stop - self.start) / float(self.n - 1)
-            self.numbers: tuple[Any, ...] = self.start, stop, abs(step)
+            self.numbers: tuple[Any, ...] = self.start, stop, size
         else:
             self.n, self.step = math.ceil((stop - self.start) / step), step
             self.numbers = self.start, stop, step
