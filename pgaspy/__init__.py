@@ -85,6 +85,7 @@ from pgaspy.linalg.products import tensordot as tensordot
 from pgaspy.linalg.products import vecdot as vecdot
 from pgaspy.routines.comparing import *
 from pgaspy.routines.grids import *
+from pgaspy.routines.joining import *
 from pgaspy.routines.padding import *
 from pgaspy.routines.rearranging import *
 from pgaspy.routines.stacking import *

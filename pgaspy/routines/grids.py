@@ -166,7 +166,7 @@ class _Grid:
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
-            return _points(key)
+            return points(key)
         ranges = [_Range(k) for k in key]
         dtype = np.result_type(0, *(number for r in ranges for number in r.numbers))
         if self._is_open:
@@ -176,7 +176,7 @@ class _Grid:
                             lambda d, i: i.astype(dtype) * ranges[d].step + ranges[d].start)
 
 
-def _points(key: slice) -> pg.GlobalArray:
+def points(key: slice) -> pg.GlobalArray:
     """The coordinates along one dimension."""
     if isinstance(key.step, complex | np.complexfloating):
         along = _Range(key)

@@ -99,6 +99,7 @@ def _make(writer: Writer, name: str) -> None:
         "diag": f"pg.diag({x}, {k})", "diagflat": f"pg.diagflat({x}, {k})",
         "ix_": f"pg.arange(12).reshape(3, 4)[pg.ix_([0, 2], [{rng.randint(0, 3)}, 1])]",
         "vander": f"pg.vander(pg.arange({rng.randint(0, 5)}), {rng.randint(0, 4)}).copy()",
+        "r_": f"pg.r_[{x}, 0:{rng.randint(0, 3)}, {y}, 2]", "c_": f"pg.c_[{x}, {x}, {x}[::-1]]",
     }
     writer.bind(texts[name])
 
@@ -111,5 +112,6 @@ ROWS = (
     Row(_split, ("split", "array_split", "hsplit", "vsplit", "dsplit", "unstack"), 1),
     Row(_turn, ("moveaxis", "rollaxis", "matrix_transpose", "array.mT", "fliplr", "flipud", "rot90"), 1),
     Row(_pad, ("pad", "pad", "resize", "trim_zeros"), 1),
-    Row(_make, ("meshgrid", "mgrid", "ogrid", "indices", "ix_", "tri", "diag", "diagflat", "vander"), 1),
+    Row(_make, ("meshgrid", "mgrid", "ogrid", "indices", "ix_", "tri", "diag", "diagflat", "vander", "r_",
+                 "c_"), 1),
 )
