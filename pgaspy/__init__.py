@@ -84,6 +84,12 @@ from pgaspy.linalg.diagonals import tril as tril
 from pgaspy.linalg.diagonals import triu as triu
 from pgaspy.linalg.products import tensordot as tensordot
 from pgaspy.linalg.products import vecdot as vecdot
+from pgaspy.routines.comparing import *
+from pgaspy.routines.grids import *
+from pgaspy.routines.joining import *
+from pgaspy.routines.padding import *
+from pgaspy.routines.rearranging import *
+from pgaspy.routines.stacking import *
 
 _enter_job()
 

@@ -258,16 +258,16 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     """
     if stop is None:
         start, stop = 0, start
-    start, stop, step = _without_array(start), _without_array(stop), _without_array(step)
+    start, stop, step = without_array(start), without_array(stop), without_array(step)
     dtype = None if dtype is None else np.dtype(dtype)
     of_times = (dtype is not None and dtype.kind in "mM") or any(map(_is_time, (start, stop, step)))
     first, delta, n = (_times if of_times else _numbers)(start, stop, step, dtype)
     result = empty(n, first.dtype, layout=layout, onenode=onenode)
     factor = np.dtype(np.int64) if of_times else first.dtype  # times are multiplied by integers
-    return _generated(result, lambda i: (first + i.astype(factor) * delta).astype(first.dtype, copy=False))
+    return generated(result, lambda i: (first + i.astype(factor) * delta).astype(first.dtype, copy=False))
 
 
-def _without_array(x: Any) -> Any:
+def without_array(x: Any) -> Any:
     """NumPy's scalar for an array of no dimension; else x itself. Collective."""
     return x._as_scalar() if isinstance(x, GlobalArray) and not x.ndim else x
 
@@ -338,7 +338,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
     >>> pg.linspace(0, 1, 5).gather()
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
-    start, stop, num = _without_array(start), _without_array(stop), operator.index(num)
+    start, stop, num = without_array(start), without_array(stop), operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     if np.ndim(start) or np.ndim(stop):
@@ -360,7 +360,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
             np.floor(y, out=y)
         return y.astype(dtype, copy=False)
 
-    return _generated(empty(num, dtype, layout=layout, onenode=onenode), values)
+    return generated(empty(num, dtype, layout=layout, onenode=onenode), values)
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,
@@ -385,7 +385,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,
     """
     k = operator.index(k)
     result = empty((N, N if M is None else M), dtype, layout=layout, onenode=onenode)
-    return _generated(result, lambda i, j: i[:, None] + k == j)
+    return generated(result, lambda i, j: i[:, None] + k == j)
 
 
 def identity(n: int, dtype: DTypeLike = float, *, layout: AnyLayout = None,
@@ -430,11 +430,11 @@ def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike
     indices = []
     for d in range(len(extents)):
         index = empty(extents, dtype, layout=layout, onenode=onenode)
-        indices.append(_generated(index, lambda *i, d=d: i[d].reshape([-1 if e == d else 1 for e in range(len(i))])))
+        indices.append(generated(index, lambda *i, d=d: i[d].reshape([-1 if e == d else 1 for e in range(len(i))])))
     return function(*indices, **options)
 
 
-def _generated(array: GlobalArray, values: Callable[..., Any]) -> GlobalArray:
+def generated(array: GlobalArray, values: Callable[..., Any]) -> GlobalArray:
     """Fill an array: `values` maps the global indices per dimension of a local part to its elements."""
     view = array._view
 

@@ -138,6 +138,7 @@ def module() -> Any:
     found.replicate = lambda array, axis, copy=True: array.copy()
     found.align = lambda x, array, dim, copy=True: np.array(x)
     found.exchange_rows = _exchange_rows
+    found.isscalar = lambda x: np.isscalar(x) or isinstance(x, Scalar)
     found.explain = lambda statement, **_: None
     found.print_once = _print_once
     found.save, found.load = np.save, lambda file, **_: np.load(file)

@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.campaign import algebra, arrays, dates, elementwise, holding, model, order, selecting
+from tests.campaign import algebra, arrays, dates, elementwise, holding, model, order, routines, selecting
 from tests.campaign.rows import Row
 from tests.campaign.settings import Settings, drawn
 from tests.campaign.words import Observation
@@ -15,7 +15,7 @@ from tests.campaign.writing import Refused, Writer
 __all__ = ["TABLE", "Program", "end", "write_one", "written"]
 
 TABLE = (*elementwise.ROWS, *arrays.ROWS, *holding.ROWS, *algebra.ROWS, *dates.ROWS, *order.ROWS,
-         *selecting.ROWS)
+         *routines.ROWS, *selecting.ROWS)
 """The statements of the campaign."""
 
 N_STATEMENTS = 48
