@@ -89,8 +89,11 @@ from pgaspy.routines.einsum import *
 from pgaspy.routines.elementwise import *
 from pgaspy.routines.interpolation import *
 from pgaspy.routines.nan_reductions import *
+from pgaspy.routines.padding import *
 from pgaspy.routines.phases import *
 from pgaspy.routines.products import *
+from pgaspy.routines.rearranging import *
+from pgaspy.routines.stacking import *
 
 _enter_job()
 

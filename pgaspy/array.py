@@ -251,6 +251,13 @@ class GlobalArray:
         """The view with the dimensions reversed."""
         return self.transpose()
 
+    @property
+    def mT(self) -> GlobalArray:  # noqa: N802  (NumPy's name)
+        """The view with the last two dimensions exchanged."""
+        if self.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return self.swapaxes(-1, -2)
+
     def transpose(self, *axes: Any) -> GlobalArray:
         """The view with the dimensions permuted. Not collective.
 

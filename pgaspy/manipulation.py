@@ -26,10 +26,10 @@ from pgaspy.planning.result_layout import inherited
 from pgaspy.scheduling.functions import WHERE
 
 __all__ = [
-    "all", "any", "argmax", "argmin", "broadcast_to", "clip", "concatenate", "copy", "cumprod", "cumsum", "dot",
-    "expand_dims", "flip",
-    "imag", "kron", "matmul", "max", "mean", "min", "ndim", "outer", "prod", "ravel", "real", "repeat", "reshape",
-    "roll", "shape", "size", "squeeze", "stack", "std", "sum", "swapaxes", "tile", "transpose", "var", "where",
+    "all", "any", "argmax", "argmin", "broadcast_to", "clip", "concat", "concatenate", "copy", "cumprod", "cumsum",
+    "dot", "expand_dims", "flip", "imag", "kron", "matmul", "max", "mean", "min", "ndim", "outer",
+    "permute_dims", "prod", "ravel", "real", "repeat", "reshape", "roll", "shape", "size", "squeeze", "stack", "std",
+    "sum", "swapaxes", "tile", "transpose", "var", "where",
 ]
 
 
@@ -96,6 +96,9 @@ def size(a: Any, axis: int | None = None) -> int:
 def transpose(a: Any, axes: Sequence[int] | None = None) -> GlobalArray:
     """The view with the dimensions permuted; see `GlobalArray.transpose`. Not collective."""
     return as_global(a).transpose(*(() if axes is None else (axes,)))
+
+
+permute_dims = transpose
 
 
 @implements(np.reshape)
@@ -210,7 +213,7 @@ def roll(a: Any, shift: SupportsIndex | Sequence[SupportsIndex], axis: Axis = No
     total = [0] * a.ndim
     for s, d in zip(shifts.tolist(), axes.tolist(), strict=True):
         total[d] += s
-    result = _empty_like_result(a, a.shape, a.dtype)
+    result = empty_like_result(a, a.shape, a.dtype)
     for target, source in _rolled_parts(a.shape, total):
         result[target] = a[source]
     return result
@@ -227,7 +230,8 @@ def _rolled_parts(extents: Sequence[int], shifts: Sequence[int]) -> list[tuple[t
 
 
 @implements(np.concatenate)
-def concatenate(arrays: Sequence[Any], axis: int | None = 0, *, dtype: DTypeLike | None = None) -> GlobalArray:
+def concatenate(arrays: Sequence[Any], /, axis: int | None = 0, out: GlobalArray | None = None, *,
+                dtype: DTypeLike | None = None, casting: Any = "same_kind") -> GlobalArray:
     """Arrays joined along a dimension that they have. Collective.
 
     Parameters
@@ -236,8 +240,12 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0, *, dtype: DTypeLike
         One or more, of the same extents in all other dimensions.
     axis
         The dimension; with None, the elements are joined in row-major order.
+    out
+        An array of the result's shape, to which the result is assigned, and which is returned; instead of `dtype`.
     dtype
         Of the result; by default that which all are promoted to.
+    casting
+        Which casts to the dtype there may be, as for `numpy.can_cast`; within a kind by default.
 
     Returns
     -------
@@ -246,9 +254,9 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0, *, dtype: DTypeLike
     Raises
     ------
     ValueError
-        If there are no arrays, if they have no dimensions, or if their extents differ.
+        If there are no arrays, if they have no dimensions, if their extents differ, or if `out` has another shape.
     TypeError
-        If one is not cast to the dtype within a kind.
+        If one is not cast to the dtype.
 
     Examples
     --------
@@ -271,11 +279,11 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0, *, dtype: DTypeLike
                              f"but array 0 has shape {first.shape} and array {n} has shape {a.shape}")
     extents = [a.shape[axis] for a in arrays]
     total = (*first.shape[:axis], int(np.sum(extents)), *first.shape[axis + 1:])
-    dtype = np.result_type(*(a.dtype for a in arrays)) if dtype is None else np.dtype(dtype)
-    for a in arrays:
-        if not np.can_cast(a.dtype, dtype, "same_kind"):
-            raise TypeError(f"Cannot cast array data from {a.dtype!r} to {dtype!r} according to the rule 'same_kind'")
-    result = _empty_like_result(first, total, dtype)
+    if out is not None:
+        _check_joined(out, total, dtype)
+        dtype = out.dtype
+    dtype = joined_dtype(arrays, dtype, casting)
+    result = empty_like_result(first, total, dtype) if out is None else out
     start = 0
     for a, extent in zip(arrays, extents, strict=True):
         result[(slice(None),) * axis + (slice(start, start + extent),)] = a
@@ -283,8 +291,31 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0, *, dtype: DTypeLike
     return result
 
 
+concat = concatenate
+
+
+def joined_dtype(arrays: Sequence[GlobalArray], dtype: DTypeLike | None = None,
+                 casting: Any = "same_kind") -> np.dtype[Any]:
+    """The dtype of arrays that are joined; all have to be cast to it."""
+    dtype = np.result_type(*(a.dtype for a in arrays)) if dtype is None else np.dtype(dtype)
+    for a in arrays:
+        if not np.can_cast(a.dtype, dtype, casting):
+            raise TypeError(f"Cannot cast array data from {a.dtype!r} to {dtype!r} according to the rule {casting!r}")
+    return dtype
+
+
+def _check_joined(out: GlobalArray, shape: tuple[int, ...], dtype: DTypeLike | None) -> None:
+    """Refuse what cannot take arrays that are joined."""
+    ufuncs.check_target(out)
+    if dtype is not None:
+        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
+    if out.shape != shape:
+        raise ValueError(f"Output array is the wrong shape: {out.shape}, where the result has {shape}")
+
+
 @implements(np.stack)
-def stack(arrays: Sequence[Any], axis: int = 0, *, dtype: DTypeLike | None = None) -> GlobalArray:
+def stack(arrays: Sequence[Any], axis: int = 0, out: GlobalArray | None = None, *, dtype: DTypeLike | None = None,
+          casting: Any = "same_kind") -> GlobalArray:
     """Arrays of one shape joined along a new dimension. Collective.
 
     Parameters
@@ -293,8 +324,8 @@ def stack(arrays: Sequence[Any], axis: int = 0, *, dtype: DTypeLike | None = Non
         One or more.
     axis
         The position of the dimension in the result.
-    dtype
-        Of the result; by default that which all are promoted to.
+    out, dtype, casting
+        As for `concatenate`.
 
     Returns
     -------
@@ -303,9 +334,10 @@ def stack(arrays: Sequence[Any], axis: int = 0, *, dtype: DTypeLike | None = Non
     Raises
     ------
     ValueError
-        If there are no arrays, if their shapes differ, or if the result has no such dimension.
+        If there are no arrays, if their shapes differ, if the result has no such dimension, or if `out` has another
+        shape.
     TypeError
-        If one is not cast to the dtype within a kind.
+        If one is not cast to the dtype.
 
     Examples
     --------
@@ -321,7 +353,7 @@ def stack(arrays: Sequence[Any], axis: int = 0, *, dtype: DTypeLike | None = Non
     if len({a.shape for a in arrays}) > 1:
         raise ValueError(f"all input arrays must have the same shape, not {[a.shape for a in arrays]}")
     axis = normalize_axis_index(axis, arrays[0].ndim + 1)
-    return concatenate([expand_dims(a, axis) for a in arrays], axis, dtype=dtype)
+    return concatenate([expand_dims(a, axis) for a in arrays], axis, out, dtype=dtype, casting=casting)
 
 
 @implements(np.tile)
@@ -396,13 +428,13 @@ def repeat(a: Any, repeats: int, axis: int | None = None) -> GlobalArray:
     if repeats < 0:
         raise ValueError("repeats may not contain negative values.")
     n = a.shape[axis] * repeats
-    result = _empty_like_result(a, (*a.shape[:axis], n, *a.shape[axis + 1:]), a.dtype)
+    result = empty_like_result(a, (*a.shape[:axis], n, *a.shape[axis + 1:]), a.dtype)
     for r in range(repeats):
         result[(slice(None),) * axis + (slice(r, None, repeats),)] = a
     return result
 
 
-def _empty_like_result(a: GlobalArray, extents: tuple[int, ...], dtype: DTypeLike) -> GlobalArray:
+def empty_like_result(a: GlobalArray, extents: tuple[int, ...], dtype: DTypeLike) -> GlobalArray:
     """A new array, dealt out over the grid as `a` is, for other extents; else in the default layout."""
     layout = a._view.own_layout
     if layout is not None and not layout.replica_axes and len(extents) == a.ndim and set(layout.pins) <= {None}:

@@ -4,6 +4,7 @@ from typing import Any, TypedDict, Unpack, overload
 
 from numpy import bool as bool
 from numpy import bool_ as bool_
+from numpy import broadcast_shapes as broadcast_shapes
 from numpy import byte as byte
 from numpy import bytes_ as bytes_
 from numpy import cdouble as cdouble

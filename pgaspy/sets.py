@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy import ufuncs
 from pgaspy.array import GlobalArray
-from pgaspy.creation import arange, as_global, empty, ones
+from pgaspy.creation import arange, as_global, asarray, empty, ones
 from pgaspy.dispatch import implements
 from pgaspy.indexing import Compaction, as_array
 from pgaspy.job.procgrid import world
@@ -156,8 +156,8 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     a, others = as_global(element), as_array(test_elements)
     if isinstance(others, GlobalArray):
         found = _are_among(a.ravel(), others.ravel()).reshape(a.shape)
-        return ~found if invert else found
-    return _are_among_known(a, np.array(others), invert)
+        return asarray(~found if invert else found)
+    return asarray(_are_among_known(a, np.array(others), invert))
 
 
 def _are_among(flat: GlobalArray, others: GlobalArray) -> GlobalArray:

@@ -25,33 +25,13 @@ NAN = np.where(A > 7, np.nan, A)
 CASES: dict[str, Callable[..., Any]] = {
     "amax": lambda A, B: np.amax(A),
     "amin": lambda A, B: np.amin(A),
-    "angle": lambda A, B: np.angle(A),
-    "append": lambda A, B: np.append(A, B, axis=0),
-    "average": lambda A, B: np.average(A, weights=np.broadcast_to(NAMES["w"], (3, 3))) * 3,  # w as A has its shape
-    "concat": lambda A, B: np.concatenate((A, B)),
     "diagflat": lambda A, B: np.diagflat(A[0]),
     "diagonal": lambda A, B: A.diagonal(),
     "dot": lambda A, B: A.dot(B),
-    "fix": lambda A, B: np.trunc(A),
-    "fliplr": lambda A, B: np.fliplr(A),
-    "flipud": lambda A, B: np.flipud(A),
-    "inner": lambda A, B: np.inner(A, B),
-    "mT": lambda A, B: np.swapaxes(A, -1, -2),
     "matrix_norm": lambda A, B: np.linalg.norm(A),
-    "matrix_transpose": lambda A, B: np.swapaxes(A, -1, -2),
-    "multi_dot": lambda A, B: np.linalg.multi_dot([A, B, NAMES["C"]]),
-    "nanmax": lambda A, B: np.nanmax(A),
-    "nanmean": lambda A, B: np.nanmean(A),
-    "nanmin": lambda A, B: np.nanmin(A),
-    "nanprod": lambda A, B: np.nanprod(A),
-    "nansum": lambda A, B: np.nansum(A),
-    "ptp": lambda A, B: np.ptp(A),
     "repeat": lambda A, B: np.repeat(A, 3),
-    "rot90": lambda A, B: np.rot90(A),
-    "sinc": lambda A, B: np.sinc(A),
     "trace": lambda A, B: np.trace(A),
     "tri": lambda A, B: np.tri(3, 4),
-    "vdot": lambda A, B: np.vdot(A, B),
     "vector_norm": lambda A, B: np.linalg.norm(A.ravel()),
 }
 
@@ -64,8 +44,6 @@ def test_what_is_advised_is_right(name: str) -> None:
     with np.errstate(all="ignore"):
         expected = CASES[name](a, B)
         found = eval(INSTEAD[name], given)
-    if name == "average":
-        expected = (A * NAMES["w"]).sum() / NAMES["w"].sum()
     assert_equal(found, expected, exact=False)
 
 
@@ -84,14 +62,14 @@ def test_draws_that_are_advised_are_right() -> None:
 def test_the_table() -> None:
     """All of it is NumPy's, and missing."""
     owners = (pg, np), (pg.linalg, np.linalg), (pg.GlobalArray, np.ndarray)
-    not_in_all_versions = {"row_stack", "unstack"}  # until NumPy 2.4, since 2.1
+    not_in_all_versions = {"row_stack"}  # until NumPy 2.4
     there = [name for name in INSTEAD.keys() - not_in_all_versions if not any(
         hasattr(numpys, name) and not hasattr(ours, name) for ours, numpys in owners)]
     collectively(not there, f"{there} are not missing")
 
 
 @pytest.mark.parametrize(("statement", "error", "match"), [
-    ("pg.concat", AttributeError, r"module 'pgaspy' has no attribute 'concat': use pg.concatenate\(\(A, B\)\)"),
+    ("pg.inner", AttributeError, r"module 'pgaspy' has no attribute 'inner': use A @ B.T"),
     ("pg.apply_along_axis", AttributeError, r"call NumPy's on A.gather\(\), the whole array.*holds whole"),
     ("pg.bartlett", AttributeError, r"A.gather\(\)"),
     ("pg.linalg.eigvals", AttributeError, r"'pgaspy.linalg' has no attribute 'eigvals': use pg.linalg.eigvalsh\(A\)"),
@@ -100,7 +78,7 @@ def test_the_table() -> None:
     ("x.tolist()", AttributeError, r"a GlobalArray has no attribute 'tolist': call NumPy's, with A.gather\(\)"),
     ("x.partition(1)", AttributeError, r"GlobalArray has no attribute 'partition': call NumPy's, with A.gather\(\)"),
     ("x.dot(x)", AttributeError, r"use pg.dot\(A, B\)"),
-    ("np.einsum('ij->j', x)", TypeError, r"numpy.einsum is not supported.*use A @ B"),
+    ("np.linalg.eig(x)", TypeError, r"numpy.linalg.eig is not supported.*use pg.linalg.eigh\(A\)"),
     ("np.apply_along_axis(np.sum, 0, x)", TypeError, r"A.gather\(\)"),
     ("np.fft.fft(x)", TypeError, r"numpy.fft.fft is not supported.*A.gather\(\)"),
 ])

@@ -255,6 +255,8 @@ def test_what_is_among_others(dtype: str, name: str, m: int) -> None:
     assert_equal(pg.isin(A[::-2], B, invert=True), np.isin(a[::-2], b, invert=True))
     assert_equal(pg.isin(A, b, assume_unique=True), np.isin(a, b))
     assert_equal(pg.isin(A[1, 2], b, invert=True), np.isin(a[1, 2], b, invert=True))
+    for others in (b, B):  # of a number NumPy makes an array
+        pg.isin(A[1, 2], others)[...] = True
     assert_equal(pg.isin(a, B), np.isin(a, b))
     assert_equal(pg.isin(A[:0], B), np.isin(a[:0], b))
     b[...] = a[0, 0]

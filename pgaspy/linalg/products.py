@@ -158,18 +158,8 @@ def matrix_power(a: Any, n: int) -> pg.GlobalArray:
 
 @implements(np.linalg.matrix_transpose)
 def matrix_transpose(x: Any, /) -> pg.GlobalArray:
-    """The view with the last two dimensions exchanged; ValueError for less than two. Collective.
-
-    Examples
-    --------
-    >>> import pgaspy as pg
-    >>> pg.linalg.matrix_transpose(pg.ones((4, 2, 3))).shape
-    (4, 3, 2)
-    """
-    x = pg.asarray(x)
-    if x.ndim < 2:
-        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
-    return x.swapaxes(-1, -2)
+    """The view with the last two dimensions exchanged; see `pgaspy.matrix_transpose`. Not collective."""
+    return pg.matrix_transpose(x)
 
 
 @implements(np.linalg.cross)

@@ -9,14 +9,9 @@ from numpy.lib.array_utils import normalize_axis_index
 
 import pgaspy as pg
 from pgaspy.creation import as_global
-from pgaspy.dispatch import implements
+from pgaspy.dispatch import implements, named
 
 __all__ = ["cross", "inner", "matvec", "vdot", "vecmat"]
-
-
-def _named(name: str) -> list[Any]:
-    """NumPy's function of a name that not all versions have."""
-    return [getattr(np, name)] if hasattr(np, name) else []
 
 
 @implements(np.inner)
@@ -86,7 +81,7 @@ def vdot(a: Any, b: Any, /) -> pg.GlobalArray:
     return products.sum(None, products.dtype)
 
 
-@implements(*_named("matvec"))
+@implements(*named("matvec"))
 def matvec(x1: Any, x2: Any, /) -> pg.GlobalArray:
     """The products of matrices and vectors, in the last dimensions of arrays. Collective.
 
@@ -116,7 +111,7 @@ def matvec(x1: Any, x2: Any, /) -> pg.GlobalArray:
     return pg.einsum("...mn,...n->...m", x1, x2)
 
 
-@implements(*_named("vecmat"))
+@implements(*named("vecmat"))
 def vecmat(x1: Any, x2: Any, /) -> pg.GlobalArray:
     """The products of vectors, conjugated, and matrices, in the last dimensions of arrays. Collective.
 

@@ -91,7 +91,7 @@ def _view(writer: Writer, name: str) -> None:
         "squeeze": f"{rng.choice(ones)}" if ones and rng.random() < 0.5 else "",
         "flip": f"{rng.randrange(n)}" if n and rng.random() < 0.7 else "",
     }
-    given = arguments[plain]
+    given = arguments["transpose" if plain == "permute_dims" else plain]
     if plain == "T":
         text = f"{x}.T"
     elif name.startswith("array"):
@@ -223,7 +223,8 @@ ROWS = (
                   "empty_like", "zeros_like", "ones_like", "full_like", "array", "asarray"), 3),
     Row(_random, ("random.default_rng", "random.random", "random.uniform", "random.standard_normal",
                   "random.integers"), 0.7),
-    Row(_view, ("array.__getitem__", "array.__getitem__", "broadcast_to", "transpose", "array.transpose", "array.T",
+    Row(_view, ("array.__getitem__", "array.__getitem__", "broadcast_to", "transpose", "permute_dims",
+                "array.transpose", "array.T",
                 "expand_dims", "swapaxes", "array.swapaxes", "squeeze", "array.squeeze", "flip"), 4),
     Row(_reshape, ("reshape", "array.reshape", "ravel", "array.ravel", "array.flatten"), 1.5),
     Row(_rearrange, ("roll", "concatenate", "stack", "tile", "repeat"), 3),

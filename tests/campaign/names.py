@@ -23,7 +23,8 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys((f"linalg.{name}" for name in (
         "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult")), _TYPE),
     "random.Generator": _TYPE,
-    **dict.fromkeys(("dtype", "errstate", "finfo", "iinfo", "newaxis", "promote_types", "result_type"), _SAME),
+    **dict.fromkeys(("broadcast_shapes", "dtype", "errstate", "finfo", "iinfo", "newaxis", "promote_types",
+                     "result_type"), _SAME),
     **dict.fromkeys((name for name, x in vars(pg).items() if not name.startswith("_") and (
         isinstance(x, float) or (isinstance(x, type) and issubclass(x, np.generic)))), _SAME),
     "draw": "makes a picture, for which it needs matplotlib",
