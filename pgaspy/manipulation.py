@@ -533,7 +533,7 @@ def dot(a: Any, b: Any) -> GlobalArray:
         return a * b
     if a.ndim < 3 and b.ndim < 3:
         return a @ b
-    return HANDLED[np.tensordot](a, b, (-1, -2 if b.ndim > 1 else -1))  # type: ignore[no-any-return]
+    return HANDLED[np.tensordot](a, b, (-1, -2 if b.ndim > 1 else -1))
 
 
 @implements(np.kron)

@@ -69,7 +69,7 @@ def test_the_table() -> None:
 
 
 @pytest.mark.parametrize(("statement", "error", "match"), [
-    ("pg.inner", AttributeError, r"module 'pgaspy' has no attribute 'inner': use A @ B.T"),
+    ("pg.savetxt", AttributeError, r"module 'pgaspy' has no attribute 'savetxt': use pg.save\(file, A\)"),
     ("pg.apply_along_axis", AttributeError, r"call NumPy's on A.gather\(\), the whole array.*holds whole"),
     ("pg.bartlett", AttributeError, r"A.gather\(\)"),
     ("pg.linalg.eigvals", AttributeError, r"'pgaspy.linalg' has no attribute 'eigvals': use pg.linalg.eigvalsh\(A\)"),

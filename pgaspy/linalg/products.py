@@ -201,7 +201,7 @@ def multi_dot(arrays: Sequence[Any], *, out: pg.GlobalArray | None = None) -> pg
     extents = [given[0].shape[0] if given[0].ndim > 1 else 1, *(x.shape[0] for x in given[1:]),
                given[-1].shape[-1] if given[-1].ndim > 1 else 1]
     found = _product_of(given, _best_splits(extents), 0, len(given))
-    return found if out is None else np.positive(found, out=out)  # type: ignore[return-value, call-overload]
+    return found if out is None else np.positive(found, out=out)  # type: ignore[call-overload]
 
 
 def _best_splits(extents: Sequence[int]) -> dict[tuple[int, int], int]:

@@ -114,7 +114,7 @@ def ptp(a: Any, axis: Axis = None, out: pg.GlobalArray | None = None, keepdims: 
     """
     a = as_global(a)
     found: pg.GlobalArray = np.subtract(
-        a.max(axis, keepdims=keepdims), a.min(axis, keepdims=keepdims), out=out)  # type: ignore[arg-type, assignment]
+        a.max(axis, keepdims=keepdims), a.min(axis, keepdims=keepdims), out=out)  # type: ignore[arg-type]
     return found
 
 

@@ -77,7 +77,7 @@ def einsum(*operands: Any, out: pg.GlobalArray | None = None, optimize: Any = Tr
         return found
     if out.shape != found.shape:
         raise ValueError(f"out= has shape {out.shape}, the result has shape {found.shape}")
-    return np.positive(found, out=out)  # type: ignore[return-value, call-overload]
+    return np.positive(found, out=out)  # type: ignore[call-overload]
 
 
 class _Factor(NamedTuple):

@@ -39,7 +39,6 @@ def round(a: Any, decimals: int = 0, out: pg.GlobalArray | None = None) -> pg.Gl
     Examples
     --------
     >>> import pgaspy as pg
-from pgaspy.array import made
     >>> pg.round(pg.array([1.25, 0.5, 13.375]), 1).gather()
     array([ 1.2,  0.5, 13.4])
     """
@@ -58,7 +57,7 @@ from pgaspy.array import made
         found = rounded.astype(dtype, copy=False)
     if out is None:
         return found
-    return np.positive(found, out=out)  # type: ignore[return-value, call-overload]
+    return np.positive(found, out=out)  # type: ignore[call-overload]
 
 
 around = round
@@ -83,11 +82,10 @@ def fix(x: Any, out: pg.GlobalArray | None = None) -> pg.GlobalArray:
     Examples
     --------
     >>> import pgaspy as pg
-from pgaspy.array import made
     >>> pg.fix(pg.array([-1.7, 1.7])).gather()
     array([-1.,  1.])
     """
-    return np.trunc(as_global(x), out=out)  # type: ignore[return-value, call-overload]
+    return np.trunc(as_global(x), out=out)  # type: ignore[return-value, arg-type]
 
 
 @implements(np.nan_to_num)
@@ -107,7 +105,6 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     Examples
     --------
     >>> import pgaspy as pg
-from pgaspy.array import made
     >>> pg.nan_to_num(pg.array([1.0, pg.nan, pg.inf]), posinf=9).gather()
     array([1., 0., 9.])
     """
@@ -140,10 +137,9 @@ def sinc(x: Any) -> pg.GlobalArray:
     Examples
     --------
     >>> import pgaspy as pg
-from pgaspy.array import made
     >>> pg.sinc(pg.array([0.0, 0.5])).gather().round(4)
     array([1.    , 0.6366])
     """
     x = np.pi * as_global(x)
     y: Any = pg.where(x != 0, x, float(np.finfo(x.dtype).eps) if x.dtype.kind == "f" else 1e-20)
-    return np.sin(y) / y  # type: ignore[no-any-return]
+    return np.sin(y) / y

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 import pgaspy as pg
+from pgaspy.array import made
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import frame_of_program
@@ -287,7 +288,7 @@ def _sum_and_count(a: pg.GlobalArray, axis: Axis, dtype: DTypeLike | None, keepd
 def _without_all_nan(a: Any, number: float, axis: int | None) -> pg.GlobalArray:
     """The elements, with a number in the place of NaN; refused, where there is nothing else."""
     a = as_global(a)
-    if a.dtype.kind in "fc" and a.size and value(np.isnan(a).all(axis).any(), False):  # type: ignore[union-attr]
+    if a.dtype.kind in "fc" and a.size and value(np.isnan(a).all(axis).any(), False):
         raise ValueError("All-NaN slice encountered")
     return _replaced(a, number, True)
 
@@ -324,10 +325,10 @@ def _joined(ufunc: Any, found: pg.GlobalArray, initial: Any, out: Out) -> pg.Glo
 def _assigned(found: pg.GlobalArray, out: Out) -> pg.GlobalArray:
     """The result; assigned to `out`, where that is given."""
     if out is None:
-        return found
+        return made(found._base, found._view)
     if out.shape != found.shape:
         raise ValueError(f"out= has shape {out.shape}, the result has shape {found.shape}")
-    return np.positive(found, out=out)  # type: ignore[return-value, call-overload]
+    return np.positive(found, out=out)  # type: ignore[call-overload]
 
 
 def _warn_later(found: pg.GlobalArray, is_bad: np.ufunc, message: str) -> None:

@@ -33,7 +33,7 @@ def angle(z: Any, deg: bool = False) -> pg.GlobalArray:
     """
     z = as_global(z)
     found: Any = np.arctan2(z.imag, z.real) if z.dtype.kind == "c" else np.arctan2(0, z)
-    return found * (180 / np.pi) if deg else found  # type: ignore[no-any-return]
+    return found * (180 / np.pi) if deg else found
 
 
 @implements(np.unwrap)

@@ -94,6 +94,12 @@ def test_options() -> None:
     assert_equal(pg.nanmean([1, NAN]), np.nanmean([1, NAN]))
 
 
+def test_full_reductions_are_numbers() -> None:
+    for name in REDUCTIONS:
+        found = getattr(pg, name)(pg.array(X))
+        raises_everywhere(TypeError, "assignment", lambda found=found: found.__setitem__((), 1))
+
+
 def test_what_is_refused() -> None:
     a = pg.array(X)
     raises_everywhere(ValueError, "no identity", lambda: pg.nanmax(a[:0]))
