@@ -44,7 +44,8 @@ def _product(a: BaseView, b: BaseView) -> BaseView:
     (_, a_view), (_, b_view) = a, b
     if not (1 <= a_view.ndim <= 2 and 1 <= b_view.ndim <= 2):
         return _product_of_stacks(a, b)
-    _check_inner(a_view, b_view, b_view.shape[0])
+    if a_view.shape[-1] != b_view.shape[0]:
+        raise _mismatch(a_view, b_view, b_view.shape[0])
     dtype = np.matmul.resolve_dtypes((a.base.dtype, b.base.dtype, None))[-1]
     check_dtype(dtype)
     if a_view.ndim == b_view.ndim == 2:
@@ -54,15 +55,16 @@ def _product(a: BaseView, b: BaseView) -> BaseView:
     return _matrix_vector(a, b, dtype)
 
 
-def _check_inner(a: View, b: View, n: int) -> None:
-    if a.shape[-1] != n:
-        raise ValueError(f"matmul: the inner extents of shapes {a.shape} and {b.shape} differ, {a.shape[-1]} and {n}")
+def _mismatch(a: View, b: View, n: int) -> ValueError:
+    return ValueError(f"matmul: the inner extents of shapes {a.shape} and {b.shape} differ, {a.shape[-1]} and {n}")
 
 
 def _product_of_stacks(a: BaseView, b: BaseView) -> BaseView:
     if not a.view.ndim or not b.view.ndim:
         raise ValueError(f"matmul takes arrays of one or more dimensions, not of {a.view.ndim} and {b.view.ndim}")
-    _check_inner(a.view, b.view, b.view.shape[-2 if b.view.ndim > 1 else -1])
+    n = b.view.shape[-2 if b.view.ndim > 1 else -1]
+    if a.view.shape[-1] != n:
+        raise _mismatch(a.view, b.view, n)
     check_dtype(np.matmul.resolve_dtypes((a.base.dtype, b.base.dtype, None))[-1])
     found = product_of_stacks(GlobalArray(*a), GlobalArray(*b))
     return BaseView(found._base, found._view)
