@@ -84,10 +84,18 @@ from pgaspy.linalg.diagonals import tril as tril
 from pgaspy.linalg.diagonals import triu as triu
 from pgaspy.linalg.products import tensordot as tensordot
 from pgaspy.linalg.products import vecdot as vecdot
+from pgaspy.routines.averages import *
 from pgaspy.routines.comparing import *
+from pgaspy.routines.convolutions import *
+from pgaspy.routines.einsum import *
+from pgaspy.routines.elementwise import *
 from pgaspy.routines.grids import *
+from pgaspy.routines.interpolation import *
 from pgaspy.routines.joining import *
+from pgaspy.routines.nan_reductions import *
 from pgaspy.routines.padding import *
+from pgaspy.routines.phases import *
+from pgaspy.routines.products import *
 from pgaspy.routines.rearranging import *
 from pgaspy.routines.stacking import *
 

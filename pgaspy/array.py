@@ -649,6 +649,10 @@ class GlobalArray:
             result = ufuncs.apply(np.minimum, (result, max), target, make=made)
         return result
 
+    def round(self, decimals: int = 0, out: GlobalArray | None = None) -> GlobalArray:
+        """The elements with so many decimal places; see `pgaspy.round`. Collective."""
+        return HANDLED[np.round](self, decimals, out)
+
     def fill(self, value: Any) -> None:
         """Set every element to a scalar. Collective."""
         self[...] = value

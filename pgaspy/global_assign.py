@@ -34,7 +34,8 @@ from pgaspy.statements import (
     refusals,
 )
 
-__all__ = ["aligned", "assign", "copied", "element", "gathered", "item", "layout_like", "redistributed", "replicate"]
+__all__ = ["aligned", "assign", "copied", "element", "gathered", "item", "laid_out", "layout_like",
+           "redistributed", "replicate"]
 
 
 def assign(base: Base, view: View, value: Any) -> None:
@@ -166,7 +167,7 @@ def replicate(base: Base, view: View, axis: int | tuple[int, ...]) -> BaseView:
         raise ValueError(f"axis {axis} is not an axis of the grid {grid}") from None
     if layout is None:
         return _replicate_reversed(base, view, axes)
-    return _laid_out(base, view, _replicated_along(layout, axes))
+    return laid_out(base, view, _replicated_along(layout, axes))
 
 
 @cached
@@ -176,7 +177,7 @@ def _replicated_along(layout: Layout, axes: tuple[int, ...]) -> Layout:
     return Layout(layout.grid, dims, [None if a in axes else pin for a, pin in enumerate(layout.pins)])
 
 
-def _laid_out(base: Base, view: View, layout: Layout) -> BaseView:
+def laid_out(base: Base, view: View, layout: Layout) -> BaseView:
     """A copy in a layout, made when it or the array is written to, if the view lies so already."""
     return shared(base, view, layout) or copied(base, view, layout)
 
@@ -208,4 +209,4 @@ def aligned(base: Base, view: View, other: View, dim: int) -> BaseView:
     if layout is None:
         raise ValueError("the array to align with has no layout of its own: copy() it first")
     dims = [layout.dims[dim] if d == own else whole_dim(n) for d, n in enumerate(view.shape)]
-    return _laid_out(base, view, Layout(layout.grid, dims, layout.pins))
+    return laid_out(base, view, Layout(layout.grid, dims, layout.pins))

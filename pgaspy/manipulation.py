@@ -505,11 +505,13 @@ def matmul(x1: Any, x2: Any) -> GlobalArray:
     Parameters
     ----------
     x1, x2
-        Shapes (m, n) and (n, p); or one is a vector, (n,), or both are.
+        Shapes (..., m, n) and (..., n, p), where the other dimensions are of stacks of matrices, and broadcast; or one
+        is a vector, (n,), or both are.
 
     Returns
     -------
-    Shape (m, p), without the dimension that a vector lacks; see `pgaspy.matrix_product`.
+    Shape (..., m, p), without the dimension that a vector lacks. Products of two matrices are dealt out as these are;
+    those of stacks are made where the larger operand lies, see `pgaspy.contraction`.
 
     Raises
     ------
@@ -522,9 +524,16 @@ def matmul(x1: Any, x2: Any) -> GlobalArray:
 
 @implements(np.dot)
 def dot(a: Any, b: Any) -> GlobalArray:
-    """The product of matrices or vectors, as `matmul`; of anything and a number elementwise. Collective."""
+    """The product of matrices or vectors, as `matmul`; of anything and a number elementwise. Collective.
+
+    Of arrays with more dimensions, the sums over the last of `a` and the last but one of `b`, with all others of both.
+    """
     a, b = as_global(a), as_global(b)
-    return a * b if not a.ndim or not b.ndim else a @ b
+    if not a.ndim or not b.ndim:
+        return a * b
+    if a.ndim < 3 and b.ndim < 3:
+        return a @ b
+    return HANDLED[np.tensordot](a, b, (-1, -2 if b.ndim > 1 else -1))
 
 
 @implements(np.kron)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.array import GlobalArray, made
+from pgaspy.contraction import product_of_stacks
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import is_alone, record_cold
 from pgaspy.global_assign import copied
@@ -29,12 +30,12 @@ __all__ = ["matmul"]
 
 @implements(np.matmul)
 def matmul(a: Any, b: Any) -> GlobalArray:
-    """The product of two matrices, or of a matrix and a vector, either of which may be a NumPy array. Collective.
+    """The product of matrices, vectors, or stacks of matrices, either of which may be a NumPy array. Collective.
 
     Raises
     ------
     ValueError
-        If the inner extents differ, or an operand has no dimension or more than two.
+        If the inner extents differ, the stacks do not broadcast, or an operand has no dimension.
     """
     return made(*_product(as_base_view(a), as_base_view(b)))
 
@@ -42,12 +43,9 @@ def matmul(a: Any, b: Any) -> GlobalArray:
 def _product(a: BaseView, b: BaseView) -> BaseView:
     (_, a_view), (_, b_view) = a, b
     if not (1 <= a_view.ndim <= 2 and 1 <= b_view.ndim <= 2):
-        raise ValueError(f"matmul takes arrays of one or two dimensions, not of {a_view.ndim} and {b_view.ndim}: "
-                         "loop over the others")
-    n = b_view.shape[0]
-    if a_view.shape[-1] != n:
-        raise ValueError(f"matmul: the inner extents of shapes {a_view.shape} and {b_view.shape} differ, "
-                         f"{a_view.shape[-1]} and {n}")
+        return _product_of_stacks(a, b)
+    if a_view.shape[-1] != b_view.shape[0]:
+        raise _mismatch(a_view, b_view, b_view.shape[0])
     dtype = np.matmul.resolve_dtypes((a.base.dtype, b.base.dtype, None))[-1]
     check_dtype(dtype)
     if a_view.ndim == b_view.ndim == 2:
@@ -55,6 +53,21 @@ def _product(a: BaseView, b: BaseView) -> BaseView:
     if a_view.ndim == 1:
         a, b = BaseView(b.base, b_view.transpose(tuple(reversed(range(b_view.ndim))))), a
     return _matrix_vector(a, b, dtype)
+
+
+def _mismatch(a: View, b: View, n: int) -> ValueError:
+    return ValueError(f"matmul: the inner extents of shapes {a.shape} and {b.shape} differ, {a.shape[-1]} and {n}")
+
+
+def _product_of_stacks(a: BaseView, b: BaseView) -> BaseView:
+    if not a.view.ndim or not b.view.ndim:
+        raise ValueError(f"matmul takes arrays of one or more dimensions, not of {a.view.ndim} and {b.view.ndim}")
+    n = b.view.shape[-2 if b.view.ndim > 1 else -1]
+    if a.view.shape[-1] != n:
+        raise _mismatch(a.view, b.view, n)
+    check_dtype(np.matmul.resolve_dtypes((a.base.dtype, b.base.dtype, None))[-1])
+    found = product_of_stacks(GlobalArray(*a), GlobalArray(*b))
+    return BaseView(found._base, found._view)
 
 
 def _product_of_matrices(a: BaseView, b: BaseView, dtype: np.dtype[Any]) -> BaseView:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 _OTHERS = {"broadcast_shapes", "dtype", "errstate", "finfo", "iinfo", "newaxis", "promote_types", "result_type"}
-_REPLACED = {"matmul", "vecdot"}
+_REPLACED = {"matmul", "matvec", "vecdot", "vecmat"}
 """Ufuncs along whole dimensions that pgaspy has functions for."""
 
 

@@ -25,24 +25,11 @@ NAN = np.where(A > 7, np.nan, A)
 CASES: dict[str, Callable[..., Any]] = {
     "amax": lambda A, B: np.amax(A),
     "amin": lambda A, B: np.amin(A),
-    "angle": lambda A, B: np.angle(A),
-    "average": lambda A, B: np.average(A, weights=np.broadcast_to(NAMES["w"], (3, 3))) * 3,  # w as A has its shape
     "diagonal": lambda A, B: A.diagonal(),
     "dot": lambda A, B: A.dot(B),
-    "fix": lambda A, B: np.trunc(A),
-    "inner": lambda A, B: np.inner(A, B),
     "matrix_norm": lambda A, B: np.linalg.norm(A),
-    "multi_dot": lambda A, B: np.linalg.multi_dot([A, B, NAMES["C"]]),
-    "nanmax": lambda A, B: np.nanmax(A),
-    "nanmean": lambda A, B: np.nanmean(A),
-    "nanmin": lambda A, B: np.nanmin(A),
-    "nanprod": lambda A, B: np.nanprod(A),
-    "nansum": lambda A, B: np.nansum(A),
-    "ptp": lambda A, B: np.ptp(A),
     "repeat": lambda A, B: np.repeat(A, 3),
-    "sinc": lambda A, B: np.sinc(A),
     "trace": lambda A, B: np.trace(A),
-    "vdot": lambda A, B: np.vdot(A, B),
     "vector_norm": lambda A, B: np.linalg.norm(A.ravel()),
 }
 
@@ -55,8 +42,6 @@ def test_what_is_advised_is_right(name: str) -> None:
     with np.errstate(all="ignore"):
         expected = CASES[name](a, B)
         found = eval(INSTEAD[name], given)
-    if name == "average":
-        expected = (A * NAMES["w"]).sum() / NAMES["w"].sum()
     assert_equal(found, expected, exact=False)
 
 
@@ -82,7 +67,7 @@ def test_the_table() -> None:
 
 
 @pytest.mark.parametrize(("statement", "error", "match"), [
-    ("pg.inner", AttributeError, r"module 'pgaspy' has no attribute 'inner': use A @ B.T"),
+    ("pg.savetxt", AttributeError, r"module 'pgaspy' has no attribute 'savetxt': use pg.save\(file, A\)"),
     ("pg.apply_along_axis", AttributeError, r"call NumPy's on A.gather\(\), the whole array.*holds whole"),
     ("pg.bartlett", AttributeError, r"A.gather\(\)"),
     ("pg.linalg.eigvals", AttributeError, r"'pgaspy.linalg' has no attribute 'eigvals': use pg.linalg.eigvalsh\(A\)"),
@@ -91,9 +76,8 @@ def test_the_table() -> None:
     ("x.tolist()", AttributeError, r"a GlobalArray has no attribute 'tolist': call NumPy's, with A.gather\(\)"),
     ("x.partition(1)", AttributeError, r"GlobalArray has no attribute 'partition': call NumPy's, with A.gather\(\)"),
     ("x.dot(x)", AttributeError, r"use pg.dot\(A, B\)"),
-    ("np.einsum('ij->j', x)", TypeError, r"numpy.einsum is not supported.*use A @ B"),
+    ("np.linalg.eig(x)", TypeError, r"numpy.linalg.eig is not supported.*use pg.linalg.eigh\(A\)"),
     ("np.apply_along_axis(np.sum, 0, x)", TypeError, r"A.gather\(\)"),
-    ("np.fft.fft(x)", TypeError, r"numpy.fft.fft is not supported.*A.gather\(\)"),
 ])
 def test_messages(statement: str, error: type[Exception], match: str) -> None:
     x = pg.array(A)
@@ -109,7 +93,7 @@ def test_what_is_not_numpys(owner: Any, name: str) -> None:
     collectively(not hasattr(owner, name))
 
 
-@pytest.mark.parametrize("name", ["fft", "apply_along_axis", "poly", "sort_complex"])
+@pytest.mark.parametrize("name", ["apply_along_axis", "poly", "sort_complex"])
 def test_the_local_part_is_no_answer(name: str) -> None:
     collectively("local()" not in instead_of(name) and "gather()" in instead_of(name))
 
@@ -119,6 +103,6 @@ def test_the_public_names() -> None:
     collectively({"RANK", "COMM", "array", "sin", "float32", "pi", "linalg", "random", "blas", "lapack", "TaskError",
                   "newaxis", "schedule"} <= names)
     modules = {name for name in names if isinstance(getattr(pg, name), type(pg))}
-    collectively(modules == {"linalg", "random", "blas", "lapack"}, f"{modules}")
+    collectively(modules == {"fft", "linalg", "random", "blas", "lapack"}, f"{modules}")
     collectively(not names & {"Any", "annotations", "TYPE_CHECKING", "engine", "plan"} and not any(
         name.startswith("_") for name in names))

@@ -41,7 +41,10 @@ from pgaspy.linalg.diagonals import matrix_diagonal as diagonal
 from pgaspy.linalg.diagonals import matrix_trace as trace
 from pgaspy.linalg.norms import cond as cond
 from pgaspy.linalg.norms import norm as norm
+from pgaspy.linalg.products import cross as cross
 from pgaspy.linalg.products import matrix_power as matrix_power
+from pgaspy.linalg.products import matrix_transpose as matrix_transpose
+from pgaspy.linalg.products import multi_dot as multi_dot
 from pgaspy.linalg.products import outer as outer
 from pgaspy.linalg.products import tensordot as tensordot
 from pgaspy.linalg.products import vecdot as vecdot
@@ -55,9 +58,9 @@ from pgaspy.missing import missing
 
 __all__ = [
     "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cho_factor", "cho_solve", "cholesky",
-    "cond", "det", "diagonal", "dot", "eigh", "eigvalsh", "inv", "lstsq", "lu", "lu_factor", "lu_solve", "matmul",
-    "matrix_power", "matrix_rank", "norm", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd",
-    "svdvals", "tensordot", "trace", "vecdot",
+    "cond", "cross", "det", "diagonal", "dot", "eigh", "eigvalsh", "inv", "lstsq", "lu", "lu_factor", "lu_solve",
+    "matmul", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet",
+    "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace", "vecdot",
 ]
 
 

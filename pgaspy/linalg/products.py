@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
+from numpy.linalg import LinAlgError
 
 import pgaspy as pg
 from pgaspy import manipulation
+from pgaspy.contraction import contract
+from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.linalg.by_lu import inv
 from pgaspy.linalg.operands import as_square
 
-__all__ = ["matrix_power", "outer", "tensordot", "vecdot"]
+__all__ = ["cross", "matrix_power", "matrix_transpose", "multi_dot", "outer", "tensordot", "vecdot"]
 
 implements(np.linalg.matmul)(manipulation.matmul)
 
@@ -58,23 +60,31 @@ def _with_last(x: pg.GlobalArray, axis: int) -> pg.GlobalArray:
 
 @implements(np.tensordot, np.linalg.tensordot)
 def tensordot(a: Any, b: Any, axes: int | Sequence[Any] = 2) -> pg.GlobalArray:
-    """Products summed over pairs of dimensions, as one matrix product. Collective.
+    """Products summed over pairs of dimensions. Collective.
 
     Parameters
     ----------
     a, b
-        Arrays; those of more than two dimensions are reshaped, which moves them.
+        Arrays.
     axes
         How many: the last dimensions of `a` with the first of `b`. Or two sequences, of dimensions of `a` and of `b`.
 
     Returns
     -------
-    The other dimensions of `a`, and those of `b`.
+    The other dimensions of `a`, and those of `b`. Products of two matrices are made as by `@`; others where the larger
+    array lies, to which the other comes.
 
     Raises
     ------
     ValueError
         If extents differ, or an axis comes twice.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.tensordot(pg.ones((2, 3, 4)), pg.ones((3, 4, 2)), 2).gather()
+    array([[12., 12.],
+           [12., 12.]])
     """
     a, b = pg.asarray(a), pg.asarray(b)
     axes_a: list[Any]
@@ -90,33 +100,49 @@ def tensordot(a: Any, b: Any, axes: int | Sequence[Any] = 2) -> pg.GlobalArray:
     summed = [a.shape[d] for d in axes_a]
     if summed != [b.shape[d] for d in axes_b]:
         raise ValueError(f"shape-mismatch for sum: axes {axes_a} of shape {a.shape} and {axes_b} of {b.shape}")
-    kept_a, kept_b = ([d for d in range(x.ndim) if d not in used] for x, used in ((a, axes_a), (b, axes_b)))
-    extents = [a.shape[d] for d in kept_a] + [b.shape[d] for d in kept_b]
-    n = math.prod(summed)
-    A = a.transpose(kept_a + axes_a).reshape(math.prod(extents[:len(kept_a)]), n)
-    B = b.transpose(axes_b + kept_b).reshape(n, math.prod(extents[len(kept_a):]))
-    return pg.asarray(((A if kept_a else A[0]) @ (B if kept_b else B[:, 0])).reshape(extents))
+    a_labels = [*range(a.ndim)]
+    b_labels = [axes_a[axes_b.index(d)] if d in axes_b else a.ndim + d for d in range(b.ndim)]
+    kept = [d for d in a_labels if d not in axes_a] + [d for d in b_labels if d >= a.ndim]
+    return pg.asarray(contract(a, a_labels, b, b_labels, kept))
 
 
 @implements(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> pg.GlobalArray:
     """A square matrix, multiplied n times by itself; the power of its inverse if n is negative. Collective.
 
+    Parameters
+    ----------
+    a
+        Shape (..., m, m): the other dimensions are of a stack of matrices, if n is not negative.
+    n
+        How often.
+
     Raises
     ------
     TypeError
         If n is no integer.
     numpy.linalg.LinAlgError
-        If the matrix is not square; or is singular, and n negative.
+        If the matrix is not square; or is singular, or one of a stack, and n negative.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.linalg.matrix_power(pg.array([[1, 1], [0, 1]]), 5).gather()
+    array([[1, 5],
+           [0, 1]])
     """
-    a = as_square(a)
     try:
         n = operator.index(n)
     except TypeError as error:
         raise TypeError("exponent must be an integer") from error
+    a = pg.asarray(a)
+    if a.ndim < 3 or n < 0:
+        a = as_square(a)
+    elif a.shape[-1] != a.shape[-2]:
+        raise LinAlgError(f"Last 2 dimensions of the array must be square, but its shape is {a.shape}")
     if n == 0:
         result = pg.empty_like(a)
-        result[...] = pg.eye(len(a), dtype=a.dtype, layout=result.layout)
+        result[...] = pg.eye(a.shape[-1], dtype=a.dtype)
         return result
     power = inv(a) if n < 0 else a
     product = None
@@ -128,3 +154,71 @@ def matrix_power(a: Any, n: int) -> pg.GlobalArray:
             power = power @ power
     assert product is not None
     return product
+
+
+@implements(np.linalg.matrix_transpose)
+def matrix_transpose(x: Any, /) -> pg.GlobalArray:
+    """The view with the last two dimensions exchanged; see `pgaspy.matrix_transpose`. Not collective."""
+    return pg.matrix_transpose(x)
+
+
+@implements(np.linalg.cross)
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> pg.GlobalArray:
+    """The cross products of vectors of three elements along a dimension; see `pgaspy.cross`. Collective."""
+    return pg.cross(x1, x2, axis=axis)
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays: Sequence[Any], *, out: pg.GlobalArray | None = None) -> pg.GlobalArray:
+    """The product of several matrices, in the order that takes the least arithmetic. Collective.
+
+    Parameters
+    ----------
+    arrays
+        Two or more matrices; the first and the last may be vectors.
+    out
+        An array of the result's shape, to which the result is assigned, and which is returned.
+
+    Raises
+    ------
+    ValueError
+        For less than two arrays, or shapes that do not fit.
+    numpy.linalg.LinAlgError
+        For other numbers of dimensions.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.linalg.multi_dot([pg.ones((2, 3)), pg.ones((3, 4)), pg.ones(4)]).gather()
+    array([12., 12.])
+    """
+    given = [as_global(x) for x in arrays]
+    if len(given) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    for k, x in enumerate(given):
+        if x.ndim != 2 and not (x.ndim == 1 and k in (0, len(given) - 1)):
+            raise LinAlgError(f"{x.ndim}-dimensional array given. Array must be two-dimensional")
+    extents = [given[0].shape[0] if given[0].ndim > 1 else 1, *(x.shape[0] for x in given[1:]),
+               given[-1].shape[-1] if given[-1].ndim > 1 else 1]
+    found = _product_of(given, _best_splits(extents), 0, len(given))
+    return found if out is None else np.positive(found, out=out)  # type: ignore[call-overload]
+
+
+def _best_splits(extents: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where the products of the matrices [i, j) are split in two; matrix i has extents [i] and [i + 1]."""
+    n = len(extents) - 1
+    costs = {(i, i + 1): 0 for i in range(n)}
+    splits = {}
+    for length in range(2, n + 1):
+        for i in range(n - length + 1):
+            j = i + length
+            costs[i, j], splits[i, j] = min(
+                (costs[i, k] + costs[k, j] + extents[i] * extents[k] * extents[j], k) for k in range(i + 1, j))
+    return splits
+
+
+def _product_of(matrices: Sequence[pg.GlobalArray], splits: dict[tuple[int, int], int], i: int, j: int) -> Any:
+    if j == i + 1:
+        return matrices[i]
+    k = splits[i, j]
+    return _product_of(matrices, splits, i, k) @ _product_of(matrices, splits, k, j)

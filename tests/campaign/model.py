@@ -57,11 +57,15 @@ class Array(np.ndarray):
         return super().item(*index)
 
 
+_NUMPYS = ("_mean", "_var", "_std", "_divide_by_count", "nanstd")
+"""Functions of NumPy's that write to the sums which they have made."""
+
+
 class Scalar(Array):
     """A number of NumPy's, with what else a 0-d array has: it does not change, and what is made of it are copies."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
-        is_own = sys._getframe(1).f_code.co_name in ("_mean", "_var", "_std")  # NumPy's, which go on with their sums
+        is_own = sys._getframe(1).f_code.co_name in _NUMPYS  # NumPy's, which go on with their sums
         if any(isinstance(x, Scalar) for x in out) and not is_own:
             raise TypeError("return arrays must be of ArrayType")
         arrays, targets = ([x.view(Array) if isinstance(x, Scalar) else x for x in some] for some in (inputs, out))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.campaign.rows import Row
-from tests.campaign.writing import ANY, Writer
+from tests.campaign.writing import ANY, Refused, Writer
 
 __all__ = ["ROWS"]
 
@@ -104,6 +104,106 @@ def _make(writer: Writer, name: str) -> None:
     writer.bind(texts[name])
 
 
+def _average(writer: Writer, name: str) -> None:
+    rng = writer.rng
+    x = writer.pick(1, kinds="fiu", max_ndim=2 if name in ("cov", "corrcoef") else 9)
+    value = writer.value(x)
+    if not np.isfinite(value).all() or 0 in value.shape or (name in ("cov", "corrcoef") and min(value.shape) < 3):
+        raise Refused
+    axis = rng.randrange(value.ndim)
+    weights = f", weights=pg.arange(1.0, {value.shape[axis] + 1})"
+    given = {"average": f", {axis}{rng.choice((weights, ''))}", "ptp": f", axis={rng.choice((None, axis))}",
+             "cov": f", rowvar={rng.choice((True, False))}, bias={rng.choice((True, False))}"}.get(name, "")
+    text = f"{rng.choice(('pg', 'np'))}.{name}({x}{given})"
+    if name == "ptp":
+        writer.bind(text)
+        return
+    found = np.asarray(writer.peek(text))
+    if not np.isfinite(found).all() or (name == "corrcoef" and (np.asarray(writer.peek(f"np.cov({x})")) < 1e-3).any()):
+        raise Refused
+    eps = float(np.finfo(found.dtype).eps)
+    writer.bind(text, 100 * value.size * eps * (1 + float(np.abs(value.astype(float)).max()) ** 2), is_ambiguous=True)
+
+
+def _without_nan(writer: Writer, name: str) -> None:
+    """Of what has numbers in all slices; products and squares of small numbers only."""
+    rng = writer.rng
+    x = writer.pick(1, kinds="fi")
+    value = writer.value(x)
+    axis, keeps = rng.choice([None, *range(value.ndim)]), rng.choice((True, False))
+    with np.errstate(all="ignore"):
+        is_empty = 0 in value.shape or (np.isnan(value) if value.dtype.kind == "f" else value != value).all(axis).any()
+        if is_empty or not np.abs(np.nan_to_num(value.astype(float), posinf=1e9, neginf=1e9)).max() < 1e3:
+            raise Refused
+        text = f"{rng.choice(('pg', 'np'))}.{name}({x}, axis={axis}, keepdims={keeps})"
+        found = np.asarray(writer.peek(text))
+    tolerance = 0.0
+    if name not in ("nanmax", "nanmin", "nanargmax", "nanargmin") and found.dtype.kind == "f":
+        eps = float(np.finfo(np.result_type(found.dtype, value.dtype) if value.dtype.kind == "f" else float).eps)
+        scale = float(np.abs(found).max()) if name == "nanprod" else 1e6 * value.size
+        tolerance = 100 * value.size * eps * (1 + scale)
+    writer.bind(text, tolerance, is_ambiguous=True)
+
+
+def _rounded(writer: Writer, name: str) -> None:
+    rng = writer.rng
+    x = writer.pick(kinds="fiu" if name in ("fix", "sinc", "unwrap") else "fciu", min_ndim=int(name == "unwrap"))
+    value = writer.value(x)
+    decimals = rng.randint(-2, 3)
+    if name == "array.round":
+        writer.bind(f"{x}.round({decimals}).copy()", is_ambiguous=True)
+        return
+    text = f"{rng.choice(('pg', 'np'))}.{name}({x}{f', {decimals}' if name in ('round', 'around') else ''}).copy()"
+    tolerance = 0.0
+    if name in ("sinc", "angle"):
+        with np.errstate(all="ignore"):
+            largest = np.abs(value.astype(complex)).max(initial=1.0)
+        if not np.isfinite(largest):
+            raise Refused
+        tolerance = float(np.finfo(np.asarray(writer.peek(text)).dtype).eps) * 20 * (1 + float(largest))
+    writer.bind(text, tolerance, is_ambiguous=True)
+
+
+def _signal(writer: Writer, name: str) -> None:
+    rng = writer.rng
+    mode = rng.choice(("full", "same", "valid"))
+    x = writer.pick(1, kinds="iu", max_ndim=1)
+    module = rng.choice(("pg", "np"))
+    if name == "interp":
+        points = f"pg.array({sorted(rng.sample(range(-20, 20), 5))})"
+        writer.bind(f"{module}.interp({x}, {points}, pg.arange(5.0))", 1e-10)
+    elif name == "unwrap":
+        writer.bind(f"{module}.unwrap({writer.pick(1, kinds='i')}, period={rng.randint(2, 9)})")
+    else:
+        y = writer.pick(1, kinds="iu", max_ndim=1)
+        writer.bind(f"{module}.{name}({x}, {y}, {mode!r})")
+
+
+def _sums_of_products(writer: Writer, name: str) -> None:
+    """Of integers, whose sums are exact."""
+    rng = writer.rng
+    x = writer.pick(1, kinds="iu", max_ndim=3)
+    shape, module = writer.value(x).shape, rng.choice(("pg", "np"))
+    n = shape[-1]
+    if name == "cross":
+        y = f"pg.array({writer.values((3,), 'l')})"
+        writer.bind(f"{module}.cross({x}[..., :1] * {y}, {y} + 1)")
+        return
+    if name == "linalg.cross":
+        y = f"pg.array({writer.values((3,), 'l')})"
+        writer.bind(f"pg.linalg.cross({x}[..., :1] * {y}, {y} + 1)")
+        return
+    m = rng.choice((1, 2, 5))
+    shapes = {"vdot": shape, "inner": (m, n), "matvec": (m, n), "vecmat": (n, m), "linalg.multi_dot": (n, m)}
+    y = f"pg.array({writer.values(shapes.get(name, (m, n)), 'l')}{writer.layout(len(shapes.get(name, (m, n))))[0]})"
+    texts = {
+        "vdot": f"{module}.vdot({x}, {y})", "inner": f"{module}.inner({x}, {y})", "matvec": f"pg.matvec({y}, {x})",
+        "vecmat": f"pg.vecmat({x}, {y})", "einsum": f"{module}.einsum('...j,kj->k...', {x}, {y})",
+        "linalg.multi_dot": f"pg.linalg.multi_dot([{x}.reshape(-1, {n}), {y}, {y}.T])",
+        "linalg.matrix_transpose": f"pg.linalg.matrix_transpose({y}).copy()"}
+    writer.bind(texts[name])
+
+
 ROWS = (
     Row(_compare, ("isclose", "allclose", "array_equal", "array_equiv", "isposinf", "isneginf", "isreal", "iscomplex",
                    "isrealobj", "iscomplexobj", "isscalar", "real_if_close"), 1),
@@ -111,6 +211,13 @@ ROWS = (
     Row(_extend, ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays"), 0.7),
     Row(_split, ("split", "array_split", "hsplit", "vsplit", "dsplit", "unstack"), 1),
     Row(_turn, ("moveaxis", "rollaxis", "matrix_transpose", "array.mT", "fliplr", "flipud", "rot90"), 1),
+    Row(_average, ("average", "ptp", "cov", "corrcoef"), 1),
+    Row(_without_nan, ("nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd", "nanargmax",
+                       "nanargmin"), 1),
+    Row(_rounded, ("round", "around", "array.round", "fix", "nan_to_num", "sinc", "angle"), 1),
+    Row(_signal, ("convolve", "correlate", "interp", "unwrap"), 1),
+    Row(_sums_of_products, ("einsum", "inner", "vdot", "cross", "matvec", "vecmat", "linalg.cross", "linalg.multi_dot",
+                            "linalg.matrix_transpose"), 1),
     Row(_pad, ("pad", "pad", "resize", "trim_zeros"), 1),
     Row(_make, ("meshgrid", "mgrid", "ogrid", "indices", "ix_", "tri", "diag", "diagflat", "vander", "r_",
                  "c_"), 1),

@@ -1,0 +1,175 @@
+"""Sums of products over the dimensions that two arrays share, by BLAS on what each process has.
+
+The dimensions of arrays have labels, as in Einstein's notation. The larger array stays where it lies, and the other
+comes to it: along what both have it lies as the larger one does, along all else it is whole. So each process has what
+it needs for its part of the result; where it has only some of the terms, the processes' sums are added.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.array import GlobalArray, made
+from pgaspy.creation import empty
+from pgaspy.global_assign import laid_out
+from pgaspy.job.procgrid import world
+from pgaspy.layout import Layout, whole_dim
+from pgaspy.movement import combine
+from pgaspy.planning.view import joint_shape
+from pgaspy.tasks import schedule, write
+
+__all__ = ["contract", "product_of_stacks", "without_ones"]
+
+Labels = Sequence[Hashable]
+
+
+def product_of_stacks(a: GlobalArray, b: GlobalArray) -> GlobalArray:
+    """The products of matrices in the last two dimensions, of the stacks that the others are. Collective.
+
+    Raises
+    ------
+    ValueError
+        If the inner extents differ, or the stacks do not broadcast.
+    """
+    depth = len(joint_shape(a.shape[:-2], b.shape[:-2]))
+    rows, inner, columns = depth, depth + 1, depth + 2
+    a_labels = [*range(depth - a.ndim + 2, depth), rows, inner] if a.ndim > 1 else [inner]
+    b_labels = [*range(depth - b.ndim + 2, depth), inner, columns] if b.ndim > 1 else [inner]
+    out = [*range(depth), *[rows] * (a.ndim > 1), *[columns] * (b.ndim > 1)]
+    (a, a_labels), (b, b_labels) = without_ones([(a, a_labels), (b, b_labels)])
+    return contract(a, a_labels, b, b_labels, out)
+
+
+def without_ones(operands: Sequence[tuple[GlobalArray, Labels]]) -> list[tuple[GlobalArray, list[Any]]]:
+    """Operands with their labels, without the dimensions of extent 1 that are stretched to another's.
+
+    Raises
+    ------
+    ValueError
+        If the extents of a label differ otherwise.
+    """
+    extents: dict[Hashable, int] = {}
+    for x, labels in operands:
+        for label, n in zip(labels, x.shape, strict=True):
+            known = extents.setdefault(label, n)
+            if known == 1:
+                extents[label] = n
+            elif n not in (1, known):
+                raise ValueError(f"operands could not be broadcast together: extents of one label are {known} and {n}, "
+                                 f"in shapes {', '.join(str(x.shape) for x, _ in operands)}")
+    found = []
+    for x, labels in operands:
+        kept = [n == extents[label] for label, n in zip(labels, x.shape, strict=True)]
+        key = tuple(slice(None) if is_kept else 0 for is_kept in kept)
+        found.append((x if all(kept) else x[(*key, ...)],
+                      [label for label, is_kept in zip(labels, kept, strict=True) if is_kept]))
+    return found
+
+
+def contract(a: GlobalArray, a_labels: Labels, b: GlobalArray, b_labels: Labels, out: Labels) -> GlobalArray:
+    """The products of elements of two arrays, summed over the labels that the result does not have. Collective.
+
+    Parameters
+    ----------
+    a, b
+        Arrays of numbers.
+    a_labels, b_labels
+        Of their dimensions, each once; a label stands for one extent. One that the result does not have is in both.
+    out
+        The labels of the result.
+
+    Returns
+    -------
+    A new array. It lies as the larger operand does along the labels that they share, and is replicated along the axes
+    of the grid over which it was summed, as the result of a reduction is; products of two matrices lie as those of `@`.
+    """
+    summed = [label for label in a_labels if label in b_labels and label not in out]
+    a_free, b_free = ([x for x in labels if x not in others]
+                      for labels, others in ((a_labels, b_labels), (b_labels, a_labels)))
+    if not summed or not (a_free or b_free):
+        product = _spread(a, a_labels, [*out, *summed]) * _spread(b, b_labels, [*out, *summed])
+        return product.sum(tuple(range(len(out), product.ndim)), product.dtype) if summed else product
+    if len(summed) == 1 and len(a_free) + len(b_free) == len(out) and max(len(a_free), len(b_free)) == 1:
+        left, right = _permuted(a, a_labels, a_free + summed), _permuted(b, b_labels, summed + b_free)
+        if left.ndim + right.ndim < 4 or not _is_dominated_by_sums(left, right):
+            return _permuted(left @ right, a_free + b_free, out)
+    return _by_parts(a, a_labels, b, b_labels, out, summed)
+
+
+def _is_dominated_by_sums(a: GlobalArray, b: GlobalArray) -> bool:
+    """Whether a product of two matrices is so much smaller than they are that each process may have all of it."""
+    return a.shape[0] * b.shape[1] * world().size <= max(a.size, b.size)
+
+
+def _permuted(x: GlobalArray, labels: Labels, wanted: Labels) -> GlobalArray:
+    """The view with its dimensions in the order of the wanted labels."""
+    return x if list(labels) == list(wanted) else x.transpose([list(labels).index(label) for label in wanted])
+
+
+def _spread(x: GlobalArray, labels: Labels, wanted: Labels) -> GlobalArray:
+    """The view with a dimension for each wanted label, of extent 1 where it has none."""
+    there = _permuted(x, labels, [label for label in wanted if label in labels])
+    return there[(*(slice(None) if label in labels else None for label in wanted), ...)]
+
+
+def _by_parts(a: GlobalArray, a_labels: Labels, b: GlobalArray, b_labels: Labels, out: Labels,
+              summed: Labels) -> GlobalArray:
+    """The contraction where the larger operand lies."""
+    operands = [(a, a_labels), (b, b_labels)]
+    k = max((0, 1), key=lambda k: (_size_in_place(operands[k][0]), operands[k][0].size))
+    anchor, labels = operands[k]
+    if not _size_in_place(anchor):
+        anchor = anchor.redistribute()
+    layout = anchor.layout
+    dims = dict(zip(labels, layout.dims, strict=True))
+    extents = dict(zip((*a_labels, *b_labels), (*a.shape, *b.shape), strict=True))
+
+    def laid(labels: Labels) -> Layout:
+        return Layout(layout.grid, [dims.get(x) or whole_dim(extents[x]) for x in labels])
+
+    A, B = (anchor if position == k else GlobalArray(*laid_out(x._base, x._view, laid(x_labels)))
+            for position, (x, x_labels) in enumerate(operands))
+    C = empty([extents[x] for x in out], np.matmul.resolve_dtypes((a.dtype, b.dtype, None))[-1], layout=laid(out))
+    schedule(functools.partial(_multiply, _Order(a_labels, b_labels, out)), write(C), A, B)
+    if C.size and any(dims[x].n_procs > 1 for x in summed if x in dims):
+        combine(np.add, C)
+    return made(C._base, C._view)
+
+
+def _size_in_place(x: GlobalArray) -> int:
+    """The size of an operand that can stay where it is: one that is dealt out, and of which there are no copies."""
+    layout = x._view.own_layout
+    is_dealt_out = layout is not None and layout.is_distributed and not layout.replica_axes and not layout.is_pinned
+    return x.size + 1 if is_dealt_out else 0
+
+
+class _Order:
+    """The dimensions of two operands as those of stacks of matrices, and those of their products as the result's."""
+
+    __slots__ = ("a_axes", "b_axes", "n_batch", "n_free", "n_summed", "out_axes")
+
+    def __init__(self, a_labels: Labels, b_labels: Labels, out: Labels) -> None:
+        batch = [x for x in a_labels if x in b_labels and x in out]
+        summed = [x for x in a_labels if x in b_labels and x not in out]
+        a_free, b_free = [x for x in a_labels if x not in b_labels], [x for x in b_labels if x not in a_labels]
+        self.a_axes = [list(a_labels).index(x) for x in (*batch, *a_free, *summed)]
+        self.b_axes = [list(b_labels).index(x) for x in (*batch, *summed, *b_free)]
+        self.out_axes = [(*batch, *a_free, *b_free).index(x) for x in out]
+        self.n_batch, self.n_free, self.n_summed = len(batch), len(a_free), len(summed)
+
+
+def _multiply(order: _Order, c: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> None:
+    """The products of the parts of one process, as those of matrices."""
+    a, b = a.transpose(order.a_axes), b.transpose(order.b_axes)
+    batch, free = a.shape[:order.n_batch], a.shape[order.n_batch:order.n_batch + order.n_free]
+    columns = b.shape[order.n_batch + order.n_summed:]
+    n = math.prod(b.shape[order.n_batch:order.n_batch + order.n_summed])
+    A, B = a.reshape(*batch, math.prod(free), n), b.reshape(*batch, n, math.prod(columns))
+    with np.errstate(all="ignore"):
+        c[...] = np.matmul(A, B, dtype=c.dtype).reshape(*batch, *free, *columns).transpose(order.out_axes)

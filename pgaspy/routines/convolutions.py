@@ -1,0 +1,123 @@
+"""Convolutions: each process has the part of a signal that it needs, with what comes after it."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import scipy.signal
+from numpy.typing import NDArray
+
+import pgaspy as pg
+from pgaspy.creation import as_global
+from pgaspy.dispatch import implements
+from pgaspy.routines.mapping import on_every_process
+
+__all__ = ["convolve", "correlate"]
+
+LONG = 1 << 9
+"""From so many terms on, sums of floating-point products are made by way of Fourier transforms."""
+
+
+@implements(np.convolve)
+def convolve(a: Any, v: Any, mode: str = "full") -> pg.GlobalArray:
+    """The convolution of two sequences: `sum(a[k] * v[n - k])`. Collective.
+
+    Parameters
+    ----------
+    a, v
+        Vectors. The shorter one is copied to every process; of the longer, processes exchange what their parts lack.
+    mode
+        `"full"` for wherever the two overlap, of length M + N - 1; `"same"` for the middle part of this, of length
+        max(M, N); `"valid"` for where they overlap wholly, of length max(M, N) - min(M, N) + 1.
+
+    Returns
+    -------
+    In the layout that operations on a view of a vector have. Sums of 512 or more floating-point terms are computed by
+    Fourier transforms.
+
+    Raises
+    ------
+    ValueError
+        For other numbers of dimensions, vectors without elements, or other modes.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.convolve(pg.array([1, 2, 3]), [0, 1, 2]).gather()
+    array([0, 1, 4, 7, 6])
+    >>> pg.convolve(pg.array([1, 2, 3]), [0, 1, 2], "same").gather()
+    array([1, 4, 7])
+    """
+    a, v = _signal(a, "a"), _signal(v, "v")
+    if len(v) > len(a):
+        a, v = v, a
+    return _section(_full(a, v), len(a), len(v), mode, (len(v) - 1) // 2)
+
+
+@implements(np.correlate)
+def correlate(a: Any, v: Any, mode: str = "valid") -> pg.GlobalArray:
+    """The correlation of two sequences: `sum(a[n + k] * conj(v[k]))`. Collective.
+
+    Parameters
+    ----------
+    a, v, mode
+        As for `convolve`, and so are the errors.
+
+    Returns
+    -------
+    As by `convolve`, of `a` with the conjugate of `v` in reverse order.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.correlate(pg.array([1, 2, 3]), [0, 1, 0.5]).gather()
+    array([3.5])
+    """
+    a, v = _signal(a, "a"), _signal(v, "v").conj()[::-1]
+    if len(v) > len(a):
+        return _section(_full(v, a), len(v), len(a), mode, len(a) // 2)
+    return _section(_full(a, v), len(a), len(v), mode, (len(v) - 1) // 2)
+
+
+def _signal(x: Any, name: str) -> pg.GlobalArray:
+    x = as_global(x)
+    x = x if x.ndim else x.reshape(1)
+    if x.ndim > 1:
+        raise ValueError(f"a convolution is one of vectors, not of an array of shape {x.shape}")
+    if not x.size:
+        raise ValueError(f"{name} cannot be empty")
+    return x
+
+
+def _section(full: pg.GlobalArray, n: int, m: int, mode: str, first: int) -> pg.GlobalArray:
+    """The part of a full convolution of n and m <= n elements that is asked for; `first` is that of the mode "same"."""
+    sections = {"full": slice(None), "same": slice(first, first + n), "valid": slice(m - 1, n)}
+    if mode not in sections:
+        raise ValueError("Use one of 'valid', 'same', or 'full' for convolve/correlate mode")
+    return full[sections[mode]]
+
+
+def _full(a: pg.GlobalArray, v: pg.GlobalArray) -> pg.GlobalArray:
+    """All sums of products of two vectors, of which the second is not longer."""
+    if len(v) == 1:
+        return a * v
+    n, m = len(a) + len(v) - 1, len(v)
+    part = -(-n // pg.SIZE)
+    padded = pg.zeros(part * pg.SIZE, a.dtype, layout=pg.Distribution("block"))
+    padded[m - 1:n] = a
+    after = part * pg.arange(1, pg.SIZE + 1, layout=pg.Distribution("block"))[:, None] + np.arange(m - 1)
+    halos = pg.where(after < len(padded), padded[np.minimum(after, len(padded) - 1)], 0)
+    found = pg.empty(len(padded), np.result_type(a.dtype, v.dtype), layout=padded.layout)
+    pg.schedule(_convolve, pg.write(found), padded, halos.astype(a.dtype, copy=False), on_every_process(v))
+    return found[:n]
+
+
+def _convolve(found: NDArray[Any], signal: NDArray[Any], halo: NDArray[Any], v: NDArray[Any]) -> None:
+    """The sums that begin at each element of a process's part."""
+    extended = np.concatenate((signal, halo.ravel()))
+    is_long = len(v) >= LONG and found.dtype.kind in "fc" and found.dtype.char not in "egG"
+    by = functools.partial(scipy.signal.oaconvolve, mode="valid") if is_long else functools.partial(
+        np.convolve, mode="valid")
+    found[...] = by(extended, v)

@@ -1,0 +1,347 @@
+"""Reductions that pass over what is not a number."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+import pgaspy as pg
+from pgaspy.array import made
+from pgaspy.creation import as_global
+from pgaspy.dispatch import implements
+from pgaspy.host.call_sites import frame_of_program
+from pgaspy.linalg.operands import value
+
+__all__ = ["nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
+
+Axis = int | tuple[int, ...] | None
+Out = pg.GlobalArray | None
+
+
+@implements(np.nansum)
+def nansum(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out = None, keepdims: bool = False,
+           initial: Any = 0, where: Any = True) -> pg.GlobalArray:
+    """The sum of the elements along dimensions that are not NaN. Collective.
+
+    Parameters
+    ----------
+    a
+        An array.
+    axis, dtype, out, keepdims
+        As for `sum`.
+    initial
+        A number that the sum begins with.
+    where
+        Booleans that broadcast to the shape of `a`: which elements count.
+
+    Returns
+    -------
+    As by `sum`; 0 where there are no elements but NaN.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `sum` does.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.nansum(pg.array([[1.0, pg.nan], [2.0, 3.0]]), axis=0).gather()
+    array([3., 3.])
+    """
+    return _joined(np.add, _replaced(a, 0, where).sum(axis, dtype, None, keepdims), initial, out)
+
+
+@implements(np.nanprod)
+def nanprod(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out = None, keepdims: bool = False,
+            initial: Any = 1, where: Any = True) -> pg.GlobalArray:
+    """The product of the elements along dimensions that are not NaN. Collective; all else is as for `nansum`.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> float(pg.nanprod(pg.array([2.0, pg.nan, 3.0])))
+    6.0
+    """
+    return _joined(np.multiply, _replaced(a, 1, where).prod(axis, dtype, None, keepdims), initial, out)
+
+
+@implements(np.nanmax)
+def nanmax(a: Any, axis: Axis = None, out: Out = None, keepdims: bool = False, initial: Any = None,
+           where: Any = True) -> pg.GlobalArray:
+    """The greatest element along dimensions that is not NaN. Collective.
+
+    Parameters
+    ----------
+    a
+        An array.
+    axis, out, keepdims
+        As for `sum`.
+    initial
+        A number that the result is no less than.
+    where
+        Booleans that broadcast to the shape of `a`: which elements count. It needs `initial`.
+
+    Returns
+    -------
+    As by `max`; NaN where there are no other elements, of which each process that has the result warns when it is
+    computed.
+
+    Raises
+    ------
+    ValueError
+        If there are no elements, or no such dimension; or without `initial`, if there is `where`.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.nanmax(pg.array([[1.0, pg.nan], [2.0, 3.0]]), axis=1).gather()
+    array([1., 3.])
+    """
+    return _extreme(np.fmax, a, axis, out, keepdims, initial, where)
+
+
+@implements(np.nanmin)
+def nanmin(a: Any, axis: Axis = None, out: Out = None, keepdims: bool = False, initial: Any = None,
+           where: Any = True) -> pg.GlobalArray:
+    """The least element along dimensions that is not NaN. Collective; all else is as for `nanmax`.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.nanmin(pg.array([[1.0, pg.nan], [2.0, 3.0]]), axis=0).gather()
+    array([1., 3.])
+    """
+    return _extreme(np.fmin, a, axis, out, keepdims, initial, where)
+
+
+@implements(np.nanargmax)
+def nanargmax(a: Any, axis: int | None = None, out: Out = None, *, keepdims: bool = False) -> pg.GlobalArray:
+    """The index of the greatest element along a dimension that is not NaN. Collective.
+
+    Parameters
+    ----------
+    a
+        An array.
+    axis, out, keepdims
+        As for `argmax`.
+
+    Raises
+    ------
+    ValueError
+        If there are no elements but NaN, which every process waits to know; or there is no such dimension.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> int(pg.nanargmax(pg.array([1.0, pg.nan, 3.0])))
+    2
+    """
+    return _without_all_nan(a, -np.inf, axis).argmax(axis, out, keepdims)
+
+
+@implements(np.nanargmin)
+def nanargmin(a: Any, axis: int | None = None, out: Out = None, *, keepdims: bool = False) -> pg.GlobalArray:
+    """The index of the least element along a dimension that is not NaN. Collective; all else is as for `nanargmax`.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> int(pg.nanargmin(pg.array([pg.nan, 3.0, 1.0])))
+    2
+    """
+    return _without_all_nan(a, np.inf, axis).argmin(axis, out, keepdims)
+
+
+@implements(np.nanmean)
+def nanmean(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out = None, keepdims: bool = False, *,
+            where: Any = True) -> pg.GlobalArray:
+    """The arithmetic mean along dimensions of what is not NaN. Collective.
+
+    Parameters
+    ----------
+    a
+        An array.
+    axis, dtype, out, keepdims
+        As for `mean`.
+    where
+        Booleans that broadcast to the shape of `a`: which elements count.
+
+    Returns
+    -------
+    As by `mean`; NaN where there are no elements, of which each process that has the result warns when it is computed.
+
+    Raises
+    ------
+    ValueError
+        If there is no such dimension.
+    TypeError
+        If floats are to be added as integers.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.nanmean(pg.array([[1.0, pg.nan], [2.0, 3.0]]), axis=0).gather()
+    array([1.5, 3. ])
+    """
+    a = as_global(a)
+    if a.dtype.kind not in "fc" and where is True:
+        return a.mean(axis, dtype, out, keepdims)
+    _check_inexact(a, dtype, out)
+    total, n = _sum_and_count(a, axis, dtype, keepdims, where)
+    _warn_later(n, np.less_equal, "Mean of empty slice")
+    return _assigned((total / n).astype(total.dtype, copy=False), out)
+
+
+@implements(np.nanvar)
+def nanvar(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out = None, ddof: float = 0,
+           keepdims: bool = False, *, where: Any = True, mean: Any = None,
+           correction: float | None = None) -> pg.GlobalArray:
+    """The variance along dimensions of what is not NaN. Collective; all else is as for `nanmean`.
+
+    Parameters
+    ----------
+    a, axis, dtype, out, keepdims, where
+        As for `nanmean`.
+    ddof, correction
+        The sum of the squares of n elements is divided by n less this number; NaN where n is not greater. One of both.
+    mean
+        The mean, where it is known, with the dimensions that are reduced.
+
+    Raises
+    ------
+    ValueError
+        If there is no such dimension, or both `ddof` and `correction` are given.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> float(pg.nanvar(pg.array([1.0, pg.nan, 3.0])))
+    1.0
+    """
+    a = as_global(a)
+    if correction is not None:
+        if ddof:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    if a.dtype.kind not in "fc" and where is True and mean is None:
+        return a.var(axis, dtype, out, ddof, keepdims)
+    _check_inexact(a, dtype, out)
+    if a.dtype.kind not in "fc":
+        a = a.astype(float)
+    total, n = _sum_and_count(a, axis, dtype, True, where)
+    mean = (total / n).astype(total.dtype, copy=False) if mean is None else mean
+    distance: Any = _replaced((a - mean).astype(a.dtype, copy=False), 0, where)
+    squares = (distance * distance.conj()).real if a.dtype.kind == "c" else np.square(distance)
+    found = squares.sum(axis, dtype, None, keepdims)
+    free = _counted(a, where).sum(axis, np.intp, None, keepdims) - ddof
+    _warn_later(free, np.less_equal, "Degrees of freedom <= 0 for slice.")
+    return _assigned(pg.where(free > 0, found / free, np.nan).astype(found.dtype, copy=False), out)
+
+
+@implements(np.nanstd)
+def nanstd(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out = None, ddof: float = 0,
+           keepdims: bool = False, *, where: Any = True, mean: Any = None,
+           correction: float | None = None) -> pg.GlobalArray:
+    """The standard deviation along dimensions of what is not NaN: the square root of `nanvar`. Collective.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> float(pg.nanstd(pg.array([1.0, pg.nan, 3.0])))
+    1.0
+    """
+    variance = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
+    return _assigned(np.sqrt(variance), out)  # type: ignore[arg-type]
+
+
+# What counts ----------------------------------------------------------------------------------------------------------
+
+
+def _counted(a: pg.GlobalArray, where: Any) -> Any:
+    """Which elements count."""
+    numbers: Any = a == a if a.dtype.kind in "fcmM" else True
+    return pg.broadcast_to(where, a.shape) & numbers if where is not True else (
+        numbers if numbers is not True else pg.broadcast_to(True, a.shape))
+
+
+def _replaced(a: Any, number: Any, where: Any) -> pg.GlobalArray:
+    """The elements, with a number in the place of those that do not count."""
+    a = as_global(a)
+    if a.dtype.kind not in "fc" and where is True:
+        return a
+    return pg.where(_counted(a, where), a, np.asarray(number).astype(a.dtype))
+
+
+def _sum_and_count(a: pg.GlobalArray, axis: Axis, dtype: DTypeLike | None, keepdims: bool, where: Any) -> Any:
+    if dtype is None and a.dtype.kind not in "fc":
+        dtype = float
+    counted = _counted(a, where)
+    return _replaced(a, 0, where).sum(axis, dtype, None, keepdims), counted.sum(axis, np.intp, None, keepdims)
+
+
+def _without_all_nan(a: Any, number: float, axis: int | None) -> pg.GlobalArray:
+    """The elements, with a number in the place of NaN; refused, where there is nothing else."""
+    a = as_global(a)
+    if a.dtype.kind in "fc" and a.size and value(np.isnan(a).all(axis).any(), False):
+        raise ValueError("All-NaN slice encountered")
+    return _replaced(a, number, True)
+
+
+def _check_inexact(a: pg.GlobalArray, dtype: DTypeLike | None, out: Out) -> None:
+    for name, given in (("dtype", dtype), ("out", None if out is None else out.dtype)):
+        if given is not None and a.dtype.kind in "fc" and np.dtype(given).kind not in "fc":
+            raise TypeError(f"If a is inexact, then {name} must be inexact")
+
+
+# What is found --------------------------------------------------------------------------------------------------------
+
+
+def _extreme(ufunc: Any, a: Any, axis: Axis, out: Out, keepdims: bool, initial: Any, where: Any) -> pg.GlobalArray:
+    a = as_global(a)
+    if where is not True:
+        if initial is None:
+            raise ValueError(f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where "
+                             "mask one has to specify 'initial'")
+        a = pg.where(where, a, np.asarray(initial).astype(a.dtype))
+    found = ufunc.reduce(a, axis, keepdims=keepdims)
+    if initial is not None:
+        found = ufunc(found, initial)
+    if a.dtype.kind in "fc":
+        _warn_later(found, np.not_equal, "All-NaN slice encountered")
+    return _assigned(found, out)
+
+
+def _joined(ufunc: Any, found: pg.GlobalArray, initial: Any, out: Out) -> pg.GlobalArray:
+    """A reduction together with the number that it begins with."""
+    return _assigned(found if initial == ufunc.identity else ufunc(found, initial), out)
+
+
+def _assigned(found: pg.GlobalArray, out: Out) -> pg.GlobalArray:
+    """The result; assigned to `out`, where that is given."""
+    if out is None:
+        return made(found._base, found._view)
+    if out.shape != found.shape:
+        raise ValueError(f"out= has shape {out.shape}, the result has shape {found.shape}")
+    return np.positive(found, out=out)  # type: ignore[call-overload]
+
+
+def _warn_later(found: pg.GlobalArray, is_bad: np.ufunc, message: str) -> None:
+    """Warn at the line of the program, when what is found is there; nobody waits for it."""
+    frame = frame_of_program(sys._getframe(1))
+    place = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", "")
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    whole = pg.asarray(found)
+    pg.schedule(functools.partial(_warn_of, is_bad, message, place, registry), whole)
+
+
+def _warn_of(is_bad: np.ufunc, message: str, place: tuple[str, int, str], registry: dict[Any, Any],
+             found: NDArray[Any]) -> None:
+    if is_bad(found, found if is_bad is np.not_equal else 0).any():
+        file, line, module = place
+        warnings.warn_explicit(message, RuntimeWarning, file, line, module, registry)
