@@ -26,10 +26,10 @@ from pgaspy.planning.result_layout import inherited
 from pgaspy.scheduling.functions import WHERE
 
 __all__ = [
-    "all", "any", "argmax", "argmin", "broadcast_to", "clip", "concatenate", "copy", "cumprod", "cumsum", "dot",
-    "expand_dims", "flip",
-    "imag", "kron", "matmul", "max", "mean", "min", "ndim", "outer", "prod", "ravel", "real", "repeat", "reshape",
-    "roll", "shape", "size", "squeeze", "stack", "std", "sum", "swapaxes", "tile", "transpose", "var", "where",
+    "all", "amax", "amin", "any", "argmax", "argmin", "broadcast_to", "clip", "concatenate", "copy", "cumprod",
+    "cumsum", "dot", "expand_dims", "flip", "imag", "kron", "matmul", "max", "mean", "min", "ndim", "outer", "prod",
+    "ravel", "real", "repeat", "reshape", "roll", "shape", "size", "squeeze", "stack", "std", "sum", "swapaxes",
+    "tile", "transpose", "var", "where",
 ]
 
 
@@ -54,6 +54,7 @@ def _function(method: Callable[Concatenate[GlobalArray, P], GlobalArray],
 all, any = _function(GlobalArray.all), _function(GlobalArray.any)
 argmax, argmin = _function(GlobalArray.argmax), _function(GlobalArray.argmin)
 max, min = _function(GlobalArray.max, np.amax), _function(GlobalArray.min, np.amin)
+amax, amin = max, min
 mean, std, var = _function(GlobalArray.mean), _function(GlobalArray.std), _function(GlobalArray.var)
 prod, sum = _function(GlobalArray.prod), _function(GlobalArray.sum)
 cumprod, cumsum = _function(GlobalArray.cumprod), _function(GlobalArray.cumsum)

@@ -17,8 +17,6 @@ _OF_PART = "that of the local part, as in A.local()."
 
 INSTEAD = {
     "allclose": "abs(A - B).max() <= tolerance",
-    "amax": "A.max()",
-    "amin": "A.min()",
     "angle": "pg.arctan2(A.imag, A.real)",
     "append": "pg.concatenate((A, B))",
     "around": "pg.rint(A * 10**n) / 10**n",

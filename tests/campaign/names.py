@@ -27,6 +27,8 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys((name for name, x in vars(pg).items() if not name.startswith("_") and (
         isinstance(x, float) or (isinstance(x, type) and issubclass(x, np.generic)))), _SAME),
     **dict.fromkeys({"matvec", "vecmat"} & vars(np).keys(), "raises for what the campaign's arrays are"),  # NumPy 2.2
+    "amax": "is max, which is in it",
+    "amin": "is min, which is in it",
     "draw": "makes a picture, for which it needs matplotlib",
     **dict.fromkeys(("nanpercentile", "nanquantile", "percentile", "quantile"),
                     "NumPy's pass out=... to ufuncs, which the model does not take"),
