@@ -81,9 +81,17 @@ def masks() -> list[Result]:
     def assign_numpy() -> None:
         x[m] = 0
 
+    def add() -> None:
+        a[mask] += 1
+
+    def add_numpy() -> None:
+        x[m] += 1
+
     results = []
-    for name, ours, theirs, goal in (("a[m] = 0", assign, assign_numpy, 1.5), ("a[m]", lambda: a[mask], lambda: x[m],
-                                                                              None)):
+    for name, ours, theirs, goal in (
+            ("a[m] = 0", assign, assign_numpy, 1.5), ("a[m] += 1", add, add_numpy, 1.5),
+            ("a[a > 0.2].sum()", lambda: a[a > 0.2].sum().item(), lambda: x[x > 0.2].sum().item(), 1.5),
+            ("a[m]", lambda: a[mask], lambda: x[m], None)):
         times, their_times = in_turns(ours, theirs, before=pg.COMM.Barrier, repeats=5)
         results.append(Result(f"{name}, 10 M elements", N / min(times) / 1e6, "M/s", "NumPy on the local part",
                               N / min(their_times) / 1e6, ratio(times, their_times), goal))

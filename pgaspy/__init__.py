@@ -49,6 +49,7 @@ from pgaspy.numpy_names import *
 from pgaspy.order import *
 from pgaspy.pivoting import exchange_rows as exchange_rows
 from pgaspy.quantiles import *
+from pgaspy.searching import *
 from pgaspy.selecting import *
 from pgaspy.sets import *
 from pgaspy.showing import notebooks as _notebooks

@@ -92,6 +92,9 @@ int pg_random(int kind, char type, uint64_t key, uint64_t call, double a, double
 int pg_histogram(int64_t n, int64_t integers_address, int64_t numbers_address,
                  int64_t weights_address, int64_t n_bins, int is_uniform, int64_t edges_address,
                  int64_t found_address);
+int pg_compact(int64_t n, int64_t itemsize, int64_t mask_address, int64_t values_address, int64_t first,
+               int64_t to_address);
+int pg_expand(int64_t n, int64_t itemsize, int64_t mask_address, int64_t values_address, int64_t to_address);
 enum { WHOLE, EVEN, CYCLIC, ... };
 typedef struct {
     int64_t extent, kind, start, step, n_procs, size, first_owner, missing, rank_stride, local_start, local_step;

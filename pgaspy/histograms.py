@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable, Iterable, Sequence, Sized
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,10 +20,9 @@ from pgaspy.host.call_sites import warn
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
 from pgaspy.layout import Distribution
-from pgaspy.operands import as_numpy
 from pgaspy.tasks import schedule, write
 
-__all__ = ["bincount", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "searchsorted"]
+__all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
 Range = tuple[float, float]
 
@@ -264,92 +263,6 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Sequence[Range] | None = 
         bins = [bins, bins]
     counts, (x_edges, y_edges) = histogramdd([x, y], bins, range, density, weights)
     return counts, x_edges, y_edges
-
-
-@implements(np.searchsorted)
-def searchsorted(a: Any, v: Any, side: Literal["left", "right"] = "left", sorter: Any = None) -> GlobalArray:
-    """Where elements would have to be put into a sorted array, so that it stays sorted. Collective.
-
-    Parameters
-    ----------
-    a
-        Shape (n,), sorted. Each process holds all of it meanwhile.
-    v
-        What is looked for, any shape.
-    side
-        Whether it comes before or after equal elements.
-    sorter
-        Shape (n,): the indices that sort `a`.
-
-    Returns
-    -------
-    Indices in [0, n], int64, shape of `v`, dealt out as `v` is.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As NumPy's.
-
-    Examples
-    --------
-    >>> import pgaspy as pg
-    >>> pg.searchsorted(pg.array([1, 3, 5]), pg.array([0, 3, 4])).gather()
-    array([0, 1, 2])
-    """
-    a, sorter = _as_whole(a), None if sorter is None else _as_whole(sorter)
-    return _found(as_global(v), lambda part: np.searchsorted(a, part, side, sorter))
-
-
-@implements(np.digitize)
-def digitize(x: Any, bins: Any, right: bool = False) -> GlobalArray:
-    """The index of the bin that each element falls into. Collective.
-
-    Parameters
-    ----------
-    x
-        Any shape.
-    bins
-        Edges, shape (n,), which increase or decrease. Each process holds all of them meanwhile.
-    right
-        Whether a bin includes its right edge, instead of its left one.
-
-    Returns
-    -------
-    Indices in [0, n], int64, shape of `x`, dealt out as `x` is.
-
-    Raises
-    ------
-    ValueError
-        If the edges do neither.
-
-    Examples
-    --------
-    >>> import pgaspy as pg
-    >>> pg.digitize(pg.array([0.5, 1.0, 9.0]), [0, 1, 2]).gather()
-    array([1, 2, 3])
-    """
-    bins = _as_whole(bins)
-    return _found(as_global(x), lambda part: np.digitize(part, bins, right))
-
-
-def _as_whole(a: Any) -> NDArray[Any]:
-    """An array as NumPy's, on each process, which the program cannot change."""
-    return a.gather() if isinstance(a, GlobalArray) else np.array(as_numpy(a))
-
-
-def _found(x: GlobalArray, find: Callable[[NDArray[Any]], NDArray[Any]]) -> GlobalArray:
-    """An index for each element of an array, as a function gives them for local parts."""
-    find(np.empty(0, x.dtype))  # raises what is wrong, on all processes
-    if not x.ndim:
-        return _found(x.reshape(1), find)[0]
-    x = x.copy() if x._view.own_layout is None else x
-    indices = empty(x.shape, np.int64, layout=x._view.own_layout)
-
-    def find_part(indices: NDArray[Any], part: NDArray[Any]) -> None:
-        indices[...] = find(part)
-
-    schedule(find_part, write(indices), x)
-    return indices
 
 
 def _without_flags(a: GlobalArray) -> GlobalArray:

@@ -32,7 +32,7 @@ from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import exchanges
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.functions import WHERE, Function
-from pgaspy.scheduling.kinds.compaction import compact, count
+from pgaspy.scheduling.kinds.compaction import compact, count, expand
 from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
 
 __all__ = ["Compaction", "Selection", "accumulate_at", "as_array", "as_indices", "bring", "counted", "positions",
@@ -392,6 +392,9 @@ def put(a: GlobalArray, key: Any, value: Any) -> None:
     if mask is not None and value.size == 1 and mask.shape == a.shape[:mask.ndim]:
         put_where(a, mask[(..., *(None,) * (a.ndim - mask.ndim))], value)
         return
+    if isinstance(mask, GlobalArray) and mask.shape == a.shape and value.size:
+        Compaction(mask).put(a, value)
+        return
     bring(a, selected(a._view, key), value)
 
 
@@ -523,6 +526,18 @@ class Compaction:
     def elements(self, a: GlobalArray) -> GlobalArray:
         """Those of an array of the mask's shape that the mask is true for."""
         return self._made(a.dtype, [_as_flat(a, self._mask.layout)])
+
+    def put(self, a: GlobalArray, values: Indices) -> None:
+        """Assign values, one after the other, to the elements of an array of the mask's shape that it is true for."""
+        _check_broadcast(values, (self.n,))
+        layout, parts = self._mask.layout, _in_parts(self.n)
+        is_flat = a._view == whole(layout) and a._base is not self._mask._base
+        into = a if is_flat else empty(layout.shape, a.dtype, layout=layout)
+        source = _laid_out(values, a.dtype, (self.n,), parts, a._base)
+        record(expand(layout, layout, self._counts.layout, a.dtype, parts),
+               tuple(x._base.storage for x in (into, self._mask, self._counts, source)))
+        if not is_flat:
+            put_where(a, self._mask.reshape(a.shape), into.reshape(a.shape))
 
     def positions(self) -> GlobalArray:
         """The numbers, in row-major order, of the elements of the mask that are true."""

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import pgaspy as pg
+from pgaspy import searching
 from pgaspy.kernels import bindings
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
@@ -171,6 +172,21 @@ def test_where_elements_belong(name: str) -> None:
     assert_equal(np.digitize(A, edges), np.digitize(x, edges))
     assert_equal(pg.digitize(A, pg.array(edges[::-1]), right=True), np.digitize(x, edges[::-1], right=True))
     assert_equal(pg.searchsorted(edges, 0.0), np.searchsorted(edges, 0.0))
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", ["d", "i", "?", "M8[s]"])
+def test_searches_in_large_arrays(monkeypatch: pytest.MonkeyPatch, dtype: str, side: Any) -> None:
+    monkeypatch.setattr(searching, "MAX_WHOLE", 7)
+    rng = np.random.default_rng(3)
+    for n in 8, 61, 200:
+        a, v = (rng.integers(low, 90, shape).astype(dtype) for low, shape in ((0, n), (-3, (5, 4))))
+        if dtype == "d":
+            a[-3:], v[0], v[1] = np.nan, np.nan, np.inf
+        order = np.argsort(a, kind="stable")
+        expected = np.searchsorted(a[order], v, side)
+        assert_equal(pg.searchsorted(pg.array(a[order], layout=pg.Distribution("cyclic")), pg.array(v), side), expected)
+        assert_equal(pg.searchsorted(pg.array(a), v, side, pg.array(order)), expected)
 
 
 def test_arrays_that_are_changed_after_the_call() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.job.procgrid import world
+from pgaspy.scheduling import exchanges
 from tests.random_keys import check, few_at_once
 from tests.simulated import Job
 from tests.together import assert_equal, collectively, raises_everywhere
@@ -255,7 +256,7 @@ def test_processes_that_are_flushed_anywhere(size: int) -> None:
 
 
 def test_messages_follow_the_indices_and_the_logarithm_of_the_processes() -> None:
-    for size in 4, 16, 64:
+    for size in 4, 16, 256:
         assert size <= started_by(size) <= size * (4 * math.ceil(math.log2(size)) + 4)
 
 
@@ -273,3 +274,58 @@ def started_by(size: int) -> int:
 
     return Job(lambda: program(True), [never] * size).network.n_started - Job(
         lambda: program(False), [never] * size).network.n_started
+
+
+@mpi
+def test_what_one_process_is_asked_for_at_once_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    most = 0
+
+    def ask(plan: Any, link: Any, items: Any, asked: list[tuple[int, int]]) -> None:
+        nonlocal most
+        most = max(most, sum(n for _, n in asked))
+        ask_plainly(plan, link, items, asked)
+
+    ask_plainly = exchanges._Plan.ask
+    monkeypatch.setattr(exchanges._Plan, "ask", ask)
+    x, i = np.arange(40.0), np.arange(120) % 3
+    a, index = pg.array(x), pg.array(i)
+    values = np.random.default_rng(3).random(i.size)
+    with few_at_once(5):
+        assert_equal(a[index], x[i])
+        a[index] = values
+        x[i] = values
+        assert_equal(a, x)
+        np.add.at(a, index, values)
+        np.add.at(x, i, values)
+        assert_equal(a, x)
+        pg.sync()
+    collectively(most <= 10, f"{most} items")
+
+
+@mpi
+@pytest.mark.parametrize("dtype", ["?", "h", "f", "d", "D", "g", "S3"])
+def test_masks_of_several_stretches(dtype: str) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 99, 70_001).astype(dtype)
+    for m in rng.random(x.size) < 0.5, np.arange(x.size) < 40_000, np.zeros(x.size, bool):
+        a, mask = pg.array(x), pg.array(m)
+        assert_equal(a[mask], x[m])
+        assert_equal(pg.flatnonzero(mask), np.flatnonzero(m))
+        y = x.copy()
+        y[m] = x[m][::-1]
+        a[mask] = a[mask][::-1]
+        assert_equal(a, y)
+
+
+@mpi
+@pytest.mark.parametrize("layout", ["block", "cyclic", "cyclic(3)", "*"])
+def test_values_where_an_array_itself_is_true(layout: str) -> None:
+    x = np.arange(29) % 3 > 0
+    a = pg.array(x, layout=pg.Distribution(layout))
+    values = np.arange(int(x.sum())) % 2 > 0
+    a[a] = pg.array(values)
+    x[x] = values
+    assert_equal(a, x)
+    a[::-2][a[::-2]] = a[::-2][a[::-2]][::-1]
+    x[::-2][x[::-2]] = x[::-2][x[::-2]][::-1]
+    assert_equal(a, x)

@@ -30,10 +30,10 @@ from pgaspy.kernels.program import Program
 __all__ = [
     "BLOCK", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS",
     "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall", "ItemPlaces", "Leaves",
-    "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "fill_random", "find_beyond",
-    "function", "get_threads", "histogram", "is_maths", "load_int64", "lookup", "merge", "merges", "n_completed",
-    "pack_items", "philox", "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads",
-    "store_int64", "unpack_items",
+    "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "compact", "expand", "fill_random",
+    "find_beyond", "function", "get_threads", "histogram", "is_maths", "load_int64", "lookup", "merge", "merges",
+    "n_completed", "pack_items", "philox", "reduce_functions", "reduce_lookup", "run_elementwise", "scan",
+    "set_threads", "store_int64", "unpack_items",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -566,6 +566,22 @@ def histogram(x: np.ndarray, weights: np.ndarray | None, n_bins: int, edges: np.
     if lib.pg_histogram(x.size, *elements, addresses[0], n_bins, is_uniform, addresses[1], address(found)):
         raise MemoryError(f"no memory to count in {n_bins} bins")
     return found
+
+
+def compact(mask: np.ndarray, values: np.ndarray | None, first: int, out: np.ndarray) -> None:
+    """Put the elements that a mask is true for into `out`, of as many; without values their numbers, from `first` on.
+
+    All arrays are contiguous and have one dimension, and `out` has the dtype of the values, or int64.
+    """
+    values_address = 0 if values is None else address(values)
+    if lib.pg_compact(mask.size, out.itemsize, address(mask), values_address, first, address(out)):
+        raise MemoryError(f"no memory to count in {mask.size} elements")
+
+
+def expand(mask: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
+    """Put values, one after the other, where a mask is true in `out`; all are contiguous, of one dimension."""
+    if lib.pg_expand(mask.size, out.itemsize, address(mask), address(values), address(out)):
+        raise MemoryError(f"no memory to count in {mask.size} elements")
 
 
 def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:

@@ -1,7 +1,8 @@
 """Exchanges: items go to, or come from, where arrays of indices say, as steps of conversations.
 
 Each process sorts its indices by the processes that have the items, tells these how many it has for them, and sends
-them: so many as there is a window for in one round. Items that this process has are not sent.
+them: so many as there is a window for in one round. Items that this process has are not sent. Where many ask one
+process, it is asked in turns, so that it has a window's requests at a time as well.
 
 What was worked out for the indices of a round, and what others have asked for, is remembered (as PETSc's SF and
 VecScatter are). Each process compares its indices with those that it remembers, so that it does not matter how these
@@ -27,7 +28,7 @@ from pgaspy.scheduling.routing import route
 __all__ = ["WINDOW_ITEMS", "Indices", "Items", "fetch", "store"]
 
 WINDOW_ITEMS = 1 << 23
-"""So many items a process asks for, or brings, in one round."""
+"""So many items a process asks for, or brings, in one round; twice as many it is asked for, or is brought."""
 
 
 @dataclass(frozen=True)
@@ -75,15 +76,24 @@ class Indices:
     ----------
     local
         Flat, of int64.
-    n_rounds
-        As many as any process needs, with so many items in each.
+    n_most
+        So many any process has at most.
     refusal
         The axis and the extent that an error names, if any index may be beyond the items; None if all are right.
     """
 
     local: NDArray[np.int64]
-    n_rounds: int
+    n_most: int
     refusal: tuple[int, int] | None
+
+    @property
+    def n_rounds(self) -> int:
+        """As many as any process needs, with a window of items in each."""
+        return -(-self.n_most // WINDOW_ITEMS)
+
+    def may_crowd(self, size: int) -> bool:
+        """Whether a process may be asked for more in a round than it has room for, as all may ask the same one."""
+        return min(self.n_most, WINDOW_ITEMS) * size > 2 * WINDOW_ITEMS
 
     def of_round(self, n: int) -> NDArray[np.int64]:
         """Those of round n."""
@@ -123,9 +133,9 @@ class _Plan:
                 for owner, part in self.parts for distance in items.copies if owner + distance != items.rank]
         return np.array(rows, np.int64).reshape(len(rows), 3)
 
-    def ask(self, link: Link, items: Items, asked: NDArray[np.int64]) -> None:
-        """Start to tell others which items are wanted, and to be told."""
-        self.requests = [(peer, np.empty(n, items.index_dtype)) for _, peer, n in asked.tolist()]
+    def ask(self, link: Link, items: Items, asked: list[tuple[int, int]]) -> None:
+        """Start to tell others which items are wanted, and to be told: so many by each of some peers."""
+        self.requests = [(peer, np.empty(n, items.index_dtype)) for peer, n in asked]
         for peer, request in self.requests:
             link.receive(request, peer)
         for owner, part in self.parts:
@@ -150,20 +160,72 @@ def _remembered(link: Link, items: Items, indices: Indices) -> list[_Plan | None
     return [of_round(n) for n in range(indices.n_rounds)]
 
 
+@dataclass(frozen=True)
+class _Turns:
+    """Who asks when, where one process may be asked for too much: what it is asked for is in the order of the ranks.
+
+    Attributes
+    ----------
+    n
+        How many turns there are, with a window of it in each.
+    asked
+        The ranks that ask this process, for how many, and where those are in the order.
+    befores
+        For each process that is asked, where what this one wants is in its order.
+    """
+
+    n: int
+    asked: list[tuple[int, int, int]]
+    befores: dict[int, int]
+
+    def take(self, link: Link, items: Items, plan: _Plan, turn: int) -> _Plan:
+        """What is left of a plan in one turn, which has begun to ask."""
+        first, stop = turn * WINDOW_ITEMS, (turn + 1) * WINDOW_ITEMS
+
+        def within(before: int, n: int) -> tuple[int, int]:
+            return min(max(first - before, 0), n), min(max(stop - before, 0), n)
+
+        part_of = copy.copy(plan)
+        part_of.parts = []
+        for owner, part in plan.parts:
+            begin, end = within(self.befores[owner], part.stop - part.start)
+            if begin < end:
+                part_of.parts.append((owner, slice(part.start + begin, part.start + end)))
+        shares = [(peer, *within(before, n)) for peer, n, before in self.asked if peer != items.rank]
+        part_of.ask(link, items, [(peer, end - begin) for peer, begin, end in shares if begin < end])
+        return part_of
+
+
+def _in_turns(link: Link, items: Items, plan: _Plan, asked: list[tuple[int, int]]) -> Generator[None, None, _Turns]:
+    """Find who asks when. What a process wants of its own items has its place, too."""
+    own = [(items.rank, part.stop - part.start) for owner, part in plan.parts
+           if items.rank in (owner + distance for distance in items.copies)]
+    order, before = [], 0
+    for peer, n in sorted(asked + own):
+        order.append((peer, n, before))
+        before += n
+    own_rows = [(peer, items.rank, at) for peer, _, at in order]
+    rows = np.array([row for row in own_rows if row[0] != items.rank], np.int64).reshape(-1, 3)
+    found, ((n_turns,),) = yield from route(link, items.rank, items.size, rows, [(-(-before // WINDOW_ITEMS),)])
+    return _Turns(n_turns, order, {peer: at for to, peer, at in [*found.tolist(), *own_rows] if to == items.rank})
+
+
 def _plan(link: Link, items: Items, indices: Indices, n: int, known: _Plan | None, beyond: tuple[int, ...],
-          poisons: bool) -> Generator[None, None, tuple[_Plan, bool]]:
-    """The plan of round n, and whether it is one that all processes remember. Else it has begun to ask."""
+          poisons: bool) -> Generator[None, None, tuple[_Plan, _Turns | None]]:
+    """The plan of round n, and in which turns to ask; None where it is one that all processes remember."""
     plan = known or _Plan(items, indices.of_round(n)[:0 if beyond[0] else None])
     asked, (beyond, (latest,), (earliest,)) = yield from route(
         link, items.rank, items.size, plan.records(items), [beyond, (plan.number,), (-plan.number,)])
     _check(beyond, indices, poisons)
     if latest == -earliest >= 0:
-        return plan, True
+        return plan, None
     link.remembered.forget(known)
     plan = copy.copy(plan)  # others may be at work with what is remembered
     plan.number = link.number
-    plan.ask(link, items, asked)
-    return plan, False
+    pairs = [(peer, n) for _, peer, n in asked.tolist()]
+    if indices.may_crowd(items.size):
+        return plan, (yield from _in_turns(link, items, plan, pairs))
+    return plan, _Turns(1, [(peer, n, 0) for peer, n in pairs], dict.fromkeys([owner for owner, _ in plan.parts], 0))
 
 
 RIGHT = (0, 0, 0)
@@ -195,11 +257,17 @@ def fetch(link: Link, items: Items, indices: Indices, memory: int, out: int) -> 
     remembered = _remembered(link, items, indices)
     beyond = RIGHT if all(remembered) else _first_beyond(items, indices)
     for n, known in enumerate(remembered):
-        plan, is_remembered = yield from _plan(link, items, indices, n, known, beyond, True)
-        if not is_remembered:
+        plan, turns = yield from _plan(link, items, indices, n, known, beyond, True)
+        to = out + n * WINDOW_ITEMS * items.nbytes
+        if turns is None:
+            yield from _fetch_round(link, items, plan, memory, to)
+            continue
+        for turn in range(turns.n):
+            asking = turns.take(link, items, plan, turn)
             yield
-            link.remembered.keep((items.key, n), plan, plan.nbytes)
-        yield from _fetch_round(link, items, plan, memory, out + n * WINDOW_ITEMS * items.nbytes)
+            if turns.n == 1:
+                link.remembered.keep((items.key, n), asking, asking.nbytes)
+            yield from _fetch_round(link, items, asking, memory, to)
 
 
 def _fetch_round(link: Link, items: Items, plan: _Plan, memory: int, out: int) -> Generator[None]:
@@ -264,10 +332,15 @@ def store(link: Link, items: Items, indices: Indices, stored: Stored) -> Generat
     beyond = RIGHT if all(remembered) else _first_beyond(items, indices)
     for n, known in enumerate(remembered):
         given = stored.values[n * WINDOW_ITEMS:(n + 1) * WINDOW_ITEMS] if stored.are_many else stored.values
-        plan, is_remembered = yield from _plan(link, items, indices, n, known, beyond, False)
-        yield from _store_round(link, items, plan, given, stored)
-        if not is_remembered:
-            link.remembered.keep((items.key, n), plan, plan.nbytes)
+        plan, turns = yield from _plan(link, items, indices, n, known, beyond, False)
+        if turns is None:
+            yield from _store_round(link, items, plan, given, stored)
+            continue
+        for turn in range(turns.n):
+            asking = turns.take(link, items, plan, turn)
+            yield from _store_round(link, items, asking, given, stored)
+            if turns.n == 1:
+                link.remembered.keep((items.key, n), asking, asking.nbytes)
 
 
 def _store_round(link: Link, items: Items, plan: _Plan, given: NDArray[Any], stored: Stored) -> Generator[None]:

@@ -15,7 +15,6 @@ from pgaspy.layout import Layout
 from pgaspy.planning.boxes import view_box
 from pgaspy.planning.owners import places_of, replica_distances, run_size
 from pgaspy.planning.view import View, whole
-from pgaspy.scheduling import exchanges
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.conversations import Conversation, Link
 from pgaspy.scheduling.exchanges import Indices, Items, Stored, fetch, store
@@ -55,8 +54,7 @@ class _Exchange(Recipe):
         raise NotImplementedError
 
     def _indices(self, memories: Memories, slot: int) -> Indices:
-        return Indices(memories[slot].local.reshape(-1), -(-self.index.max_local_size // exchanges.WINDOW_ITEMS),
-                       self.refusal)
+        return Indices(memories[slot].local.reshape(-1), self.index.max_local_size, self.refusal)
 
     def details(self, text: Callable[[Any], str]) -> str:
         """See `Recipe`."""

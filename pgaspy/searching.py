@@ -1,0 +1,134 @@
+"""Searches in sorted arrays: where elements belong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.array import GlobalArray
+from pgaspy.creation import as_global, empty
+from pgaspy.dispatch import implements
+from pgaspy.manipulation import where
+from pgaspy.operands import as_numpy
+from pgaspy.tasks import schedule, write
+
+__all__ = ["digitize", "searchsorted"]
+
+MAX_WHOLE = 1 << 20
+"""So many elements of a sorted array each process may hold."""
+
+_COMPARED = "biufmM"
+"""Kinds of dtypes whose order is that of comparisons, but for NaN and NaT, which are last."""
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: Literal["left", "right"] = "left", sorter: Any = None) -> GlobalArray:
+    """Where elements would have to be put into a sorted array, so that it stays sorted. Collective.
+
+    Parameters
+    ----------
+    a
+        Shape (n,), sorted. Each process holds all of it meanwhile; of a global array of more than 2^20 numbers or
+        times a sample, and what is left is searched by bisection: all ask for elements, log2(n / 2^20) times.
+    v
+        What is looked for, any shape.
+    side
+        Whether it comes before or after equal elements.
+    sorter
+        Shape (n,): the indices that sort `a`.
+
+    Returns
+    -------
+    Indices in [0, n], int64, shape of `v`, dealt out as `v` is.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As NumPy's.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.searchsorted(pg.array([1, 3, 5]), pg.array([0, 3, 4])).gather()
+    array([0, 1, 2])
+    """
+    if isinstance(a, GlobalArray) and a.ndim == 1 and a.size > MAX_WHOLE and a.dtype.kind in _COMPARED:
+        values = as_global(v)
+        if values.dtype.kind in _COMPARED:
+            return _bisected(a if sorter is None else a[sorter], values, side)
+    a, sorter = _as_whole(a), None if sorter is None else _as_whole(sorter)
+    return _found(as_global(v), lambda part: np.searchsorted(a, part, side, sorter))
+
+
+@implements(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> GlobalArray:
+    """The index of the bin that each element falls into. Collective.
+
+    Parameters
+    ----------
+    x
+        Any shape.
+    bins
+        Edges, shape (n,), which increase or decrease. Each process holds all of them meanwhile.
+    right
+        Whether a bin includes its right edge, instead of its left one.
+
+    Returns
+    -------
+    Indices in [0, n], int64, shape of `x`, dealt out as `x` is.
+
+    Raises
+    ------
+    ValueError
+        If the edges do neither.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.digitize(pg.array([0.5, 1.0, 9.0]), [0, 1, 2]).gather()
+    array([1, 2, 3])
+    """
+    bins = _as_whole(bins)
+    return _found(as_global(x), lambda part: np.digitize(part, bins, right))
+
+
+def _as_whole(a: Any) -> NDArray[Any]:
+    """An array as NumPy's, on each process, which the program cannot change."""
+    return a.gather() if isinstance(a, GlobalArray) else np.array(as_numpy(a))
+
+
+def _bisected(a: GlobalArray, v: GlobalArray, side: Literal["left", "right"]) -> GlobalArray:
+    """Where elements belong in a sorted array, of which each process sees a sample, and the elements in question."""
+    stride = -(-a.size // MAX_WHOLE)
+    coarse = searchsorted(a[::stride].gather(), v, side)
+    low, high = where(coarse > 0, (coarse - 1) * stride + 1, 0), np.minimum(coarse * stride, a.size)
+    for _ in range((stride - 1).bit_length()):
+        middle = (low + high) // 2
+        found = a[np.minimum(middle, a.size - 1)]
+        belongs_behind = (low < high) & (_is_before(found, v) if side == "left" else ~_is_before(v, found))
+        low, high = where(belongs_behind, middle + 1, low), where(belongs_behind, high, middle)
+    return low
+
+
+def _is_before(a: GlobalArray, b: GlobalArray) -> GlobalArray:
+    """Whether elements come before others in an array in order; NaN is last."""
+    is_less = a < b
+    return is_less | ((b != b) & (a == a)) if b.dtype.kind in "fmM" else is_less
+
+
+def _found(x: GlobalArray, find: Callable[[NDArray[Any]], NDArray[Any]]) -> GlobalArray:
+    """An index for each element of an array, as a function gives them for local parts."""
+    find(np.empty(0, x.dtype))  # raises what is wrong, on all processes
+    if not x.ndim:
+        return _found(x.reshape(1), find)[0]
+    x = x.copy() if x._view.own_layout is None else x
+    indices = empty(x.shape, np.int64, layout=x._view.own_layout)
+
+    def find_part(indices: NDArray[Any], part: NDArray[Any]) -> None:
+        indices[...] = find(part)
+
+    schedule(find_part, write(indices), x)
+    return indices
