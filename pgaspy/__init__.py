@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     BLOCKSIZE: int | None
 
 __version__ = "0.1.0"
+__array_api_version__ = "2025.12"
 
 # These use the names above, and come after them.
 from pgaspy import linalg as linalg
@@ -83,6 +84,9 @@ from pgaspy.linalg.diagonals import tril as tril
 from pgaspy.linalg.diagonals import triu as triu
 from pgaspy.linalg.products import tensordot as tensordot
 from pgaspy.linalg.products import vecdot as vecdot
+from pgaspy.routines.distinct import *
+from pgaspy.routines.inspecting import *
+from pgaspy.routines.inspecting import NamespaceInfo as __array_namespace_info__  # noqa: N813  (the standard's name)
 
 _enter_job()
 

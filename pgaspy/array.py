@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -16,7 +17,7 @@ from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.layout import Distribution, Layout
 from pgaspy.missing import instead_of, missing
-from pgaspy.operands import WEAK, as_numpy, check_dtype, native
+from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, native
 from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.reductions import NO_VALUE, arg_reduce, ufunc_reduce
 from pgaspy.scheduling import functions
@@ -145,6 +146,24 @@ class GlobalArray:
     def nbytes(self) -> int:
         """Bytes of all elements, over all processes, each counted once."""
         return self.size * self.itemsize
+
+    @property
+    def device(self) -> str:
+        """Where the memory is: "cpu" always."""
+        return "cpu"
+
+    def to_device(self, device: str, /, *, stream: None = None) -> GlobalArray:
+        """The array itself, which is on the only device that there is. Not collective.
+
+        Raises
+        ------
+        ValueError
+            For another device than "cpu", or for a stream.
+        """
+        check_device(device)
+        if stream is not None:
+            raise ValueError("The stream argument to to_device() is not supported")
+        return self
 
     @property
     def layout(self) -> Layout:
@@ -543,6 +562,39 @@ class GlobalArray:
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
         raise TypeError("a global array does not become a NumPy array by itself, which would gather it: "
                         "use A.gather() for the whole array, or A.local() for the part of this process")
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The module `pgaspy`, which has the names of the Array API standard.
+
+        Raises
+        ------
+        ValueError
+            For a version of the standard that it does not have.
+        """
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+            raise ValueError(f'Version "{api_version}" of the Array API Standard is not supported.')
+        return sys.modules[__package__]
+
+    def __dlpack__(self, *, stream: None = None, max_version: tuple[int, int] | None = None,
+                   dl_device: tuple[Any, int] | None = None, copy: bool | None = None) -> Any:
+        """The memory, for another library, in a job of one process.
+
+        Raises
+        ------
+        BufferError
+            In a job of several processes, none of which has all of the memory.
+        """
+        self._check_alone()
+        return self.local().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The device of the memory, as DLPack counts them."""
+        return 1, 0
+
+    def _check_alone(self) -> None:
+        if world().size > 1:
+            raise BufferError("the memory of a global array is that of several processes: use A.gather() for the whole "
+                              "array, or A.local() for the part of this process")
 
     if not TYPE_CHECKING:  # to which every name would be right, then
 

@@ -9,18 +9,13 @@ from numpy.typing import DTypeLike
 
 from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global, full
-from pgaspy.dispatch import implements
+from pgaspy.dispatch import implements, named
 from pgaspy.manipulation import concatenate, where
 
 __all__ = ["cumulative_prod", "cumulative_sum", "nancumprod", "nancumsum"]
 
 
-def _named(name: str) -> list[Any]:
-    """NumPy's function of a name that not all versions have."""
-    return [getattr(np, name)] if hasattr(np, name) else []
-
-
-@implements(*_named("cumulative_sum"))
+@implements(*named("cumulative_sum"))
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: DTypeLike | None = None,
                    out: GlobalArray | None = None, include_initial: bool = False) -> GlobalArray:
     """The running sums along a dimension. Collective.
@@ -56,7 +51,7 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: DTypeLike | Non
     return _cumulative(np.add, x, axis, dtype, out, include_initial)
 
 
-@implements(*_named("cumulative_prod"))
+@implements(*named("cumulative_prod"))
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: DTypeLike | None = None,
                     out: GlobalArray | None = None, include_initial: bool = False) -> GlobalArray:
     """The running products along a dimension. Collective; all else is as for `cumulative_sum`.

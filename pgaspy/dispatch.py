@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["HANDLED", "implements"]
+import numpy as np
+
+__all__ = ["HANDLED", "implements", "named"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,3 +24,8 @@ def implements(*numpy_functions: Any) -> Callable[[F], F]:
             HANDLED[numpy_function] = function
         return function
     return register
+
+
+def named(name: str, module: Any = np) -> list[Any]:
+    """NumPy's function of a name that not all versions have."""
+    return [getattr(module, name)] if hasattr(module, name) else []

@@ -100,9 +100,27 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> GlobalArray:
 
 
 @implements(np.reshape)
-def reshape(a: Any, shape: Shape) -> GlobalArray:
-    """The elements, in row-major order, in another shape; see `GlobalArray.reshape`. Collective."""
-    return as_global(a).reshape(shape)
+def reshape(a: Any, shape: Shape, *, copy: bool | None = None) -> GlobalArray:
+    """The elements, in row-major order, in another shape; see `GlobalArray.reshape`. Collective.
+
+    Parameters
+    ----------
+    a, shape
+        An array, and the extents.
+    copy
+        Make a copy always, with True; never, with False.
+
+    Raises
+    ------
+    ValueError
+        If the shape has another number of elements; or if a copy has to be made that must not be.
+    """
+    a = as_global(a)
+    found = a.reshape(shape)
+    is_view = found._base is a._base
+    if copy is False and not is_view:
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    return found.copy() if copy and is_view else found
 
 
 @implements(np.expand_dims)

@@ -23,10 +23,16 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys((f"linalg.{name}" for name in (
         "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult")), _TYPE),
     "random.Generator": _TYPE,
-    **dict.fromkeys(("dtype", "errstate", "finfo", "iinfo", "newaxis", "promote_types", "result_type"), _SAME),
+    **dict.fromkeys(("dtype", "errstate", "finfo", "iinfo", "isdtype", "newaxis", "promote_types"), _SAME),
     **dict.fromkeys((name for name, x in vars(pg).items() if not name.startswith("_") and (
         isinstance(x, float) or (isinstance(x, type) and issubclass(x, np.generic)))), _SAME),
     **dict.fromkeys({"matvec", "vecmat"} & vars(np).keys(), "raises for what the campaign's arrays are"),  # NumPy 2.2
+    **dict.fromkeys(("can_cast", "result_type", "array.__array_namespace__", "array.device", "array.to_device"),
+                    "metadata, which tests/standard compares"),
+    **dict.fromkeys(("array.__dlpack__", "array.__dlpack_device__", "from_dlpack"),
+                    "of one process; in tests/standard"),
+    **dict.fromkeys(("unique_all", "unique_counts", "unique_inverse", "unique_values", "linalg.matrix_norm",
+                     "linalg.vector_norm"), "composed of unique and of norms, which are in it; in tests/standard"),
     "amax": "is max, which is in it",
     "amin": "is min, which is in it",
     "draw": "makes a picture, for which it needs matplotlib",
