@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     BLOCKSIZE: int | None
 
 __version__ = "0.1.0"
+__array_api_version__ = "2025.12"
 
 # These use the names above, and come after them.
 from pgaspy import fft as fft
@@ -87,9 +88,12 @@ from pgaspy.linalg.products import vecdot as vecdot
 from pgaspy.routines.averages import *
 from pgaspy.routines.comparing import *
 from pgaspy.routines.convolutions import *
+from pgaspy.routines.distinct import *
 from pgaspy.routines.einsum import *
 from pgaspy.routines.elementwise import *
 from pgaspy.routines.grids import *
+from pgaspy.routines.inspecting import *
+from pgaspy.routines.inspecting import NamespaceInfo as __array_namespace_info__  # noqa: N813  (the standard's name)
 from pgaspy.routines.interpolation import *
 from pgaspy.routines.joining import *
 from pgaspy.routines.nan_reductions import *

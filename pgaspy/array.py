@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -10,14 +11,15 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy import global_assign, local_access, reductions, reshaping, scans, sharing, sorting, ufuncs
+from pgaspy import global_assign, local_access, moments, reshaping, scans, sharing, sorting, ufuncs
 from pgaspy.dispatch import HANDLED
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.layout import Distribution, Layout
 from pgaspy.missing import instead_of, missing
-from pgaspy.operands import WEAK, as_numpy, check_dtype, native
+from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, native
 from pgaspy.planning.view import ArrayInKey, View
+from pgaspy.reductions import NO_VALUE, arg_reduce, ufunc_reduce
 from pgaspy.scheduling import functions
 from pgaspy.scheduling.base import Base, FormerBase
 from pgaspy.scheduling.operations import BaseView
@@ -144,6 +146,24 @@ class GlobalArray:
     def nbytes(self) -> int:
         """Bytes of all elements, over all processes, each counted once."""
         return self.size * self.itemsize
+
+    @property
+    def device(self) -> str:
+        """Where the memory is: "cpu" always."""
+        return "cpu"
+
+    def to_device(self, device: str, /, *, stream: None = None) -> GlobalArray:
+        """The array itself, which is on the only device that there is. Not collective.
+
+        Raises
+        ------
+        ValueError
+            For another device than "cpu", or for a stream.
+        """
+        check_device(device)
+        if stream is not None:
+            raise ValueError("The stream argument to to_device() is not supported")
+        return self
 
     @property
     def layout(self) -> Layout:
@@ -527,10 +547,7 @@ class GlobalArray:
         if method == "at":
             return HANDLED[np.ufunc.at](ufunc, *inputs)
         if method == "reduce":
-            if where is not True:
-                raise TypeError(f"{ufunc.__name__}.reduce: where is not supported for global arrays: reduce "
-                                "where(condition, x, identity)")
-            return _ufunc_reduce(ufunc, inputs, out, dtype, **options)
+            return _ufunc_reduce(ufunc, inputs, out, dtype, where=where, **options)
         if method == "accumulate":
             return _accumulated(ufunc, *inputs, out=out, dtype=dtype, **options)
         if method == "reduceat":
@@ -552,6 +569,39 @@ class GlobalArray:
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
         raise TypeError("a global array does not become a NumPy array by itself, which would gather it: "
                         "use A.gather() for the whole array, or A.local() for the part of this process")
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The module `pgaspy`, which has the names of the Array API standard.
+
+        Raises
+        ------
+        ValueError
+            For a version of the standard that it does not have.
+        """
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+            raise ValueError(f'Version "{api_version}" of the Array API Standard is not supported.')
+        return sys.modules[__package__]
+
+    def __dlpack__(self, *, stream: None = None, max_version: tuple[int, int] | None = None,
+                   dl_device: tuple[Any, int] | None = None, copy: bool | None = None) -> Any:
+        """The memory, for another library, in a job of one process.
+
+        Raises
+        ------
+        BufferError
+            In a job of several processes, none of which has all of the memory.
+        """
+        self._check_alone()
+        return self.local().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The device of the memory, as DLPack counts them."""
+        return 1, 0
+
+    def _check_alone(self) -> None:
+        if world().size > 1:
+            raise BufferError("the memory of a global array is that of several processes: use A.gather() for the whole "
+                              "array, or A.local() for the part of this process")
 
     if not TYPE_CHECKING:  # to which every name would be right, then
 
@@ -660,7 +710,7 @@ class GlobalArray:
     # Reductions ------------------------------------------------------------------------------------------------------
 
     def sum(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
-            keepdims: bool = False) -> GlobalArray:
+            keepdims: bool = False, initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:
         """The sum of the elements along dimensions. Collective.
 
         Parameters
@@ -674,6 +724,10 @@ class GlobalArray:
             An array of the result's shape, to which the result is assigned, and which is returned.
         keepdims
             Keep the dimensions that are reduced, with an extent of 1.
+        initial
+            A number that each sum begins with.
+        where
+            A mask, which broadcasts to the shape of the array; what it is not true for is left out.
 
         Returns
         -------
@@ -683,9 +737,10 @@ class GlobalArray:
         Raises
         ------
         ValueError
-            If there is no such dimension, if one comes twice, or if `out` has another shape.
+            If there is no such dimension, if one comes twice, or if `out` has another shape, or the mask one that does
+            not broadcast.
         TypeError
-            For a dtype without sums, or one that is not cast to that of `out` within a kind.
+            For a dtype without sums, or one that is not cast to that of `out` within a kind; for a mask of numbers.
 
         Examples
         --------
@@ -698,69 +753,92 @@ class GlobalArray:
                [12]])
         >>> int(A.sum())
         15
+        >>> int(A.sum(initial=100, where=A > 3))
+        109
         """
-        return _reduced(reductions.ufunc_reduce(np.add, self._base, self._view, axis, dtype, keepdims), out)
+        return _reduced(ufunc_reduce(np.add, self._base, self._view, axis, dtype, keepdims,
+                                     initial, where), out)
 
     def prod(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
-             keepdims: bool = False) -> GlobalArray:
+             keepdims: bool = False, initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:
         """The product of the elements along dimensions. Collective; all else is as for `sum`."""
-        return _reduced(reductions.ufunc_reduce(np.multiply, self._base, self._view, axis, dtype, keepdims), out)
+        return _reduced(ufunc_reduce(np.multiply, self._base, self._view, axis, dtype, keepdims,
+                                     initial, where), out)
 
     def mean(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
-             keepdims: bool = False) -> GlobalArray:
+             keepdims: bool = False, *, where: Any = True) -> GlobalArray:
         """The arithmetic mean along dimensions. Collective; all else is as for `sum`.
 
         Integers and booleans are added in float64, float16 in float32. Where there are no elements, it is NaN.
         """
-        return _reduced(reductions.mean(self._base, self._view, axis, dtype=dtype, keepdims=keepdims), out)
+        return _reduced(moments.mean(self._base, self._view, axis, dtype=dtype, keepdims=keepdims, where=where), out)
 
     def var(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None, ddof: float = 0,
-            keepdims: bool = False) -> GlobalArray:
+            keepdims: bool = False, *, where: Any = True, mean: Any = NO_VALUE,
+            correction: float = NO_VALUE) -> GlobalArray:
         """The variance along dimensions: the mean squared distance from the mean. Collective; else as for `mean`.
 
         Parameters
         ----------
-        axis, dtype, out, keepdims
+        axis, dtype, out, keepdims, where
             As for `sum`.
-        ddof
-            The sum of the squares of n elements is divided by n - ddof.
+        ddof, correction
+            The sum of the squares of n elements is divided by n - ddof; the standard says `correction` for it.
+        mean
+            The mean, where it is known already, with the dimensions that are reduced kept.
+
+        Raises
+        ------
+        ValueError
+            Also if both `ddof` and `correction` are given.
         """
-        return _reduced(reductions.var(self._base, self._view, axis, dtype=dtype, ddof=ddof, keepdims=keepdims), out)
+        return _reduced(moments.var(self._base, self._view, axis, dtype=dtype, ddof=_divisor(ddof, correction),
+                                    keepdims=keepdims, where=where, center=mean), out)
 
     def std(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None, ddof: float = 0,
-            keepdims: bool = False) -> GlobalArray:
+            keepdims: bool = False, *, where: Any = True, mean: Any = NO_VALUE,
+            correction: float = NO_VALUE) -> GlobalArray:
         """The standard deviation along dimensions: the square root of `var`. Collective; all else is as there."""
-        return _reduced(reductions.std(self._base, self._view, axis, dtype=dtype, ddof=ddof, keepdims=keepdims), out)
+        return _reduced(moments.std(self._base, self._view, axis, dtype=dtype, ddof=_divisor(ddof, correction),
+                                    keepdims=keepdims, where=where, center=mean), out)
 
-    def min(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False) -> GlobalArray:
+    def min(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False,
+            initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:
         """The least element along dimensions; NaN where one is. Collective; all else is as for `sum`.
 
         Raises
         ------
         ValueError
-            Also if there are no elements.
+            Also if there are no elements, or a mask, and no initial value.
         """
-        return _reduced(reductions.ufunc_reduce(np.minimum, self._base, self._view, axis, None, keepdims), out)
+        return _reduced(ufunc_reduce(np.minimum, self._base, self._view, axis, None, keepdims,
+                                     initial, where), out)
 
-    def max(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False) -> GlobalArray:
+    def max(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False,
+            initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:
         """The greatest element along dimensions; NaN where one is. Collective; all else is as for `sum`.
 
         Raises
         ------
         ValueError
-            Also if there are no elements.
+            Also if there are no elements, or a mask, and no initial value.
         """
-        return _reduced(reductions.ufunc_reduce(np.maximum, self._base, self._view, axis, None, keepdims), out)
+        return _reduced(ufunc_reduce(np.maximum, self._base, self._view, axis, None, keepdims,
+                                     initial, where), out)
 
-    def any(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False) -> GlobalArray:
+    def any(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False, *,
+            where: Any = True) -> GlobalArray:
         """Whether any element along dimensions is true. Collective; all else is as for `sum`."""
-        return _reduced(reductions.ufunc_reduce(np.logical_or, self._base, self._view, axis, None, keepdims), out)
+        return _reduced(ufunc_reduce(np.logical_or, self._base, self._view, axis, None, keepdims,
+                                     where=where), out)
 
-    def all(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False) -> GlobalArray:
+    def all(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False, *,
+            where: Any = True) -> GlobalArray:
         """Whether all elements along dimensions are true. Collective; all else is as for `sum`."""
-        return _reduced(reductions.ufunc_reduce(np.logical_and, self._base, self._view, axis, None, keepdims), out)
+        return _reduced(ufunc_reduce(np.logical_and, self._base, self._view, axis, None, keepdims,
+                                     where=where), out)
 
-    def argmin(self, axis: int | None = None, out: GlobalArray | None = None,
+    def argmin(self, axis: int | None = None, out: GlobalArray | None = None, *,
                keepdims: bool = False) -> GlobalArray:
         """The index of the least element along a dimension. Collective; the result's layout is as for `sum`.
 
@@ -789,12 +867,12 @@ class GlobalArray:
         >>> int(A.argmin())
         3
         """
-        return _reduced(reductions.arg_reduce("argmin", self._base, self._view, axis, keepdims), out)
+        return _reduced(arg_reduce("argmin", self._base, self._view, axis, keepdims), out)
 
-    def argmax(self, axis: int | None = None, out: GlobalArray | None = None,
+    def argmax(self, axis: int | None = None, out: GlobalArray | None = None, *,
                keepdims: bool = False) -> GlobalArray:
         """The index of the greatest element along a dimension. Collective; all else is as for `argmin`."""
-        return _reduced(reductions.arg_reduce("argmax", self._base, self._view, axis, keepdims), out)
+        return _reduced(arg_reduce("argmax", self._base, self._view, axis, keepdims), out)
 
     # Order -----------------------------------------------------------------------------------------------------------
 
@@ -1033,13 +1111,14 @@ def _along_dimensions(ufunc: np.ufunc, method: str, inputs: Sequence[Any], dtype
 
 
 def _ufunc_reduce(ufunc: np.ufunc, inputs: Sequence[Any], out: tuple[Any, ...], dtype: DTypeLike | None,
-                  axis: Any = 0, keepdims: bool = False) -> GlobalArray:
+                  axis: Any = 0, keepdims: bool = False, initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:
     array, *more = inputs  # the axis can come by position
-    return _into(made(*reductions.ufunc_reduce(ufunc, array._base, array._view, more[0] if more else axis, dtype,
-                                               keepdims)), out)
+    check_array(array, f"{ufunc.__name__}.reduce")
+    return _into(made(*ufunc_reduce(ufunc, array._base, array._view, more[0] if more else axis, dtype, keepdims,
+                                    initial, where)), out)
 
 
-_OPTIONS = {"reduce": ("axis", "keepdims"), "accumulate": ("axis",), "reduceat": ("axis", "indices")}
+_OPTIONS = {"reduce": ("axis", "keepdims", "initial"), "accumulate": ("axis",), "reduceat": ("axis", "indices")}
 """Of the methods of ufuncs."""
 
 
@@ -1083,6 +1162,15 @@ def _assigned(result: GlobalArray, target: GlobalArray | None) -> GlobalArray:
         return result
     target[...] = result
     return target
+
+
+def _divisor(ddof: float, correction: float) -> float:
+    """What is subtracted from the number of elements, by either name."""
+    if correction is NO_VALUE:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
 
 
 def _reduced(result: BaseView, out: GlobalArray | None) -> GlobalArray:

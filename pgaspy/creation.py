@@ -22,7 +22,7 @@ from pgaspy.global_assign import layout_like, redistributed
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout
-from pgaspy.operands import as_numpy, check_dtype, native
+from pgaspy.operands import as_numpy, check_device, check_dtype, native
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage
@@ -39,7 +39,7 @@ AnyLayout = Distribution | Layout | None
 
 
 def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
-          onenode: int | None = None) -> GlobalArray:
+          onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of a shape and dtype, with arbitrary elements. Collective.
 
     Parameters
@@ -53,11 +53,13 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
         default layout (see `datalayout`).
     onenode
         The rank of a process that is to hold all of it; instead of `layout`.
+    device
+        "cpu", or None, which is the same.
 
     Raises
     ------
     ValueError
-        For a negative extent, or a layout that does not fit the shape or the job.
+        For a negative extent, a layout that does not fit the shape or the job, or another device.
     TypeError
         For an object or structured dtype.
 
@@ -68,6 +70,7 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
     >>> A.local().shape[1]
     6
     """
+    check_device(device)
     dtype = native(dtype)
     check_dtype(dtype)
     bound = layout_for(_checked_shape(shape), layout, onenode)
@@ -78,7 +81,7 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
 
 
 def zeros(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
-          onenode: int | None = None) -> GlobalArray:
+          onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of zeros. Collective; for the arguments and errors, see `empty`.
 
     Examples
@@ -88,17 +91,17 @@ def zeros(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
     array([[0, 0, 0],
            [0, 0, 0]])
     """
-    return full(shape, 0, np.dtype(dtype), layout=layout, onenode=onenode)
+    return full(shape, 0, np.dtype(dtype), layout=layout, onenode=onenode, device=device)
 
 
 def ones(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
-         onenode: int | None = None) -> GlobalArray:
+         onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of ones. Collective; for the arguments and errors, see `empty`."""
-    return full(shape, 1, np.dtype(dtype), layout=layout, onenode=onenode)
+    return full(shape, 1, np.dtype(dtype), layout=layout, onenode=onenode, device=device)
 
 
 def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
-         onenode: int | None = None) -> GlobalArray:
+         onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array with every element set to a value. Collective; for the other arguments and errors, see `empty`.
 
     Parameters
@@ -110,24 +113,24 @@ def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, layou
     """
     if dtype is None:
         dtype = fill_value.dtype if isinstance(fill_value, GlobalArray) else as_numpy(fill_value).dtype
-    result = empty(shape, dtype, layout=layout, onenode=onenode)
+    result = empty(shape, dtype, layout=layout, onenode=onenode, device=device)
     result[...] = fill_value
     return result
 
 
 def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: AnyLayout,
-          onenode: int | None) -> GlobalArray:
+          onenode: int | None, device: str | None) -> GlobalArray:
     prototype = prototype if isinstance(prototype, GlobalArray) else as_numpy(prototype)
     dtype = prototype.dtype if dtype is None else dtype
     shape = prototype.shape if shape is None else _checked_shape(shape)
     if layout is None and onenode is None and isinstance(prototype, GlobalArray) and shape == prototype.shape:
         layout = layout_like(prototype._view)
-    return empty(shape, dtype, layout=layout, onenode=onenode)
+    return empty(shape, dtype, layout=layout, onenode=onenode, device=device)
 
 
 @implements(np.empty_like)
 def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None,
-               layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
+               layout: AnyLayout = None, onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of the shape and dtype of another, with arbitrary elements. Collective.
 
     Parameters
@@ -145,37 +148,37 @@ def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, shape: Shape |
     ValueError, TypeError
         As `empty` does.
     """
-    return _like(prototype, dtype, shape, layout, onenode)
+    return _like(prototype, dtype, shape, layout, onenode, device)
 
 
 @implements(np.zeros_like)
 def zeros_like(a: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None, layout: AnyLayout = None,
-               onenode: int | None = None) -> GlobalArray:
+               onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of zeros, of the shape and dtype of another. Collective; see `empty_like`."""
-    return full_like(a, 0, dtype, shape=shape, layout=layout, onenode=onenode)
+    return full_like(a, 0, dtype, shape=shape, layout=layout, onenode=onenode, device=device)
 
 
 @implements(np.ones_like)
 def ones_like(a: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None, layout: AnyLayout = None,
-              onenode: int | None = None) -> GlobalArray:
+              onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of ones, of the shape and dtype of another. Collective; see `empty_like`."""
-    return full_like(a, 1, dtype, shape=shape, layout=layout, onenode=onenode)
+    return full_like(a, 1, dtype, shape=shape, layout=layout, onenode=onenode, device=device)
 
 
 @implements(np.full_like)
 def full_like(a: Any, fill_value: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None,
-              layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
+              layout: AnyLayout = None, onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array with every element set to a value, of the shape and dtype of another. Collective.
 
     The value is as for `full`, all else as for `empty_like`.
     """
-    result = _like(a, dtype, shape, layout, onenode)
+    result = _like(a, dtype, shape, layout, onenode, device)
     result[...] = fill_value
     return result
 
 
 def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
-          onenode: int | None = None) -> GlobalArray:
+          onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array with the elements of an array-like that is the same on every process. Collective.
 
     Parameters
@@ -198,26 +201,38 @@ def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = No
     >>> (pg.array([1, 2, 3]) * 2).gather()
     array([2, 4, 6])
     """
+    check_device(device)
     if isinstance(object, GlobalArray):
         copy = object.copy() if dtype is None else object.astype(dtype)
         if layout is None and onenode is None:
             return GlobalArray(copy._base, copy._view)  # also of a number
         return GlobalArray(*redistributed(copy._base, copy._view, layout_for(copy.shape, layout, onenode)))
     source = as_numpy(object, dtype)
-    result = empty(source.shape, source.dtype, layout=layout, onenode=onenode)
+    result = empty(source.shape, source.dtype, layout=layout, onenode=onenode, device=device)
     result[...] = source
     return result
 
 
 def asarray(a: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
-            onenode: int | None = None) -> GlobalArray:
+            onenode: int | None = None, device: str | None = None, copy: bool | None = None) -> GlobalArray:
     """`a` itself, where it is a global array of that dtype, and no layout is asked for; else as `array`. Collective.
 
-    Of a number, such as the result of a full reduction, an array of no dimension is made.
+    Of a number, such as the result of a full reduction, an array of no dimension is made. With `copy=True` a new array
+    is made always.
+
+    Raises
+    ------
+    ValueError
+        With `copy=False`, if a new array has to be made; else as `empty` does.
     """
+    if copy:
+        return array(a, dtype, layout=layout, onenode=onenode, device=device)
+    check_device(device)
     if isinstance(a, GlobalArray) and layout is None and onenode is None and dtype in (None, a.dtype):
         return a[...] if a._is_number else a  # which would change with it
-    return array(a, dtype, layout=layout, onenode=onenode)
+    if copy is not None:
+        raise ValueError("Unable to avoid copy while creating an array as requested: a global array is made of it")
+    return array(a, dtype, layout=layout, onenode=onenode, device=device)
 
 
 def as_global(a: Any) -> GlobalArray:
@@ -226,7 +241,7 @@ def as_global(a: Any) -> GlobalArray:
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
-           onenode: int | None = None) -> GlobalArray:
+           onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """Evenly spaced values in [start, stop), as NumPy's arange computes them. Collective.
 
     Parameters
@@ -262,7 +277,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     dtype = None if dtype is None else np.dtype(dtype)
     of_times = (dtype is not None and dtype.kind in "mM") or any(map(_is_time, (start, stop, step)))
     first, delta, n = (_times if of_times else _numbers)(start, stop, step, dtype)
-    result = empty(n, first.dtype, layout=layout, onenode=onenode)
+    result = empty(n, first.dtype, layout=layout, onenode=onenode, device=device)
     factor = np.dtype(np.int64) if of_times else first.dtype  # times are multiplied by integers
     return generated(result, lambda i: (first + i.astype(factor) * delta).astype(first.dtype, copy=False))
 
@@ -309,7 +324,7 @@ def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, int]
 
 
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None, *,
-             layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
+             layout: AnyLayout = None, onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """Evenly spaced values over [start, stop], as NumPy's linspace computes them. Collective.
 
     Parameters
@@ -360,11 +375,11 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
             np.floor(y, out=y)
         return y.astype(dtype, copy=False)
 
-    return generated(empty(num, dtype, layout=layout, onenode=onenode), values)
+    return generated(empty(num, dtype, layout=layout, onenode=onenode, device=device), values)
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,
-        layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
+        layout: AnyLayout = None, onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A matrix with ones on a diagonal, and zeros elsewhere. Collective.
 
     Parameters
@@ -384,18 +399,18 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,
            [0, 0, 1]])
     """
     k = operator.index(k)
-    result = empty((N, N if M is None else M), dtype, layout=layout, onenode=onenode)
+    result = empty((N, N if M is None else M), dtype, layout=layout, onenode=onenode, device=device)
     return generated(result, lambda i, j: i[:, None] + k == j)
 
 
 def identity(n: int, dtype: DTypeLike = float, *, layout: AnyLayout = None,
-             onenode: int | None = None) -> GlobalArray:
+             onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """The identity matrix, shape (n, n). Collective; see `eye`."""
-    return eye(n, dtype=dtype, layout=layout, onenode=onenode)
+    return eye(n, dtype=dtype, layout=layout, onenode=onenode, device=device)
 
 
 def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, layout: AnyLayout = None,
-                 onenode: int | None = None, **options: Any) -> Any:
+                 onenode: int | None = None, device: str | None = None, **options: Any) -> Any:
     """Call a function once with the indices of all elements. Collective.
 
     Parameters
@@ -429,7 +444,7 @@ def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike
     extents = _checked_shape(shape)
     indices = []
     for d in range(len(extents)):
-        index = empty(extents, dtype, layout=layout, onenode=onenode)
+        index = empty(extents, dtype, layout=layout, onenode=onenode, device=device)
         indices.append(generated(index, lambda *i, d=d: i[d].reshape([-1 if e == d else 1 for e in range(len(i))])))
     return function(*indices, **options)
 

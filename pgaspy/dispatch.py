@@ -26,6 +26,6 @@ def implements(*numpy_functions: Any) -> Callable[[F], F]:
     return register
 
 
-def named(name: str) -> list[Any]:
+def named(name: str, module: Any = np) -> list[Any]:
     """NumPy's function of a name that not all versions have."""
-    return [getattr(np, name)] if hasattr(np, name) else []
+    return [getattr(module, name)] if hasattr(module, name) else []

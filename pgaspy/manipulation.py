@@ -26,8 +26,8 @@ from pgaspy.planning.result_layout import inherited
 from pgaspy.scheduling.functions import WHERE
 
 __all__ = [
-    "all", "any", "argmax", "argmin", "broadcast_to", "clip", "concat", "concatenate", "copy", "cumprod", "cumsum",
-    "dot", "expand_dims", "flip", "imag", "kron", "matmul", "max", "mean", "min", "ndim", "outer",
+    "all", "amax", "amin", "any", "argmax", "argmin", "broadcast_to", "clip", "concat", "concatenate", "copy",
+    "cumprod", "cumsum", "dot", "expand_dims", "flip", "imag", "kron", "matmul", "max", "mean", "min", "ndim", "outer",
     "permute_dims", "prod", "ravel", "real", "repeat", "reshape", "roll", "shape", "size", "squeeze", "stack", "std",
     "sum", "swapaxes", "tile", "transpose", "var", "where",
 ]
@@ -54,6 +54,7 @@ def _function(method: Callable[Concatenate[GlobalArray, P], GlobalArray],
 all, any = _function(GlobalArray.all), _function(GlobalArray.any)
 argmax, argmin = _function(GlobalArray.argmax), _function(GlobalArray.argmin)
 max, min = _function(GlobalArray.max, np.amax), _function(GlobalArray.min, np.amin)
+amax, amin = max, min
 mean, std, var = _function(GlobalArray.mean), _function(GlobalArray.std), _function(GlobalArray.var)
 prod, sum = _function(GlobalArray.prod), _function(GlobalArray.sum)
 cumprod, cumsum = _function(GlobalArray.cumprod), _function(GlobalArray.cumsum)
@@ -102,9 +103,27 @@ permute_dims = transpose
 
 
 @implements(np.reshape)
-def reshape(a: Any, shape: Shape) -> GlobalArray:
-    """The elements, in row-major order, in another shape; see `GlobalArray.reshape`. Collective."""
-    return as_global(a).reshape(shape)
+def reshape(a: Any, shape: Shape, *, copy: bool | None = None) -> GlobalArray:
+    """The elements, in row-major order, in another shape; see `GlobalArray.reshape`. Collective.
+
+    Parameters
+    ----------
+    a, shape
+        An array, and the extents.
+    copy
+        Make a copy always, with True; never, with False.
+
+    Raises
+    ------
+    ValueError
+        If the shape has another number of elements; or if a copy has to be made that must not be.
+    """
+    a = as_global(a)
+    found = a.reshape(shape)
+    is_view = found._base is a._base
+    if copy is False and not is_view:
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    return found.copy() if copy and is_view else found
 
 
 @implements(np.expand_dims)

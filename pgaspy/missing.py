@@ -14,8 +14,6 @@ _PRINT = "pg.print_once(A), with np.printoptions"
 _OF_PART = "that of the local part, as in A.local()."
 
 INSTEAD = {
-    "amax": "A.max()",
-    "amin": "A.min()",
     "array2string": _PRINT,
     "array_repr": _PRINT,
     "array_str": _PRINT,
@@ -32,12 +30,10 @@ INSTEAD = {
     "eig": "pg.linalg.eigh(A), if A is Hermitian",
     "eigvals": "pg.linalg.eigvalsh(A), if A is Hermitian",
     "flags": _OF_PART + "flags",
-    "from_dlpack": "pg.array of a NumPy array that is the same on every process",
     "frombuffer": "pg.array of a NumPy array that is the same on every process",
     "fromfile": _LOAD,
     "genfromtxt": _LOAD,
     "loadtxt": _LOAD,
-    "matrix_norm": "pg.linalg.norm(A)",
     "memmap": _LOAD,
     "ndindex": "pg.ndenumerate(A), of the local part; or np.ndindex(A.shape)",
     "repeat": "pg.repeat(A, n)",
@@ -48,7 +44,6 @@ INSTEAD = {
     "strides": _OF_PART + "strides",
     "tofile": _SAVE,
     "trace": "pg.trace(A)",
-    "vector_norm": "pg.linalg.norm(A.ravel())",
     "view": "A.astype(dtype), or A.local().view(dtype) for the bytes of this process",
 }
 """For arrays A and B, vectors a and b."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-_OTHERS = {"broadcast_shapes", "dtype", "errstate", "finfo", "iinfo", "newaxis", "promote_types", "result_type"}
+_OTHERS = {"broadcast_shapes", "dtype", "errstate", "finfo", "iinfo", "isdtype", "newaxis", "promote_types"}
 _REPLACED = {"matmul", "matvec", "vecdot", "vecmat"}
 """Ufuncs along whole dimensions that pgaspy has functions for."""
 

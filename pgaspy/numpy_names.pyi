@@ -39,6 +39,7 @@ from numpy import int_ as int_
 from numpy import intc as intc
 from numpy import integer as integer
 from numpy import intp as intp
+from numpy import isdtype as isdtype
 from numpy import long as long
 from numpy import longdouble as longdouble
 from numpy import longlong as longlong
@@ -49,7 +50,6 @@ from numpy import object_ as object_
 from numpy import pi as pi
 from numpy import promote_types as promote_types
 from numpy import record as record
-from numpy import result_type as result_type
 from numpy import short as short
 from numpy import signedinteger as signedinteger
 from numpy import single as single

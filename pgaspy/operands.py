@@ -20,8 +20,10 @@ from pgaspy.scheduling.base import Base, wrap
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.supervision.recorder import take
 
-__all__ = ["PARTS_FROM_BYTES", "WEAK", "as_base_view", "as_numpy", "check_dtype", "described", "native",
-           "operand_from_numpy", "with_parts"]
+__all__ = [
+    "PARTS_FROM_BYTES", "WEAK", "as_base_view", "as_numpy", "check_device", "check_dtype", "described", "native",
+    "operand_from_numpy", "with_parts",
+]
 
 WEAK = (int, float, complex)
 """The classes of Python's numbers, which take the dtypes of the arrays that they meet."""
@@ -45,6 +47,12 @@ def described(x: Any) -> tuple[Any, Any]:
         return x, native(x.dtype)
     base = operand_from_numpy(x)
     return base, (whole(base.layout), base.dtype)
+
+
+def check_device(device: str | None) -> None:
+    """Refuse devices other than the one that there is."""
+    if device not in (None, "cpu"):
+        raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
 
 
 def as_numpy(x: Any, dtype: DTypeLike | None = None) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
+from pgaspy.manipulation import flip
 from pgaspy.sorting import check_kind, in_blocks, in_order
 
 __all__ = ["argpartition", "argsort", "lexsort", "partition", "sort"]
@@ -22,7 +23,7 @@ __all__ = ["argpartition", "argsort", "lexsort", "partition", "sort"]
 
 @implements(np.sort)
 def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *,
-         stable: bool | None = None) -> GlobalArray:
+         stable: bool | None = None, descending: bool = False) -> GlobalArray:
     """The elements, sorted along a dimension. Collective.
 
     Parameters
@@ -33,6 +34,8 @@ def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = N
         The dimension, the last one by default; with None, all elements are sorted, as a vector.
     kind, order, stable
         As in NumPy, and without effect: the order is stable always, and no array has fields.
+    descending
+        Whether the greatest element comes first, and NaN before it.
 
     Returns
     -------
@@ -60,14 +63,25 @@ def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = N
     """
     check_kind(kind, order, stable)
     a = as_global(a)
-    return GlobalArray(*in_order(a._base, a._view, axis, gives_indices=False))
+    found = GlobalArray(*in_order(a._base, a._view, axis, gives_indices=False))
+    return flip(found, -1 if axis is None else axis).copy() if descending else found
 
 
 @implements(np.argsort)
 def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *,
-            stable: bool | None = None) -> GlobalArray:
-    """The indices that sort the elements along a dimension; see `GlobalArray.argsort`. Collective."""
-    return as_global(a).argsort(axis, kind, order, stable=stable)
+            stable: bool | None = None, descending: bool = False) -> GlobalArray:
+    """The indices that sort the elements along a dimension; see `GlobalArray.argsort`. Collective.
+
+    With `descending`, that of the greatest element comes first, and elements that are equal in the order of their
+    indices, too.
+    """
+    a = as_global(a)
+    if not descending:
+        return a.argsort(axis, kind, order, stable=stable)
+    a, axis = (a.ravel(), 0) if axis is None else (a, axis)
+    indices = flip(flip(a, axis).argsort(axis, kind, order, stable=stable), axis)
+    result: GlobalArray = a.shape[axis] - 1 - indices
+    return result
 
 
 @implements(np.partition)

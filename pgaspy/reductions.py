@@ -5,7 +5,7 @@ of threads. The result keeps the layout of the remaining dimensions and is repli
 were reduced; a full reduction gives a 0-d array that every process holds.
 
 The functions take and return bases and views; the methods of `GlobalArray` wrap them. Sums, products and the like are
-`ufunc_reduce`.
+`ufunc_reduce`. A mask is applied in the pass over memory that reduces: what it leaves out counts as the identity.
 """
 
 from __future__ import annotations
@@ -28,68 +28,38 @@ from pgaspy.immediate import reduced
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
 from pgaspy.layout import replicated, without_dims
+from pgaspy.operands import as_numpy, described
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import local_scans
 from pgaspy.scheduling.base import Base
-from pgaspy.scheduling.functions import REAL
+from pgaspy.scheduling.functions import WHERE
 from pgaspy.scheduling.kinds.reduction import Reduce, Reduction, reduce
 from pgaspy.scheduling.operations import BaseView
-from pgaspy.statements import known_calls
+from pgaspy.statements import known_calls, record_into
 
-__all__ = ["arg_reduce", "mean", "std", "ufunc_reduce", "var"]
+__all__ = ["NO_VALUE", "apply", "arg_reduce", "axes_of", "mask_of", "ufunc_reduce"]
+
+NO_VALUE: Any = np._NoValue
+"""What NumPy has in the place of an argument that is not given."""
 
 
 # Reductions -----------------------------------------------------------------------------------------------------------
 
 
-def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> BaseView:
-    """The arithmetic mean over `axis`; of integers in float64, of float16 by way of float32. Collective."""
-    axes = _axes(view, axis)
-    count = math.prod(view.shape[d] for d in axes)
-    dtype = result_dtype = None if dtype is None else np.dtype(dtype)
-    if dtype is None and base.dtype.kind in "iub":
-        dtype = result_dtype = np.dtype(float)
-    elif dtype is None and base.dtype == np.float16:
-        dtype, result_dtype = np.dtype(np.float32), base.dtype
-    total = ufunc_reduce(np.add, base, view, axis, dtype, keepdims)
-    quotient = _apply(np.divide, total, count)
-    if result_dtype in (None, quotient.base.dtype) or quotient.base.dtype.kind == "m":
-        return quotient
-    return copied(*quotient, dtype=result_dtype)
-
-
-def var(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: float = 0,
-        keepdims: bool = False) -> BaseView:
-    """The mean squared distance from the mean over `axis`, with divisor `n - ddof`. Collective."""
-    axes = _axes(view, axis)
-    count = math.prod(view.shape[d] for d in axes)
-    distance = _apply(np.subtract, BaseView(base, view), mean(base, view, axis, dtype=dtype, keepdims=True))
-    if distance.base.dtype.kind == "c":
-        squares = _apply(REAL, _apply(np.multiply, distance, _apply(np.conjugate, distance)))
-    else:
-        squares = _apply(np.square, distance)
-    total = ufunc_reduce(np.add, squares.base, squares.view, axis, None, keepdims)
-    return _apply(np.divide, total, count - ddof if count > ddof else 0)
-
-
-def std(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: float = 0,
-        keepdims: bool = False) -> BaseView:
-    """The square root of the variance over `axis`, with divisor `n - ddof`. Collective."""
-    return _apply(np.sqrt, var(base, view, axis, dtype=dtype, ddof=ddof, keepdims=keepdims))
-
-
-def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTypeLike | None,
-                 keepdims: bool) -> BaseView:
+def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTypeLike | None, keepdims: bool,
+                 initial: Any = NO_VALUE, where: Any = True) -> BaseView:
     """`ufunc.reduce` for an associative ufunc.
 
     Raises
     ------
     TypeError
-        For a ufunc that is not associative, or that has no loop for the dtype.
+        For a ufunc that is not associative, or that has no loop for the dtype; for a mask that is not of booleans.
     ValueError
-        If there is nothing to reduce and no identity.
+        If there is nothing to reduce, or a mask, and neither an identity nor an initial value; if the mask does not
+        broadcast.
     """
-    known = (ufunc, id(view), base.dtype) if axis is None and dtype is None and not keepdims else None
+    known = (ufunc, id(view), base.dtype) if (
+        axis is None and dtype is None and not keepdims and initial is NO_VALUE and where is True) else None
     found = known_calls[known]
     if found is not None:
         return _recorded(found[0], base)
@@ -98,8 +68,18 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTyp
     if ufunc in _NOT_ASSOCIATIVE:
         raise TypeError(f"{ufunc.__name__}.reduce is not supported for global arrays: it is not associative, so that "
                         "its result would depend on the layout")
-    axes = _axes(view, axis)
+    axes = axes_of(view, axis)
     wanted = None if dtype is None else np.dtype(dtype)
+    if initial is not NO_VALUE or where is not True:
+        return _limited(ufunc, BaseView(base, view), axes, wanted, keepdims, initial, where)
+    if ufunc.identity is None:
+        _check_elements(ufunc, view, axes)
+    return _reduced(ufunc, base, view, axes, wanted, keepdims, known)
+
+
+def _reduced(ufunc: np.ufunc, base: Base, view: View, axes: tuple[int, ...], wanted: np.dtype[Any] | None,
+             keepdims: bool, known: tuple[Any, ...] | None = None) -> BaseView:
+    """The reduction of all elements along dimensions; among the `known_calls`, where it has a key there."""
     if is_alone() and len(axes) == view.ndim and not keepdims and (
             result := reduced(_reduction_by(ufunc, base.dtype, wanted), base, view)):
         return result
@@ -118,8 +98,6 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTyp
 def _ufunc_call(ufunc: np.ufunc, view: View, source: np.dtype[Any], wanted: np.dtype[Any] | None,
                 axes: tuple[int, ...], keepdims: bool) -> _Call:
     """The reduction of a view that has a layout of its own when its reversed dimensions are turned round."""
-    if ufunc.identity is None and 0 in [view.shape[d] for d in axes]:
-        raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
     reduction = _reduction_by(ufunc, source, wanted)
     key = [None if d in axes else s for d, s in enumerate(view.turning_key) if keepdims or d not in axes]
     return _call(view.turned, axes, reduction, (reduction.dtype, source), key)
@@ -138,15 +116,86 @@ def _result_dtype(ufunc: np.ufunc, source: np.dtype[Any], wanted: np.dtype[Any] 
     return result
 
 
+def _check_elements(ufunc: np.ufunc, view: View, axes: tuple[int, ...]) -> None:
+    if 0 in [view.shape[d] for d in axes]:
+        raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+
+
 _NOT_ASSOCIATIVE = {np.subtract, np.divide, np.floor_divide, np.remainder, np.fmod, np.power, np.float_power,
                     np.arctan2, np.left_shift, np.right_shift, np.copysign, np.nextafter, np.heaviside, np.ldexp,
                     np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 
 
+# Masks, and values to begin with --------------------------------------------------------------------------------------
+
+
+def _limited(ufunc: np.ufunc, array: BaseView, axes: tuple[int, ...], wanted: np.dtype[Any] | None, keepdims: bool,
+             initial: Any, where: Any) -> BaseView:
+    """The reduction of the elements where a mask is true, and of an initial value."""
+    mask = None if where is True else mask_of(where, array.view)
+    if initial is None or (initial is NO_VALUE and ufunc.identity is None):
+        if mask is not None:
+            raise ValueError(f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where "
+                             "mask one has to specify 'initial'")
+        _check_elements(ufunc, array.view, axes)
+    reduction = _reduction_by(ufunc, array.base.dtype, wanted)
+    value = None if initial is None or initial is NO_VALUE else _initial(initial, reduction.dtype)
+    if mask is not None:
+        array = _masked(array, mask, reduction)
+    result = _reduced(ufunc, *array, axes, wanted, keepdims)
+    if value is not None:
+        bases, descriptions = zip(*map(described, (_Operand(*result), value)), strict=True)
+        record_into((ufunc, None, "same_kind"), bases, descriptions, *result)
+    return result
+
+
+def mask_of(where: Any, view: View) -> Any:
+    """The mask of a view, with as many dimensions, as an operand.
+
+    Raises
+    ------
+    TypeError
+        If it is an array, but not of booleans.
+    ValueError
+        If it does not broadcast to the shape of the view.
+    """
+    mask = where if hasattr(where, "_view") else as_numpy(where, None if hasattr(where, "dtype") else bool)
+    if mask.dtype != bool:
+        raise TypeError(f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule 'safe'")
+    if mask.ndim > view.ndim:
+        raise ValueError("input operand has more dimensions than allowed by the axis remapping")
+    if any(m not in (1, n) for m, n in zip(reversed(mask.shape), reversed(view.shape), strict=False)):
+        raise ValueError("operands could not be broadcast together with remapped shapes [original->remapped]: "
+                         f"{view.shape} {mask.shape} ")
+    key = (*[None] * (view.ndim - mask.ndim), ...)
+    return mask[key] if isinstance(mask, np.ndarray) else _Operand(mask._base, mask._view.index(key))
+
+
+def _masked(array: BaseView, mask: Any, reduction: _UfuncReduction) -> BaseView:
+    """The array, with the identity where the mask is not true."""
+    dtype = reduction.dtype
+    if dtype.kind == "b" != array.base.dtype.kind:
+        array = copied(*array, dtype=dtype)
+    identity = np.int64(reduction.identity).view(dtype) if dtype.kind in "mM" else dtype.type(reduction.identity)
+    return apply(WHERE, mask, array, identity)
+
+
+def _initial(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A value to begin with, as an operand."""
+    if np.ndim(value):
+        raise TypeError(f"initial= takes a number, not a {type(value).__name__}")
+    if hasattr(value, "_view"):
+        return _Operand(*copied(value._base, value._view, dtype=dtype))
+    converted = np.empty((), dtype)
+    converted[()] = value
+    return converted
+
+
 # How they are recorded -----------------------------------------------------------------------------------------------
 
 
-def _apply(function: Any, *operands: Any) -> BaseView:
+def apply(function: Any, *operands: Any) -> BaseView:
+    """An elementwise function of pairs of base and view, numbers and arrays. Collective."""
     return ufuncs.apply(function, [_Operand(*x) if isinstance(x, BaseView) else x for x in operands], make=BaseView)
 
 
@@ -158,15 +207,20 @@ class _Operand:
     _view: View
 
 
-def _axes(view: View, axis: Any) -> tuple[int, ...]:
+def axes_of(view: View, axis: Any) -> tuple[int, ...]:
+    """The dimensions that an argument `axis` names, in their order; all of them for None."""
     return tuple(range(view.ndim)) if axis is None else tuple(sorted(normalize_axis_tuple(axis, view.ndim)))
 
 
 class _Call(NamedTuple):
-    """A reduction to the remaining dimensions, and the index into these that gives the result (None: all of them)."""
+    """A reduction to the remaining dimensions, and the index into these that gives the result (None: all of them).
+
+    There may be none, of an array that only some processes hold.
+    """
 
     recipe: Reduce
     key: tuple[slice | None, ...] | None
+    is_full_on_some: bool
 
 
 def _call(view: View, axes: tuple[int, ...], reduction: Reduction, dtypes: tuple[np.dtype[Any], ...],
@@ -174,17 +228,20 @@ def _call(view: View, axes: tuple[int, ...], reduction: Reduction, dtypes: tuple
     layout = view.own_layout
     assert layout is not None
     recipe = reduce(whole(without_dims(layout, axes)), view, axes, reduction, dtypes)
-    return _Call(recipe, None if [*key] == [slice(None, None, 1)] * recipe.target.ndim else tuple(key))
+    target = recipe.target
+    return _Call(recipe, None if [*key] == [slice(None, None, 1)] * target.ndim else tuple(key),
+                 not target.shape and not target.layout.is_replicated)
 
 
 def _recorded(call: _Call, base: Base) -> BaseView:
     """Record the reduction. What is full is held by all processes, also if only some hold what is reduced."""
-    recipe, view = call.recipe, call.recipe.target
+    recipe, key, is_full_on_some = call
+    view = recipe.target
     result = BaseView(Base(view.layout, recipe.dtypes[0]), view)
     record_cold(recipe, (result.base.storage, base.storage))
-    if not view.ndim and not view.layout.is_replicated:
+    if is_full_on_some:
         result = copied(*result, replicated((), world().size))
-    return result if call.key is None else BaseView(result.base, result.view.index(call.key))
+    return result if key is None else BaseView(result.base, result.view.index(key))
 
 
 NAT = -1 << 63
@@ -250,7 +307,7 @@ class _UfuncReduction:
 
 def arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: bool) -> BaseView:
     """The index of the first least or greatest element (`argmin`, `argmax`) along `axis`, or in row-major order."""
-    axes = _axes(view, None if axis is None else operator.index(axis))
+    axes = axes_of(view, None if axis is None else operator.index(axis))
     if 0 in [view.shape[d] for d in axes]:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     if view.own_layout is None:

@@ -23,14 +23,10 @@ NAMES: dict[str, Any] = {"a": A[0], "b": B[0], "dx": 0.5, "n": 3, "m": 4, "shape
 NAN = np.where(A > 7, np.nan, A)
 
 CASES: dict[str, Callable[..., Any]] = {
-    "amax": lambda A, B: np.amax(A),
-    "amin": lambda A, B: np.amin(A),
     "diagonal": lambda A, B: A.diagonal(),
     "dot": lambda A, B: A.dot(B),
-    "matrix_norm": lambda A, B: np.linalg.norm(A),
     "repeat": lambda A, B: np.repeat(A, 3),
     "trace": lambda A, B: np.trace(A),
-    "vector_norm": lambda A, B: np.linalg.norm(A.ravel()),
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -221,7 +223,74 @@ def test_positional_arguments_are_numpys() -> None:
     assert_equal(np.std(A, 0, None, None, 1), np.std(x, 0, None, None, 1), exact=False)
     assert np.max(A, 0, out) is out
     assert_equal(out, x.max(0))
-    raises_everywhere(TypeError, "positional", lambda: A.max(0, None, False, 3))
+    assert_equal(A.max(0, None, False, 3), x.max(0, None, False, 3))
+    raises_everywhere(TypeError, "positional", lambda: A.argmax(0, None, True))
+
+
+ARRAY = np.random.default_rng(8).integers(-4, 5, SHAPE)
+MASKS = (ARRAY > 0, ARRAY[0] > 1, ARRAY[:, :1, :1] < 0, False)
+
+
+@pytest.mark.parametrize("dtype", list("dlb?"))
+@pytest.mark.parametrize("name", ["block", "cyclic(2)", "one process"])
+def test_masks_and_initial_values(name: str, dtype: str) -> None:
+    x = ARRAY.astype(dtype)
+    a = pg.array(x, layout=layout_of(name, SHAPE))
+    for mask, is_global in [*((mask, True) for mask in MASKS), (MASKS[1], False), ([True, False] * 3, False)]:
+        given = pg.array(mask, layout=layout_of(name, np.shape(mask))) if is_global else mask
+        for axis, keepdims in ((None, False), (-1, True), ((0, 2), False)):
+            for reduction in ("sum", "prod", "max", "min"):
+                expected = getattr(x, reduction)(axis, keepdims=keepdims, initial=1, where=mask)
+                assert_equal(getattr(np, reduction)(a, axis, keepdims=keepdims, initial=1, where=given), expected)
+            for reduction in ("any", "all", "mean", "std"):
+                with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+                    expected = getattr(x, reduction)(axis, keepdims=keepdims, where=mask)
+                assert_equal(getattr(np, reduction)(a, axis, keepdims=keepdims, where=given), expected, exact=False)
+    assert_equal(a.max(initial=2), x.max(initial=2))
+    collectively(a.sum(1, initial=2).layout == a.sum(1).layout)
+
+
+def test_masks_of_times_and_ufuncs() -> None:
+    x = np.arange(6)
+    a = pg.array(x)
+    for ufunc in (np.bitwise_and, np.logical_xor, np.gcd, np.fmax):
+        assert_equal(ufunc.reduce(a, where=x > 2, initial=4), ufunc.reduce(x, where=x > 2, initial=4))
+    for kind in ("m8[s]", "M8[s]"):
+        assert_equal(a.astype(kind).max(where=a < 3, initial=1), x.astype(kind).max(where=x < 3, initial=1))
+        assert_equal(a.astype(kind).any(where=a < 1), x.astype(kind).any(where=x < 1))
+    assert_equal(a.max(initial=a.sum()), np.int64(15))
+
+
+def test_variances_about_a_mean_that_is_known() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    A, center = pg.array(x), np.array([[1.0], [2.0]])
+    for mean in (center, pg.array(center)):
+        assert_equal(np.var(A, 1, mean=mean), np.var(x, 1, mean=center))
+        assert_equal(np.std(A, 1, mean=mean, correction=1.5), np.std(x, 1, mean=center, ddof=1.5), exact=False)
+    assert_equal(A.var(where=x > 1, ddof=1), x.var(where=x > 1, ddof=1), exact=False)
+
+
+@pytest.mark.parametrize(("shape", "options"), [((0, 3), {"initial": 2}), ((0, 3), {"initial": None}), ((4,), {})])
+def test_empty_arrays_with_initial_values(shape: tuple[int, ...], options: dict[str, Any]) -> None:
+    x, a = np.zeros(shape), pg.zeros(shape)
+    for reduction in ("sum", "max"):
+        try:
+            expected = getattr(x, reduction)(0, **options)
+        except ValueError as error:
+            raises_everywhere(ValueError, re.escape(str(error)), lambda r=reduction: getattr(a, r)(0, **options))
+        else:
+            assert_equal(getattr(a, reduction)(0, **options), expected)
+
+
+@pytest.mark.parametrize(("reduction", "options"), [
+    ("sum", {"where": np.arange(6)}), ("sum", {"where": np.ones((2, 6), bool)}), ("sum", {"where": np.ones(2, bool)}),
+    ("max", {"where": np.ones(6, bool)}), ("sum", {"initial": 1j}), ("max", {"initial": np.nan}),
+    ("sum", {"initial": None, "where": np.ones(6, bool)}), ("var", {"ddof": 1, "correction": 1})])
+def test_errors_of_masks_and_initial_values(reduction: str, options: dict[str, Any]) -> None:
+    x = np.arange(6)
+    with pytest.raises((TypeError, ValueError)) as info:
+        getattr(np, reduction)(x, **options)
+    raises_everywhere(info.type, re.escape(str(info.value)), lambda: getattr(np, reduction)(pg.array(x), **options))
 
 
 def test_out_has_to_fit() -> None:

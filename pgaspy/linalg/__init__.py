@@ -40,7 +40,9 @@ from pgaspy.linalg.by_qr import qr as qr
 from pgaspy.linalg.diagonals import matrix_diagonal as diagonal
 from pgaspy.linalg.diagonals import matrix_trace as trace
 from pgaspy.linalg.norms import cond as cond
+from pgaspy.linalg.norms import matrix_norm as matrix_norm
 from pgaspy.linalg.norms import norm as norm
+from pgaspy.linalg.norms import vector_norm as vector_norm
 from pgaspy.linalg.products import cross as cross
 from pgaspy.linalg.products import matrix_power as matrix_power
 from pgaspy.linalg.products import matrix_transpose as matrix_transpose
@@ -59,8 +61,8 @@ from pgaspy.missing import missing
 __all__ = [
     "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cho_factor", "cho_solve", "cholesky",
     "cond", "cross", "det", "diagonal", "dot", "eigh", "eigvalsh", "inv", "lstsq", "lu", "lu_factor", "lu_solve",
-    "matmul", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet",
-    "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace", "vecdot",
+    "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv",
+    "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]
 
 

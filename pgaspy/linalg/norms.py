@@ -6,16 +6,16 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.linalg import LinAlgError
 
 import pgaspy as pg
-from pgaspy.dispatch import implements
+from pgaspy.dispatch import implements, named
 from pgaspy.linalg.by_jacobi import svdvals
 from pgaspy.linalg.by_lu import inv
 from pgaspy.linalg.operands import as_matrix, as_square
 
-__all__ = ["cond", "norm"]
+__all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 
 
 @implements(np.linalg.norm)
@@ -67,6 +67,56 @@ def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, kee
     return _of_matrices(x, ord, *axes, keepdims)
 
 
+@implements(*named("matrix_norm", np.linalg))
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> pg.GlobalArray:
+    """A norm of the matrices in the last two dimensions. Collective; all else is as for `norm`.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> float(pg.linalg.matrix_norm(pg.array([[3.0, 4.0], [0.0, 0.0]])))
+    5.0
+    """
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+@implements(*named("vector_norm", np.linalg))
+def vector_norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False,
+                ord: Any = 2) -> pg.GlobalArray:
+    """A norm of the vectors along dimensions. Collective.
+
+    Parameters
+    ----------
+    x
+        Any array.
+    axis
+        A dimension, or several, which are one vector; all by default.
+    keepdims
+        Keep these dimensions, with an extent of 1.
+    ord
+        As for the vectors of `norm`.
+
+    Returns
+    -------
+    The norms; one is an array of no dimension, which every process has.
+
+    Raises
+    ------
+    ValueError
+        For an `ord` that there is none of, or a dimension.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> float(pg.linalg.vector_norm(pg.array([[3.0, 0.0], [0.0, 4.0]])))
+    5.0
+    """
+    x = pg.asarray(x)
+    x = x if x.dtype.kind in "fc" else x.astype(float)
+    axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    return _of_vectors(x, ord, axes, keepdims)
+
+
 @implements(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> pg.GlobalArray:
     """The condition number of a matrix: its norm times that of its inverse. Collective; with NumPy's arguments.
@@ -105,7 +155,7 @@ def cond(x: Any, p: Any = None) -> pg.GlobalArray:
     return pg.where(np.isnan(found) & ~np.isnan(x).any(), np.inf, found)[()]
 
 
-def _of_vectors(x: pg.GlobalArray, ord: Any, axis: int, keepdims: bool) -> Any:
+def _of_vectors(x: pg.GlobalArray, ord: Any, axis: int | tuple[int, ...], keepdims: bool) -> Any:
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
     if ord is None or ord == 2:
@@ -142,6 +192,6 @@ def _squares(x: pg.GlobalArray) -> Any:
     return np.square(x.real) + np.square(x.imag) if x.dtype.kind == "c" else np.square(x)
 
 
-def _largest(x: pg.GlobalArray, axis: int, keepdims: bool) -> pg.GlobalArray:
-    """The maximum; 0 of nothing."""
-    return x.max(axis, keepdims=keepdims) if x.shape[axis] else x.sum(axis, keepdims=keepdims)
+def _largest(x: pg.GlobalArray, axis: int | tuple[int, ...], keepdims: bool) -> pg.GlobalArray:
+    """The maximum of what is not negative; 0 of nothing."""
+    return x.max(axis, keepdims=keepdims, initial=0)

@@ -142,7 +142,7 @@ def nanargmax(a: Any, axis: int | None = None, out: Out = None, *, keepdims: boo
     >>> int(pg.nanargmax(pg.array([1.0, pg.nan, 3.0])))
     2
     """
-    return _without_all_nan(a, -np.inf, axis).argmax(axis, out, keepdims)
+    return _without_all_nan(a, -np.inf, axis).argmax(axis, out, keepdims=keepdims)
 
 
 @implements(np.nanargmin)
@@ -155,7 +155,7 @@ def nanargmin(a: Any, axis: int | None = None, out: Out = None, *, keepdims: boo
     >>> int(pg.nanargmin(pg.array([pg.nan, 3.0, 1.0])))
     2
     """
-    return _without_all_nan(a, np.inf, axis).argmin(axis, out, keepdims)
+    return _without_all_nan(a, np.inf, axis).argmin(axis, out, keepdims=keepdims)
 
 
 @implements(np.nanmean)

@@ -354,6 +354,10 @@ def _reduce(writer: Writer, name: str) -> None:
         options["dtype"] = repr("D" if value.dtype.kind == "c" else rng.choice("df"))
     if plain in ("std", "var") and rng.random() < 0.3:
         options["ddof"] = "1"
+    if value.ndim and plain in ("sum", "max", "min", "any", "all") and value.dtype.kind in "bif" and rng.random() < 0.2:
+        options["where"] = f"{x} > 0" if rng.random() < 0.5 else f"pg.array({writer.values(value.shape, '?')})"
+        if plain in ("max", "min"):
+            options["initial"] = "1"
     given = ", ".join(f"{key}={text}" for key, text in options.items())
     text = f"{x}.{plain}({given})" if name.startswith("array") else f"{rng.choice(('pg', 'np'))}.{plain}({x}, {given})"
     _bind_reduction(writer, plain, text, x, options)

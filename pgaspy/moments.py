@@ -1,0 +1,76 @@
+"""Means and variances, as quotients of sums; they take and return bases and views."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pgaspy.global_assign import copied
+from pgaspy.planning.view import View
+from pgaspy.reductions import NO_VALUE, apply, axes_of, mask_of, ufunc_reduce
+from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.functions import REAL
+from pgaspy.scheduling.operations import BaseView
+
+__all__ = ["mean", "std", "var"]
+
+
+def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False,
+         where: Any = True) -> BaseView:
+    """The arithmetic mean over `axis`; of integers in float64, of float16 by way of float32. Collective."""
+    dtype = result_dtype = None if dtype is None else np.dtype(dtype)
+    if dtype is None and base.dtype.kind in "iub":
+        dtype = result_dtype = np.dtype(float)
+    elif dtype is None and base.dtype == np.float16:
+        dtype, result_dtype = np.dtype(np.float32), base.dtype
+    total = ufunc_reduce(np.add, base, view, axis, dtype, keepdims, where=where)
+    quotient = _quotient(total, _count(view, axis, keepdims, where))
+    if result_dtype in (None, quotient.base.dtype) or quotient.base.dtype.kind == "m":
+        return quotient
+    return copied(*quotient, dtype=result_dtype)
+
+
+def var(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: float = 0, keepdims: bool = False,
+        where: Any = True, center: Any = NO_VALUE) -> BaseView:
+    """The mean squared distance from the mean over `axis`, with divisor `n - ddof`. Collective."""
+    if center is NO_VALUE:
+        center = mean(base, view, axis, dtype=dtype, keepdims=True, where=where)
+    distance = apply(np.subtract, BaseView(base, view), center)
+    if distance.base.dtype.kind == "c":
+        squares = apply(REAL, apply(np.multiply, distance, apply(np.conjugate, distance)))
+    else:
+        squares = apply(np.square, distance)
+    total = ufunc_reduce(np.add, *squares, axis, None, keepdims, where=where)
+    count = _count(view, axis, keepdims, where)
+    if where is not True:
+        return _quotient(total, apply(np.maximum, apply(np.subtract, count, ddof), 0))
+    return apply(np.divide, total, count - ddof if count > ddof else 0)
+
+
+def std(base: Base, view: View, axis: Any = None, **options: Any) -> BaseView:
+    """The square root of the variance over `axis`. Collective; all else is as for `var`."""
+    return apply(np.sqrt, var(base, view, axis, **options))
+
+
+def _quotient(total: BaseView, count: Any) -> BaseView:
+    """Sums divided by numbers of elements; these, where they are an array, do not change the dtype."""
+    quotient = apply(np.divide, total, count)
+    return quotient if isinstance(count, int) else copied(*quotient, dtype=total.base.dtype)
+
+
+def _count(view: View, axis: Any, keepdims: bool, where: Any) -> Any:
+    """How many elements there are along dimensions: a number, or as many as a mask is true for.
+
+    A mask that broadcasts is counted as it is, once for all elements that it stands for.
+    """
+    axes = axes_of(view, axis)
+    if where is True:
+        return math.prod(view.shape[d] for d in axes)
+    mask = mask_of(where, view)
+    shape = mask.shape if isinstance(mask, np.ndarray) else mask._view.shape
+    n_each = math.prod(n for d, n in enumerate(view.shape) if d in axes and shape[d] == 1)
+    if isinstance(mask, np.ndarray):
+        return mask.sum(axes, np.intp, keepdims=keepdims) * n_each
+    return apply(np.multiply, ufunc_reduce(np.add, mask._base, mask._view, axes, np.intp, keepdims), n_each)
