@@ -25,7 +25,7 @@ from pgaspy.kernels.bindings import get_threads
 from pgaspy.layout import BlockDim, Dim, Layout, whole_dim
 from pgaspy.tasks import schedule, update, write
 
-__all__ = ["complex_pass", "in_pencils", "real_pass", "transformed", "whole_dims", "with_extent"]
+__all__ = ["complex_pass", "copied_in_place", "in_pencils", "real_pass", "transformed", "whole_dims", "with_extent"]
 
 
 def whole_dims(a: GlobalArray) -> set[int]:
@@ -55,6 +55,13 @@ def in_pencils(a: GlobalArray, dtype: np.dtype[Any], todo: Sequence[int], last: 
     if not others or (len(todo) > 1 and math.prod(a.shape[d] for d in others) < world().size):
         others = [longest, *others]
     found = empty(a.shape, dtype, layout=pencils(a.shape, tuple(others), world().size))
+    found[...] = a
+    return found
+
+
+def copied_in_place(a: GlobalArray, dtype: np.dtype[Any]) -> GlobalArray:
+    """A copy of a dtype, each element where it lies; an array without a layout of its own gets one."""
+    found = empty(a.shape, dtype, layout=a._view.own_layout)
     found[...] = a
     return found
 

@@ -14,7 +14,7 @@ from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global, empty, zeros
 from pgaspy.dispatch import implements
 from pgaspy.fft.one_dimension import transformed_vector
-from pgaspy.fft.pencils import in_pencils, real_pass, transformed, whole_dims, with_extent
+from pgaspy.fft.pencils import copied_in_place, in_pencils, real_pass, transformed, whole_dims, with_extent
 from pgaspy.job.defaults import default_for
 from pgaspy.layout import Layout
 
@@ -316,7 +316,7 @@ def _complex(a: Any, s: Lengths, axes: Axes, function: str, norm: Norm, out: Glo
         found = transformed_vector(x.reshape(-1), dtype, function, norm).reshape(x.shape)
         return _finished(found, a, out, transposed_out)
     todo = [d for d in dims if d != longest or x.shape[d] > 1] or dims[:1]
-    x = in_pencils(x, dtype, todo) if whole_dims(x).isdisjoint(todo) else x.astype(dtype)
+    x = in_pencils(x, dtype, todo) if whole_dims(x).isdisjoint(todo) else copied_in_place(x, dtype)
     return _finished(transformed(x, dims, function, norm), a, out, transposed_out)
 
 
@@ -351,7 +351,7 @@ def _from_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | No
             x = in_pencils(x, real, dims if len(set(dims)) == len(dims) else [axis])
             if axis not in whole_dims(x):
                 x = in_pencils(x, real, [axis])
-        found = real_pass(x.astype(real, copy=False), axis, x.shape[axis], dtype, "rfft", norm)
+        found = real_pass(x if x.dtype == real else copied_in_place(x, real), axis, x.shape[axis], dtype, "rfft", norm)
     if dims[:-1]:
         return _finished(_complex(found, lengths[:-1], dims[:-1], "fftn", norm, None, True), a, out, transposed_out)
     return _finished(found, a, out, transposed_out)
@@ -382,7 +382,7 @@ def _to_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | None
     else:
         if axis not in whole_dims(x):
             x = in_pencils(x, dtype, [axis])
-        found = real_pass(x.astype(dtype, copy=False), axis, n, real, "irfft", norm)
+        found = real_pass(x if x.dtype == dtype else copied_in_place(x, dtype), axis, n, real, "irfft", norm)
     return _finished(found, a, out, transposed_out)
 
 
