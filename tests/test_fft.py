@@ -98,6 +98,8 @@ def test_out() -> None:
 
 REFUSED: list[tuple[type[Exception], str, Callable[[Any], Any]]] = [
     (ValueError, r"Invalid number of FFT data points \(0\)", lambda a: pg.fft.fft(a, 0)),
+    (ValueError, r"Invalid number of FFT data points \(-1\)", lambda a: pg.fft.fft(a, -1)),
+    (ValueError, r"Invalid number of FFT data points \(-1\)", lambda a: pg.fft.irfft(a, -1)),
     (ValueError, "Invalid norm value", lambda a: pg.fft.fft(a, norm="no")),
     (ValueError, "Shape and axes have different lengths", lambda a: pg.fft.fftn(a, (2, 2), (0,))),
     (np.exceptions.AxisError, "axis 2 is out of bounds", lambda a: pg.fft.fft(a, axis=2)),

@@ -212,6 +212,8 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None, out: 
 
 
 def _one(n: int | None) -> tuple[int] | None:
+    if n is not None and operator.index(n) < 1:  # among several lengths -1 stands for the array's own
+        raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     return None if n is None else (n,)
 
 
