@@ -110,14 +110,28 @@ def _full(a: pg.GlobalArray, v: pg.GlobalArray) -> pg.GlobalArray:
     after = part * pg.arange(1, pg.SIZE + 1, layout=pg.Distribution("block"))[:, None] + np.arange(m - 1)
     halos = pg.where(after < len(padded), padded[np.minimum(after, len(padded) - 1)], 0)
     found = pg.empty(len(padded), np.result_type(a.dtype, v.dtype), layout=padded.layout)
-    pg.schedule(_convolve, pg.write(found), padded, halos.astype(a.dtype, copy=False), on_every_process(v))
+    pg.schedule(functools.partial(_convolve, part * pg.RANK, n), pg.write(found), padded,
+                halos.astype(a.dtype, copy=False), on_every_process(v))
     return found[:n]
 
 
-def _convolve(found: NDArray[Any], signal: NDArray[Any], halo: NDArray[Any], v: NDArray[Any]) -> None:
-    """The sums that begin at each element of a process's part."""
+def _convolve(start: int, n: int, found: NDArray[Any], signal: NDArray[Any], halo: NDArray[Any],
+              v: NDArray[Any]) -> None:
+    """The sums that begin at each element of a process's part, of `n` in all."""
     extended = np.concatenate((signal, halo.ravel()))
-    is_long = len(v) >= LONG and found.dtype.kind in "fc" and found.dtype.char not in "egG"
+    is_finite = found.dtype.kind not in "fc" or bool(np.isfinite(v).all())
+    is_long = len(v) >= LONG and found.dtype.char in "fdFD" and is_finite and bool(np.isfinite(extended).all())
     by = functools.partial(scipy.signal.oaconvolve, mode="valid") if is_long else functools.partial(
         np.convolve, mode="valid")
     found[...] = by(extended, v)
+    if not is_finite:
+        _sum_at_the_ends(start, n, found, extended, v[::-1])
+
+
+def _sum_at_the_ends(start: int, n: int, found: NDArray[Any], extended: NDArray[Any], v: NDArray[Any]) -> None:
+    """The sums that reach beyond the longer vector, without what is there: zero times infinity is not zero."""
+    m = len(v)
+    for i in range(len(found)):
+        first, stop = max(m - 1 - start - i, 0), min(n - start - i, m)
+        if (first > 0 or stop < m) and first < stop:
+            found[i] = extended[i + first:i + stop] @ v[first:stop]

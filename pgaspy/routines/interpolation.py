@@ -40,6 +40,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
     ------
     ValueError
         If `xp` and `fp` are no vectors of one length, or empty; or if the period is 0.
+    TypeError
+        For points that are complex, or longer than float64.
 
     Examples
     --------

@@ -41,7 +41,10 @@ class _Joined:
             items = items[1:]
         arrays = [_of_dims(points(x) if isinstance(x, slice) else as_global(x), ndim, first) for x in items]
         dtypes = [x if isinstance(x, int | float | complex) else a.dtype for x, a in zip(items, arrays, strict=True)]
-        return pg.concatenate(arrays, axis, dtype=np.result_type(*dtypes) if dtypes else None)
+        dtype = np.result_type(*dtypes) if dtypes else None
+        numbers = [as_global(np.array(x, dtype, ndmin=ndim)) if isinstance(x, int | float | complex) else a
+                   for x, a in zip(items, arrays, strict=True)]
+        return pg.concatenate(numbers, axis, dtype=dtype)
 
 
 def _form(text: str, ndim: int, first: int) -> tuple[int, int, int]:

@@ -41,7 +41,10 @@ def mapped(function: Callable[..., Any], dtypes: Sequence[np.dtype[Any]], arrays
     ------
     ValueError
         If the shapes do not broadcast.
+    Exception
+        That of the function, for dtypes that it does not take.
     """
+    function(*[np.zeros(1, x.dtype) for x in (*arrays, *tables)])  # raises for dtypes, on all processes
     shape = joint_shape(*(x.shape for x in arrays))
     stretched = [pg.broadcast_to(x, shape) for x in arrays]
     layout = result_layout(shape, [x._view for x in stretched], default_for)

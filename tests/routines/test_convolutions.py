@@ -72,3 +72,18 @@ def test_what_is_refused(call: Any, match: str) -> None:
     raises_everywhere(ValueError, match, lambda: call(pg, pg.array(X)))
     with pytest.raises(ValueError, match=match):
         call(np, X)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_what_is_not_finite_reaches_its_neighbours_only(mode: Any, value: float) -> None:
+    x, v = np.arange(1.0, 12.0), np.array([2.0, value, 3.0])
+    with np.errstate(invalid="ignore"):
+        for first, second in (x, v), (np.concatenate((x, v)), x), (np.where(x == 5, value, x), v[::2]):
+            assert_equal(pg.convolve(pg.array(first), pg.array(second), mode), np.convolve(first, second, mode))
+            assert_equal(pg.correlate(pg.array(first), second, mode), np.correlate(first, second, mode))
+
+
+def test_points_that_have_no_place_on_a_line() -> None:
+    raises_everywhere(TypeError, "Cannot cast", lambda: pg.interp(pg.ones(3, complex), [0, 1], [0, 1]))
+    raises_everywhere(TypeError, "Cannot cast", lambda: pg.interp(pg.ones(3, "g"), [0, 1], [0, 1]))

@@ -36,3 +36,9 @@ def test_wrong_keys() -> None:
     raises_everywhere(ValueError, "unknown special directive 'r'", lambda: pg.r_["r", A])
     raises_everywhere(ValueError, "at least one array", lambda: pg.r_[()])
     raises_everywhere(ValueError, "must match exactly", lambda: pg.c_[A, M])
+
+
+def test_numbers_among_narrow_integers() -> None:
+    x = np.arange(3, dtype=np.uint8)
+    assert_equal(pg.r_[pg.array(x), 0, pg.array(x)], np.r_[x, 0, x])
+    assert_equal(pg.r_[1, 2.5, pg.array(x)], np.r_[1, 2.5, x])
