@@ -67,10 +67,11 @@ CHANGING = {"add", "append", "clear", "discard", "extend", "insert", "move_to_en
 """The methods that change lists, dictionaries and sets."""
 
 UNCHANGING = (
-    type(None), bool, int, float, complex, str, bytes, type, range, frozenset, PurePath, re.Pattern, np.dtype, np.ufunc,
+    type(None), type(np._NoValue), bool, int, float, complex, str, bytes, type, range, slice, frozenset, PurePath,
+    re.Pattern, np.dtype, np.ufunc,
     functools.partial, attrgetter, repeat, staticmethod, classmethod, weakref.ref, Cache, type(ffi.NULL),
     types.FunctionType, types.BuiltinFunctionType, type(MPI.buffer.fromaddress), types.MappingProxyType,
-    types.GenericAlias, types.UnionType, typing.ParamSpec, typing.TypeVar)
+    types.GenericAlias, types.UnionType, type(typing.Optional[int]), typing.ParamSpec, typing.TypeVar)  # noqa: UP045
 CONTAINERS = (dict, set, list, tuple, Function)
 
 
