@@ -100,6 +100,7 @@ REFUSED: list[tuple[type[Exception], str, Callable[[Any], Any]]] = [
     (ValueError, r"Invalid number of FFT data points \(0\)", lambda a: pg.fft.fft(a, 0)),
     (ValueError, r"Invalid number of FFT data points \(-1\)", lambda a: pg.fft.fft(a, -1)),
     (ValueError, r"Invalid number of FFT data points \(-1\)", lambda a: pg.fft.irfft(a, -1)),
+    (ValueError, "negative dimensions", lambda a: pg.fft.fftfreq(-3)),
     (ValueError, "Invalid norm value", lambda a: pg.fft.fft(a, norm="no")),
     (ValueError, "Shape and axes have different lengths", lambda a: pg.fft.fftn(a, (2, 2), (0,))),
     (np.exceptions.AxisError, "axis 2 is out of bounds", lambda a: pg.fft.fft(a, axis=2)),
@@ -113,6 +114,14 @@ REFUSED: list[tuple[type[Exception], str, Callable[[Any], Any]]] = [
 @pytest.mark.parametrize(("error", "match", "call"), REFUSED, ids=range(len(REFUSED)))
 def test_what_is_refused(error: type[Exception], match: str, call: Callable[[Any], Any]) -> None:
     raises_everywhere(error, match, lambda: call(pg.ones((4, 3))))
+
+
+@pytest.mark.parametrize("name", ["fft", "rfft", "irfft", "hfft", "fftn", "irfftn"])
+def test_half_precision(name: str) -> None:
+    x = np.arange(12.0, dtype=np.float16).reshape(4, 3)
+    found, expected = getattr(pg.fft, name)(pg.array(x)).gather(), getattr(np.fft, name)(x)
+    collectively(found.dtype == expected.dtype and np.allclose(found, expected, 1e-2, 0.1), f"{found}")
+    assert_equal(pg.fft.fftn(pg.array(x), axes=()), x)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8])

@@ -36,7 +36,7 @@ def fftfreq(n: int, d: float = 1.0, *, layout: AnyLayout = None) -> GlobalArray:
     Raises
     ------
     ValueError
-        If `n` is no integer.
+        If `n` is no integer, or negative.
 
     Examples
     --------
@@ -63,6 +63,8 @@ def rfftfreq(n: int, d: float = 1.0, *, layout: AnyLayout = None) -> GlobalArray
 def _checked(n: Any) -> int:
     if not isinstance(n, int | np.integer):
         raise ValueError("n should be an integer")
+    if n < 0:
+        raise ValueError("negative dimensions are not allowed")
     return int(n)
 
 

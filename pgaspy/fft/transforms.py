@@ -311,8 +311,10 @@ def _complex(a: Any, s: Lengths, axes: Axes, function: str, norm: Norm, out: Glo
     if len(set(dims)) < len(dims):
         return _assigned(_one_by_one(a, dims, lengths, lambda x, d, n: _complex(
             x, (n,), (d,), function, norm, None, False)), out)
+    if not dims:
+        return _assigned(a.copy(), out)
     x = _with_lengths(a, dims, lengths)
-    if not dims or not x.size:
+    if not x.size:
         return _finished(x.astype(dtype), a, out, transposed_out)
     if _is_one_line(x, longest := max(dims, key=lambda d: x.shape[d])):
         found = transformed_vector(x.reshape(-1), dtype, function, norm).reshape(x.shape)
@@ -385,6 +387,8 @@ def _to_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | None
         if axis not in whole_dims(x):
             x = in_pencils(x, dtype, [axis])
         found = real_pass(x if x.dtype == dtype else copied_in_place(x, dtype), axis, n, real, "irfft", norm)
+    if a.dtype == np.float16 and len(dims) == 1:  # as NumPy has it
+        found = copied_in_place(found, a.dtype)
     return _finished(found, a, out, transposed_out)
 
 
