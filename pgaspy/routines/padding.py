@@ -11,13 +11,15 @@ import pgaspy as pg
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import empty_like_result
 from pgaspy.operands import as_numpy
+from pgaspy.reductions import NO_VALUE
 from pgaspy.routines.rearranging import moveaxis
 
 __all__ = ["pad"]
 
 
 @implements(np.pad)
-def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> pg.GlobalArray:
+def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = NO_VALUE,
+        end_values: Any = NO_VALUE, stat_length: Any = NO_VALUE, reflect_type: Any = NO_VALUE) -> pg.GlobalArray:
     """An array with elements around it. Collective.
 
     Parameters
@@ -31,10 +33,12 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> pg
         What these elements are: "constant", "edge" (the nearest), "linear_ramp" (from the nearest to an end value),
         "maximum", "mean", "median" and "minimum" (along the dimension), "reflect" (mirrored at the nearest),
         "symmetric" (mirrored beyond it), "wrap" (periodic), "empty" (arbitrary).
-    kwargs
-        `constant_values`, `end_values` and `stat_length`, the number of elements at each end that a maximum, mean,
-        median or minimum is of: given as `pad_width` is. `reflect_type`, "even" or "odd": those that are mirrored are
-        also subtracted from twice the nearest.
+    constant_values, end_values
+        The values of "constant", and those at which a "linear_ramp" ends, given as `pad_width` is: 0 by default.
+    stat_length
+        How many elements at each end a maximum, mean, median or minimum is of, given as `pad_width` is: all by default.
+    reflect_type
+        "even" (default), or "odd": those that are mirrored are also subtracted from twice the nearest.
 
     Returns
     -------
@@ -43,8 +47,8 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> pg
     Raises
     ------
     ValueError
-        For another mode or keyword, negative widths, or a dimension without elements that is to have more, in other
-        modes than "constant" and "empty".
+        For another mode, an argument of another mode, negative widths, or a dimension without elements that is to
+        have more, in other modes than "constant" and "empty".
     TypeError
         If widths are no integers; for a function as the mode, which NumPy calls for each vector of elements.
 
@@ -64,9 +68,12 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> pg
     if mode not in _OPTIONS:
         raise ValueError(f"mode '{mode}' is not supported")
     keyword, default = _OPTIONS[mode]
-    if kwargs.keys() - {keyword}:
-        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {kwargs.keys() - {keyword}}")
-    options = _options(keyword, kwargs.get(keyword, default), a.ndim)
+    values = {"constant_values": constant_values, "end_values": end_values, "stat_length": stat_length,
+              "reflect_type": reflect_type}
+    given = {name: value for name, value in values.items() if value is not NO_VALUE}
+    if given.keys() - {keyword}:
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {given.keys() - {keyword}}")
+    options = _options(keyword, given.get(keyword, default), a.ndim)
     for d, n in enumerate(a.shape):
         if not n and any(widths[d]) and mode not in ("constant", "empty"):
             raise ValueError(f"can't extend empty axis {d} using modes other than 'constant' or 'empty'")

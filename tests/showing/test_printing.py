@@ -98,7 +98,7 @@ def test_signatures() -> None:
     assert pg.GlobalArray.conj.__name__ == "conj"
 
 
-@pytest.mark.parametrize("owner", [pg, pg.linalg, pg.random, pg.GlobalArray])
+@pytest.mark.parametrize("owner", [pg, pg.fft, pg.linalg, pg.random, pg.GlobalArray])
 def test_no_signature_is_hidden(owner: Any) -> None:
     """Nobody has to guess the arguments of a public function or method; `fromfunction` passes on what it is given."""
     public = {name: getattr(owner, name) for name in dir(owner) if not name.startswith("_")}
