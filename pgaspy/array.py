@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import global_assign, local_access, moments, reshaping, scans, sharing, sorting, ufuncs
-from pgaspy.dispatch import HANDLED
+from pgaspy.dispatch import HANDLED, OTHERS
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.layout import Distribution, Layout
@@ -561,10 +561,7 @@ class GlobalArray:
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         handler = HANDLED.get(func)
-        if handler is None:
-            raise TypeError(f"{func.__module__}.{func.__name__} is not supported for global arrays: "
-                            f"{instead_of(func.__name__)}")
-        return handler(*args, **kwargs)
+        return HANDLED[OTHERS](func, args, kwargs) if handler is None else handler(*args, **kwargs)
 
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
         raise TypeError("a global array does not become a NumPy array by itself, which would gather it: "
