@@ -527,11 +527,12 @@ class GlobalArray:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
                         where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
-        if method == "__call__" and where is True and casting == "same_kind" and not (out or dtype or options):
+        is_plain = where is True and casting == "same_kind" and not (out or dtype or options)
+        if method == "__call__" and is_plain and ufunc.signature is None:
             x, *others = inputs
             if ufunc.nin == len(inputs) == 1:
                 return ufuncs.apply_operator(ufunc, made, x)
-            if ufunc.nin == len(inputs) == 2 and ufunc.signature is None:
+            if ufunc.nin == len(inputs) == 2:
                 y, = others
                 if isinstance(x, GlobalArray) and isinstance(y, GlobalArray):
                     return ufuncs.apply_operator(ufunc, made, x, y)
