@@ -20,6 +20,7 @@ from pgaspy.host import mpi_settings as _mpi_settings
 # `x as x` makes a name public to type checkers
 from pgaspy import random as random
 from pgaspy.array import GlobalArray as GlobalArray
+from pgaspy.complex_parts import *
 from pgaspy.creation import *
 from pgaspy.cumulative import *
 from pgaspy.differences import *
