@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pgaspy as pg
@@ -53,12 +54,8 @@ def main() -> None:
          "C": rng.random((m, m))}
     results = []
     for subscripts, (names, by_hand) in FORMS.items():
-        arrays = [x[name] for name in names]
-
-        def summed(subscripts: str = subscripts, arrays: list[Any] = arrays) -> Any:
-            return pg.einsum(subscripts, *arrays)
-
-        ours, theirs = in_turns(summed, lambda by_hand=by_hand: by_hand(x), before=pg.COMM.Barrier, repeats=7)
+        ours, theirs = in_turns(partial(pg.einsum, subscripts, *[x[name] for name in names]), partial(by_hand, x),
+                                before=pg.COMM.Barrier, repeats=7)
         seconds = min(theirs)
         results.append(Result(f"einsum({subscripts!r})", min(ours) * 1e6, "us", "by hand", seconds * 1e6,
                               ratio(ours, theirs), GOAL if seconds > 1e-3 else None))
