@@ -91,7 +91,7 @@ def nanmax(a: Any, axis: Axis = None, out: Out = None, keepdims: bool = False, i
     Returns
     -------
     As by `max`; NaN where there are no other elements, of which each process that has the result warns when it is
-    computed.
+    computed, and raises nothing, whatever filters of warnings there are.
 
     Raises
     ------
@@ -327,4 +327,7 @@ def _warn_of(is_bad: np.ufunc, message: str, place: tuple[str, int, str], regist
              found: NDArray[Any]) -> None:
     if is_bad(found, found if is_bad is np.not_equal else 0).any():
         file, line, module = place
-        warnings.warn_explicit(message, RuntimeWarning, file, line, module, registry)
+        try:
+            warnings.warn_explicit(message, RuntimeWarning, file, line, module, registry)
+        except RuntimeWarning as warning:  # a filter makes it an error, which would be that of this process alone
+            warnings.showwarning(warning, RuntimeWarning, file, line)

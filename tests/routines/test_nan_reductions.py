@@ -154,3 +154,11 @@ def test_times_that_are_none_are_added() -> None:
     mask = np.array([True, True, False, True])
     assert_equal(pg.nansum(pg.array(x), where=mask), np.nansum(x, where=mask))
     assert_equal(pg.nanvar(pg.arange(4), where=mask, ddof=9), np.asarray(np.inf))
+
+
+def test_warnings_are_no_errors_of_some_processes() -> None:
+    a = pg.array(np.array([[1, 2], [NAN, NAN], [3, 4]]), layout=pg.Distribution("block", "*"))
+    with warnings.catch_warnings(record=True, action="error") as shown:
+        assert_equal(pg.nanmean(a, axis=1), np.array([1.5, NAN, 3.5]))
+        pg.sync()
+    collectively(sum(pg.COMM.allgather(len(shown))) == 1)
