@@ -21,7 +21,7 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys((
         "DivergenceError", "Explanation", "GlobalArray", "JobError", "Layout", "Statistics", "TaskError"), _TYPE),
     **dict.fromkeys((f"linalg.{name}" for name in (
-        "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult")), _TYPE),
+        "EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult")), _TYPE),
     "random.Generator": _TYPE,
     **dict.fromkeys(("broadcast_shapes", "dtype", "errstate", "finfo", "iinfo", "isdtype", "newaxis",
                      "promote_types"), _SAME),
