@@ -19,7 +19,7 @@ from pgaspy.array import made
 from pgaspy.fft.pencils import pencils, whole_dims
 from pgaspy.global_assign import laid_out
 from pgaspy.job.procgrid import world
-from pgaspy.layout import Layout, replicated, whole_dim
+from pgaspy.layout import Layout, going_with, replicated
 from pgaspy.linalg.operands import value
 from pgaspy.planning.result_layout import SHARE, inherited
 from pgaspy.planning.view import joint_shape
@@ -79,8 +79,9 @@ def over_stacks(function: Callable[..., Any], *operands: Any, n_core: tuple[int,
                          for x, s in zip(arrays, stacks, strict=True)])
     found = of_none if isinstance(of_none, tuple) else (of_none,)
     layout = _layout_of_stack(stack, arrays, stacks)
-    results = [pg.empty(stack + x.shape[1:], x.dtype, layout=_with_core(layout, x.shape[1:])) for x in found]
-    there = [_lying_over(layout, x, len(s)) for x, s in zip(arrays, stacks, strict=True)]
+    results = [pg.empty(stack + x.shape[1:], x.dtype, layout=going_with(layout, stack, x.shape[1:])) for x in found]
+    there = [pg.GlobalArray(*laid_out(x._base, x._view, going_with(layout, s, x.shape[len(s):])))
+             for x, s in zip(arrays, stacks, strict=True)]
     failure = pg.empty(LONGEST_MESSAGE, np.uint8, layout=replicated((LONGEST_MESSAGE,), world().size))
     pg.schedule(functools.partial(_compute, function, len(there)), pg.write(failure), *there, *map(pg.write, results))
     if may_fail:
@@ -108,20 +109,6 @@ def _layout_of_stack(stack: tuple[int, ...], arrays: list[pg.GlobalArray], stack
             if SHARE * there.max_local_size <= (SHARE + 1) * fresh.max_local_size:
                 return there
     return fresh
-
-
-def _with_core(layout: Layout, core: tuple[int, ...]) -> Layout:
-    """The layout of a stack, of matrices of a shape."""
-    return Layout(layout.grid, [*layout.dims, *map(whole_dim, core)])
-
-
-def _lying_over(layout: Layout, x: pg.GlobalArray, n_stack: int) -> pg.GlobalArray:
-    """An operand where the matrices of a stack are to be: with a copy wherever it is stretched."""
-    own = x.shape[:n_stack]
-    dims = [dim if dim.extent == n else whole_dim(n)
-            for dim, n in zip(layout.dims[len(layout.dims) - n_stack:], own, strict=True)]
-    wanted = _with_core(Layout(layout.grid, dims), x.shape[n_stack:])
-    return pg.GlobalArray(*laid_out(x._base, x._view, wanted))
 
 
 def _compute(function: Callable[..., Any], n_operands: int, failure: NDArray[np.uint8], *parts: NDArray[Any]) -> None:
