@@ -51,7 +51,7 @@ class Rearranging(Drawing):
             raise ValueError(f"a must be a sequence or an integer, not {type(a)}")
         n = operator.index(a) if array is None else array.shape[normalize_axis_index(axis, array.ndim)]
         shape = joint_size(size)
-        if n <= 0 and math.prod(shape):
+        if n <= 0 and 0 not in shape:
             raise ValueError("a must be a positive integer unless no samples are taken" if array is None else
                              "a cannot be empty unless no samples are taken")
         weights = None if p is None else _probabilities(p, n)
@@ -97,6 +97,8 @@ class Rearranging(Drawing):
         With `out`, which may be `x`, they are assigned to that array, and it is returned.
         """
         x = pg.asarray(x)
+        if out is not None and out.shape != x.shape:
+            raise ValueError("out must have the same shape as x")
         if axis is None:
             found = pg.take(x.reshape(-1), self._order(x.size)).reshape(x.shape)
         else:
@@ -104,8 +106,6 @@ class Rearranging(Drawing):
             found = pg.take_along_axis(x, pg.argsort(self._keys(x.shape), axis), axis)
         if out is None:
             return found
-        if out.shape != x.shape:
-            raise ValueError("out must have the same shape as x")
         out[...] = found
         return out
 

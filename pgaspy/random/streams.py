@@ -51,15 +51,13 @@ class Stream:
 
     def uniforms(self, attempt: int) -> Numbers:
         """Two rows of numbers between 0 and 1, without either, of 52 random bits."""
-        found: Numbers = ((self.bits(attempt) >> np.uint64(12)) + 0.5) * 2.0**-52
-        return found
+        return np.asarray(((self.bits(attempt) >> np.uint64(12)) + 0.5) * 2.0**-52, float)
 
     def normals(self, attempt: int) -> Numbers:
         """Two rows of normal numbers of mean 0 and variance 1, by Box and Muller."""
         u, v = self.uniforms(attempt)
         angles = 2 * np.pi * v
-        found: Numbers = np.sqrt(-2 * np.log(u)) * np.stack((np.cos(angles), np.sin(angles)))
-        return found
+        return np.asarray(np.sqrt(-2 * np.log(u)) * np.stack((np.cos(angles), np.sin(angles))), float)
 
 
 def accepted(propose: Callable[..., tuple[NDArray[Any], NDArray[np.bool_]]], stream: Stream,

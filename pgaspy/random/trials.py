@@ -25,6 +25,9 @@ LONGEST_SEARCH = 128
 SMALL_SAMPLE = 10
 """Samples of fewer are drawn one after the other."""
 
+MOST_THINGS = 10**9
+"""Of a kind, in what samples are drawn from: as in NumPy, as differences of logarithms of factorials lose digits."""
+
 LARGEST = 2.0**63
 """All int64 are below."""
 
@@ -112,7 +115,8 @@ def _propose_binomial(stream: Stream, attempt: int, n: Integers, p: Numbers) -> 
     us = 0.5 - np.abs(u)
     k = np.floor((2 * a / us + b) * u + n * p + 0.5)
     outside = (k < 0) | (k > n)
-    m, inner, odds = np.floor((n + 1) * p), np.clip(k, 0, n), p / (1 - p)
+    m, odds = np.floor((n + 1) * p), p / (1 - p)
+    inner: Any = np.minimum(np.maximum(k, 0), n)
     log_v = np.log(v * (2.83 + 5.1 / b) * spread / (a / (us * us) + b))
     bound = ((m + 0.5) * np.log((m + 1) / (odds * (n - m + 1))) + (n + 1) * np.log((n - m + 1) / (n - inner + 1))
              + (inner + 0.5) * np.log(odds * (n - inner + 1) / (inner + 1))
@@ -121,7 +125,7 @@ def _propose_binomial(stream: Stream, attempt: int, n: Integers, p: Numbers) -> 
     return _int64(inner), outside | (~at_once & (log_v > bound))
 
 
-def _tail(k: Numbers) -> Numbers:
+def _tail(k: Any) -> Any:
     """What Stirling's formula leaves of log(k!)."""
     from scipy.special import gammaln
 

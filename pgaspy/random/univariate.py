@@ -93,7 +93,7 @@ class Univariate(Drawing):
             raise ValueError(f"low is out of bounds for {dtype}")
         if is_any(high > last + (not endpoint) if is_global(high) else np.asarray(high) > last + (not endpoint)):
             raise ValueError(f"high is out of bounds for {dtype}")
-        low = as_parameter(low, wide) if is_global(low) else np.asarray(low).astype(wide)
+        low = (low if is_global(low) else np.asarray(low)).astype(wide)
         high = high if is_global(high) else np.asarray(high)
         ends = (high if endpoint else high - 1).astype(wide)
         if is_any(low > ends) or (not endpoint and first == 0 and is_any(high == 0)):
@@ -287,12 +287,12 @@ class Univariate(Drawing):
                        layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
         """How many of `nsample` things are good, taken out of `ngood` good and `nbad` bad ones. Collective."""
         ngood, nbad, nsample = (as_parameter(x, np.int64) for x in (ngood, nbad, nsample))
-        checked("hypergeometric", ngood, 0, 0)
-        checked("hypergeometric", 0, nbad, 0)
-        if is_any(nsample < 0):
-            raise ValueError("nsample < 0")
-        if is_any(ngood + nbad < nsample):
-            raise ValueError("ngood + nbad < nsample")
+        for is_wrong, message in ((ngood < 0, "ngood < 0"), (nbad < 0, "nbad < 0"), (nsample < 0, "nsample < 0"),
+                                  (np.maximum(ngood, nbad) >= trials.MOST_THINGS,
+                                   f"both ngood and nbad must be less than {trials.MOST_THINGS}"),
+                                  (ngood + nbad < nsample, "ngood + nbad < nsample")):
+            if is_any(is_wrong):
+                raise ValueError(message)
         return self._sampled(trials.hypergeometric, (ngood, nbad, nsample), size, np.int64, layout, onenode)
 
     def logseries(self, p: Any, size: Shape | None = None, *, layout: AnyLayout = None,

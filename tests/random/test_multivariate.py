@@ -75,7 +75,8 @@ def test_dirichlet() -> None:
 
 @pytest.mark.parametrize("method", ["svd", "eigh", "cholesky"])
 def test_multivariate_normal(method: Any) -> None:
-    x = pg.random.default_rng(1).multivariate_normal(pg.array(MEAN), pg.array(COVARIANCE), 40_000, method=method).gather()
+    g, mean, covariance = pg.random.default_rng(1), pg.array(MEAN), pg.array(COVARIANCE)
+    x = g.multivariate_normal(mean, covariance, 40_000, method=method).gather()
     collectively(abs(x.mean(0) - MEAN).max() < 0.03 and abs(np.cov(x.T) - COVARIANCE).max() < 0.05)
     collectively(stats.kstest(x[:, 1], stats.norm(-2, 1).cdf).pvalue > 1e-3)
 

@@ -66,9 +66,19 @@ def test_choice_with_probabilities() -> None:
     for given in (p, p.tolist(), pg.array(p)):
         counts = np.bincount(rng().choice(4, 20_000, p=given).gather(), minlength=4)
         collectively(counts[1] == 0 and abs(counts / 20_000 - p).max() < 0.015, f"{counts}")
-    firsts = [int(rng(seed).choice(4, 2, replace=False, p=p)[0]) for seed in range(400)]
-    collectively(abs(np.bincount(firsts, minlength=4) / 400 - p).max() < 0.1)
     collectively(sorted(rng().choice(4, 3, False, p).gather().tolist()) == [0, 2, 3])
+
+
+def test_choice_without_replacement() -> None:
+    """Of three kinds of elements, as one after the other is drawn: the waiting times are exponential."""
+    weights = np.repeat([0.1, 0.6, 0.3], 4000)
+    chosen = rng().choice(12_000, 5000, replace=False, p=weights / weights.sum()).gather()
+    collectively(len(set(chosen.tolist())) == 5000)
+    for n in (1000, 5000):
+        times = np.linspace(0, 10, 10_001)
+        t = times[np.argmin(abs(4000 * sum(1 - np.exp(-w * times) for w in (0.1, 0.6, 0.3)) - n))]
+        expected = 4000 * (1 - np.exp(-np.array([0.1, 0.6, 0.3]) * t))
+        collectively(abs(np.bincount(chosen[:n] // 4000, minlength=3) - expected).max() < 120, f"{expected}")
 
 
 def test_choice_of_one_and_of_none() -> None:
