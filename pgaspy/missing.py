@@ -27,8 +27,6 @@ INSTEAD = {
     "dot": "pg.dot(A, B)",
     "dump": _SAVE,
     "dumps": _SAVE,
-    "eig": "pg.linalg.eigh(A), if A is Hermitian",
-    "eigvals": "pg.linalg.eigvalsh(A), if A is Hermitian",
     "flags": _OF_PART + "flags",
     "frombuffer": "pg.array of a NumPy array that is the same on every process",
     "fromfile": _LOAD,

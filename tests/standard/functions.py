@@ -61,8 +61,8 @@ def _reduced(name: str, **options: Any) -> Call:
 
 
 def _matrix(xp: Any, x: Any) -> Any:
-    """A matrix that is regular, symmetric and positive definite, whatever x is."""
-    return xp.eye(3, dtype=x.dtype) * 4 + xp.ones((3, 3), dtype=x.dtype)
+    """Two matrices that are regular, symmetric and positive definite, whatever x is."""
+    return xp.stack([xp.eye(3, dtype=x.dtype) * n + xp.ones((3, 3), dtype=x.dtype) for n in (4, 7)])
 
 
 CALLS: dict[str, Call] = {
