@@ -17,7 +17,7 @@ from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.layout import Distribution, Layout
 from pgaspy.missing import instead_of, missing
-from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, native
+from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, has_arrays, native
 from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.reductions import NO_VALUE, arg_reduce, ufunc_reduce
 from pgaspy.scheduling import functions
@@ -40,7 +40,7 @@ def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
             return ufuncs.apply_operator(ufunc, made, self, other)
         if _defers(other) or _repeats(ufunc, self, other):
             return NotImplemented
-        return ufuncs.apply(ufunc, (self, other), make=made)
+        return ufuncs.apply(ufunc, (self, _operand(other)), make=made)
     return method
 
 
@@ -50,7 +50,7 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
             return ufuncs.apply_operator(ufunc, made, self, None, other, True)
         if _defers(other) or _repeats(ufunc, self, other):
             return NotImplemented
-        return ufuncs.apply(ufunc, (other, self), make=made)
+        return ufuncs.apply(ufunc, (_operand(other), self), make=made)
     return method
 
 
@@ -61,7 +61,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
         elif isinstance(other, GlobalArray):
             ufuncs.apply_in_place(ufunc, self, other)
         else:
-            ufuncs.apply(ufunc, (self, other), out=(self,))
+            ufuncs.apply(ufunc, (self, _operand(other)), out=(self,))
         return self
     return method
 
@@ -85,6 +85,11 @@ def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], GlobalArray]:
     method.__name__ = ufunc.__name__
     method.__doc__ = f"NumPy's `{ufunc.__name__}` of each element. Collective."
     return method
+
+
+def _operand(x: Any) -> Any:
+    """An operand; of a sequence with global arrays in it, the array of them."""
+    return GlobalArray(*global_assign.joined(x)) if has_arrays(x) else x
 
 
 def _defers(other: Any) -> bool:
@@ -400,6 +405,31 @@ class GlobalArray:
         """The indices of the elements that are not zero; see `pgaspy.nonzero`. Collective."""
         return HANDLED[np.nonzero](self)
 
+    def repeat(self, repeats: Any, axis: int | None = None) -> GlobalArray:
+        """Each element repeated along a dimension; see `pgaspy.repeat`. Collective."""
+        return HANDLED[np.repeat](self, repeats, axis)
+
+    def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> GlobalArray:
+        """Where values belong in this sorted vector; see `pgaspy.searchsorted`. Collective."""
+        return HANDLED[np.searchsorted](self, v, side, sorter)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> GlobalArray:
+        """The elements on a diagonal of two dimensions; see `pgaspy.diagonal`. Collective."""
+        return HANDLED[np.diagonal](self, offset, axis1, axis2)
+
+    def tolist(self) -> Any:
+        """The whole array as nested lists of Python's numbers, on every process. Collective.
+
+        Of the result of a full reduction, the number. To have the array as NumPy's, see `gather`.
+
+        Examples
+        --------
+        >>> import pgaspy as pg
+        >>> pg.eye(2, dtype=int).tolist()
+        [[1, 0], [0, 1]]
+        """
+        return self.gather().tolist()
+
     # Movement --------------------------------------------------------------------------------------------------------
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -552,6 +582,7 @@ class GlobalArray:
             return _accumulated(ufunc, *inputs, out=out, dtype=dtype, **options)
         if method == "reduceat":
             return _reduced_at(ufunc, *inputs, out=out, dtype=dtype, **options)
+        inputs = tuple([_operand(x) for x in inputs])
         if method == "outer":
             first, second = (x if isinstance(x, GlobalArray) else as_numpy(x) for x in inputs)
             inputs = (first[(..., *(None,) * second.ndim)], second)
@@ -568,7 +599,8 @@ class GlobalArray:
 
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
         raise TypeError("a global array does not become a NumPy array by itself, which would gather it: "
-                        "use A.gather() for the whole array, or A.local() for the part of this process")
+                        "use A.gather() for the whole array, or A.local() for the part of this process; "
+                        "A.astype(np.uint8) for np.uint8(A), and np.add.reduce(pg.array([A, B])) for one of a list")
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The module `pgaspy`, which has the names of the Array API standard.
@@ -649,6 +681,15 @@ class GlobalArray:
 
     def _power_shortcut(self, exponent: Any) -> np.ufunc | None:
         return _POWERS.get(exponent) if type(exponent) in (int, float) and self.dtype.kind in "fc" else None
+
+    def dot(self, b: Any, out: GlobalArray | None = None) -> GlobalArray:
+        """The product with another array; see `pgaspy.dot`. Collective."""
+        return HANDLED[np.dot](self, b, out)
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None,
+              out: GlobalArray | None = None) -> GlobalArray:
+        """The sum along a diagonal; see `pgaspy.trace`. Collective."""
+        return HANDLED[np.trace](self, offset, axis1, axis2, dtype, out)
 
     def __matmul__(self, other: Any) -> GlobalArray:
         return NotImplemented if _defers(other) else HANDLED[np.matmul](self, other)
@@ -932,6 +973,15 @@ class GlobalArray:
         one = self if self.ndim else self.reshape(1)
         return GlobalArray(*sorting.in_order(one._base, one._view, axis, gives_indices=True))
 
+    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect") -> None:
+        """Bring elements to where they are when sorted, in place; see `pgaspy.partition`. Collective."""
+        ufuncs.check_target(self)
+        global_assign.assign(self._base, self._view, HANDLED[np.partition](self, kth, axis, kind))
+
+    def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect") -> GlobalArray:
+        """The indices that `partition` would bring there; see `pgaspy.argpartition`. Collective."""
+        return HANDLED[np.argpartition](self, kth, axis, kind)
+
     # Scans -----------------------------------------------------------------------------------------------------------
 
     def cumsum(self, axis: int | None = None, dtype: DTypeLike | None = None,
@@ -1139,8 +1189,7 @@ def _reduced_at(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, *, dty
                 out: tuple[Any, ...] = ()) -> GlobalArray:
     """`ufunc.reduceat`."""
     target = _target(out)
-    if not isinstance(array, GlobalArray):
-        raise TypeError("the indices of reduceat are a NumPy array, or a list, that is the same on every process")
+    check_array(array, f"{ufunc.__name__}.reduceat")
     found = GlobalArray(*scans.reduced_at(ufunc, array._base, array._view, indices, axis, dtype,
                                           None if target is None else target.dtype))
     if target is not None and target.shape != found.shape:

@@ -18,11 +18,11 @@ from numpy.typing import DTypeLike, NDArray
 from pgaspy.array import GlobalArray
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import check_free, record
-from pgaspy.global_assign import layout_like, redistributed
+from pgaspy.global_assign import joined, layout_like, redistributed
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout
-from pgaspy.operands import as_numpy, check_device, check_dtype, native
+from pgaspy.operands import as_numpy, check_device, check_dtype, has_arrays, native
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage
@@ -112,7 +112,8 @@ def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, layou
         By default that of the value.
     """
     if dtype is None:
-        dtype = fill_value.dtype if isinstance(fill_value, GlobalArray) else as_numpy(fill_value).dtype
+        fill_value = as_array(fill_value)
+        dtype = fill_value.dtype
     result = empty(shape, dtype, layout=layout, onenode=onenode, device=device)
     result[...] = fill_value
     return result
@@ -120,7 +121,7 @@ def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, layou
 
 def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: AnyLayout,
           onenode: int | None, device: str | None) -> GlobalArray:
-    prototype = prototype if isinstance(prototype, GlobalArray) else as_numpy(prototype)
+    prototype = as_array(prototype)
     dtype = prototype.dtype if dtype is None else dtype
     shape = prototype.shape if shape is None else _checked_shape(shape)
     if layout is None and onenode is None and isinstance(prototype, GlobalArray) and shape == prototype.shape:
@@ -184,11 +185,12 @@ def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = No
     Parameters
     ----------
     object
-        A global array, which is copied; or an array-like, of which each process keeps its own part.
+        A global array, which is copied; or an array-like, of which each process keeps its own part. A sequence may
+        have global arrays of one shape in it, too, at any depth.
     dtype
         By default that of the object.
     layout, onenode
-        As for `empty`; a global array is copied into the layout that results of operations on it have, by default.
+        As for `empty`; global arrays are copied into the layout that results of operations on them have, by default.
 
     Raises
     ------
@@ -200,6 +202,9 @@ def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = No
     >>> import pgaspy as pg
     >>> (pg.array([1, 2, 3]) * 2).gather()
     array([2, 4, 6])
+    >>> pg.array([pg.arange(2), [5, 6]]).gather()
+    array([[0, 1],
+           [5, 6]])
     """
     check_device(device)
     if isinstance(object, GlobalArray):
@@ -207,6 +212,10 @@ def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = No
         if layout is None and onenode is None:
             return GlobalArray(copy._base, copy._view)  # also of a number
         return GlobalArray(*redistributed(copy._base, copy._view, layout_for(copy.shape, layout, onenode)))
+    if has_arrays(object):
+        found = joined(object, dtype)
+        return GlobalArray(*found if layout is None and onenode is None else
+                           redistributed(*found, layout_for(found.view.shape, layout, onenode)))
     source = as_numpy(object, dtype)
     result = empty(source.shape, source.dtype, layout=layout, onenode=onenode, device=device)
     result[...] = source
@@ -238,6 +247,19 @@ def asarray(a: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
 def as_global(a: Any) -> GlobalArray:
     """`a` itself, where it is a global array or a number; else as `array`. Collective."""
     return a if isinstance(a, GlobalArray) else array(a)
+
+
+def as_array(x: Any) -> GlobalArray | NDArray[Any]:
+    """A global array as it is; anything else as NumPy's array, the same on every process.
+
+    Raises
+    ------
+    TypeError
+        For masked arrays.
+    """
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError("masked arrays are not supported, as their masks would be lost: use where(mask, x, y)")
+    return x if isinstance(x, GlobalArray) else array(x) if has_arrays(x) else as_numpy(x)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,

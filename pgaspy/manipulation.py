@@ -17,7 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike
 
 from pgaspy import ufuncs
-from pgaspy.array import Axis, GlobalArray
+from pgaspy.array import Axis, GlobalArray, _into
 from pgaspy.creation import Shape, array, as_global, asarray, empty
 from pgaspy.dispatch import HANDLED, implements
 from pgaspy.layout import Layout
@@ -542,17 +542,20 @@ def matmul(x1: Any, x2: Any) -> GlobalArray:
 
 
 @implements(np.dot)
-def dot(a: Any, b: Any) -> GlobalArray:
+def dot(a: Any, b: Any, out: GlobalArray | None = None) -> GlobalArray:
     """The product of matrices or vectors, as `matmul`; of anything and a number elementwise. Collective.
 
     Of arrays with more dimensions, the sums over the last of `a` and the last but one of `b`, with all others of both.
+    The product is assigned to `out`, if that is given, and then returned.
     """
     a, b = as_global(a), as_global(b)
     if not a.ndim or not b.ndim:
-        return a * b
-    if a.ndim < 3 and b.ndim < 3:
-        return a @ b
-    return HANDLED[np.tensordot](a, b, (-1, -2 if b.ndim > 1 else -1))
+        found = a * b
+    elif a.ndim < 3 and b.ndim < 3:
+        found = a @ b
+    else:
+        found = HANDLED[np.tensordot](a, b, (-1, -2 if b.ndim > 1 else -1))
+    return _into(found, (out,))
 
 
 @implements(np.kron)

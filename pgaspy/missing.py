@@ -23,8 +23,6 @@ INSTEAD = {
     "astype": "A.astype(dtype)",
     "ctypes": _OF_PART + "ctypes",
     "data": _OF_PART + "data",
-    "diagonal": "pg.diagonal(A)",
-    "dot": "pg.dot(A, B)",
     "dump": _SAVE,
     "dumps": _SAVE,
     "eig": "pg.linalg.eigh(A), if A is Hermitian",
@@ -36,14 +34,12 @@ INSTEAD = {
     "loadtxt": _LOAD,
     "memmap": _LOAD,
     "ndindex": "pg.ndenumerate(A), of the local part; or np.ndindex(A.shape)",
-    "repeat": "pg.repeat(A, n)",
     "row_stack": "pg.concatenate((A, B)) of matrices, pg.stack((a, b)) of vectors",
     "savetxt": _SAVE,
     "savez": _SAVE,
     "savez_compressed": _SAVE,
     "strides": _OF_PART + "strides",
     "tofile": _SAVE,
-    "trace": "pg.trace(A)",
     "view": "A.astype(dtype), or A.local().view(dtype) for the bytes of this process",
 }
 """For arrays A and B, vectors a and b."""

@@ -33,6 +33,10 @@ LEFT_OUT: dict[str, str] = {
                     "of one process; in tests/standard"),
     **dict.fromkeys(("unique_all", "unique_counts", "unique_inverse", "unique_values", "linalg.matrix_norm",
                      "linalg.vector_norm"), "composed of unique and of norms, which are in it; in tests/standard"),
+    **dict.fromkeys((f"array.{name}" for name in (
+        "argpartition", "diagonal", "dot", "partition", "repeat", "searchsorted", "trace")),
+        "is the function of the name, which is in it"),
+    "array.tolist": "is that of what gather returns, which is in it",
     "amax": "is max, which is in it",
     "amin": "is min, which is in it",
     "draw": "makes a picture, for which it needs matplotlib",
