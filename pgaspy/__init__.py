@@ -99,9 +99,12 @@ from pgaspy.routines.joining import *
 from pgaspy.routines.nan_reductions import *
 from pgaspy.routines.padding import *
 from pgaspy.routines.phases import *
+from pgaspy.routines.places import *
+from pgaspy.routines.polynomials import *
 from pgaspy.routines.products import *
 from pgaspy.routines.rearranging import *
 from pgaspy.routines.stacking import *
+from pgaspy.routines.windows import *
 
 _enter_job()
 

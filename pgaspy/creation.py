@@ -10,7 +10,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
-from typing import Any, SupportsIndex
+from typing import Any, Literal, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -345,8 +345,17 @@ def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, int]
     return first, delta, max(int(-((first - last.astype(dtype)) // delta)), 0)
 
 
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None, *,
-             layout: AnyLayout = None, onenode: int | None = None, device: str | None = None) -> GlobalArray:
+@overload
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: Literal[False] = False,
+             dtype: DTypeLike | None = None, *, layout: AnyLayout = None, onenode: int | None = None,
+             device: str | None = None) -> GlobalArray: ...
+@overload
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, *, retstep: Literal[True],
+             dtype: DTypeLike | None = None, layout: AnyLayout = None, onenode: int | None = None,
+             device: str | None = None) -> tuple[GlobalArray, Any]: ...
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
+             dtype: DTypeLike | None = None, *, layout: AnyLayout = None, onenode: int | None = None,
+             device: str | None = None) -> Any:
     """Evenly spaced values over [start, stop], as NumPy's linspace computes them. Collective.
 
     Parameters
@@ -357,6 +366,8 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
         How many values.
     endpoint
         Whether `stop` is the last of them; without, they are those of `num + 1` but the last.
+    retstep
+        Return also the distance of neighbours, NaN where there are none, as NumPy's number.
     dtype
         By default that of floating-point numbers, also for integers; values are rounded down to integers.
     layout, onenode
@@ -397,7 +408,8 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
             np.floor(y, out=y)
         return y.astype(dtype, copy=False)
 
-    return generated(empty(num, dtype, layout=layout, onenode=onenode, device=device), values)
+    result = generated(empty(num, dtype, layout=layout, onenode=onenode, device=device), values)
+    return (result, delta / n_steps if n_steps > 0 else np.nan) if retstep else result
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,

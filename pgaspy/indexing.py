@@ -33,6 +33,7 @@ from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.functions import WHERE, Function
 from pgaspy.scheduling.kinds.compaction import compact, count, expand
 from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
+from pgaspy.statements import check_writable
 
 __all__ = ["Compaction", "Selection", "accumulate_at", "as_indices", "bring", "counted", "positions",
            "put_where", "read", "selected"]
@@ -419,6 +420,8 @@ def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> No
 def bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | None = None) -> None:
     """Have values brought to what is selected, as by an assignment or by `ufunc.at`."""
     shape, view = selection.result_shape, selection.view
+    if ufunc is None:
+        check_writable(a._view)
     value = as_array(value)
     _check_broadcast(value, shape)
     n_run_dims = selection.n_last if ufunc is None and value.size > 1 else 0

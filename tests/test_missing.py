@@ -63,7 +63,7 @@ def test_the_table() -> None:
 @pytest.mark.parametrize(("statement", "error", "match"), [
     ("pg.savetxt", AttributeError, r"module 'pgaspy' has no attribute 'savetxt': use pg.save\(file, A\)"),
     ("pg.apply_along_axis", AttributeError, r"call NumPy's on A.gather\(\), the whole array.*holds whole"),
-    ("pg.bartlett", AttributeError, r"A.gather\(\)"),
+    ("pg.nditer", AttributeError, r"A.gather\(\)"),
     ("pg.linalg.eigvals", AttributeError, r"'pgaspy.linalg' has no attribute 'eigvals': use pg.linalg.eigvalsh\(A\)"),
     ("pg.random.randn", AttributeError, r"default_rng\(seed\)"),
     ("pg.random.default_rng(1).permutation(5)", AttributeError, r"'permutation': use pg.array of what NumPy's"),

@@ -36,6 +36,14 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys((f"array.{name}" for name in (
         "argpartition", "diagonal", "dot", "partition", "repeat", "searchsorted", "trace")),
         "is the function of the name, which is in it"),
+    **dict.fromkeys((
+        "diag_indices", "diag_indices_from", "fill_diagonal", "ravel_multi_index", "tril_indices",
+        "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index"),
+        "composed of nonzero, arithmetic and assignment by indices, which are in it"),
+    **dict.fromkeys(("bartlett", "blackman", "hamming", "hanning", "kaiser"), "fill an array, as linspace does"),
+    **dict.fromkeys(("polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "roots"),
+                    "are NumPy's, on every process"),
+    **dict.fromkeys(("polyfit", "polyval"), "composed of arithmetic and lstsq, which are in it"),
     "array.tolist": "is that of what gather returns, which is in it",
     "amax": "is max, which is in it",
     "amin": "is min, which is in it",
