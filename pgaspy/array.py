@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import global_assign, local_access, moments, reshaping, scans, sharing, sorting, ufuncs
-from pgaspy.dispatch import HANDLED
+from pgaspy.dispatch import HANDLED, OTHERS
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.layout import Distribution, Layout
@@ -557,11 +557,12 @@ class GlobalArray:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
                         where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
-        if method == "__call__" and where is True and casting == "same_kind" and not (out or dtype or options):
+        is_plain = where is True and casting == "same_kind" and not (out or dtype or options)
+        if method == "__call__" and is_plain and ufunc.signature is None:
             x, *others = inputs
             if ufunc.nin == len(inputs) == 1:
                 return ufuncs.apply_operator(ufunc, made, x)
-            if ufunc.nin == len(inputs) == 2 and ufunc.signature is None:
+            if ufunc.nin == len(inputs) == 2:
                 y, = others
                 if isinstance(x, GlobalArray) and isinstance(y, GlobalArray):
                     return ufuncs.apply_operator(ufunc, made, x, y)
@@ -592,10 +593,7 @@ class GlobalArray:
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         handler = HANDLED.get(func)
-        if handler is None:
-            raise TypeError(f"{func.__module__}.{func.__name__} is not supported for global arrays: "
-                            f"{instead_of(func.__name__)}")
-        return handler(*args, **kwargs)
+        return HANDLED[OTHERS](func, args, kwargs) if handler is None else handler(*args, **kwargs)
 
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
         raise TypeError("a global array does not become a NumPy array by itself, which would gather it: "
