@@ -14,19 +14,19 @@ from typing import Any, Concatenate, ParamSpec, SupportsIndex, overload
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import ufuncs
-from pgaspy.array import Axis, GlobalArray, _into
-from pgaspy.creation import Shape, array, as_global, asarray, empty
-from pgaspy.dispatch import HANDLED, implements
+from pgaspy.array import Axis, GlobalArray, _into, check_array
+from pgaspy.creation import Shape, arange, array, as_global, asarray, empty
+from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.layout import Layout
-from pgaspy.operands import as_numpy
+from pgaspy.operands import as_numpy, check_device
 from pgaspy.planning.result_layout import inherited
 from pgaspy.scheduling.functions import WHERE
 
 __all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "broadcast_to", "clip", "concat", "concatenate", "copy",
+    "all", "amax", "amin", "any", "argmax", "argmin", "astype", "broadcast_to", "clip", "concat", "concatenate", "copy",
     "cumprod", "cumsum", "dot", "expand_dims", "flip", "imag", "kron", "matmul", "max", "mean", "min", "ndim", "outer",
     "permute_dims", "prod", "ravel", "real", "repeat", "reshape", "roll", "shape", "size", "squeeze", "stack", "std",
     "sum", "swapaxes", "tile", "transpose", "var", "where",
@@ -70,6 +70,38 @@ squeeze, swapaxes = _function(GlobalArray.squeeze), _function(GlobalArray.swapax
 def copy(a: Any) -> GlobalArray:
     """A new array with the elements of `a`, also of a number. Collective."""
     return array(a)
+
+
+@implements(*named("astype"))
+def astype(x: Any, dtype: DTypeLike, /, *, copy: bool = True, device: str | None = None) -> GlobalArray:
+    """A copy, cast to a dtype; see `GlobalArray.astype`. Collective.
+
+    Parameters
+    ----------
+    x
+        A global array.
+    dtype, copy
+        As for the method.
+    device
+        "cpu", or None, which is the same.
+
+    Raises
+    ------
+    TypeError
+        For what is no global array, or a dtype that arrays cannot have.
+    ValueError
+        For another device.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.astype(pg.array([1.5, -2.5]), int).gather()
+    array([ 1, -2])
+    """
+    check_array(x, "astype")
+    check_device(device)
+    found: GlobalArray = x.astype(dtype, copy)
+    return found
 
 
 @implements(np.shape)
@@ -409,7 +441,7 @@ def tile(A: Any, reps: SupportsIndex | Sequence[SupportsIndex]) -> GlobalArray:
 
 
 @implements(np.repeat)
-def repeat(a: Any, repeats: int, axis: int | None = None) -> GlobalArray:
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> GlobalArray:
     """Each element repeated along a dimension. Collective.
 
     Parameters
@@ -417,20 +449,20 @@ def repeat(a: Any, repeats: int, axis: int | None = None) -> GlobalArray:
     a
         An array.
     repeats
-        How often: one integer for all elements.
+        How often: one integer for all, or a vector with one for each along the dimension, for whose sum all wait.
     axis
         The dimension; by default the elements are repeated in row-major order.
 
     Returns
     -------
-    A new array, dealt out as `a` is.
+    A new array, dealt out as `a` is; with several `repeats` as what `take` returns.
 
     Raises
     ------
     ValueError
-        If `repeats` is negative, or there is no such dimension.
+        If `repeats` are negative, or another number of them than of elements; or there is no such dimension.
     TypeError
-        For several `repeats`.
+        If they are no integers.
 
     Examples
     --------
@@ -441,9 +473,11 @@ def repeat(a: Any, repeats: int, axis: int | None = None) -> GlobalArray:
     a = as_global(a)
     if axis is None:
         a, axis = a.ravel(), 0
+    axis = normalize_axis_index(axis, a.ndim)
     if np.ndim(repeats):
-        raise TypeError("repeats must be one integer for global arrays: the result of several has no regular layout")
-    axis, repeats = normalize_axis_index(axis, a.ndim), operator.index(repeats)
+        counts = repeats if isinstance(repeats, GlobalArray) else as_numpy(repeats)
+        return _each_repeated(a, counts, axis)
+    repeats = operator.index(repeats)
     if repeats < 0:
         raise ValueError("repeats may not contain negative values.")
     n = a.shape[axis] * repeats
@@ -451,6 +485,23 @@ def repeat(a: Any, repeats: int, axis: int | None = None) -> GlobalArray:
     for r in range(repeats):
         result[(slice(None),) * axis + (slice(r, None, repeats),)] = a
     return result
+
+
+def _each_repeated(a: GlobalArray, counts: GlobalArray | NDArray[Any], axis: int) -> GlobalArray:
+    """Each element as often as a vector says: element i of the result is the first whose running sum is above i."""
+    if counts.size and not np.can_cast(counts.dtype, np.intp):
+        raise TypeError(f"Cannot cast array data from {counts.dtype!r} to {np.dtype(np.intp)!r} according to the rule "
+                        "'safe'")
+    if counts.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    if counts.shape not in ((1,), (a.shape[axis],)):
+        raise ValueError(f"operands could not be broadcast together with shape ({a.shape[axis]},) {counts.shape}")
+    if bool((counts < 0).any()):
+        raise ValueError("repeats may not contain negative values.")
+    ends = broadcast_to(counts, (a.shape[axis],)).cumsum(dtype=np.intp)
+    total = int(ends[-1]) if ends.size else 0
+    found: GlobalArray = HANDLED[np.take](a, HANDLED[np.searchsorted](ends, arange(total), "right"), axis)
+    return found
 
 
 def empty_like_result(a: GlobalArray, extents: tuple[int, ...], dtype: DTypeLike) -> GlobalArray:

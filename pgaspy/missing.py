@@ -20,7 +20,6 @@ INSTEAD = {
     "asanyarray": _AS_ARRAY,
     "ascontiguousarray": _AS_ARRAY,
     "asfortranarray": _AS_ARRAY,
-    "astype": "A.astype(dtype)",
     "ctypes": _OF_PART + "ctypes",
     "data": _OF_PART + "data",
     "dump": _SAVE,

@@ -47,6 +47,7 @@ LEFT_OUT: dict[str, str] = {
     "array.tolist": "is that of what gather returns, which is in it",
     "amax": "is max, which is in it",
     "amin": "is min, which is in it",
+    "astype": "is the method, which is in it",
     "fallback": "is for what is missing, which the model does not have",
     "draw": "makes a picture, for which it needs matplotlib",
     **dict.fromkeys(("nanpercentile", "nanquantile", "percentile", "quantile"),
