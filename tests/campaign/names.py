@@ -43,6 +43,7 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(("bartlett", "blackman", "hamming", "hanning", "kaiser"), "fill an array, as linspace does"),
     **dict.fromkeys(("polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "roots"),
                     "are NumPy's, on every process"),
+    **dict.fromkeys(("packbits", "unpackbits"), "composed of shifts and assignments, which are in it"),
     **dict.fromkeys(("polyfit", "polyval"), "composed of arithmetic and lstsq, which are in it"),
     "array.tolist": "is that of what gather returns, which is in it",
     "amax": "is max, which is in it",
