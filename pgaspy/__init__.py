@@ -20,6 +20,7 @@ from pgaspy.host import mpi_settings as _mpi_settings
 # `x as x` makes a name public to type checkers
 from pgaspy import random as random
 from pgaspy.array import GlobalArray as GlobalArray
+from pgaspy.array import ndarray as ndarray
 from pgaspy.creation import *
 from pgaspy.cumulative import *
 from pgaspy.differences import *
@@ -103,12 +104,9 @@ from pgaspy.routines.joining import *
 from pgaspy.routines.nan_reductions import *
 from pgaspy.routines.padding import *
 from pgaspy.routines.phases import *
-from pgaspy.routines.places import *
-from pgaspy.routines.polynomials import *
 from pgaspy.routines.products import *
 from pgaspy.routines.rearranging import *
 from pgaspy.routines.stacking import *
-from pgaspy.routines.windows import *
 
 _enter_job()
 

@@ -336,13 +336,15 @@ class GlobalArray:
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
         return self[(*(0 if d in dropped else slice(None) for d in range(self.ndim)), ...)]
 
-    def reshape(self, *shape: Any) -> GlobalArray:
+    def reshape(self, *shape: Any, order: str = "C") -> GlobalArray:
         """The elements, in row-major order, in another shape. Collective.
 
         Parameters
         ----------
         shape
             The extents, as integers or as one sequence; one may be -1, and follows from the others.
+        order
+            "C": elements are counted along the last dimension first; "F": along the first, here and there.
 
         Returns
         -------
@@ -352,19 +354,23 @@ class GlobalArray:
         Raises
         ------
         ValueError
-            If the shape has another number of elements.
+            If the shape has another number of elements, or for another order.
         """
         if len(shape) == 1 and np.iterable(shape[0]):
             shape = tuple(shape[0])
+        if order == "F":
+            return self.T.reshape(shape[::-1]).T
+        if order != "C":
+            raise ValueError(f"order must be 'C' or 'F' for global arrays, which have none in memory (got {order!r})")
         return GlobalArray(*reshaping.reshaped(self._base, self._view, shape))
 
-    def ravel(self) -> GlobalArray:
-        """The elements, in row-major order, in one dimension; a copy, unless it has one already. Collective."""
-        return self.reshape(-1)
+    def ravel(self, order: str = "C") -> GlobalArray:
+        """The elements in one dimension; a copy, unless it has one already. Collective; `order` as for `reshape`."""
+        return self.reshape(-1, order=order)
 
-    def flatten(self) -> GlobalArray:
-        """A copy of the elements, in row-major order, in one dimension. Collective."""
-        flat = self.reshape(-1)
+    def flatten(self, order: str = "C") -> GlobalArray:
+        """A copy of the elements in one dimension. Collective; `order` as for `reshape`."""
+        flat = self.reshape(-1, order=order)
         return flat.copy() if flat._base is self._base else flat
 
     def __iter__(self) -> Iterator[GlobalArray]:
@@ -405,18 +411,6 @@ class GlobalArray:
         """The indices of the elements that are not zero; see `pgaspy.nonzero`. Collective."""
         return HANDLED[np.nonzero](self)
 
-    def repeat(self, repeats: Any, axis: int | None = None) -> GlobalArray:
-        """Each element repeated along a dimension; see `pgaspy.repeat`. Collective."""
-        return HANDLED[np.repeat](self, repeats, axis)
-
-    def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> GlobalArray:
-        """Where values belong in this sorted vector; see `pgaspy.searchsorted`. Collective."""
-        return HANDLED[np.searchsorted](self, v, side, sorter)
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> GlobalArray:
-        """The elements on a diagonal of two dimensions; see `pgaspy.diagonal`. Collective."""
-        return HANDLED[np.diagonal](self, offset, axis1, axis2)
-
     def tolist(self) -> Any:
         """The whole array as nested lists of Python's numbers, on every process. Collective.
 
@@ -440,11 +434,20 @@ class GlobalArray:
             pass
         HANDLED[GlobalArray.__setitem__](self, key, value)
 
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    def __copy__(self) -> GlobalArray:
+        return self.copy()
+
+    def __deepcopy__(self, _: Any) -> GlobalArray:
+        return self.copy()
+
     def copy(self) -> GlobalArray:
         """A new array with these elements, in the layout that results of operations on them have. Collective."""
         return self._alike(*global_assign.copied(self._base, self._view))
 
-    def astype(self, dtype: DTypeLike, copy: bool = True) -> GlobalArray:
+    def astype(self, dtype: DTypeLike, copy: bool = True, *, casting: Any = "unsafe") -> GlobalArray:
         """A copy, cast to a dtype. Collective.
 
         Parameters
@@ -453,17 +456,21 @@ class GlobalArray:
             Any but those of objects and structures; casts are those of NumPy.
         copy
             Make one also of an array that has the dtype; without, it is returned itself.
+        casting
+            Which casts there may be, as for `numpy.can_cast`.
 
         Raises
         ------
         TypeError
-            For a dtype that arrays cannot have.
+            For a dtype that arrays cannot have, or a cast that there may not be.
         ValueError
             For text that is no number, where one is asked for.
         """
         dtype = native(dtype)
         if dtype.kind in "mMSU":  # without a unit or length, if none is given
             dtype = np.empty(0, self.dtype).astype(dtype).dtype
+        if not np.can_cast(self.dtype, dtype, casting):
+            raise TypeError(f"Cannot cast array from {self.dtype!r} to {dtype!r} according to the rule {casting!r}")
         if dtype == self.dtype and not copy:
             return self
         check_dtype(dtype)
@@ -679,15 +686,6 @@ class GlobalArray:
 
     def _power_shortcut(self, exponent: Any) -> np.ufunc | None:
         return _POWERS.get(exponent) if type(exponent) in (int, float) and self.dtype.kind in "fc" else None
-
-    def dot(self, b: Any, out: GlobalArray | None = None) -> GlobalArray:
-        """The product with another array; see `pgaspy.dot`. Collective."""
-        return HANDLED[np.dot](self, b, out)
-
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None,
-              out: GlobalArray | None = None) -> GlobalArray:
-        """The sum along a diagonal; see `pgaspy.trace`. Collective."""
-        return HANDLED[np.trace](self, offset, axis1, axis2, dtype, out)
 
     def __matmul__(self, other: Any) -> GlobalArray:
         return NotImplemented if _defers(other) else HANDLED[np.matmul](self, other)
@@ -971,15 +969,6 @@ class GlobalArray:
         one = self if self.ndim else self.reshape(1)
         return GlobalArray(*sorting.in_order(one._base, one._view, axis, gives_indices=True))
 
-    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect") -> None:
-        """Bring elements to where they are when sorted, in place; see `pgaspy.partition`. Collective."""
-        ufuncs.check_target(self)
-        global_assign.assign(self._base, self._view, HANDLED[np.partition](self, kth, axis, kind))
-
-    def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect") -> GlobalArray:
-        """The indices that `partition` would bring there; see `pgaspy.argpartition`. Collective."""
-        return HANDLED[np.argpartition](self, kth, axis, kind)
-
     # Scans -----------------------------------------------------------------------------------------------------------
 
     def cumsum(self, axis: int | None = None, dtype: DTypeLike | None = None,
@@ -1031,6 +1020,9 @@ class GlobalArray:
         return _accumulated(ufunc, array, 0 if axis is None else operator.index(axis), dtype=dtype, out=(out,))
 
 
+ndarray = GlobalArray
+
+
 class GlobalScalar(GlobalArray):
     """What NumPy has a number for: the result of a full reduction, or of numbers; or an element of an array.
 
@@ -1078,9 +1070,9 @@ class GlobalScalar(GlobalArray):
         super().squeeze(axis)
         return self
 
-    def reshape(self, *shape: Any) -> GlobalArray:
+    def reshape(self, *shape: Any, order: str = "C") -> GlobalArray:
         """A new array with the number, or the number itself. Not collective."""
-        found = self._as_array().reshape(*shape)
+        found = self._as_array().reshape(*shape, order=order)
         return found if found.ndim else self
 
     def _as_array(self) -> GlobalArray:

@@ -30,15 +30,15 @@ from pgaspy.scheduling.kinds.generation import generate
 from pgaspy.supervision.recorder import announce
 
 __all__ = [
-    "arange", "array", "asarray", "empty", "empty_like", "eye", "fromfunction", "full", "full_like", "identity",
-    "linspace", "ones", "ones_like", "zeros", "zeros_like",
+    "arange", "array", "asarray", "empty", "empty_like", "eye", "fromfunction",
+    "full", "full_like", "identity", "linspace", "ones", "ones_like", "zeros", "zeros_like",
 ]
 
 Shape = SupportsIndex | Sequence[SupportsIndex]
 AnyLayout = Distribution | Layout | None
 
 
-def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
+def empty(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: AnyLayout = None,
           onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of a shape and dtype, with arbitrary elements. Collective.
 
@@ -48,6 +48,8 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
         An extent, or one for each dimension.
     dtype
         That of the elements, which are in this machine's byte order, whatever it says.
+    order
+        Has no effect: where elements lie in memory follows from the layout.
     layout
         Where the elements lie: a `Distribution`, or the `Layout` of an array of this shape; by default in the job's
         default layout (see `datalayout`).
@@ -71,6 +73,7 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
     6
     """
     check_device(device)
+    _check_order(order)
     dtype = native(dtype)
     check_dtype(dtype)
     bound = layout_for(_checked_shape(shape), layout, onenode)
@@ -80,7 +83,7 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
     return GlobalArray(base, whole(bound))
 
 
-def zeros(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
+def zeros(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: AnyLayout = None,
           onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of zeros. Collective; for the arguments and errors, see `empty`.
 
@@ -91,17 +94,17 @@ def zeros(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
     array([[0, 0, 0],
            [0, 0, 0]])
     """
-    return full(shape, 0, np.dtype(dtype), layout=layout, onenode=onenode, device=device)
+    return full(shape, 0, np.dtype(dtype), order, layout=layout, onenode=onenode, device=device)
 
 
-def ones(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
+def ones(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: AnyLayout = None,
          onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of ones. Collective; for the arguments and errors, see `empty`."""
-    return full(shape, 1, np.dtype(dtype), layout=layout, onenode=onenode, device=device)
+    return full(shape, 1, np.dtype(dtype), order, layout=layout, onenode=onenode, device=device)
 
 
-def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
-         onenode: int | None = None, device: str | None = None) -> GlobalArray:
+def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, order: str = "C", *,
+         layout: AnyLayout = None, onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array with every element set to a value. Collective; for the other arguments and errors, see `empty`.
 
     Parameters
@@ -114,7 +117,7 @@ def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, layou
     if dtype is None:
         fill_value = as_array(fill_value)
         dtype = fill_value.dtype
-    result = empty(shape, dtype, layout=layout, onenode=onenode, device=device)
+    result = empty(shape, dtype, order, layout=layout, onenode=onenode, device=device)
     result[...] = fill_value
     return result
 
@@ -178,8 +181,8 @@ def full_like(a: Any, fill_value: Any, dtype: DTypeLike | None = None, *, shape:
     return result
 
 
-def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
-          onenode: int | None = None, device: str | None = None) -> GlobalArray:
+def array(object: Any, dtype: DTypeLike | None = None, *, copy: bool | None = True, order: str = "K", ndmin: int = 0,
+          layout: AnyLayout = None, onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array with the elements of an array-like that is the same on every process. Collective.
 
     Parameters
@@ -189,6 +192,12 @@ def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = No
         have global arrays of one shape in it, too, at any depth.
     dtype
         By default that of the object.
+    copy
+        Make a new array always; with None or False, as `asarray`.
+    order
+        Has no effect: where elements lie in memory follows from the layout.
+    ndmin
+        How many dimensions the array has at least; those that it lacks come first, of extent 1.
     layout, onenode
         As for `empty`; global arrays are copied into the layout that results of operations on them have, by default.
 
@@ -207,33 +216,38 @@ def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = No
            [5, 6]])
     """
     check_device(device)
+    _check_order(order)
+    if not copy or ndmin:
+        found = asarray(object, dtype, layout=layout, onenode=onenode, device=device, copy=copy)
+        return found[(None,) * max(ndmin - found.ndim, 0) + (...,)]
     if isinstance(object, GlobalArray):
-        copy = object.copy() if dtype is None else object.astype(dtype)
+        new = object.copy() if dtype is None else object.astype(dtype)
         if layout is None and onenode is None:
-            return GlobalArray(copy._base, copy._view)  # also of a number
-        return GlobalArray(*redistributed(copy._base, copy._view, layout_for(copy.shape, layout, onenode)))
+            return GlobalArray(new._base, new._view)  # also of a number
+        return GlobalArray(*redistributed(new._base, new._view, layout_for(new.shape, layout, onenode)))
     if has_arrays(object):
-        found = joined(object, dtype)
-        return GlobalArray(*found if layout is None and onenode is None else
-                           redistributed(*found, layout_for(found.view.shape, layout, onenode)))
+        of_all = joined(object, dtype)
+        return GlobalArray(*of_all if layout is None and onenode is None else
+                           redistributed(*of_all, layout_for(of_all.view.shape, layout, onenode)))
     source = as_numpy(object, dtype)
     result = empty(source.shape, source.dtype, layout=layout, onenode=onenode, device=device)
     result[...] = source
     return result
 
 
-def asarray(a: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
+def asarray(a: Any, dtype: DTypeLike | None = None, order: str | None = None, *, layout: AnyLayout = None,
             onenode: int | None = None, device: str | None = None, copy: bool | None = None) -> GlobalArray:
     """`a` itself, where it is a global array of that dtype, and no layout is asked for; else as `array`. Collective.
 
     Of a number, such as the result of a full reduction, an array of no dimension is made. With `copy=True` a new array
-    is made always.
+    is made always. `order` has no effect.
 
     Raises
     ------
     ValueError
         With `copy=False`, if a new array has to be made; else as `empty` does.
     """
+    _check_order(order)
     if copy:
         return array(a, dtype, layout=layout, onenode=onenode, device=device)
     check_device(device)
@@ -242,6 +256,12 @@ def asarray(a: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
     if copy is not None:
         raise ValueError("Unable to avoid copy while creating an array as requested: a global array is made of it")
     return array(a, dtype, layout=layout, onenode=onenode, device=device)
+
+
+def _check_order(order: str | None) -> None:
+    """Refuse orders that NumPy does not know."""
+    if order not in (None, "C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
 
 
 def as_global(a: Any) -> GlobalArray:

@@ -135,13 +135,15 @@ permute_dims = transpose
 
 
 @implements(np.reshape)
-def reshape(a: Any, shape: Shape, *, copy: bool | None = None) -> GlobalArray:
+def reshape(a: Any, shape: Shape, order: str = "C", *, copy: bool | None = None) -> GlobalArray:
     """The elements, in row-major order, in another shape; see `GlobalArray.reshape`. Collective.
 
     Parameters
     ----------
     a, shape
         An array, and the extents.
+    order
+        As for the method.
     copy
         Make a copy always, with True; never, with False.
 
@@ -151,7 +153,7 @@ def reshape(a: Any, shape: Shape, *, copy: bool | None = None) -> GlobalArray:
         If the shape has another number of elements; or if a copy has to be made that must not be.
     """
     a = as_global(a)
-    found = a.reshape(shape)
+    found = a.reshape(shape, order=order)
     is_view = found._base is a._base
     if copy is False and not is_view:
         raise ValueError("Unable to avoid creating a copy while reshaping.")
