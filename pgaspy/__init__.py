@@ -20,7 +20,7 @@ from pgaspy.host import mpi_settings as _mpi_settings
 # `x as x` makes a name public to type checkers
 from pgaspy import random as random
 from pgaspy.array import GlobalArray as GlobalArray
-from pgaspy.array import ndarray as ndarray
+from pgaspy.array import GlobalArray as ndarray  # noqa: N813  (NumPy's name, for `isinstance`)
 from pgaspy.creation import *
 from pgaspy.cumulative import *
 from pgaspy.differences import *
@@ -87,9 +87,11 @@ from pgaspy.linalg.diagonals import tril as tril
 from pgaspy.linalg.diagonals import triu as triu
 from pgaspy.linalg.products import tensordot as tensordot
 from pgaspy.linalg.products import vecdot as vecdot
+from pgaspy.routines.applying import *
 from pgaspy.routines.averages import *
 from pgaspy.routines.bits import *
 from pgaspy.routines.comparing import *
+from pgaspy.routines.conversions import *
 from pgaspy.routines.convolutions import *
 from pgaspy.routines.distinct import *
 from pgaspy.routines.einsum import *
@@ -104,9 +106,12 @@ from pgaspy.routines.joining import *
 from pgaspy.routines.nan_reductions import *
 from pgaspy.routines.padding import *
 from pgaspy.routines.phases import *
+from pgaspy.routines.polynomials import *
+from pgaspy.routines.positions import *
 from pgaspy.routines.products import *
 from pgaspy.routines.rearranging import *
 from pgaspy.routines.stacking import *
+from pgaspy.routines.windows import *
 
 _enter_job()
 

@@ -411,6 +411,19 @@ class GlobalArray:
         """The indices of the elements that are not zero; see `pgaspy.nonzero`. Collective."""
         return HANDLED[np.nonzero](self)
 
+    def repeat(self, repeats: Any, axis: int | None = None) -> GlobalArray:
+        """Each element repeated; see `pgaspy.repeat`. Collective."""
+        return HANDLED[np.repeat](self, repeats, axis)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> GlobalArray:
+        """A diagonal, as a copy; see `pgaspy.diagonal`. Collective."""
+        return HANDLED[np.diagonal](self, offset, axis1, axis2)
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None,
+              out: GlobalArray | None = None) -> GlobalArray:
+        """The sum of a diagonal; see `pgaspy.trace`. Collective."""
+        return HANDLED[np.trace](self, offset, axis1, axis2, dtype, out)
+
     def tolist(self) -> Any:
         """The whole array as nested lists of Python's numbers, on every process. Collective.
 
@@ -693,6 +706,10 @@ class GlobalArray:
     def __rmatmul__(self, other: Any) -> GlobalArray:
         return NotImplemented if _defers(other) else HANDLED[np.matmul](other, self)
 
+    def dot(self, b: Any, out: GlobalArray | None = None) -> GlobalArray:
+        """The product of matrices or vectors; see `pgaspy.dot`. Collective."""
+        return HANDLED[np.dot](self, b, out)
+
     # Elementwise functions -------------------------------------------------------------------------------------------
 
     def conj(self) -> GlobalArray:
@@ -969,6 +986,23 @@ class GlobalArray:
         one = self if self.ndim else self.reshape(1)
         return GlobalArray(*sorting.in_order(one._base, one._view, axis, gives_indices=True))
 
+    def partition(self, kth: int | Sequence[int], axis: int = -1, kind: str = "introselect",
+                  order: None = None) -> None:
+        """Have the elements before the k-th one not above it, in place; see `pgaspy.partition`. Collective."""
+        sorting.check_kind(None, order, None)
+        ufuncs.check_target(self)
+        self[...] = HANDLED[np.partition](self, kth, operator.index(axis), kind)
+
+    def argpartition(self, kth: int | Sequence[int], axis: int | None = -1, kind: str = "introselect",
+                     order: None = None) -> GlobalArray:
+        """The indices that put the elements so; see `pgaspy.argpartition`. Collective."""
+        sorting.check_kind(None, order, None)
+        return HANDLED[np.argpartition](self, kth, axis, kind)
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> GlobalArray:
+        """Where elements would have to be put into this sorted vector; see `pgaspy.searchsorted`. Collective."""
+        return HANDLED[np.searchsorted](self, v, side, sorter)
+
     # Scans -----------------------------------------------------------------------------------------------------------
 
     def cumsum(self, axis: int | None = None, dtype: DTypeLike | None = None,
@@ -1018,9 +1052,6 @@ class GlobalArray:
     def _cumulated(self, ufunc: np.ufunc, axis: Any, dtype: DTypeLike | None, out: GlobalArray | None) -> GlobalArray:
         array = self.reshape(-1) if axis is None or not self.ndim else self
         return _accumulated(ufunc, array, 0 if axis is None else operator.index(axis), dtype=dtype, out=(out,))
-
-
-ndarray = GlobalArray
 
 
 class GlobalScalar(GlobalArray):

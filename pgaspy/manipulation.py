@@ -23,6 +23,7 @@ from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.layout import Layout
 from pgaspy.operands import as_numpy, check_device
 from pgaspy.planning.result_layout import inherited
+from pgaspy.reductions import NO_VALUE
 from pgaspy.scheduling.functions import WHERE
 
 __all__ = [
@@ -58,7 +59,6 @@ amax, amin = max, min
 mean, std, var = _function(GlobalArray.mean), _function(GlobalArray.std), _function(GlobalArray.var)
 prod, sum = _function(GlobalArray.prod), _function(GlobalArray.sum)
 cumprod, cumsum = _function(GlobalArray.cumprod), _function(GlobalArray.cumsum)
-clip = _function(GlobalArray.clip)
 ravel = _function(GlobalArray.ravel)
 squeeze, swapaxes = _function(GlobalArray.squeeze), _function(GlobalArray.swapaxes)
 
@@ -477,7 +477,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> GlobalArray:
         a, axis = a.ravel(), 0
     axis = normalize_axis_index(axis, a.ndim)
     if np.ndim(repeats):
-        counts = repeats if isinstance(repeats, GlobalArray) else as_numpy(repeats)
+        counts = repeats if isinstance(repeats, GlobalArray | np.ndarray) else as_numpy(repeats, np.intp)
         return _each_repeated(a, counts, axis)
     repeats = operator.index(repeats)
     if repeats < 0:
@@ -491,7 +491,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> GlobalArray:
 
 def _each_repeated(a: GlobalArray, counts: GlobalArray | NDArray[Any], axis: int) -> GlobalArray:
     """Each element as often as a vector says: element i of the result is the first whose running sum is above i."""
-    if counts.size and not np.can_cast(counts.dtype, np.intp):
+    if not np.can_cast(counts.dtype, np.intp):
         raise TypeError(f"Cannot cast array data from {counts.dtype!r} to {np.dtype(np.intp)!r} according to the rule "
                         "'safe'")
     if counts.ndim > 1:
@@ -557,6 +557,44 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         operands[0] = as_global(condition)
     result: GlobalArray = ufuncs.apply(WHERE, operands, make=GlobalArray)
     return result
+
+
+@implements(np.clip)
+def clip(a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: GlobalArray | None = None, *, min: Any = NO_VALUE,
+         max: Any = NO_VALUE) -> GlobalArray:
+    """The elements, limited to [min, max]; see `GlobalArray.clip`. Collective.
+
+    Parameters
+    ----------
+    a
+        An array.
+    a_min, a_max
+        Numbers, or arrays that broadcast to the shape; None for no limit.
+    out
+        As for the method.
+    min, max
+        Other names for `a_min` and `a_max`, which may be left out.
+
+    Raises
+    ------
+    TypeError
+        If only one of `a_min` and `a_max` is given.
+    ValueError
+        If limits are given by both names, or the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.clip(pg.arange(5), 1, 3).gather()
+    array([1, 1, 2, 3, 3])
+    """
+    if a_min is NO_VALUE and a_max is NO_VALUE:
+        a_min, a_max = (None if limit is NO_VALUE else limit for limit in (min, max))
+    elif a_min is NO_VALUE or a_max is NO_VALUE:
+        raise TypeError(f"clip() missing 1 required positional argument: 'a_{'min' if a_min is NO_VALUE else 'max'}'")
+    elif min is not NO_VALUE or max is not NO_VALUE:
+        raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
+    return as_global(a).clip(a_min, a_max, out)
 
 
 @implements(np.real)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 __all__ = ["INSTEAD", "instead_of", "missing"]
 
-_AS_ARRAY = "pg.asarray(A)"
 _LOAD = "pg.load(file) of a file in NumPy's format .npy, or pg.array of what NumPy reads"
 _SAVE = "pg.save(file, A)"
 _PRINT = "pg.print_once(A), with np.printoptions"
@@ -17,9 +16,6 @@ INSTEAD = {
     "array2string": _PRINT,
     "array_repr": _PRINT,
     "array_str": _PRINT,
-    "asanyarray": _AS_ARRAY,
-    "ascontiguousarray": _AS_ARRAY,
-    "asfortranarray": _AS_ARRAY,
     "ctypes": _OF_PART + "ctypes",
     "data": _OF_PART + "data",
     "dump": _SAVE,
@@ -27,12 +23,10 @@ INSTEAD = {
     "eig": "pg.linalg.eigh(A), if A is Hermitian",
     "eigvals": "pg.linalg.eigvalsh(A), if A is Hermitian",
     "flags": _OF_PART + "flags",
-    "frombuffer": "pg.array of a NumPy array that is the same on every process",
     "fromfile": _LOAD,
     "genfromtxt": _LOAD,
     "loadtxt": _LOAD,
     "memmap": _LOAD,
-    "ndindex": "pg.ndenumerate(A), of the local part; or np.ndindex(A.shape)",
     "row_stack": "pg.concatenate((A, B)) of matrices, pg.stack((a, b)) of vectors",
     "savetxt": _SAVE,
     "savez": _SAVE,
@@ -47,9 +41,6 @@ def instead_of(name: str) -> str:
     """What to call instead of one of NumPy's functions or methods."""
     if name in INSTEAD:
         return f"use {INSTEAD[name]}"
-    if name == "apply_along_axis":
-        return ("call NumPy's on A.gather(), the whole array on every process; or, along a dimension that each process "
-                'holds whole, as in A.redistribute(pg.Distribution("block", "*")), on the local part')
     return ("call NumPy's, with A.gather() for an array A: that is the whole of it on every process; "
             "with pg.fallback() does so by itself")
 
