@@ -72,18 +72,6 @@ def test_names_of_numpys() -> None:
     assert_equal(pg.ascontiguousarray(a.sum()), np.ascontiguousarray(X.sum()))
 
 
-@pytest.mark.parametrize("endpoint", [True, False])
-@pytest.mark.parametrize("n", [0, 1, 2, 7])
-def test_values_by_powers(n: int, endpoint: bool) -> None:
-    for base, dtype in ((10.0, None), (2, int)):
-        assert_equal(pg.logspace(0, 3, n, endpoint, base, dtype), np.logspace(0, 3, n, endpoint, base, dtype),
-                     exact=dtype is not None)
-    for start, stop in ((1, 1000), (-8, -0.5), (3.0, 3.0), (5e3, 2)):
-        assert_equal(pg.geomspace(start, stop, n, endpoint), np.geomspace(start, stop, n, endpoint), exact=False)
-    raises_everywhere(ValueError, "cannot include zero", lambda: pg.geomspace(0, 1))
-    raises_everywhere(ValueError, "one sign", lambda: pg.geomspace(-1, 1))
-
-
 @pytest.mark.parametrize("functions", [[-1.0, np.square], [np.exp, 2, lambda x: x[::-1]], [lambda x, y=1: x * y, 0]])
 def test_pieces(functions: Any) -> None:
     a = pg.array(X, layout=pg.Distribution("cyclic", "block"))
