@@ -27,7 +27,7 @@ INSTEAD = {
     "genfromtxt": _LOAD,
     "loadtxt": _LOAD,
     "memmap": _LOAD,
-    "row_stack": "pg.concatenate((A, B)) of matrices, pg.stack((a, b)) of vectors",
+    "row_stack": "pg.vstack((A, B))",
     "savetxt": _SAVE,
     "savez": _SAVE,
     "savez_compressed": _SAVE,
@@ -41,7 +41,8 @@ def instead_of(name: str) -> str:
     """What to call instead of one of NumPy's functions or methods."""
     if name in INSTEAD:
         return f"use {INSTEAD[name]}"
-    return "call NumPy's, with A.gather() for an array A: that is the whole of it on every process"
+    return ("call NumPy's, with A.gather() for an array A: that is the whole of it on every process; "
+            "with pg.fallback() does so by itself")
 
 
 def missing(owner: str, name: str, obj: object, numpys: object) -> AttributeError:

@@ -24,7 +24,6 @@ __all__ = [
 Indices = tuple[pg.GlobalArray, ...]
 
 
-
 def diag_indices(n: int, ndim: int = 2) -> Indices:
     """The indices of the main diagonal of an array of n elements along each dimension. Collective.
 
@@ -228,7 +227,7 @@ def unravel_index(indices: Any, shape: Shape, order: Literal["C", "F"] = "C") ->
     return tuple(mapped(where, [np.dtype(np.intp)] * len(extents), [counted]))
 
 
-def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int], mode: str | tuple[str, ...] = "raise",
+def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int], mode: Any = "raise",
                       order: Literal["C", "F"] = "C") -> Any:
     """The indices, counted in row-major order, of elements with given indices per dimension. Collective.
 
