@@ -21,6 +21,7 @@ from pgaspy.host import mpi_settings as _mpi_settings
 from pgaspy import random as random
 from pgaspy.array import GlobalArray as GlobalArray
 from pgaspy.array import GlobalArray as ndarray  # noqa: N813  (NumPy's name, for `isinstance`)
+from pgaspy.complex_parts import *
 from pgaspy.creation import *
 from pgaspy.cumulative import *
 from pgaspy.differences import *

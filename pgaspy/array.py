@@ -20,12 +20,11 @@ from pgaspy.missing import instead_of, missing
 from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, has_arrays, native
 from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.reductions import NO_VALUE, arg_reduce, ufunc_reduce
-from pgaspy.scheduling import functions
 from pgaspy.scheduling.base import Base, FormerBase
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import refusals
 
-__all__ = ["GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "made"]
+__all__ = ["IN_PLACE", "GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "made"]
 
 Axis = int | Sequence[int] | None
 
@@ -121,6 +120,11 @@ class GlobalArray:
         self._view = view
 
     # Metadata --------------------------------------------------------------------------------------------------------
+
+    @property
+    def _refusal(self) -> str:
+        """Why nothing can be written to it by others, if so."""
+        return ""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -720,13 +724,21 @@ class GlobalArray:
 
     @property
     def real(self) -> GlobalArray:
-        """The real part, as a new array (this array itself, where it is real). Collective."""
-        return self if self.dtype.kind != "c" else ufuncs.apply(functions.REAL, (self,), make=self._alike)
+        """The real part, as `pgaspy.real` has it: what is assigned to it is assigned to the array. Collective."""
+        return HANDLED[np.real](self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        HANDLED[GlobalArray.real](self, value)
 
     @property
     def imag(self) -> GlobalArray:
-        """The imaginary part, as a new array. Collective."""
-        return ufuncs.apply(functions.IMAG, (self,), make=self._alike)
+        """The imaginary part, as `pgaspy.imag` has it: what is assigned to it is assigned to the array. Collective."""
+        return HANDLED[np.imag](self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        HANDLED[GlobalArray.imag](self, value)
 
     def clip(self, min: Any = None, max: Any = None, out: GlobalArray | None = None) -> GlobalArray:
         """The elements, limited to [min, max]. Collective.
@@ -1113,13 +1125,13 @@ class GlobalScalar(GlobalArray):
         return GlobalScalar(base, view)
 
 
-_IN_PLACE = {
+IN_PLACE = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
     "mod": np.remainder, "pow": np.power, "lshift": np.left_shift, "rshift": np.right_shift, "and": np.bitwise_and,
     "or": np.bitwise_or, "xor": np.bitwise_xor}
 """The operators that are in place for arrays."""
 
-for _name in _IN_PLACE.keys() - {"mul"}:
+for _name in IN_PLACE.keys() - {"mul"}:
     setattr(GlobalScalar, f"__i{_name}__", getattr(GlobalScalar, f"__{_name}__"))
 
 
@@ -1147,7 +1159,7 @@ class GlobalElement(GlobalScalar):
         return BaseView(self._base, self._view)
 
 
-for _name, _ufunc in _IN_PLACE.items():
+for _name, _ufunc in IN_PLACE.items():
     setattr(GlobalElement, f"__i{_name}__", _in_element(_ufunc, getattr(operator, f"__{_name}__")))
 
 

@@ -28,8 +28,8 @@ from pgaspy.scheduling.functions import WHERE
 
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "astype", "broadcast_to", "clip", "concat", "concatenate", "copy",
-    "cumprod", "cumsum", "dot", "expand_dims", "flip", "imag", "kron", "matmul", "max", "mean", "min", "ndim", "outer",
-    "permute_dims", "prod", "ravel", "real", "repeat", "reshape", "roll", "shape", "size", "squeeze", "stack", "std",
+    "cumprod", "cumsum", "dot", "expand_dims", "flip", "kron", "matmul", "max", "mean", "min", "ndim", "outer",
+    "permute_dims", "prod", "ravel", "repeat", "reshape", "roll", "shape", "size", "squeeze", "stack", "std",
     "sum", "swapaxes", "tile", "transpose", "var", "where",
 ]
 
@@ -573,14 +573,12 @@ def clip(a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: GlobalArray 
     out
         As for the method.
     min, max
-        Other names for `a_min` and `a_max`, which may be left out.
+        Other names for `a_min` and `a_max`.
 
     Raises
     ------
-    TypeError
-        If only one of `a_min` and `a_max` is given.
     ValueError
-        If limits are given by both names, or the shapes do not broadcast.
+        If a limit is given by both names, or the shapes do not broadcast.
 
     Examples
     --------
@@ -588,25 +586,11 @@ def clip(a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: GlobalArray 
     >>> pg.clip(pg.arange(5), 1, 3).gather()
     array([1, 1, 2, 3, 3])
     """
-    if a_min is NO_VALUE and a_max is NO_VALUE:
-        a_min, a_max = (None if limit is NO_VALUE else limit for limit in (min, max))
-    elif a_min is NO_VALUE or a_max is NO_VALUE:
-        raise TypeError(f"clip() missing 1 required positional argument: 'a_{'min' if a_min is NO_VALUE else 'max'}'")
-    elif min is not NO_VALUE or max is not NO_VALUE:
+    if (a_min is not NO_VALUE and min is not NO_VALUE) or (a_max is not NO_VALUE and max is not NO_VALUE):
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
+    a_min, a_max = min if a_min is NO_VALUE else a_min, max if a_max is NO_VALUE else a_max
+    a_min, a_max = (None if limit is NO_VALUE else limit for limit in (a_min, a_max))
     return as_global(a).clip(a_min, a_max, out)
-
-
-@implements(np.real)
-def real(val: Any) -> GlobalArray:
-    """The real part, as a new array (`val` itself, where it is real). Collective."""
-    return as_global(val).real
-
-
-@implements(np.imag)
-def imag(val: Any) -> GlobalArray:
-    """The imaginary part, as a new array. Collective."""
-    return as_global(val).imag
 
 
 def matmul(x1: Any, x2: Any) -> GlobalArray:

@@ -27,7 +27,7 @@ INSTEAD = {
     "genfromtxt": _LOAD,
     "loadtxt": _LOAD,
     "memmap": _LOAD,
-    "row_stack": "pg.concatenate((A, B)) of matrices, pg.stack((a, b)) of vectors",
+    "row_stack": "pg.vstack((A, B))",
     "savetxt": _SAVE,
     "savez": _SAVE,
     "savez_compressed": _SAVE,

@@ -118,7 +118,7 @@ OF_OUR_OWN = [
     ("f'{a:.2f}'", TypeError, r"float\(A\[i, j\]\)"),
     ("a.gather(root=99)", ValueError, "root=99.*ranks are 0 to"),
     ("pg.explain(a)", TypeError, "takes a function"),
-    ("pg.apply_along_axis", AttributeError, r"A.gather\(\)"),
+    ("pg.nditer", AttributeError, r"A.gather\(\)"),
     ("pg.zeros((3, 4), layout=a.layout)", ValueError, r"shape \(7, 5\).*shape \(3, 4\).*Distribution"),
     ("pg.zeros(3, layout=pg.Distribution('block', 'block'))", ValueError, "1 dimensions.*2"),
     ("pg.zeros((3, 4), layout=pg.Distribution('block', '*', grid=(pg.SIZE + 1,)))", ValueError,

@@ -194,7 +194,7 @@ class vectorize:  # noqa: N801  (NumPy's name)
         if dtypes is None:
             if any(not x.size for x in arrays):
                 raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-            first = of_elements(*[x[(0,) * x.ndim].item() for x in arrays])
+            first = of_elements(*[x[(0,) * x.ndim]._as_scalar() for x in arrays])
             dtypes = [np.asarray(x).dtype for x in (first if isinstance(first, tuple) else (first,))]
         if any(dtype.kind in "OSUV" for dtype in dtypes):
             raise TypeError(f"vectorize has numbers as results, not {[*map(str, dtypes)]}")

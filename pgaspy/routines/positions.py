@@ -24,7 +24,6 @@ __all__ = [
 Indices = tuple[pg.GlobalArray, ...]
 
 
-
 def diag_indices(n: int, ndim: int = 2) -> Indices:
     """The indices of the main diagonal of an array of n elements along each dimension. Collective.
 
@@ -183,6 +182,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     a.flat[:stop:step] = val
 
 
+@implements(np.unravel_index)
 def unravel_index(indices: Any, shape: Shape, order: Literal["C", "F"] = "C") -> tuple[Any, ...]:
     """The indices per dimension of elements that are counted in row-major order. Collective; waits for their range.
 
@@ -228,7 +228,8 @@ def unravel_index(indices: Any, shape: Shape, order: Literal["C", "F"] = "C") ->
     return tuple(mapped(where, [np.dtype(np.intp)] * len(extents), [counted]))
 
 
-def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int], mode: str | tuple[str, ...] = "raise",
+@implements(np.ravel_multi_index)
+def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int], mode: Any = "raise",
                       order: Literal["C", "F"] = "C") -> Any:
     """The indices, counted in row-major order, of elements with given indices per dimension. Collective.
 

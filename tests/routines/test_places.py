@@ -84,6 +84,8 @@ def test_places_by_one_number(order: Any, mode: Any) -> None:
     inside = pg.array(key[1]) % 3
     assert_equal(pg.ravel_multi_index((inside, inside, inside), shape, order=order),
                  np.ravel_multi_index((key[1] % 3,) * 3, shape, order=order))
+    assert_equal(np.ravel_multi_index((inside, inside, inside), shape, order=order),
+                 np.ravel_multi_index((key[1] % 3,) * 3, shape, order=order))
     collectively(pg.ravel_multi_index((1, pg.arange(3).max(), 4), shape, order=order)
                  == np.ravel_multi_index((1, 2, 4), shape, order=order))
 

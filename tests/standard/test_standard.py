@@ -119,7 +119,7 @@ def test_signatures(name: str) -> None:
         if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
             takes = [q for q in ours if q.kind in (q.POSITIONAL_ONLY, q.POSITIONAL_OR_KEYWORD, q.VAR_POSITIONAL)]
             collectively(len(takes) > i, f"{name}: {p.name} by position")
-            is_same = p.kind is p.POSITIONAL_ONLY or takes[i].name == p.name
+            is_same = p.kind is p.POSITIONAL_ONLY or takes[i].name in (p.name, f"a_{p.name}")
             collectively(is_same, f"{name}: {p.name} is not at its position")
         if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD):
             collectively(p.name in named, f"{name}: {p.name} by name")
