@@ -13,6 +13,7 @@ from datetime import date, timedelta
 from typing import Any, Literal, SupportsIndex, overload
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy.array import GlobalArray
@@ -367,21 +368,21 @@ def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, int]
 
 @overload
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: Literal[False] = False,
-             dtype: DTypeLike | None = None, *, layout: AnyLayout = None, onenode: int | None = None,
+             dtype: DTypeLike | None = None, axis: int = 0, *, layout: AnyLayout = None, onenode: int | None = None,
              device: str | None = None) -> GlobalArray: ...
 @overload
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, *, retstep: Literal[True],
-             dtype: DTypeLike | None = None, layout: AnyLayout = None, onenode: int | None = None,
+             dtype: DTypeLike | None = None, axis: int = 0, layout: AnyLayout = None, onenode: int | None = None,
              device: str | None = None) -> tuple[GlobalArray, Any]: ...
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
-             dtype: DTypeLike | None = None, *, layout: AnyLayout = None, onenode: int | None = None,
+             dtype: DTypeLike | None = None, axis: int = 0, *, layout: AnyLayout = None, onenode: int | None = None,
              device: str | None = None) -> Any:
     """Evenly spaced values over [start, stop], as NumPy's linspace computes them. Collective.
 
     Parameters
     ----------
     start, stop
-        Numbers, also complex ones.
+        Numbers, also complex ones; or arrays of them, which broadcast, and in which values lie side by side.
     num
         How many values.
     endpoint
@@ -390,13 +391,15 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
         Return also the distance of neighbours, NaN where there are none, as NumPy's number.
     dtype
         By default that of floating-point numbers, also for integers; values are rounded down to integers.
+    axis
+        Of values between arrays, the dimension along which they follow each other.
     layout, onenode
         As for `empty`.
 
     Raises
     ------
     ValueError
-        If `num` is negative.
+        If `num` is negative, or the shapes of arrays do not broadcast.
     TypeError
         If start or stop is no number.
 
@@ -410,8 +413,8 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     if np.ndim(start) or np.ndim(stop):
-        raise TypeError(f"linspace takes numbers for start and stop, not arrays of shapes {np.shape(start)} and "
-                        f"{np.shape(stop)}")
+        onto = layout, onenode, device
+        return _between_arrays(as_array(start), as_array(stop), num, endpoint, retstep, dtype, axis, onto)
     computed = np.result_type(start, stop, float(num))
     dtype = computed if dtype is None else np.dtype(dtype)
     n_steps = num - 1 if endpoint else num
@@ -430,6 +433,31 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
 
     result = generated(empty(num, dtype, layout=layout, onenode=onenode, device=device), values)
     return (result, delta / n_steps if n_steps > 0 else np.nan) if retstep else result
+
+
+def _between_arrays(start: Any, stop: Any, n: int, endpoint: bool, retstep: bool, dtype: DTypeLike | None, axis: int,
+                    onto: tuple[AnyLayout, int | None, str | None]) -> Any:
+    """Evenly spaced values between the elements of arrays, as NumPy computes them."""
+    start, stop = as_global(start) * 1.0, as_global(stop) * 1.0
+    computed = np.result_type(start.dtype, stop.dtype, float(n))
+    dtype = computed if dtype is None else np.dtype(dtype)
+    delta = (stop - start).astype(computed)
+    n_steps = n - 1 if endpoint else n
+    layout, onenode, device = onto
+    y: Any = arange(n).astype(computed)[(..., *(None,) * delta.ndim)]
+    step: Any = delta / n_steps if n_steps > 0 else full(delta.shape, np.nan)
+    if n_steps > 0 and not (step == 0).any():
+        y = y * step + start
+    else:
+        y = (y / n_steps if n_steps > 0 else y) * delta + start
+    if endpoint and n > 1:
+        y[-1] = stop
+    if dtype.kind in "iu":
+        y = np.floor(y)
+    order = [*range(1, y.ndim)]
+    order.insert(normalize_axis_index(axis, y.ndim), 0)
+    y = asarray(y.transpose(order), dtype, layout=layout, onenode=onenode, device=device)
+    return (y, step) if retstep else y
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,

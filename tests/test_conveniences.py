@@ -81,3 +81,38 @@ def test_pieces(functions: Any) -> None:
     assert_equal(pg.piecewise(a[0], a[0] > 2, [5]), np.piecewise(X[0], X[0] > 2, [5]))
     assert_equal(pg.piecewise(a[0], a[0] > 2, [5, 4]), np.piecewise(X[0], X[0] > 2, [5, 4]))
     raises_everywhere(ValueError, "functions are expected", lambda: pg.piecewise(a, [a > 2], [1, 2, 3]))
+
+
+def test_numpys_own_functions_of_places() -> None:
+    key = np.array([0, 5, 23]), np.array([3, 2, 1])
+    found, expected = np.unravel_index(pg.array(key[0]), (4, 6)), np.unravel_index(key[0], (4, 6))
+    assert_equal(found[0], expected[0])
+    assert_equal(found[1], expected[1])
+    assert_equal(np.ravel_multi_index((pg.array(key[1]), pg.array(key[1])), (4, 6)),
+                 np.ravel_multi_index((key[1], key[1]), (4, 6)))
+
+
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize(("n", "axis", "dtype"), [(5, 0, None), (4, -1, int), (1, 1, None), (0, 0, np.float32)])
+def test_values_between_arrays(n: int, axis: int, endpoint: bool, dtype: Any) -> None:
+    a = pg.array(X, layout=pg.Distribution("cyclic", "block"))
+    for start, stop in ((a[0], a[2]), (a[:2], 5), (1, a[3]), (a[1], [1, 2, 3, 4, 5, 1j])):
+        given = [x.gather() if isinstance(x, pg.GlobalArray) else x for x in (start, stop)]
+        dtype = None if isinstance(stop, list) else dtype
+        expected, numpys = np.linspace(*given, n, endpoint, True, dtype, axis)
+        found, step = pg.linspace(start, stop, n, endpoint, retstep=True, dtype=dtype, axis=axis)
+        assert_equal(found, expected, exact=False)
+        if n > 1:
+            assert_equal(step, numpys, exact=False)
+        assert_equal(pg.linspace(start, stop, n, endpoint, False, dtype, axis), expected, exact=False)
+    raises_everywhere(ValueError, "broadcast", lambda: pg.linspace(a[0], a[:, 0]))
+
+
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize("n", [0, 1, 2, 7])
+def test_distances_of_values(n: int, endpoint: bool) -> None:
+    found, step = pg.linspace(1, 2, n, endpoint, retstep=True)
+    expected, numpys = np.linspace(1, 2, n, endpoint, retstep=True)
+    assert_equal(found, expected)
+    collectively(type(step) is type(numpys))
+    np.testing.assert_array_equal(step, numpys)
