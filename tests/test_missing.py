@@ -89,6 +89,13 @@ def test_the_local_part_is_no_answer(name: str) -> None:
     collectively("local()" not in instead_of(name) and "gather()" in instead_of(name))
 
 
+def test_other_names() -> None:
+    A = pg.array(B)
+    collectively(isinstance(A, pg.ndarray) and not isinstance(B, pg.ndarray))
+    assert_equal(pg.amax(A, axis=0), np.amax(B, axis=0))
+    assert_equal(pg.amin(A, axis=0), np.amin(B, axis=0))
+
+
 def test_the_public_names() -> None:
     names = set(dir(pg))
     collectively({"RANK", "COMM", "array", "sin", "float32", "pi", "linalg", "random", "blas", "lapack", "TaskError",

@@ -73,7 +73,8 @@ def test_of_numpy(layout: str) -> None:
     assert_equal(A, filled(np, X.copy(), 0))
     A.partition(2, axis=0)
     assert_equal(A, np.sort(filled(np, X.copy(), 0), axis=0))
-    collectively(pg.asanyarray(A) is A and np.common_type(A, A.astype("f")) is np.float64)
+    collectively(pg.asanyarray(A) is A and pg.common_type(A, A.astype("f")) is np.float64)
+    collectively(np.common_type(A[0].astype("f"), A.astype("F")) is np.complex64)
 
 
 def test_places_as_keys() -> None:
