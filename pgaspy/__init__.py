@@ -19,6 +19,7 @@ from pgaspy.host import mpi_settings as _mpi_settings
 # isort: split
 # `x as x` makes a name public to type checkers
 from pgaspy.array import GlobalArray as GlobalArray
+from pgaspy.array import GlobalArray as ndarray  # noqa: N813  (NumPy's name, for `isinstance`)
 from pgaspy.complex_parts import *
 from pgaspy.creation import *
 from pgaspy.cumulative import *
@@ -76,6 +77,7 @@ __array_api_version__ = "2025.12"
 
 # These use the names above, and come after them.
 from pgaspy import fft as fft
+from pgaspy import lib as lib
 from pgaspy import linalg as linalg
 from pgaspy import matrix_product as _matrix_product  # what arrays do for @
 from pgaspy import random as random
@@ -86,8 +88,11 @@ from pgaspy.linalg.diagonals import tril as tril
 from pgaspy.linalg.diagonals import triu as triu
 from pgaspy.linalg.products import tensordot as tensordot
 from pgaspy.linalg.products import vecdot as vecdot
+from pgaspy.routines.applying import *
 from pgaspy.routines.averages import *
+from pgaspy.routines.bits import *
 from pgaspy.routines.comparing import *
+from pgaspy.routines.conversions import *
 from pgaspy.routines.convolutions import *
 from pgaspy.routines.distinct import *
 from pgaspy.routines.einsum import *
@@ -102,9 +107,12 @@ from pgaspy.routines.joining import *
 from pgaspy.routines.nan_reductions import *
 from pgaspy.routines.padding import *
 from pgaspy.routines.phases import *
+from pgaspy.routines.polynomials import *
+from pgaspy.routines.positions import *
 from pgaspy.routines.products import *
 from pgaspy.routines.rearranging import *
 from pgaspy.routines.stacking import *
+from pgaspy.routines.windows import *
 
 _enter_job()
 
@@ -132,7 +140,7 @@ if not TYPE_CHECKING:  # to which every name would be right, then
         return function
 
 
-_PUBLIC_MODULES = {"blas", "fft", "lapack", "linalg", "random"}
+_PUBLIC_MODULES = {"blas", "fft", "lapack", "lib", "linalg", "random"}
 _OF_TYPING = {"Any", "TYPE_CHECKING", "annotations"}
 
 

@@ -14,19 +14,20 @@ from typing import Any, Concatenate, ParamSpec, SupportsIndex, overload
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import ufuncs
-from pgaspy.array import Axis, GlobalArray
-from pgaspy.creation import Shape, array, as_global, asarray, empty
-from pgaspy.dispatch import HANDLED, implements
+from pgaspy.array import Axis, GlobalArray, _into, check_array
+from pgaspy.creation import Shape, arange, array, as_global, asarray, empty
+from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.layout import Layout
-from pgaspy.operands import as_numpy
+from pgaspy.operands import as_numpy, check_device
 from pgaspy.planning.result_layout import inherited
+from pgaspy.reductions import NO_VALUE
 from pgaspy.scheduling.functions import WHERE
 
 __all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "broadcast_to", "clip", "concat", "concatenate", "copy",
+    "all", "amax", "amin", "any", "argmax", "argmin", "astype", "broadcast_to", "clip", "concat", "concatenate", "copy",
     "cumprod", "cumsum", "dot", "expand_dims", "flip", "kron", "matmul", "max", "mean", "min", "ndim", "outer",
     "permute_dims", "prod", "ravel", "repeat", "reshape", "roll", "shape", "size", "squeeze", "stack", "std",
     "sum", "swapaxes", "tile", "transpose", "var", "where",
@@ -58,7 +59,6 @@ amax, amin = max, min
 mean, std, var = _function(GlobalArray.mean), _function(GlobalArray.std), _function(GlobalArray.var)
 prod, sum = _function(GlobalArray.prod), _function(GlobalArray.sum)
 cumprod, cumsum = _function(GlobalArray.cumprod), _function(GlobalArray.cumsum)
-clip = _function(GlobalArray.clip)
 ravel = _function(GlobalArray.ravel)
 squeeze, swapaxes = _function(GlobalArray.squeeze), _function(GlobalArray.swapaxes)
 
@@ -70,6 +70,38 @@ squeeze, swapaxes = _function(GlobalArray.squeeze), _function(GlobalArray.swapax
 def copy(a: Any) -> GlobalArray:
     """A new array with the elements of `a`, also of a number. Collective."""
     return array(a)
+
+
+@implements(*named("astype"))
+def astype(x: Any, dtype: DTypeLike, /, *, copy: bool = True, device: str | None = None) -> GlobalArray:
+    """A copy, cast to a dtype; see `GlobalArray.astype`. Collective.
+
+    Parameters
+    ----------
+    x
+        A global array.
+    dtype, copy
+        As for the method.
+    device
+        "cpu", or None, which is the same.
+
+    Raises
+    ------
+    TypeError
+        For what is no global array, or a dtype that arrays cannot have.
+    ValueError
+        For another device.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.astype(pg.array([1.5, -2.5]), int).gather()
+    array([ 1, -2])
+    """
+    check_array(x, "astype")
+    check_device(device)
+    found: GlobalArray = x.astype(dtype, copy)
+    return found
 
 
 @implements(np.shape)
@@ -103,13 +135,15 @@ permute_dims = transpose
 
 
 @implements(np.reshape)
-def reshape(a: Any, shape: Shape, *, copy: bool | None = None) -> GlobalArray:
+def reshape(a: Any, shape: Shape, order: str = "C", *, copy: bool | None = None) -> GlobalArray:
     """The elements, in row-major order, in another shape; see `GlobalArray.reshape`. Collective.
 
     Parameters
     ----------
     a, shape
         An array, and the extents.
+    order
+        As for the method.
     copy
         Make a copy always, with True; never, with False.
 
@@ -119,7 +153,7 @@ def reshape(a: Any, shape: Shape, *, copy: bool | None = None) -> GlobalArray:
         If the shape has another number of elements; or if a copy has to be made that must not be.
     """
     a = as_global(a)
-    found = a.reshape(shape)
+    found = a.reshape(shape, order=order)
     is_view = found._base is a._base
     if copy is False and not is_view:
         raise ValueError("Unable to avoid creating a copy while reshaping.")
@@ -409,7 +443,7 @@ def tile(A: Any, reps: SupportsIndex | Sequence[SupportsIndex]) -> GlobalArray:
 
 
 @implements(np.repeat)
-def repeat(a: Any, repeats: int, axis: int | None = None) -> GlobalArray:
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> GlobalArray:
     """Each element repeated along a dimension. Collective.
 
     Parameters
@@ -417,20 +451,20 @@ def repeat(a: Any, repeats: int, axis: int | None = None) -> GlobalArray:
     a
         An array.
     repeats
-        How often: one integer for all elements.
+        How often: one integer for all, or a vector with one for each along the dimension, for whose sum all wait.
     axis
         The dimension; by default the elements are repeated in row-major order.
 
     Returns
     -------
-    A new array, dealt out as `a` is.
+    A new array, dealt out as `a` is; with several `repeats` as what `take` returns.
 
     Raises
     ------
     ValueError
-        If `repeats` is negative, or there is no such dimension.
+        If `repeats` are negative, or another number of them than of elements; or there is no such dimension.
     TypeError
-        For several `repeats`.
+        If they are no integers.
 
     Examples
     --------
@@ -441,9 +475,11 @@ def repeat(a: Any, repeats: int, axis: int | None = None) -> GlobalArray:
     a = as_global(a)
     if axis is None:
         a, axis = a.ravel(), 0
+    axis = normalize_axis_index(axis, a.ndim)
     if np.ndim(repeats):
-        raise TypeError("repeats must be one integer for global arrays: the result of several has no regular layout")
-    axis, repeats = normalize_axis_index(axis, a.ndim), operator.index(repeats)
+        counts = repeats if isinstance(repeats, GlobalArray | np.ndarray) else as_numpy(repeats, np.intp)
+        return _each_repeated(a, counts, axis)
+    repeats = operator.index(repeats)
     if repeats < 0:
         raise ValueError("repeats may not contain negative values.")
     n = a.shape[axis] * repeats
@@ -451,6 +487,23 @@ def repeat(a: Any, repeats: int, axis: int | None = None) -> GlobalArray:
     for r in range(repeats):
         result[(slice(None),) * axis + (slice(r, None, repeats),)] = a
     return result
+
+
+def _each_repeated(a: GlobalArray, counts: GlobalArray | NDArray[Any], axis: int) -> GlobalArray:
+    """Each element as often as a vector says: element i of the result is the first whose running sum is above i."""
+    if not np.can_cast(counts.dtype, np.intp):
+        raise TypeError(f"Cannot cast array data from {counts.dtype!r} to {np.dtype(np.intp)!r} according to the rule "
+                        "'safe'")
+    if counts.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    if counts.shape not in ((1,), (a.shape[axis],)):
+        raise ValueError(f"operands could not be broadcast together with shape ({a.shape[axis]},) {counts.shape}")
+    if bool((counts < 0).any()):
+        raise ValueError("repeats may not contain negative values.")
+    ends = broadcast_to(counts, (a.shape[axis],)).cumsum(dtype=np.intp)
+    total = int(ends[-1]) if ends.size else 0
+    found: GlobalArray = HANDLED[np.take](a, HANDLED[np.searchsorted](ends, arange(total), "right"), axis)
+    return found
 
 
 def empty_like_result(a: GlobalArray, extents: tuple[int, ...], dtype: DTypeLike) -> GlobalArray:
@@ -506,6 +559,40 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return result
 
 
+@implements(np.clip)
+def clip(a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: GlobalArray | None = None, *, min: Any = NO_VALUE,
+         max: Any = NO_VALUE) -> GlobalArray:
+    """The elements, limited to [min, max]; see `GlobalArray.clip`. Collective.
+
+    Parameters
+    ----------
+    a
+        An array.
+    a_min, a_max
+        Numbers, or arrays that broadcast to the shape; None for no limit.
+    out
+        As for the method.
+    min, max
+        Other names for `a_min` and `a_max`.
+
+    Raises
+    ------
+    ValueError
+        If a limit is given by both names, or the shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.clip(pg.arange(5), 1, 3).gather()
+    array([1, 1, 2, 3, 3])
+    """
+    if (a_min is not NO_VALUE and min is not NO_VALUE) or (a_max is not NO_VALUE and max is not NO_VALUE):
+        raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
+    a_min, a_max = min if a_min is NO_VALUE else a_min, max if a_max is NO_VALUE else a_max
+    a_min, a_max = (None if limit is NO_VALUE else limit for limit in (a_min, a_max))
+    return as_global(a).clip(a_min, a_max, out)
+
+
 def matmul(x1: Any, x2: Any) -> GlobalArray:
     """The product of matrices and vectors, which `x1 @ x2` is as well. Collective.
 
@@ -530,17 +617,20 @@ def matmul(x1: Any, x2: Any) -> GlobalArray:
 
 
 @implements(np.dot)
-def dot(a: Any, b: Any) -> GlobalArray:
+def dot(a: Any, b: Any, out: GlobalArray | None = None) -> GlobalArray:
     """The product of matrices or vectors, as `matmul`; of anything and a number elementwise. Collective.
 
     Of arrays with more dimensions, the sums over the last of `a` and the last but one of `b`, with all others of both.
+    The product is assigned to `out`, if that is given, and then returned.
     """
     a, b = as_global(a), as_global(b)
     if not a.ndim or not b.ndim:
-        return a * b
-    if a.ndim < 3 and b.ndim < 3:
-        return a @ b
-    return HANDLED[np.tensordot](a, b, (-1, -2 if b.ndim > 1 else -1))
+        found = a * b
+    elif a.ndim < 3 and b.ndim < 3:
+        found = a @ b
+    else:
+        found = HANDLED[np.tensordot](a, b, (-1, -2 if b.ndim > 1 else -1))
+    return _into(found, (out,))
 
 
 @implements(np.kron)

@@ -2,6 +2,11 @@
 
 from typing import Any, TypedDict, Unpack, overload
 
+from numpy import False_ as False_
+from numpy import ScalarType as ScalarType
+from numpy import True_ as True_
+from numpy import base_repr as base_repr
+from numpy import binary_repr as binary_repr
 from numpy import bool as bool
 from numpy import bool_ as bool_
 from numpy import broadcast_shapes as broadcast_shapes
@@ -15,6 +20,7 @@ from numpy import complex128 as complex128
 from numpy import complexfloating as complexfloating
 from numpy import csingle as csingle
 from numpy import datetime64 as datetime64
+from numpy import datetime_data as datetime_data
 from numpy import double as double
 from numpy import dtype as dtype
 from numpy import e as e
@@ -26,9 +32,14 @@ from numpy import float16 as float16
 from numpy import float32 as float32
 from numpy import float64 as float64
 from numpy import floating as floating
+from numpy import format_float_positional as format_float_positional
+from numpy import format_float_scientific as format_float_scientific
 from numpy import generic as generic
+from numpy import get_printoptions as get_printoptions
+from numpy import geterr as geterr
 from numpy import half as half
 from numpy import iinfo as iinfo
+from numpy import index_exp as index_exp
 from numpy import inexact as inexact
 from numpy import inf as inf
 from numpy import int8 as int8
@@ -40,22 +51,37 @@ from numpy import intc as intc
 from numpy import integer as integer
 from numpy import intp as intp
 from numpy import isdtype as isdtype
+from numpy import issubdtype as issubdtype
+from numpy import iterable as iterable
+from numpy import little_endian as little_endian
 from numpy import long as long
 from numpy import longdouble as longdouble
 from numpy import longlong as longlong
+from numpy import min_scalar_type as min_scalar_type
+from numpy import mintypecode as mintypecode
 from numpy import nan as nan
+from numpy import ndindex as ndindex
 from numpy import newaxis as newaxis
 from numpy import number as number
 from numpy import object_ as object_
 from numpy import pi as pi
+from numpy import poly1d as poly1d
+from numpy import printoptions as printoptions
 from numpy import promote_types as promote_types
 from numpy import record as record
+from numpy import s_ as s_
+from numpy import sctypeDict as sctypeDict
+from numpy import set_printoptions as set_printoptions
+from numpy import seterr as seterr
 from numpy import short as short
 from numpy import signedinteger as signedinteger
 from numpy import single as single
 from numpy import str_ as str_
 from numpy import timedelta64 as timedelta64
+from numpy import typecodes as typecodes
+from numpy import typename as typename
 from numpy import ubyte as ubyte
+from numpy import ufunc as ufunc
 from numpy import uint as uint
 from numpy import uint8 as uint8
 from numpy import uint16 as uint16

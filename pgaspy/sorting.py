@@ -23,7 +23,7 @@ from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.kinds.sorting import sort, sort_parts
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["INDEX", "blocks", "check_kind", "in_blocks", "in_order", "sorted_blocks"]
+__all__ = ["INDEX", "blocks", "check_kind", "in_blocks", "in_order", "sorted_blocks", "with_whole"]
 
 INDEX = np.dtype(np.intp)
 
@@ -48,7 +48,7 @@ def in_order(base: Base, view: View, axis: int | None, gives_indices: bool) -> B
         result = BaseView(found.base, found.view.index(tuple(
             [slice(None) if d == axis else None for d in range(view.ndim)])))
     else:
-        on_the_way = _with_whole(view.shape, axis, world().size)
+        on_the_way = with_whole(view.shape, axis, world().size)
         result = _sorted_parts(*copied(base, view, on_the_way), on_the_way, axis, gives_indices)
     return result if result.view.own_layout == layout else copied(*result, layout)
 
@@ -63,7 +63,7 @@ def _sorted_parts(base: Base, view: View, layout: Layout, axis: int, gives_indic
 
 
 @cached
-def _with_whole(shape: tuple[int, ...], axis: int, n_procs: int) -> Layout:
+def with_whole(shape: tuple[int, ...], axis: int, n_procs: int) -> Layout:
     """A layout with one dimension whole: the longest of the others are dealt out, as many as have room for this."""
     others = [d for d in range(len(shape)) if d != axis]
     grid = near_square_grid(n_procs, len(others))

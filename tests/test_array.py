@@ -252,6 +252,15 @@ def test_other_types_may_take_over() -> None:
     raises_everywhere(TypeError, "unsupported operand", lambda: a - Other())
 
 
+def test_names_of_limits() -> None:
+    a = pg.array(X)
+    assert_equal(pg.clip(a, a_min=3, a_max=None), np.clip(X, 3, None))
+    assert_equal(np.clip(a, a_max=9, a_min=[[2]]), np.clip(X, 2, 9))
+    assert_equal(pg.clip(a, 3), X.clip(3))
+    assert_equal(pg.clip(a, 3, max=9), X.clip(3, 9))
+    raises_everywhere(ValueError, "is forbidden", lambda: pg.clip(a, 3, 4, max=5))
+
+
 def test_clip() -> None:
     a = pg.array(X)
     for limits in ((-1, 2), (None, 2), (-1, None), (X[0], None), (None, None), (3, -3)):

@@ -86,7 +86,7 @@ def test_what_is_lost_without_an_error_is_found(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(owner, name, lose)
     assert any("failure" in failing.run(
-        written(seed, 1, tmp_path), tmp_path, injecting.chosen(kind, seed), failing.begin_next) for seed in range(60))
+        written(seed, 1, tmp_path), tmp_path, injecting.chosen(kind, seed), failing.begin_next) for seed in range(200))
 
 
 def test_all_public_names_are_in_the_table_or_left_out_for_a_reason() -> None:

@@ -56,6 +56,14 @@ def test_concatenate_and_stack(first: str, second: str) -> None:
     assert_equal(np.stack([a[0], X[1]]), np.stack([X[0], X[1]])) if first == second else None
 
 
+def test_astype() -> None:
+    a = pg.array(X)
+    assert_equal(np.astype(a, np.int8), X.astype(np.int8))
+    collectively(pg.astype(a, float, copy=False) is a and pg.astype(a, float, device="cpu")._base is not a._base)
+    raises_everywhere(TypeError, "global array", lambda: pg.astype(X, float))
+    raises_everywhere(ValueError, "cuda", lambda: pg.astype(a, float, device="cuda"))
+
+
 def test_dtypes_of_joins() -> None:
     a = pg.array(X)
     assert_equal(pg.concatenate([a, a], dtype="f"), np.concatenate([X, X], dtype="f"))
@@ -79,6 +87,17 @@ def test_repeat(name: str, repeats: int) -> None:
     for axis in (0, 1, -1, None):
         assert_equal(pg.repeat(a, repeats, axis), np.repeat(X, repeats, axis))
     assert_equal(pg.repeat(c[:, 1:, ::-1], repeats, 1), np.repeat(Z[:, 1:, ::-1], repeats, 1))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_repeat_with_a_number_for_each(name: str) -> None:
+    a, c = arrays(name)
+    for counts in ([0, 3, 1, 0, 2, 1], np.arange(6) % 3, [2], [True] * 6, np.zeros(6, int)):
+        assert_equal(pg.repeat(a, counts, 0), np.repeat(X, counts, 0))
+        of_each = np.resize(counts, Z.size)
+        assert_equal(np.repeat(c, pg.array(of_each)), np.repeat(Z, of_each))
+    assert_equal(pg.repeat(c[:, ::-1], pg.array([0, 2, 1]), -2), np.repeat(Z[:, ::-1], [0, 2, 1], -2))
+    assert_equal(pg.repeat(a[:0], [], 0), np.repeat(X[:0], np.empty(0, int), 0))
 
 
 @pytest.mark.parametrize("name", NAMES)

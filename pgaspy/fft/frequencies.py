@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from pgaspy.array import GlobalArray
 from pgaspy.creation import AnyLayout, arange, as_global
@@ -17,7 +18,8 @@ __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 Axes = int | Sequence[int] | None
 
 
-def fftfreq(n: int, d: float = 1.0, *, layout: AnyLayout = None) -> GlobalArray:
+def fftfreq(n: int, d: float = 1.0, device: str | None = None, *, dtype: DTypeLike | None = None,
+            layout: AnyLayout = None) -> GlobalArray:
     """The frequencies of the elements of a transform, in cycles per unit of the spacing. Collective.
 
     Parameters
@@ -26,17 +28,19 @@ def fftfreq(n: int, d: float = 1.0, *, layout: AnyLayout = None) -> GlobalArray:
         The length of the transform.
     d
         How far samples are apart.
-    layout
+    dtype
+        Of floating-point numbers, to which the frequencies are rounded; float64 by default.
+    device, layout
         As for `pgaspy.empty`.
 
     Returns
     -------
-    Shape (n,), float64: 0 and the positive frequencies, then the negative ones.
+    Shape (n,): 0 and the positive frequencies, then the negative ones.
 
     Raises
     ------
     ValueError
-        If `n` is no integer, or negative.
+        If `n` is no integer, or negative; for another dtype, or device.
 
     Examples
     --------
@@ -44,11 +48,12 @@ def fftfreq(n: int, d: float = 1.0, *, layout: AnyLayout = None) -> GlobalArray:
     >>> pg.fft.fftfreq(4, 0.5).gather()
     array([ 0. ,  0.5, -1. , -0.5])
     """
-    i = arange(_checked(n), layout=layout)
-    return (i - n * (i > (n - 1) // 2)) * (1.0 / (n * d))
+    i = arange(_checked(n), layout=layout, device=device)
+    return _as(dtype, (i - n * (i > (n - 1) // 2)) * (1.0 / (n * d)))
 
 
-def rfftfreq(n: int, d: float = 1.0, *, layout: AnyLayout = None) -> GlobalArray:
+def rfftfreq(n: int, d: float = 1.0, device: str | None = None, *, dtype: DTypeLike | None = None,
+             layout: AnyLayout = None) -> GlobalArray:
     """The frequencies of the elements of a transform of real numbers; all else is as for `fftfreq`. Collective.
 
     Examples
@@ -57,7 +62,16 @@ def rfftfreq(n: int, d: float = 1.0, *, layout: AnyLayout = None) -> GlobalArray
     >>> pg.fft.rfftfreq(4, 0.5).gather()
     array([0. , 0.5, 1. ])
     """
-    return arange(_checked(n) // 2 + 1, layout=layout) * (1.0 / (n * d))
+    return _as(dtype, arange(_checked(n) // 2 + 1, layout=layout, device=device) * (1.0 / (n * d)))
+
+
+def _as(dtype: DTypeLike | None, frequencies: GlobalArray) -> GlobalArray:
+    """The frequencies, rounded to a dtype."""
+    if dtype is None:
+        return frequencies
+    if np.dtype(dtype).kind != "f":
+        raise ValueError(f"`dtype` must be a real floating-point type, not {np.dtype(dtype)}")
+    return frequencies.astype(dtype, copy=False)
 
 
 def _checked(n: Any) -> int:

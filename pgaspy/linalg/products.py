@@ -164,7 +164,17 @@ def matrix_transpose(x: Any, /) -> pg.GlobalArray:
 
 @implements(np.linalg.cross)
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> pg.GlobalArray:
-    """The cross products of vectors of three elements along a dimension; see `pgaspy.cross`. Collective."""
+    """The cross products of vectors of three elements along a dimension; see `pgaspy.cross`. Collective.
+
+    Raises
+    ------
+    ValueError
+        If vectors have another number of elements, or there is no such dimension.
+    """
+    x1, x2 = pg.asarray(x1), pg.asarray(x2)
+    if any(x.ndim and x.shape[normalize_axis_index(axis, x.ndim)] != 3 for x in (x1, x2)):
+        raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors, but they are of shapes "
+                         f"{x1.shape} and {x2.shape}")
     return pg.cross(x1, x2, axis=axis)
 
 

@@ -47,7 +47,7 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
     ------
     ZeroDivisionError
         If the weights of an average have the sum 0: every process waits for the sums of weights that are a global
-        array.
+        array. If there are no averages, and no weights.
     TypeError
         If the shapes differ, and no `axis` is given.
     ValueError
@@ -63,7 +63,7 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
     axes = None if axis is None else normalize_axis_tuple(axis, a.ndim, argname="axis")
     if weights is None:
         found = a.mean(axes, keepdims=keepdims)
-        total: Any = found.dtype.type(a.size / found.size) if found.size else found.dtype.type(np.nan)
+        total: Any = found.dtype.type(a.size / found.size)
     else:
         w = _fitting(weights if isinstance(weights, pg.GlobalArray) else as_numpy(weights), a, axes)
         dtype = np.result_type(a.dtype, w.dtype, *(["f8"] if a.dtype.kind in "iub" else []))

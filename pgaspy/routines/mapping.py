@@ -18,7 +18,7 @@ from pgaspy.layout import Layout, replicated
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import joint_shape
 
-__all__ = ["mapped", "on_every_process"]
+__all__ = ["mapped", "on_every_process", "on_parts"]
 
 
 def mapped(function: Callable[..., Any], dtypes: Sequence[np.dtype[Any]], arrays: Sequence[pg.GlobalArray],
@@ -45,6 +45,12 @@ def mapped(function: Callable[..., Any], dtypes: Sequence[np.dtype[Any]], arrays
         That of the function, for dtypes that it does not take.
     """
     function(*[np.zeros(1, x.dtype) for x in (*arrays, *tables)])  # raises for dtypes, on all processes
+    return on_parts(function, dtypes, arrays, tables)
+
+
+def on_parts(function: Callable[..., Any], dtypes: Sequence[np.dtype[Any]], arrays: Sequence[pg.GlobalArray],
+             tables: Sequence[pg.GlobalArray] = ()) -> list[pg.GlobalArray]:
+    """As `mapped`, of a function that is called for no zeros before. Collective."""
     shape = joint_shape(*(x.shape for x in arrays))
     stretched = [pg.broadcast_to(x, shape) for x in arrays]
     layout = result_layout(shape, [x._view for x in stretched], default_for)

@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements, named
+from pgaspy.host.call_sites import warn
 
 __all__ = ["cross", "inner", "matvec", "vdot", "vecmat"]
 
@@ -147,12 +148,12 @@ def _check_fits(name: str, x1: pg.GlobalArray, x2: pg.GlobalArray, fits: bool) -
 
 @implements(np.cross)
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> pg.GlobalArray:
-    """The cross products of vectors of three elements. Collective.
+    """The cross products of vectors of three elements, or of two. Collective.
 
     Parameters
     ----------
     a, b
-        Arrays of vectors along a dimension; the others broadcast.
+        Arrays of vectors along a dimension; the others broadcast. The third element of those of two is 0.
     axisa, axisb
         The dimension of the vectors in each, the last by default.
     axisc
@@ -160,11 +161,19 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     axis
         Instead of all three.
 
+    Returns
+    -------
+    Vectors of three elements; of two vectors of two elements, only the third one, which is the only one that is not 0.
+
     Raises
     ------
     ValueError
-        If vectors have another number of elements (NumPy's of two elements are not supported: these are
-        `a[0] * b[1] - a[1] * b[0]`), or there is no such dimension.
+        If vectors have another number of elements, or there is no such dimension.
+
+    Warns
+    -----
+    DeprecationWarning
+        Of vectors of two elements, as NumPy does.
 
     Examples
     --------
@@ -175,16 +184,30 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = _components(a, axisa), _components(b, axisb)
-    found = pg.stack([a[j] * b[k] - a[k] * b[j] for j, k in ((1, 2), (2, 0), (0, 1))])
+    if len(a) == 2 or len(b) == 2:
+        warn("Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. (deprecated "
+             "in NumPy 2.0)", DeprecationWarning)
+    if len(a) == len(b) == 2:
+        return _cross_element(a, b, 0, 1)
+    found = pg.stack([_cross_element(a, b, j, k) for j, k in ((1, 2), (2, 0), (0, 1))])
     d = normalize_axis_index(axisc, found.ndim)
     return found.transpose([*range(1, d + 1), 0, *range(d + 1, found.ndim)])
+
+
+def _cross_element(a: pg.GlobalArray, b: pg.GlobalArray, j: int, k: int) -> pg.GlobalArray:
+    """a[j] * b[k] - a[k] * b[j], without what is 0, as one of them has two elements only."""
+    if j >= len(a) or k >= len(b):
+        return -(a[k] * b[j])
+    return a[j] * b[k] - a[k] * b[j] if k < len(a) and j < len(b) else a[j] * b[k]
 
 
 def _components(x: Any, axis: int) -> pg.GlobalArray:
     """The view with the dimension of vectors as the first."""
     x = as_global(x)
+    if not x.ndim:
+        raise ValueError("At least one array has zero dimension")
     d = normalize_axis_index(axis, x.ndim)
-    if x.shape[d] != 3:
-        raise ValueError(f"Both input arrays must be (arrays of) 3-dimensional vectors, but one has shape {x.shape}, "
-                         f"with {x.shape[d]} elements along axis {axis}")
+    if x.shape[d] not in (2, 3):
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3): one array has shape "
+                         f"{x.shape}, with {x.shape[d]} elements along axis {axis}")
     return x.transpose([d, *(e for e in range(x.ndim) if e != d)])

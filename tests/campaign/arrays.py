@@ -140,7 +140,8 @@ def _rearrange(writer: Writer, name: str) -> None:
         return
     given = {"roll": f"{rng.randint(-9, 9)}, {rng.choice((axis, None))}",
              "tile": f"{rng.choice([0, 1, 2, 3, (2, 1), (1, 2)])}",
-             "repeat": f"{rng.randint(0, 3)}, {rng.choice((axis, None))}"}[name]
+             "repeat": rng.choice((f"{rng.randint(0, 3)}, {rng.choice((axis, None))}", (
+                 f"{[rng.randint(0, 2) for _ in range(value.shape[axis])] or 0}, {axis}")))}[name]
     writer.bind(f"{module}.{name}({x}, {given})", tolerance)
 
 

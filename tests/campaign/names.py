@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 import pgaspy as pg
+from pgaspy import numpy_names
 
 __all__ = ["LEFT_OUT", "public", "used"]
 
@@ -26,8 +27,9 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys((f"random.{name}" for name in (
         "bytes", "choice", "dirichlet", "multinomial", "multivariate_hypergeometric", "multivariate_normal",
         "permutation", "permuted", "shuffle")), "has no model; tests/random compares layouts and numbers of processes"),
-    **dict.fromkeys(("broadcast_shapes", "dtype", "errstate", "finfo", "iinfo", "isdtype", "newaxis",
-                     "promote_types"), _SAME),
+    **dict.fromkeys(numpy_names._OTHERS, _SAME),
+    **dict.fromkeys(("array.__contains__", "array.__copy__", "array.__deepcopy__"),
+                    "composed of comparison and any, and copies, which are in it"),
     **dict.fromkeys((name for name, x in vars(pg).items() if not name.startswith("_") and (
         isinstance(x, float) or (isinstance(x, type) and issubclass(x, np.generic)))), _SAME),
     **dict.fromkeys(("can_cast", "result_type", "array.__array_namespace__", "array.device", "array.to_device"),
@@ -36,8 +38,24 @@ LEFT_OUT: dict[str, str] = {
                     "of one process; in tests/standard"),
     **dict.fromkeys(("unique_all", "unique_counts", "unique_inverse", "unique_values", "linalg.matrix_norm",
                      "linalg.vector_norm"), "composed of unique and of norms, which are in it; in tests/standard"),
+    **dict.fromkeys(("packbits", "unpackbits"), "composed of shifts and assignments, which are in it"),
+    "array.tolist": "is that of what gather returns, which is in it",
     "amax": "is max, which is in it",
     "amin": "is min, which is in it",
+    "astype": "is the method, which is in it",
+    "ndarray": "is GlobalArray",
+    "fill_diagonal": "assigns to array.flat, which is in it",
+    **dict.fromkeys(("asanyarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray"),
+                    "is asarray, which is in it"),
+    **dict.fromkeys(("frombuffer", "fromiter", "fromstring"), "is NumPy's, as an array; array is in it"),
+    "frompyfunc": "has objects as results in NumPy; vectorize, which it calls, is in it",
+    **dict.fromkeys(("polyfit", "roots"), "amplifies errors as the points have it; lstsq is in it"),
+    **dict.fromkeys(("poly", "polydiv", "polyint"), "is NumPy's on every process, as polymul is, which is in it"),
+    **dict.fromkeys(("diag_indices_from", "tril_indices_from", "triu_indices_from", "mask_indices"),
+                    "is diag_indices, tril_indices or nonzero, which are in it"),
+    **dict.fromkeys(("array.diagonal", "array.dot", "array.repeat", "array.searchsorted", "array.trace",
+                     "array.partition", "array.argpartition", "common_type"),
+                    "is the function of the name, or of dtypes"),
     "fallback": "is for what is missing, which the model does not have",
     "draw": "makes a picture, for which it needs matplotlib",
     **dict.fromkeys(("nanpercentile", "nanquantile", "percentile", "quantile"),

@@ -204,6 +204,33 @@ def _sums_of_products(writer: Writer, name: str) -> None:
     writer.bind(texts[name])
 
 
+def _own(writer: Writer, name: str) -> None:
+    """Functions of the program's own, and of polynomials with whole coefficients."""
+    rng = writer.rng
+    x = writer.pick(1, kinds="i")
+    value = writer.value(x)
+    if not value.size:
+        raise Refused
+    axis, k, n = rng.randrange(value.ndim), rng.randint(1, 9), rng.randint(0, 9)
+    coefficients = f"pg.array({writer.values((rng.randint(1, 4),), 'l')})"
+    texts = {
+        "apply_along_axis": f"pg.apply_along_axis(lambda v: v[::-{k}] // 2, {axis}, {x})",
+        "apply_over_axes": f"pg.apply_over_axes(pg.max, {x}, {axis})",
+        "vectorize": f"pg.vectorize(lambda v: v // {k})({x})",
+        "piecewise": f"pg.piecewise({x}, [{x} > {k}, {x} < 0], [{k}, lambda v: v // 2, -1])",
+        "polyval": f"pg.polyval({coefficients}, {x} % 7)", "polyder": f"pg.polyder({coefficients})",
+        **{name: f"pg.{name}({coefficients}, [1, {k}])" for name in ("polyadd", "polysub", "polymul")},
+        **{name: f"pg.round(pg.{name}({n}), 9)" for name in ("bartlett", "blackman", "hamming", "hanning")},
+        "kaiser": f"pg.round(pg.kaiser({n}, {k}), 9)", "i0": f"pg.round(pg.i0({x} % 5), 9)",
+        "logspace": f"pg.logspace(0, {k}, {n}, base=2)", "geomspace": f"pg.geomspace(1, {k}, {n})",
+        "sort_complex": f"pg.sort_complex({x})", "diag_indices": f"pg.diag_indices({n}, 3)[2]",
+        **{name: f"pg.{name}({n}, {k - 5}, {k})[{n % 2}]" for name in ("tril_indices", "triu_indices")},
+        "unravel_index": f"pg.unravel_index({x} % {k}, ({n + 1}, {k}))[{n % 2}].copy()",
+        "ravel_multi_index": f"pg.ravel_multi_index(({x} % {k}, {n}), ({k}, {n + 1}))",
+    }
+    writer.bind(texts[name], 1e-8)
+
+
 ROWS = (
     Row(_compare, ("isclose", "allclose", "array_equal", "array_equiv", "isposinf", "isneginf", "isreal", "iscomplex",
                    "isrealobj", "iscomplexobj", "isscalar", "real_if_close"), 1),
@@ -218,6 +245,10 @@ ROWS = (
     Row(_signal, ("convolve", "correlate", "interp", "unwrap"), 1),
     Row(_sums_of_products, ("einsum", "inner", "vdot", "cross", "matvec", "vecmat", "linalg.cross", "linalg.multi_dot",
                             "linalg.matrix_transpose"), 1),
+    Row(_own, ("apply_along_axis", "apply_over_axes", "vectorize", "piecewise", "polyval", "polyder", "polyadd",
+               "polysub", "polymul", "bartlett", "blackman", "hamming", "hanning", "kaiser", "i0", "logspace",
+               "geomspace", "sort_complex", "diag_indices", "tril_indices", "triu_indices", "unravel_index",
+               "ravel_multi_index"), 1),
     Row(_pad, ("pad", "pad", "resize", "trim_zeros"), 1),
     Row(_make, ("meshgrid", "mgrid", "ogrid", "indices", "ix_", "tri", "diag", "diagflat", "vander", "r_",
                  "c_"), 1),

@@ -122,6 +122,9 @@ PRODUCTS: dict[str, Callable[[Any, Any], Any]] = {
     "cross": lambda m, x: m.cross(x(M[:3].T), x(M[1:].T)),
     "cross of a vector": lambda m, x: m.cross(x(S[0, :3]), [1, 2, 3], axisa=0),
     "cross axes": lambda m, x: m.cross(x(S), x(S[::-1]), 0, 0, 1),
+    "cross of two elements": lambda m, x: m.cross(x(S[0, :, :2]), x(S[1, :, 2:4])),
+    "cross of two and three elements": lambda m, x: m.cross(x(S[0, :, :2]), x(S[1, :, 1:4]), axisc=0),
+    "cross of three and two elements": lambda m, x: m.cross(x(S[0, :, :3]), [3, -2]),
     "cross axis": lambda m, x: m.cross(x(S), x(S + 1), axis=0),
     "cross of the Array API": lambda m, x: m.linalg.cross(x(S), x(S + 1), axis=0),
     "tensordot": lambda m, x: m.tensordot(x(F), x(F), ([1, 3], [1, 3])),
@@ -141,6 +144,7 @@ PRODUCTS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.many
+@pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
 @pytest.mark.parametrize("layout", NAMES)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products(name: str, layout: str) -> None:
@@ -166,7 +170,11 @@ def test_products_that_do_not_fit() -> None:
     a = pg.array(M)
     raises_everywhere(ValueError, "not aligned", lambda: pg.inner(a, pg.array(N)))
     raises_everywhere(ValueError, "as many elements", lambda: pg.vdot(a, V))
-    raises_everywhere(ValueError, "3-dimensional vectors", lambda: pg.cross(a, a))
+    raises_everywhere(ValueError, "must be 2 or 3.*with 6 elements", lambda: pg.cross(a, a))
+    raises_everywhere(ValueError, "zero dimension", lambda: pg.cross(3, a))
+    raises_everywhere(ValueError, "3-dimensional vectors", lambda: pg.linalg.cross(a[:, :2], a[:, :2]))
+    with pytest.warns(DeprecationWarning, match="2-dimensional vectors"):
+        pg.cross(a[:, :2], a[:, :2])
     raises_everywhere(ValueError, "do not go together", lambda: pg.matvec(a, W))
     raises_everywhere(ValueError, "do not go together", lambda: pg.vecmat(pg.array(V), a))
     raises_everywhere(ValueError, "at least 2-dim", lambda: pg.linalg.matrix_transpose(V))

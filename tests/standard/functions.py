@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import itertools
+import math
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import array_api_strict
 
-__all__ = ["CALLS", "FUNCTIONS", "UNARY", "found", "parameters"]
+__all__ = ["CALLS", "ELEMENTWISE", "FUNCTIONS", "UNARY", "found", "parameters"]
 
 Call = Callable[[Any, Any, Any], Any]
 
@@ -39,10 +41,10 @@ def parameters(function: Any) -> list[inspect.Parameter]:
     return [*inspect.signature(function).parameters.values()]
 
 
-_ELEMENTWISE = {name for name, function in FUNCTIONS.items() if "." not in name and {
+ELEMENTWISE = {name for name, function in FUNCTIONS.items() if "." not in name and {
     p.name for p in parameters(function)} in ({"x"}, {"x1", "x2"})} - {
     "matmul", "nonzero", "matrix_transpose", "unique_all", "unique_counts", "unique_inverse", "unique_values"}
-UNARY = {name for name in _ELEMENTWISE if len(parameters(FUNCTIONS[name])) == 1}
+UNARY = {name for name in ELEMENTWISE if len(parameters(FUNCTIONS[name])) == 1}
 
 
 def _elementwise(name: str) -> Call:
@@ -51,95 +53,157 @@ def _elementwise(name: str) -> Call:
     return lambda xp, x, y: getattr(xp, name)(x, y)
 
 
+def _axes(x: Any) -> range:
+    """The dimensions of an array, counted from the front and from the back."""
+    return range(-x.ndim, x.ndim)
+
+
 def _along(name: str, **options: Any) -> Call:
-    return lambda xp, x, y: [getattr(xp, name)(x, axis=axis, **options) for axis in (0, -1)]
+    return lambda xp, x, y: [getattr(xp, name)(x, axis=axis, **options) for axis in _axes(x)]
 
 
 def _reduced(name: str, **options: Any) -> Call:
     return lambda xp, x, y: [getattr(xp, name)(x, axis=axis, keepdims=keepdims, **options)
-                             for axis in (None, 0, -1, (0, 1)) for keepdims in (False, True)]
+                             for axis in (None, *_axes(x), tuple(range(x.ndim))) for keepdims in (False, True)]
+
+
+def _spread(name: str) -> Call:
+    return lambda xp, x, y: [getattr(xp, name)(x, axis=axis, correction=correction)
+                             for axis in (None, *_axes(x)) for correction in (0, 1.0, 0.5)]
+
+
+def _ordered(name: str) -> Call:
+    return lambda xp, x, y: [getattr(xp, name)(x, axis=axis, descending=descending)
+                             for axis in _axes(x) for descending in (False, True)]
+
+
+def _transformed(name: str) -> Call:
+    return lambda xp, x, y: [getattr(xp.fft, name)(x, n=n, axis=axis, norm=norm)
+                             for axis in _axes(x) for n, norm in ((None, "backward"), (3, "ortho"), (5, "forward"))]
+
+
+def _transformed_in_all(name: str) -> Call:
+    return lambda xp, x, y: [getattr(xp.fft, name)(x, s=s, axes=axes, norm="ortho")
+                             for axes in (None, (0,), (-1, 0)) for s in (None, (4,) * len(axes or x.shape))]
 
 
 def _matrix(xp: Any, x: Any) -> Any:
-    """Two matrices that are regular, symmetric and positive definite, whatever x is."""
-    return xp.stack([xp.eye(3, dtype=x.dtype) * n + xp.ones((3, 3), dtype=x.dtype) for n in (4, 7)])
+    """A matrix that is regular, symmetric and positive definite, whatever x is; a stack of them of a stack."""
+    matrix = xp.eye(3, dtype=x.dtype) * 4 + xp.ones((3, 3), dtype=x.dtype)
+    return matrix if x.ndim < 3 else xp.stack([matrix] * x.shape[0])
+
+
+def _vectors(xp: Any, x: Any) -> Any:
+    """An array whose last extent is 3."""
+    return xp.stack([x, x[..., ::-1], xp.ones_like(x)], axis=-1)
 
 
 CALLS: dict[str, Call] = {
-    **{name: _elementwise(name) for name in _ELEMENTWISE},
+    **{name: _elementwise(name) for name in ELEMENTWISE},
     **{name: lambda xp, x, y, name=name: getattr(xp, name)(x, xp.abs(y))  # type: ignore[misc]
        for name in ("bitwise_left_shift", "bitwise_right_shift", "pow")},
     **{name: _reduced(name) for name in ("sum", "prod", "max", "min", "all", "any", "mean", "count_nonzero")},
-    **{name: _reduced(name, correction=1.0) for name in ("std", "var")},
+    **{name: _spread(name) for name in ("std", "var")},
     **{name: _along(name, keepdims=True) for name in ("argmax", "argmin")},
     **{name: _along(name, include_initial=True) for name in ("cumulative_sum", "cumulative_prod")},
-    **{name: lambda xp, x, y, name=name: [getattr(xp, name)(x, axis=0, descending=descending)  # type: ignore[misc]
-                                          for descending in (False, True)] for name in ("sort", "argsort")},
-    "diff": _along("diff"), "flip": _along("flip"), "roll": _along("roll", shift=2),
-    "repeat": lambda xp, x, y: xp.repeat(x, 2, axis=1),
-    "arange": lambda xp, x, y: [xp.arange(5, dtype=x.dtype), xp.arange(1, stop=8, step=3, device=None)],
-    "asarray": lambda xp, x, y: [xp.asarray(x), xp.asarray(x, copy=True), xp.asarray([1, 2], dtype=x.dtype)],
-    "empty": lambda xp, x, y: xp.empty((2, 0), dtype=x.dtype, device=None),
-    "empty_like": lambda xp, x, y: xp.empty_like(x[:0, ...], device=None),
-    "zeros": lambda xp, x, y: [xp.zeros((2, 3), dtype=x.dtype), xp.zeros(2, dtype=None)],
-    "zeros_like": lambda xp, x, y: xp.zeros_like(x, device=None),
-    "ones": lambda xp, x, y: [xp.ones((2, 3), dtype=x.dtype), xp.ones(2, dtype=None)],
+    **{name: _ordered(name) for name in ("sort", "argsort")},
+    "diff": lambda xp, x, y: [xp.diff(x, axis=axis, n=n) for axis in _axes(x) for n in (1, 2)],
+    "flip": lambda xp, x, y: [xp.flip(x, axis=axis) for axis in (None, *_axes(x))],
+    "roll": lambda xp, x, y: [xp.roll(x, 2), *[xp.roll(x, shift=-1, axis=axis) for axis in _axes(x)]],
+    "repeat": lambda xp, x, y: [xp.repeat(x, 2, axis=axis) for axis in (None, *_axes(x))] + [
+        xp.repeat(x, xp.arange(n), axis=axis) for axis, n in enumerate(x.shape)],
+    "arange": lambda xp, x, y: [xp.arange(5, dtype=x.dtype), xp.arange(1, stop=8, step=3), xp.arange(2.5, -1, -0.5)],
+    "asarray": lambda xp, x, y: [xp.asarray(x), xp.asarray(x, copy=True), xp.asarray([1, 2], dtype=x.dtype),
+                                 xp.asarray([[True, False]]), xp.asarray(2.5), xp.asarray([[], []])],
+    "empty": lambda xp, x, y: xp.empty((2, 0), dtype=x.dtype),
+    "empty_like": lambda xp, x, y: xp.empty_like(x[:0, ...]),
+    "zeros": lambda xp, x, y: [xp.zeros(x.shape, dtype=x.dtype), xp.zeros(2)],
+    "zeros_like": lambda xp, x, y: xp.zeros_like(x),
+    "ones": lambda xp, x, y: [xp.ones(x.shape, dtype=x.dtype), xp.ones(2)],
     "ones_like": lambda xp, x, y: xp.ones_like(x, dtype=xp.float32),
-    "full": lambda xp, x, y: [xp.full((2, 3), 1, dtype=x.dtype), xp.full(2, 1.5), xp.full(2, True)],
+    "full": lambda xp, x, y: [xp.full(x.shape, 1, dtype=x.dtype), xp.full(2, 1.5), xp.full(2, True)],
     "full_like": lambda xp, x, y: xp.full_like(x, 1),
-    "eye": lambda xp, x, y: [xp.eye(3, 4, k=1, dtype=x.dtype), xp.eye(3, dtype=None)],
-    "linspace": lambda xp, x, y: [xp.linspace(0, 1, 5), xp.linspace(0, 1, num=4, endpoint=False, dtype=xp.float32)],
-    "tril": lambda xp, x, y: xp.tril(x, k=1),
-    "triu": lambda xp, x, y: xp.triu(x, k=-1),
-    "meshgrid": lambda xp, x, y: xp.meshgrid(x[:, 0], y[:, 0], indexing="ij"),
+    "eye": lambda xp, x, y: [xp.eye(3, 4, k=1, dtype=x.dtype), xp.eye(3), xp.eye(2, None, k=-1), xp.eye(0, 2)],
+    "linspace": lambda xp, x, y: [xp.linspace(0, 1, 5), xp.linspace(0, 1, num=4, endpoint=False, dtype=xp.float32),
+                                  xp.linspace(3.5, -1, 1), xp.linspace(0, 1, 0)],
+    "tril": lambda xp, x, y: [xp.tril(x, k=k) for k in (-1, 0, 1)],
+    "triu": lambda xp, x, y: [xp.triu(x, k=k) for k in (-1, 0, 1)],
+    "meshgrid": lambda xp, x, y: [*xp.meshgrid(xp.reshape(x, (-1,)), xp.reshape(x[:1, ...], (-1,)), indexing="ij"),
+                                  *xp.meshgrid(xp.reshape(x, (-1,)), xp.reshape(x, (-1,)))],
     "from_dlpack": lambda xp, x, y: xp.from_dlpack(xp.asarray(x)),
-    "astype": lambda xp, x, y: xp.astype(x, xp.complex128),
+    "astype": lambda xp, x, y: [xp.astype(x, xp.complex128), xp.astype(x, x.dtype, copy=False)],
     "can_cast": lambda xp, x, y: [xp.can_cast(x, x.dtype), xp.can_cast(x.dtype, xp.bool)],
-    "finfo": lambda xp, x, y: float(xp.finfo(xp.float32).eps),
-    "iinfo": lambda xp, x, y: int(xp.iinfo(xp.int16).max),
-    "isdtype": lambda xp, x, y: [xp.isdtype(x.dtype, kind) for kind in ("bool", "integral", ("numeric", "bool"))],
-    "result_type": lambda xp, x, y: xp.result_type(x, xp.result_type(y)) == x.dtype,
+    "finfo": lambda xp, x, y: [float(getattr(xp.finfo(given), name)) for given in (x, x.dtype)
+                               for name in ("bits", "eps", "max", "min", "smallest_normal")],
+    "iinfo": lambda xp, x, y: [int(getattr(xp.iinfo(given), name)) for given in (x, x.dtype)
+                               for name in ("bits", "max", "min")],
+    "isdtype": lambda xp, x, y: [xp.isdtype(x.dtype, kind) for kind in (
+        "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating", "numeric",
+        ("numeric", "bool"), x.dtype)],
+    "result_type": lambda xp, x, y: [xp.empty(0, dtype=xp.result_type(*given)) for given in (
+        (x, y), (x.dtype, y), (x, 1), (x, y.dtype, x))],
     "broadcast_to": lambda xp, x, y: xp.broadcast_to(x[:1, ...], x.shape),
-    "broadcast_arrays": lambda xp, x, y: list(xp.broadcast_arrays(x, x[:1, ...])),
-    "broadcast_shapes": lambda xp, x, y: list(xp.broadcast_shapes(x.shape, (1, 1))),
-    "concat": lambda xp, x, y: [xp.concat((x, x), axis=axis) for axis in (0, 1, None)],
-    "stack": lambda xp, x, y: xp.stack((x, x), axis=-1),
-    "unstack": lambda xp, x, y: list(xp.unstack(x, axis=1)),
-    "expand_dims": lambda xp, x, y: xp.expand_dims(x, axis=1),
+    "broadcast_arrays": lambda xp, x, y: xp.broadcast_arrays(x, y),
+    "broadcast_shapes": lambda xp, x, y: [*xp.broadcast_shapes(x.shape, y.shape, (1, 1))],
+    "concat": lambda xp, x, y: [xp.concat((x, y, x), axis=axis) for axis in (None, *_axes(x)[:x.shape == y.shape])],
+    "stack": lambda xp, x, y: [xp.stack((x, x), axis=axis) for axis in range(-x.ndim - 1, x.ndim + 1)],
+    "unstack": lambda xp, x, y: [one for axis in _axes(x) for one in xp.unstack(x, axis=axis)],
+    "expand_dims": lambda xp, x, y: [xp.expand_dims(x, axis=axis) for axis in range(-x.ndim - 1, x.ndim + 1)],
     "squeeze": lambda xp, x, y: xp.squeeze(x[None, ...], axis=0),
-    "moveaxis": lambda xp, x, y: xp.moveaxis(x, 0, -1),
-    "permute_dims": lambda xp, x, y: xp.permute_dims(x, (1, 0)),
-    "matrix_transpose": lambda xp, x, y: [xp.matrix_transpose(x), x.mT, x.T],
-    "reshape": lambda xp, x, y: [xp.reshape(x, (-1,)), xp.reshape(x, x.shape, copy=True)],
-    "tile": lambda xp, x, y: xp.tile(x, (2, 1)),
-    "where": lambda xp, x, y: xp.where(x == x[:1, ...], x, x[:1, ...]),
-    "clip": lambda xp, x, y: [xp.clip(x, 0, 1), xp.clip(x, max=1)],
-    "nonzero": lambda xp, x, y: list(xp.nonzero(x)),
-    "searchsorted": lambda xp, x, y: xp.searchsorted(xp.asarray([0, 1, 3], dtype=x.dtype), x[:, 0], side="right"),
-    "isin": lambda xp, x, y: xp.isin(x, x[:1, ...]),
-    "take": lambda xp, x, y: xp.take(x, xp.asarray([0, 0]), axis=1),
-    "take_along_axis": lambda xp, x, y: xp.take_along_axis(x, xp.asarray([[0]]), axis=1) if x.shape[0] == 1 else 0,
-    "unique_all": lambda xp, x, y: list(xp.unique_all(x)),
-    "unique_counts": lambda xp, x, y: list(xp.unique_counts(x)),
-    "unique_inverse": lambda xp, x, y: list(xp.unique_inverse(x)),
+    "moveaxis": lambda xp, x, y: [xp.moveaxis(x, axis, -1) for axis in _axes(x)] + [
+        xp.moveaxis(x, (0,), (x.ndim - 1,))],
+    "permute_dims": lambda xp, x, y: [xp.permute_dims(x, axes) for axes in itertools.permutations(range(x.ndim))],
+    "matrix_transpose": lambda xp, x, y: [xp.matrix_transpose(x), x.mT, *([x.T] if x.ndim == 2 else [])],
+    "reshape": lambda xp, x, y: [xp.reshape(x, (-1,) if x.size else (0,)), xp.reshape(x, x.shape, copy=True),
+                                 xp.reshape(x, (1, *x.shape))],
+    "tile": lambda xp, x, y: [xp.tile(x, n) for n in ((2, 1), (), (3,), (1, 0, 2, 1))],
+    "where": lambda xp, x, y: [xp.where(x == x, x, y), xp.where(x != x, y, x), xp.where(x == x, x, 1)],
+    "clip": lambda xp, x, y: [xp.clip(x, 0, 1), xp.clip(x, max=1), xp.clip(x, xp.zeros_like(x)), xp.clip(x)],
+    "nonzero": lambda xp, x, y: xp.nonzero(x),
+    "searchsorted": lambda xp, x, y: [xp.searchsorted(xp.asarray([0, 1, 3], dtype=x.dtype), x, side=side)
+                                      for side in ("left", "right")],
+    "isin": lambda xp, x, y: [xp.isin(x, y), xp.isin(x, x[:1, ...]), xp.isin(x, 1), xp.isin(1, x)],
+    "take": lambda xp, x, y: [xp.take(x, xp.asarray([0, 0, -1]), axis=axis) for axis in _axes(x)],
+    "take_along_axis": lambda xp, x, y: [xp.take_along_axis(x, xp.argsort(x, axis=axis), axis=axis)
+                                         for axis in _axes(x)],
+    "unique_all": lambda xp, x, y: xp.unique_all(x),
+    "unique_counts": lambda xp, x, y: xp.unique_counts(x),
+    "unique_inverse": lambda xp, x, y: xp.unique_inverse(x),
     "unique_values": lambda xp, x, y: xp.unique_values(x),
-    "matmul": lambda xp, x, y: xp.matmul(x, x.T),
-    "tensordot": lambda xp, x, y: [xp.tensordot(x, x, axes=((0,), (0,))), xp.tensordot(x, x, axes=2)],
-    "vecdot": lambda xp, x, y: xp.vecdot(x, x, axis=-1),
+    "matmul": lambda xp, x, y: xp.matmul(x, xp.matrix_transpose(x) if x.ndim > 1 else x),
+    "tensordot": lambda xp, x, y: [xp.tensordot(x, x, axes=((0,), (0,))), xp.tensordot(x, x, axes=x.ndim),
+                                   xp.tensordot(x, x, axes=0)],
+    "vecdot": lambda xp, x, y: [xp.vecdot(x, x, axis=axis) for axis in range(-x.ndim, 0)],
     **{f"linalg.{name}": lambda xp, x, y, name=name: getattr(xp.linalg, name)(_matrix(xp, x))  # type: ignore[misc]
-       for name in ("det", "inv", "cholesky", "eigvalsh", "svdvals", "diagonal", "trace", "matrix_rank", "pinv",
-                    "matrix_norm", "matrix_transpose")},
-    "linalg.matmul": lambda xp, x, y: xp.linalg.matmul(x, x.T),
-    "linalg.matrix_power": lambda xp, x, y: xp.linalg.matrix_power(_matrix(xp, x), 3),
-    "linalg.outer": lambda xp, x, y: xp.linalg.outer(x[0, :], x[:, 0]),
+       for name in ("det", "inv", "cholesky", "eigvalsh", "svdvals", "matrix_rank", "pinv")},
+    **{f"linalg.{name}": lambda xp, x, y, name=name: [  # type: ignore[misc]
+        getattr(xp.linalg, name)(x, offset=offset) for offset in (-1, 0, 2)] for name in ("diagonal", "trace")},
+    "linalg.matrix_norm": lambda xp, x, y: [
+        xp.linalg.matrix_norm(_matrix(xp, x), ord=order, keepdims=keepdims)
+        for order in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf) for keepdims in (False, True)],
+    "linalg.matrix_transpose": lambda xp, x, y: xp.linalg.matrix_transpose(x),
+    "linalg.cross": lambda xp, x, y: xp.linalg.cross(_vectors(xp, x), _vectors(xp, x + x), axis=-1),
+    "linalg.matmul": lambda xp, x, y: xp.linalg.matmul(x, xp.matrix_transpose(x) if x.ndim > 1 else x),
+    "linalg.matrix_power": lambda xp, x, y: [xp.linalg.matrix_power(_matrix(xp, x), n) for n in (0, 1, 3)],
+    "linalg.outer": lambda xp, x, y: xp.linalg.outer(xp.reshape(x, (-1,)), xp.reshape(x[:1, ...], (-1,))),
     "linalg.solve": lambda xp, x, y: xp.linalg.solve(_matrix(xp, x), _matrix(xp, x)),
-    "linalg.slogdet": lambda xp, x, y: list(xp.linalg.slogdet(_matrix(xp, x))),
+    "linalg.slogdet": lambda xp, x, y: xp.linalg.slogdet(_matrix(xp, x)),
     "linalg.eigh": lambda xp, x, y: xp.linalg.eigh(_matrix(xp, x)).eigenvalues,
-    "linalg.svd": lambda xp, x, y: xp.linalg.svd(_matrix(xp, x), full_matrices=False).S,
-    "linalg.qr": lambda xp, x, y: xp.abs(xp.linalg.qr(_matrix(xp, x), mode="reduced").R),
+    "linalg.svd": lambda xp, x, y: [xp.linalg.svd(_matrix(xp, x), full_matrices=full).S for full in (False, True)],
+    "linalg.qr": lambda xp, x, y: [xp.abs(xp.linalg.qr(_matrix(xp, x), mode=mode).R) for mode in (
+        "reduced", "complete")],
     "linalg.tensordot": lambda xp, x, y: xp.linalg.tensordot(x, x, axes=((0,), (0,))),
     "linalg.vecdot": lambda xp, x, y: xp.linalg.vecdot(x, x, axis=-1),
-    "linalg.vector_norm": lambda xp, x, y: [xp.linalg.vector_norm(x, axis=axis, keepdims=True, ord=order)
-                                            for axis in (None, 0, (0, 1)) for order in (2, 1, float("inf"))],
+    "linalg.vector_norm": lambda xp, x, y: [
+        xp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=order) for axis in (None, *_axes(x))
+        for order in (2, 1, 0, 3, math.inf, -math.inf) for keepdims in (False, True)],
+    **{f"fft.{name}": _transformed(name) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
+    **{f"fft.{name}": _transformed_in_all(name) for name in ("fftn", "ifftn", "rfftn", "irfftn")},
+    **{f"fft.{name}": lambda xp, x, y, name=name: [  # type: ignore[misc]
+        getattr(xp.fft, name)(5, d=0.5), getattr(xp.fft, name)(4, dtype=xp.float32), getattr(xp.fft, name)(1)]
+       for name in ("fftfreq", "rfftfreq")},
+    **{f"fft.{name}": lambda xp, x, y, name=name: [  # type: ignore[misc]
+        getattr(xp.fft, name)(x, axes=axes) for axes in (None, *_axes(x), tuple(range(x.ndim)))]
+       for name in ("fftshift", "ifftshift")},
 }
-"""Name -> a call, of a library and two of its matrices that broadcast together."""
+"""Name -> a call, of a library and two of its arrays, the second of which broadcasts to the first."""
