@@ -95,7 +95,13 @@ def zeros(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: A
     array([[0, 0, 0],
            [0, 0, 0]])
     """
-    return full(shape, 0, np.dtype(dtype), order, layout=layout, onenode=onenode, device=device)
+    dtype = np.empty(0, dtype).dtype  # text has a length
+    return full(shape, _zero(dtype), dtype, order, layout=layout, onenode=onenode, device=device)
+
+
+def _zero(dtype: np.dtype[Any]) -> Any:
+    """What arrays of zeros hold: of text, nothing."""
+    return "" if dtype.kind in "SU" else 0
 
 
 def ones(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: AnyLayout = None,
@@ -160,7 +166,9 @@ def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, shape: Shape |
 def zeros_like(a: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None, layout: AnyLayout = None,
                onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of zeros, of the shape and dtype of another. Collective; see `empty_like`."""
-    return full_like(a, 0, dtype, shape=shape, layout=layout, onenode=onenode, device=device)
+    result = _like(a, dtype, shape, layout, onenode, device)
+    result[...] = _zero(result.dtype)
+    return result
 
 
 @implements(np.ones_like)

@@ -262,7 +262,7 @@ def flatnonzero(a: Any) -> GlobalArray:
 
 
 def _is_true(a: GlobalArray) -> GlobalArray:
-    return a if a.dtype == bool else a != a.dtype.type()
+    return a if a.dtype == bool else a != np.zeros((), a.dtype)
 
 
 @implements(np.nonzero)
