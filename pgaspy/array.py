@@ -486,7 +486,7 @@ class GlobalArray:
         dtype = native(dtype)
         if dtype.kind in "mMSU":  # without a unit or length, if none is given
             dtype = np.empty(0, self.dtype).astype(dtype).dtype
-        if not np.can_cast(self.dtype, dtype, casting):
+        if casting != "unsafe" and not np.can_cast(self.dtype, dtype, casting):
             raise TypeError(f"Cannot cast array from {self.dtype!r} to {dtype!r} according to the rule {casting!r}")
         if dtype == self.dtype and not copy:
             return self

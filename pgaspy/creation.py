@@ -382,6 +382,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, *, retstep: Literal[True],
              dtype: DTypeLike | None = None, axis: int = 0, layout: AnyLayout = None, onenode: int | None = None,
              device: str | None = None) -> tuple[GlobalArray, Any]: ...
+@implements(np.linspace)
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
              dtype: DTypeLike | None = None, axis: int = 0, *, layout: AnyLayout = None, onenode: int | None = None,
              device: str | None = None) -> Any:

@@ -62,10 +62,10 @@ def assign(base: Base, view: View, value: Any) -> None:
             assign(base, view, value)
             return
     check_writable(view)
-    if has_arrays(value):
-        assign(base, view, Operand(*joined(value)))
-        return
     if given is None:
+        if has_arrays(value):
+            assign(base, view, Operand(*joined(value)))
+            return
         value = value if type(value) in (int, float, complex) else as_numpy(value)
         if isinstance(value, np.ndarray) and value.dtype.hasobject:  # Python's dates and fractions, which NumPy casts
             value = value.astype(base.dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import io
 import operator
 import pickle
@@ -182,8 +181,7 @@ def test_what_would_gather_raises() -> None:
     a = pg.array(X)
     for call in (lambda: np.asarray(a), lambda: np.array(a), lambda: np.array([a, a]), lambda: np.float64(a)):
         raises_everywhere(TypeError, r"gather\(\)", call)
-    for call in (lambda: pickle.dumps(a), lambda: copy.deepcopy(a), lambda: copy.copy(a)):
-        raises_everywhere(TypeError, r"save\(\), or A.gather\(\)", call)
+    raises_everywhere(TypeError, r"save\(\), or A.gather\(\)", lambda: pickle.dumps(a))
 
 
 def test_gather() -> None:

@@ -105,6 +105,7 @@ def test_values_between_arrays(n: int, axis: int, endpoint: bool, dtype: Any) ->
         if n > 1:
             assert_equal(step, numpys, exact=False)
         assert_equal(pg.linspace(start, stop, n, endpoint, False, dtype, axis), expected, exact=False)
+    assert_equal(np.linspace(a[0], 2, n, endpoint), np.linspace(X[0], 2, n, endpoint), exact=False)
     raises_everywhere(ValueError, "broadcast", lambda: pg.linspace(a[0], a[:, 0]))
 
 

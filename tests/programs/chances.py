@@ -9,7 +9,7 @@ __all__ = ["PROGRAMS"]
 
 def kalman_filter(np: Any, rng: Any) -> Any:
     """Position and velocity from noisy positions, filtered forward and smoothed backward."""
-    dt, n = 0.1, 15
+    dt, n = 0.1, 8
     F = np.array([[1, dt], [0, 1]])
     H = np.array([[1.0, 0.0]])
     Q = 0.05 * np.array([[dt**4 / 4, dt**3 / 2], [dt**3 / 2, dt**2]])
@@ -66,7 +66,7 @@ def particle_filter(np: Any, rng: Any) -> Any:
 
 def binomial_lattice(np: Any, rng: Any) -> Any:
     """An American put, with the boundary of early exercise, and a European one, with its Greeks."""
-    s0, strike, r, sigma, maturity, n = 100.0, 105.0, 0.05, 0.25, 1.0, 60
+    s0, strike, r, sigma, maturity, n = 100.0, 105.0, 0.05, 0.25, 1.0, 30
     dt = maturity / n
     u = np.exp(sigma * np.sqrt(dt))
     d = 1 / u

@@ -154,7 +154,7 @@ def page_rank(np: Any, rng: Any) -> Any:
 
 def needleman_wunsch(np: Any, rng: Any) -> Any:
     """An alignment by antidiagonals."""
-    a, b = "GATTACAGATTC", "GCATGCATAC"
+    a, b = "GATTACA", "GCATGCA"
     x, y = np.array([ord(c) for c in a]), np.array([ord(c) for c in b])
     n, m, gap = len(x), len(y), -1
     scores = np.zeros((n + 1, m + 1), dtype=int)
