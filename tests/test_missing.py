@@ -53,7 +53,7 @@ def test_the_table() -> None:
     ("pg.apply_along_axis", AttributeError, r"call NumPy's on A.gather\(\), the whole array.*holds whole"),
     ("pg.bartlett", AttributeError, r"A.gather\(\)"),
     ("pg.random.randn", AttributeError, r"default_rng\(seed\)"),
-    ("pg.random.default_rng(1).spawn(5)", AttributeError, r"'spawn': use default_rng with a seed of its own"),
+    ("pg.random.default_rng(1).bit_generator", AttributeError, r"'bit_generator': it has a key and counters"),
     ("x.tolist()", AttributeError, r"a GlobalArray has no attribute 'tolist': call NumPy's, with A.gather\(\)"),
     ("x.partition(1)", AttributeError, r"GlobalArray has no attribute 'partition': call NumPy's, with A.gather\(\)"),
     ("x.dot(x)", AttributeError, r"use pg.dot\(A, B\)"),

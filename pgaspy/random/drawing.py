@@ -191,12 +191,13 @@ def _fill_rows(sampler: Callable[..., NDArray[Any]], key: int, call: int, shape:
     rows, core = part.shape[:len(shape)], part.shape[len(shape):]
     flat = part.reshape(-1, *core)
     step = max(ELEMENTS_AT_ONCE // max(math.prod(core), 1), 1)
-    given = [np.broadcast_to(p, (rows or (1,)) + np.shape(p)[np.ndim(p) - n:]) for p, n in
-             zip(parameters, n_cores, strict=True)]
+    given = [p if np.ndim(p) == 0 else np.broadcast_to(p, (rows or (1,)) + p.shape[p.ndim - n:])
+             for p, n in zip(parameters, n_cores, strict=True)]
     for start in range(0, len(flat), step):
         places = np.unravel_index(np.arange(start, min(start + step, len(flat))), rows or (1,))
         elements = np.zeros(len(places[0]), np.int64)
         for i, place, stride in zip(indices, places, strides_from_shape(shape), strict=False):
             elements += i[place] * stride
         with np.errstate(all="ignore"):
-            flat[start:start + step] = sampler(Stream(key, call, elements), *[p[places] for p in given])
+            flat[start:start + step] = sampler(Stream(key, call, elements), *[
+                np.full(len(elements), p) if np.ndim(p) == 0 else p[places] for p in given])

@@ -25,7 +25,8 @@ LEFT_OUT: dict[str, str] = {
     "random.Generator": _TYPE,
     **dict.fromkeys((f"random.{name}" for name in (
         "bytes", "choice", "dirichlet", "multinomial", "multivariate_hypergeometric", "multivariate_normal",
-        "permutation", "permuted", "shuffle")), "has no model; tests/random compares layouts and numbers of processes"),
+        "permutation", "permuted", "shuffle", "spawn")),
+        "has no model; tests/random compares layouts and numbers of processes"),
     **dict.fromkeys(("broadcast_shapes", "dtype", "errstate", "finfo", "iinfo", "isdtype", "newaxis",
                      "promote_types"), _SAME),
     **dict.fromkeys((name for name, x in vars(pg).items() if not name.startswith("_") and (
