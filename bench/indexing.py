@@ -69,6 +69,15 @@ def measured(kind: str, indices: np.ndarray) -> list[Result]:
     return results
 
 
+def tables() -> list[Result]:
+    """Looked up in a short table, which a program with mpi4py would hold on each process."""
+    a, i = pg.random.default_rng(0).random(1000), pg.random.default_rng(1).integers(0, 1000, N)
+    table, own = a.gather(), np.array(i.local())
+    times, their_times = in_turns(lambda: a[i], lambda: table[own], before=pg.COMM.Barrier, repeats=5)
+    return [Result("a[i], 10 M indices of 1000 elements", N / min(times) / 1e6, "M/s", "NumPy on a table of its own",
+                   N / min(their_times) / 1e6, ratio(times, their_times), 1.0)]
+
+
 def masks() -> list[Result]:
     """Assigned and added up where a mask is true."""
     a = pg.random.default_rng(0).random(N) - 0.5
@@ -102,7 +111,7 @@ def main() -> None:
     """Measure."""
     rng = np.random.default_rng(1)
     random, near = rng.integers(0, N, N), np.clip(np.arange(N) + rng.integers(-2, 3, N), 0, N - 1)
-    results = [*measured("random", random), *measured("neighbouring", near), *masks()]
+    results = [*measured("random", random), *measured("neighbouring", near), *tables(), *masks()]
     if MPI.COMM_WORLD.rank == 0:
         report(results)
 

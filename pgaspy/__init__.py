@@ -19,6 +19,7 @@ from pgaspy.host import mpi_settings as _mpi_settings
 # isort: split
 # `x as x` makes a name public to type checkers
 from pgaspy.array import GlobalArray as GlobalArray
+from pgaspy.complex_parts import *
 from pgaspy.creation import *
 from pgaspy.cumulative import *
 from pgaspy.differences import *
@@ -91,6 +92,8 @@ from pgaspy.routines.convolutions import *
 from pgaspy.routines.distinct import *
 from pgaspy.routines.einsum import *
 from pgaspy.routines.elementwise import *
+from pgaspy.routines.gathered import *
+from pgaspy.routines.gathered import missing_function as _missing_function
 from pgaspy.routines.grids import *
 from pgaspy.routines.inspecting import *
 from pgaspy.routines.inspecting import NamespaceInfo as __array_namespace_info__  # noqa: N813  (the standard's name)
@@ -123,7 +126,10 @@ if not TYPE_CHECKING:  # to which every name would be right, then
             return job.communicator if job.user_comm is None else job.user_comm
         if name == "BLOCKSIZE":
             return _blocksize()
-        raise _missing("module 'pgaspy'", name, _sys.modules[__name__], _np)
+        function = _missing_function(_np, name)
+        if function is None:
+            raise _missing("module 'pgaspy'", name, _sys.modules[__name__], _np)
+        return function
 
 
 _PUBLIC_MODULES = {"blas", "fft", "lapack", "linalg", "random"}

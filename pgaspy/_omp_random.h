@@ -137,6 +137,6 @@ static int pg_random(int kind, char type, uint64_t key, uint64_t call, double a,
     section s;
     describe_section(&s, ndim, n_ranges, ranges, 0, index_strides, index_side, dst_address, dst_strides,
                      dst_side);
-    for_each_in_section(&s, loop, &context, MATHS);
+    for_each_in_section(&s, loop, &context, MATHS, 0);
     return 0;
 }

@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import global_assign, local_access, moments, reshaping, scans, sharing, sorting, ufuncs
-from pgaspy.dispatch import HANDLED
+from pgaspy.dispatch import HANDLED, OTHERS
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.layout import Distribution, Layout
@@ -20,12 +20,11 @@ from pgaspy.missing import instead_of, missing
 from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, native
 from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.reductions import NO_VALUE, arg_reduce, ufunc_reduce
-from pgaspy.scheduling import functions
 from pgaspy.scheduling.base import Base, FormerBase
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import refusals
 
-__all__ = ["GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "made"]
+__all__ = ["IN_PLACE", "GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "made"]
 
 Axis = int | Sequence[int] | None
 
@@ -116,6 +115,11 @@ class GlobalArray:
         self._view = view
 
     # Metadata --------------------------------------------------------------------------------------------------------
+
+    @property
+    def _refusal(self) -> str:
+        """Why nothing can be written to it by others, if so."""
+        return ""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -527,11 +531,12 @@ class GlobalArray:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
                         where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
-        if method == "__call__" and where is True and casting == "same_kind" and not (out or dtype or options):
+        is_plain = where is True and casting == "same_kind" and not (out or dtype or options)
+        if method == "__call__" and is_plain and ufunc.signature is None:
             x, *others = inputs
             if ufunc.nin == len(inputs) == 1:
                 return ufuncs.apply_operator(ufunc, made, x)
-            if ufunc.nin == len(inputs) == 2 and ufunc.signature is None:
+            if ufunc.nin == len(inputs) == 2:
                 y, = others
                 if isinstance(x, GlobalArray) and isinstance(y, GlobalArray):
                     return ufuncs.apply_operator(ufunc, made, x, y)
@@ -561,10 +566,7 @@ class GlobalArray:
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         handler = HANDLED.get(func)
-        if handler is None:
-            raise TypeError(f"{func.__module__}.{func.__name__} is not supported for global arrays: "
-                            f"{instead_of(func.__name__)}")
-        return handler(*args, **kwargs)
+        return HANDLED[OTHERS](func, args, kwargs) if handler is None else handler(*args, **kwargs)
 
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
         raise TypeError("a global array does not become a NumPy array by itself, which would gather it: "
@@ -666,13 +668,21 @@ class GlobalArray:
 
     @property
     def real(self) -> GlobalArray:
-        """The real part, as a new array (this array itself, where it is real). Collective."""
-        return self if self.dtype.kind != "c" else ufuncs.apply(functions.REAL, (self,), make=self._alike)
+        """The real part, as `pgaspy.real` has it: what is assigned to it is assigned to the array. Collective."""
+        return HANDLED[np.real](self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        HANDLED[GlobalArray.real](self, value)
 
     @property
     def imag(self) -> GlobalArray:
-        """The imaginary part, as a new array. Collective."""
-        return ufuncs.apply(functions.IMAG, (self,), make=self._alike)
+        """The imaginary part, as `pgaspy.imag` has it: what is assigned to it is assigned to the array. Collective."""
+        return HANDLED[np.imag](self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        HANDLED[GlobalArray.imag](self, value)
 
     def clip(self, min: Any = None, max: Any = None, out: GlobalArray | None = None) -> GlobalArray:
         """The elements, limited to [min, max]. Collective.
@@ -757,13 +767,13 @@ class GlobalArray:
         109
         """
         return _reduced(ufunc_reduce(np.add, self._base, self._view, axis, dtype, keepdims,
-                                     initial, where), out)
+                                     initial, where, out), out)
 
     def prod(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
              keepdims: bool = False, initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:
         """The product of the elements along dimensions. Collective; all else is as for `sum`."""
         return _reduced(ufunc_reduce(np.multiply, self._base, self._view, axis, dtype, keepdims,
-                                     initial, where), out)
+                                     initial, where, out), out)
 
     def mean(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
              keepdims: bool = False, *, where: Any = True) -> GlobalArray:
@@ -812,7 +822,7 @@ class GlobalArray:
             Also if there are no elements, or a mask, and no initial value.
         """
         return _reduced(ufunc_reduce(np.minimum, self._base, self._view, axis, None, keepdims,
-                                     initial, where), out)
+                                     initial, where, out), out)
 
     def max(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False,
             initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:
@@ -824,7 +834,7 @@ class GlobalArray:
             Also if there are no elements, or a mask, and no initial value.
         """
         return _reduced(ufunc_reduce(np.maximum, self._base, self._view, axis, None, keepdims,
-                                     initial, where), out)
+                                     initial, where, out), out)
 
     def any(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False, *,
             where: Any = True) -> GlobalArray:
@@ -1042,13 +1052,13 @@ class GlobalScalar(GlobalArray):
         return GlobalScalar(base, view)
 
 
-_IN_PLACE = {
+IN_PLACE = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
     "mod": np.remainder, "pow": np.power, "lshift": np.left_shift, "rshift": np.right_shift, "and": np.bitwise_and,
     "or": np.bitwise_or, "xor": np.bitwise_xor}
 """The operators that are in place for arrays."""
 
-for _name in _IN_PLACE.keys() - {"mul"}:
+for _name in IN_PLACE.keys() - {"mul"}:
     setattr(GlobalScalar, f"__i{_name}__", getattr(GlobalScalar, f"__{_name}__"))
 
 
@@ -1076,7 +1086,7 @@ class GlobalElement(GlobalScalar):
         return BaseView(self._base, self._view)
 
 
-for _name, _ufunc in _IN_PLACE.items():
+for _name, _ufunc in IN_PLACE.items():
     setattr(GlobalElement, f"__i{_name}__", _in_element(_ufunc, getattr(operator, f"__{_name}__")))
 
 
@@ -1115,7 +1125,7 @@ def _ufunc_reduce(ufunc: np.ufunc, inputs: Sequence[Any], out: tuple[Any, ...], 
     array, *more = inputs  # the axis can come by position
     check_array(array, f"{ufunc.__name__}.reduce")
     return _into(made(*ufunc_reduce(ufunc, array._base, array._view, more[0] if more else axis, dtype, keepdims,
-                                    initial, where)), out)
+                                    initial, where, _target(out))), out)
 
 
 _OPTIONS = {"reduce": ("axis", "keepdims", "initial"), "accumulate": ("axis",), "reduceat": ("axis", "indices")}

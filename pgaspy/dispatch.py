@@ -10,11 +10,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["HANDLED", "implements", "named"]
+__all__ = ["HANDLED", "OTHERS", "implements", "named"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 HANDLED: dict[Any, Callable[..., Any]] = {}
+
+OTHERS = "others"
+"""Stands for the functions that are registered nowhere: its handler takes one of them, and what that is called with."""
 
 
 def implements(*numpy_functions: Any) -> Callable[[F], F]:

@@ -27,8 +27,8 @@ from pgaspy.scheduling.functions import WHERE
 
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "broadcast_to", "clip", "concat", "concatenate", "copy",
-    "cumprod", "cumsum", "dot", "expand_dims", "flip", "imag", "kron", "matmul", "max", "mean", "min", "ndim", "outer",
-    "permute_dims", "prod", "ravel", "real", "repeat", "reshape", "roll", "shape", "size", "squeeze", "stack", "std",
+    "cumprod", "cumsum", "dot", "expand_dims", "flip", "kron", "matmul", "max", "mean", "min", "ndim", "outer",
+    "permute_dims", "prod", "ravel", "repeat", "reshape", "roll", "shape", "size", "squeeze", "stack", "std",
     "sum", "swapaxes", "tile", "transpose", "var", "where",
 ]
 
@@ -504,18 +504,6 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         operands[0] = as_global(condition)
     result: GlobalArray = ufuncs.apply(WHERE, operands, make=GlobalArray)
     return result
-
-
-@implements(np.real)
-def real(val: Any) -> GlobalArray:
-    """The real part, as a new array (`val` itself, where it is real). Collective."""
-    return as_global(val).real
-
-
-@implements(np.imag)
-def imag(val: Any) -> GlobalArray:
-    """The imaginary part, as a new array. Collective."""
-    return as_global(val).imag
 
 
 def matmul(x1: Any, x2: Any) -> GlobalArray:

@@ -53,7 +53,8 @@ def instead_of(name: str) -> str:
     if name == "apply_along_axis":
         return ("call NumPy's on A.gather(), the whole array on every process; or, along a dimension that each process "
                 'holds whole, as in A.redistribute(pg.Distribution("block", "*")), on the local part')
-    return "call NumPy's, with A.gather() for an array A: that is the whole of it on every process"
+    return ("call NumPy's, with A.gather() for an array A: that is the whole of it on every process; "
+            "with pg.fallback() does so by itself")
 
 
 def missing(owner: str, name: str, obj: object, numpys: object) -> AttributeError:

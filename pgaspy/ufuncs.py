@@ -231,6 +231,8 @@ def check_target(target: Any) -> None:
     ------
     TypeError
         If it is no global array, or a number.
+    ValueError
+        If it is a copy of a part of an array, that would not get what is written.
     """
     if not hasattr(target, "_view"):
         raise TypeError(f"out= takes global arrays, not {type(target).__name__}: the result of an operation on global "
@@ -238,6 +240,8 @@ def check_target(target: Any) -> None:
     if target._is_number:
         raise TypeError("a number does not support assignment: assign to an array, as by A[i, j] = x; A[i, j, ...] is "
                         "one without dimensions")
+    if target._refusal:
+        raise ValueError(target._refusal)
 
 
 def _check_apart(outputs: Sequence[Any]) -> None:

@@ -209,3 +209,38 @@ def test_only_elements_are_sent_for_indices_that_are_as_before() -> None:
     once, twice, often = (started_by(n, False) - started_by(0, False) for n in (1, 2, 5))
     assert twice - once < once
     assert often - twice == 3 * (twice - once)
+
+
+@mpi
+@pytest.mark.every
+@pytest.mark.parametrize("layout", [None, pg.Distribution("cyclic(2)")])
+def test_items_that_are_named_again_and_again(layout: pg.Distribution | None) -> None:
+    """Each process is brought each of them once, also where only some processes have so many indices."""
+    n, rng = 12, np.random.default_rng(2)
+    x, k = rng.random((n, 3)), rng.integers(-n, n, 5000)
+    a = pg.array(x, layout=None if layout is None else pg.Distribution("cyclic(2)", "*"))
+    i = pg.array(k)
+    pg.sync()
+    before = pg.stats()
+    found = a[i, 1]
+    pg.sync()
+    brought = pg.stats() - before
+    collectively(brought.nbytes_received < 4000, f"{brought.nbytes_received} bytes")
+    assert_equal(found, x[k, 1])
+    for _ in range(2):
+        assert_equal(a[i], x[k])
+        i[::7] = i[::7] * -1 - 1
+        k[::7] = k[::7] * -1 - 1
+    assert_equal(a[pg.array(k, onenode=pg.SIZE - 1), ::-1], x[k, ::-1])
+    assert_equal(a[:0, :2][i[:0]], x[:0, :2][k[:0]])
+    assert_equal(a[:, :0][i], x[:, :0][k])
+
+
+@mpi
+def test_an_index_beyond_among_many() -> None:
+    a, i = pg.arange(5), pg.zeros(400, dtype=int)
+    i[399] = 5
+    with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0 with size 5"):
+        a[i].gather()
+    i[399] = -5
+    collectively(int(a[i].sum()) == 0)

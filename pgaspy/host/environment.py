@@ -45,6 +45,7 @@ VARIABLES: Mapping[str, Variable] = {
     "PGASPY_CACHE": Variable(may_differ=True),  # a folder of the host
     "PGASPY_CHECK": Variable("0", ("0", "1")),
     "PGASPY_EXECUTOR": Variable("lazy", ("lazy", "inorder")),
+    "PGASPY_FALLBACK": Variable("0", ("0", "1")),
     "PGASPY_JIT": Variable("1", ("0", "1")),
     "PGASPY_LIBM": Variable("0", ("0", "1")),
     "PGASPY_MARCH": Variable("native"),

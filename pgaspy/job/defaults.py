@@ -1,4 +1,4 @@
-"""The job's default layout: set once, before the first array is made."""
+"""What holds in a job unless told otherwise: its layout, set once, before the first array is made; and fallbacks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pgaspy.caches import cached
+from pgaspy.host.call_sites import CallSite
 from pgaspy.job.procgrid import when_ended, world
 from pgaspy.layout import Distribution, Layout, check_grid, default_layout, one_process
 
-__all__ = ["blocksize", "datalayout", "default_for", "layout_for"]
+__all__ = ["Fallbacks", "blocksize", "datalayout", "default_for", "fallbacks", "layout_for"]
+
+
+@dataclass
+class Fallbacks:
+    """What functions that are missing may copy, if anything was said; those that were warned of, and their lines."""
+
+    max_bytes: int | None = None
+    warned: set[tuple[str, CallSite]] = field(default_factory=set)
 
 
 @dataclass
@@ -20,6 +29,7 @@ class _Defaults:
     grids: dict[int, tuple[int, ...]] = field(default_factory=dict)
     block: int | None = None
     are_fixed: bool = False
+    fallbacks: Fallbacks = field(default_factory=Fallbacks)
 
 
 _of_job = _Defaults()
@@ -68,6 +78,11 @@ def datalayout(grid: Sequence[int] | Mapping[int, Sequence[int]] | None = None, 
         if len(shape) != ndim:
             raise ValueError(f"grid {shape} has {len(shape)} axes, but is given for arrays of {ndim} dimensions")
     _of_job.grids, _of_job.block, _of_job.are_fixed = checked, None if block is None else int(block), True
+
+
+def fallbacks() -> Fallbacks:
+    """What the job may do where a function is missing."""
+    return _of_job.fallbacks
 
 
 def blocksize() -> int | None:

@@ -14,7 +14,7 @@ from pgaspy.caches import cached
 from pgaspy.layout import BlockDim, Layout
 from pgaspy.planning.view import View
 
-__all__ = ["Place", "Places", "are_runs", "places_of", "replica_distances", "run_size"]
+__all__ = ["Place", "Places", "are_runs", "in_order", "places_of", "replica_distances", "run_size"]
 
 WHOLE, EVEN, CYCLIC = range(3)
 
@@ -33,6 +33,11 @@ class Place(NamedTuple):
     rank_stride: int
     local_start: int
     local_step: int
+
+
+def in_order(n: int, nbytes: int) -> Place:
+    """Items that are all in one buffer, one after the other."""
+    return Place(n, WHOLE, 0, 0, 1, 1, 0, 0, 0, 0, nbytes)
 
 
 class Places(NamedTuple):

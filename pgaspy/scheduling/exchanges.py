@@ -2,7 +2,8 @@
 
 Each process sorts its indices by the processes that have the items, tells these how many it has for them, and sends
 them: so many as there is a window for in one round. Items that this process has are not sent. Where many ask one
-process, it is asked in turns, so that it has a window's requests at a time as well.
+process, it is asked in turns, so that it has a window's requests at a time as well. A process with many more indices
+than there are items asks for each item once.
 
 What was worked out for the indices of a round, and what others have asked for, is remembered (as PETSc's SF and
 VecScatter are). Each process compares its indices with those that it remembers, so that it does not matter how these
@@ -12,6 +13,7 @@ are written to, or whose they are; and if all of them have found those of one ex
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.kernels import bindings
+from pgaspy.planning.owners import in_order
 from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.conversations import Link, Refusal
 from pgaspy.scheduling.nodes import counted_call
@@ -29,6 +32,10 @@ __all__ = ["WINDOW_ITEMS", "Indices", "Items", "fetch", "store"]
 
 WINDOW_ITEMS = 1 << 23
 """So many items a process asks for, or brings, in one round; twice as many it is asked for, or is brought."""
+
+
+N_REPEATED = 2
+"""A process that has so many indices for each item, on average, asks for each item once."""
 
 
 @dataclass(frozen=True)
@@ -254,8 +261,22 @@ def fetch(link: Link, items: Items, indices: Indices, memory: int, out: int) -> 
         _check(beyond, indices, True)
         items.places.take(indices.local, items.nbytes, memory, out)
         return
+    if indices.local.size < N_REPEATED * items.n or not items.n:
+        yield from _fetch_each(link, items, indices, None, memory, out)
+        return
+    whole = _buffer(items.n * items.nbytes)
+    once = dataclasses.replace(indices, local=np.arange(items.n))
+    yield from _fetch_each(link, items, once, _first_beyond(items, indices), memory, bindings.address(whole))
+    bindings.ItemPlaces([in_order(items.n, items.nbytes)], 0, 0).take(
+        indices.local, items.nbytes, bindings.address(whole), out)
+
+
+def _fetch_each(link: Link, items: Items, indices: Indices, beyond: tuple[int, ...] | None, memory: int,
+                out: int) -> Generator[None]:
+    """The items that indices name; `beyond` is the first that is beyond them, if that is known."""
     remembered = _remembered(link, items, indices)
-    beyond = RIGHT if all(remembered) else _first_beyond(items, indices)
+    if beyond is None:
+        beyond = RIGHT if all(remembered) else _first_beyond(items, indices)
     for n, known in enumerate(remembered):
         plan, turns = yield from _plan(link, items, indices, n, known, beyond, True)
         to = out + n * WINDOW_ITEMS * items.nbytes

@@ -39,6 +39,7 @@ LEFT_OUT: dict[str, str] = {
                      "linalg.vector_norm"), "composed of unique and of norms, which are in it; in tests/standard"),
     "amax": "is max, which is in it",
     "amin": "is min, which is in it",
+    "fallback": "is for what is missing, which the model does not have",
     "draw": "makes a picture, for which it needs matplotlib",
     **dict.fromkeys(("nanpercentile", "nanquantile", "percentile", "quantile"),
                     "NumPy's pass out=... to ufuncs, which the model does not take"),
