@@ -111,12 +111,13 @@ def is_global(x: Any) -> bool:
 
 def as_parameter(x: Any, dtype: DTypeLike = float) -> Any:
     """A global array or a NumPy array of a dtype, or a number of it; TypeError for what it cannot be cast to."""
+    if not np.ndim(x) and not is_global(x):
+        return np.float64(float(x)) if dtype is float else np.int64(int(x))
     found = x if isinstance(x, GlobalArray) else as_numpy(x)
     if found.ndim and not np.can_cast(found.dtype, dtype, "same_kind"):
         raise TypeError(f"Cannot cast array data from {found.dtype!r} to {np.dtype(dtype)!r} according to the rule "
                         "'same_kind'")
-    cast = found.astype(dtype, copy=False)
-    return cast if cast is found and is_global(x) else cast[()]
+    return found.astype(dtype, copy=False)
 
 
 def checked(method: str, *parameters: Any) -> None:
