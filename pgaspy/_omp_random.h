@@ -49,8 +49,7 @@ static void pg_random_bits(uint64_t key, uint64_t call, uint32_t attempt, int64_
     const random_context c = {.key = key, .call = call};
     const int64_t *indices = (const int64_t *)indices_address;
     uint64_t *low = (uint64_t *)to_address, *high = low + n;
-    #pragma omp parallel for simd schedule(static) num_threads(team_for(n * MATHS))
-    for (int64_t i = 0; i < n; i++) {
+    SIMD_FOR(i, n) {
         const random_bits bits = draw(&c, indices[i], attempt);
         low[i] = bits.low;
         high[i] = bits.high;

@@ -49,7 +49,7 @@ def test_the_table() -> None:
     ("pg.savetxt", AttributeError, r"module 'pgaspy' has no attribute 'savetxt': use pg.save\(file, A\)"),
     ("pg.nditer", AttributeError, r"A.gather\(\)"),
     ("pg.random.randn", AttributeError, r"default_rng\(seed\)"),
-    ("pg.random.default_rng(1).spawn(5)", AttributeError, r"'spawn': use default_rng with a seed of its own"),
+    ("pg.random.default_rng(1).bit_generator", AttributeError, r"'bit_generator': it has a key and counters"),
     ("x.strides", AttributeError, r"that of the local part, as in A.local\(\).strides"),
     ("x.byteswap()", AttributeError, r"GlobalArray has no attribute 'byteswap': call NumPy's, with A.gather\(\)"),
     ("np.einsum_path('ij', x)", TypeError, r"A.gather\(\)"),

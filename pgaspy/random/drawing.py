@@ -111,12 +111,13 @@ def is_global(x: Any) -> bool:
 
 def as_parameter(x: Any, dtype: DTypeLike = float) -> Any:
     """A global array or a NumPy array of a dtype, or a number of it; TypeError for what it cannot be cast to."""
+    if not np.ndim(x) and not is_global(x):
+        return np.float64(float(x)) if dtype is float else np.int64(int(x))
     found = x if isinstance(x, GlobalArray) else as_numpy(x)
     if found.ndim and not np.can_cast(found.dtype, dtype, "same_kind"):
         raise TypeError(f"Cannot cast array data from {found.dtype!r} to {np.dtype(dtype)!r} according to the rule "
                         "'same_kind'")
-    cast = found.astype(dtype, copy=False)
-    return cast if cast is found and is_global(x) else cast[()]
+    return found.astype(dtype, copy=False)
 
 
 def checked(method: str, *parameters: Any) -> None:
@@ -191,12 +192,13 @@ def _fill_rows(sampler: Callable[..., NDArray[Any]], key: int, call: int, shape:
     rows, core = part.shape[:len(shape)], part.shape[len(shape):]
     flat = part.reshape(-1, *core)
     step = max(ELEMENTS_AT_ONCE // max(math.prod(core), 1), 1)
-    given = [np.broadcast_to(p, (rows or (1,)) + np.shape(p)[np.ndim(p) - n:]) for p, n in
-             zip(parameters, n_cores, strict=True)]
+    given = [p if np.ndim(p) == 0 else np.broadcast_to(p, (rows or (1,)) + p.shape[p.ndim - n:])
+             for p, n in zip(parameters, n_cores, strict=True)]
     for start in range(0, len(flat), step):
         places = np.unravel_index(np.arange(start, min(start + step, len(flat))), rows or (1,))
         elements = np.zeros(len(places[0]), np.int64)
         for i, place, stride in zip(indices, places, strides_from_shape(shape), strict=False):
             elements += i[place] * stride
         with np.errstate(all="ignore"):
-            flat[start:start + step] = sampler(Stream(key, call, elements), *[p[places] for p in given])
+            flat[start:start + step] = sampler(Stream(key, call, elements), *[
+                np.full(len(elements), p) if np.ndim(p) == 0 else p[places] for p in given])

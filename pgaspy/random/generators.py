@@ -42,8 +42,18 @@ class Generator(Univariate, Multivariate, Rearranging):
     the shape, None for one number, or for the shape of the parameters.
     """
 
+    def __init__(self, key: int) -> None:
+        super().__init__(key)
+        self._n_children = 0
+
+    def spawn(self, n_children: int) -> list[Generator]:
+        """More generators, with numbers of their own; others at each call. Not collective."""
+        before, self._n_children = self._n_children, self._n_children + n_children
+        sequences = [np.random.SeedSequence(self._key, spawn_key=(k,)) for k in range(before, self._n_children)]
+        return [Generator(int(sequence.generate_state(1, np.uint64)[0])) for sequence in sequences]
+
     if not TYPE_CHECKING:  # to which every name would be right, then
 
         def __getattr__(self, name: str) -> Any:
-            advice = ": use default_rng with a seed of its own" if name in {"bit_generator", "spawn"} else ""
+            advice = ": it has a key and counters" if name == "bit_generator" else ""
             raise AttributeError(f"a Generator has no attribute {name!r}{advice}", name=name, obj=self)

@@ -136,5 +136,5 @@ def _normal_vectors(mean: Numbers, factor: Numbers, stream: Stream) -> Numbers:
     """Combinations of the factor's rows, one after the other, so that the sums are the same wherever they are made."""
     found = np.tile(np.asarray(mean, float), (len(stream), 1))
     for k, row in enumerate(factor):
-        found += stream.column(k, len(factor)).normals(0)[0][:, None] * row
+        found += stream.column(k, len(factor)).normal(0)[:, None] * row
     return found

@@ -51,13 +51,23 @@ class Stream:
 
     def uniforms(self, attempt: int) -> Numbers:
         """Two rows of numbers between 0 and 1, without either, of 52 random bits."""
-        return np.asarray(((self.bits(attempt) >> np.uint64(12)) + 0.5) * 2.0**-52, float)
+        return _between_0_and_1(self.bits(attempt))
 
-    def normals(self, attempt: int) -> Numbers:
-        """Two rows of normal numbers of mean 0 and variance 1, by Box and Muller."""
+    def uniform(self, attempt: int) -> Numbers:
+        """The first of these rows."""
+        return _between_0_and_1(self.bits(attempt)[0])
+
+    def normal(self, attempt: int) -> Numbers:
+        """Normal numbers of mean 0 and variance 1, by Box and Muller."""
         u, v = self.uniforms(attempt)
-        angles = 2 * np.pi * v
-        return np.asarray(np.sqrt(-2 * np.log(u)) * np.stack((np.cos(angles), np.sin(angles))), float)
+        return np.asarray(np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v), float)
+
+
+def _between_0_and_1(bits: NDArray[np.uint64]) -> Numbers:
+    found = (bits >> np.uint64(12)).view(np.int64).astype(float)  # integers with a sign are converted by vectors
+    found += 0.5
+    found *= 2.0**-52
+    return found
 
 
 def accepted(propose: Callable[..., tuple[NDArray[Any], NDArray[np.bool_]]], stream: Stream,

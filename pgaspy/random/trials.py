@@ -39,7 +39,7 @@ def standard_gamma(stream: Stream, shape: Numbers) -> Numbers:
     """Of scale 1 (G. Marsaglia and W. W. Tsang, *A simple method for generating gamma variables*, 2000)."""
     found: Numbers = accepted(_propose_gamma, stream, np.where(shape < 1, shape + 1, shape), first=1)
     boosted = np.flatnonzero(shape < 1)
-    found[boosted] *= stream.of(boosted).uniforms(0)[0] ** (1 / shape[boosted])
+    found[boosted] *= stream.of(boosted).uniform(0) ** (1 / shape[boosted])
     return found
 
 
@@ -47,15 +47,16 @@ def log_gamma(stream: Stream, shape: Numbers) -> Numbers:
     """The logarithms of these numbers, which may be too small for doubles."""
     found: Numbers = np.log(accepted(_propose_gamma, stream, np.where(shape < 1, shape + 1, shape), first=1))
     boosted = np.flatnonzero(shape < 1)
-    found[boosted] += np.log(stream.of(boosted).uniforms(0)[0]) / shape[boosted]
+    found[boosted] += np.log(stream.of(boosted).uniform(0)) / shape[boosted]
     return found
 
 
 def _propose_gamma(stream: Stream, attempt: int, shape: Numbers) -> tuple[Numbers, Rejected]:
     d = shape - 1 / 3
-    x, u = stream.normals(2 * attempt)[0], stream.uniforms(2 * attempt + 1)[0]
-    v = (1 + x / np.sqrt(9 * d)) ** 3
-    return d * v, (v <= 0) | (np.log(u) >= 0.5 * x * x + d - d * v + d * np.log(np.maximum(v, 1e-300)))
+    x, u = stream.normal(2 * attempt), stream.uniform(2 * attempt + 1)
+    root = 1 + x / np.sqrt(9 * d)
+    v = root * root * root
+    return d * v, (v <= 0) | (np.log(u) >= 0.5 * x * x + d * (1 - v + np.log(np.maximum(v, 1e-300))))
 
 
 # Counts --------------------------------------------------------------------------------------------------------------
@@ -67,7 +68,7 @@ def poisson(stream: Stream, lam: Numbers) -> Integers:
 
 
 def _search_poisson(stream: Stream, lam: Numbers) -> Integers:
-    return _searched(stream.uniforms(0)[0], np.exp(-lam), lambda k, lam: lam / (k + 1), lam)
+    return _searched(stream.uniform(0), np.exp(-lam), lambda k, lam: lam / (k + 1), lam)
 
 
 def _try_poisson(stream: Stream, lam: Numbers) -> Integers:
@@ -97,7 +98,7 @@ def binomial(stream: Stream, n: Integers, p: Numbers) -> Integers:
 
 
 def _search_binomial(stream: Stream, n: Integers, p: Numbers) -> Integers:
-    k = _searched(stream.uniforms(0)[0], np.exp(n * np.log1p(-p)),
+    k = _searched(stream.uniform(0), np.exp(n * np.log1p(-p)),
                   lambda k, n, odds: (n - k) / (k + 1) * odds, n, p / (1 - p))
     return np.minimum(k, n)
 
@@ -148,7 +149,7 @@ def hypergeometric(stream: Stream, good: Integers, bad: Integers, n: Integers) -
 def _draw_one_by_one(stream: Stream, good: Integers, bad: Integers, n: Integers) -> Integers:
     left, total = good.copy(), good + bad
     for step in range(int(n.max(initial=0))):
-        left -= (step < n) & (stream.uniforms(step)[0] * (total - step) < left)
+        left -= (step < n) & (stream.uniform(step) * (total - step) < left)
     return good - left
 
 
@@ -213,8 +214,8 @@ def _propose_zipf(stream: Stream, attempt: int, a: Numbers) -> tuple[Integers, R
 def vonmises(stream: Stream, kappa: Numbers) -> Numbers:
     """Angles around 0 (D. J. Best and N. I. Fisher, *Efficient simulation of the von Mises distribution*, 1979)."""
     even, narrow = kappa < 1e-8, kappa > 1e6
-    found = np.pi * (2 * stream.uniforms(0)[0] - 1)
-    found[narrow] = np.sqrt(1 / kappa[narrow]) * stream.of(narrow).normals(0)[0]
+    found = np.pi * (2 * stream.uniform(0) - 1)
+    found[narrow] = np.sqrt(1 / kappa[narrow]) * stream.of(narrow).normal(0)
     others = np.flatnonzero(~(even | narrow))
     found[others] = accepted(_propose_angle, stream.of(others), kappa[others])
     return found
@@ -229,7 +230,7 @@ def _propose_angle(stream: Stream, attempt: int, kappa: Numbers) -> tuple[Number
     w = (1 + s * z) / (s + z)
     y = kappa * (s - w)
     angle = np.arccos(np.clip(w, -1, 1))
-    return (np.where(stream.uniforms(2 * attempt + 1)[0] < 0.5, -angle, angle),
+    return (np.where(stream.uniform(2 * attempt + 1) < 0.5, -angle, angle),
             (y * (2 - y) - v < 0) & (np.log(y / v) + 1 - y < 0))
 
 

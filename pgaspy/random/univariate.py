@@ -255,7 +255,7 @@ class Univariate(Drawing):
     def standard_t(self, df: Any, size: Shape | None = None, *, layout: AnyLayout = None,
                    onenode: int | None = None) -> GlobalArray:
         """Student's: normal numbers over roots of means of `df` > 0 squares of such. Collective."""
-        return self._sampled(lambda stream, df: stream.part(0).normals(0)[0] / np.sqrt(
+        return self._sampled(lambda stream, df: stream.part(0).normal(0) / np.sqrt(
             _chisquare(stream.part(1), df) / df), _checked("standard_t", df), size, float, layout, onenode)
 
     def vonmises(self, mu: Any, kappa: Any, size: Shape | None = None, *, layout: AnyLayout = None,
@@ -358,9 +358,9 @@ def _geometric(u: Any, p: Any) -> Any:
 
 def _wald(stream: Stream, mean: Numbers, scale: Numbers) -> Numbers:
     """By J. R. Michael, W. R. Schucany and R. W. Haas, 1976."""
-    y = mean * stream.part(0).normals(0)[0] ** 2
+    y = mean * stream.part(0).normal(0) ** 2
     x = mean + mean / (2 * scale) * (y - np.sqrt(4 * scale * y + y * y))
-    is_first = stream.part(1).uniforms(0)[0] <= mean / (mean + x)
+    is_first = stream.part(1).uniform(0) <= mean / (mean + x)
     return np.where(is_first, x, mean * mean / x)
 
 

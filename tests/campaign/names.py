@@ -26,7 +26,8 @@ LEFT_OUT: dict[str, str] = {
     "random.Generator": _TYPE,
     **dict.fromkeys((f"random.{name}" for name in (
         "bytes", "choice", "dirichlet", "multinomial", "multivariate_hypergeometric", "multivariate_normal",
-        "permutation", "permuted", "shuffle")), "has no model; tests/random compares layouts and numbers of processes"),
+        "permutation", "permuted", "shuffle", "spawn")),
+        "has no model; tests/random compares layouts and numbers of processes"),
     **dict.fromkeys(numpy_names._OTHERS, _SAME),
     **dict.fromkeys(("array.__contains__", "array.__copy__", "array.__deepcopy__"),
                     "composed of comparison and any, and copies, which are in it"),

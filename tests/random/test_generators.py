@@ -60,6 +60,14 @@ def test_draws_take_their_own_numbers() -> None:
     assert_equal(pg.random.default_rng(42).random(1000), first)
 
 
+def test_children_have_numbers_of_their_own() -> None:
+    parent = pg.random.default_rng(42)
+    children = [*parent.spawn(2), *parent.spawn(1), pg.random.default_rng(43).spawn(1)[0], parent]
+    drawn = [child.random(1000).gather() for child in children]
+    collectively(len(np.unique(drawn)) == 5000)
+    assert_equal(pg.random.default_rng(42).spawn(3)[2].random(1000), drawn[2])
+
+
 def test_a_longer_array_begins_alike() -> None:
     assert_equal(pg.random.default_rng(1).random(100)[:10], pg.random.default_rng(1).random(10).gather())
     flat = pg.random.default_rng(1).random(100).gather()
