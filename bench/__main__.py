@@ -36,6 +36,7 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
     "scans": [(1, []), (2, [])],
     "order": [(1, []), (2, [])],
     "indexing": [(1, []), (2, [])],
+    "einsum": [(1, []), (2, [])],
     "fft": [(2, ["--unbound"])],
     "products": [(2, ["--unbound"])],
     "factorisations": [(2, ["--unbound"])],

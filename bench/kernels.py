@@ -52,6 +52,11 @@ def main() -> None:
         gbytes = 2 * u.nbytes / 1e9
         results.append(Result(f"(x * y).sum(axis={axis})", gbytes / median(ours), "GB/s", "NumPy",
                               gbytes / median(numpys), ratio(ours, numpys)))
+    W = pg.empty((4000, 4000))
+    transposed, straight = in_turns(lambda: W.__setitem__(..., U.T), lambda: W.__setitem__(..., U), before=pg.sync)
+    gbytes = 2 * u.nbytes / 1e9
+    results.append(Result("B[...] = A.T", gbytes / median(transposed), "GB/s", "B[...] = A",
+                          gbytes / median(straight), ratio(transposed, straight), 0.6))
     rng_ours, rng_numpy = pg.random.default_rng(1), np.random.Generator(np.random.Philox(1))
     ours, numpys = in_turns(lambda: rng_ours.standard_normal(N), lambda: rng_numpy.standard_normal(N), repeats=3)
     results.append(Result("standard_normal", N / median(ours) / 1e9, "G elements/s", "NumPy's Philox",

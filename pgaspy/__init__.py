@@ -18,7 +18,6 @@ from pgaspy.host import mpi_settings as _mpi_settings
 
 # isort: split
 # `x as x` makes a name public to type checkers
-from pgaspy import random as random
 from pgaspy.array import GlobalArray as GlobalArray
 from pgaspy.array import GlobalArray as ndarray  # noqa: N813  (NumPy's name, for `isinstance`)
 from pgaspy.complex_parts import *
@@ -80,6 +79,7 @@ __array_api_version__ = "2025.12"
 from pgaspy import fft as fft
 from pgaspy import linalg as linalg
 from pgaspy import matrix_product as _matrix_product  # what arrays do for @
+from pgaspy import random as random
 from pgaspy import value_errors as _value_errors  # has ufuncs raise what it finds
 from pgaspy.linalg.diagonals import diagonal as diagonal
 from pgaspy.linalg.diagonals import trace as trace

@@ -83,6 +83,8 @@ void pg_copy_section(int64_t itemsize, int ndim, const int64_t *n_ranges,
                      int dst_side, int64_t src_address, const int64_t *src_strides, int src_side);
 
 void pg_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t block[4]);
+void pg_random_bits(uint64_t key, uint64_t call, uint32_t attempt, int64_t n, int64_t indices_address,
+                    int64_t to_address);
 enum { RANDOM, UNIFORM, NORMAL_KIND, INTEGERS_KIND, ... };
 int pg_random(int kind, char type, uint64_t key, uint64_t call, double a, double b, int64_t low,
               uint64_t span, int ndim, const int64_t *n_ranges, const int64_t *const *ranges,

@@ -54,7 +54,10 @@ static void pg_copy_section(int64_t itemsize, int ndim, const int64_t *n_ranges,
         itemsize *= d->length;
         s.ndim--;
     }
+    int64_t length = 1;
+    for (int d = 0; d < s.ndim; d++)
+        length *= s.dim[d].length;
     loop_fn *const loop = itemsize == 1 ? move_1 : itemsize == 2 ? move_2 : itemsize == 4 ? move_4
                         : itemsize == 8 ? move_8 : itemsize == 16 ? move_16 : move_any;
-    for_each_in_section(&s, loop, &itemsize, 1 + itemsize / 64);
+    for_each_in_section(&s, loop, &itemsize, 1 + itemsize / 64, length * itemsize > PAST_CACHES ? itemsize : 0);
 }

@@ -40,6 +40,7 @@ static void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_
     describe(&g, ndim, shape, elementwise_rows[row].n_inputs + 1, addresses,
              (const int64_t *const[]){strides, strides + ndim, strides + 2 * ndim, strides + 3 * ndim});
     const int64_t n = count(&g, ndim);
-    if (n > 0)
-        for_each(loop_for(elementwise_rows[row].loop, n), &g, elementwise_rows[row].cost);
+    loop_fn *const loop = loop_for(elementwise_rows[row].loop, n);
+    if (n > 0 && !transpose(&g, streamed_size(loop)))
+        for_each(loop, &g, elementwise_rows[row].cost);
 }

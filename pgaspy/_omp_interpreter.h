@@ -146,7 +146,7 @@ static void pg_run_program(const pg_program *p, const int64_t *addresses, int64_
 {
     geometry g;
     loop_fn *const loop = describe_program(p, &g, addresses, start, stop, (loop_fn *)loop_address);
-    if (start < stop && count(&g, g.ndim) > 0)
+    if (start < stop && count(&g, g.ndim) > 0 && !transpose(&g, streamed_size(loop)))
         for_each(loop, &g, p->cost);
     n_completed++;
 }

@@ -42,6 +42,21 @@ static inline random_bits draw(const random_context *c, int64_t e, uint32_t atte
                   (uint32_t)(upper >> 32), (uint32_t)c->key, (uint32_t)(c->key >> 32));
 }
 
+/* The two numbers of an attempt for some elements: first the lower ones of all. */
+static void pg_random_bits(uint64_t key, uint64_t call, uint32_t attempt, int64_t n, int64_t indices_address,
+                           int64_t to_address)
+{
+    const random_context c = {.key = key, .call = call};
+    const int64_t *indices = (const int64_t *)indices_address;
+    uint64_t *low = (uint64_t *)to_address, *high = low + n;
+    #pragma omp parallel for simd schedule(static) num_threads(team_for(n * MATHS))
+    for (int64_t i = 0; i < n; i++) {
+        const random_bits bits = draw(&c, indices[i], attempt);
+        low[i] = bits.low;
+        high[i] = bits.high;
+    }
+}
+
 /* Lemire's unbiased multiplication: x * span / 2**64, x drawn again if in the uneven remainder. */
 static inline uint64_t below(const random_context *c, int64_t e, uint64_t x)
 {
@@ -123,6 +138,6 @@ static int pg_random(int kind, char type, uint64_t key, uint64_t call, double a,
     section s;
     describe_section(&s, ndim, n_ranges, ranges, 0, index_strides, index_side, dst_address, dst_strides,
                      dst_side);
-    for_each_in_section(&s, loop, &context, MATHS);
+    for_each_in_section(&s, loop, &context, MATHS, 0);
     return 0;
 }

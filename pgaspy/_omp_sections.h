@@ -96,9 +96,9 @@ static void for_each_row(const section *s, loop_fn *loop, char *context, int64_t
 
 /*
  * Apply a loop of the operands (side 0, context, side 1) to a section. Of single ranges, that is a
- * geometry like any other.
+ * geometry like any other. Where the loop copies items, that is their size; else it is 0.
  */
-static void for_each_in_section(section *s, loop_fn *loop, void *context, int cost)
+static void for_each_in_section(section *s, loop_fn *loop, void *context, int cost, int64_t copied_size)
 {
     int plain = 1;
     int64_t n = 1;
@@ -125,7 +125,8 @@ static void for_each_in_section(section *s, loop_fn *loop, void *context, int co
             g.shape[d] = s->dim[d].length;
             g.stride[d][1] = 0;
         }
-        for_each(loop, &g, cost);
+        if (!transpose(&g, copied_size))
+            for_each(loop, &g, cost);
         return;
     }
     const int team = team_for(n * cost);

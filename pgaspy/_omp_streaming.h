@@ -29,6 +29,22 @@ static void stream_##A(int64_t n, char *const p[], const int64_t s[]) \
 ALL(STREAM)
 #undef STREAM
 #define STREAM(A, ...) \
+    if (loop == stream_##A) \
+        return sizeof(T_##A);
+#else
+#define STREAM(A, ...)
+#endif
+
+/* The size of the elements that a loop copies past the caches; 0 if it does not. */
+static int64_t streamed_size(const loop_fn *loop)
+{
+    ALL(STREAM)
+    return 0;
+}
+#undef STREAM
+
+#ifdef __SSE2__
+#define STREAM(A, ...) \
     if (loop == copy_##A##A && n > PAST_CACHES / (int64_t)sizeof(T_##A)) \
         return stream_##A;
 #else

@@ -22,6 +22,7 @@
 
 #include "_omp_elementwise_loops.h"
 #include "_omp_streaming.h"
+#include "_omp_transpose.h"
 #include "_omp_elementwise.h"
 
 #include "_omp_leaves.h"

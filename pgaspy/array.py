@@ -784,13 +784,13 @@ class GlobalArray:
         109
         """
         return _reduced(ufunc_reduce(np.add, self._base, self._view, axis, dtype, keepdims,
-                                     initial, where), out)
+                                     initial, where, out), out)
 
     def prod(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
              keepdims: bool = False, initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:
         """The product of the elements along dimensions. Collective; all else is as for `sum`."""
         return _reduced(ufunc_reduce(np.multiply, self._base, self._view, axis, dtype, keepdims,
-                                     initial, where), out)
+                                     initial, where, out), out)
 
     def mean(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
              keepdims: bool = False, *, where: Any = True) -> GlobalArray:
@@ -839,7 +839,7 @@ class GlobalArray:
             Also if there are no elements, or a mask, and no initial value.
         """
         return _reduced(ufunc_reduce(np.minimum, self._base, self._view, axis, None, keepdims,
-                                     initial, where), out)
+                                     initial, where, out), out)
 
     def max(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False,
             initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:
@@ -851,7 +851,7 @@ class GlobalArray:
             Also if there are no elements, or a mask, and no initial value.
         """
         return _reduced(ufunc_reduce(np.maximum, self._base, self._view, axis, None, keepdims,
-                                     initial, where), out)
+                                     initial, where, out), out)
 
     def any(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False, *,
             where: Any = True) -> GlobalArray:
@@ -1159,7 +1159,7 @@ def _ufunc_reduce(ufunc: np.ufunc, inputs: Sequence[Any], out: tuple[Any, ...], 
     array, *more = inputs  # the axis can come by position
     check_array(array, f"{ufunc.__name__}.reduce")
     return _into(made(*ufunc_reduce(ufunc, array._base, array._view, more[0] if more else axis, dtype, keepdims,
-                                    initial, where)), out)
+                                    initial, where, _target(out))), out)
 
 
 _OPTIONS = {"reduce": ("axis", "keepdims", "initial"), "accumulate": ("axis",), "reduceat": ("axis", "indices")}

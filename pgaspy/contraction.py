@@ -92,6 +92,8 @@ def contract(a: GlobalArray, a_labels: Labels, b: GlobalArray, b_labels: Labels,
     summed = [label for label in a_labels if label in b_labels and label not in out]
     a_free, b_free = ([x for x in labels if x not in others]
                       for labels, others in ((a_labels, b_labels), (b_labels, a_labels)))
+    if a.ndim == b.ndim == 1 and summed:
+        return a @ b
     if not summed or not (a_free or b_free):
         product = _spread(a, a_labels, [*out, *summed]) * _spread(b, b_labels, [*out, *summed])
         return product.sum(tuple(range(len(out), product.ndim)), product.dtype) if summed else product

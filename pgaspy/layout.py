@@ -22,7 +22,7 @@ from pgaspy.blockmath import ceil_div, clipped, narrow, near_square_grid, wide
 from pgaspy.caches import cached, lazy
 
 __all__ = ["MAX_NDIM", "MAX_SIZE", "BlockDim", "CyclicDim", "Dim", "Distribution", "Layout", "check_shape",
-           "default_layout", "one_process", "replicated", "without_dims"]
+           "default_layout", "going_with", "one_process", "replicated", "without_dims"]
 
 
 class BlockDim(NamedTuple):
@@ -492,6 +492,15 @@ def without_dims(layout: Layout, dims: tuple[int, ...]) -> Layout:
     if not dims:
         return layout
     return Layout(layout.grid, [dim for d, dim in enumerate(layout.dims) if d not in dims], layout.pins)
+
+
+@cached
+def going_with(layout: Layout, shape: tuple[int, ...], core: tuple[int, ...] = ()) -> Layout:
+    """Where an array lies that is needed with one of a layout: of a shape that broadcasts to it, then whole dimensions.
+    """
+    own = layout.dims[layout.ndim - len(shape):]
+    dims = [dim if dim.extent == n else whole_dim(n) for dim, n in zip(own, shape, strict=True)]
+    return Layout(layout.grid, [*dims, *map(whole_dim, core)], layout.pins)
 
 
 def replicated(shape: Sequence[int], n_procs: int) -> Layout:

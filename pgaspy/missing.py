@@ -20,8 +20,6 @@ INSTEAD = {
     "data": _OF_PART + "data",
     "dump": _SAVE,
     "dumps": _SAVE,
-    "eig": "pg.linalg.eigh(A), if A is Hermitian",
-    "eigvals": "pg.linalg.eigvalsh(A), if A is Hermitian",
     "flags": _OF_PART + "flags",
     "fromfile": _LOAD,
     "genfromtxt": _LOAD,

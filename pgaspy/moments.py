@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from pgaspy.global_assign import copied
 from pgaspy.planning.view import View
@@ -42,11 +43,12 @@ def var(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: fl
         squares = apply(REAL, apply(np.multiply, distance, apply(np.conjugate, distance)))
     else:
         squares = apply(np.square, distance)
-    total = ufunc_reduce(np.add, *squares, axis, None, keepdims, where=where)
+    total = ufunc_reduce(np.add, *squares, axis, dtype, keepdims, where=where)
     count = _count(view, axis, keepdims, where)
     if where is not True:
         return _quotient(total, apply(np.maximum, apply(np.subtract, count, ddof), 0))
-    return apply(np.divide, total, count - ddof if count > ddof else 0)
+    quotient = apply(np.divide, total, count - ddof if count > ddof else 0)
+    return quotient if dtype is None else copied(*quotient, dtype=total.base.dtype)
 
 
 def std(base: Base, view: View, axis: Any = None, **options: Any) -> BaseView:
@@ -63,11 +65,11 @@ def _quotient(total: BaseView, count: Any) -> BaseView:
 def _count(view: View, axis: Any, keepdims: bool, where: Any) -> Any:
     """How many elements there are along dimensions: a number, or as many as a mask is true for.
 
-    A mask that broadcasts is counted as it is, once for all elements that it stands for.
+    A mask that broadcasts is counted as it is, once for all elements that it stands for. A number has no dimensions.
     """
-    axes = axes_of(view, axis)
     if where is True:
-        return math.prod(view.shape[d] for d in axes)
+        return math.prod(view.shape if axis is None else [view.shape[d] for d in normalize_axis_tuple(axis, view.ndim)])
+    axes = axes_of(view, axis)
     mask = mask_of(where, view)
     shape = mask.shape if isinstance(mask, np.ndarray) else mask._view.shape
     n_each = math.prod(n for d, n in enumerate(view.shape) if d in axes and shape[d] == 1)

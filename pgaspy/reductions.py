@@ -47,8 +47,8 @@ NO_VALUE: Any = np._NoValue
 
 
 def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTypeLike | None, keepdims: bool,
-                 initial: Any = NO_VALUE, where: Any = True) -> BaseView:
-    """`ufunc.reduce` for an associative ufunc.
+                 initial: Any = NO_VALUE, where: Any = True, out: Any = None) -> BaseView:
+    """`ufunc.reduce` for an associative ufunc; in the dtype in which NumPy computes what goes to an array `out`.
 
     Raises
     ------
@@ -58,8 +58,8 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTyp
         If there is nothing to reduce, or a mask, and neither an identity nor an initial value; if the mask does not
         broadcast.
     """
-    known = (ufunc, id(view), base.dtype) if (
-        axis is None and dtype is None and not keepdims and initial is NO_VALUE and where is True) else None
+    known = (ufunc, id(view), base.dtype) if (axis is None and dtype is None and not keepdims and initial is NO_VALUE
+                                              and where is True and out is None) else None
     found = known_calls[known]
     if found is not None:
         return _recorded(found[0], base)
@@ -69,7 +69,7 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTyp
         raise TypeError(f"{ufunc.__name__}.reduce is not supported for global arrays: it is not associative, so that "
                         "its result would depend on the layout")
     axes = axes_of(view, axis)
-    wanted = None if dtype is None else np.dtype(dtype)
+    wanted = np.dtype(dtype) if dtype is not None else None if out is None else _dtype_for(ufunc, base.dtype, out.dtype)
     if initial is not NO_VALUE or where is not True:
         return _limited(ufunc, BaseView(base, view), axes, wanted, keepdims, initial, where)
     if ufunc.identity is None:
@@ -114,6 +114,16 @@ def _result_dtype(ufunc: np.ufunc, source: np.dtype[Any], wanted: np.dtype[Any] 
     """The dtype that NumPy reduces to: it sums small integers in larger ones."""
     result: np.dtype[Any] = ufunc.reduce(np.ones(1, source), dtype=wanted).dtype
     return result
+
+
+@cached
+def _dtype_for(ufunc: np.ufunc, source: np.dtype[Any], out: np.dtype[Any]) -> np.dtype[Any] | None:
+    """The dtype in which NumPy adds or multiplies what goes to an array; None, if it is that without one."""
+    if ufunc not in (np.add, np.multiply):
+        return None
+    dtypes: Any = out, source, None
+    found: np.dtype[Any] = ufunc.resolve_dtypes(dtypes, reduction=True, casting="unsafe")[2]
+    return found if np.can_cast(found, out, "same_kind") else None
 
 
 def _check_elements(ufunc: np.ufunc, view: View, axes: tuple[int, ...]) -> None:
@@ -208,8 +218,13 @@ class _Operand:
 
 
 def axes_of(view: View, axis: Any) -> tuple[int, ...]:
-    """The dimensions that an argument `axis` names, in their order; all of them for None."""
-    return tuple(range(view.ndim)) if axis is None else tuple(sorted(normalize_axis_tuple(axis, view.ndim)))
+    """The dimensions that an argument `axis` names, in their order; all of them for None.
+
+    That of a number may be 0 or -1, as in NumPy.
+    """
+    if axis is None or (not view.ndim and not isinstance(axis, tuple) and axis in (0, -1)):
+        return tuple(range(view.ndim))
+    return tuple(sorted(normalize_axis_tuple(axis, view.ndim)))
 
 
 class _Call(NamedTuple):

@@ -47,7 +47,7 @@ def searchsorted(a: Any, v: Any, side: Literal["left", "right"] = "left", sorter
     Raises
     ------
     ValueError, TypeError
-        As NumPy's.
+        As NumPy's; for any index of `sorter` that is beyond `a`.
 
     Examples
     --------
@@ -60,6 +60,8 @@ def searchsorted(a: Any, v: Any, side: Literal["left", "right"] = "left", sorter
         if values.dtype.kind in _COMPARED:
             return _bisected(a if sorter is None else a[sorter], values, side)
     a, sorter = _as_whole(a), None if sorter is None else _as_whole(sorter)
+    if sorter is not None and sorter.dtype.kind in "iub" and ((sorter < 0) | (sorter >= a.size)).any():
+        raise ValueError("Sorter index out of range.")
     return _found(as_global(v), lambda part: np.searchsorted(a, part, side, sorter))
 
 

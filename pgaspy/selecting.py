@@ -49,6 +49,12 @@ def _no_cast(given: np.dtype[Any], wanted: np.dtype[Any], casting: str) -> TypeE
     return TypeError(f"Cannot cast array data from {given!r} to {wanted!r} according to the rule {casting!r}")
 
 
+def _check_safe(values: Any, dtype: np.dtype[Any]) -> None:
+    """Refuse values of a dtype that is not cast safely; what has none, as a list of numbers, is taken."""
+    if isinstance(values, GlobalArray | np.ndarray | np.generic) and not np.can_cast(values.dtype, dtype, "safe"):
+        raise _no_cast(values.dtype, dtype, "safe")
+
+
 # By indices ----------------------------------------------------------------------------------------------------------
 
 
@@ -139,6 +145,7 @@ def put(a: GlobalArray, ind: Any, v: Any, mode: Mode = "raise") -> None:
            [0, 0, 8]])
     """
     check_array(a, "put")
+    _check_safe(ind, np.dtype(np.intp))
     indices = _brought_within(ind, a.size, mode).reshape(-1)
     if indices.size and np.size(v):
         bring(a, counted(a._view, indices), _repeated(v, indices.size))
@@ -393,6 +400,8 @@ def place(arr: GlobalArray, mask: Any, vals: Any) -> None:
     ------
     ValueError
         If the mask has another number of elements, or there are no values.
+    TypeError
+        For an array of values that is not cast safely to the dtype of `arr`.
 
     Examples
     --------
@@ -403,6 +412,7 @@ def place(arr: GlobalArray, mask: Any, vals: Any) -> None:
     array([ 0,  1,  2, 70, 80, 70])
     """
     check_array(arr, "place")
+    _check_safe(vals, arr.dtype)
     mask = as_array(mask)
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
@@ -429,6 +439,8 @@ def putmask(a: GlobalArray, mask: Any, values: Any) -> None:
     ------
     ValueError
         If the mask has another number of elements.
+    TypeError
+        For an array of values that is not cast safely to the dtype of `a`.
 
     Examples
     --------
@@ -439,9 +451,10 @@ def putmask(a: GlobalArray, mask: Any, values: Any) -> None:
     array([ 0,  1,  2,  9, 16, 25])
     """
     check_array(a, "putmask")
-    mask, values = as_array(mask), as_array(values)
+    given, mask, values = values, as_array(mask), as_array(values)
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
+    _check_safe(given, a.dtype)
     if not values.size:
         return
     if values.size > 1:

@@ -248,3 +248,12 @@ def test_the_kernel_whatever_the_threads(n_bins: int) -> None:
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
     collectively(True)
+
+
+def test_indices_that_sort_are_those_of_elements() -> None:
+    a, v = pg.arange(9.0), pg.array([0.5, 8.0], layout=pg.Distribution("block"))
+    for last in (9, -1):
+        sorter = np.array([*range(8), last])
+        for given in (sorter, pg.array(sorter)):
+            raises_everywhere(ValueError, "Sorter index out of range",
+                              lambda given=given: pg.searchsorted(a, v, sorter=given))

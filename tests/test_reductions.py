@@ -297,3 +297,33 @@ def test_out_has_to_fit() -> None:
     A = pg.array(np.arange(6.0).reshape(2, 3))
     raises_everywhere(ValueError, r"\(4, 3\).*\(3,\)", lambda: A.sum(0, out=pg.zeros((4, 3))))
     raises_everywhere(TypeError, "float64.*int64", lambda: A.sum(0, out=pg.zeros(3, int)))
+
+
+@pytest.mark.parametrize(("dtype", "out"), [("L", "d"), ("f", "d"), ("H", "D"), ("B", "h"), ("l", "f"), ("i", "h")])
+def test_sums_are_computed_for_the_dtype_of_out(dtype: str, out: str) -> None:
+    x = np.full((3, 4), np.finfo("f").max if dtype == "f" else np.iinfo(dtype).max, dtype)
+    a, expected = pg.array(x, layout=pg.Distribution("block", "cyclic", grid=(1, pg.SIZE))), np.zeros(4, out)
+    for reduction in ("sum", "prod"):
+        found = pg.zeros(4, out)
+        with np.errstate(all="ignore"):
+            assert_equal(getattr(a, reduction)(0, out=found), getattr(x, reduction)(0, out=expected))
+    np.add.reduce(a, 0, out=found, initial=1)
+    assert_equal(found, np.add.reduce(x, 0, out=expected, initial=1))
+
+
+def test_numbers_have_one_axis_for_sums() -> None:
+    x = np.array(5)
+    for axis in (0, -1):
+        for reduction in ("sum", "max", "any", "argmin"):
+            assert_equal(getattr(pg, reduction)(pg.array(x), axis=axis), getattr(np, reduction)(x, axis=axis))
+        assert_equal(pg.array(x).sum(axis, where=pg.array(True)), x.sum(axis, where=True))
+        raises_everywhere(np.exceptions.AxisError, "out of bounds", lambda axis=axis: pg.array(x).mean(axis))
+    raises_everywhere(np.exceptions.AxisError, "out of bounds", lambda: pg.array(x).sum(1))
+
+
+@pytest.mark.parametrize("where", [True, np.arange(12).reshape(3, 4) % 3 > 0])
+@pytest.mark.parametrize(("dtype", "wanted"), [("d", "f"), ("f", "d"), ("h", "e"), ("l", "l")])
+def test_variances_have_the_dtype_that_is_asked_for(dtype: str, wanted: str, where: Any) -> None:
+    x = np.arange(12).reshape(3, 4).astype(dtype)
+    expected = x.var(0, dtype=wanted, where=where)
+    assert_equal(pg.array(x).var(0, dtype=wanted, where=where), expected, exact=False, rtol=1e-2)

@@ -225,3 +225,17 @@ def test_bad_arguments(error: type[Exception], match: str, call: Callable[[Any],
     a = as_global(X, 4)
     raises_everywhere(error, match, lambda: call(a))
     assert_equal(a, X)
+
+
+@pytest.mark.parametrize("call", [
+    lambda m, a, x: m.putmask(a, a > 2, x), lambda m, a, x: m.place(a, a > 2, x),
+    lambda m, a, x: m.put(a, x.astype("L"), 1)])
+def test_what_is_not_cast_safely_is_refused(call: Any) -> None:
+    x = np.arange(4.0)
+    with pytest.raises(TypeError, match="according to the rule 'safe'"):
+        call(np, np.arange(4), x)
+    for given in (x, pg.array(x)):
+        raises_everywhere(TypeError, "according to the rule 'safe'", lambda given=given: call(pg, pg.arange(4), given))
+    A = pg.arange(4)
+    pg.putmask(A, A > 1, [7.5])
+    assert_equal(A, np.array([0, 1, 7, 7]))

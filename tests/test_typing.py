@@ -62,7 +62,7 @@ pg.zeros("four")
 pg.zeros(4, lay_out=None)
 pg.concatenate(A, B, 1)
 pg.pi + "2"
-pg.linalg.eig(A)
+pg.linalg.eigs(A)
 pg.random.normal(0, 1)
 A.gather(root=0).sum()
 pg.where(A > 0, A, 0).locall()

@@ -32,8 +32,8 @@ __all__ = [
     "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall", "ItemPlaces", "Leaves",
     "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "compact", "expand", "fill_random",
     "find_beyond", "function", "get_threads", "histogram", "is_maths", "load_int64", "lookup", "merge", "merges",
-    "n_completed", "pack_items", "philox", "reduce_functions", "reduce_lookup", "run_elementwise", "scan",
-    "set_threads", "store_int64", "unpack_items",
+    "n_completed", "pack_items", "philox", "random_bits", "reduce_functions", "reduce_lookup", "run_elementwise",
+    "scan", "set_threads", "store_int64", "unpack_items",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -551,6 +551,16 @@ def fill_random(
         _int64s(index_strides), index_side,
     ):  # fmt: skip
         raise TypeError(f"no {kind} numbers of type {char!r}")
+
+
+def random_bits(key: int, call: int, attempt: int, indices: np.ndarray) -> np.ndarray:
+    """Return two rows of uint64, 64 random bits each: functions of (key, call, attempt, index) alone.
+
+    The attempts count modulo 2**16; the first are the bits that `fill_random` takes.
+    """
+    found = np.empty((2, indices.size), np.uint64)
+    lib.pg_random_bits(key % 2**64, call % 2**64, attempt % 2**16, indices.size, address(indices), address(found))
+    return found
 
 
 def histogram(x: np.ndarray, weights: np.ndarray | None, n_bins: int, edges: np.ndarray | None = None,

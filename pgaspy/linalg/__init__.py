@@ -5,6 +5,8 @@ arrays or views, in any layout, or NumPy arrays that are the same on every proce
 complex128; integers are computed in float64. Matrices are copied into square blocks that are dealt out in turn over a
 grid of processes (`cyclic(b)`), unless they lie so already, and factored there by `pgaspy.algorithms`. Results are
 dealt out as the operand is that they have the shape of; factors for `lu_solve` and `cho_solve` stay where they are.
+The functions of `numpy.linalg` take stacks of matrices: these are dealt out over the stack, and each process calls
+NumPy's function for those that it has.
 
 While `pgaspy.explain` plans, no value can be read: matrices count as finite and regular there. What branches on other
 values, as `cholesky`, `svd` and `eigh` do, cannot be explained.
@@ -39,6 +41,9 @@ from pgaspy.linalg.by_qr import lstsq as lstsq
 from pgaspy.linalg.by_qr import qr as qr
 from pgaspy.linalg.diagonals import matrix_diagonal as diagonal
 from pgaspy.linalg.diagonals import matrix_trace as trace
+from pgaspy.linalg.eigenvalues import EigResult as EigResult
+from pgaspy.linalg.eigenvalues import eig as eig
+from pgaspy.linalg.eigenvalues import eigvals as eigvals
 from pgaspy.linalg.norms import cond as cond
 from pgaspy.linalg.norms import matrix_norm as matrix_norm
 from pgaspy.linalg.norms import norm as norm
@@ -50,6 +55,8 @@ from pgaspy.linalg.products import multi_dot as multi_dot
 from pgaspy.linalg.products import outer as outer
 from pgaspy.linalg.products import tensordot as tensordot
 from pgaspy.linalg.products import vecdot as vecdot
+from pgaspy.linalg.tensors import tensorinv as tensorinv
+from pgaspy.linalg.tensors import tensorsolve as tensorsolve
 from pgaspy.linalg.triangles import cho_factor as cho_factor
 from pgaspy.linalg.triangles import cho_solve as cho_solve
 from pgaspy.linalg.triangles import cholesky as cholesky
@@ -59,10 +66,11 @@ from pgaspy.manipulation import matmul as matmul
 from pgaspy.missing import missing
 
 __all__ = [
-    "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cho_factor", "cho_solve", "cholesky",
-    "cond", "cross", "det", "diagonal", "dot", "eigh", "eigvalsh", "inv", "lstsq", "lu", "lu_factor", "lu_solve",
-    "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv",
-    "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+    "EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cho_factor", "cho_solve",
+    "cholesky", "cond", "cross", "det", "diagonal", "dot", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "lu",
+    "lu_factor", "lu_solve", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot",
+    "norm", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "tensorinv",
+    "tensorsolve", "trace", "vecdot", "vector_norm",
 ]
 
 

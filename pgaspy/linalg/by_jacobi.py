@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from pgaspy.dispatch import implements
 from pgaspy.linalg.by_qr import qr_of_tall, rows_times
 from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks
 from pgaspy.linalg.operands import as_matrix, as_square, common_dtype
+from pgaspy.linalg.stacks import is_stack, over_stacks
 
 __all__ = ["EighResult", "SVDResult", "eigh", "eigvalsh", "matrix_rank", "pinv", "svd", "svdvals"]
 
@@ -37,7 +39,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     Parameters
     ----------
     a
-        Shape (m, n); with k = min(m, n) below.
+        Shape (..., m, n); with k = min(m, n) below. Stacks are factored by LAPACK, each matrix on one process.
     full_matrices
         Return square U and Vh; else of shapes (m, k) and (k, n).
     compute_uv
@@ -47,7 +49,8 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
     Returns
     -------
-    The singular values S, shape (k,), descending, on every process; and the vectors, of any sign, dealt out as `a` is.
+    The singular values S, shape (..., k), descending, of one matrix on every process; and the vectors, of any sign,
+    dealt out as `a` is. All results of a stack are dealt out over its dimensions.
 
     Raises
     ------
@@ -56,6 +59,10 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     """
     from pgaspy.algorithms import svd as algorithm  # on the public names, so that it comes after them
 
+    if is_stack(a):
+        found = over_stacks(functools.partial(np.linalg.svd, full_matrices=full_matrices, compute_uv=compute_uv,
+                                              hermitian=hermitian), a)
+        return SVDResult(*found) if compute_uv else found
     a = as_matrix(a)
     if not compute_uv:
         return svdvals(a)
@@ -79,6 +86,8 @@ def svdvals(x: Any, /) -> pg.GlobalArray:
     """The singular values alone, descending, on every process; see `svd`. Collective."""
     from pgaspy.algorithms import svd as algorithm
 
+    if is_stack(x):
+        return over_stacks(np.linalg.svdvals, x)
     x = as_matrix(x)
     dtype = common_dtype(x)
     tall = qr_of_tall(x, dtype) or qr_of_tall(x.T, dtype)
@@ -86,18 +95,22 @@ def svdvals(x: Any, /) -> pg.GlobalArray:
 
 
 @implements(np.linalg.matrix_rank)
-def matrix_rank(A: Any, tol: float | None = None, hermitian: bool = False, *, rtol: float | None = None) -> int:
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """How many singular values count as more than 0. Collective; with NumPy's arguments.
 
     Parameters
     ----------
     A
-        Shape (m, n); a vector or a scalar has rank 1, or 0 where all is zero.
+        Shape (..., m, n); a vector or a scalar has rank 1, or 0 where all is zero.
     tol, rtol
         Singular values up to `tol`, or up to `rtol` times the largest, count as 0; by default the rounding unit times
-        max(m, n), times the largest. One of them at most.
+        max(m, n), times the largest. One of them at most; for a stack, numbers that broadcast to it.
     hermitian
         For NumPy's sake; it makes no difference, but for a matrix that is not Hermitian.
+
+    Returns
+    -------
+    An integer; of a stack, an array of integers, dealt out over its dimensions.
 
     Raises
     ------
@@ -108,6 +121,9 @@ def matrix_rank(A: Any, tol: float | None = None, hermitian: bool = False, *, rt
     """
     if tol is not None and rtol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
+    if is_stack(A):
+        name, tolerance = ("tol", tol) if rtol is None else ("rtol", rtol)
+        return _over_stacks_to_tolerance(np.linalg.matrix_rank, A, name, tolerance, hermitian)
     A = pg.asarray(A)
     if A.ndim < 2:
         return int((A != 0).any())
@@ -118,22 +134,22 @@ def matrix_rank(A: Any, tol: float | None = None, hermitian: bool = False, *, rt
 
 
 @implements(np.linalg.pinv)
-def pinv(a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: float | None = None) -> pg.GlobalArray:
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> pg.GlobalArray:
     """The pseudo-inverse of Moore and Penrose, by singular values. Collective; with NumPy's arguments.
 
     Parameters
     ----------
     a
-        Shape (m, n).
+        Shape (..., m, n).
     rcond, rtol
         Singular values up to this times the largest count as 0; by default the rounding unit times max(m, n), for
-        `rcond`, too, where NumPy has 1e-15. One of them at most.
+        `rcond`, too, where NumPy has 1e-15. One of them at most; for a stack, numbers that broadcast to it.
     hermitian
         For NumPy's sake; it makes no difference, but for a matrix that is not Hermitian.
 
     Returns
     -------
-    Shape (n, m), dealt out as `a` is.
+    Shape (..., n, m), dealt out as `a` is, those of a stack over its dimensions.
 
     Raises
     ------
@@ -144,6 +160,9 @@ def pinv(a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: f
     """
     if rcond is not None and rtol is not None:
         raise ValueError("`rtol` and `rcond` can't be both set.")
+    if is_stack(a):
+        tolerance = _tolerance(pg.asarray(a), rtol if rcond is None else rcond)
+        return _over_stacks_to_tolerance(np.linalg.pinv, a, "rcond", tolerance, hermitian)
     a = as_matrix(a)
     U, s, Vh = svd(a, full_matrices=False)
     if not s.size:
@@ -152,9 +171,18 @@ def pinv(a: Any, rcond: float | None = None, hermitian: bool = False, *, rtol: f
     return as_given((Vh.T.conj() * inverses) @ U.T.conj(), a)
 
 
-def _tolerance(a: pg.GlobalArray, rtol: float | None) -> float:
+def _tolerance(a: pg.GlobalArray, rtol: Any) -> Any:
     """What times the largest singular value counts as 0."""
-    return float(np.finfo(common_dtype(a)).eps) * max(a.shape) if rtol is None else rtol
+    return float(np.finfo(common_dtype(a)).eps) * max(a.shape[-2:]) if rtol is None else rtol
+
+
+def _over_stacks_to_tolerance(function: Any, a: Any, name: str, tolerance: Any, hermitian: bool) -> Any:
+    """What NumPy's function gives for a stack, with a tolerance for all matrices, or one for each."""
+    if np.ndim(tolerance) == 0:
+        tolerance = tolerance.item() if isinstance(tolerance, pg.GlobalArray) else tolerance
+        return over_stacks(functools.partial(function, hermitian=hermitian, **{name: tolerance}), a)
+    return over_stacks(lambda a, tolerances: function(a, hermitian=hermitian, **{name: tolerances}), a, tolerance,
+                       n_core=(2, 0))
 
 
 @implements(np.linalg.eigh)
@@ -164,14 +192,14 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     Parameters
     ----------
     a
-        Shape (n, n): one triangle of it is read.
+        Shape (..., n, n): one triangle of it is read. Stacks are decomposed by LAPACK, each matrix on one process.
     UPLO
         "L" for the lower triangle, "U" for the upper one.
 
     Returns
     -------
-    The eigenvalues, shape (n,), real and ascending, on every process; and as columns of an array in the layout of `a`
-    the eigenvectors, orthonormal, of any sign.
+    The eigenvalues, shape (..., n), real and ascending, of one matrix on every process; and as columns of an array in
+    the layout of `a` the eigenvectors, orthonormal, of any sign. Those of a stack are dealt out over its dimensions.
 
     Raises
     ------
@@ -182,6 +210,8 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """
     from pgaspy.algorithms import eigh as algorithm
 
+    if is_stack(a):
+        return EighResult(*over_stacks(functools.partial(np.linalg.eigh, UPLO=UPLO), a))
     a = as_square(a)
     w, V = algorithm.eigh(_lower(a, UPLO))
     return EighResult(w, as_given(V, a))
@@ -192,6 +222,8 @@ def eigvalsh(a: Any, UPLO: str = "L") -> pg.GlobalArray:
     """The eigenvalues alone, ascending, on every process; see `eigh`. Collective."""
     from pgaspy.algorithms import eigh as algorithm
 
+    if is_stack(a):
+        return over_stacks(functools.partial(np.linalg.eigvalsh, UPLO=UPLO), a)
     return algorithm.eigvalsh(_lower(as_square(a), UPLO))
 
 

@@ -23,6 +23,7 @@ from pgaspy.linalg.operands import (
     refuse_infinite,
     value,
 )
+from pgaspy.linalg.stacks import is_stack, over_stacks
 
 __all__ = ["SlogdetResult", "det", "inv", "lu", "lu_factor", "lu_solve", "slogdet", "solve"]
 
@@ -39,18 +40,18 @@ class SlogdetResult(NamedTuple):
 
 @implements(np.linalg.solve)
 def solve(a: Any, b: Any) -> pg.GlobalArray:
-    """Solve a x = b, by `pgaspy.algorithms.lu`. Collective.
+    """Solve a x = b, by `pgaspy.algorithms.lu`; of stacks, by LAPACK on what each process has. Collective.
 
     Parameters
     ----------
     a
-        Shape (n, n).
+        Shape (..., n, n).
     b
-        Shape (n,) or (n, r): one right-hand side, or several as columns.
+        Shape (n,) or (..., n, r): one right-hand side, or several as columns. Stacks broadcast.
 
     Returns
     -------
-    x, of the shape of b, and in its layout.
+    x, of the shape of b, and in its layout; of a stack, dealt out over its dimensions.
 
     Raises
     ------
@@ -67,6 +68,8 @@ def solve(a: Any, b: Any) -> pg.GlobalArray:
     >>> pg.linalg.solve(pg.array([[2.0, 1.0], [0.0, 4.0]]), pg.array([4.0, 8.0])).gather()
     array([1., 2.])
     """
+    if is_stack(a, b):
+        return over_stacks(np.linalg.solve, a, b)
     a = as_square(a)
     b = as_right_hand_sides(b, len(a))
     F, pivots = _factored(a, common_dtype(a, b))
@@ -76,7 +79,9 @@ def solve(a: Any, b: Any) -> pg.GlobalArray:
 
 @implements(np.linalg.inv)
 def inv(a: Any) -> pg.GlobalArray:
-    """The inverse of a square matrix, in its layout; the errors are those of `solve`. Collective."""
+    """The inverse of a square matrix, in its layout, or of those of a stack; errors as of `solve`. Collective."""
+    if is_stack(a):
+        return over_stacks(np.linalg.inv, a)
     a = as_square(a)
     F, pivots = _factored(a, common_dtype(a))
     _check_regular(F)
@@ -204,8 +209,10 @@ def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite:
 def det(a: Any) -> Any:
     """The determinant of a square matrix, a NumPy scalar that every process has. Collective.
 
-    From the sign and the logarithm, as NumPy's; 0 for a singular matrix.
+    From the sign and the logarithm, as NumPy's; 0 for a singular matrix. Of a stack, an array.
     """
+    if is_stack(a):
+        return over_stacks(np.linalg.det, a, may_fail=False)
     sign, logabsdet = slogdet(a)
     with np.errstate(all="ignore"):
         return (sign * np.exp(logabsdet)).astype(sign.dtype)
@@ -215,8 +222,11 @@ def det(a: Any) -> Any:
 def slogdet(a: Any) -> SlogdetResult:
     """Sign, and logarithm of the absolute value, of a determinant: NumPy scalars. Collective.
 
-    The sign of a complex determinant is a number of absolute value 1; of a singular matrix it is 0 and -inf.
+    The sign of a complex determinant is a number of absolute value 1; of a singular matrix it is 0 and -inf. Of a
+    stack, they are arrays.
     """
+    if is_stack(a):
+        return SlogdetResult(*over_stacks(np.linalg.slogdet, a, may_fail=False))
     a = as_square(a)
     F, pivots = _factored(a, common_dtype(a))
     d, piv = diagonal(F).gather(), pivots.gather()

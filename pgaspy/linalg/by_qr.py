@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from pgaspy.layout import Distribution
 from pgaspy.linalg.diagonals import clear_lower
 from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks, is_tall, moved
 from pgaspy.linalg.operands import as_columns, as_matrix, common_dtype
+from pgaspy.linalg.stacks import is_stack, over_stacks
 
 __all__ = ["QRResult", "lstsq", "qr", "qr_of_tall", "rows_times"]
 
@@ -28,7 +30,7 @@ class QRResult(NamedTuple):
 
 @implements(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """Factor a = Q R by `pgaspy.algorithms.qr`. Collective.
+    """Factor a = Q R by `pgaspy.algorithms.qr`; of a stack, by LAPACK on what each process has. Collective.
 
     By Householder reflections; Q and R of a tall matrix with columns that are not too nearly dependent with two
     reductions in all.
@@ -36,14 +38,14 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     Parameters
     ----------
     a
-        Shape (m, n); with k = min(m, n) below.
+        Shape (..., m, n); with k = min(m, n) below.
     mode
         "reduced" for Q and R of shapes (m, k) and (k, n), "complete" for (m, m) and (m, n), "r" for R alone, "raw" for
         LAPACK's (h, tau), shapes (n, m) and (k,).
 
     Returns
     -------
-    Q and R, dealt out as `a` is; R's diagonal is real, of any sign.
+    Q and R, dealt out as `a` is, those of a stack over its dimensions; R's diagonal is real, of any sign.
 
     Raises
     ------
@@ -56,6 +58,9 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
     if mode not in ("reduced", "complete", "r", "raw"):
         raise ValueError(f"Unrecognized mode '{mode}'")
+    if is_stack(a):
+        found = over_stacks(functools.partial(np.linalg.qr, mode=mode), a, may_fail=False)
+        return QRResult(*found) if mode in ("reduced", "complete") else found
     a = as_matrix(a)
     tall = qr_of_tall(a, common_dtype(a)) if mode in ("reduced", "r") else None
     if tall is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -14,6 +15,7 @@ from pgaspy.dispatch import implements, named
 from pgaspy.linalg.by_jacobi import svdvals
 from pgaspy.linalg.by_lu import inv
 from pgaspy.linalg.operands import as_matrix, as_square
+from pgaspy.linalg.stacks import is_stack, over_stacks
 
 __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 
@@ -27,8 +29,8 @@ def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, kee
     x
         Any array.
     ord
-        For matrices None or "fro" (Frobenius), "nuc", 1, -1, 2, -2, inf, -inf; 2, -2 and "nuc" by singular values, of
-        one matrix. For vectors None, inf, -inf, 0 (how many are not 0), or any p.
+        For matrices None or "fro" (Frobenius), "nuc", 1, -1, 2, -2, inf, -inf; 2, -2 and "nuc" by singular values.
+        For vectors None, inf, -inf, 0 (how many are not 0), or any p.
     axis
         The dimension of the vectors, or two of the matrices; by default x is one of these, or with `ord=None` anything
         whose elements are those of one vector.
@@ -124,14 +126,14 @@ def cond(x: Any, p: Any = None) -> pg.GlobalArray:
     Parameters
     ----------
     x
-        Shape (m, n); square, unless p is None, 2 or -2.
+        Shape (..., m, n); square, unless p is None, 2 or -2.
     p
         The norm, as for `norm`; None is 2. With 2 and -2, the largest singular value over the smallest, or the
         reverse.
 
     Returns
     -------
-    A number, which every process has; infinite for a singular matrix.
+    A number, which every process has; infinite for a singular matrix. Of a stack, an array over its dimensions.
 
     Raises
     ------
@@ -140,6 +142,8 @@ def cond(x: Any, p: Any = None) -> pg.GlobalArray:
     ValueError
         For a norm that there is none of.
     """
+    if is_stack(x):
+        return over_stacks(functools.partial(np.linalg.cond, p=p), x)
     x = as_matrix(x)
     if not x.size:
         raise LinAlgError("cond is not defined on empty arrays")
@@ -182,9 +186,9 @@ def _of_matrices(x: pg.GlobalArray, ord: Any, row_axis: int, column_axis: int, k
         return result if keepdims else result.squeeze((row_axis, column_axis))
     if ord not in (2, -2, "nuc"):
         raise ValueError("Invalid norm order for matrices.")
-    s = svdvals(x)
-    norms: pg.GlobalArray = s.sum() if ord == "nuc" else s.min() if ord == -2 else _largest(s, 0, False)
-    return norms.reshape(1, 1) if keepdims else norms
+    s = svdvals(pg.moveaxis(x, (row_axis, column_axis), (-2, -1)))
+    norms: pg.GlobalArray = s.sum(-1) if ord == "nuc" else s.min(-1) if ord == -2 else _largest(s, -1, False)
+    return pg.expand_dims(norms, (row_axis, column_axis)) if keepdims else norms
 
 
 def _squares(x: pg.GlobalArray) -> Any:

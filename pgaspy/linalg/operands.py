@@ -19,8 +19,8 @@ def as_matrix(a: Any) -> pg.GlobalArray:
     if a.ndim < 2:
         raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
     if a.ndim > 2:
-        raise LinAlgError(f"an array of shape {a.shape} is a stack of matrices, which is not supported: loop over its "
-                          "first dimensions")
+        raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional: loop over the first "
+                          f"dimensions of shape {a.shape}")
     return a
 
 

@@ -113,7 +113,7 @@ def matrix_power(a: Any, n: int) -> pg.GlobalArray:
     Parameters
     ----------
     a
-        Shape (..., m, m): the other dimensions are of a stack of matrices, if n is not negative.
+        Shape (..., m, m): the other dimensions are of a stack of matrices.
     n
         How often.
 
@@ -122,7 +122,7 @@ def matrix_power(a: Any, n: int) -> pg.GlobalArray:
     TypeError
         If n is no integer.
     numpy.linalg.LinAlgError
-        If the matrix is not square; or is singular, or one of a stack, and n negative.
+        If the matrix is not square; or is singular, and n negative.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def matrix_power(a: Any, n: int) -> pg.GlobalArray:
     except TypeError as error:
         raise TypeError("exponent must be an integer") from error
     a = pg.asarray(a)
-    if a.ndim < 3 or n < 0:
+    if a.ndim < 3:
         a = as_square(a)
     elif a.shape[-1] != a.shape[-2]:
         raise LinAlgError(f"Last 2 dimensions of the array must be square, but its shape is {a.shape}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from pgaspy.dispatch import implements
 from pgaspy.linalg.diagonals import clear_lower, clear_upper, diagonal
 from pgaspy.linalg.layouts import as_given, in_square_blocks, lies_in_square_blocks
 from pgaspy.linalg.operands import as_columns, as_right_hand_sides, as_square, common_dtype, refuse_infinite, value
+from pgaspy.linalg.stacks import is_stack, over_stacks
 
 __all__ = ["cho_factor", "cho_solve", "cholesky", "solve_triangular"]
 
@@ -23,7 +25,8 @@ def cholesky(a: Any, /, *, upper: bool = False) -> pg.GlobalArray:
     Parameters
     ----------
     a
-        Shape (n, n), Hermitian: one triangle of it is read.
+        Shape (..., n, n), Hermitian: one triangle of it is read. Stacks are factored by LAPACK, each matrix on one
+        process.
     upper
         Read the upper triangle, and return U with a = U^H U; else the lower one, and L with a = L L^H.
 
@@ -37,6 +40,8 @@ def cholesky(a: Any, /, *, upper: bool = False) -> pg.GlobalArray:
         If `a` is not square, or not positive definite: the message has the order of the first leading minor that is
         not.
     """
+    if is_stack(a):
+        return over_stacks(functools.partial(np.linalg.cholesky, upper=upper), a)
     a = as_square(a)
     F = as_given(_factor(a, common_dtype(a), upper, overwrite=False), a)
     (clear_lower if upper else clear_upper)(F)

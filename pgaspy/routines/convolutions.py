@@ -121,9 +121,12 @@ def _convolve(start: int, n: int, found: NDArray[Any], signal: NDArray[Any], hal
     extended = np.concatenate((signal, halo.ravel()))
     is_finite = found.dtype.kind not in "fc" or bool(np.isfinite(v).all())
     is_long = len(v) >= LONG and found.dtype.char in "fdFD" and is_finite and bool(np.isfinite(extended).all())
-    by = functools.partial(scipy.signal.oaconvolve, mode="valid") if is_long else functools.partial(
-        np.convolve, mode="valid")
-    found[...] = by(extended, v)
+    if is_long:  # each factor is transformed by itself, in its own precision
+        with np.errstate(all="ignore"):
+            found[...] = scipy.signal.oaconvolve(extended.astype(found.dtype), v.astype(found.dtype), mode="valid")
+        is_long = bool(np.isfinite(found).all())  # where sums are not, their transform is not either
+    if not is_long:
+        found[...] = np.convolve(extended, v, mode="valid")
     if not is_finite:
         _sum_at_the_ends(start, n, found, extended, v[::-1])
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 import pgaspy as pg
+from pgaspy.caches import cached
 from pgaspy.contraction import contract, without_ones
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
@@ -99,37 +100,44 @@ def _cast(x: pg.GlobalArray, dtype: DTypeLike | None, casting: Any) -> pg.Global
 # Subscripts -----------------------------------------------------------------------------------------------------------
 
 
-def _parsed(operands: Sequence[Any]) -> tuple[list[list[Any]], list[Any], Sequence[Any]]:
+def _parsed(operands: Sequence[Any]) -> tuple[Sequence[Sequence[Any]], Sequence[Any], Sequence[Any]]:
     """The labels of each term and of the result, and the arrays; those that `...` stands for are integers below 0."""
     if not operands:
         raise ValueError("must specify the einstein sum subscripts string and at least one operand, or at least one "
                          "operand and its corresponding subscripts list")
-    arrays: Sequence[Any]
     if isinstance(operands[0], str):
-        left, arrow, right = operands[0].replace(" ", "").partition("->")
         arrays = operands[1:]
-        terms = [_of_text(term) for term in left.split(",")]
-        result = _of_text(right) if arrow else None
-    else:
-        pairs = len(operands) // 2
-        arrays = operands[:2 * pairs:2]
-        terms = [[*x] for x in operands[1:2 * pairs:2]]
-        result = [*operands[-1]] if len(operands) % 2 else None
-    if len(terms) != len(arrays):
-        raise ValueError(f"einsum: {len(terms)} terms in the subscripts, but {len(arrays)} operands")
-    full = [_with_all(term, np.ndim(x)) for term, x in zip(terms, arrays, strict=True)]
+        return *_labels_of_text(operands[0], tuple(map(np.ndim, arrays))), arrays
+    pairs = len(operands) // 2
+    arrays = operands[:2 * pairs:2]
+    return *_labels([[*x] for x in operands[1:2 * pairs:2]], [*operands[-1]] if len(operands) % 2 else None,
+                    tuple(map(np.ndim, arrays))), arrays
+
+
+@cached
+def _labels_of_text(text: str, ndims: tuple[int, ...]) -> tuple[Sequence[Sequence[Any]], Sequence[Any]]:
+    left, arrow, right = text.replace(" ", "").partition("->")
+    return _labels([_of_text(term) for term in left.split(",")], _of_text(right) if arrow else None, ndims)
+
+
+def _labels(terms: list[list[Any]], result: list[Any] | None, ndims: tuple[int, ...]) -> tuple[
+        Sequence[Sequence[Any]], Sequence[Any]]:
+    """The labels of terms for arrays of so many dimensions, and of the result."""
+    if len(terms) != len(ndims):
+        raise ValueError(f"einsum: {len(terms)} terms in the subscripts, but {len(ndims)} operands")
+    full = [_with_all(term, ndim) for term, ndim in zip(terms, ndims, strict=True)]
     others = range(min((label for term in full for label in term if _is_other(label)), default=0), 0)
     if result is None:
         once = [label for label in sorted({*itertools.chain(*full)} - {*others})
                 if sum(term.count(label) for term in full) == 1]
-        return full, [*others, *once], arrays
+        return full, [*others, *once]
     result = _replace_dots(result, [*others])
     if len({*result}) != len(result):
         raise ValueError("einstein sum subscripts string includes a label in the output more than once")
     if unknown := [label for label in result if not any(label in term for term in full)]:
         raise ValueError(f"einstein sum subscripts string included output subscript {str(unknown[0])!r} which never "
                          "appeared in an input")
-    return full, result, arrays
+    return full, result
 
 
 def _is_other(label: Any) -> bool:
@@ -189,10 +197,16 @@ def _path(factors: Sequence[_Factor], result: Sequence[Any], optimize: Any) -> I
     known = {*itertools.chain(*(x.labels for x in factors))}
     letters = dict(zip(sorted(known, key=str), string.ascii_letters, strict=False))
     text = ",".join("".join(letters[label] for label in x.labels) for x in factors)
-    shapes = [np.broadcast_to(np.empty((), x.array.dtype), x.array.shape) for x in factors]
-    found = np.einsum_path(f"{text}->{''.join(letters[label] for label in result)}", *shapes,
-                           optimize="greedy" if isinstance(optimize, bool) else optimize)[0]
-    return found[1:]
+    text += f"->{''.join(letters[label] for label in result)}"
+    if isinstance(optimize, bool):
+        return _greedy_path(text, tuple([x.array.shape for x in factors]))
+    shapes = [np.broadcast_to(np.empty(()), x.array.shape) for x in factors]
+    return np.einsum_path(text, *shapes, optimize=optimize)[0][1:]
+
+
+@cached
+def _greedy_path(text: str, shapes: tuple[tuple[int, ...], ...]) -> Iterable[Sequence[int]]:
+    return np.einsum_path(text, *[np.broadcast_to(np.empty(()), shape) for shape in shapes], optimize="greedy")[0][1:]
 
 
 def _joined(factors: Sequence[_Factor], wanted: Iterable[Any]) -> _Factor:

@@ -16,6 +16,7 @@ from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import frame_of_program
 from pgaspy.linalg.operands import value
+from pgaspy.reductions import NO_VALUE
 
 __all__ = ["nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
 
@@ -54,7 +55,7 @@ def nansum(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out =
     >>> pg.nansum(pg.array([[1.0, pg.nan], [2.0, 3.0]]), axis=0).gather()
     array([3., 3.])
     """
-    return _joined(np.add, _replaced(a, 0, where).sum(axis, dtype, None, keepdims), initial, out)
+    return _replaced(a, 0).sum(axis, dtype, out, keepdims, NO_VALUE if initial == 0 else initial, where)
 
 
 @implements(np.nanprod)
@@ -68,7 +69,7 @@ def nanprod(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out 
     >>> float(pg.nanprod(pg.array([2.0, pg.nan, 3.0])))
     6.0
     """
-    return _joined(np.multiply, _replaced(a, 1, where).prod(axis, dtype, None, keepdims), initial, out)
+    return _replaced(a, 1).prod(axis, dtype, out, keepdims, NO_VALUE if initial == 1 else initial, where)
 
 
 @implements(np.nanmax)
@@ -90,7 +91,7 @@ def nanmax(a: Any, axis: Axis = None, out: Out = None, keepdims: bool = False, i
     Returns
     -------
     As by `max`; NaN where there are no other elements, of which each process that has the result warns when it is
-    computed.
+    computed, and raises nothing, whatever filters of warnings there are.
 
     Raises
     ------
@@ -190,8 +191,8 @@ def nanmean(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out 
     array([1.5, 3. ])
     """
     a = as_global(a)
-    if a.dtype.kind not in "fc" and where is True:
-        return a.mean(axis, dtype, out, keepdims)
+    if a.dtype.kind not in "fc":
+        return a.mean(axis, dtype, out, keepdims, where=where)
     _check_inexact(a, dtype, out)
     total, n = _sum_and_count(a, axis, dtype, keepdims, where)
     _warn_later(n, np.less_equal, "Mean of empty slice")
@@ -229,17 +230,16 @@ def nanvar(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out =
         if ddof:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
-    if a.dtype.kind not in "fc" and where is True and mean is None:
-        return a.var(axis, dtype, out, ddof, keepdims)
-    _check_inexact(a, dtype, out)
     if a.dtype.kind not in "fc":
-        a = a.astype(float)
+        return a.var(axis, dtype, out, ddof, keepdims, where=where, mean=NO_VALUE if mean is None else mean)
+    _check_inexact(a, dtype, out)
     total, n = _sum_and_count(a, axis, dtype, True, where)
     mean = (total / n).astype(total.dtype, copy=False) if mean is None else mean
-    distance: Any = _replaced((a - mean).astype(a.dtype, copy=False), 0, where)
+    counted = _counted(a, where)
+    distance: Any = pg.where(counted, (a - mean).astype(a.dtype, copy=False), np.zeros((), a.dtype))
     squares = (distance * distance.conj()).real if a.dtype.kind == "c" else np.square(distance)
     found = squares.sum(axis, dtype, None, keepdims)
-    free = _counted(a, where).sum(axis, np.intp, None, keepdims) - ddof
+    free = counted.sum(axis, np.intp, None, keepdims) - ddof
     _warn_later(free, np.less_equal, "Degrees of freedom <= 0 for slice.")
     return _assigned(pg.where(free > 0, found / free, np.nan).astype(found.dtype, copy=False), out)
 
@@ -264,25 +264,20 @@ def nanstd(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out =
 
 
 def _counted(a: pg.GlobalArray, where: Any) -> Any:
-    """Which elements count."""
-    numbers: Any = a == a if a.dtype.kind in "fcmM" else True
-    return pg.broadcast_to(where, a.shape) & numbers if where is not True else (
-        numbers if numbers is not True else pg.broadcast_to(True, a.shape))
+    """Which elements of an array of floating-point numbers count."""
+    numbers: Any = a == a
+    return numbers if where is True else pg.broadcast_to(where, a.shape) & numbers
 
 
-def _replaced(a: Any, number: Any, where: Any) -> pg.GlobalArray:
+def _replaced(a: Any, number: Any, where: Any = True) -> pg.GlobalArray:
     """The elements, with a number in the place of those that do not count."""
     a = as_global(a)
-    if a.dtype.kind not in "fc" and where is True:
-        return a
-    return pg.where(_counted(a, where), a, np.asarray(number).astype(a.dtype))
+    return a if a.dtype.kind not in "fc" else pg.where(_counted(a, where), a, np.asarray(number).astype(a.dtype))
 
 
 def _sum_and_count(a: pg.GlobalArray, axis: Axis, dtype: DTypeLike | None, keepdims: bool, where: Any) -> Any:
-    if dtype is None and a.dtype.kind not in "fc":
-        dtype = float
-    counted = _counted(a, where)
-    return _replaced(a, 0, where).sum(axis, dtype, None, keepdims), counted.sum(axis, np.intp, None, keepdims)
+    return (_replaced(a, 0, where).sum(axis, dtype, None, keepdims),
+            _counted(a, where).sum(axis, np.intp, None, keepdims))
 
 
 def _without_all_nan(a: Any, number: float, axis: int | None) -> pg.GlobalArray:
@@ -290,7 +285,7 @@ def _without_all_nan(a: Any, number: float, axis: int | None) -> pg.GlobalArray:
     a = as_global(a)
     if a.dtype.kind in "fc" and a.size and value(np.isnan(a).all(axis).any(), False):
         raise ValueError("All-NaN slice encountered")
-    return _replaced(a, number, True)
+    return _replaced(a, number)
 
 
 def _check_inexact(a: pg.GlobalArray, dtype: DTypeLike | None, out: Out) -> None:
@@ -304,22 +299,10 @@ def _check_inexact(a: pg.GlobalArray, dtype: DTypeLike | None, out: Out) -> None
 
 def _extreme(ufunc: Any, a: Any, axis: Axis, out: Out, keepdims: bool, initial: Any, where: Any) -> pg.GlobalArray:
     a = as_global(a)
-    if where is not True:
-        if initial is None:
-            raise ValueError(f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where "
-                             "mask one has to specify 'initial'")
-        a = pg.where(where, a, np.asarray(initial).astype(a.dtype))
-    found = ufunc.reduce(a, axis, keepdims=keepdims)
-    if initial is not None:
-        found = ufunc(found, initial)
+    found = ufunc.reduce(a, axis, keepdims=keepdims, initial=NO_VALUE if initial is None else initial, where=where)
     if a.dtype.kind in "fc":
         _warn_later(found, np.not_equal, "All-NaN slice encountered")
     return _assigned(found, out)
-
-
-def _joined(ufunc: Any, found: pg.GlobalArray, initial: Any, out: Out) -> pg.GlobalArray:
-    """A reduction together with the number that it begins with."""
-    return _assigned(found if initial == ufunc.identity else ufunc(found, initial), out)
 
 
 def _assigned(found: pg.GlobalArray, out: Out) -> pg.GlobalArray:
@@ -344,4 +327,7 @@ def _warn_of(is_bad: np.ufunc, message: str, place: tuple[str, int, str], regist
              found: NDArray[Any]) -> None:
     if is_bad(found, found if is_bad is np.not_equal else 0).any():
         file, line, module = place
-        warnings.warn_explicit(message, RuntimeWarning, file, line, module, registry)
+        try:
+            warnings.warn_explicit(message, RuntimeWarning, file, line, module, registry)
+        except RuntimeWarning as warning:  # a filter makes it an error, which would be that of this process alone
+            warnings.showwarning(warning, RuntimeWarning, file, line)

@@ -81,7 +81,10 @@ def _factored(writer: Writer, name: str) -> None:
         "norm": f"pg.asarray({call}({found}{rng.choice(('', ', 1', ', np.inf', ', 2', ', None, 0'))}))",
         "cond": f"pg.asarray({call}({found}))", "qr": f"pg.matmul(*{call}({found}))",
         "svd": f"{call}({found})[1].copy()", "svdvals": f"{call}({found})", "eigvalsh": f"{call}({found})",
-        "eigh": f"{call}({found})[0].copy()", "pinv": f"{call}({found})", "matrix_power": f"{call}({found}, 2)",
+        "eigh": f"{call}({found})[0].copy()", "eig": f"pg.sort({call}({found})[0].real)",
+        "eigvals": f"pg.sort({call}({found}).real)", "tensorinv": f"{call}({found}, ind=1)",
+        "tensorsolve": f"{call}({found}, {b}{'[:, 0]' if len(shape) > 1 else ''})",
+        "pinv": f"{call}({found})", "matrix_power": f"{call}({found}, 2)",
         "matrix_rank": f"pg.asarray({call}({found}))", "lstsq": f"{call}({found}, {b}, None)[0].copy()",
         "lu": f"pg.matmul(*{call}({found}, permute_l=True))", "lu_factor": f"{call}({found})[0].copy()",
         "lu_solve": f"{call}(pg.linalg.lu_factor({found}), {b})",
@@ -105,7 +108,7 @@ ROWS = (
                    "linalg.dot", "linalg.matmul", "linalg.outer", "linalg.tensordot", "linalg.vecdot"), 2.5),
     Row(_triangle, ("tril", "triu", "diagonal", "trace", "linalg.diagonal", "linalg.trace"), 1.5),
     Row(_factored, tuple(f"linalg.{x}" for x in (
-        "solve", "inv", "det", "slogdet", "cholesky", "norm", "cond", "qr", "svd", "svdvals", "eigvalsh", "eigh",
-        "pinv", "matrix_power", "matrix_rank", "lstsq", "lu", "lu_factor", "lu_solve", "cho_factor", "cho_solve",
-        "solve_triangular")), 0.7),
+        "solve", "inv", "det", "slogdet", "cholesky", "norm", "cond", "qr", "svd", "svdvals", "eig", "eigvals",
+        "eigvalsh", "eigh", "tensorinv", "tensorsolve", "pinv", "matrix_power", "matrix_rank", "lstsq", "lu",
+        "lu_factor", "lu_solve", "cho_factor", "cho_solve", "solve_triangular")), 0.7),
 )

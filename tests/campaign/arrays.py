@@ -57,13 +57,25 @@ def _create(writer: Writer, name: str) -> None:
                     f"pg.array({x}{where})" if name == "array" else f"pg.asarray({x}).copy()", writer.tolerance(x))
 
 
+PARAMETERS = {
+    "uniform": "-1.0, 2.0, ", "integers": "-5, 9, ", "beta": "2.0, 0.5, ", "binomial": "9, 0.25, ",
+    "chisquare": "3.0, ", "exponential": "0.5, ", "f": "3.0, 9.0, ", "gamma": "1.5, 0.5, ", "geometric": "0.25, ",
+    "gumbel": "1.0, 0.5, ",
+    "hypergeometric": "5, 9, 6, ", "laplace": "1.0, 0.5, ", "logistic": "1.0, 0.5, ", "lognormal": "0.0, 0.5, ",
+    "logseries": "0.75, ", "negative_binomial": "3.0, 0.5, ", "noncentral_chisquare": "3.0, 1.0, ",
+    "noncentral_f": "3.0, 9.0, 1.0, ", "normal": "1.0, 0.5, ", "pareto": "3.0, ", "poisson": "2.5, ", "power": "2.0, ",
+    "rayleigh": "0.5, ", "standard_gamma": "0.5, ", "standard_t": "5.0, ", "triangular": "0.0, 1.0, 4.0, ",
+    "vonmises": "0.5, 2.0, ", "wald": "1.0, 2.0, ", "weibull": "1.5, ", "zipf": "3.0, ",
+}
+"""Of distributions, as the first arguments of a draw."""
+
+
 def _random(writer: Writer, name: str) -> None:
     rng = writer.rng
     shape = random_shape(rng, 3, SMALL)
     size = f"{shape}" if shape or rng.random() < 0.5 else "None"
-    arguments = {"random.random": size, "random.uniform": f"-1.0, 2.0, {size}", "random.standard_normal": size,
-                 "random.integers": f"-5, 9, {size}"}.get(name, size)
     method = name.removeprefix("random.").replace("default_rng", "random")
+    arguments = f"{PARAMETERS.get(method, '')}{size}"
     where, n_axes = writer.layout(len(shape))
     writer.bind(f"pg.random.default_rng({rng.randrange(100)}).{method}({arguments}{where})",
                 rounding(np.full(1, 8.0)), n_axes)
@@ -222,8 +234,8 @@ def _schedule(writer: Writer, name: str) -> None:
 ROWS = (
     Row(_create, ("zeros", "ones", "full", "arange", "linspace", "eye", "identity", "fromfunction", "empty",
                   "empty_like", "zeros_like", "ones_like", "full_like", "array", "asarray"), 3),
-    Row(_random, ("random.default_rng", "random.random", "random.uniform", "random.standard_normal",
-                  "random.integers"), 0.7),
+    Row(_random, ("random.default_rng", "random.random", "random.standard_normal", "random.standard_cauchy",
+                  "random.standard_exponential", *(f"random.{name}" for name in PARAMETERS)), 0.7),
     Row(_view, ("array.__getitem__", "array.__getitem__", "broadcast_to", "transpose", "permute_dims",
                 "array.transpose", "array.T",
                 "expand_dims", "swapaxes", "array.swapaxes", "squeeze", "array.squeeze", "flip"), 4),

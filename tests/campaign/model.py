@@ -15,7 +15,8 @@ import scipy.linalg
 
 import pgaspy
 from pgaspy.layout import replicated
-from pgaspy.random import _fill
+from pgaspy.random.drawing import LEAST, _fill
+from pgaspy.random.streams import Stream
 
 __all__ = ["Array", "as_array", "module"]
 
@@ -184,6 +185,20 @@ class _Generator(pgaspy.random.Generator):
                                              dtype=array.dtype, address=array.ctypes.data)
         _fill(storage, kind, self._key, self._n_draws, low, high)
         self._n_draws += 1
+        return as_array(array[()] if size is None else array)
+
+    def _transformed(self, kind: str, function: Any, parameters: Any, size: Any, layout: Any, onenode: Any,
+                     dtype: Any = float) -> Any:
+        x = np.asarray(self._draw(kind, size, float, "d", layout, onenode))
+        found = function(np.maximum(x, LEAST) if kind == "random" else x, *parameters)
+        return as_array(np.asarray(found).astype(dtype)[()])
+
+    def _sampled(self, sampler: Any, parameters: Any, size: Any, dtype: Any, layout: Any = None,
+                 onenode: Any = None) -> Any:
+        array = np.empty(() if size is None else size, dtype)
+        stream = Stream(self._key, self._n_draws, np.arange(array.size))
+        self._n_draws += 1
+        array[...] = sampler(stream, *[np.full(array.size, x) for x in parameters]).reshape(array.shape)
         return as_array(array[()] if size is None else array)
 
 

@@ -22,8 +22,11 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys((
         "DivergenceError", "Explanation", "GlobalArray", "JobError", "Layout", "Statistics", "TaskError"), _TYPE),
     **dict.fromkeys((f"linalg.{name}" for name in (
-        "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult")), _TYPE),
+        "EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult")), _TYPE),
     "random.Generator": _TYPE,
+    **dict.fromkeys((f"random.{name}" for name in (
+        "bytes", "choice", "dirichlet", "multinomial", "multivariate_hypergeometric", "multivariate_normal",
+        "permutation", "permuted", "shuffle")), "has no model; tests/random compares layouts and numbers of processes"),
     **dict.fromkeys(numpy_names._OTHERS, _SAME),
     **dict.fromkeys((name for name, x in vars(pg).items() if not name.startswith("_") and (
         isinstance(x, float) or (isinstance(x, type) and issubclass(x, np.generic)))), _SAME),

@@ -791,6 +791,17 @@ def test_random_does_not_depend_on_layout(kind: str, char: str) -> None:
         assert out.tobytes() == np.ascontiguousarray(whole[index]).tobytes()
 
 
+def test_random_bits() -> None:
+    indices = np.array([0, 5, 2**40, 3])
+    bits = k.random_bits(2**63 + 11, 2**40 + 3, 6, indices)
+    for i, low, high in zip(indices.tolist(), *bits.tolist(), strict=True):
+        words = k.philox([i % 2**32, i >> 32, 3, 2**8 | 6 << 16], [11, 2**31])
+        assert [low, high] == [words[1] << 32 | words[0], words[3] << 32 | words[2]]
+    drawn = fill("random", "d", 1000, key=7, call=3)
+    first = k.random_bits(7, 3, 0, np.arange(1000))[0]
+    assert ((first >> np.uint64(11)) * 2.0**-53).tobytes() == drawn.tobytes()
+
+
 def test_random_moments() -> None:
     n = 400_000
     for char in "fd":

@@ -87,3 +87,13 @@ def test_what_is_not_finite_reaches_its_neighbours_only(mode: Any, value: float)
 def test_points_that_have_no_place_on_a_line() -> None:
     raises_everywhere(TypeError, "Cannot cast", lambda: pg.interp(pg.ones(3, complex), [0, 1], [0, 1]))
     raises_everywhere(TypeError, "Cannot cast", lambda: pg.interp(pg.ones(3, "g"), [0, 1], [0, 1]))
+
+
+def test_long_sums_are_as_exact_as_their_dtype() -> None:
+    rng = np.random.default_rng(3)
+    x, v = rng.integers(-9, 9, 3000), rng.random(600).astype("f")
+    assert_equal(pg.convolve(pg.array(x), pg.array(v)), np.convolve(x, v), exact=False)
+    large = np.where(np.arange(3000) == 700, 3e38, 1).astype("f")
+    with np.errstate(over="ignore"):
+        expected = np.convolve(large, v)
+    assert_equal(pg.convolve(pg.array(large), pg.array(v)), expected, exact=False, rtol=1e-4)

@@ -130,3 +130,35 @@ def test_slices_without_numbers_are_warned_of(name: str, message: str) -> None:
         getattr(pg, name)(pg.array(x), 1).gather()
     n_seen = pg.COMM.allreduce(len(seen))
     collectively(n_seen >= 1)
+
+
+def test_what_is_infinite_is_counted() -> None:
+    x = np.array([[1, np.inf, 2, NAN], [3, 4, 5, 6]])
+    a = pg.array(x, layout=pg.Distribution("block", "*"))
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+        for name in ("nanvar", "nanstd"):
+            assert_equal(getattr(pg, name)(a, axis=1, ddof=0.5), getattr(np, name)(x, axis=1, ddof=0.5), exact=False)
+
+
+@pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmax", "nanmin"])
+@pytest.mark.parametrize("dtype", ["B", "d"])
+def test_initial_values_are_of_the_dtype(name: str, dtype: str) -> None:
+    for x in (np.zeros((3, 0), dtype), np.ones((3, 4), dtype)):
+        for where in (True, x > 0):
+            assert_equal(getattr(pg, name)(pg.array(x), axis=1, initial=np.float32(2), where=where),
+                         getattr(np, name)(x, axis=1, initial=np.float32(2), where=where))
+
+
+def test_times_that_are_none_are_added() -> None:
+    x = np.array([1, "NaT", 3, 4], "m8[s]")
+    mask = np.array([True, True, False, True])
+    assert_equal(pg.nansum(pg.array(x), where=mask), np.nansum(x, where=mask))
+    assert_equal(pg.nanvar(pg.arange(4), where=mask, ddof=9), np.asarray(np.inf))
+
+
+def test_warnings_are_no_errors_of_some_processes() -> None:
+    a = pg.array(np.array([[1, 2], [NAN, NAN], [3, 4]]), layout=pg.Distribution("block", "*"))
+    with warnings.catch_warnings(record=True, action="error") as shown:
+        assert_equal(pg.nanmean(a, axis=1), np.array([1.5, NAN, 3.5]))
+        pg.sync()
+    collectively(sum(pg.COMM.allgather(len(shown))) == 1)

@@ -1,0 +1,90 @@
+"""Eigenvalues of matrices that are not Hermitian: each matrix on one process, by LAPACK."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import pgaspy as pg
+from pgaspy.dispatch import implements
+from pgaspy.job.procgrid import world
+from pgaspy.layout import replicated
+from pgaspy.linalg.layouts import as_given
+from pgaspy.linalg.operands import value
+from pgaspy.linalg.stacks import as_stacks, over_stacks
+
+__all__ = ["EigResult", "eig", "eigvals"]
+
+
+class EigResult(NamedTuple):
+    """What `eig` returns, as NumPy's does."""
+
+    eigenvalues: pg.GlobalArray
+    eigenvectors: pg.GlobalArray
+
+
+@implements(np.linalg.eig)
+def eig(a: Any) -> EigResult:
+    """The eigenvalues and eigenvectors of square matrices, by LAPACK. Collective.
+
+    Each matrix is whole on one process, and so is a single one: its memory and time are those of one process. For
+    Hermitian matrices, `eigh` uses all of them.
+
+    Parameters
+    ----------
+    a
+        Shape (..., n, n).
+
+    Returns
+    -------
+    The eigenvalues, shape (..., n), of one matrix on every process; and as columns of an array in the layout of `a` the
+    eigenvectors, of length 1. Complex, unless all eigenvalues of real matrices are real. Those of a stack are dealt out
+    over its dimensions.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If `a` is not square, has infinities or NaNs, or if it does not converge.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> pg.linalg.eig(pg.array([[2.0, 0.0], [1.0, 3.0]])).eigenvalues.gather()
+    array([3., 2.])
+    """
+    a = pg.asarray(a)
+    w, V = over_stacks(_complex_eig, as_stacks(a))
+    if _are_real(a, w):
+        w, V = w.real, V.real
+    return EigResult(w, V) if a.ndim > 2 else EigResult(_on_all(w[0]), as_given(V[0], a))
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a: Any) -> pg.GlobalArray:
+    """The eigenvalues of square matrices alone, by LAPACK, each matrix on one process; see `eig`. Collective."""
+    a = pg.asarray(a)
+    w = over_stacks(_complex_eigvals, as_stacks(a))
+    w = w.real if _are_real(a, w) else w
+    return w if a.ndim > 2 else _on_all(w[0])
+
+
+def _complex_eig(a: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Those of the matrices of one process, which do not tell whether all are real."""
+    w, V = np.linalg.eig(a)
+    return w.astype(np.result_type(w, np.complex64)), V.astype(np.result_type(V, np.complex64))
+
+
+def _complex_eigvals(a: NDArray[Any]) -> NDArray[Any]:
+    w = np.linalg.eigvals(a)
+    return w.astype(np.result_type(w, np.complex64))
+
+
+def _are_real(a: pg.GlobalArray, w: pg.GlobalArray) -> bool:
+    """Whether the eigenvalues of real matrices are real; they count as that while it cannot be read."""
+    return a.dtype.kind != "c" and bool(value((w.imag == 0).all(), True))
+
+
+def _on_all(x: pg.GlobalArray) -> pg.GlobalArray:
+    return x.redistribute(replicated(x.shape, world().size))

@@ -1,0 +1,130 @@
+"""Stacks of matrices: each matrix whole on one process, for which NumPy's functions work.
+
+The dimensions before the last two are dealt out; so are those of the results. What a function gives, its shapes, dtypes
+and errors in arguments, it tells itself: of a stack without matrices.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from numpy.typing import NDArray
+
+import pgaspy as pg
+from pgaspy.array import made
+from pgaspy.fft.pencils import pencils, whole_dims
+from pgaspy.global_assign import laid_out
+from pgaspy.job.procgrid import world
+from pgaspy.layout import Layout, going_with, replicated
+from pgaspy.linalg.operands import value
+from pgaspy.planning.result_layout import SHARE, inherited
+from pgaspy.planning.view import joint_shape
+
+__all__ = ["as_stacks", "is_stack", "over_stacks"]
+
+LONGEST_MESSAGE = 200
+"""Of an error, in bytes."""
+
+
+def is_stack(*operands: Any) -> bool:
+    """Whether one of them has more dimensions than a matrix."""
+    return any(np.ndim(x) > 2 for x in operands)
+
+
+def as_stacks(a: Any) -> pg.GlobalArray:
+    """A matrix, as a stack of one."""
+    a = pg.asarray(a)
+    return a[None] if a.ndim == 2 else a
+
+
+def over_stacks(function: Callable[..., Any], *operands: Any, n_core: tuple[int, ...] = (),
+                may_fail: bool = True) -> Any:
+    """What a function of `numpy.linalg` gives for stacks, computed by each process for the matrices that it has.
+
+    Collective.
+
+    Parameters
+    ----------
+    function
+        Of NumPy arrays; its result, or several in a tuple.
+    operands
+        Stacks, whose first dimensions broadcast; at least one has more dimensions than its matrices.
+    n_core
+        How many dimensions of each operand are no stack; by default the last two, of vectors their one.
+    may_fail
+        Whether it raises LinAlgError for some matrices, so that all processes wait to know.
+
+    Returns
+    -------
+    Arrays that lie over the stack's dimensions: as the largest operand does, if its matrices are whole there.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        What the function raises on any process, on all of them.
+    Exception
+        What it raises for shapes, dtypes and other arguments.
+    ValueError
+        If the stacks do not broadcast.
+    """
+    arrays = [pg.asarray(x) for x in operands]
+    n_core = n_core or tuple([min(x.ndim, 2) for x in arrays])
+    stacks = [x.shape[:x.ndim - n] for x, n in zip(arrays, n_core, strict=True)]
+    stack = joint_shape(*stacks)
+    of_none = function(*[np.empty((0,) * bool(s) + x.shape[len(s):], x.dtype)
+                         for x, s in zip(arrays, stacks, strict=True)])
+    found = of_none if isinstance(of_none, tuple) else (of_none,)
+    layout = _layout_of_stack(stack, arrays, stacks)
+    results = [pg.empty(stack + x.shape[1:], x.dtype, layout=going_with(layout, stack, x.shape[1:])) for x in found]
+    there = [pg.GlobalArray(*laid_out(x._base, x._view, going_with(layout, s, x.shape[len(s):])))
+             for x, s in zip(arrays, stacks, strict=True)]
+    failure = pg.empty(LONGEST_MESSAGE, np.uint8, layout=replicated((LONGEST_MESSAGE,), world().size))
+    pg.schedule(functools.partial(_compute, function, len(there)), pg.write(failure), *there, *map(pg.write, results))
+    if may_fail:
+        pg.combine(_first_that_says, failure)
+        message = value(failure, np.zeros(LONGEST_MESSAGE, np.uint8)).tobytes().rstrip(b"\0")
+        if message:
+            raise LinAlgError(message.decode())
+    results = [made(x._base, x._view) for x in results]
+    return type(of_none)(*results) if hasattr(of_none, "_fields") else (
+        tuple(results) if isinstance(of_none, tuple) else results[0])
+
+
+def _layout_of_stack(stack: tuple[int, ...], arrays: list[pg.GlobalArray], stacks: list[tuple[int, ...]]) -> Layout:
+    """That of the largest operand, if its matrices are whole and dealt out evenly enough; else dealt out afresh."""
+    longest_first = sorted(range(len(stack)), key=lambda d: -stack[d])
+    dealt = [d for d in longest_first if stack[d] > 1] or longest_first[:1]
+    fresh = pencils(stack, tuple(dealt), world().size)
+    largest = max((k for k, s in enumerate(stacks) if s == stack), key=lambda k: arrays[k].size, default=None)
+    if largest is not None:
+        a, n = arrays[largest], len(stack)
+        own = a._view.own_layout
+        if own is not None and own.is_distributed and not own.replica_axes and not own.is_pinned and (
+                whole_dims(a).issuperset(range(n, a.ndim))):
+            there = Layout(own.grid, [inherited(dim, dim.extent) for dim in own.dims[:n]])
+            if SHARE * there.max_local_size <= (SHARE + 1) * fresh.max_local_size:
+                return there
+    return fresh
+
+
+def _compute(function: Callable[..., Any], n_operands: int, failure: NDArray[np.uint8], *parts: NDArray[Any]) -> None:
+    """The results of the matrices that are here; what is said of one for which there are none."""
+    failure[...] = 0
+    try:
+        with np.errstate(all="ignore"):
+            found = function(*parts[:n_operands])
+    except LinAlgError as error:
+        said = str(error).encode()[:len(failure)]
+        failure[:len(said)] = np.frombuffer(said, np.uint8)
+        return
+    results = parts[n_operands:]
+    for result, one in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
+        result[...] = one
+
+
+def _first_that_says(lower: NDArray[np.uint8], higher: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return lower if lower[0] else higher

@@ -1,0 +1,49 @@
+"""Generators of random global arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pgaspy.execution.recording import sync
+from pgaspy.job.procgrid import world
+from pgaspy.random.multivariate import Multivariate
+from pgaspy.random.rearranging import Rearranging
+from pgaspy.random.univariate import Univariate
+from pgaspy.supervision.recorder import announce
+
+__all__ = ["Generator", "default_rng"]
+
+
+def default_rng(seed: int | Sequence[int] | np.random.SeedSequence | None = None) -> Generator:
+    """A generator of random global arrays; the same on every process. Collective, without a seed.
+
+    Parameters
+    ----------
+    seed
+        As for NumPy's `default_rng`; the operating system's entropy, the same for all processes, if None.
+    """
+    if seed is None:
+        seed = np.random.SeedSequence().entropy
+        if world().size > 1:
+            sync()
+            announce("default_rng", meets=True)
+            seed = world().communicator.bcast(seed)
+    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    return Generator(int(sequence.generate_state(1, np.uint64)[0]))
+
+
+class Generator(Univariate, Multivariate, Rearranging):
+    """Draws random global arrays. Every draw is collective and takes its own numbers.
+
+    The draws have the parameters of NumPy's, and take `layout=` and `onenode=` as the creation functions do; `size` is
+    the shape, None for one number, or for the shape of the parameters.
+    """
+
+    if not TYPE_CHECKING:  # to which every name would be right, then
+
+        def __getattr__(self, name: str) -> Any:
+            advice = ": use default_rng with a seed of its own" if name in {"bit_generator", "spawn"} else ""
+            raise AttributeError(f"a Generator has no attribute {name!r}{advice}", name=name, obj=self)
