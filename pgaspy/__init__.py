@@ -77,6 +77,7 @@ __array_api_version__ = "2025.12"
 
 # These use the names above, and come after them.
 from pgaspy import fft as fft
+from pgaspy import lib as lib
 from pgaspy import linalg as linalg
 from pgaspy import matrix_product as _matrix_product  # what arrays do for @
 from pgaspy import random as random
@@ -89,6 +90,7 @@ from pgaspy.linalg.products import tensordot as tensordot
 from pgaspy.linalg.products import vecdot as vecdot
 from pgaspy.routines.applying import *
 from pgaspy.routines.averages import *
+from pgaspy.routines.bits import *
 from pgaspy.routines.comparing import *
 from pgaspy.routines.conversions import *
 from pgaspy.routines.convolutions import *
@@ -138,7 +140,7 @@ if not TYPE_CHECKING:  # to which every name would be right, then
         return function
 
 
-_PUBLIC_MODULES = {"blas", "fft", "lapack", "linalg", "random"}
+_PUBLIC_MODULES = {"blas", "fft", "lapack", "lib", "linalg", "random"}
 _OF_TYPING = {"Any", "TYPE_CHECKING", "annotations"}
 
 

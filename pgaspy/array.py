@@ -17,7 +17,7 @@ from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.layout import Distribution, Layout
 from pgaspy.missing import instead_of, missing
-from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, native
+from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, has_arrays, native
 from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.reductions import NO_VALUE, arg_reduce, ufunc_reduce
 from pgaspy.scheduling.base import Base, FormerBase
@@ -39,7 +39,7 @@ def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
             return ufuncs.apply_operator(ufunc, made, self, other)
         if _defers(other) or _repeats(ufunc, self, other):
             return NotImplemented
-        return ufuncs.apply(ufunc, (self, other), make=made)
+        return ufuncs.apply(ufunc, (self, _operand(other)), make=made)
     return method
 
 
@@ -49,7 +49,7 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
             return ufuncs.apply_operator(ufunc, made, self, None, other, True)
         if _defers(other) or _repeats(ufunc, self, other):
             return NotImplemented
-        return ufuncs.apply(ufunc, (other, self), make=made)
+        return ufuncs.apply(ufunc, (_operand(other), self), make=made)
     return method
 
 
@@ -60,7 +60,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
         elif isinstance(other, GlobalArray):
             ufuncs.apply_in_place(ufunc, self, other)
         else:
-            ufuncs.apply(ufunc, (self, other), out=(self,))
+            ufuncs.apply(ufunc, (self, _operand(other)), out=(self,))
         return self
     return method
 
@@ -84,6 +84,11 @@ def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], GlobalArray]:
     method.__name__ = ufunc.__name__
     method.__doc__ = f"NumPy's `{ufunc.__name__}` of each element. Collective."
     return method
+
+
+def _operand(x: Any) -> Any:
+    """An operand; of a sequence with global arrays in it, the array of them."""
+    return GlobalArray(*global_assign.joined(x)) if has_arrays(x) else x
 
 
 def _defers(other: Any) -> bool:
@@ -335,13 +340,15 @@ class GlobalArray:
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
         return self[(*(0 if d in dropped else slice(None) for d in range(self.ndim)), ...)]
 
-    def reshape(self, *shape: Any) -> GlobalArray:
+    def reshape(self, *shape: Any, order: str = "C") -> GlobalArray:
         """The elements, in row-major order, in another shape. Collective.
 
         Parameters
         ----------
         shape
             The extents, as integers or as one sequence; one may be -1, and follows from the others.
+        order
+            "C": elements are counted along the last dimension first; "F": along the first, here and there.
 
         Returns
         -------
@@ -351,19 +358,23 @@ class GlobalArray:
         Raises
         ------
         ValueError
-            If the shape has another number of elements.
+            If the shape has another number of elements, or for another order.
         """
         if len(shape) == 1 and np.iterable(shape[0]):
             shape = tuple(shape[0])
+        if order == "F":
+            return self.T.reshape(shape[::-1]).T
+        if order != "C":
+            raise ValueError(f"order must be 'C' or 'F' for global arrays, which have none in memory (got {order!r})")
         return GlobalArray(*reshaping.reshaped(self._base, self._view, shape))
 
-    def ravel(self) -> GlobalArray:
-        """The elements, in row-major order, in one dimension; a copy, unless it has one already. Collective."""
-        return self.reshape(-1)
+    def ravel(self, order: str = "C") -> GlobalArray:
+        """The elements in one dimension; a copy, unless it has one already. Collective; `order` as for `reshape`."""
+        return self.reshape(-1, order=order)
 
-    def flatten(self) -> GlobalArray:
-        """A copy of the elements, in row-major order, in one dimension. Collective."""
-        flat = self.reshape(-1)
+    def flatten(self, order: str = "C") -> GlobalArray:
+        """A copy of the elements in one dimension. Collective; `order` as for `reshape`."""
+        flat = self.reshape(-1, order=order)
         return flat.copy() if flat._base is self._base else flat
 
     def __iter__(self) -> Iterator[GlobalArray]:
@@ -417,6 +428,19 @@ class GlobalArray:
         """The sum of a diagonal; see `pgaspy.trace`. Collective."""
         return HANDLED[np.trace](self, offset, axis1, axis2, dtype, out)
 
+    def tolist(self) -> Any:
+        """The whole array as nested lists of Python's numbers, on every process. Collective.
+
+        Of the result of a full reduction, the number. To have the array as NumPy's, see `gather`.
+
+        Examples
+        --------
+        >>> import pgaspy as pg
+        >>> pg.eye(2, dtype=int).tolist()
+        [[1, 0], [0, 1]]
+        """
+        return self.gather().tolist()
+
     # Movement --------------------------------------------------------------------------------------------------------
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -427,11 +451,20 @@ class GlobalArray:
             pass
         HANDLED[GlobalArray.__setitem__](self, key, value)
 
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    def __copy__(self) -> GlobalArray:
+        return self.copy()
+
+    def __deepcopy__(self, _: Any) -> GlobalArray:
+        return self.copy()
+
     def copy(self) -> GlobalArray:
         """A new array with these elements, in the layout that results of operations on them have. Collective."""
         return self._alike(*global_assign.copied(self._base, self._view))
 
-    def astype(self, dtype: DTypeLike, copy: bool = True) -> GlobalArray:
+    def astype(self, dtype: DTypeLike, copy: bool = True, *, casting: Any = "unsafe") -> GlobalArray:
         """A copy, cast to a dtype. Collective.
 
         Parameters
@@ -440,17 +473,21 @@ class GlobalArray:
             Any but those of objects and structures; casts are those of NumPy.
         copy
             Make one also of an array that has the dtype; without, it is returned itself.
+        casting
+            Which casts there may be, as for `numpy.can_cast`.
 
         Raises
         ------
         TypeError
-            For a dtype that arrays cannot have.
+            For a dtype that arrays cannot have, or a cast that there may not be.
         ValueError
             For text that is no number, where one is asked for.
         """
         dtype = native(dtype)
         if dtype.kind in "mMSU":  # without a unit or length, if none is given
             dtype = np.empty(0, self.dtype).astype(dtype).dtype
+        if casting != "unsafe" and not np.can_cast(self.dtype, dtype, casting):
+            raise TypeError(f"Cannot cast array from {self.dtype!r} to {dtype!r} according to the rule {casting!r}")
         if dtype == self.dtype and not copy:
             return self
         check_dtype(dtype)
@@ -570,6 +607,7 @@ class GlobalArray:
             return _accumulated(ufunc, *inputs, out=out, dtype=dtype, **options)
         if method == "reduceat":
             return _reduced_at(ufunc, *inputs, out=out, dtype=dtype, **options)
+        inputs = tuple([_operand(x) for x in inputs])
         if method == "outer":
             first, second = (x if isinstance(x, GlobalArray) else as_numpy(x) for x in inputs)
             inputs = (first[(..., *(None,) * second.ndim)], second)
@@ -583,7 +621,8 @@ class GlobalArray:
 
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
         raise TypeError("a global array does not become a NumPy array by itself, which would gather it: "
-                        "use A.gather() for the whole array, or A.local() for the part of this process")
+                        "use A.gather() for the whole array, or A.local() for the part of this process; "
+                        "A.astype(np.uint8) for np.uint8(A), and np.add.reduce(pg.array([A, B])) for one of a list")
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The module `pgaspy`, which has the names of the Array API standard.
@@ -673,7 +712,7 @@ class GlobalArray:
 
     def dot(self, b: Any, out: GlobalArray | None = None) -> GlobalArray:
         """The product of matrices or vectors; see `pgaspy.dot`. Collective."""
-        return _into(HANDLED[np.dot](self, b), (out,))
+        return HANDLED[np.dot](self, b, out)
 
     # Elementwise functions -------------------------------------------------------------------------------------------
 
@@ -1074,9 +1113,9 @@ class GlobalScalar(GlobalArray):
         super().squeeze(axis)
         return self
 
-    def reshape(self, *shape: Any) -> GlobalArray:
+    def reshape(self, *shape: Any, order: str = "C") -> GlobalArray:
         """A new array with the number, or the number itself. Not collective."""
-        found = self._as_array().reshape(*shape)
+        found = self._as_array().reshape(*shape, order=order)
         return found if found.ndim else self
 
     def _as_array(self) -> GlobalArray:
@@ -1183,8 +1222,7 @@ def _reduced_at(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, *, dty
                 out: tuple[Any, ...] = ()) -> GlobalArray:
     """`ufunc.reduceat`."""
     target = _target(out)
-    if not isinstance(array, GlobalArray):
-        raise TypeError("the indices of reduceat are a NumPy array, or a list, that is the same on every process")
+    check_array(array, f"{ufunc.__name__}.reduceat")
     found = GlobalArray(*scans.reduced_at(ufunc, array._base, array._view, indices, axis, dtype,
                                           None if target is None else target.dtype))
     if target is not None and target.shape != found.shape:

@@ -10,19 +10,20 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
-from typing import Any, SupportsIndex
+from typing import Any, Literal, SupportsIndex, overload
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy.array import GlobalArray
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import check_free, record
-from pgaspy.global_assign import layout_like, redistributed
+from pgaspy.global_assign import joined, layout_like, redistributed
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout
-from pgaspy.operands import as_numpy, check_device, check_dtype, native
+from pgaspy.operands import as_numpy, check_device, check_dtype, has_arrays, native
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage
@@ -30,15 +31,15 @@ from pgaspy.scheduling.kinds.generation import generate
 from pgaspy.supervision.recorder import announce
 
 __all__ = [
-    "arange", "array", "asarray", "empty", "empty_like", "eye", "fromfunction", "full", "full_like", "identity",
-    "linspace", "ones", "ones_like", "zeros", "zeros_like",
+    "arange", "array", "asarray", "empty", "empty_like", "eye", "fromfunction",
+    "full", "full_like", "identity", "linspace", "ones", "ones_like", "zeros", "zeros_like",
 ]
 
 Shape = SupportsIndex | Sequence[SupportsIndex]
 AnyLayout = Distribution | Layout | None
 
 
-def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
+def empty(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: AnyLayout = None,
           onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of a shape and dtype, with arbitrary elements. Collective.
 
@@ -48,6 +49,8 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
         An extent, or one for each dimension.
     dtype
         That of the elements, which are in this machine's byte order, whatever it says.
+    order
+        Has no effect: where elements lie in memory follows from the layout.
     layout
         Where the elements lie: a `Distribution`, or the `Layout` of an array of this shape; by default in the job's
         default layout (see `datalayout`).
@@ -71,6 +74,7 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
     6
     """
     check_device(device)
+    _check_order(order)
     dtype = native(dtype)
     check_dtype(dtype)
     bound = layout_for(_checked_shape(shape), layout, onenode)
@@ -80,7 +84,7 @@ def empty(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
     return GlobalArray(base, whole(bound))
 
 
-def zeros(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
+def zeros(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: AnyLayout = None,
           onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of zeros. Collective; for the arguments and errors, see `empty`.
 
@@ -91,17 +95,23 @@ def zeros(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
     array([[0, 0, 0],
            [0, 0, 0]])
     """
-    return full(shape, 0, np.dtype(dtype), layout=layout, onenode=onenode, device=device)
+    dtype = np.empty(0, dtype).dtype  # text has a length
+    return full(shape, _zero(dtype), dtype, order, layout=layout, onenode=onenode, device=device)
 
 
-def ones(shape: Shape, dtype: DTypeLike = float, *, layout: AnyLayout = None,
+def _zero(dtype: np.dtype[Any]) -> Any:
+    """What arrays of zeros hold: of text, nothing."""
+    return "" if dtype.kind in "SU" else 0
+
+
+def ones(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: AnyLayout = None,
          onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of ones. Collective; for the arguments and errors, see `empty`."""
-    return full(shape, 1, np.dtype(dtype), layout=layout, onenode=onenode, device=device)
+    return full(shape, 1, np.dtype(dtype), order, layout=layout, onenode=onenode, device=device)
 
 
-def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
-         onenode: int | None = None, device: str | None = None) -> GlobalArray:
+def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, order: str = "C", *,
+         layout: AnyLayout = None, onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array with every element set to a value. Collective; for the other arguments and errors, see `empty`.
 
     Parameters
@@ -112,15 +122,16 @@ def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, layou
         By default that of the value.
     """
     if dtype is None:
-        dtype = fill_value.dtype if isinstance(fill_value, GlobalArray) else as_numpy(fill_value).dtype
-    result = empty(shape, dtype, layout=layout, onenode=onenode, device=device)
+        fill_value = as_array(fill_value)
+        dtype = fill_value.dtype
+    result = empty(shape, dtype, order, layout=layout, onenode=onenode, device=device)
     result[...] = fill_value
     return result
 
 
 def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: AnyLayout,
           onenode: int | None, device: str | None) -> GlobalArray:
-    prototype = prototype if isinstance(prototype, GlobalArray) else as_numpy(prototype)
+    prototype = as_array(prototype)
     dtype = prototype.dtype if dtype is None else dtype
     shape = prototype.shape if shape is None else _checked_shape(shape)
     if layout is None and onenode is None and isinstance(prototype, GlobalArray) and shape == prototype.shape:
@@ -155,7 +166,9 @@ def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, shape: Shape |
 def zeros_like(a: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None, layout: AnyLayout = None,
                onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of zeros, of the shape and dtype of another. Collective; see `empty_like`."""
-    return full_like(a, 0, dtype, shape=shape, layout=layout, onenode=onenode, device=device)
+    result = _like(a, dtype, shape, layout, onenode, device)
+    result[...] = _zero(result.dtype)
+    return result
 
 
 @implements(np.ones_like)
@@ -177,18 +190,25 @@ def full_like(a: Any, fill_value: Any, dtype: DTypeLike | None = None, *, shape:
     return result
 
 
-def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
-          onenode: int | None = None, device: str | None = None) -> GlobalArray:
+def array(object: Any, dtype: DTypeLike | None = None, *, copy: bool | None = True, order: str = "K", ndmin: int = 0,
+          layout: AnyLayout = None, onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array with the elements of an array-like that is the same on every process. Collective.
 
     Parameters
     ----------
     object
-        A global array, which is copied; or an array-like, of which each process keeps its own part.
+        A global array, which is copied; or an array-like, of which each process keeps its own part. A sequence may
+        have global arrays of one shape in it, too, at any depth.
     dtype
         By default that of the object.
+    copy
+        Make a new array always; with None or False, as `asarray`.
+    order
+        Has no effect: where elements lie in memory follows from the layout.
+    ndmin
+        How many dimensions the array has at least; those that it lacks come first, of extent 1.
     layout, onenode
-        As for `empty`; a global array is copied into the layout that results of operations on it have, by default.
+        As for `empty`; global arrays are copied into the layout that results of operations on them have, by default.
 
     Raises
     ------
@@ -200,31 +220,43 @@ def array(object: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = No
     >>> import pgaspy as pg
     >>> (pg.array([1, 2, 3]) * 2).gather()
     array([2, 4, 6])
+    >>> pg.array([pg.arange(2), [5, 6]]).gather()
+    array([[0, 1],
+           [5, 6]])
     """
     check_device(device)
+    _check_order(order)
+    if not copy or ndmin:
+        found = asarray(object, dtype, layout=layout, onenode=onenode, device=device, copy=copy)
+        return found[(None,) * max(ndmin - found.ndim, 0) + (...,)]
     if isinstance(object, GlobalArray):
-        copy = object.copy() if dtype is None else object.astype(dtype)
+        new = object.copy() if dtype is None else object.astype(dtype)
         if layout is None and onenode is None:
-            return GlobalArray(copy._base, copy._view)  # also of a number
-        return GlobalArray(*redistributed(copy._base, copy._view, layout_for(copy.shape, layout, onenode)))
+            return GlobalArray(new._base, new._view)  # also of a number
+        return GlobalArray(*redistributed(new._base, new._view, layout_for(new.shape, layout, onenode)))
+    if has_arrays(object):
+        of_all = joined(object, dtype)
+        return GlobalArray(*of_all if layout is None and onenode is None else
+                           redistributed(*of_all, layout_for(of_all.view.shape, layout, onenode)))
     source = as_numpy(object, dtype)
     result = empty(source.shape, source.dtype, layout=layout, onenode=onenode, device=device)
     result[...] = source
     return result
 
 
-def asarray(a: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
+def asarray(a: Any, dtype: DTypeLike | None = None, order: str | None = None, *, layout: AnyLayout = None,
             onenode: int | None = None, device: str | None = None, copy: bool | None = None) -> GlobalArray:
     """`a` itself, where it is a global array of that dtype, and no layout is asked for; else as `array`. Collective.
 
     Of a number, such as the result of a full reduction, an array of no dimension is made. With `copy=True` a new array
-    is made always.
+    is made always. `order` has no effect.
 
     Raises
     ------
     ValueError
         With `copy=False`, if a new array has to be made; else as `empty` does.
     """
+    _check_order(order)
     if copy:
         return array(a, dtype, layout=layout, onenode=onenode, device=device)
     check_device(device)
@@ -235,9 +267,28 @@ def asarray(a: Any, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
     return array(a, dtype, layout=layout, onenode=onenode, device=device)
 
 
+def _check_order(order: str | None) -> None:
+    """Refuse orders that NumPy does not know."""
+    if order not in (None, "C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+
+
 def as_global(a: Any) -> GlobalArray:
     """`a` itself, where it is a global array or a number; else as `array`. Collective."""
     return a if isinstance(a, GlobalArray) else array(a)
+
+
+def as_array(x: Any) -> GlobalArray | NDArray[Any]:
+    """A global array as it is; anything else as NumPy's array, the same on every process.
+
+    Raises
+    ------
+    TypeError
+        For masked arrays.
+    """
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError("masked arrays are not supported, as their masks would be lost: use where(mask, x, y)")
+    return x if isinstance(x, GlobalArray) else array(x) if has_arrays(x) else as_numpy(x)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
@@ -323,27 +374,41 @@ def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, int]
     return first, delta, max(int(-((first - last.astype(dtype)) // delta)), 0)
 
 
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None, *,
-             layout: AnyLayout = None, onenode: int | None = None, device: str | None = None) -> GlobalArray:
+@overload
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: Literal[False] = False,
+             dtype: DTypeLike | None = None, axis: int = 0, *, layout: AnyLayout = None, onenode: int | None = None,
+             device: str | None = None) -> GlobalArray: ...
+@overload
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, *, retstep: Literal[True],
+             dtype: DTypeLike | None = None, axis: int = 0, layout: AnyLayout = None, onenode: int | None = None,
+             device: str | None = None) -> tuple[GlobalArray, Any]: ...
+@implements(np.linspace)
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
+             dtype: DTypeLike | None = None, axis: int = 0, *, layout: AnyLayout = None, onenode: int | None = None,
+             device: str | None = None) -> Any:
     """Evenly spaced values over [start, stop], as NumPy's linspace computes them. Collective.
 
     Parameters
     ----------
     start, stop
-        Numbers, also complex ones.
+        Numbers, also complex ones; or arrays of them, which broadcast, and in which values lie side by side.
     num
         How many values.
     endpoint
         Whether `stop` is the last of them; without, they are those of `num + 1` but the last.
+    retstep
+        Return also the distance of neighbours, NaN where there are none, as NumPy's number.
     dtype
         By default that of floating-point numbers, also for integers; values are rounded down to integers.
+    axis
+        Of values between arrays, the dimension along which they follow each other.
     layout, onenode
         As for `empty`.
 
     Raises
     ------
     ValueError
-        If `num` is negative.
+        If `num` is negative, or the shapes of arrays do not broadcast.
     TypeError
         If start or stop is no number.
 
@@ -357,8 +422,8 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     if np.ndim(start) or np.ndim(stop):
-        raise TypeError(f"linspace takes numbers for start and stop, not arrays of shapes {np.shape(start)} and "
-                        f"{np.shape(stop)}")
+        onto = layout, onenode, device
+        return _between_arrays(as_array(start), as_array(stop), num, endpoint, retstep, dtype, axis, onto)
     computed = np.result_type(start, stop, float(num))
     dtype = computed if dtype is None else np.dtype(dtype)
     n_steps = num - 1 if endpoint else num
@@ -375,7 +440,33 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype:
             np.floor(y, out=y)
         return y.astype(dtype, copy=False)
 
-    return generated(empty(num, dtype, layout=layout, onenode=onenode, device=device), values)
+    result = generated(empty(num, dtype, layout=layout, onenode=onenode, device=device), values)
+    return (result, delta / n_steps if n_steps > 0 else np.nan) if retstep else result
+
+
+def _between_arrays(start: Any, stop: Any, n: int, endpoint: bool, retstep: bool, dtype: DTypeLike | None, axis: int,
+                    onto: tuple[AnyLayout, int | None, str | None]) -> Any:
+    """Evenly spaced values between the elements of arrays, as NumPy computes them."""
+    start, stop = as_global(start) * 1.0, as_global(stop) * 1.0
+    computed = np.result_type(start.dtype, stop.dtype, float(n))
+    dtype = computed if dtype is None else np.dtype(dtype)
+    delta = (stop - start).astype(computed)
+    n_steps = n - 1 if endpoint else n
+    layout, onenode, device = onto
+    y: Any = arange(n).astype(computed)[(..., *(None,) * delta.ndim)]
+    step: Any = delta / n_steps if n_steps > 0 else full(delta.shape, np.nan)
+    if n_steps > 0 and not (step == 0).any():
+        y = y * step + start
+    else:
+        y = (y / n_steps if n_steps > 0 else y) * delta + start
+    if endpoint and n > 1:
+        y[-1] = stop
+    if dtype.kind in "iu":
+        y = np.floor(y)
+    order = [*range(1, y.ndim)]
+    order.insert(normalize_axis_index(axis, y.ndim), 0)
+    y = asarray(y.transpose(order), dtype, layout=layout, onenode=onenode, device=device)
+    return (y, step) if retstep else y
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,

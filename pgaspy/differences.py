@@ -9,10 +9,9 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from pgaspy.array import GlobalArray
-from pgaspy.creation import as_global, empty_like
+from pgaspy.creation import as_array, as_global, empty_like
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import broadcast_to, concatenate
-from pgaspy.operands import as_numpy
 
 __all__ = ["diff", "ediff1d", "gradient", "trapezoid"]
 
@@ -113,7 +112,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> GlobalArray:
     a = as_global(ary).ravel()
     ends = []
     for name, x in (("to_begin", to_begin), ("to_end", to_end)):
-        found = None if x is None else x if isinstance(x, GlobalArray) else as_numpy(x)
+        found = None if x is None else as_array(x)
         if found is not None and not np.can_cast(found.dtype, a.dtype, "same_kind"):
             raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
         ends.append([] if found is None else [as_global(found).ravel().astype(a.dtype)])
@@ -155,7 +154,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> GlobalArr
     axis = normalize_axis_index(axis, y.ndim)
     distance = dx
     if x is not None:
-        x = x if isinstance(x, GlobalArray) else as_numpy(x)
+        x = as_array(x)
         is_one = x.ndim == 1
         distance = np.diff(x) if is_one else np.diff(x, axis=axis)
         distance = distance[(slice(None), *(None,) * (y.ndim - axis - 1))] if is_one else distance
@@ -221,8 +220,7 @@ def _distances(given: tuple[Any, ...], extents: Sequence[int]) -> list[Any]:
         return [*given] * len(extents)
     if len(given) != len(extents):
         raise TypeError("invalid number of arguments")
-    return [_distance(x if isinstance(x, GlobalArray) else as_numpy(x), n)
-            for x, n in zip(given, extents, strict=True)]
+    return [_distance(as_array(x), n) for x, n in zip(given, extents, strict=True)]
 
 
 def _distance(x: Any, extent: int) -> Any:

@@ -5,11 +5,12 @@ The functions take and return bases and views; `GlobalArray` and the public name
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from pgaspy.caches import cached
 from pgaspy.execution import recording
@@ -19,7 +20,7 @@ from pgaspy.immediate import assigned
 from pgaspy.job.defaults import default_for, layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_dim
-from pgaspy.operands import WEAK, as_numpy
+from pgaspy.operands import WEAK, Operand, as_numpy, check_dtype, has_arrays, native
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
@@ -34,7 +35,7 @@ from pgaspy.statements import (
     refusals,
 )
 
-__all__ = ["aligned", "assign", "copied", "element", "gathered", "item", "laid_out", "layout_like",
+__all__ = ["aligned", "assign", "copied", "element", "gathered", "item", "joined", "laid_out", "layout_like",
            "redistributed", "replicate"]
 
 
@@ -62,6 +63,9 @@ def assign(base: Base, view: View, value: Any) -> None:
             return
     check_writable(view)
     if given is None:
+        if has_arrays(value):
+            assign(base, view, Operand(*joined(value)))
+            return
         value = value if type(value) in (int, float, complex) else as_numpy(value)
         if isinstance(value, np.ndarray) and value.dtype.hasobject:  # Python's dates and fractions, which NumPy casts
             value = value.astype(base.dtype)
@@ -115,6 +119,48 @@ def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype
         else:
             record_assignment(target, BaseView(base, view))
     return target
+
+
+def joined(x: Any, dtype: DTypeLike | None = None) -> BaseView:
+    """A new array of the global arrays in a sequence, and what is beside them, as NumPy's `array` makes it.
+
+    It lies as results of operations on them do.
+
+    Raises
+    ------
+    ValueError
+        If their shapes differ.
+    """
+    parts = dict(_parts(x, ()))
+    shape = _joint_shape(x, (), parts)
+    dtype = native(np.result_type(*(part.dtype for part in parts.values())) if dtype is None else dtype)
+    check_dtype(dtype)
+    views = [part._view.broadcast_to(shape) for part in parts.values() if hasattr(part, "_view")]
+    layout = result_layout(shape, views, default_for)
+    target = BaseView(Base(layout, dtype), whole(layout))
+    for index, part in parts.items():
+        assign(target.base, target.view.index(index), part)
+    return target
+
+
+def _parts(x: Any, index: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """The arrays in nested sequences, and where they are; sequences without global arrays are NumPy's."""
+    if has_arrays(x):
+        for i, element in enumerate(x):
+            yield from _parts(element, (*index, i))
+    else:
+        yield index, x if getattr(x, "_view", None) is not None and not x._is_number else as_numpy(x)
+
+
+def _joint_shape(x: Any, index: tuple[int, ...], parts: dict[tuple[int, ...], Any]) -> tuple[int, ...]:
+    """The shape of nested sequences, of those of the arrays in them."""
+    if index in parts:
+        return parts[index].shape
+    found = {_joint_shape(element, (*index, i), parts) for i, element in enumerate(x)}
+    if len(found) > 1:
+        raise ValueError("setting an array element with a sequence. The requested array has an inhomogeneous shape: "
+                         f"arrays of shapes {', '.join(map(str, sorted(found)))} are side by side")
+    return (len(x), *found.pop())
 
 
 def layout_like(view: View) -> Layout:

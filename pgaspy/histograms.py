@@ -134,16 +134,18 @@ def histogram(a: Any, bins: int | ArrayLike = 10, range: Range | None = None, de
         raise ValueError("weights should have the same shape as a.")
     found = histogram_bin_edges(a, bins, range)
     edges = found.copy()  # as the program may change those that it gets, or has given
-    n_bins, is_uniform = edges.size - 1, np.ndim(bins) == 0
+    n_bins, is_uniform = max(edges.size - 1, 0), np.ndim(bins) == 0
     is_exact = a.dtype.kind == "f" or a.dtype.itemsize < EXACT_BYTES
     if is_exact and edges.dtype == np.float64 and np.can_cast(a.dtype, np.float64) and (
             weights is None or weights.dtype.char in "efd"):
         def count(a: NDArray[Any], weights: NDArray[Any] | None) -> NDArray[Any]:
             return bindings.histogram(_contiguous(a, np.float64), _doubles(weights), n_bins, edges, is_uniform)
     else:
+        ends: Any = (edges[0], edges[-1]) if range is None else tuple(range)  # as given: a short dtype rounds the edges
+
         def count(a: NDArray[Any], weights: NDArray[Any] | None) -> NDArray[Any]:
             if is_uniform:
-                return np.histogram(a.reshape(-1), n_bins, (edges[0], edges[-1]), weights=weights)[0]
+                return np.histogram(a.reshape(-1), n_bins, ends, weights=weights)[0]
             return np.histogram(a.reshape(-1), edges, weights=weights)[0]
 
         count(np.zeros(1, a.dtype), None if weights is None else np.zeros(1, weights.dtype))  # raises for dtypes
@@ -210,7 +212,8 @@ def histogramdd(sample: Any, bins: Any = 10, range: Sequence[Range] | None = Non
     """
     if isinstance(sample, GlobalArray | np.ndarray):
         points = as_global(sample)
-        columns = [points[:, d] for d in builtins.range(points.shape[1])] if points.ndim == 2 else [points]
+        columns = ([points[:, d] for d in builtins.range(points.shape[1])] if points.ndim == 2 else
+                   [points if points.ndim else points.reshape(1)])
     else:
         columns = [as_global(x) for x in sample]
     if any(x.shape != columns[0].shape or x.ndim != 1 for x in columns):

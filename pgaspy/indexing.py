@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 from pgaspy import ufuncs
 from pgaspy.array import GlobalArray, made
 from pgaspy.caches import cached
-from pgaspy.creation import arange, empty
+from pgaspy.creation import arange, as_array, empty
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import is_planning, record, record_refusable
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import BlockDim, CyclicDim, Layout, replicated, whole_dim, without_dims
-from pgaspy.operands import as_numpy
 from pgaspy.planning.owners import are_runs
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
@@ -34,8 +33,9 @@ from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.functions import WHERE, Function
 from pgaspy.scheduling.kinds.compaction import compact, count, expand
 from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
+from pgaspy.statements import check_writable
 
-__all__ = ["Compaction", "Selection", "accumulate_at", "as_array", "as_indices", "bring", "counted", "positions",
+__all__ = ["Compaction", "Selection", "accumulate_at", "as_indices", "bring", "counted", "positions",
            "put_where", "read", "selected"]
 
 Indices = GlobalArray | NDArray[Any]
@@ -147,19 +147,6 @@ def selected(view: View, key: Any) -> Selection:
     follow = places[-1] - places[0] == len(places) - 1
     return Selection(view.index(tuple(basic)), terms, shape,
                      sum(k is not Ellipsis for k in entries[:places[0]]) if follow else 0)
-
-
-def as_array(x: Any) -> Indices:
-    """A global array as it is; anything else as NumPy's array, the same on every process.
-
-    Raises
-    ------
-    TypeError
-        For masked arrays.
-    """
-    if isinstance(x, np.ma.MaskedArray):
-        raise TypeError("masked arrays are not supported, as their masks would be lost: use where(mask, x, y)")
-    return x if isinstance(x, GlobalArray) else as_numpy(x)
 
 
 def as_indices(x: Any) -> Indices:
@@ -433,6 +420,8 @@ def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> No
 def bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | None = None) -> None:
     """Have values brought to what is selected, as by an assignment or by `ufunc.at`."""
     shape, view = selection.result_shape, selection.view
+    if ufunc is None:
+        check_writable(a._view)
     value = as_array(value)
     _check_broadcast(value, shape)
     n_run_dims = selection.n_last if ufunc is None and value.size > 1 else 0

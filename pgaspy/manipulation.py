@@ -17,7 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import ufuncs
-from pgaspy.array import Axis, GlobalArray, check_array
+from pgaspy.array import Axis, GlobalArray, _into, check_array
 from pgaspy.creation import Shape, arange, array, as_global, asarray, empty
 from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.layout import Layout
@@ -135,13 +135,15 @@ permute_dims = transpose
 
 
 @implements(np.reshape)
-def reshape(a: Any, shape: Shape, *, copy: bool | None = None) -> GlobalArray:
+def reshape(a: Any, shape: Shape, order: str = "C", *, copy: bool | None = None) -> GlobalArray:
     """The elements, in row-major order, in another shape; see `GlobalArray.reshape`. Collective.
 
     Parameters
     ----------
     a, shape
         An array, and the extents.
+    order
+        As for the method.
     copy
         Make a copy always, with True; never, with False.
 
@@ -151,7 +153,7 @@ def reshape(a: Any, shape: Shape, *, copy: bool | None = None) -> GlobalArray:
         If the shape has another number of elements; or if a copy has to be made that must not be.
     """
     a = as_global(a)
-    found = a.reshape(shape)
+    found = a.reshape(shape, order=order)
     is_view = found._base is a._base
     if copy is False and not is_view:
         raise ValueError("Unable to avoid creating a copy while reshaping.")
@@ -615,17 +617,20 @@ def matmul(x1: Any, x2: Any) -> GlobalArray:
 
 
 @implements(np.dot)
-def dot(a: Any, b: Any) -> GlobalArray:
+def dot(a: Any, b: Any, out: GlobalArray | None = None) -> GlobalArray:
     """The product of matrices or vectors, as `matmul`; of anything and a number elementwise. Collective.
 
     Of arrays with more dimensions, the sums over the last of `a` and the last but one of `b`, with all others of both.
+    The product is assigned to `out`, if that is given, and then returned.
     """
     a, b = as_global(a), as_global(b)
     if not a.ndim or not b.ndim:
-        return a * b
-    if a.ndim < 3 and b.ndim < 3:
-        return a @ b
-    return HANDLED[np.tensordot](a, b, (-1, -2 if b.ndim > 1 else -1))
+        found = a * b
+    elif a.ndim < 3 and b.ndim < 3:
+        found = a @ b
+    else:
+        found = HANDLED[np.tensordot](a, b, (-1, -2 if b.ndim > 1 else -1))
+    return _into(found, (out,))
 
 
 @implements(np.kron)

@@ -11,10 +11,10 @@ import numpy as np
 
 _OTHERS = {
     "False_", "ScalarType", "True_", "base_repr", "binary_repr", "broadcast_shapes", "datetime_data", "dtype",
-    "errstate", "finfo", "format_float_positional", "format_float_scientific", "get_printoptions", "iinfo",
-    "index_exp", "isdtype", "issubdtype", "iterable", "little_endian", "min_scalar_type", "mintypecode", "ndindex",
-    "newaxis", "poly1d", "printoptions", "promote_types", "s_", "sctypeDict", "set_printoptions", "typecodes",
-    "typename", "ufunc",
+    "errstate", "finfo", "format_float_positional", "format_float_scientific", "get_printoptions", "geterr",
+    "iinfo", "index_exp", "isdtype", "issubdtype", "iterable", "little_endian", "min_scalar_type", "mintypecode",
+    "ndindex", "newaxis", "poly1d", "printoptions", "promote_types", "s_", "sctypeDict", "set_printoptions", "seterr",
+    "typecodes", "typename", "ufunc",
 }
 _REPLACED = {"matmul", "matvec", "vecdot", "vecmat"}
 """Ufuncs along whole dimensions that pgaspy has functions for."""

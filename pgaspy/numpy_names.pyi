@@ -36,6 +36,7 @@ from numpy import format_float_positional as format_float_positional
 from numpy import format_float_scientific as format_float_scientific
 from numpy import generic as generic
 from numpy import get_printoptions as get_printoptions
+from numpy import geterr as geterr
 from numpy import half as half
 from numpy import iinfo as iinfo
 from numpy import index_exp as index_exp
@@ -71,6 +72,7 @@ from numpy import record as record
 from numpy import s_ as s_
 from numpy import sctypeDict as sctypeDict
 from numpy import set_printoptions as set_printoptions
+from numpy import seterr as seterr
 from numpy import short as short
 from numpy import signedinteger as signedinteger
 from numpy import single as single

@@ -21,8 +21,8 @@ from pgaspy.scheduling.operations import BaseView
 from pgaspy.supervision.recorder import take
 
 __all__ = [
-    "PARTS_FROM_BYTES", "WEAK", "as_base_view", "as_numpy", "check_device", "check_dtype", "described", "native",
-    "operand_from_numpy", "with_parts",
+    "PARTS_FROM_BYTES", "WEAK", "Operand", "as_base_view", "as_numpy", "check_device", "check_dtype", "described",
+    "has_arrays", "native", "operand_from_numpy", "with_parts",
 ]
 
 WEAK = (int, float, complex)
@@ -68,6 +68,15 @@ def _with_values(x: Any) -> Any:
     return x._as_scalar() if getattr(x, "_is_number", False) else x
 
 
+def has_arrays(x: Any) -> bool:
+    """Whether a sequence has global arrays in it that are no numbers, at any depth."""
+    if not isinstance(x, list | tuple):
+        return False
+    kinds = {*map(type, x)}
+    return (any(not getattr(kind, "_is_number", True) for kind in kinds)
+            or (any(issubclass(kind, list | tuple) for kind in kinds) and any(map(has_arrays, x))))
+
+
 def operand_from_numpy(x: NDArray[Any]) -> Base:
     """A copy of a NumPy array that is the same on every process, as a replicated base."""
     default_for(())
@@ -77,8 +86,8 @@ def operand_from_numpy(x: NDArray[Any]) -> Base:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """The part of a NumPy array that this process needs, as `described` takes it."""
+class Operand:
+    """A base and a view of it, as `described` takes them."""
 
     _base: Base
     _view: View
@@ -102,7 +111,7 @@ def with_parts(operands: Sequence[Any], out: View | None) -> Sequence[Any]:
             and type(x) is np.ndarray and not x.dtype.hasobject and x.dtype.names is None else x for x in operands]
 
 
-def _part_of(x: NDArray[Any], shape: tuple[int, ...], layout: Layout) -> _Part:
+def _part_of(x: NDArray[Any], shape: tuple[int, ...], layout: Layout) -> Operand:
     """A copy of what this process needs of a NumPy array that is broadcast to a shape which has a layout."""
     n_new = len(shape) - x.ndim
     stretched = tuple(d for d, n in enumerate(shape) if d < n_new or (x.shape[d - n_new] == 1 and n != 1))
@@ -120,7 +129,7 @@ def _part_of(x: NDArray[Any], shape: tuple[int, ...], layout: Layout) -> _Part:
         elements = np.empty(layout.local_shape(rank), x.dtype)
     base = wrap(layout, elements.astype(native(x.dtype), "C", subok=False))
     hold(base.local.nbytes)
-    return _Part(base, view.index(tuple([None if d in stretched else slice(None) for d in range(len(shape))])))
+    return Operand(base, view.index(tuple([None if d in stretched else slice(None) for d in range(len(shape))])))
 
 
 def as_base_view(x: Any) -> BaseView:

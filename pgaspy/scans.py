@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike
 
 from pgaspy.caches import cached
 from pgaspy.execution.recording import record_cold
-from pgaspy.global_assign import copied, layout_like
+from pgaspy.global_assign import copied, gathered, layout_like
 from pgaspy.layout import BlockDim, Layout, whole_dim
 from pgaspy.operands import as_numpy, check_dtype
 from pgaspy.planning.view import View, whole
@@ -152,8 +152,8 @@ def reduced_at(ufunc: np.ufunc, base: Base, view: View, indices: Any, axis: Any,
 
 
 def _checked_indices(ufunc: np.ufunc, indices: Any, extent: int) -> tuple[int, ...]:
-    """The indices of `reduceat`, which are the same on every process."""
-    found = as_numpy(indices)
+    """The indices of `reduceat`, which every process has all of."""
+    found = as_numpy(gathered(indices._base, indices._view, None) if hasattr(indices, "_view") else indices)
     if found.ndim != 1:
         raise ValueError(f"the indices of reduceat have one dimension, not {found.ndim}")
     if found.size and found.dtype.kind not in "iub":

@@ -15,10 +15,10 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy import ufuncs
 from pgaspy.array import Axis, GlobalArray, _into, check_array
-from pgaspy.creation import arange, as_global, empty, ones
+from pgaspy.creation import arange, as_array, as_global, empty, ones
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
-from pgaspy.indexing import Compaction, Selection, as_array, as_indices, bring, counted, positions, put_where, read
+from pgaspy.indexing import Compaction, Selection, as_indices, bring, counted, positions, put_where, read
 from pgaspy.manipulation import broadcast_to, stack, where
 from pgaspy.operands import WEAK, as_numpy
 
@@ -262,7 +262,7 @@ def flatnonzero(a: Any) -> GlobalArray:
 
 
 def _is_true(a: GlobalArray) -> GlobalArray:
-    return a if a.dtype == bool else a != a.dtype.type()
+    return a if a.dtype == bool else a != np.zeros((), a.dtype)
 
 
 @implements(np.nonzero)

@@ -14,9 +14,9 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy import ufuncs
 from pgaspy.array import GlobalArray
-from pgaspy.creation import arange, as_global, asarray, empty, ones
+from pgaspy.creation import arange, as_array, as_global, asarray, empty, ones
 from pgaspy.dispatch import implements
-from pgaspy.indexing import Compaction, as_array
+from pgaspy.indexing import Compaction
 from pgaspy.job.procgrid import world
 from pgaspy.manipulation import concatenate, where
 from pgaspy.order import lexsort

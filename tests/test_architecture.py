@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import graphlib
 import re
+import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -172,3 +173,9 @@ def f():
 """
     assert sorted(imported(text)) == ["kernels.bindings", "kernels.jit", "layout", "linalg.norms.norm", "mpi4py",
                                       "scheduling.nodes.Node"]
+
+
+def test_all_folders_are_installed() -> None:
+    installed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    folders = {path.parent.relative_to(ROOT).parts for path in (ROOT / "pgaspy").rglob("__init__.py")}
+    assert sorted(installed) == sorted([*map(".".join, folders), "pgaspy.algorithms"])

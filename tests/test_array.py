@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import io
 import operator
 import pickle
@@ -182,8 +181,7 @@ def test_what_would_gather_raises() -> None:
     a = pg.array(X)
     for call in (lambda: np.asarray(a), lambda: np.array(a), lambda: np.array([a, a]), lambda: np.float64(a)):
         raises_everywhere(TypeError, r"gather\(\)", call)
-    for call in (lambda: pickle.dumps(a), lambda: copy.deepcopy(a), lambda: copy.copy(a)):
-        raises_everywhere(TypeError, r"save\(\), or A.gather\(\)", call)
+    raises_everywhere(TypeError, r"save\(\), or A.gather\(\)", lambda: pickle.dumps(a))
 
 
 def test_gather() -> None:
@@ -223,7 +221,7 @@ def test_functions_of_numpy() -> None:
 
 
 @pytest.mark.many
-@pytest.mark.parametrize("name", ["packbits", "unpackbits"])
+@pytest.mark.parametrize("name", ["is_busday", "datetime_as_string"])
 def test_unsupported_functions_say_so(name: str) -> None:
     function = operator.attrgetter(name)(np)
     raises_everywhere(TypeError, r"not supported for global arrays: (use|call) ", lambda: function(pg.array(X[:, :3])))

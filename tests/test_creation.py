@@ -188,3 +188,11 @@ def test_dtypes_are_the_objects_that_numpy_has_fast_loops_for() -> None:
               np.ones(3, equal) * x, pg.random.default_rng(0).random(3), x.astype("d"), pg.arange(3).sum(dtype=equal)):
         objects = [id(d) for d in (a.dtype, a.local().dtype, np.dtype(float))]
         collectively(len(set(objects)) == 1, f"{a!r}: {objects}")
+
+
+@pytest.mark.parametrize("dtype", ["U3", "S2", "U"])
+def test_zeros_of_text_are_empty(dtype: str) -> None:
+    x = np.array(["a", "b"], dtype)
+    assert_equal(pg.zeros((2, 3), dtype), np.zeros((2, 3), dtype))
+    assert_equal(pg.zeros_like(pg.array(x)), np.zeros_like(x))
+    assert_equal(pg.diag(pg.array(x)), np.diag(x))

@@ -257,3 +257,17 @@ def test_indices_that_sort_are_those_of_elements() -> None:
         for given in (sorter, pg.array(sorter)):
             raises_everywhere(ValueError, "Sorter index out of range",
                               lambda given=given: pg.searchsorted(a, v, sorter=given))
+
+
+def test_edges_of_short_numbers_are_not_rounded_twice() -> None:
+    x = np.arange(-20, 80, 0.05).astype("e")
+    for ends in ((0, 7), (0.1, 7.3)):
+        assert_equal(pg.histogram(pg.array(x), 10, ends)[0], np.histogram(x, 10, ends)[0])
+
+
+@pytest.mark.parametrize("edges", [[], [3.0]])
+def test_there_may_be_no_bins(edges: list[float]) -> None:
+    x = np.arange(4.0)
+    for options in ({}, {"weights": x}, {"density": True}):
+        assert_equal(pg.histogram(pg.array(x), edges, **options)[0], np.histogram(x, edges, **options)[0])
+    assert_equal(pg.histogramdd(pg.array(5), 2)[0], np.histogramdd(np.array(5), 2)[0])

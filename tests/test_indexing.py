@@ -329,3 +329,13 @@ def test_values_where_an_array_itself_is_true(layout: str) -> None:
     a[::-2][a[::-2]] = a[::-2][a[::-2]][::-1]
     x[::-2][x[::-2]] = x[::-2][x[::-2]][::-1]
     assert_equal(a, x)
+
+
+@pytest.mark.parametrize("assign", [
+    lambda A: A.__setitem__(([0], [1]), 5), lambda A: A.__setitem__([0, 1], [1, 2, 3]),
+    lambda A: A.__setitem__(np.eye(3, dtype=bool), [1, 2, 3]), lambda A: pg.put(A, [1, 2], 3),
+    lambda A: pg.place(A, A > 0, 3), lambda A: pg.put_along_axis(A, pg.zeros((3, 1), int), 1, 1)])
+def test_what_repeats_elements_is_not_written_to(assign: Any) -> None:
+    a = pg.ones(3)
+    raises_everywhere(ValueError, "read-only", lambda: assign(pg.broadcast_to(a, (3, 3))))
+    assert_equal(a, np.ones(3))

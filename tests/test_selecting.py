@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import pgaspy as pg
 from tests.randomly import random_layout
@@ -239,3 +240,11 @@ def test_what_is_not_cast_safely_is_refused(call: Any) -> None:
     A = pg.arange(4)
     pg.putmask(A, A > 1, [7.5])
     assert_equal(A, np.array([0, 1, 7, 7]))
+
+
+@pytest.mark.parametrize("x", [np.array([0, 1, "NaT", -5], "M8[D]"), np.array([0, 2, "NaT"], "m8[s]"),
+                               np.array(["", "a", "0"]), np.array([b"", b"a"]), np.array([0, np.nan, -0.0])])
+def test_zeros_of_all_dtypes(x: NDArray[Any]) -> None:
+    a = pg.array(x, layout=pg.Distribution("cyclic"))
+    for name in ("flatnonzero", "argwhere", "count_nonzero", "trim_zeros"):
+        assert_equal(getattr(pg, name)(a), getattr(np, name)(x))

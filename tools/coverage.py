@@ -40,7 +40,7 @@ _NUMPY = "of NumPy itself"
 _SAME = "NumPy's own object"
 
 NOT_MEANINGFUL = {
-    **dict.fromkeys(("char", "core", "ctypeslib", "dtypes", "emath", "exceptions", "f2py", "lib", "ma", "polynomial",
+    **dict.fromkeys(("char", "core", "ctypeslib", "dtypes", "emath", "exceptions", "f2py", "ma", "polynomial",
                      "rec", "strings", "testing", "typing"), _MODULE),
     **dict.fromkeys(("asmatrix", "bmat", "matrix", "memmap", "recarray"), _SUBCLASS),
     **dict.fromkeys(("broadcast", "flatiter", "nditer", "nested_iters"), _WALK),

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 import pgaspy as pg
-from pgaspy.creation import as_global
+from pgaspy.creation import as_array, as_global
 from pgaspy.dispatch import implements
-from pgaspy.operands import WEAK, as_numpy
+from pgaspy.operands import WEAK
 from pgaspy.planning.view import joint_shape
 
 __all__ = [
@@ -51,7 +51,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     >>> pg.isclose(pg.array([1.0, 2.0, pg.nan]), [1.0 + 1e-9, 2.1, pg.nan], equal_nan=True).gather()
     array([ True, False,  True])
     """
-    x, y = (x if isinstance(x, pg.GlobalArray) or type(x) in WEAK else as_numpy(x) for x in (a, b))
+    x, y = (x if type(x) in WEAK else as_array(x) for x in (a, b))
     if not isinstance(x, pg.GlobalArray) and not isinstance(y, pg.GlobalArray):
         x = as_global(x)
     if isinstance(y, int):
@@ -96,7 +96,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     False
     """
     try:
-        x, y = _array(a1), _array(a2)
+        x, y = as_array(a1), as_array(a2)
     except ValueError:  # of sequences of several lengths
         return False
     if x.shape != y.shape:
@@ -118,16 +118,11 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     True
     """
     try:
-        x, y = _array(a1), _array(a2)
+        x, y = as_array(a1), as_array(a2)
         joint_shape(x.shape, y.shape)
     except ValueError:  # of sequences of several lengths, or shapes that do not broadcast
         return False
     return bool(as_global(x == y).all())
-
-
-def _array(x: Any) -> Any:
-    """A global array, or NumPy's."""
-    return x if isinstance(x, pg.GlobalArray) else as_numpy(x)
 
 
 # One array -----------------------------------------------------------------------------------------------------------

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 import pgaspy as pg
-from pgaspy.creation import AnyLayout, as_global, generated, without_array
+from pgaspy.creation import AnyLayout, as_array, as_global, generated, without_array
 from pgaspy.dispatch import implements
 from pgaspy.job.defaults import layout_for
 from pgaspy.layout import Layout, whole_dim
-from pgaspy.operands import as_numpy
 
 __all__ = ["diag", "diagflat", "indices", "ix_", "meshgrid", "mgrid", "ogrid", "tri", "vander"]
 
@@ -60,7 +59,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
-    vectors = [x if isinstance(x, pg.GlobalArray) else as_numpy(x) for x in xi]
+    vectors = [as_array(x) for x in xi]
     places = list(range(len(vectors)))
     if indexing == "xy":
         places[:2] = reversed(places[:2])
@@ -215,7 +214,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     """
     key = []
     for d, given in enumerate(args):
-        x = given if isinstance(given, pg.GlobalArray) else as_numpy(given)
+        x = as_array(given)
         if x.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
         if x.dtype == bool:

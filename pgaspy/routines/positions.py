@@ -182,6 +182,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     a.flat[:stop:step] = val
 
 
+@implements(np.unravel_index)
 def unravel_index(indices: Any, shape: Shape, order: Literal["C", "F"] = "C") -> tuple[Any, ...]:
     """The indices per dimension of elements that are counted in row-major order. Collective; waits for their range.
 
@@ -227,6 +228,7 @@ def unravel_index(indices: Any, shape: Shape, order: Literal["C", "F"] = "C") ->
     return tuple(mapped(where, [np.dtype(np.intp)] * len(extents), [counted]))
 
 
+@implements(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int], mode: Any = "raise",
                       order: Literal["C", "F"] = "C") -> Any:
     """The indices, counted in row-major order, of elements with given indices per dimension. Collective.

@@ -238,7 +238,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Axis = None) -> pg.GlobalArray
     if ends not in ("f", "b", "fb", "bf"):
         raise ValueError(f"unexpected character(s) in `trim`: {ends!r}")
     axes = range(a.ndim) if axis is None else normalize_axis_tuple(axis, a.ndim, "axis")
-    return a[(*(_without_zeros(a != 0, d, ends) if d in axes else slice(None) for d in range(a.ndim)), ...)]
+    is_kept = a != np.zeros((), a.dtype)
+    return a[(*(_without_zeros(is_kept, d, ends) if d in axes else slice(None) for d in range(a.ndim)), ...)]
 
 
 def _without_zeros(is_kept: Any, d: int, ends: str) -> slice:

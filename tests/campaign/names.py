@@ -28,6 +28,8 @@ LEFT_OUT: dict[str, str] = {
         "bytes", "choice", "dirichlet", "multinomial", "multivariate_hypergeometric", "multivariate_normal",
         "permutation", "permuted", "shuffle")), "has no model; tests/random compares layouts and numbers of processes"),
     **dict.fromkeys(numpy_names._OTHERS, _SAME),
+    **dict.fromkeys(("array.__contains__", "array.__copy__", "array.__deepcopy__"),
+                    "composed of comparison and any, and copies, which are in it"),
     **dict.fromkeys((name for name, x in vars(pg).items() if not name.startswith("_") and (
         isinstance(x, float) or (isinstance(x, type) and issubclass(x, np.generic)))), _SAME),
     **dict.fromkeys(("can_cast", "result_type", "array.__array_namespace__", "array.device", "array.to_device"),
@@ -36,6 +38,8 @@ LEFT_OUT: dict[str, str] = {
                     "of one process; in tests/standard"),
     **dict.fromkeys(("unique_all", "unique_counts", "unique_inverse", "unique_values", "linalg.matrix_norm",
                      "linalg.vector_norm"), "composed of unique and of norms, which are in it; in tests/standard"),
+    **dict.fromkeys(("packbits", "unpackbits"), "composed of shifts and assignments, which are in it"),
+    "array.tolist": "is that of what gather returns, which is in it",
     "amax": "is max, which is in it",
     "amin": "is min, which is in it",
     "astype": "is the method, which is in it",
