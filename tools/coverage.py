@@ -144,7 +144,7 @@ def used() -> dict[str, Counter[str]]:
 
 def _used_in(text: str) -> Iterator[str]:
     calls_by_name = "getattr(" in text or "ROWS = " in text
-    owners = {"", *(f"{owner}." for owner in re.findall(r"getattr\(\w+\.(linalg|fft), ", text))}
+    owners = {"", *(f"{owner}." for owner in re.findall(r"getattr\(\w+\.(linalg|fft|random)\b", text))}
     draws = "default_rng" in text
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute):

@@ -89,8 +89,8 @@ def _transformed_in_all(name: str) -> Call:
 
 def _matrix(xp: Any, x: Any) -> Any:
     """A matrix that is regular, symmetric and positive definite, whatever x is; a stack of them of a stack."""
-    matrix = xp.eye(3, dtype=x.dtype) * 4 + xp.ones((3, 3), dtype=x.dtype)
-    return matrix if x.ndim < 3 else xp.stack([matrix] * x.shape[0])
+    matrices = [xp.eye(3, dtype=x.dtype) * n + xp.ones((3, 3), dtype=x.dtype) for n in (4, 7)]
+    return matrices[0] if x.ndim < 3 else xp.stack(matrices * x.shape[0])
 
 
 def _vectors(xp: Any, x: Any) -> Any:
