@@ -51,7 +51,6 @@ NOT_MEANINGFUL = {
     "array.byteswap": "arrays are in the machine's order of bytes",
     "array.resize": "arrays keep their shape",
     "random.bit_generator": "numbers follow from the seed and the index, and no state",
-    "random.spawn": "numbers follow from the seed and the index, and no state",
 }
 """Name -> why pgaspy cannot have it."""
 
