@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from tests.together import assert_equal, raises_everywhere
+from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = [pytest.mark.mpi, pytest.mark.many]
 
@@ -47,6 +47,8 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "by a mask": lambda z: z.real.__setitem__(z.real > 0, -1),
     "by an index": lambda z: z.imag.__setitem__([0, 2, 0], z.real),
     "of a view": lambda z: z[1:, ::2].real.__setitem__(..., 11),
+    "of a reversed view": lambda z: z[::-2, ::-1].imag.__setitem__(1, [7, 8, 9, 6]),
+    "of a row": lambda z: z[1].real.__iadd__(z[2].imag),
     "of a transpose": lambda z: z.T.imag.__setitem__(1, z.real[:, 0]),
     "a slice of it": lambda z: z.imag[1:].fill(5),
     "a slice of it, in place": lambda z: z.imag[::-1][0].__iadd__(z[0].real),
@@ -77,6 +79,18 @@ def test_a_part_of_what_is_gone() -> None:
     assert_equal(r, x)
     assert_equal(a, Z)
     assert_equal(pg.array(Z).real, Z.real)
+
+
+def test_an_array_that_one_process_keeps() -> None:
+    a = pg.array(Z)
+    r, kept = a.imag, a if pg.RANK == pg.SIZE - 1 else None
+    del a
+    r += 1
+    r[1:][0] = r[0]
+    expected = Z.imag + 1
+    expected[1] = expected[0]
+    assert_equal(r, expected)
+    collectively(kept is None or np.array_equal(kept.local().imag, r.local()))
 
 
 def test_local_parts() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["IMAG", "REAL", "WHERE", "WITH_IMAG", "WITH_REAL", "AnyFunction", "Function"]
+__all__ = ["IMAG", "REAL", "WHERE", "AnyFunction", "Function"]
 
 
 class Function:
@@ -61,19 +61,6 @@ def _component(name: str) -> Function:
     return Function(name, 1, resolve, compute)
 
 
-def _with_component(name: str) -> Function:
-    """Complex numbers with another real or imaginary part."""
-    def resolve(dtype: Any, part: Any) -> tuple[Any, ...]:
-        return dtype, getattr(np.empty(0, dtype), name).dtype, dtype
-
-    def compute(x: NDArray[Any], part: NDArray[Any], out: NDArray[Any]) -> None:
-        out[...] = x
-        setattr(out, name, part)
-
-    return Function(f"with_{name}", 2, resolve, compute)
-
-
 WHERE = Function("where", 3, _resolve_where, _compute_where)
 REAL = _component("real")
 IMAG = _component("imag")
-WITH_REAL, WITH_IMAG = _with_component("real"), _with_component("imag")
