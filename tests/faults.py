@@ -64,8 +64,8 @@ def problem(fault: Fault, launcher: list[str], folder: Path) -> str:
         An empty one, for the job to write to.
     """
     noted = folder / "noted"
-    done = run([*launcher, str(ROOT / "tests" / "faulty.py"), fault.kind, fault.place, str(fault.rank), str(noted)],
-               folder)
+    done = run([*launcher, "-P", str(ROOT / "tests" / "faulty.py"), fault.kind, fault.place, str(fault.rank),
+                str(noted)], folder)  # -P: tests/random is not Python's module of that name
     if not noted.exists():
         return f"the fault did not happen\n{done.stdout}\n{done.stderr}"
     seconds = time.time() - float(noted.read_text())
