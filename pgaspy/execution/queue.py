@@ -36,6 +36,7 @@ from pgaspy.job.endings import is_interactive
 from pgaspy.job.failures import DivergenceError, JobError, Mismatch, Poison, is_interrupt
 from pgaspy.job.procgrid import World, world
 from pgaspy.job.statistics import counts
+from pgaspy.kernels.bindings import ARE_ERRORS_TOLD
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
 from pgaspy.scheduling.base import Base, Storage, borrowers, came_back, lent
 from pgaspy.scheduling.operations import Computed, NumberedOperation, Recipe
@@ -111,7 +112,7 @@ class Queue:
         self.supervision = Supervision()
         self.recorded = Recorded()
         self.engine = Engine()
-        self.engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
+        self.engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder" and not ARE_ERRORS_TOLD
         self._is_running = False
         self._loops = Loops(MAX_OPERATIONS)
         self._next_look = 0.0

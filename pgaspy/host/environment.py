@@ -46,6 +46,7 @@ VARIABLES: Mapping[str, Variable] = {
     "PGASPY_CHECK": Variable("0", ("0", "1")),
     "PGASPY_EXECUTOR": Variable("lazy", ("lazy", "inorder")),
     "PGASPY_FALLBACK": Variable("0", ("0", "1")),
+    "PGASPY_FPE": Variable("ignore", ("ignore", "warn", "raise")),
     "PGASPY_JIT": Variable("1", ("0", "1")),
     "PGASPY_LIBM": Variable("0", ("0", "1")),
     "PGASPY_MARCH": Variable("native"),

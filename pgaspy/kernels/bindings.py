@@ -25,6 +25,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from pgaspy.caches import own_sizes
+from pgaspy.host import environment
 from pgaspy.kernels.program import Program
 
 __all__ = [
@@ -82,10 +83,15 @@ def _text(chars: Any) -> str:
     return str(ffi.string(chars).decode())
 
 
+ARE_ERRORS_TOLD = environment.value("PGASPY_FPE") != "ignore"
+"""Whether floating-point errors are told, which kernels do not see; then there are none but of copies."""
+
+
 def _table(row: Callable[[int], Any]) -> dict[tuple[str, str], int]:
     """Index a table of C rows, each named like ``add dd->d``, by name and types."""
     rows = takewhile(bool, map(row, count()))
-    return {(name, types): number for number, row in enumerate(rows) for name, types in [_text(row.name).split()]}
+    return {(name, types): number for number, row in enumerate(rows) for name, types in [_text(row.name).split()]
+            if not ARE_ERRORS_TOLD or (name == "copy" and types[0] == types[-1])}
 
 
 ELEMENTWISE = _table(lib.pg_elementwise_row)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pgaspy.caches import cached
 from pgaspy.kernels import bindings
 from pgaspy.planning.scans import Run
+from pgaspy.scheduling.floating_point import errors
 
 __all__ = ["has_kernel", "joined", "reduced", "run_views", "scanned"]
 
@@ -24,7 +25,7 @@ def reduced(ufunc: np.ufunc, local: NDArray[Any], axes: tuple[int, ...], dtype: 
     """`ufunc.reduce` over some axes of an array that is not empty."""
     row = _kernel(ufunc, local.dtype, dtype)
     if row is None:
-        with np.errstate(all="ignore"):
+        with errors("reduce"):
             return np.asarray(ufunc.reduce(local, axis=axes, dtype=type(dtype)))  # without a unit of time
     found = np.empty([n for d, n in enumerate(local.shape) if d not in axes], dtype)
     call = _prepared_reduce(row, local.shape, local.strides, found.strides, axes)
@@ -40,7 +41,7 @@ def scanned(ufunc: np.ufunc, local: NDArray[Any], out: NDArray[Any], before: NDA
     if row is not None:
         bindings.scan(row, local, before, out)
         return
-    with np.errstate(all="ignore"):
+    with errors("accumulate"):
         ufunc.accumulate(local, dtype=type(out.dtype), out=out)
         if before is not None:
             ufunc(before, out, out=out)
@@ -48,7 +49,7 @@ def scanned(ufunc: np.ufunc, local: NDArray[Any], out: NDArray[Any], before: NDA
 
 def joined(ufunc: np.ufunc, before: NDArray[Any] | None, after: NDArray[Any]) -> NDArray[Any]:
     """`ufunc` of what comes before, if anything does, and what comes after."""
-    with np.errstate(all="ignore"):
+    with errors(ufunc.__name__):
         return after if before is None else np.asarray(ufunc(before, after, dtype=type(after.dtype)))
 
 

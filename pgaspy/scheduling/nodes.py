@@ -23,6 +23,7 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling import memory
 from pgaspy.scheduling.backend import SectionCopy, backend
 from pgaspy.scheduling.base import Storage, lent_view
+from pgaspy.scheduling.floating_point import errors
 from pgaspy.scheduling.functions import AnyFunction
 
 __all__ = ["STAMP_BYTES", "Buffer", "Cast", "Communication", "Copy", "FunctionCall", "Location", "Memories", "Merge",
@@ -243,7 +244,7 @@ class Cast(Node):
             return
         to, elements = (np.ndarray((self._n,), dtype, bytes_of(memories, number), offset) for number, offset, dtype in (
             (target, at, self._dtypes[0]), (source, from_, self._dtypes[1])))
-        with np.errstate(all="ignore"):
+        with errors("cast"):
             np.copyto(to, elements, casting="unsafe")
 
 
@@ -270,7 +271,7 @@ class Merge(Node):
                 joined = target
             return
         arrays = [bytes_of(memories, number).view(self._dtype) for number in self._sources]
-        with np.errstate(all="ignore"):
+        with errors("reduce"):
             bytes_of(memories, self._target).view(self._dtype)[...] = functools.reduce(self._merge, arrays)
 
 
@@ -300,7 +301,7 @@ class NumpyCall(Node):
         views = [np.ndarray(self._shape, dtype, bytes_of(memories, number), offset, strides)
                  for (number, offset), dtype, strides in self._operands]
         outputs, inputs = views[: self._n_outputs], views[self._n_outputs:]
-        with np.errstate(all="ignore"):
+        with errors("cast" if self._function is None else self.name):
             if self._function is None:
                 counted_call(functools.partial(np.copyto, casting="unsafe"), outputs[0], inputs[0])
                 return
