@@ -263,6 +263,7 @@ static void pg_take(int ndim, const pg_place *places, int64_t first, int64_t n, 
                     int64_t total, int64_t itemsize, int64_t memory_address, int64_t packed_address,
                     int64_t positions_address)
 {
+    const int past_caches = itemsize <= 16 && n * itemsize > PAST_CACHES;
     #pragma omp parallel for schedule(static) num_threads(team_for(n * (4 + itemsize / 64)))
     for (int64_t batch = 0; batch < (n + BATCH - 1) / BATCH; batch++) {
         int64_t from[BATCH], to[BATCH], k = batch * BATCH;
@@ -273,6 +274,10 @@ static void pg_take(int ndim, const pg_place *places, int64_t first, int64_t n, 
         if (positions_address) {
             packed_offsets(m, itemsize, (const uint32_t *)positions_address + k, to);
             move_batch(m, itemsize, packed, to, memory, from);
+        } else if (past_caches) {
+            char items[BATCH * 16];
+            move_batch(m, itemsize, items, NULL, memory, from);
+            stream_bytes(packed + k * itemsize, items, m * itemsize);
         } else
             move_batch(m, itemsize, packed + k * itemsize, NULL, memory, from);
     }

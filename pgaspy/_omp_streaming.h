@@ -32,6 +32,10 @@ ALL(STREAM)
     if (loop == stream_##A) \
         return sizeof(T_##A);
 #else
+static void stream_bytes(char *to, const char *from, int64_t n)
+{
+    memmove(to, from, n);
+}
 #define STREAM(A, ...)
 #endif
 
