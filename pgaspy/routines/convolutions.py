@@ -133,8 +133,9 @@ def _convolve(start: int, n: int, found: NDArray[Any], signal: NDArray[Any], hal
 
 def _sum_at_the_ends(start: int, n: int, found: NDArray[Any], extended: NDArray[Any], v: NDArray[Any]) -> None:
     """The sums that reach beyond the longer vector, without what is there: zero times infinity is not zero."""
-    m = len(v)
-    for i in range(len(found)):
+    m, here = len(v), len(found)
+    n_before = min(max(m - 1 - start, 0), here)
+    for i in (*range(n_before), *range(max(n - m + 1 - start, n_before), here)):
         first, stop = max(m - 1 - start - i, 0), min(n - start - i, m)
-        if (first > 0 or stop < m) and first < stop:
+        if first < stop:
             found[i] = extended[i + first:i + stop] @ v[first:stop]
