@@ -15,6 +15,7 @@ from pgaspy.caches import cached
 from pgaspy.contraction import contract, without_ones
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
+from pgaspy.routines.mapping import assigned
 
 __all__ = ["einsum"]
 
@@ -74,11 +75,7 @@ def einsum(*operands: Any, out: pg.GlobalArray | None = None, optimize: Any = Tr
         taken = [factors.pop(k) for k in sorted(positions, reverse=True)][::-1]
         factors.append(_joined(taken, {*result, *itertools.chain(*(x.labels for x in factors))}))
     found = _ordered(factors[0], result)
-    if out is None:
-        return found
-    if out.shape != found.shape:
-        raise ValueError(f"out= has shape {out.shape}, the result has shape {found.shape}")
-    return np.positive(found, out=out)  # type: ignore[call-overload]
+    return found if out is None else assigned(found, out)
 
 
 class _Factor(NamedTuple):
@@ -179,7 +176,7 @@ def _replace_dots(term: list[Any], others: list[Any]) -> list[Any]:
 def _without_repeats(factor: _Factor) -> _Factor:
     """A diagonal for each label that comes twice."""
     x, labels = factor.array, [*factor.labels]
-    while repeated := next((label for label in labels if labels.count(label) > 1), None):
+    while (repeated := next((label for label in labels if labels.count(label) > 1), None)) is not None:  # 0 is one
         first = labels.index(repeated)
         second = labels.index(repeated, first + 1)
         if x.shape[first] != x.shape[second]:

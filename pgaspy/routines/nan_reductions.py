@@ -17,6 +17,7 @@ from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import frame_of_program
 from pgaspy.linalg.operands import value
 from pgaspy.reductions import NO_VALUE
+from pgaspy.routines.mapping import assigned
 
 __all__ = ["nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
 
@@ -307,11 +308,7 @@ def _extreme(ufunc: Any, a: Any, axis: Axis, out: Out, keepdims: bool, initial: 
 
 def _assigned(found: pg.GlobalArray, out: Out) -> pg.GlobalArray:
     """The result; assigned to `out`, where that is given."""
-    if out is None:
-        return made(found._base, found._view)
-    if out.shape != found.shape:
-        raise ValueError(f"out= has shape {out.shape}, the result has shape {found.shape}")
-    return np.positive(found, out=out)  # type: ignore[call-overload]
+    return made(found._base, found._view) if out is None else assigned(found, out)
 
 
 def _warn_later(found: pg.GlobalArray, is_bad: np.ufunc, message: str) -> None:

@@ -40,6 +40,7 @@ FORMS: dict[str, tuple[Any, ...]] = {
     "stretched": ("ij,ij->ij", M[:, :1], M), "stretched sum": ("ij,ij->", M[:1], M), "number": (",ij", 2.0, M),
     "numbers": (",->", 2.0, 3.0), "three vectors": ("i,i,i->i", V, V, V), "three sums": ("i,j,k->", V, W, V),
     "interleaved": (M, [0, 1], N, [1, 2], [0, 2]), "interleaved implicit": (M, [1, 0]),
+    "interleaved diagonal": (Q, [0, 0], [0]), "interleaved trace": (Q, [0, 0]),
     "interleaved ellipsis": (S, [..., 0, 1], T, [..., 1, 2], [..., 0, 2]),
     "integers": ("ij,kj", (M * 9).astype("b"), 2 * (M * 5).astype("b")),
     "booleans": ("ij,kj", M > 1, M > 0.5), "kinds": ("ij,j", M.astype("f"), np.arange(6)),
@@ -89,6 +90,9 @@ def test_options() -> None:
     for optimize in (True, False, "optimal", "greedy", ["einsum_path", (0, 1), (0, 1)]):
         found = pg.einsum("ij,jk,kl", a, b, pg.array(Q), optimize=optimize)
         assert_equal(found, M @ N @ Q, exact=False)
+    out = pg.zeros(4, bool)
+    pg.einsum("ij->i", pg.array(M > 1), out=out)
+    assert_equal(out, np.einsum("ij->i", M > 1))
     view = pg.einsum("ij->ji", a)
     view[...] = 0
     assert_equal(a, M * 0)

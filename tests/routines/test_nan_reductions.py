@@ -162,3 +162,9 @@ def test_warnings_are_no_errors_of_some_processes() -> None:
         assert_equal(pg.nanmean(a, axis=1), np.array([1.5, NAN, 3.5]))
         pg.sync()
     collectively(sum(pg.COMM.allgather(len(shown))) == 1)
+
+
+def test_results_that_are_booleans_are_assigned() -> None:
+    out = pg.ones(3, bool)
+    pg.nanmin(pg.array([[True, False, True], [True, True, False]]), 0, out=out)
+    assert_equal(out, np.array([True, False, False]))
