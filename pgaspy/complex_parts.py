@@ -103,10 +103,31 @@ class ComplexPart(GlobalArray):
             schedule(component.put, update(array), copy)
 
     def __getitem__(self, key: Any) -> GlobalArray:
-        found = self._plain()[key]
+        return self._viewed(lambda a: a[key])
+
+    def transpose(self, *axes: Any) -> GlobalArray:
+        """See `GlobalArray`."""
+        return self._viewed(lambda a: a.transpose(*axes))
+
+    def swapaxes(self, axis1: int, axis2: int) -> GlobalArray:
+        """See `GlobalArray`."""
+        return self._viewed(lambda a: a.swapaxes(axis1, axis2))
+
+    def squeeze(self, axis: Any = None) -> GlobalArray:
+        """See `GlobalArray`."""
+        return self._viewed(lambda a: a.squeeze(axis))
+
+    def reshape(self, *shape: Any, order: str = "C") -> GlobalArray:
+        """See `GlobalArray`."""
+        return self._viewed(lambda a: a.reshape(*shape, order=order))
+
+    def _viewed(self, view: Callable[[GlobalArray], GlobalArray]) -> GlobalArray:
+        """What a function gives that makes views: of a view, the same of the array; else a copy."""
+        found = view(self._plain())
         if found._is_number or found._base is not self._base:
             return found
-        return ComplexPart(found._base, found._view, self._source, self._view_of_array.index(key))
+        of_array = view(GlobalArray(self._base, self._view_of_array))
+        return ComplexPart(found._base, found._view, self._source, of_array._view)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         with self._written() as section:

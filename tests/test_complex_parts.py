@@ -50,6 +50,10 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "of a reversed view": lambda z: z[::-2, ::-1].imag.__setitem__(1, [7, 8, 9, 6]),
     "of a row": lambda z: z[1].real.__iadd__(z[2].imag),
     "of a transpose": lambda z: z.T.imag.__setitem__(1, z.real[:, 0]),
+    "transposed": lambda z: z.real.T.__setitem__((slice(None), 1), z.imag[0]),
+    "with axes exchanged": lambda z: np.moveaxis(z.imag, 0, 1)[2:].swapaxes(0, 1).__iadd__(3),
+    "with more dimensions": lambda z: z.real.reshape(3, 1, 4)[:, 0].__imul__(2),
+    "with fewer dimensions": lambda z: z.real[:1].squeeze(0).__setitem__(slice(None, None, -1), z.imag[1]),
     "a slice of it": lambda z: z.imag[1:].fill(5),
     "a slice of it, in place": lambda z: z.imag[::-1][0].__iadd__(z[0].real),
 }
