@@ -25,6 +25,7 @@ from pgaspy.operands import as_numpy, check_device
 from pgaspy.planning.result_layout import inherited
 from pgaspy.reductions import NO_VALUE
 from pgaspy.scheduling.functions import WHERE
+from pgaspy.values import is_any
 
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "astype", "broadcast_to", "clip", "concat", "concatenate", "copy",
@@ -498,7 +499,7 @@ def _each_repeated(a: GlobalArray, counts: GlobalArray | NDArray[Any], axis: int
         raise ValueError("object too deep for desired array")
     if counts.shape not in ((1,), (a.shape[axis],)):
         raise ValueError(f"operands could not be broadcast together with shape ({a.shape[axis]},) {counts.shape}")
-    if bool((counts < 0).any()):
+    if is_any(counts < 0):
         raise ValueError("repeats may not contain negative values.")
     ends = broadcast_to(counts, (a.shape[axis],)).cumsum(dtype=np.intp)
     total = int(ends[-1]) if ends.size else 0

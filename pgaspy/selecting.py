@@ -21,6 +21,7 @@ from pgaspy.host.call_sites import warn
 from pgaspy.indexing import Compaction, Selection, as_indices, bring, counted, positions, put_where, read
 from pgaspy.manipulation import broadcast_to, stack, where
 from pgaspy.operands import WEAK, as_numpy
+from pgaspy.values import is_any
 
 __all__ = [
     "argwhere", "choose", "compress", "copyto", "count_nonzero", "delete", "extract", "flatnonzero", "insert",
@@ -587,7 +588,7 @@ def choose(a: Any, choices: Any, out: GlobalArray | None = None, mode: Mode = "r
     """
     arrays = [as_array(choices[k]) for k in range(len(choices))]
     a = _brought_within(as_global(a), len(arrays), mode)
-    if mode == "raise" and a.size and bool(((a < 0) | (a >= len(arrays))).any()):
+    if mode == "raise" and a.size and is_any((a < 0) | (a >= len(arrays))):
         raise ValueError("invalid entry in choice array")
     dtype = _common_dtype([choices[k] for k in range(len(choices))])
     found = as_global(arrays[-1])

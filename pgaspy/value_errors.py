@@ -24,6 +24,7 @@ from pgaspy.planning.view import View, joint_shape
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import Function
 from pgaspy.statements import refusals
+from pgaspy.values import is_any
 
 __all__: list[str] = []
 
@@ -39,9 +40,9 @@ def _refuse_negative_exponents(inputs: tuple[Any, Any], where: Any, loop: tuple[
     if not np.can_cast(exponent.dtype, dtype):
         exponent = exponent.astype(dtype)  # as the loop has it
     negative = exponent < 0
-    if where is not True and _is_any(negative):
+    if where is not True and is_any(negative):
         negative = negative & where
-    if _is_any(negative):
+    if is_any(negative):
         raise ValueError("Integers to negative integer powers are not allowed.")
 
 
@@ -51,13 +52,6 @@ def _size(*operands: Any) -> int:
         return math.prod(joint_shape(*map(np.shape, operands)))
     except ValueError:
         return 0
-
-
-def _is_any(flags: Any) -> bool:
-    """Whether any is true, on every process; not, while it cannot be read."""
-    if not isinstance(flags, GlobalArray):
-        return bool(np.any(flags))
-    return not is_planning() and bool(flags.any().item())
 
 
 def _refuse_cast(base: Base, view: View, dtype: np.dtype[Any]) -> None:

@@ -21,9 +21,9 @@ from pgaspy.linalg.operands import (
     as_square,
     common_dtype,
     refuse_infinite,
-    value,
 )
 from pgaspy.linalg.stacks import is_stack, over_stacks
+from pgaspy.values import value
 
 __all__ = ["SlogdetResult", "det", "inv", "lu", "lu_factor", "lu_solve", "slogdet", "solve"]
 

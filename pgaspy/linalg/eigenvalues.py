@@ -12,8 +12,8 @@ from pgaspy.dispatch import implements
 from pgaspy.job.procgrid import world
 from pgaspy.layout import replicated
 from pgaspy.linalg.layouts import as_given
-from pgaspy.linalg.operands import value
 from pgaspy.linalg.stacks import as_stacks, over_stacks
+from pgaspy.values import value
 
 __all__ = ["EigResult", "eig", "eigvals"]
 

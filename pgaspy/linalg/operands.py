@@ -8,9 +8,9 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 import pgaspy as pg
-from pgaspy.execution.recording import is_planning
+from pgaspy.values import value
 
-__all__ = ["as_columns", "as_matrix", "as_right_hand_sides", "as_square", "common_dtype", "refuse_infinite", "value"]
+__all__ = ["as_columns", "as_matrix", "as_right_hand_sides", "as_square", "common_dtype", "refuse_infinite"]
 
 
 def as_matrix(a: Any) -> pg.GlobalArray:
@@ -62,9 +62,3 @@ def refuse_infinite(wanted: bool, *arrays: pg.GlobalArray) -> None:
             raise ValueError("array must not contain infs or NaNs")
 
 
-def value(x: Any, planned: Any) -> Any:
-    """The elements, on every process: a scalar, or a NumPy array. While `explain` plans, which cannot read: `planned`.
-    """
-    if is_planning():
-        return planned
-    return x.gather() if x.ndim else x.item()

@@ -20,9 +20,9 @@ from pgaspy.fft.pencils import pencils, whole_dims
 from pgaspy.global_assign import laid_out
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, going_with, replicated
-from pgaspy.linalg.operands import value
 from pgaspy.planning.result_layout import SHARE, inherited
 from pgaspy.planning.view import joint_shape
+from pgaspy.values import value
 
 __all__ = ["as_stacks", "is_stack", "over_stacks"]
 

@@ -12,8 +12,9 @@ import pgaspy as pg
 from pgaspy.dispatch import implements
 from pgaspy.linalg.diagonals import clear_lower, clear_upper, diagonal
 from pgaspy.linalg.layouts import as_given, in_square_blocks, lies_in_square_blocks
-from pgaspy.linalg.operands import as_columns, as_right_hand_sides, as_square, common_dtype, refuse_infinite, value
+from pgaspy.linalg.operands import as_columns, as_right_hand_sides, as_square, common_dtype, refuse_infinite
 from pgaspy.linalg.stacks import is_stack, over_stacks
+from pgaspy.values import value
 
 __all__ = ["cho_factor", "cho_solve", "cholesky", "solve_triangular"]
 

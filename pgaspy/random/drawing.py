@@ -27,7 +27,7 @@ from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.kinds.generation import generate
 from pgaspy.tasks import schedule, write
 
-__all__ = ["Drawing", "as_parameter", "checked", "is_any", "is_global", "joint_size"]
+__all__ = ["Drawing", "as_parameter", "checked", "is_global", "joint_size"]
 
 LEAST = 2.0**-54
 """What takes the place of 0 where there is no logarithm of it; other uniform numbers are twice as large, or more."""
@@ -131,13 +131,6 @@ def checked(method: str, *parameters: Any) -> None:
 def _extremes(p: Any) -> Any:
     return p if np.ndim(p) == 0 and not is_global(p) else np.array([p.min(), p.max()] if isinstance(
         p, np.ndarray) else [p.min().item(), p.max().item()], p.dtype)
-
-
-def is_any(flags: Any) -> bool:
-    """Whether any is true, on every process; not, while it cannot be read."""
-    if isinstance(flags, GlobalArray):
-        return not is_planning() and bool(flags.any().item())
-    return bool(np.any(flags))
 
 
 def joint_size(size: Shape | None, *parameters: Any) -> tuple[int, ...]:

@@ -12,8 +12,9 @@ from pgaspy.array import GlobalArray
 from pgaspy.creation import AnyLayout, Shape
 from pgaspy.operands import as_numpy
 from pgaspy.random import trials
-from pgaspy.random.drawing import Drawing, as_parameter, is_any, is_global
+from pgaspy.random.drawing import Drawing, as_parameter, is_global
 from pgaspy.random.streams import Numbers, Stream
+from pgaspy.values import is_any
 
 __all__ = ["Multivariate"]
 

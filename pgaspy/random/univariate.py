@@ -11,8 +11,9 @@ from numpy.typing import DTypeLike, NDArray
 from pgaspy.array import GlobalArray
 from pgaspy.creation import AnyLayout, Shape
 from pgaspy.random import trials
-from pgaspy.random.drawing import Drawing, as_parameter, checked, is_any, is_global
+from pgaspy.random.drawing import Drawing, as_parameter, checked, is_global
 from pgaspy.random.streams import Numbers, Stream
+from pgaspy.values import is_any
 
 __all__ = ["Univariate"]
 

@@ -12,9 +12,9 @@ import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
-from pgaspy.linalg.operands import value
 from pgaspy.operands import as_numpy
 from pgaspy.routines.mapping import mapped
+from pgaspy.values import value
 
 __all__ = ["average", "corrcoef", "cov", "ptp"]
 

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 import pgaspy as pg
 from pgaspy.creation import AnyLayout, as_global, without_array
 from pgaspy.dispatch import implements
+from pgaspy.values import is_any
 
 __all__ = [
     "asanyarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "common_type", "frombuffer", "fromiter",
@@ -43,7 +44,7 @@ def asarray_chkfinite(a: Any, dtype: DTypeLike | None = None) -> pg.GlobalArray:
         If there is an infinity, or NaN.
     """
     found = pg.asarray(a, dtype)
-    if found.dtype.kind in "fc" and not bool(np.isfinite(found).all()):
+    if found.dtype.kind in "fc" and is_any(~np.isfinite(found)):
         raise ValueError("array must not contain infs or NaNs")
     return found
 

@@ -15,9 +15,9 @@ from pgaspy.array import made
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import frame_of_program
-from pgaspy.linalg.operands import value
 from pgaspy.reductions import NO_VALUE
 from pgaspy.routines.mapping import assigned
+from pgaspy.values import value
 
 __all__ = ["nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
 

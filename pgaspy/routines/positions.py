@@ -15,6 +15,7 @@ from pgaspy.array import check_array
 from pgaspy.creation import Shape, as_global
 from pgaspy.dispatch import implements
 from pgaspy.routines.mapping import mapped
+from pgaspy.values import is_any
 
 __all__ = [
     "diag_indices", "diag_indices_from", "fill_diagonal", "mask_indices", "ravel_multi_index", "tril_indices",
@@ -220,7 +221,7 @@ def unravel_index(indices: Any, shape: Shape, order: Literal["C", "F"] = "C") ->
     counted, n = as_global(indices), math.prod(extents)
     if counted.dtype.kind not in "iu":
         raise TypeError("only int indices permitted")
-    if bool(((counted < 0) | (counted >= n)).any()):
+    if is_any((counted < 0) | (counted >= n)):
         raise ValueError(f"an index is out of bounds for array with size {n}")
     if len(extents) < 2:
         return (counted.astype(np.intp),) * len(extents)
@@ -264,7 +265,7 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int], mode: Any
         raise TypeError("only int indices permitted")
     modes = mode if isinstance(mode, tuple) else (mode,) * len(dims)
     for i, n, one in zip(indices, dims, modes, strict=True):
-        if one == "raise" and bool(((i < 0) | (i >= n)).any()):
+        if one == "raise" and is_any((i < 0) | (i >= n)):
             raise ValueError("invalid entry in coordinates array")
 
     def count(*parts: Any) -> Any:

@@ -289,3 +289,12 @@ def test_values_cannot_be_read() -> None:
 def test_ranks_that_are_not_there(options: dict[str, int], match: str) -> None:
     with pytest.raises(ValueError, match=match):
         pg.explain(lambda: None, **options)
+
+
+@pytest.mark.parametrize("statement", [
+    lambda a: pg.unravel_index(a, (4, 5)), lambda a: pg.ravel_multi_index((a, a), (5, 5)),
+    lambda a: pg.asarray_chkfinite(a * 0.5), lambda a: pg.choose(a, [a] * 6)])
+def test_what_is_checked_counts_as_right(statement: Any) -> None:
+    """Functions that raise for some values can be explained."""
+    a = pg.array([1, 2, 3])
+    assert pg.explain(lambda: statement(a)).n_messages == 0 or pg.SIZE > 1
