@@ -11,6 +11,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.fft import one_dimension
+from pgaspy.fft.one_dimension import _square_modulo
 from tests.randomly import random_layout
 from tests.together import assert_equal, collectively, raises_everywhere
 
@@ -157,3 +158,10 @@ def poisson(np: Any, f: Any) -> Any:
 def test_a_spectral_solver() -> None:
     x = np.random.default_rng(7).standard_normal((9, 8, 6))
     _assert_close(poisson(pg, pg.array(x)), poisson(np, x))
+
+
+def test_squares_of_long_vectors() -> None:
+    """Those that the chirp needs are right beyond 64 bits."""
+    for m in 10, 2**31 - 2, 2**33 + 6, 2**39 - 1:
+        k = [0, 1, m // 3, m // 2, m - 1]
+        assert _square_modulo(np.array(k), m).tolist() == [x * x % m for x in k]

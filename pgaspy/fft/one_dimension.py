@@ -114,6 +114,11 @@ def _by_chirp(a: GlobalArray, dtype: np.dtype[Any], function: str, norm: str | N
 def _chirp(n: int, sign: int, dtype: np.dtype[Any]) -> GlobalArray:
     """exp(sign * pi i k^2 / n), with k^2 modulo 2 n, as larger angles would be rounded."""
     k, real = arange(n), np.finfo(dtype).dtype
-    angle: Any = (k * k % (2 * n)).astype(real) * (sign * 4 * np.arctan(np.ones((), real)) / n)
+    angle: Any = _square_modulo(k, 2 * n).astype(real) * (sign * 4 * np.arctan(np.ones((), real)) / n)
     found: GlobalArray = np.cos(angle) + 1j * np.sin(angle)
     return found
+
+
+def _square_modulo(k: Any, m: int) -> Any:
+    """k^2 modulo m, of integers from 0 to m, as far as 2^39: whose squares, from 2^32 on, have more than 64 bits."""
+    return (k * k if m < 1 << 31 else (k >> 16) * k % m * 65536 + (k & 65535) * k) % m

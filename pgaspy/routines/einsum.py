@@ -192,6 +192,9 @@ def _path(factors: Sequence[_Factor], result: Sequence[Any], optimize: Any) -> I
     if len(factors) < 3:
         return [tuple(range(len(factors)))]
     known = {*itertools.chain(*(x.labels for x in factors))}
+    if len(known) > len(string.ascii_letters):
+        raise ValueError(f"einsum: {len(known)} labels; in three terms or more, there may be "
+                         f"{len(string.ascii_letters)}")
     letters = dict(zip(sorted(known, key=str), string.ascii_letters, strict=False))
     text = ",".join("".join(letters[label] for label in x.labels) for x in factors)
     text += f"->{''.join(letters[label] for label in result)}"
