@@ -24,7 +24,7 @@ from pgaspy.scheduling.base import Base, FormerBase
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import refusals
 
-__all__ = ["IN_PLACE", "GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "made"]
+__all__ = ["IN_PLACE", "GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "into", "made"]
 
 Axis = int | Sequence[int] | None
 
@@ -595,7 +595,7 @@ class GlobalArray:
                 if x.__class__ in WEAK:
                     return ufuncs.apply_operator(ufunc, made, y, None, x, True)
         if ufunc.signature is not None:
-            return _into(_along_dimensions(ufunc, method, inputs, dtype, options), out)
+            return into(_along_dimensions(ufunc, method, inputs, dtype, options), out)
         unknown = options.keys() - {"order", "subok", *_OPTIONS.get(method, ())}
         if unknown:
             raise TypeError(f"{ufunc.__name__}: {', '.join(sorted(unknown))} is not supported for global arrays")
@@ -1197,7 +1197,7 @@ def _ufunc_reduce(ufunc: np.ufunc, inputs: Sequence[Any], out: tuple[Any, ...], 
                   axis: Any = 0, keepdims: bool = False, initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:
     array, *more = inputs  # the axis can come by position
     check_array(array, f"{ufunc.__name__}.reduce")
-    return _into(made(*ufunc_reduce(ufunc, array._base, array._view, more[0] if more else axis, dtype, keepdims,
+    return into(made(*ufunc_reduce(ufunc, array._base, array._view, more[0] if more else axis, dtype, keepdims,
                                     initial, where, _target(out))), out)
 
 
@@ -1257,10 +1257,10 @@ def _divisor(ddof: float, correction: float) -> float:
 
 def _reduced(result: BaseView, out: GlobalArray | None) -> GlobalArray:
     """What the method of a reduction returns."""
-    return made(*result) if out is None else _into(made(*result), (out,))
+    return made(*result) if out is None else into(made(*result), (out,))
 
 
-def _into(result: GlobalArray, out: tuple[Any, ...]) -> GlobalArray:
+def into(result: GlobalArray, out: tuple[Any, ...]) -> GlobalArray:
     """The result, assigned to `out` where there is one; of the same shape, by casts within a kind, as in NumPy."""
     target = out[0] if out else None
     if target is None:

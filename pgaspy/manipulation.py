@@ -17,7 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import ufuncs
-from pgaspy.array import Axis, GlobalArray, _into, check_array
+from pgaspy.array import Axis, GlobalArray, check_array, into
 from pgaspy.creation import Shape, arange, array, as_global, asarray, empty
 from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.layout import Layout
@@ -631,7 +631,7 @@ def dot(a: Any, b: Any, out: GlobalArray | None = None) -> GlobalArray:
         found = a @ b
     else:
         found = HANDLED[np.tensordot](a, b, (-1, -2 if b.ndim > 1 else -1))
-    return _into(found, (out,))
+    return into(found, (out,))
 
 
 @implements(np.kron)

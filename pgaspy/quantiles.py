@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from pgaspy.array import Axis, GlobalArray, _into, made
+from pgaspy.array import Axis, GlobalArray, into, made
 from pgaspy.creation import arange, as_global
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import clip, stack, where
@@ -61,7 +61,7 @@ def median(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_
     rows = _in_rows(a, axis)
     n = rows.shape[-1]
     middle = rows[..., (n - 1) // 2:n // 2 + 1] if n else rows
-    return _into(_shaped(_or_nan(middle.mean(-1), rows), a, axis, keepdims), (out,))
+    return into(_shaped(_or_nan(middle.mean(-1), rows), a, axis, keepdims), (out,))
 
 
 @implements(np.quantile)
@@ -103,14 +103,14 @@ def quantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, 
     >>> pg.quantile(pg.arange(11), [0.1, 0.25]).gather()
     array([1. , 2.5])
     """
-    return _into(_quantiles(as_global(a), as_numpy(q), type(q) in (int, float), axis, method, keepdims), (out,))
+    return into(_quantiles(as_global(a), as_numpy(q), type(q) in (int, float), axis, method, keepdims), (out,))
 
 
 @implements(np.percentile)
 def percentile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
                method: str = "linear", keepdims: bool = False) -> GlobalArray:
     """The same for parts in hundredths, from 0 to 100: see `quantile`. Collective."""
-    return _into(_quantiles(as_global(a), _hundredths(q), type(q) in (int, float), axis, method, keepdims), (out,))
+    return into(_quantiles(as_global(a), _hundredths(q), type(q) in (int, float), axis, method, keepdims), (out,))
 
 
 @implements(np.nanmedian)
@@ -131,7 +131,7 @@ def nanmedian(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwri
     rows = _in_rows(a, axis)
     n = (~isnan(rows)).sum(-1)
     middle = stack([_element_at(rows, (n - 1) // 2), _element_at(rows, n // 2)], -1).mean(-1)
-    return _into(_shaped(_where_any(n, middle), a, axis, keepdims), (out,))
+    return into(_shaped(_where_any(n, middle), a, axis, keepdims), (out,))
 
 
 @implements(np.nanquantile)
@@ -153,14 +153,14 @@ def nanquantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = Non
     >>> float(pg.nanquantile(pg.array([3, pg.nan, 1, 2]), 0.75))
     2.5
     """
-    return _into(_nanquantiles(as_global(a), as_numpy(q), type(q) in (int, float), axis, method, keepdims), (out,))
+    return into(_nanquantiles(as_global(a), as_numpy(q), type(q) in (int, float), axis, method, keepdims), (out,))
 
 
 @implements(np.nanpercentile)
 def nanpercentile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
                   method: str = "linear", keepdims: bool = False) -> GlobalArray:
     """The same for parts in hundredths, from 0 to 100: see `nanquantile`. Collective."""
-    return _into(_nanquantiles(as_global(a), _hundredths(q), type(q) in (int, float), axis, method, keepdims), (out,))
+    return into(_nanquantiles(as_global(a), _hundredths(q), type(q) in (int, float), axis, method, keepdims), (out,))
 
 
 def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, keepdims: bool) -> GlobalArray:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy import ufuncs
-from pgaspy.array import Axis, GlobalArray, _into, check_array
+from pgaspy.array import Axis, GlobalArray, check_array, into
 from pgaspy.creation import arange, as_array, as_global, empty, ones
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
@@ -108,7 +108,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None 
         found = a[(*(slice(None),) * d, indices, *_rest(a, d))]
         if not indices.ndim:
             found = found.copy()
-    return _into(found, (out,))
+    return into(found, (out,))
 
 
 def _rest(a: GlobalArray, d: int) -> tuple[slice, ...]:
@@ -595,7 +595,7 @@ def choose(a: Any, choices: Any, out: GlobalArray | None = None, mode: Mode = "r
     for k in reversed(range(len(arrays) - 1)):
         found = where(a == k, arrays[k], found)
     found = found.astype(dtype, copy=False)
-    return _into(found if len(arrays) > 1 else broadcast_to(found, np.broadcast_shapes(a.shape, found.shape)).copy(),
+    return into(found if len(arrays) > 1 else broadcast_to(found, np.broadcast_shapes(a.shape, found.shape)).copy(),
                  (out,))
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 import pgaspy as pg
+from pgaspy.array import into
 from pgaspy.caches import cached
 from pgaspy.contraction import contract, without_ones
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
-from pgaspy.routines.mapping import assigned
 
 __all__ = ["einsum"]
 
@@ -75,7 +75,7 @@ def einsum(*operands: Any, out: pg.GlobalArray | None = None, optimize: Any = Tr
         taken = [factors.pop(k) for k in sorted(positions, reverse=True)][::-1]
         factors.append(_joined(taken, {*result, *itertools.chain(*(x.labels for x in factors))}))
     found = _ordered(factors[0], result)
-    return found if out is None else assigned(found, out)
+    return into(found, (out,))
 
 
 class _Factor(NamedTuple):

@@ -18,22 +18,7 @@ from pgaspy.layout import Layout, replicated
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import joint_shape
 
-__all__ = ["assigned", "mapped", "on_every_process", "on_parts"]
-
-
-def assigned(found: pg.GlobalArray, out: pg.GlobalArray) -> pg.GlobalArray:
-    """The array of `out=`, to which a result is assigned, cast as ufuncs cast. Collective.
-
-    Raises
-    ------
-    ValueError
-        If it has another shape.
-    """
-    if out.shape != found.shape:
-        raise ValueError(f"out= has shape {out.shape}, the result has shape {found.shape}")
-    if found.dtype == bool:  # of which NumPy has no `positive`
-        return np.logical_or(found, found, out=out)  # type: ignore[call-overload]
-    return np.positive(found, out=out)  # type: ignore[call-overload]
+__all__ = ["mapped", "on_every_process", "on_parts"]
 
 
 def mapped(function: Callable[..., Any], dtypes: Sequence[np.dtype[Any]], arrays: Sequence[pg.GlobalArray],

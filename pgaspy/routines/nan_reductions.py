@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 import pgaspy as pg
-from pgaspy.array import made
+from pgaspy.array import into, made
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import frame_of_program
 from pgaspy.reductions import NO_VALUE
-from pgaspy.routines.mapping import assigned
 from pgaspy.values import value
 
 __all__ = ["nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
@@ -308,7 +307,7 @@ def _extreme(ufunc: Any, a: Any, axis: Axis, out: Out, keepdims: bool, initial: 
 
 def _assigned(found: pg.GlobalArray, out: Out) -> pg.GlobalArray:
     """The result; assigned to `out`, where that is given."""
-    return made(found._base, found._view) if out is None else assigned(found, out)
+    return into(made(found._base, found._view), (out,))
 
 
 def _warn_later(found: pg.GlobalArray, is_bad: np.ufunc, message: str) -> None:
