@@ -23,7 +23,6 @@ FROM_REAL = "rfft", "ihfft", "rfft2", "rfftn"
 EXTENTS = 1, 2, 3, 5, 8, 13, 30
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("name", ALONG_ONE + ALONG_SEVERAL)
 def test_random_arguments(monkeypatch: pytest.MonkeyPatch, name: str, seed: int) -> None:

@@ -15,7 +15,7 @@ from pgaspy.kernels import bindings
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 RNG = np.random.default_rng(17)
 X = np.concatenate([RNG.normal(size=180), np.linspace(-2, 2, 21), [np.inf, -0.0, 0.0]])

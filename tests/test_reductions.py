@@ -14,7 +14,7 @@ from pgaspy.kernels import bindings
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 REDUCTIONS = ("sum", "prod", "min", "max", "mean", "std", "var", "any", "all", "argmin", "argmax")
 AXES: tuple[Any, ...] = (None, 0, 1, -1, (0, 2), (2, 1), (0, 1, 2), ())

@@ -14,7 +14,7 @@ from pgaspy.random import drawing
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 SHAPE = (9, 14)
 PARAMETERS: dict[str, tuple[float, ...]] = {

@@ -60,7 +60,6 @@ CASES: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("layout", NAMES)
 @pytest.mark.parametrize("name", CASES)
 def test_cases(name: str, layout: str) -> None:
