@@ -282,7 +282,12 @@ class Univariate(Drawing):
     def negative_binomial(self, n: Any, p: Any, size: Shape | None = None, *, layout: AnyLayout = None,
                           onenode: int | None = None) -> GlobalArray:
         """How many trials fail before `n` > 0 succeed, each with probability `p`, 0 < p <= 1. Collective."""
-        return self._sampled(_negative_binomial, _checked("negative_binomial", n, p), size, np.int64, layout, onenode)
+        n, p = as_parameter(n), as_parameter(p)
+        checked("negative_binomial", n, 1.0)
+        checked("geometric", p)
+        if is_any((1 - p) * (n + 10 * np.sqrt(n)) > trials.MOST_EVENTS * p):
+            raise ValueError("n too large or p too small, see Generator.negative_binomial Notes")
+        return self._sampled(_negative_binomial, (n, p), size, np.int64, layout, onenode)
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Shape | None = None, *,
                        layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
