@@ -386,6 +386,13 @@ def test_all_are_nan() -> None:
     raises_everywhere(ValueError, "'lower' is not supported", lambda: pg.nanquantile(pg.array(a), 0.2, method="lower"))
 
 
+@pytest.mark.mpi
+def test_the_least_and_the_largest_are_infinite() -> None:
+    a = np.array([[-np.inf, 1, np.inf], [np.nan, -np.inf, 2], [np.nan, np.inf, 2]])
+    for q in (0, 1):
+        assert_equal(pg.nanquantile(pg.array(a), q, 1), np.nanquantile(a, q, 1))
+
+
 @pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("kth", [0, 3, -1, (1, 4)])
