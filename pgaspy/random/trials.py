@@ -141,7 +141,7 @@ def _stirling(k: Any) -> Any:
     table = gammaln(few + 1) - xlogy(few, few) + few
     squares = k * k
     series = 0.5 * np.log(2 * np.pi * k) + (1 / 12 - (1 / 360 - 1 / 1260 / squares) / squares) / k
-    return np.where(k < 10, table[np.minimum(k, 9).astype(int)], series)
+    return np.where(k < 10, table[np.where(k < 10, k, 0).astype(int)], series)
 
 
 def _deviance(k: Any, mean: Numbers) -> Any:

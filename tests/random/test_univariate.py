@@ -54,7 +54,8 @@ DISTRIBUTIONS: list[tuple[str, tuple[float, ...], Any]] = [
     ("standard_t", (2.5,), stats.t(2.5)), ("triangular", (1, 2, 5), stats.triang(0.25, 1, 4)),
     ("uniform", (1, 3), stats.uniform(1, 2)), ("vonmises", (0, 0.5), stats.vonmises(0.5)),
     ("vonmises", (0, 1e7), stats.norm(0, 1e7**-0.5)), ("vonmises", (0, 0), stats.uniform(-np.pi, 2 * np.pi)),
-    ("wald", (1, 2), stats.invgauss(0.5, scale=2)), ("weibull", (1.5,), stats.weibull_min(1.5)),
+    ("wald", (1, 2), stats.invgauss(0.5, scale=2)), ("wald", (1, 1e-12), stats.levy(0, 1e-12)),
+    ("noncentral_chisquare", (2, 1e24), stats.norm(1e24, 2e12)), ("weibull", (1.5,), stats.weibull_min(1.5)),
     ("zipf", (2.5,), stats.zipf(2.5)),
 ]
 
@@ -192,6 +193,8 @@ EXTREMES: list[tuple[str, tuple[Any, ...], float]] = [
     ("logseries", (0.0,), 1), ("hypergeometric", (0, 5, 5), 0), ("hypergeometric", (5, 0, 5), 5),
     ("normal", (3.0, 0.0), 3.0), ("negative_binomial", (3.0, 1.0), 0), ("standard_gamma", (np.inf,), np.inf),
     ("standard_gamma", (np.nan,), np.nan), ("exponential", (0.0,), 0.0),
+    ("wald", (3.0, np.inf), 3.0), ("negative_binomial", (np.inf, 1.0), 0),
+    ("noncentral_chisquare", (3.0, np.nan), np.nan), ("noncentral_chisquare", (3.0, np.inf), np.inf),
 ]
 
 
