@@ -790,6 +790,10 @@ class GlobalArray:
             If the shapes do not broadcast.
         """
         target = () if out is None else (out,)
+        if self.dtype.kind in "iu":
+            limits = np.iinfo(self.dtype)
+            min = None if type(min) is int and min <= limits.min else min
+            max = None if type(max) is int and max >= limits.max else max
         if min is None and max is None:
             return ufuncs.apply(np.positive, (self,), target, make=made)
         result: Any = self

@@ -264,6 +264,13 @@ def test_clip() -> None:
     assert_equal(out, X.clip(0, 1))
 
 
+def test_clip_to_integers_that_the_dtype_does_not_have() -> None:
+    small = np.arange(4, dtype=np.uint8)
+    for limits in ((-300, 300), (-300, 2), (1, 300), (None, 300)):
+        assert_equal(pg.clip(pg.array(small), *limits), small.clip(max(limits[0] or 0, 0), min(limits[1], 255)))
+    raises_everywhere(OverflowError, "out of bounds", lambda: pg.array(small).clip(300, 400))
+
+
 def test_the_namespace() -> None:
     collectively(pg.float32 is np.float32 and pg.pi == np.pi and pg.sin is np.sin and pg.newaxis is None)
     collectively({"RANK", "SIZE", "COMM", "BLOCKSIZE", "array", "sin"} <= set(dir(pg)))

@@ -373,6 +373,13 @@ def test_all_are_nan() -> None:
 
 
 @pytest.mark.mpi
+def test_the_least_and_the_largest_are_infinite() -> None:
+    a = np.array([[-np.inf, 1, np.inf], [np.nan, -np.inf, 2], [np.nan, np.inf, 2]])
+    for q in (0, 1):
+        assert_equal(pg.nanquantile(pg.array(a), q, 1), np.nanquantile(a, q, 1))
+
+
+@pytest.mark.mpi
 @pytest.mark.parametrize("kth", [0, 3, -1, (1, 4)])
 @pytest.mark.parametrize("axis", [0, 1, None])
 def test_partitions(kth: Any, axis: int | None) -> None:

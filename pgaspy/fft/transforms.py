@@ -378,7 +378,7 @@ def _to_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | None
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     x = a
     if dims[:-1]:
-        x = _complex(x, lengths[:-1], dims[:-1], "ifftn", norm, None, True)
+        x = _complex(x, lengths[-2::-1], dims[-2::-1], "ifftn", norm, None, True)  # the first one first, as NumPy
     x = with_lengths(x, (axis,), (n // 2 + 1,))
     real = np.finfo(dtype).dtype
     if not x.size:

@@ -67,6 +67,7 @@ def test_choice_with_probabilities() -> None:
         counts = np.bincount(rng().choice(4, 20_000, p=given).gather(), minlength=4)
         collectively(counts[1] == 0 and abs(counts / 20_000 - p).max() < 0.015, f"{counts}")
     collectively(sorted(rng().choice(4, 3, False, p).gather().tolist()) == [0, 2, 3])
+    collectively(sorted(rng().choice(3, 2, False, [0, 1e-310, 1]).gather().tolist()) == [1, 2])
 
 
 def test_choice_without_replacement() -> None:
