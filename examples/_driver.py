@@ -28,7 +28,7 @@ from tqdm import tqdm
 import pgaspy as pg
 from pgaspy.algorithms._program import Parser, report, timed
 
-__all__ = ["FOLDER", "Program", "Steps", "gathered", "load", "main", "names"]
+__all__ = ["FOLDER", "Program", "Steps", "gathered", "load", "main", "names", "with_whole"]
 
 FOLDER = Path(__file__).parent
 SMALLEST_PICTURE, LARGEST_PICTURE = 160, 320
@@ -58,6 +58,8 @@ class Program:
         How far results may differ from NumPy's, relative to the largest value of each; or a function of the size.
     reference
         What does the same in NumPy, called as `core` is; where None, that is `core`.
+    variant
+        What it is called in its file.
     """
 
     problem: Callable[[int], tuple[Any, ...]]
@@ -71,11 +73,17 @@ class Program:
     tolerance: float | Callable[[int], float]
     colours: str = "viridis"
     reference: Callable[..., Any] | None = None
+    variant: str = "PROGRAM"
 
     @property
     def name(self) -> str:
         """The name of its file."""
         return Path(self.core.__code__.co_filename).stem
+
+    @property
+    def title(self) -> str:
+        """What it is called where it reports."""
+        return self.name if self.variant == "PROGRAM" else f"{self.name}, {self.core.__name__}"
 
 
 class Steps:
@@ -101,13 +109,13 @@ def names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("[a-z]*.py"))
 
 
-def load(name: str, library: str = "pgaspy") -> Program:
+def load(name: str, library: str = "pgaspy", variant: str = "PROGRAM") -> Program:
     """A program, with `np` for pgaspy or NumPy."""
     path = FOLDER / f"{name}.py"
     module = types.ModuleType(name)
     text = path.read_text().replace("import pgaspy as np\n", f"import {library} as np\n")
     exec(compile(text, path, "exec"), vars(module))
-    program: Program = module.PROGRAM  # type: ignore[attr-defined]
+    program: Program = getattr(module, variant)
     return replace(program, core=program.reference) if library == "numpy" and program.reference else program
 
 
@@ -118,9 +126,23 @@ def gathered(values: Any) -> Any:
     return values.gather(root=0) if isinstance(values, pg.GlobalArray) else values
 
 
-def main(program: Program, argv: list[str] | None = None) -> None:
-    """The command line of a program."""
-    arguments = parsed(program, argv)
+def with_whole(A: Any, dim: int) -> Any:
+    """An array that is dealt out in all dimensions but one; NumPy's arrays are whole in all. Collective."""
+    if not isinstance(A, pg.GlobalArray):
+        return A
+    return A.redistribute(pg.Distribution(*["*" if d == dim else "block" for d in range(A.ndim)]))
+
+
+def main(*programs: Program, argv: list[str] | None = None) -> None:
+    """The command line of a file's programs, which are run one after the other; the first one is drawn."""
+    arguments = parsed(programs[0], argv)
+    for program in programs:
+        run(program, arguments)
+        arguments.picture = None
+
+
+def run(program: Program, arguments: argparse.Namespace) -> None:
+    """Run a program as the command line says. Collective."""
     size, steps = arguments.size, Steps(arguments.steps, program.name)
     problem = program.problem(size)
     given = gathered(problem) if arguments.check else None
@@ -129,10 +151,11 @@ def main(program: Program, argv: list[str] | None = None) -> None:
     checks = dict(program.checks(result, size, steps.n_taken))
     if arguments.check:
         tolerance = program.tolerance(size) if callable(program.tolerance) else program.tolerance
-        checks["difference from NumPy"] = difference(load(program.name, "numpy"), given, result, steps), tolerance
+        numpy_program = load(program.name, "numpy", program.variant)
+        checks["difference from NumPy"] = difference(numpy_program, given, result, steps), tolerance
     if arguments.picture:
         draw(arguments.picture, program, result)
-    report(f"{program.name}: size {size}, {steps.n_taken} steps", seconds, f"{work:.4g} {program.unit}", checks)
+    report(f"{program.title}: size {size}, {steps.n_taken} steps", seconds, f"{work:.4g} {program.unit}", checks)
 
 
 def parsed(program: Program, argv: list[str] | None) -> argparse.Namespace:
