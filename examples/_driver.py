@@ -28,10 +28,13 @@ from tqdm import tqdm
 import pgaspy as pg
 from pgaspy.algorithms._program import Parser, report, timed
 
-__all__ = ["FOLDER", "Program", "Steps", "gathered", "load", "main", "names", "with_whole"]
+__all__ = ["FOLDER", "SMALLEST_SIZE", "Program", "Steps", "gathered", "load", "main", "names", "with_whole"]
 
 FOLDER = Path(__file__).parent
-SMALLEST_PICTURE, LARGEST_PICTURE = 160, 320
+SMALLEST_SIZE = 16
+"""With which all programs make sense."""
+
+SMALLEST_PICTURE, LARGEST_PICTURE = 120, 240
 """In pixels, along the longer side."""
 
 
@@ -166,9 +169,14 @@ def parsed(program: Program, argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--picture", metavar="x.png", help="where to draw the result")
     parser.add_argument("--check", action="store_true", help="run the core with NumPy, too, and compare")
     arguments = parser.parse_args(argv)
-    for name in ("size", "steps"):
-        if getattr(arguments, name) < 1:
-            parser.error(f"--{name} {getattr(arguments, name)} is below 1")
+    for name, smallest in (("size", SMALLEST_SIZE), ("steps", 1)):
+        if getattr(arguments, name) < smallest:
+            parser.error(f"--{name} {getattr(arguments, name)} is below {smallest}")
+    try:
+        if arguments.picture:
+            import matplotlib  # noqa: F401  (before the work, if at all)
+    except ImportError as error:
+        parser.error(f"{error}: pictures need it (pip install matplotlib)")
     return arguments
 
 
@@ -186,8 +194,7 @@ def difference(numpy_program: Program, problem: Any, result: Any, steps: Steps) 
 def farthest(found: Any, expected: Any) -> float:
     """The largest difference of values, relative to the largest value of each array; inf where these do not match."""
     if isinstance(expected, (tuple, list)):
-        pairs = zip(found, expected, strict=True)
-        return max(farthest(one, other) for one, other in pairs)
+        return float(np.max([farthest(one, other) for one, other in zip(found, expected, strict=True)]))
     found, expected = np.asarray(found), np.asarray(expected)
     if (found.shape, found.dtype.kind) != (expected.shape, expected.dtype.kind):
         return np.inf

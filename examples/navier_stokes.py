@@ -9,6 +9,7 @@ from _driver import Program, main
 import pgaspy as np
 
 VISCOSITY, TIME_STEP = 0.01, 0.02
+ALL = (0, 1, 2)
 
 
 def problem(size):
@@ -27,8 +28,8 @@ def cross(a, b):
 
 def rate(u_hat, k, k2, keep, shape):
     """How the velocity changes: u x curl u, without its divergence, and damped by the viscosity."""
-    u = [np.fft.irfftn(a, s=shape) for a in u_hat]
-    curl = [np.fft.irfftn(1j * a, s=shape) for a in cross(k, u_hat)]
+    u = [np.fft.irfftn(a, shape, ALL) for a in u_hat]
+    curl = [np.fft.irfftn(1j * a, shape, ALL) for a in cross(k, u_hat)]
     force = [keep * np.fft.rfftn(a) for a in cross(u, curl)]
     along = sum(a * b for a, b in zip(k, force)) / np.where(k2 == 0, 1, k2)
     return [f - a * along - VISCOSITY * k2 * b for f, a, b in zip(force, k, u_hat)]
@@ -41,11 +42,11 @@ def navier_stokes(u_hat, k, steps):
     for a in k:
         keep = keep * (abs(a) < n / 3)
     for step in steps:
-        energies.append(sum((np.fft.irfftn(a, s=(n, n, n))**2).mean() for a in u_hat) / 2)
+        energies.append(sum((np.fft.irfftn(a, (n, n, n), ALL)**2).mean() for a in u_hat) / 2)
         first = rate(u_hat, k, k2, keep, (n, n, n))
         second = rate([a + TIME_STEP * b for a, b in zip(u_hat, first)], k, k2, keep, (n, n, n))
         u_hat = [a + TIME_STEP / 2 * (b + c) for a, b, c in zip(u_hat, first, second)]
-    return [np.fft.irfftn(a, s=(n, n, n)) for a in u_hat], np.array(energies)
+    return [np.fft.irfftn(a, (n, n, n), ALL) for a in u_hat], np.array(energies)
 
 
 def checks(result, size, steps):

@@ -4,7 +4,7 @@ from _driver import Program, main
 
 import pgaspy as np
 
-WIDTH, N_COMPONENTS = 24, 4
+WIDTH, N_COMPONENTS = 24, 3
 
 
 def problem(size):

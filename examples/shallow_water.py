@@ -7,7 +7,7 @@ from _driver import Program, main
 
 import pgaspy as np
 
-GRAVITY, TIME_STEP = 9.8, 0.02
+GRAVITY, TIME_STEP = 9.8, 0.1
 
 
 def problem(size):
