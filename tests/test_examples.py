@@ -45,7 +45,6 @@ def assert_as_numpy(name: str, variant: str, size: int, steps: int) -> None:
 
 
 @pytest.mark.mpi
-@pytest.mark.many
 @pytest.mark.parametrize(("name", "variant"), VARIANTS)
 def test_as_numpy(name: str, variant: str) -> None:
     assert_as_numpy(name, variant, *SMALL[name])
