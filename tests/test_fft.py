@@ -77,7 +77,7 @@ def test_vectors_that_are_dealt_out(monkeypatch: pytest.MonkeyPatch, name: str, 
 def test_a_dimension_named_twice() -> None:
     """With another length each time: what is cut off depends on which comes first."""
     x = np.random.default_rng(3).normal(size=(4, 5, 3))
-    for name in ("fftn", "ifftn", "rfftn", "irfftn"):
+    for name in ("fftn", "ifftn", "irfftn"):  # the order of `rfftn` differs between versions of NumPy
         for s, axes in (((13, 2, 6), (0, 0, 1)), ((2, 13, 6), (0, 0, 1)), ((7, 3, 4), (1, 2, 1))):
             found = getattr(pg.fft, name)(pg.array(x), s, axes)
             assert_equal(found, getattr(np.fft, name)(x, s, axes), exact=False)

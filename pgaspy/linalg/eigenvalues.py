@@ -18,6 +18,10 @@ from pgaspy.values import value
 __all__ = ["EigResult", "eig", "eigvals"]
 
 
+MAY_BE_REAL = np.linalg.eigvals(np.ones((1, 1))).dtype.kind != "c"
+"""Whether NumPy gives real numbers where no eigenvalue of real matrices is complex: until its version 2.5."""
+
+
 class EigResult(NamedTuple):
     """What `eig` returns, as NumPy's does."""
 
@@ -40,8 +44,8 @@ def eig(a: Any) -> EigResult:
     Returns
     -------
     The eigenvalues, shape (..., n), of one matrix on every process; and as columns of an array in the layout of `a` the
-    eigenvectors, of length 1. Complex, unless all eigenvalues of real matrices are real. Those of a stack are dealt out
-    over its dimensions.
+    eigenvectors, of length 1. Complex, unless all eigenvalues of real matrices are real (always, from NumPy 2.5 on).
+    Those of a stack are dealt out over its dimensions.
 
     Raises
     ------
@@ -51,7 +55,7 @@ def eig(a: Any) -> EigResult:
     Examples
     --------
     >>> import pgaspy as pg
-    >>> pg.linalg.eig(pg.array([[2.0, 0.0], [1.0, 3.0]])).eigenvalues.gather()
+    >>> pg.linalg.eig(pg.array([[2.0, 0.0], [1.0, 3.0]])).eigenvalues.real.gather()
     array([3., 2.])
     """
     a = pg.asarray(a)
@@ -82,8 +86,8 @@ def _complex_eigvals(a: NDArray[Any]) -> NDArray[Any]:
 
 
 def _are_real(a: pg.GlobalArray, w: pg.GlobalArray) -> bool:
-    """Whether the eigenvalues of real matrices are real; they count as that while it cannot be read."""
-    return a.dtype.kind != "c" and bool(value((w.imag == 0).all(), True))
+    """Whether eigenvalues are given as real numbers; those of real matrices are while it cannot be read."""
+    return MAY_BE_REAL and a.dtype.kind != "c" and bool(value((w.imag == 0).all(), True))
 
 
 def _on_all(x: pg.GlobalArray) -> pg.GlobalArray:

@@ -154,6 +154,16 @@ def test_eigenvalues_of_one_matrix(layout: str, dtype: str) -> None:
         collectively(pg.linalg.eig(A)[1].layout == A.layout, "the layout is another one")
 
 
+def test_dtypes_of_real_eigenvalues() -> None:
+    """Which differ between versions of NumPy."""
+    stack = np.array([np.eye(3), np.diag([1, 2, 3])], np.float32)
+    for a in (np.eye(3), stack, np.ones((2, 0, 0)), np.eye(2, dtype=int)):
+        found, expected = pg.linalg.eig(pg.array(a)), np.linalg.eig(a)
+        for x, y in ((found[0], expected[0]), (found[1], expected[1]),
+                     (pg.linalg.eigvals(pg.array(a)), np.linalg.eigvals(a))):
+            collectively(x.dtype == y.dtype, f"{x.dtype}, not {y.dtype}")
+
+
 def test_one_matrix_with_complex_eigenvalues_makes_all_complex() -> None:
     a = np.array([np.diag([1.0, 2.0])] * 7)
     check_same(np.linalg.eigvals(pg.array(a)), np.linalg.eigvals(a))
