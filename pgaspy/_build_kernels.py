@@ -111,7 +111,8 @@ void pg_take(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t
              int64_t total, int64_t itemsize, int64_t memory_address, int64_t packed_address,
              int64_t positions_address);
 int pg_put(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
-           int64_t total, int64_t itemsize, int64_t memory_address, int64_t packed_address, int64_t packed_step);
+           int64_t total, int64_t itemsize, int64_t memory_address, int64_t packed_address, int64_t packed_step,
+           int64_t positions_address);
 void pg_permute(int64_t n, int64_t itemsize, int64_t to_address, int64_t from_address,
                 int64_t positions_address, int packs);
 void pg_locate(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,

@@ -299,31 +299,36 @@ static bounds bounds_of(int64_t n, const int64_t *offsets)
     return found;
 }
 
-/* Store those of a batch whose offsets are within [low, high), in their order. */
+/* Store those of a batch whose offsets are within [low, high), in their order: each from its position, if these are
+ * given, or one after the other. */
 static void put_batch(int64_t n, int64_t itemsize, char *memory, const int64_t *offsets, bounds theirs, int64_t low,
-                      int64_t high, const char *packed, int64_t packed_step)
+                      int64_t high, const char *packed, int64_t packed_step, const uint32_t *positions)
 {
     int64_t from[BATCH], to[BATCH], kept = 0;
     if (theirs.high < low || theirs.low >= high)
         return;
     if (theirs.low >= low && theirs.high < high && packed_step == itemsize) {
-        move_batch(n, itemsize, memory, offsets, packed, NULL);
+        if (positions)
+            packed_offsets(n, itemsize, positions, from);
+        move_batch(n, itemsize, memory, offsets, packed, positions ? from : NULL);
         return;
     }
     for (int64_t k = 0; k < n; k++) {
         to[kept] = offsets[k];
-        from[kept] = k * packed_step;
+        from[kept] = (positions ? positions[k] : k) * packed_step;
         kept += (offsets[k] >= low) & (offsets[k] < high);
     }
     move_batch(kept, itemsize, memory, to, packed, from);
 }
 
-/* memory[indices[k]] = packed[k]: of several for one item the last, as each thread stores what is for one part of the
- * memory that a stage is for. A `packed_step` of 0 stores one item everywhere. Returns 0, or -1 where there is no memory
- * for the offsets. */
+/* memory[indices[k]] = packed[k], or packed[positions[k]]: of several for one item the last, as each thread stores what
+ * is for one part of the memory that a stage is for. A `packed_step` of 0 stores one item everywhere. Returns 0, or -1
+ * where there is no memory for the offsets. */
 static int pg_put(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
-                  int64_t total, int64_t itemsize, int64_t memory_address, int64_t packed_address, int64_t packed_step)
+                  int64_t total, int64_t itemsize, int64_t memory_address, int64_t packed_address, int64_t packed_step,
+                  int64_t positions_address)
 {
+    const uint32_t *positions = (const uint32_t *)positions_address;
     const int team = team_for(n * (4 + itemsize / 64));
     const int64_t n_batches = (n + BATCH - 1) / BATCH, stage = team == 1 ? 1 : MIN(STAGE, n_batches);
     int64_t *offsets = malloc(stage * BATCH * sizeof *offsets);
@@ -348,8 +353,9 @@ static int pg_put(int ndim, const pg_place *places, int64_t first, int64_t n, in
         const int64_t part = (all.high - all.low) / n_threads + 1, low = all.low + t * part;
         for (int64_t b = start; b < stop; b++)
             put_batch(MIN(BATCH, n - b * BATCH), itemsize, (char *)memory_address, offsets + (b - start) * BATCH,
-                      bounds_at[b - start], low, low + part, (const char *)packed_address + b * BATCH * packed_step,
-                      packed_step);
+                      bounds_at[b - start], low, low + part,
+                      (const char *)packed_address + (positions ? 0 : b * BATCH * packed_step), packed_step,
+                      positions ? positions + b * BATCH : NULL);
         #pragma omp barrier
     }
     free(offsets);

@@ -648,11 +648,14 @@ class ItemPlaces:
                     self._total, itemsize, memory, packed, positions)
 
     def put(
-        self, indices: np.ndarray, itemsize: int, memory: int, packed: int, packed_step: int
+        self, indices: np.ndarray, itemsize: int, memory: int, packed: int, packed_step: int, positions: int = 0
     ) -> None:
-        """Copy packed items to memory: of several for one, the last. A step of 0 repeats an item."""
+        """Copy packed items to memory: of several for one, the last. A step of 0 repeats an item.
+
+        These are at some positions (uint32), or one after the other where that is 0.
+        """
         if lib.pg_put(*self._arguments, self._first_offset, indices.size, address(indices), indices.itemsize,
-                      self._total, itemsize, memory, packed, packed_step):
+                      self._total, itemsize, memory, packed, packed_step, positions):
             raise MemoryError("no memory for the offsets of indices")
 
     def locate(self, indices: np.ndarray, itemsize: int, offsets: np.ndarray) -> None:

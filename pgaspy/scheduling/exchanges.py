@@ -365,23 +365,24 @@ def store(link: Link, items: Items, indices: Indices, stored: Stored) -> Generat
 
 
 def _store_round(link: Link, items: Items, plan: _Plan, given: NDArray[Any], stored: Stored) -> Generator[None]:
-    arriving: list[tuple[int, NDArray[Any], NDArray[Any]]] = []
+    arriving: list[tuple[int, NDArray[Any], NDArray[Any], NDArray[np.uint32] | None]] = []
     for peer, request in plan.requests:
         values = given
         if stored.are_many:
             values = np.empty(request.size, given.dtype)
             link.receive(values, peer)
-        arriving.append((peer, request, values))
+        arriving.append((peer, request, values, None))
     for owner, part in plan.parts:
-        values = _packed(given, plan.positions[part]) if stored.are_many else given
-        for peer in (owner + distance for distance in items.copies):
-            if peer == items.rank:
-                arriving.append((peer, plan.wanted[part], values))
-            elif stored.are_many:
-                link.send(values, peer)
+        peers = [owner + distance for distance in items.copies]
+        if items.rank in peers:
+            arriving.append((items.rank, plan.wanted[part], given, plan.positions[part]))
+        others = [peer for peer in peers if peer != items.rank] if stored.are_many else []
+        values = _packed(given, plan.positions[part]) if others else given
+        for peer in others:
+            link.send(values, peer)
     yield
-    for _, places, values in sorted(arriving, key=lambda entry: entry[0]):
-        _apply(items, stored, places, values)
+    for _, places, values, positions in sorted(arriving, key=lambda entry: entry[0]):
+        _apply(items, stored, places, values, positions)
 
 
 def _packed(values: NDArray[Any], positions: NDArray[np.uint32]) -> NDArray[Any]:
@@ -390,13 +391,16 @@ def _packed(values: NDArray[Any], positions: NDArray[np.uint32]) -> NDArray[Any]
     return found
 
 
-def _apply(items: Items, stored: Stored, places: NDArray[Any], values: NDArray[Any]) -> None:
-    """Bring values to items of this process, in their order."""
-    memory = stored.memory
+def _apply(items: Items, stored: Stored, places: NDArray[Any], values: NDArray[Any],
+           positions: NDArray[np.uint32] | None = None) -> None:
+    """Bring values to items of this process, in the order of these: those at some positions, or one after the other."""
+    memory, step = stored.memory, items.nbytes if stored.are_many else 0
     if stored.ufunc is None:
-        items.places.put(places, items.nbytes, bindings.address(memory), bindings.address(values),
-                         items.nbytes if stored.are_many else 0)
+        at = 0 if positions is None or not step else bindings.address(positions)
+        items.places.put(places, items.nbytes, bindings.address(memory), bindings.address(values), step, at)
         return
+    if positions is not None and step:
+        values = _packed(values, positions)
     offsets = np.empty(places.size, np.int64)
     items.places.locate(places, memory.itemsize, offsets)
     with np.errstate(all="ignore"):
