@@ -157,6 +157,8 @@ class _SingleKernel(KernelCall):
 
     Attributes
     ----------
+    geometry
+        The program, the shape of the piece, and the operands' strides in bytes.
     rows
         What it touches in each row.
     is_by_rows
@@ -172,13 +174,13 @@ class _SingleKernel(KernelCall):
         self.name = name
         self.stages, self.places = (self,), (Place(),)
         self.n_elements = math.prod(shape)
-        self._geometry = program, shape, strides
+        self.geometry = program, shape, strides
         self._loop = _loop_for(program, strides)
 
     @lazy
     def rows(self) -> tuple[Rows, ...]:
         """See above."""
-        return _rows(*self._geometry, self.locations)
+        return _rows(*self.geometry, self.locations)
 
     def compute(self, memories: Memories) -> None:
         """See `Node`."""
