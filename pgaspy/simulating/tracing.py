@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
+import math
 import runpy
 import sys
 import time
@@ -38,7 +39,7 @@ from pgaspy.simulating.graphs import Begin, Graph, Mark, Pass, Run, Step, Wait, 
 from pgaspy.simulating.machine import Machine
 from pgaspy.simulating.parts import Clock, Part
 
-__all__ = ["Program", "Settings", "SimulationError", "Trace", "conflicts", "trace"]
+__all__ = ["LocalShape", "Program", "Settings", "SimulationError", "Trace", "conflicts", "trace"]
 
 
 class SimulationError(Exception):
@@ -102,12 +103,15 @@ class Trace:
         In their order.
     grids
         Those of its arrays.
+    overlaps
+        Whether messages are hidden behind computing.
     seconds
         What it took to make.
     """
 
     steps: list[Step] = field(default_factory=list)
     grids: set[tuple[int, ...]] = field(default_factory=set)
+    overlaps: bool = True
     seconds: float = 0.0
 
     def messages(self) -> Iterator[tuple[Work, int]]:
@@ -144,6 +148,7 @@ def trace(program: Program, size: int, rank: int, settings: Settings) -> Trace:
         except Exception as error:
             raise SimulationError(f"the program raises {type(error).__name__}: {error}{_place_of(error)}") from error
         queue.finish()
+    found.overlaps = queue.engine.overlaps
     found.seconds = time.perf_counter() - start
     return found
 
@@ -255,7 +260,7 @@ class _Engine:
 
     def _seconds_of_task(self, run: RealRun, node: TaskCall) -> float:
         call = run.memories[node.value]
-        parts = [_Shape(local_view_shape(view, self._rank), run.memories[slot].dtype) for slot, view in node.arrays]
+        parts = [LocalShape(local_view_shape(view, self._rank), run.memories[slot].dtype) for slot, view in node.arrays]
         function, arguments = call.bound(parts)
         try:
             return self._settings.machine.kernel + self._settings.task_seconds(call.name, function, arguments)
@@ -299,11 +304,16 @@ class _Engine:
 
 
 @dataclass(frozen=True)
-class _Shape:
+class LocalShape:
     """A local view of a task, without memory."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it would have."""
+        return math.prod(self.shape) * self.dtype.itemsize
 
     @property
     def flags(self) -> Any:
