@@ -37,7 +37,7 @@ def measure_parameters(products: float, link: Link | None) -> dict[str, Any] | N
     """
     statement = _seconds_of_statements()
     kernel = max(_seconds_of_tasks() - statement, 0.0)
-    own = {"flops": _flops(), "products": 1e9 * products, "kernel": kernel, "statement": statement}
+    own: dict[str, Any] = {"flops": _flops(), "products": 1e9 * products, "kernel": kernel, "statement": statement}
     table = _memory_table()
     if link is not None:
         own |= _parameters_of_messages(link, statement)
@@ -49,6 +49,7 @@ def measure_parameters(products: float, link: Link | None) -> dict[str, Any] | N
         copying = means.pop("seconds_per_byte_copied")
         wire = means.pop("seconds_per_byte") - 2 * copying
         means |= {"copying": 1 / copying if copying else None, "bandwidth": 1 / wire if wire > 0 else None}
+    means["threads"] = pg.THREADS
     means["memory"] = [[nbytes, median(values[k][1] for _, values in found)] for k, (nbytes, _) in enumerate(table)]
     return means
 

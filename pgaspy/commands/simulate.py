@@ -88,7 +88,7 @@ def simulate(program: str, arguments: Sequence[str], sizes: Sequence[int], file:
         raise click.UsageError("--steps counts the values that the program reads: give --value, which it goes on with")
     try:
         machine = _machine(file, given)
-        tasks = TaskTimes(dict(map(cost_from_text, costs)))
+        tasks = TaskTimes(dict(map(cost_from_text, costs)), machine.threads)
         found = _program(program, arguments)
     except ValueError as error:
         raise click.UsageError(str(error)) from error

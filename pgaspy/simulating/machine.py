@@ -39,6 +39,8 @@ class Machine:
         last is that of the memory.
     kernel, statement
         What it takes to start a computation, and to record a statement.
+    threads
+        Those of a process; None for as many as this one has, where tasks are measured.
     """
 
     latency: float = 2e-6
@@ -51,6 +53,7 @@ class Machine:
     memory: tuple[tuple[float, float], ...] = ((math.inf, 50e9),)
     kernel: float = 5e-6
     statement: float = 5e-6
+    threads: int | None = None
 
     @property
     def network(self) -> Network:
@@ -80,6 +83,8 @@ def machine_from_file(path: Path, given: Mapping[str, Any]) -> Machine:
         found = json.loads(path.read_text())["machine"]
         known = {field.name for field in fields(Machine)}
         values = {name: math.inf if value is None else value for name, value in found.items() if name in known}
+        if not isinstance(values["threads"], int):
+            raise ValueError(f"threads: {values['threads']}")
         values["memory"] = tuple((float(size), float(speed)) for size, speed in values["memory"])
         if not all(isinstance(value, float | int) and value >= 0 for name, value in values.items() if name != "memory"):
             raise ValueError(f"not all of {values} are numbers")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from pgaspy.host.units import quantity
 from pgaspy.host.words import of_bytes
@@ -57,8 +58,9 @@ def cost_from_text(text: str) -> tuple[str, Cost]:
 class TaskTimes:
     """The seconds of tasks; each is measured once per shapes."""
 
-    def __init__(self, costs: Mapping[str, Cost]) -> None:
-        self._costs = costs
+    def __init__(self, costs: Mapping[str, Cost], threads: int | None = None) -> None:
+        """Measured with so many threads."""
+        self._costs, self._threads = costs, threads
         self._measured: dict[Any, float] = {}
         self.used: set[str] = set()
 
@@ -72,7 +74,8 @@ class TaskTimes:
             return cost.seconds + sum(x.nbytes for x in shapes) / cost.speed
         key = name, shapes
         if key not in self._measured:
-            self._measured[key] = _measured(name, function, arguments, sum(x.nbytes for x in shapes))
+            with threadpool_limits(self._threads):
+                self._measured[key] = _measured(name, function, arguments, sum(x.nbytes for x in shapes))
         return self._measured[key]
 
 

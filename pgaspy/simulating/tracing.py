@@ -202,10 +202,12 @@ class _Queue(Queue):
         """See `StandIns`."""
         return Part.of(shape, dtype, self._clock)
 
-    def barrier(self) -> None:
-        """Wait for all processes; a phase of the program ends."""
+    def meet(self, ends_phase: bool = False) -> None:
+        """Wait for all processes; a phase of the program may end."""
         self.finish()
-        self.engine.barrier()
+        self.engine.meet()
+        if ends_phase:
+            self.engine.mark()
 
 
 def refusal(what: str) -> SimulationError:
@@ -291,8 +293,12 @@ class _Engine:
         """See `Engine`."""
         return True
 
-    def barrier(self) -> None:
-        """A dissemination barrier, and the end of a phase."""
+    def mark(self) -> None:
+        """A phase of the program ends."""
+        self._trace.steps.append(Mark())
+
+    def meet(self) -> None:
+        """A dissemination barrier."""
         n, rank, tag = self._size, self._rank, -next(self._n_barriers) * 64
         nodes, edges = list[Work](), []
         for k, peer in enumerate(flood_targets(rank, n)):
@@ -300,7 +306,7 @@ class _Engine:
                       Work("barrier", peer=(rank - (1 << k)) % n, tag=tag + k, is_receive=True)]
             if k:
                 edges.append((2 * k - 1, 2 * k))
-        self._trace.steps += [Begin(Run(graph(nodes, edges))), Wait(), Mark()]
+        self._trace.steps += [Begin(Run(graph(nodes, edges))), Wait()]
 
 
 @dataclass(frozen=True)
@@ -326,7 +332,7 @@ class _Flags:
 
 
 class _Communicator:
-    """In the place of the program's communicator."""
+    """In the place of the program's communicator: what others bring is taken to be what this process brings."""
 
     def __init__(self, queue: _Queue, rank: int, size: int) -> None:
         self._queue, self.rank, self.size = queue, rank, size
@@ -341,9 +347,29 @@ class _Communicator:
 
     def Barrier(self) -> None:  # noqa: N802
         """Wait for all."""
-        self._queue.barrier()
+        self._queue.meet(ends_phase=True)
 
     barrier = Barrier
+
+    def bcast(self, x: Any = None, root: int = 0) -> Any:
+        """What the root has."""
+        self._queue.meet()
+        return x
+
+    def gather(self, x: Any, root: int = 0) -> list[Any] | None:
+        """What all have, on the root."""
+        self._queue.meet()
+        return [x] * self.size if self.rank == root else None
+
+    def allgather(self, x: Any) -> list[Any]:
+        """What all have."""
+        self._queue.meet()
+        return [x] * self.size
+
+    def allreduce(self, x: Any, op: Any = None) -> Any:
+        """Of what all have, one."""
+        self._queue.meet()
+        return x
 
     def __getattr__(self, name: str) -> NoReturn:
         raise refusal(f"COMM.{name}: a simulated job has no messages but pgaspy's own, and no files")
