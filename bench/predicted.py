@@ -1,8 +1,8 @@
 """What `pgaspy simulate` predicts, against what is measured: heat, SUMMA, lattice Boltzmann and conjugate gradients.
 
 On one to four processes of this machine, and on two hosts that a slow link joins, at three rates. The machine is what
-`pgaspy selftest --json` measures there, in turns with the programs. Of many short batches of steps the fastest tenth
-counts, with its waiting: what others do on this machine is in none of both.
+`pgaspy selftest --json` measures there, in turns with the programs. Of many short batches of steps the fastest
+hundredth counts, with its waiting: what others do on this machine is in none of both.
 
 Usage: python -m bench.predicted [--processes 1,2,3,4] [--rates 200mbit,1gbit,4gbit] [--rounds 1]
 """
@@ -23,10 +23,10 @@ from bench import processes
 from bench.link import LAUNCHER, UNAVAILABLE
 from bench.timing import Result, note, report
 
-TASKS = {"heat": (1000, 4), "summa": (1024, 1), "lbm": (500, 2), "cg": (700, 4)}
+TASKS = {"heat": (1000, 1), "summa": (512, 1), "lbm": (400, 1), "cg": (600, 1)}
 """Per program, points along each dimension, and the steps of a batch."""
 
-SECONDS = 6.0
+SECONDS = 8.0
 """What the batches of one program take together, about."""
 
 BATCHES_OF_SIMULATION = 3
@@ -43,7 +43,7 @@ def main() -> None:
     arguments = parser.parse_args()
     jobs: list[tuple[str, int, list[str]]] = []
     for n in map(int, filter(None, arguments.processes.split(","))):
-        jobs.append((f"{n} process(es)", n, [sys.executable, "-m", "pgaspy", "run", "-n", str(n)]))
+        jobs.append((f"{n} process(es)", n, [sys.executable, "-m", "pgaspy", "run", "-n", str(n), "--threads", "1"]))
     for rate in filter(None, arguments.rates.split(",")):
         jobs.append((f"2 hosts over {rate}", 2, [sys.executable, str(LAUNCHER), "--rate", rate, sys.executable]))
     for where, n, launcher in jobs:
@@ -64,7 +64,7 @@ def compared(where: str, n: int, launcher: list[str], programs: Sequence[str]) -
             task = {"program": program, "n": size, "steps": n_steps, "batches": 5}
             out = started([*python, "-m", "bench.jobs.predicted", json.dumps(task)])
             once = min(json.loads(out.splitlines()[-1])["seconds"])
-            task["batches"] = max(min(int(SECONDS / once), 400), 20)
+            task["batches"] = max(min(int(SECONDS / once), 3000), 50)
             out = started([*python, "-m", "bench.jobs.predicted", json.dumps(task)])
             measured = json.loads(out.splitlines()[-1])
             task["batches"] = BATCHES_OF_SIMULATION
@@ -73,7 +73,7 @@ def compared(where: str, n: int, launcher: list[str], programs: Sequence[str]) -
                 "--size", str(n), "--json", "--", json.dumps(task)]))
             phase = told["jobs"][0]["phases"][2 * BATCHES_OF_SIMULATION - 1]
             order = sorted(range(len(measured["seconds"])), key=measured["seconds"].__getitem__)
-            fastest = order[:max(len(order) // 10, 1)]
+            fastest = order[:max(len(order) // 100, 1)]
             seconds = median(measured["seconds"][k] for k in fastest)
             waiting = mean(measured["waiting"][k] for k in fastest)
             found += [

@@ -8,21 +8,23 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import pgaspy as pg
-from pgaspy.commands.network import Link
+from pgaspy.commands.network import Link, measure_ring
 
 __all__ = ["measure_parameters"]
 
 SIZES = [1 << k for k in (18, 20, 22, 24, 26, 28)]
 """Bytes that a kernel works on, in one process."""
 
-N_STATEMENTS, N_TASKS, N_MESSAGES = 128, 64, 32
+N_STATEMENTS, N_KERNELS, N_MESSAGES = 128, 64, 32
 """So many are executed together, often enough that they are recorded and their schedule is found again."""
 
 SECONDS, MIN_REPEATED, MAX_REPEATED, N_WARMING = 0.4, 7, 1000, 5
 """How long and how often something is repeated, of which the least counts; and how often it is done before."""
+
+N_POINTS = 150, 2048
+"""Of a stencil: so many that it is recorded and compiled, and so few that the memory does not count."""
 
 N_BYTES = 4 << 20
 """Of a long message."""
@@ -30,14 +32,12 @@ N_BYTES = 4 << 20
 SECONDS_BETWEEN_TESTS = 1e-4
 
 
-def measure_parameters(products: float, link: Link | None) -> dict[str, Any] | None:
-    """The machine's parameters, on rank 0. Collective.
-
-    `products` are GFLOP/s of matrix products on this process; `link` is its link to the next one, if there is one.
-    """
+def measure_parameters(products: float) -> dict[str, Any] | None:
+    """The machine's parameters, on rank 0. Collective. `products` are GFLOP/s of matrix products on this process."""
+    link = measure_ring(min)
     statement = _seconds_of_statements()
-    kernel = max(_seconds_of_tasks() - statement, 0.0)
-    own: dict[str, Any] = {"flops": _flops(), "products": 1e9 * products, "kernel": kernel, "statement": statement}
+    kernel = max(_seconds_of_kernels() - statement, 0.0)
+    own: dict[str, Any] = {"flops": _flops(6 * statement + kernel), "products": 1e9 * products, "kernel": kernel, "statement": statement}
     table = _memory_table()
     if link is not None:
         own |= _parameters_of_messages(link, statement)
@@ -83,38 +83,31 @@ def _seconds_of_statements() -> float:
     return _least(call) / N_STATEMENTS
 
 
-def _seconds_of_tasks() -> float:
-    """What it takes to record a task, and to call a function that does nothing."""
-    y = pg.zeros(8 * pg.SIZE)
+def _seconds_of_kernels() -> float:
+    """What it takes to record a statement, and to compute it by a kernel of its own, as no other has its shape."""
+    arrays = [pg.zeros((8 + k) * pg.SIZE) for k in range(N_KERNELS)]
+    sent, received = pg.zeros(pg.SIZE), pg.zeros(pg.SIZE)
 
     def call() -> None:
-        for _ in range(N_TASKS):
-            pg.schedule(_nothing, pg.update(y))
+        received[1:] = sent[:-1]  # a run that has messages is not executed in order
+        for x in arrays:
+            x += 1.0
         pg.sync()
 
-    return _least(call) / N_TASKS
+    return _least(call) / N_KERNELS
 
 
-def _nothing(part: NDArray[Any]) -> None:
-    """Do nothing."""
+def _flops(overhead: float) -> float:
+    """Operations per second of a five-point stencil along rows that are whole, beside what it takes to start it."""
+    n_rows, n = N_POINTS
+    x = pg.full((n_rows * pg.SIZE, n + 4), 0.5, layout=pg.Distribution("block", "*"))
+    y = pg.empty_like(x[:, :n])
 
+    def call() -> None:
+        y[...] = 0.2 * (x[:, :n] + x[:, 1:n + 1] + x[:, 2:n + 2] + x[:, 3:n + 3] + x[:, 4:])
+        pg.sync()
 
-def _flops() -> float:
-    """Additions and products per second of a kernel whose arrays lie in the cache."""
-    times = {}
-    for n in 1 << 10, 1 << 14:
-        x, y = pg.full(n * pg.SIZE, 0.5), pg.empty(n * pg.SIZE)
-
-        def call(x: Any = x, y: Any = y) -> None:
-            z = x
-            for _ in range(8):
-                z = z * 0.5 + x
-            y[...] = z
-            pg.sync()
-
-        times[n] = _least(call)
-    few, many = times
-    return 16 * (many - few) / max(times[many] - times[few], 1e-9)
+    return 5 * n_rows * n / max(_least(call) - overhead, 1e-9)
 
 
 def _memory_table() -> list[list[float]]:

@@ -64,16 +64,16 @@ def selftest(file: Path | None) -> None:
     for name in CHECKS:
         _say(f"{'WRONG' if name in wrong else 'right'}: {name}")
     products = _report_processes()
-    link = _report_links()
+    _report_links()
     if file is not None:
-        _write(file, wrong, products, link)
+        _write(file, wrong, products)
     if wrong:
         raise SystemExit(1)  # not by sys.exit, after which pgaspy aborts the job: every process comes here
 
 
-def _write(file: Path, wrong: Sequence[str], products: float, link: Link | None) -> None:
+def _write(file: Path, wrong: Sequence[str], products: float) -> None:
     """Write what was found, with the parameters of the machine. Collective."""
-    machine = measure_parameters(products, link)
+    machine = measure_parameters(products)
     failure = None
     if machine is not None:
         found = {"processes": pg.SIZE, "threads": pg.THREADS, "wrong": list(wrong), "machine": machine}
@@ -98,12 +98,10 @@ def _report_processes() -> float:
     return own
 
 
-def _report_links() -> Link | None:
-    """The link to the next process, which is reported with all others."""
-    own = measure_ring()
-    found = pg.COMM.gather((own, socket.gethostname()))
+def _report_links() -> None:
+    found = pg.COMM.gather((measure_ring(), socket.gethostname()))
     if found is None:
-        return own
+        return
     rings: dict[str, list[tuple[Link, str]]] = {}
     for rank, (link, host) in enumerate(found):
         other = (rank + 1) % pg.SIZE
@@ -114,7 +112,6 @@ def _report_links() -> Link | None:
         names = [name for _, name in ring]
         _report(LATENCY, where, [link.latency for link, _ in ring], names)
         _report(BANDWIDTH, where, [link.bandwidth for link, _ in ring], names)
-    return own
 
 
 def _report(figure: Figure, where: str, values: Sequence[float], names: Sequence[str]) -> None:

@@ -52,9 +52,9 @@ class _Memories:
         shape, itemsize = self._shapes[memory]
         return itemsize * math.prod(shape if box is None else (stop - start for start, stop in box))
 
-    def total(self) -> int:
-        """The bytes of all."""
-        return sum(map(self.nbytes, range(len(self._shapes)))) + sum(self._sizes.values())
+    def total(self, nodes: Sequence[Node]) -> int:
+        """The bytes of all that nodes use: what is never stored is not among them."""
+        return sum(map(self.nbytes, {memory for node in nodes for memory in (*node.reads, *dict(node.writes))}))
 
 
 def schedule_buffers(schedule: Schedule) -> Mapping[int, int]:
@@ -69,7 +69,7 @@ def schedule_buffers(schedule: Schedule) -> Mapping[int, int]:
 def graph_of(schedule: Schedule, shapes: Sequence[tuple[tuple[int, ...], int]], machine: Machine) -> Graph:
     """The graph of a schedule whose bases have these local shapes and item sizes."""
     memories = _Memories(schedule, shapes)
-    speed = machine.memory_speed(memories.total())
+    speed = machine.memory_speed(memories.total(schedule.nodes))
     nodes = tuple(_work(node, memories, machine, speed) for node in schedule.nodes)
     return Graph(nodes, tuple(node.successors for node in schedule.nodes), schedule.n_waits, schedule.nodes_by_age,
                  schedule.last_joined, schedule.n_uses, schedule.named)

@@ -20,7 +20,7 @@ __all__ = ["Cost", "TaskTimes", "cost_from_text"]
 MAX_MEASURED_BYTES = 1 << 30
 """What a task is measured on has so many bytes at most."""
 
-N_MEASURED, SECONDS_MEASURED = 5, 0.5
+N_MEASURED, SECONDS_MEASURED = 200, 0.3
 """The least of so many calls counts, or of as many as take so long; and one before is not counted."""
 
 
