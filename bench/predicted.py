@@ -52,20 +52,18 @@ def main() -> None:
 
 def compared(where: str, n: int, launcher: list[str], programs: Sequence[str]) -> list[Result]:
     """The results on one machine."""
-    is_module = launcher[-1] != sys.executable
-    python = launcher if not is_module else launcher
     found = []
     with TemporaryDirectory(prefix="pgaspy-") as folder:
         file = str(Path(folder, "machine.json"))
-        if started([*python, "-m", "pgaspy", "selftest", "--json", file]) is None:
+        if started([*launcher, "-m", "pgaspy", "selftest", "--json", file]) is None:
             return []
         for program in programs:
             size, n_steps = TASKS[program]
             task = {"program": program, "n": size, "steps": n_steps, "batches": 5}
-            out = started([*python, "-m", "bench.jobs.predicted", json.dumps(task)])
+            out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps(task)])
             once = min(json.loads(out.splitlines()[-1])["seconds"])
             task["batches"] = max(min(int(SECONDS / once), 3000), 50)
-            out = started([*python, "-m", "bench.jobs.predicted", json.dumps(task)])
+            out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps(task)])
             measured = json.loads(out.splitlines()[-1])
             task["batches"] = BATCHES_OF_SIMULATION
             told = json.loads(started([

@@ -37,7 +37,8 @@ def measure_parameters(products: float) -> dict[str, Any] | None:
     link = measure_ring(min)
     statement = _seconds_of_statements()
     kernel = max(_seconds_of_kernels() - statement, 0.0)
-    own: dict[str, Any] = {"flops": _flops(6 * statement + kernel), "products": 1e9 * products, "kernel": kernel, "statement": statement}
+    own = {"flops": _flops(6 * statement + kernel), "products": 1e9 * products, "kernel": kernel,
+           "statement": statement}
     table = _memory_table()
     if link is not None:
         own |= _parameters_of_messages(link, statement)

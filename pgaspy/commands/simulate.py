@@ -22,7 +22,7 @@ from pgaspy.simulating.tracing import Program, Settings, SimulationError
 __all__ = ["simulate"]
 
 
-class Quantity(click.ParamType):
+class Quantity(click.ParamType):  # type: ignore[type-arg]
     """A positive number with its unit."""
 
     def __init__(self, unit: str) -> None:
@@ -36,7 +36,7 @@ class Quantity(click.ParamType):
             self.fail(str(error), param, ctx)
 
 
-class Sizes(click.ParamType):
+class Sizes(click.ParamType):  # type: ignore[type-arg]
     """Numbers of processes, separated by commas."""
 
     name = "N[,N...]"
@@ -70,8 +70,8 @@ SECONDS, SPEED, FLOPS = Quantity("s"), Quantity("B/s"), Quantity("FLOPS")
 @click.option("--kernel", type=SECONDS, help="To start a computation: 5us.")
 @click.option("--statement", type=SECONDS, help="To record a statement: 5us.")
 @click.option("--cost", "costs", multiple=True, metavar="NAME=COST",
-              help="What a call of the task NAME takes, 2ms, or its local views per second, 10GB/s. Others are measured "
-                   "here, on arrays of the same shapes.")
+              help="What a call of the task NAME takes, 2ms, or its local views per second, 10GB/s. Others are "
+                   "measured here, on arrays of the same shapes.")
 @click.option("--value", type=float, help="What the program goes on with where it reads a value: float(x), if x, "
                                           "gather.")
 @click.option("--steps", type=click.IntRange(1), help="With --value: the program ends when it has read so many values.")

@@ -16,12 +16,16 @@ __all__ = ["as_json", "as_text"]
 N_SHOWN = 6
 """Of what the critical path consists of, so much is printed."""
 
+MAX_PHASES = 8
+"""Of so many, each is printed."""
+
 
 def as_text(found: Simulation) -> str:
     """A simulation in some lines."""
     phases = [_summary(found, phase) for phase in found.phases]
-    rows = [f"  {name}: {_seconds(s['seconds'])}, as {s['speed']:.4g} that only compute; waiting {s['waiting']:.1%}, "
-            f"at most {s['max_waiting']:.1%}; per process {s['n_messages']:.4g} messages, {of_bytes(round(s['nbytes']))}"
+    rows = [f"  {name}: {_seconds(s['seconds'])}, as fast as {s['speed']:.4g} that only compute; waiting "
+            f"{s['waiting']:.1%} (at most {s['max_waiting']:.1%}); per process {s['n_messages']:.4g} messages, "
+            f"{of_bytes(round(s['nbytes']))}"
             for name, s in _named(phases, _summary(found, _whole(found))) if s["seconds"]]
     path = found.path
     parts = sorted([*path.seconds.items(), ("on the way", path.travelling)], key=lambda part: -part[1])
@@ -62,8 +66,8 @@ def _summary(found: Simulation, phase: Mapping[int, Totals]) -> dict[str, float]
 
 
 def _named(phases: Sequence[dict[str, float]], whole: dict[str, float]) -> list[tuple[str, dict[str, float]]]:
-    """The phases with their names; of one, the whole alone."""
-    if len(phases) == 1:
+    """The phases with their names; of one, or of too many, the whole alone."""
+    if not 1 < len(phases) <= MAX_PHASES:
         return [("in all", whole)]
     return [*((f"phase {k}", phase) for k, phase in enumerate(phases, 1)), ("in all", whole)]
 

@@ -26,9 +26,9 @@ from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.base import borrowers as borrowed
 from pgaspy.scheduling.operations import Computed, Operation, Recipe
 
-__all__ = ["Executor", "check_free", "complete", "dry_run", "finish", "forget", "hold", "in_place_of_the_job", "is_alone", "is_complete",
-           "is_executing", "is_planning", "keep_borrowed", "may_compute", "queue", "record", "record_cold",
-           "record_refusable", "settle", "stand_ins", "sync", "tell"]
+__all__ = ["Executor", "check_free", "complete", "dry_run", "finish", "forget", "hold", "in_place_of_the_job",
+           "is_alone", "is_complete", "is_executing", "is_planning", "keep_borrowed", "may_compute", "queue", "record",
+           "record_cold", "record_refusable", "settle", "stand_ins", "sync", "tell"]
 
 Executor = Callable[[Operation], None]
 

@@ -115,7 +115,7 @@ def _kernel_amount(stages: Sequence[Any]) -> tuple[float, float]:
         n_operations += stage.n_elements * _operations_per_element(program)
         for k, ((memory, offset), steps, char) in enumerate(
                 zip(stage.locations, strides, program.operands, strict=False)):
-            operands[memory].append(_extent(offset, shape, steps, np.dtype(char).itemsize) + (k >= program.n_inputs,))
+            operands[memory].append((*_extent(offset, shape, steps, np.dtype(char).itemsize), k >= program.n_inputs))
     return sum(map(_bytes_passed, operands.values())), n_operations
 
 

@@ -82,7 +82,8 @@ def machine_from_file(path: Path, given: Mapping[str, Any]) -> Machine:
     try:
         found = json.loads(path.read_text())["machine"]
         known = {field.name for field in fields(Machine)}
-        values = {name: math.inf if value is None else value for name, value in found.items() if name in known}
+        values: dict[str, Any] = {name: math.inf if value is None else value
+                                  for name, value in found.items() if name in known}
         if not isinstance(values["threads"], int):
             raise ValueError(f"threads: {values['threads']}")
         values["memory"] = tuple((float(size), float(speed)) for size, speed in values["memory"])

@@ -86,7 +86,7 @@ class Part(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
                         **options: Any) -> Any:
         likes = [x._like if isinstance(x, Part) else np.asarray(x) for x in inputs]
-        dtypes = ufunc.resolve_dtypes(tuple(like.dtype for like in likes) + (None,) * ufunc.nout)  # type: ignore[arg-type]
+        dtypes = ufunc.resolve_dtypes(tuple(like.dtype for like in likes) + (None,) * ufunc.nout)
         if ufunc is np.matmul and method == "__call__":
             return self._product(likes, dtypes[-1])
         if method == "reduce":
@@ -111,7 +111,7 @@ class Part(np.lib.mixins.NDArrayOperatorsMixin):
 
     def sum(self, axis: int | None = None) -> Any:
         """Their sum."""
-        return np.add.reduce(self, axis=axis)  # type: ignore[call-overload]
+        return np.add.reduce(self, axis=axis)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         raise self._unknown(func.__name__)
@@ -120,8 +120,8 @@ class Part(np.lib.mixins.NDArrayOperatorsMixin):
         raise self._unknown("a function that takes NumPy arrays")
 
     def _unknown(self, what: str) -> Exception:
-        return self._clock.refuse(f"{what} of a local view, which is not allocated in a simulated job: call it in a task "
-                                  "by pg.schedule, which is measured, or costs what --cost NAME=... says")
+        return self._clock.refuse(f"{what} of a local view, which is not allocated in a simulated job: call it in a "
+                                  "task by pg.schedule, which is measured, or costs what --cost NAME=... says")
 
     def item(self) -> Any:
         """What the program goes on with."""

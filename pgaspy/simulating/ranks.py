@@ -36,6 +36,18 @@ class Classes:
         """A process's coordinates in each grid."""
         return [coords_from_rank(grid, rank) for grid in self.grids]
 
+    def line(self, source: int, destination: int) -> set[int]:
+        """The processes on the lines of grids that two are on: those of a chain that a message may be of."""
+        found = {source}
+        for grid in self.grids:
+            one, other = (coords_from_rank(grid, rank) for rank in (source, destination))
+            differing = [axis for axis, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+            if len(differing) == 1 and len(grid) > 1:
+                (axis,) = differing
+                stride = math.prod(grid[axis + 1:])
+                found.update(source + (c - one[axis]) * stride for c in range(grid[axis]))
+        return found
+
     @property
     def examples(self) -> list[int]:
         """A process of each class along the axes of each grid."""
@@ -76,7 +88,7 @@ class Likes:
                 if not node.is_receive:
                     senders[(node.peer - rank) % size, tag][rank] = None
         self._senders = {key: tuple(ranks) for key, ranks in senders.items()}
-        self._found: dict[tuple[int, tuple[int, ...]], int | None] = {}
+        self._found: dict[tuple[int, int, tuple[int, ...]], int | None] = {}
 
     def missing(self) -> set[int]:
         """The processes that send what is received, and for whom none stands."""
@@ -93,18 +105,23 @@ class Likes:
         if source in self._traces:
             return source
         candidates = self._senders.get(((destination - source) % self._size, tag), ())
-        key = source, candidates
+        key = source, destination, candidates
         if key not in self._found:
-            self._found[key] = self._best(source, candidates)
+            self._found[key] = self._best(source, destination, candidates)
         return self._found[key]
 
-    def _best(self, source: int, candidates: Sequence[int]) -> int | None:
-        """Of the source's class, the one that has most coordinates in common with it."""
-        own, coords = self._classes.of(source), self._classes.coords(source)
+    def _best(self, source: int, destination: int, candidates: Sequence[int]) -> int | None:
+        """Of the source's class, the one that has most coordinates in common with it.
 
-        def n_common(rank: int) -> int:
-            return sum(a == b for one, other in zip(coords, self._classes.coords(rank), strict=True)
-                       for a, b in zip(one, other, strict=True))
+        Those count first in which the destination differs: what is handed on along an axis comes later further on.
+        """
+        own, coords, ends = (of(rank) for of, rank in (
+            (self._classes.of, source), (self._classes.coords, source), (self._classes.coords, destination)))
+
+        def n_common(rank: int) -> tuple[int, int]:
+            common = [(a != end) for one, other, last in zip(coords, self._classes.coords(rank), ends, strict=True)
+                      for a, b, end in zip(one, other, last, strict=True) if a == b]
+            return sum(common), len(common)
 
         alike = [rank for rank in candidates if self._classes.of(rank) == own]
         return max(alike, key=n_common, default=None)

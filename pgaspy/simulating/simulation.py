@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import resource
 import time
 from collections.abc import Mapping
@@ -56,8 +57,7 @@ class Simulation:
         for k in range(min(len(course.marks) for course in self.courses.values())):
             marks.append({rank: course.marks[k] for rank, course in self.courses.items()})
         marks.append({rank: course.totals for rank, course in self.courses.items()})
-        return [{rank: after[rank] - before[rank] for rank in after} for before, after in zip(
-            marks, marks[1:], strict=False)]
+        return [{rank: after[rank] - before[rank] for rank in after} for before, after in itertools.pairwise(marks)]
 
     def mean(self, totals: Mapping[int, Totals], name: str) -> float:
         """The mean of a total over all processes."""
@@ -105,7 +105,7 @@ def _simulated(program: Program, size: int, settings: Settings) -> Simulation:
             courses = play({rank: own.steps for rank, own in traces.items()}, settings.machine.network, rules,
                            likes.source, conflicts, size)
         except Stalled as stalled:
-            unknown = sorted({source for source, _ in stalled.awaited} - set(traces))
+            unknown = sorted({rank for pair in stalled.awaited for rank in classes.line(*pair)} - set(traces))
             if not unknown:
                 raise SimulationError(f"processes wait for each other for ever: {stalled}") from stalled
             add(unknown)

@@ -46,8 +46,8 @@ def test_a_ping_that_processors_copy() -> None:
 
 
 def test_messages_of_one_process_leave_one_after_the_other() -> None:
-    found = play({0: steps(*[send(1, 1, tag=k) for k in range(4)]), 1: steps(*[receive(0, 1, tag=k) for k in range(4)])},
-                 NETWORK)
+    sent, received = [send(1, tag=k) for k in range(4)], [receive(0, tag=k) for k in range(4)]
+    found = play({0: steps(*sent), 1: steps(*received)}, NETWORK)
     assert seconds(found)[1] == O + 3 * G_GAP + L + O
     long = play({0: steps(send(1, 101), send(1, 101, tag=1)),
                  1: steps(receive(0, 101), receive(0, 101, tag=1))}, NETWORK)
