@@ -24,6 +24,9 @@ from pgaspy.simulating.machine import Machine
 
 __all__ = ["graph_of", "weight"]
 
+MAX_PARTS = 256
+"""A computation is played in no more parts, however long it is."""
+
 LINE_BYTES = 64
 
 WEIGHTS = {"copy": 0.0, "divide": 4.0, "sqrt": 4.0, "exp": 10.0, "exp2": 10.0, "expm1": 15.0, "log": 12.0,
@@ -85,7 +88,7 @@ def _work(node: Node, memories: _Memories, machine: Machine, speed: float) -> Wo
     seconds = machine.kernel + max(nbytes / speed, n_operations / machine.flops)
     n_parts = 1
     if isinstance(node, KernelCall) and node.has_parts:
-        n_parts = max(sum(stage.n_elements for stage in node.stages) // PART_ELEMENTS, 1)
+        n_parts = min(max(sum(stage.n_elements for stage in node.stages) // PART_ELEMENTS, 1), MAX_PARTS)
     return Work(**common, seconds=seconds, n_parts=n_parts)
 
 

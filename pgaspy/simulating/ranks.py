@@ -50,10 +50,10 @@ class Classes:
 
     @property
     def examples(self) -> list[int]:
-        """A process of each class along the axes of each grid."""
+        """A process of each class along the axes of each grid; those between are odd, as most of a binomial tree."""
         found = set()
         for grid in self.grids:
-            for coords in itertools.product(*({0, n // 2, n - 1} for n in grid)):
+            for coords in itertools.product(*({0, min(n // 2 | 1, max(n - 2, 0)), n - 1} for n in grid)):
                 rank = 0
                 for n, c in zip(grid, coords, strict=True):
                     rank = rank * n + c
@@ -67,12 +67,19 @@ class Classes:
                          for n, place in zip(grid, self.of(rank)[self.grids.index(grid)], strict=True))
 
     def shares(self, ranks: Sequence[int]) -> dict[int, float]:
-        """How much each of some processes counts, which stand for all of their classes."""
+        """How much each of some processes counts in a mean of all.
+
+        Examples count for their classes, but for the others, which are played as they differ, and count once.
+        """
         k = self.grids.index(max(self.grids, key=len))
         members = defaultdict(list)
         for rank in ranks:
             members[self.of(rank)[k]].append(rank)
-        weights = {rank: self.population(rank) / len(of_class) for of_class in members.values() for rank in of_class}
+        weights = dict.fromkeys(ranks, 1.0)
+        for of_class in members.values():
+            known = set(self.examples).intersection(of_class) or set(of_class)
+            for rank in known:
+                weights[rank] = (self.population(rank) - len(of_class) + len(known)) / len(known)
         total = sum(weights.values())
         return {rank: weight / total for rank, weight in weights.items()}
 

@@ -192,7 +192,7 @@ class _Queue(Queue):
         """See `StandIns`."""
         given = self._settings.value
         if given is None:
-            raise refusal("a value is read, which a simulated job does not have: --value gives the one to go on with")
+            raise refusal("a value is read, which a simulated job does not have (--value gives the one to go on with)")
         if self._n_values == self._settings.max_values:
             raise _Enough
         self._n_values += 1
@@ -213,7 +213,7 @@ class _Queue(Queue):
 def refusal(what: str) -> SimulationError:
     """The error that something cannot be simulated, at the program's line."""
     frames = frames_of_program(sys._getframe(1))
-    return SimulationError(f"{line_of(frames[0])}: {what}" if frames else what)
+    return SimulationError(f"{what}, at {line_of(frames[0])}" if frames else what)
 
 
 class _Engine:
@@ -241,8 +241,8 @@ class _Engine:
         if made is None:
             for node in schedule.nodes:
                 if node.talks:
-                    raise SimulationError(f"{run.line_of(node) or node.name}: the messages of {node.name} follow from "
-                                          "what arrays hold, which a simulated job does not have")
+                    raise SimulationError(f"the messages of {node.name} follow from what arrays hold, which a "
+                                          f"simulated job does not have, at {run.line_of(node)}")
             shapes = [(storage.layout.local_shape(self._rank), storage.dtype.itemsize) for storage in storages]
             made = self._graphs[schedule] = graph_of(schedule, shapes, self._settings.machine)
             self._trace.grids.update(storage.layout.grid for storage in storages)
@@ -267,7 +267,7 @@ class _Engine:
         try:
             return self._settings.machine.kernel + self._settings.task_seconds(call.name, function, arguments)
         except SimulationError as error:
-            raise SimulationError(f"{run.line_of(node)}: {error}") from error
+            raise SimulationError(f"{error}, at {run.line_of(node)}") from error
 
     def resume(self) -> None:
         """See `Engine`."""
