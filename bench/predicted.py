@@ -1,10 +1,11 @@
 """What `pgaspy simulate` predicts, against what is measured: heat, SUMMA, lattice Boltzmann and conjugate gradients.
 
-On one to four processes of this machine, and on two hosts that a slow link joins, at three rates. The machine is what
-`pgaspy selftest --json` measures there, in turns with the programs. Of many short batches of steps the fastest
-hundredth counts, with its waiting: what others do on this machine is in none of both.
+On processes of this machine with a core each, and on two hosts that a slow link joins, at three rates. The machine is
+what `pgaspy selftest --json` measures there. Of many short batches of steps the fastest hundredth counts, with its
+waiting. What others do on this machine is to be in none of both: so on this machine it is the processor's time that
+counts, as a process that waits does so by testing; over a link, which takes longer than computing, it is the clock's.
 
-Usage: python -m bench.predicted [--processes 1,2,3,4] [--rates 200mbit,1gbit,4gbit] [--rounds 1]
+Usage: python -m bench.predicted [--processes 1,2] [--rates 200mbit,1gbit,4gbit] [--programs heat,summa,lbm,cg]
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from bench.timing import Result, note, report
 TASKS = {"heat": (1000, 1), "summa": (512, 1), "lbm": (400, 1), "cg": (600, 1)}
 """Per program, points along each dimension, and the steps of a batch."""
 
-SECONDS = 8.0
+SECONDS = 5.0
 """What the batches of one program take together, about."""
 
 BATCHES_OF_SIMULATION = 3
@@ -37,7 +38,7 @@ GOAL, GOAL_WAITING = 0.2, 0.05
 def main() -> None:
     """Measure and predict."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--processes", default="1,2,3,4", help="jobs on this machine, separated by commas")
+    parser.add_argument("--processes", default="1,2", help="jobs on this machine, with a core each, separated by commas")
     parser.add_argument("--rates", default="200mbit,1gbit,4gbit", help="links of two hosts, separated by commas")
     parser.add_argument("--programs", default=",".join(TASKS), help="which of them")
     arguments = parser.parse_args()
@@ -70,9 +71,10 @@ def compared(where: str, n: int, launcher: list[str], programs: Sequence[str]) -
                 sys.executable, "-m", "pgaspy", "simulate", "bench.jobs.predicted", "--machine", file, "--value", "1",
                 "--size", str(n), "--json", "--", json.dumps(task)]))
             phase = told["jobs"][0]["phases"][2 * BATCHES_OF_SIMULATION - 1]
-            order = sorted(range(len(measured["seconds"])), key=measured["seconds"].__getitem__)
+            times = measured["seconds" if "hosts" in where else "processor"]
+            order = sorted(range(len(times)), key=times.__getitem__)
             fastest = order[:max(len(order) // 100, 1)]
-            seconds = median(measured["seconds"][k] for k in fastest)
+            seconds = median(times[k] for k in fastest)
             waiting = mean(measured["waiting"][k] for k in fastest)
             found += [
                 Result(f"{program}, {where}: predicted", 1e3 * phase["seconds"], "ms", "measured", 1e3 * seconds,

@@ -1,7 +1,7 @@
 """Programs whose time is predicted: python -m bench.jobs.predicted TASK, where TASK has them as JSON.
 
-They print as JSON, for each batch of steps between two barriers, its seconds, and the share of them that processes
-waited. `pgaspy simulate` plays the same.
+They print as JSON, for each batch of steps between two barriers, its seconds, the processor's time (of the process that
+takes most), and the share of the seconds that processes waited. `pgaspy simulate` plays the same.
 """
 
 from __future__ import annotations
@@ -91,19 +91,22 @@ def main() -> None:
     """Run the batches of the task."""
     task = json.loads(sys.argv[1])
     steps = PROGRAMS[task["program"]](task["n"])
-    seconds, waiting = [], []
+    seconds, processor, waiting = [], [], []
     for _ in range(task["batches"]):
         np.COMM.Barrier()
-        before, start = np.stats().seconds_waiting, time.perf_counter()
+        before, start, spent = np.stats().seconds_waiting, time.perf_counter(), time.process_time()
         steps(task["steps"])
         np.sync()
         waiting.append(np.stats().seconds_waiting - before)
+        processor.append(time.process_time() - spent)
         np.COMM.Barrier()
         seconds.append(time.perf_counter() - start)
-    found = np.COMM.gather(waiting)
+    found = np.COMM.gather((waiting, processor))
     if found is not None:
-        shares = [sum(own) / len(own) / s for own, s in zip(zip(*found, strict=True), seconds, strict=True)]
-        print(json.dumps({"seconds": seconds, "waiting": shares}))
+        shares = [sum(own) / len(own) / s for own, s in zip(zip(*(w for w, _ in found), strict=True), seconds,
+                                                            strict=True)]
+        longest = [max(own) for own in zip(*(p for _, p in found), strict=True)]
+        print(json.dumps({"seconds": seconds, "processor": longest, "waiting": shares}))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pgaspy.simulating import simulation
@@ -16,7 +17,7 @@ from pgaspy.simulating.machine import Machine
 from pgaspy.simulating.ranks import Classes
 from pgaspy.simulating.simulation import Simulation, simulate
 from pgaspy.simulating.tasks import Cost, TaskTimes, cost_from_text
-from pgaspy.simulating.tracing import Program, Settings, SimulationError, Trace, trace
+from pgaspy.simulating.tracing import LocalShape, Program, Settings, SimulationError, Trace, trace
 from tests.simulated import Job
 
 FILE = str(Path(__file__).parent / "programs.py")
@@ -140,9 +141,6 @@ def test_tasks_cost_what_is_said_or_what_is_measured() -> None:
     calls = []
 
     def seconds(times: TaskTimes) -> float:
-        from pgaspy.simulating.tracing import LocalShape
-        import numpy as np
-
         def work(x: Any, factor: float) -> None:
             calls.append((x.shape, factor))
 
@@ -159,7 +157,7 @@ def test_tasks_cost_what_is_said_or_what_is_measured() -> None:
 
 @pytest.mark.parametrize("text", ["add", "=2ms", "add=", "add=2", "add=2kg", "add=-2ms"])
 def test_wrong_costs_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="add|no name"):
+    with pytest.raises(ValueError, match=r"add|no name"):
         cost_from_text(text)
 
 
