@@ -38,7 +38,7 @@ GOAL, GOAL_WAITING = 0.2, 0.05
 def main() -> None:
     """Measure and predict."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--processes", default="1,2", help="jobs on this machine, with a core each, separated by commas")
+    parser.add_argument("--processes", default="1,2", help="jobs on this machine, of one core each")
     parser.add_argument("--rates", default="200mbit,1gbit,4gbit", help="links of two hosts, separated by commas")
     parser.add_argument("--programs", default=",".join(TASKS), help="which of them")
     arguments = parser.parse_args()
@@ -69,7 +69,7 @@ def compared(where: str, n: int, launcher: list[str], programs: Sequence[str]) -
             task["batches"] = BATCHES_OF_SIMULATION
             told = json.loads(started([
                 sys.executable, "-m", "pgaspy", "simulate", "bench.jobs.predicted", "--machine", file, "--value", "1",
-                "--size", str(n), "--json", "--", json.dumps(task)]))
+                "--measure", "--size", str(n), "--json", "--", json.dumps(task)]))
             phase = told["jobs"][0]["phases"][2 * BATCHES_OF_SIMULATION - 1]
             times = measured["seconds" if "hosts" in where else "processor"]
             order = sorted(range(len(times)), key=times.__getitem__)

@@ -15,6 +15,7 @@ import click
 from pgaspy.commands.simulate_report import as_json, as_text
 from pgaspy.host.units import quantity
 from pgaspy.simulating.machine import Machine, machine_from_file
+from pgaspy.simulating.measuring import KernelTimes
 from pgaspy.simulating.simulation import simulate as simulated
 from pgaspy.simulating.tasks import TaskTimes, cost_from_text
 from pgaspy.simulating.tracing import Program, Settings, SimulationError
@@ -72,12 +73,14 @@ SECONDS, SPEED, FLOPS = Quantity("s"), Quantity("B/s"), Quantity("FLOPS")
 @click.option("--cost", "costs", multiple=True, metavar="NAME=COST",
               help="What a call of the task NAME takes, 2ms, or its local views per second, 10GB/s. Others are "
                    "measured here, on arrays of the same shapes.")
+@click.option("--measure", is_flag=True, help="Measure kernels here, too, on arrays of the same shapes, instead of by "
+                                             "--flops and --memory.")
 @click.option("--value", type=float, help="What the program goes on with where it reads a value: float(x), if x, "
                                           "gather.")
 @click.option("--steps", type=click.IntRange(1), help="With --value: the program ends when it has read so many values.")
 @click.option("--json", "as_data", is_flag=True, help="Print the report as JSON.")
 def simulate(program: str, arguments: Sequence[str], sizes: Sequence[int], file: Path | None, costs: Sequence[str],
-             value: float | None, steps: int | None, as_data: bool, **given: float | None) -> None:
+             measure: bool, value: float | None, steps: int | None, as_data: bool, **given: float | None) -> None:
     """How fast PROGRAM would be in a job of any size, on a machine that is described.
 
     PROGRAM is a file, or a module that can be imported; its arguments come after `--`. It is planned here for some
@@ -89,13 +92,13 @@ def simulate(program: str, arguments: Sequence[str], sizes: Sequence[int], file:
     try:
         machine = _machine(file, given)
         tasks = TaskTimes(dict(map(cost_from_text, costs)), machine.threads)
-        found = _program(program, arguments)
+        found, kernels = _program(program, arguments), KernelTimes(machine.threads) if measure else None
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     reports = []
     for size in sizes:
         try:
-            reports.append(simulated(found, size, Settings(machine, tasks, value, steps)))
+            reports.append(simulated(found, size, Settings(machine, tasks, value, steps, kernels)))
         except SimulationError as error:
             raise click.ClickException(f"{program} on {size} processes: {error}") from error
         if not as_data:

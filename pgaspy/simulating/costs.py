@@ -21,6 +21,7 @@ from pgaspy.scheduling.nodes import Communication, FunctionCall, Node, NumpyCall
 from pgaspy.scheduling.schedule import Schedule
 from pgaspy.simulating.graphs import Graph, Work
 from pgaspy.simulating.machine import Machine
+from pgaspy.simulating.measuring import KernelTimes
 
 __all__ = ["graph_of", "weight"]
 
@@ -69,23 +70,29 @@ def schedule_buffers(schedule: Schedule) -> Mapping[int, int]:
     return found
 
 
-def graph_of(schedule: Schedule, shapes: Sequence[tuple[tuple[int, ...], int]], machine: Machine) -> Graph:
-    """The graph of a schedule whose bases have these local shapes and item sizes."""
+def graph_of(schedule: Schedule, shapes: Sequence[tuple[tuple[int, ...], int]], machine: Machine,
+             times: KernelTimes | None = None) -> Graph:
+    """The graph of a schedule whose bases have these local shapes and item sizes; with `times`, kernels are measured.
+    """
     memories = _Memories(schedule, shapes)
     speed = machine.memory_speed(memories.total(schedule.nodes))
-    nodes = tuple(_work(node, memories, machine, speed) for node in schedule.nodes)
+    measured = {} if times is None else times.of(schedule.nodes, memories.nbytes)
+    nodes = tuple(_work(node, memories, machine, speed, measured.get(node)) for node in schedule.nodes)
     return Graph(nodes, tuple(node.successors for node in schedule.nodes), schedule.n_waits, schedule.nodes_by_age,
                  schedule.last_joined, schedule.n_uses, schedule.named)
 
 
-def _work(node: Node, memories: _Memories, machine: Machine, speed: float) -> Work:
+def _work(node: Node, memories: _Memories, machine: Machine, speed: float, measured: float | None) -> Work:
     common: dict[str, Any] = {
         "name": node.name, "position": node.position, "due": node.due, "is_urgent": node.is_urgent,
         "nbytes_ahead": node.nbytes_ahead, "taken": node.taken, "uses": node.uses}
     if isinstance(node, Communication):
         return Work(**common, peer=node.peer, nbytes=node.nbytes, tag=node.tag, is_receive=node.is_receive)
-    nbytes, n_operations = _amount(node, memories)
-    seconds = machine.kernel + max(nbytes / speed, n_operations / machine.flops)
+    if measured is None:
+        nbytes, n_operations = _amount(node, memories)
+        seconds = machine.kernel + max(nbytes / speed, n_operations / machine.flops)
+    else:
+        seconds = max(measured, machine.kernel)
     n_parts = 1
     if isinstance(node, KernelCall) and node.has_parts:
         n_parts = min(max(sum(stage.n_elements for stage in node.stages) // PART_ELEMENTS, 1), MAX_PARTS)

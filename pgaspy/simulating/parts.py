@@ -86,15 +86,15 @@ class Part(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
                         **options: Any) -> Any:
         likes = [x._like if isinstance(x, Part) else np.asarray(x) for x in inputs]
-        dtypes = ufunc.resolve_dtypes(tuple(like.dtype for like in likes) + (None,) * ufunc.nout)
-        if ufunc is np.matmul and method == "__call__":
-            return self._product(likes, dtypes[-1])
         if method == "reduce":
             shape = _reduced(likes[0].shape, options.get("axis", 0), options.get("keepdims", False))
             self._clock.elementwise(ufunc.__name__, likes[0].size * likes[0].dtype.itemsize, likes[0].size)
             return Part.of(shape, likes[0].dtype, self._clock)
-        if method != "__call__" or ufunc.signature is not None:
+        if method != "__call__" or (ufunc.signature is not None and ufunc is not np.matmul):
             raise self._unknown(f"{ufunc.__name__}.{method}")
+        dtypes = ufunc.resolve_dtypes((*(like.dtype for like in likes), *[None] * ufunc.nout))
+        if ufunc is np.matmul:
+            return self._product(likes, dtypes[-1])
         shape = np.broadcast_shapes(*(like.shape for like in likes))
         size = math.prod(shape)
         nbytes = sum(like.size * like.dtype.itemsize for like in likes) + size * dtypes[-1].itemsize

@@ -37,6 +37,7 @@ from pgaspy.scheduling.schedule import Schedule
 from pgaspy.simulating.costs import graph_of
 from pgaspy.simulating.graphs import Begin, Graph, Mark, Pass, Run, Step, Wait, Work, graph
 from pgaspy.simulating.machine import Machine
+from pgaspy.simulating.measuring import KernelTimes
 from pgaspy.simulating.parts import Clock, Part
 
 __all__ = ["LocalShape", "Program", "Settings", "SimulationError", "Trace", "conflicts", "trace"]
@@ -82,6 +83,8 @@ class Settings:
         What a call takes of a function with a name, on arrays.
     value, max_values
         What it goes on with in the place of a value that it reads; and how many it reads before it ends.
+    kernels
+        What kernels take, where that is measured.
     hands_over
         Whether processes have time, while they wait for a value, for what could be postponed.
     """
@@ -90,6 +93,7 @@ class Settings:
     task_seconds: Callable[[str, Callable[..., Any], Sequence[Any]], float]
     value: float | None = None
     max_values: int | None = None
+    kernels: KernelTimes | None = None
     hands_over: bool = False
 
 
@@ -244,7 +248,7 @@ class _Engine:
                     raise SimulationError(f"the messages of {node.name} follow from what arrays hold, which a "
                                           f"simulated job does not have, at {run.line_of(node)}")
             shapes = [(storage.layout.local_shape(self._rank), storage.dtype.itemsize) for storage in storages]
-            made = self._graphs[schedule] = graph_of(schedule, shapes, self._settings.machine)
+            made = self._graphs[schedule] = graph_of(schedule, shapes, self._settings.machine, self._settings.kernels)
             self._trace.grids.update(storage.layout.grid for storage in storages)
         seconds = {number: self._seconds_of_task(run, node) for number, node in enumerate(schedule.nodes)
                    if isinstance(node, TaskCall)}

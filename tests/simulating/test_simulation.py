@@ -14,6 +14,8 @@ import pytest
 from pgaspy.simulating import simulation
 from pgaspy.simulating.graphs import Begin, Pass
 from pgaspy.simulating.machine import Machine
+from pgaspy.simulating.measuring import KernelTimes
+from pgaspy.simulating.parts import Clock, Part
 from pgaspy.simulating.ranks import Classes
 from pgaspy.simulating.simulation import Simulation, simulate
 from pgaspy.simulating.tasks import Cost, TaskTimes, cost_from_text
@@ -62,6 +64,20 @@ def test_a_kernel_takes_what_its_bytes_take_or_its_operations() -> None:
     by_bytes = seconds(flops=1e18, memory=((math.inf, 1e9),))
     assert by_bytes == pytest.approx(8e-9 * 1e6 * (1 + 1 + 1 + 2), rel=0.05)
     assert seconds(flops=1e9, memory=((math.inf, 1e18),)) == pytest.approx(4e-9 * 1e6, rel=0.05)
+
+
+def test_kernels_that_are_measured_take_some_time() -> None:
+    """As long as they take here, whatever is said of the machine; once per shapes."""
+    times = KernelTimes()
+    machine = Machine(kernel=0.0, flops=1.0, memory=((math.inf, 1.0),))
+
+    def seconds() -> float:
+        found = trace(program("stencil", 300, 1), 1, 0, Settings(machine, TaskTimes({}), kernels=times))
+        (step,) = (step for step in found.steps if isinstance(step, Begin))
+        return sum(node.seconds for node in step.run.graph.nodes if "add" in node.name or node.name == "copy")
+
+    assert 1e-7 < seconds() < 1.0
+    assert seconds() == seconds()
 
 
 def test_the_memory_is_as_fast_as_it_is_for_so_many_bytes() -> None:
@@ -159,6 +175,23 @@ def test_tasks_cost_what_is_said_or_what_is_measured() -> None:
 def test_wrong_costs_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"add|no name"):
         cost_from_text(text)
+
+
+def test_local_parts_are_shapes() -> None:
+    """Operators and slices cost time; what needs elements is refused."""
+    spent: list[tuple[str, float]] = []
+    clock = Clock(MACHINE, lambda name, seconds: spent.append((name, seconds)), lambda dtype: dtype.type(3), ValueError)
+    x = Part.of((1000, 500), np.dtype(float), clock)
+    assert ((x[::2] + 1).shape, x.T.shape, (x[0] > 0).dtype, len(x)) == ((500, 500), (500, 1000), np.dtype(bool), 1000)
+    assert spent[0] == ("add", pytest.approx((2 * 500 * 500 + 1) * 8 / 1e10))
+    x[1:] += 2
+    assert (x @ x.T).shape == (1000, 1000)
+    assert spent[-1] == ("matmul", 2 * 1000 * 1000 * 500 / 1e10)
+    assert float(x.sum()) == 3.0
+    assert x.sum(axis=1).shape == (1000,)
+    for wrong in (lambda: np.linalg.svd(x), lambda: np.asarray(x), lambda: float(x[0])):
+        with pytest.raises(ValueError, match=r"pg\.schedule"):
+            wrong()
 
 
 def test_classes_of_processes() -> None:
