@@ -66,6 +66,11 @@ class _Loop:
                 self._compile()
         return self._address
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether it is being compiled, and interpreted meanwhile."""
+        return self._request is not None
+
     def _compile(self) -> None:
         if not (self._is_wanted or WAITS):
             self._request = jit.request(self._program, self._scalars)
@@ -118,6 +123,11 @@ class KernelCall(Node):
             if begin:
                 yield
             self._compute_part(addresses, loops, begin, min(begin + self._length_of_part, self._length))
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether some of it is being compiled."""
+        return any(stage._loop.is_pending for stage in self.stages)
 
     def _set_length(self, length: int, n_elements: int) -> None:
         """Note what can be computed in parts: so many rows, or units of another kind, with these elements."""

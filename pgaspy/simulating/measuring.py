@@ -11,7 +11,6 @@ from threadpoolctl import threadpool_limits
 
 from pgaspy.host.words import of_bytes
 from pgaspy.kernels import bindings
-from pgaspy.scheduling import kernel_nodes
 from pgaspy.scheduling.kernel_nodes import FusedCalls, KernelCall
 from pgaspy.scheduling.nodes import Copy, Node
 
@@ -21,7 +20,10 @@ MAX_BYTES = 4 << 30
 """Of what a schedule works on."""
 
 N_WARMING, MIN_ROUNDS, MAX_ROUNDS, SECONDS = 6, 4, 200, 0.5
-"""So many rounds do not count, in which kernels are compiled; of others, as many as take so long, the least does."""
+"""So many rounds do not count; of others, as many as take so long, the least does."""
+
+SECONDS_TO_COMPILE = 10.0
+"""So long rounds do not count, if kernels are still being compiled."""
 
 
 class _Block:
@@ -60,22 +62,22 @@ class KernelTimes:
         if total > MAX_BYTES:
             raise ValueError(f"kernels work on {of_bytes(total)}, too much to measure them here: leave out --measure")
         memories: Any = {memory: _Block(nbytes_of(memory)) for memory in used}
-        before, kernel_nodes.WAITS = kernel_nodes.WAITS, True
-        try:
-            for _ in range(N_WARMING):
-                for node in keys:
-                    node.compute(memories)
-            least = dict.fromkeys(keys, np.inf)
-            begin = time.perf_counter()
-            for n in range(MAX_ROUNDS):
-                for node in keys:
-                    start = time.perf_counter()
-                    node.compute(memories)
-                    least[node] = min(least[node], time.perf_counter() - start)
-                if n >= MIN_ROUNDS and time.perf_counter() - begin > SECONDS:
-                    break
-        finally:
-            kernel_nodes.WAITS = before
+        begin = time.perf_counter()
+        n_warming = 0
+        while n_warming < N_WARMING or (any(isinstance(node, KernelCall) and node.is_pending for node in keys)
+                                        and time.perf_counter() - begin < SECONDS_TO_COMPILE):
+            n_warming += 1
+            for node in keys:
+                node.compute(memories)
+        least = dict.fromkeys(keys, np.inf)
+        begin = time.perf_counter()
+        for n in range(MAX_ROUNDS):
+            for node in keys:
+                start = time.perf_counter()
+                node.compute(memories)
+                least[node] = min(least[node], time.perf_counter() - start)
+            if n >= MIN_ROUNDS and time.perf_counter() - begin > SECONDS:
+                break
         for node, key in keys.items():
             self._known.setdefault(key, least[node])
 
