@@ -87,8 +87,10 @@ def machine_from_file(path: Path, given: Mapping[str, Any]) -> Machine:
         if not isinstance(values["threads"], int):
             raise ValueError(f"threads: {values['threads']}")
         values["memory"] = tuple((float(size), float(speed)) for size, speed in values["memory"])
-        if not all(isinstance(value, float | int) and value >= 0 for name, value in values.items() if name != "memory"):
-            raise ValueError(f"not all of {values} are numbers")
+        speeds = [values[name] for name in ("bandwidth", "copying", "flops", "products") if name in values]
+        others = [value for name, value in values.items() if name != "memory"]
+        if not (all(value >= 0 for value in others) and all([*speeds, *(speed for _, speed in values["memory"])])):
+            raise ValueError(f"not all of {values} are numbers, and speeds above zero")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} is no report that `pgaspy selftest --json` has written: {error!r}") from error
     return Machine(**{**values, **given})
