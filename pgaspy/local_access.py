@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.execution.recording import finish, keep_borrowed
+from pgaspy.execution.recording import finish, keep_borrowed, stand_ins
 from pgaspy.job.procgrid import world
-from pgaspy.planning.pieces import local_indices
+from pgaspy.planning.pieces import local_indices, local_view_shape
 from pgaspy.planning.segments import part_segments
 from pgaspy.planning.transfers import fixed_offset
 from pgaspy.planning.view import View
@@ -24,6 +24,8 @@ def local(base: Base, view: View) -> NDArray[Any]:
     """See `GlobalArray.local`."""
     keep_borrowed(base.storage, view)
     finish(base)
+    if (given := stand_ins()) is not None:
+        return given.part(local_view_shape(view, world().rank), base.dtype)
     array = lent_view(base.storage, view)
     array.flags.writeable = not _is_replicated(view)
     return array
@@ -69,8 +71,11 @@ def _views(base: Base, view: View, per_dim: Sequence[Sequence[tuple[int, int, in
         offset = start + sum(first * stride for (_, first, _), stride in zip(combination, dims, strict=True))
         keep_borrowed(base.storage, view)
         finish(base)  # what was recorded since the last block was asked for
-        block = np.ndarray(shape, base.dtype, base.storage.lend(), offset, strides)
-        block.flags.writeable = writeable
+        if (given := stand_ins()) is not None:
+            block = given.part(shape, base.dtype)
+        else:
+            block = np.ndarray(shape, base.dtype, base.storage.lend(), offset, strides)
+            block.flags.writeable = writeable
         yield (tuple(number for number, _, _ in combination), block) if index else block
 
 

@@ -114,7 +114,10 @@ def test_commands(line: str, tmp_path: Path) -> None:
         assert run(["make", "-n", *words[1:]], ROOT).returncode == 0
         return
     assert words[0] in ("pgaspy", ".venv-openmpi/bin/pgaspy", ".venv-openmpi/bin/python")
-    if words[0].endswith("pgaspy"):
+    if words[1] == "simulate":
+        known = run([sys.executable, "-m", "pgaspy", "simulate", "--help"], tmp_path).stdout
+        assert [word for word in words if word.startswith("--") and f" {word} " not in known] == []
+    elif words[0].endswith("pgaspy"):
         assert words[1] == "run"
         done = run([sys.executable, "-m", "pgaspy", "run", "--dry-run", *words[2:]], tmp_path)
         assert done.returncode == 0, done.stderr

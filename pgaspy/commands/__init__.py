@@ -1,4 +1,4 @@
-"""The commands `pgaspy info`, `run`, `selftest` and `trace`, also `python -m pgaspy …`.
+"""The commands `pgaspy info`, `run`, `selftest`, `simulate` and `trace`, also `python -m pgaspy …`.
 
 Each is a module that is imported when it is called. They use the package as a program does; nothing imports them.
 """
@@ -17,6 +17,7 @@ COMMANDS = {
     "info": "What the job runs on, and what is wrong with it.",
     "run": "Start a program on several processes.",
     "selftest": "Whether the job computes right, and how fast.",
+    "simulate": "How fast a program would be in a job of any size.",
     "trace": "Draw the timeline of a run.",
 }
 """What each does; the module has its name."""

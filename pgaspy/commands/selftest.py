@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 import click
@@ -13,6 +15,7 @@ import pgaspy as pg
 from pgaspy.commands import speeds
 from pgaspy.commands.checks import CHECKS, holds
 from pgaspy.commands.network import Link, measure_ring
+from pgaspy.commands.parameters import measure_parameters
 from pgaspy.host.words import counted, rounded
 
 __all__ = ["Figure", "outliers", "selftest"]
@@ -45,7 +48,9 @@ def outliers(figure: Figure, values: Sequence[float]) -> list[int]:
 
 
 @click.command()
-def selftest() -> None:
+@click.option("--json", "file", type=click.Path(dir_okay=False, path_type=Path),
+              help="Write what is measured to this file, which `pgaspy simulate --machine` reads.")
+def selftest(file: Path | None) -> None:
     """Whether the job computes right, and how fast each of its processes and links is. In less than a minute.
 
     Under the launcher that is to be tested: `pgaspy run -n 4 -m pgaspy selftest`, `srun … pgaspy selftest`. Ends with
@@ -58,19 +63,39 @@ def selftest() -> None:
     wrong = [name for name, check in CHECKS.items() if not holds(check)]
     for name in CHECKS:
         _say(f"{'WRONG' if name in wrong else 'right'}: {name}")
-    _report_processes()
+    products = _report_processes()
     _report_links()
+    if file is not None:
+        _write(file, wrong, products)
     if wrong:
         raise SystemExit(1)  # not by sys.exit, after which pgaspy aborts the job: every process comes here
 
 
-def _report_processes() -> None:
-    found = pg.COMM.gather((speeds.product_speed(), speeds.memory_speed(), socket.gethostname()))
+def _write(file: Path, wrong: Sequence[str], products: float) -> None:
+    """Write what was found, with the parameters of the machine. Collective."""
+    machine = measure_parameters(products)
+    failure = None
+    if machine is not None:
+        found = {"processes": pg.SIZE, "threads": pg.THREADS, "wrong": list(wrong), "machine": machine}
+        try:
+            file.write_text(json.dumps(found, indent=1) + "\n")
+        except OSError as error:
+            failure = str(error)
+    failure = pg.COMM.bcast(failure)
+    if failure is not None:
+        raise click.ClickException(failure)
+
+
+def _report_processes() -> float:
+    """The speed of products on this process, which is reported with those of all, and those of the memory."""
+    own = speeds.product_speed()
+    found = pg.COMM.gather((own, speeds.memory_speed(), socket.gethostname()))
     if found is not None:
         products, memories, hosts = zip(*found, strict=True)
         names = [f"rank {rank} on {host}" for rank, host in enumerate(hosts)]
         _report(PRODUCT, "", products, names)
         _report(MEMORY, "", memories, names)
+    return own
 
 
 def _report_links() -> None:

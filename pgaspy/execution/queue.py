@@ -21,7 +21,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count, repeat
 from operator import attrgetter, call, is_not, or_
 from types import CodeType
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
 from pgaspy.execution.borrowers import settled
@@ -45,7 +48,7 @@ from pgaspy.scheduling.schedule import Schedule, may_be_postponed, schedule_of
 from pgaspy.supervision.alarms import Alarms
 from pgaspy.supervision.recorder import Supervision
 
-__all__ = ["Queue", "when_disturbed"]
+__all__ = ["Queue", "StandIns", "when_disturbed"]
 
 MAX_OPERATIONS = 256
 """Recorded operations are executed when they are so many."""
@@ -81,6 +84,16 @@ _name_of = attrgetter("name")
 _is_called = attrgetter("is_called")
 
 
+class StandIns(Protocol):
+    """What a program gets in the place of elements that are not computed, as its job is simulated."""
+
+    def elements(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """In the place of values that it reads."""
+
+    def part(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """In the place of a local view."""
+
+
 class Queue:
     """What is recorded and not executed yet, and the run that is under way.
 
@@ -100,9 +113,12 @@ class Queue:
         How many operations were executed at once, instead of being recorded.
     computes_at_once
         Whether what is small, and not done often, is executed at once where it can be.
+    stand_ins
+        What the program gets in the place of elements, where nothing is executed.
     """
 
     computes_at_once = True
+    stand_ins: StandIns | None = None
 
     def __init__(self) -> None:
         self.next_tag = 0

@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from pgaspy.execution import borrowers, progress
-from pgaspy.execution.queue import Queue
+from pgaspy.execution.queue import Queue, StandIns
 from pgaspy.host.call_sites import frame_of_program, is_program_file
 from pgaspy.job.endings import before_abort, is_interactive
 from pgaspy.job.procgrid import World, when_ended, when_started, world
@@ -26,9 +26,9 @@ from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.base import borrowers as borrowed
 from pgaspy.scheduling.operations import Computed, Operation, Recipe
 
-__all__ = ["Executor", "check_free", "complete", "dry_run", "finish", "forget", "hold", "is_alone", "is_complete",
-           "is_executing", "is_planning", "keep_borrowed", "may_compute", "queue", "record", "record_cold",
-           "record_refusable", "settle", "sync", "tell"]
+__all__ = ["Executor", "check_free", "complete", "dry_run", "finish", "forget", "hold", "in_place_of_the_job",
+           "is_alone", "is_complete", "is_executing", "is_planning", "keep_borrowed", "may_compute", "queue", "record",
+           "record_cold", "record_refusable", "settle", "stand_ins", "sync", "tell"]
 
 Executor = Callable[[Operation], None]
 
@@ -74,8 +74,12 @@ when_ended.append(_end)
 def _note_and_record(operation: Operation) -> None:
     queue.check_free()
     queue.supervision.note(operation, queue.next_tag)
+    _record(operation)
+
+
+def _record(operation: Operation) -> None:
     storages = tuple([base.storage for base in operation.bases])
-    queue.record(operation.recipe, storages, operation.values, *_where(sys._getframe(1)))
+    queue.record(operation.recipe, storages, operation.values, *_where(sys._getframe(2)))
 
 
 def record(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...] = ()) -> None:
@@ -208,8 +212,13 @@ def is_planning() -> bool:
     return _instead is not _noted
 
 
+def stand_ins() -> StandIns | None:
+    """What a program gets in the place of elements, where its job is simulated."""
+    return queue.stand_ins
+
+
 def _check_not_planning() -> None:
-    if is_planning():
+    if is_planning() and queue.stand_ins is None:
         raise RuntimeError("explain() plans a statement and does not execute it: the statement cannot read values, "
                            "nor local parts")
 
@@ -224,6 +233,19 @@ def dry_run(executor: Executor) -> Iterator[None]:
             yield
     finally:
         _instead = before
+
+
+@contextmanager
+def in_place_of_the_job(other: Queue) -> Iterator[None]:
+    """Hand operations to the queue of a simulated job, which executes nothing, meanwhile."""
+    global queue, _instead
+    before = queue, _instead
+    with queue.supervision.paused():
+        queue, _instead = other, _record
+        try:
+            yield
+        finally:
+            queue, _instead = before
 
 
 def _at_exit() -> None:

@@ -14,7 +14,7 @@ from pgaspy.scheduling.nodes import Memories, Node, new_buffer, new_buffers
 from pgaspy.scheduling.recorded import Recorded
 from pgaspy.scheduling.schedule import Schedule
 
-__all__ = ["Run", "link"]
+__all__ = ["Run", "conflicts", "link"]
 
 
 class Run:
@@ -149,10 +149,10 @@ def link(earlier: Run, run: Run, slots: Mapping[Any, int]) -> None:
     memories = earlier.memories
     shared = tuple([
         (slot, slots[base]) for slot in earlier.schedule.last_accesses if (base := memories[slot]) in slots])
-    conflicts = _conflicts(earlier.schedule, run.schedule, shared)
+    found = conflicts(earlier.schedule, run.schedule, shared)
     number = earlier.is_done.find(0)
     while number >= 0:
-        waiting = conflicts.get(number)
+        waiting = found.get(number)
         if waiting is not None:
             earlier.later.setdefault(number, []).append((run, waiting))
             for later in waiting:
@@ -161,7 +161,7 @@ def link(earlier: Run, run: Run, slots: Mapping[Any, int]) -> None:
 
 
 @cached
-def _conflicts(earlier: Schedule, later: Schedule, shared: tuple[tuple[int, int], ...]) -> dict[int, tuple[int, ...]]:
+def conflicts(earlier: Schedule, later: Schedule, shared: tuple[tuple[int, int], ...]) -> dict[int, tuple[int, ...]]:
     """The nodes of a schedule that others of a later one have to wait for, with these.
 
     `shared` are the bases that both access, each by its slot in the one and in the other.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pgaspy.caches import cached
@@ -11,7 +12,7 @@ from pgaspy.host.call_sites import CallSite
 from pgaspy.job.procgrid import when_ended, world
 from pgaspy.layout import Distribution, Layout, check_grid, default_layout, one_process
 
-__all__ = ["Fallbacks", "blocksize", "datalayout", "default_for", "fallbacks", "layout_for"]
+__all__ = ["Fallbacks", "blocksize", "datalayout", "default_for", "fallbacks", "layout_for", "set_anew"]
 
 
 @dataclass
@@ -42,6 +43,17 @@ def _end() -> None:
 
 
 when_ended.append(_end)
+
+
+@contextmanager
+def set_anew() -> Iterator[None]:
+    """Have none set meanwhile, as in a job that is simulated."""
+    global _of_job
+    before, _of_job = _of_job, _Defaults()
+    try:
+        yield
+    finally:
+        _of_job = before
 
 
 def datalayout(grid: Sequence[int] | Mapping[int, Sequence[int]] | None = None, block: int | None = None) -> None:

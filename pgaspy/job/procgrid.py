@@ -159,11 +159,14 @@ def enter_job() -> None:
 
 
 @contextlib.contextmanager
-def simulated(size: int, rank: int) -> Iterator[World]:
-    """A job of `size` processes, of which this one plays `rank`: it plans, but cannot communicate."""
+def simulated(size: int, rank: int, comm: MPI.Intracomm | None = None) -> Iterator[World]:
+    """A job of `size` processes, of which this one plays `rank`: it plans, but cannot communicate.
+
+    `comm` is what the program gets in the place of its communicator.
+    """
     global _world
     before = _world
-    _world = World(rank, size)
+    _world = World(rank, size, comm)
     try:
         yield _world
     finally:

@@ -6,13 +6,14 @@ They are made of single messages: nothing here has to be started by all processe
 from __future__ import annotations
 
 import itertools
+import math
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pgaspy.caches import cached
-from pgaspy.layout import coords_from_rank, rank_from_coords
 from pgaspy.planning.boxes import Box
 from pgaspy.planning.scans import Order
 from pgaspy.planning.transfers import Broadcast, Message, TransferPlan
@@ -192,15 +193,38 @@ def _hand_on(builder: Builder, location: Location, box: Box, nbytes: int, group:
 
 
 @cached
-def group_members(grid: tuple[int, ...], axes: tuple[int, ...], rank: int) -> list[int]:
+def group_members(grid: tuple[int, ...], axes: tuple[int, ...], rank: int) -> Sequence[int]:
     """The ranks along `axes` of a grid through the coordinates of `rank`, in row-major order."""
-    coords = list(coords_from_rank(grid, rank))
-    ranks = []
-    for along in itertools.product(*[range(grid[axis]) for axis in axes]):
-        for axis, c in zip(axes, along, strict=True):
-            coords[axis] = c
-        ranks.append(rank_from_coords(grid, tuple(coords)))
-    return ranks
+    return _Members(grid, axes, rank)
+
+
+class _Members(Sequence[int]):
+    """The same without a number for each, which are as many as the job has processes where all merge results."""
+
+    def __init__(self, grid: tuple[int, ...], axes: tuple[int, ...], rank: int) -> None:
+        strides = [*itertools.accumulate(reversed(grid[1:]), operator.mul, initial=1)][::-1]
+        self._along = [(grid[axis], strides[axis]) for axis in axes]
+        self._first = rank - sum(rank // stride % n * stride for n, stride in self._along)
+
+    def __len__(self) -> int:
+        return math.prod(n for n, _ in self._along)
+
+    def __getitem__(self, position: Any) -> Any:
+        place = range(len(self))[position]
+        if isinstance(place, range):
+            return [self[k] for k in place]
+        found = self._first
+        for n, stride in reversed(self._along):
+            place, coord = divmod(place, n)
+            found += coord * stride
+        return found
+
+    def index(self, value: int, *_: Any) -> int:
+        """The position of a rank, which is one of them."""
+        position = 0
+        for n, stride in self._along:
+            position = position * n + value // stride % n
+        return position
 
 
 # Reductions ----------------------------------------------------------------------------------------------------------

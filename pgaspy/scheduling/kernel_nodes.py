@@ -66,6 +66,11 @@ class _Loop:
                 self._compile()
         return self._address
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether it is being compiled, and interpreted meanwhile."""
+        return self._request is not None
+
     def _compile(self) -> None:
         if not (self._is_wanted or WAITS):
             self._request = jit.request(self._program, self._scalars)
@@ -119,6 +124,11 @@ class KernelCall(Node):
                 yield
             self._compute_part(addresses, loops, begin, min(begin + self._length_of_part, self._length))
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether some of it is being compiled."""
+        return any(stage._loop.is_pending for stage in self.stages)
+
     def _set_length(self, length: int, n_elements: int) -> None:
         """Note what can be computed in parts: so many rows, or units of another kind, with these elements."""
         self._length = length
@@ -157,6 +167,8 @@ class _SingleKernel(KernelCall):
 
     Attributes
     ----------
+    geometry
+        The program, the shape of the piece, and the operands' strides in bytes.
     rows
         What it touches in each row.
     is_by_rows
@@ -172,13 +184,13 @@ class _SingleKernel(KernelCall):
         self.name = name
         self.stages, self.places = (self,), (Place(),)
         self.n_elements = math.prod(shape)
-        self._geometry = program, shape, strides
+        self.geometry = program, shape, strides
         self._loop = _loop_for(program, strides)
 
     @lazy
     def rows(self) -> tuple[Rows, ...]:
         """See above."""
-        return _rows(*self._geometry, self.locations)
+        return _rows(*self.geometry, self.locations)
 
     def compute(self, memories: Memories) -> None:
         """See `Node`."""

@@ -7,6 +7,7 @@ that can be prepared is prepared: a run brings only the list of its memories, wh
 from __future__ import annotations
 
 import functools
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat, starmap
@@ -276,7 +277,13 @@ class Merge(Node):
 
 
 class NumpyCall(Node):
-    """A function without C kernel, called on NumPy views of a piece."""
+    """A function without C kernel, called on NumPy views of a piece.
+
+    Attributes
+    ----------
+    n_elements, nbytes
+        Those of the piece, and the bytes of all operands.
+    """
 
     n_counted = 1
 
@@ -285,6 +292,8 @@ class NumpyCall(Node):
         self._function, self._n_outputs, self._has_mask = function, n_outputs, has_mask
         self._signature, self._shape, self._operands = signature, shape, operands
         self.name = "copy" if function is None else function.__name__
+        self.n_elements = math.prod(shape)
+        self.nbytes = self.n_elements * sum(dtype.itemsize for _, dtype, strides in operands if any(strides))
         # of complex outputs of real loops NumPy says that their imaginary part is lost
         self._warns = any(dtype.kind == "c" for _, dtype, _ in operands[:n_outputs])
 
@@ -311,21 +320,29 @@ class NumpyCall(Node):
 
 
 class TaskCall(Node):
-    """A task, called on the local views of its arrays."""
+    """A task, called on the local views of its arrays.
+
+    Attributes
+    ----------
+    value
+        The number of the memory that has the function.
+    arrays
+        Of each array, the number of its storage, and the view.
+    """
 
     is_task = True
     name = "task"
     n_counted = 1
 
     def __init__(self, value: int, arrays: Sequence[tuple[int, View]]) -> None:
-        self._value, self._arrays = value, arrays
+        self.value, self.arrays = value, arrays
         self.is_begun = False  # the function is called, and may not be called again
 
     def compute(self, memories: Memories) -> None:
         """See `Node`."""
         self.is_begun = False
-        value = memories[self._value]
-        function, arguments = value.bound([lent_view(memories[s], view) for s, view in self._arrays])
+        value = memories[self.value]
+        function, arguments = value.bound([lent_view(memories[s], view) for s, view in self.arrays])
         self.is_begun = not value.may_be_repeated
         try:
             counted_call(function, *arguments)
@@ -336,12 +353,12 @@ class TaskCall(Node):
 
     def interrupted(self, memories: Memories) -> Exception:
         """What became of it, when it was interrupted after it had begun."""
-        found: Exception = memories[self._value].failed(KeyboardInterrupt("it was interrupted"))
+        found: Exception = memories[self.value].failed(KeyboardInterrupt("it was interrupted"))
         return found
 
     def name_in(self, memories: Memories) -> str:
         """See `Node`."""
-        return str(memories[self._value].name)
+        return str(memories[self.value].name)
 
 
 class FunctionCall(Node):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 import pgaspy as pg
-from pgaspy.commands import COMMANDS, main, selftest
+from pgaspy.commands import COMMANDS, main, parameters, selftest
 from pgaspy.commands.network import ring_phases
 from pgaspy.commands.selftest import Figure, outliers
+from pgaspy.simulating.machine import Machine, machine_from_file
 from tests.jobs import clean_environment
 from tests.together import collectively
 
@@ -43,6 +45,20 @@ def test_selftest() -> None:
     collectively(found.exit_code == 0, found.output)
     collectively(("right: linear equations" in found.output) is (pg.RANK == 0), found.output)
     collectively(("latency" in found.output) is (pg.RANK == 0 and pg.SIZE > 1), found.output)
+
+
+@pytest.mark.mpi
+def test_selftest_measures_a_machine_that_simulate_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selftest, "CHECKS", {})
+    for name, value in {"SECONDS": 0.01, "SIZES": [1 << 16, 1 << 20], "N_BYTES": 1 << 16}.items():
+        monkeypatch.setattr(parameters, name, value)
+    file = tmp_path / "machine.json"
+    found = call("selftest", "--json", str(file))
+    collectively(found.exit_code == 0, found.output)
+    machine = machine_from_file(file, {}) if pg.RANK == 0 else Machine()
+    collectively(0 < machine.statement < 0.1 and len(machine.memory) == (2 if pg.RANK == 0 else 1), str(machine))
+    collectively(pg.RANK > 0 or machine.threads == pg.THREADS, str(machine))
+    collectively(pg.SIZE == 1 or 0 < machine.latency < 0.1, str(machine))
 
 
 @pytest.mark.mpi

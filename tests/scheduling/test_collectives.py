@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -16,11 +18,12 @@ from pgaspy.planning.transfers import plan_transfer
 from pgaspy.planning.view import whole
 from pgaspy.scheduling import collectives, messages
 from pgaspy.scheduling.builder import Builder
-from pgaspy.scheduling.collectives import MAX_TREES
+from pgaspy.scheduling.collectives import MAX_TREES, group_members
 from pgaspy.scheduling.messages import view_side
 from pgaspy.scheduling.nodes import Communication
 from pgaspy.scheduling.operations import TAGS_PER_OPERAND
 from pgaspy.scheduling.transfer_nodes import transfer
+from tests.costs import cheaply
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal
 
@@ -116,3 +119,20 @@ def test_replicas_are_filled(name: str, dtype: str, is_short: bool, monkeypatch:
     wider = pg.empty(X.shape, "D", layout=replicated(X.shape, pg.SIZE))
     wider[...] = a
     assert_equal(wider, x.astype("D"))
+
+
+@pytest.mark.parametrize("grid", [(1,), (6,), (2, 3), (2, 3, 4)])
+def test_the_members_of_a_group_are_those_along_its_axes(grid: tuple[int, ...]) -> None:
+    for axes in [axes for k in range(len(grid) + 1) for axes in itertools.combinations(range(len(grid)), k)]:
+        for rank in range(math.prod(grid)):
+            coords = np.unravel_index(rank, grid)
+            along = itertools.product(*(range(n) if axis in axes else [coords[axis]] for axis, n in enumerate(grid)))
+            expected = [int(np.ravel_multi_index(place, grid)) for place in along]
+            found = group_members(grid, axes, rank)
+            assert [*found] == expected
+            assert (len(found), found[-1], found.index(rank)) == (len(expected), expected[-1], expected.index(rank))
+
+
+def test_a_group_of_a_million_takes_no_list() -> None:
+    members = cheaply(lambda: group_members((1000, 1000), (0, 1), 123456))
+    assert (members[654321], members.index(777777)) == (654321, 777777)

@@ -1,0 +1,98 @@
+"""What `pgaspy simulate` predicts, against what is measured: heat, SUMMA, lattice Boltzmann and conjugate gradients.
+
+On processes of this machine with a core each, and on two hosts that a slow link joins, at three rates. The machine is
+what `pgaspy selftest --json` measures there. Of many short batches of steps the fastest hundredth counts, with its
+waiting. What others do on this machine is to be in none of both: so on this machine it is the processor's time that
+counts, as a process that waits does so by testing; over a link, which takes longer than computing, it is the clock's.
+
+Usage: python -m bench.predicted [--processes 1,2] [--rates 200mbit,1gbit,4gbit] [--programs heat,summa,lbm,cg]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean, median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bench import processes
+from bench.link import LAUNCHER, UNAVAILABLE
+from bench.timing import Result, note, report
+
+TASKS = {"heat": (1000, 1), "summa": (512, 1), "lbm": (400, 1), "cg": (600, 1)}
+"""Per program, points along each dimension, and the steps of a batch."""
+
+SECONDS = 5.0
+"""What the batches of one program take together, about."""
+
+BATCHES_OF_SIMULATION = 3
+
+GOAL, GOAL_WAITING = 0.2, 0.05
+
+
+def main() -> None:
+    """Measure and predict."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--processes", default="1,2", help="jobs on this machine, of one core each")
+    parser.add_argument("--rates", default="200mbit,1gbit,4gbit", help="links of two hosts, separated by commas")
+    parser.add_argument("--programs", default=",".join(TASKS), help="which of them")
+    arguments = parser.parse_args()
+    jobs: list[tuple[str, int, list[str]]] = []
+    for n in map(int, filter(None, arguments.processes.split(","))):
+        jobs.append((f"{n} process(es)", n, [sys.executable, "-m", "pgaspy", "run", "-n", str(n), "--threads", "1"]))
+    for rate in filter(None, arguments.rates.split(",")):
+        jobs.append((f"2 hosts over {rate}", 2, [sys.executable, str(LAUNCHER), "--rate", rate, sys.executable]))
+    for where, n, launcher in jobs:
+        report(compared(where, n, launcher, arguments.programs.split(",")))
+
+
+def compared(where: str, n: int, launcher: list[str], programs: Sequence[str]) -> list[Result]:
+    """The results on one machine."""
+    found = []
+    with TemporaryDirectory(prefix="pgaspy-") as folder:
+        file = str(Path(folder, "machine.json"))
+        if started([*launcher, "-m", "pgaspy", "selftest", "--json", file]) is None:
+            return []
+        for program in programs:
+            size, n_steps = TASKS[program]
+            task = {"program": program, "n": size, "steps": n_steps, "batches": 5}
+            out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps(task)])
+            once = min(json.loads(out.splitlines()[-1])["seconds"])
+            task["batches"] = max(min(int(SECONDS / once), 3000), 50)
+            out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps(task)])
+            measured = json.loads(out.splitlines()[-1])
+            task["batches"] = BATCHES_OF_SIMULATION
+            told = json.loads(started([
+                sys.executable, "-m", "pgaspy", "simulate", "bench.jobs.predicted", "--machine", file, "--value", "1",
+                "--measure", "--size", str(n), "--json", "--", json.dumps(task)]))
+            phase = told["jobs"][0]["phases"][2 * BATCHES_OF_SIMULATION - 1]
+            times = measured["seconds" if "hosts" in where else "processor"]
+            order = sorted(range(len(times)), key=times.__getitem__)
+            fastest = order[:max(len(order) // 100, 1)]
+            seconds = median(times[k] for k in fastest)
+            waiting = mean(measured["waiting"][k] for k in fastest)
+            found += [
+                Result(f"{program}, {where}: predicted", 1e3 * phase["seconds"], "ms", "measured", 1e3 * seconds,
+                       seconds / phase["seconds"]),
+                Result(f"{program}, {where}: waiting", 100 * phase["waiting"], "%", "measured", 100 * waiting)]
+    return found
+
+
+def started(command: list[str]) -> Any:
+    """What a program prints; None where this machine cannot have two hosts."""
+    done = processes.run(command, {**os.environ}, timeout=240)
+    if done.returncode == UNAVAILABLE:
+        note(f"predicted: {done.stderr.strip()}")
+        return None
+    if done.returncode:
+        sys.exit(f"{command} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()

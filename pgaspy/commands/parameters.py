@@ -1,0 +1,187 @@
+"""What `pgaspy simulate` has to know of a machine, measured on all processes at once; see `simulating.machine`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import pgaspy as pg
+from pgaspy.commands.network import Link, measure_ring
+
+__all__ = ["measure_parameters"]
+
+SIZES = [1 << k for k in (18, 20, 22, 24, 26, 28)]
+"""Bytes that a kernel works on, in one process."""
+
+N_STATEMENTS, N_KERNELS, N_MESSAGES = 128, 64, 32
+"""So many are executed together, often enough that they are recorded and their schedule is found again."""
+
+SECONDS, MIN_REPEATED, MAX_REPEATED, N_WARMING = 0.4, 7, 1000, 5
+"""How long and how often something is repeated, of which the least counts; and how often it is done before."""
+
+N_POINTS = 150, 2048
+"""Of a stencil: so many that it is recorded and compiled, and so few that the memory does not count."""
+
+N_BYTES = 4 << 20
+"""Of a long message."""
+
+SECONDS_BETWEEN_TESTS = 1e-4
+
+
+def measure_parameters(products: float) -> dict[str, Any] | None:
+    """The machine's parameters, on rank 0. Collective. `products` are GFLOP/s of matrix products on this process."""
+    link = measure_ring(min)
+    statement = _seconds_of_statements()
+    kernel = max(_seconds_of_kernels() - statement, 0.0)
+    own = {"flops": _flops(6 * statement + kernel), "products": 1e9 * products, "kernel": kernel,
+           "statement": statement}
+    table = _memory_table()
+    if link is not None:
+        own |= _parameters_of_messages(link, statement)
+    found = pg.COMM.gather((own, table))
+    if found is None:
+        return None
+    means: dict[str, Any] = {name: median(values[name] for values, _ in found) for name in own}
+    if link is not None:
+        copying = means.pop("seconds_per_byte_copied")
+        wire = means.pop("seconds_per_byte") - 2 * copying
+        means |= {"copying": 1 / copying if copying else None, "bandwidth": 1 / wire if wire > 0 else None}
+    means["threads"] = pg.THREADS
+    means["memory"] = [[nbytes, median(values[k][1] for _, values in found)] for k, (nbytes, _) in enumerate(table)]
+    return means
+
+
+def _least(call: Callable[[], object]) -> float:
+    """The least seconds of a call, which all processes begin together. Collective."""
+    for _ in range(N_WARMING):
+        call()
+    start = perf_counter()
+    call()
+    n = pg.COMM.bcast(min(max(int(SECONDS / (perf_counter() - start)), MIN_REPEATED), MAX_REPEATED))
+    times = []
+    for _ in range(n):
+        pg.COMM.Barrier()
+        start = perf_counter()
+        call()
+        times.append(perf_counter() - start)
+    return min(times)
+
+
+def _seconds_of_statements() -> float:
+    """What it takes to record a statement that shares a kernel with others."""
+    y = pg.zeros(8 * pg.SIZE)
+
+    def call() -> None:
+        z = y
+        for _ in range(N_STATEMENTS):
+            z += 1.0
+        pg.sync()
+
+    return _least(call) / N_STATEMENTS
+
+
+def _seconds_of_kernels() -> float:
+    """What it takes to record a statement, and to compute it by a kernel of its own, as no other has its shape."""
+    arrays = [pg.zeros((8 + k) * pg.SIZE) for k in range(N_KERNELS)]
+    sent, received = pg.zeros(pg.SIZE), pg.zeros(pg.SIZE)
+
+    def call() -> None:
+        received[1:] = sent[:-1]  # a run that has messages is not executed in order
+        for x in arrays:
+            x += 1.0
+        pg.sync()
+
+    return _least(call) / N_KERNELS
+
+
+def _flops(overhead: float) -> float:
+    """Operations per second of a five-point stencil along rows that are whole, beside what it takes to start it."""
+    n_rows, n = N_POINTS
+    x = pg.full((n_rows * pg.SIZE, n + 4), 0.5, layout=pg.Distribution("block", "*"))
+    y = pg.empty_like(x[:, :n])
+
+    def call() -> None:
+        y[...] = 0.2 * (x[:, :n] + x[:, 1:n + 1] + x[:, 2:n + 2] + x[:, 3:n + 3] + x[:, 4:])
+        pg.sync()
+
+    return 5 * n_rows * n / max(_least(call) - overhead, 1e-9)
+
+
+def _memory_table() -> list[list[float]]:
+    """(bytes, bytes per second) of `z[...] = x + y`: what is read and written, for arrays of so many bytes together."""
+    return [*_speeds_of_memory()]
+
+
+def _speeds_of_memory() -> Iterator[list[float]]:
+    start = _seconds_of_adding(8)
+    for nbytes in SIZES:
+        seconds = max(_seconds_of_adding(nbytes // 24) - start, 1e-9)
+        yield [float(nbytes), nbytes // 24 * 24 / seconds]
+
+
+def _seconds_of_adding(n: int) -> float:
+    x, y, z = (pg.ones(n * pg.SIZE) for _ in range(3))
+
+    def add() -> None:
+        z[...] = x + y
+        pg.sync()
+
+    return _least(add)
+
+
+def _parameters_of_messages(link: Link, statement: float) -> dict[str, float]:
+    copied = _seconds_per_byte_copied()
+    return {"latency": 1e-6 * link.latency, "overhead": _seconds_of_messages(statement),
+            "seconds_per_byte": 1e-9 / link.bandwidth, "seconds_per_byte_copied": copied}
+
+
+def _seconds_of_messages(statement: float) -> float:
+    """What a short message takes of the processor at either end, with what the engine does for it."""
+    a = pg.ones(pg.SIZE)
+    up, down = ([pg.zeros(pg.SIZE) for _ in range(N_MESSAGES)] for _ in range(2))
+
+    def call() -> None:
+        for x, y in zip(up, down, strict=True):  # each process sends one element to both neighbours
+            x[1:] = a[:-1]
+            y[:-1] = a[1:]
+        pg.sync()
+
+    n_ends = 4 if pg.SIZE > 2 else 2
+    return max(_least(call) / N_MESSAGES - 2 * statement, 0.0) / n_ends
+
+
+def _seconds_per_byte_copied() -> float:
+    """The time in calls of MPI while a long message goes to the next process, and one comes from the one before."""
+    from mpi4py import MPI
+
+    sent, received = np.ones(N_BYTES, np.uint8), np.ones(N_BYTES, np.uint8)
+    following, before = (pg.RANK + 1) % pg.SIZE, (pg.RANK - 1) % pg.SIZE
+    comm, found = pg.COMM, []
+    for _ in range(MIN_REPEATED):
+        comm.Barrier()
+        spent = n_tests = 0.0
+        start = perf_counter()
+        requests = [comm.Irecv(received, before), comm.Isend(sent, following)]
+        spent += perf_counter() - start
+        idle, is_done = _seconds_of_test(comm), False
+        while not is_done:
+            start = perf_counter()
+            is_done = MPI.Request.Testall(requests)
+            spent += perf_counter() - start - idle
+            n_tests += 1
+            while not is_done and perf_counter() - start < SECONDS_BETWEEN_TESTS:
+                pass
+        found.append(max(spent, 0.0))
+    return min(found) / (2 * N_BYTES)
+
+
+def _seconds_of_test(comm: Any) -> float:
+    """What a test takes that has nothing to do."""
+    start = perf_counter()
+    for _ in range(16):
+        comm.Iprobe(pg.RANK, 4711)
+    return (perf_counter() - start) / 16

@@ -1,0 +1,106 @@
+"""What kernels and copies take, measured here: those of a schedule in turn, so that caches hold what they would."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from pgaspy.host.words import of_bytes
+from pgaspy.kernels import bindings
+from pgaspy.scheduling.kernel_nodes import FusedCalls, KernelCall
+from pgaspy.scheduling.nodes import Copy, Node
+
+__all__ = ["KernelTimes"]
+
+MAX_BYTES = 4 << 30
+"""Of what a schedule works on."""
+
+N_WARMING, MIN_ROUNDS, MAX_ROUNDS, SECONDS = 6, 4, 200, 0.5
+"""So many rounds do not count; of others, as many as take so long, the least does."""
+
+SECONDS_TO_COMPILE = 10.0
+"""So long rounds do not count, if kernels are still being compiled."""
+
+
+class _Block:
+    """A memory, of numbers that are neither zero nor large."""
+
+    def __init__(self, nbytes: int) -> None:
+        self._elements = np.full(nbytes // 8 + 8, 0.5)
+        self.address = bindings.address(self._elements)
+
+
+class KernelTimes:
+    """The seconds of kernels and copies; each is measured once."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        """Measured with so many threads."""
+        self._threads = threads
+        self._known: dict[Hashable, float] = {}
+
+    def of(self, nodes: Sequence[Node], nbytes_of: Callable[[int], int]) -> Mapping[Node, float]:
+        """Those of the nodes of a schedule that can be measured; `nbytes_of` are the bytes of a memory.
+
+        Raises
+        ------
+        ValueError
+            If the schedule works on too much.
+        """
+        keys = {node: key for node in nodes if (key := _key(node)) is not None}
+        if any(key not in self._known for key in keys.values()):
+            with threadpool_limits(self._threads):
+                self._measure(keys, nbytes_of)
+        return {node: self._known[key] for node, key in keys.items()}
+
+    def _measure(self, keys: Mapping[Node, Hashable], nbytes_of: Callable[[int], int]) -> None:
+        used = {memory for node in keys for memory in _memories_of(node)}
+        total = sum(map(nbytes_of, used))
+        if total > MAX_BYTES:
+            raise ValueError(f"kernels work on {of_bytes(total)}, too much to measure them here: leave out --measure")
+        memories: Any = {memory: _Block(nbytes_of(memory)) for memory in used}
+        begin = time.perf_counter()
+        n_warming = 0
+        while n_warming < N_WARMING or (any(isinstance(node, KernelCall) and node.is_pending for node in keys)
+                                        and time.perf_counter() - begin < SECONDS_TO_COMPILE):
+            n_warming += 1
+            for node in keys:
+                node.compute(memories)
+        least = dict.fromkeys(keys, np.inf)
+        begin = time.perf_counter()
+        for n in range(MAX_ROUNDS):
+            for node in keys:
+                start = time.perf_counter()
+                node.compute(memories)
+                least[node] = min(least[node], time.perf_counter() - start)
+            if n >= MIN_ROUNDS and time.perf_counter() - begin > SECONDS:
+                break
+        for node, key in keys.items():
+            self._known.setdefault(key, least[node])
+
+
+def _memories_of(node: Node) -> set[int]:
+    """The memories of a node, with those of scalars."""
+    calls = node.calls if isinstance(node, FusedCalls) else [node]
+    located = {memory for call in calls if isinstance(call, KernelCall) for memory, _ in call.locations}
+    return located | {*node.reads, *dict(node.writes)}
+
+
+def _key(node: Node) -> Hashable:
+    """What a node's time depends on; None where it is not measured."""
+    if isinstance(node, FusedCalls):
+        return tuple(map(_key, node.calls))
+    if isinstance(node, KernelCall):
+        return tuple((stage.geometry[0], *(tuple(map(_plain, part)) for part in stage.geometry[1:]),
+                      tuple(stage.locations)) for stage in node.stages)
+    if isinstance(node, Copy):
+        return node.name, node.reads, node.writes
+    return None
+
+
+def _plain(x: Any) -> Any:
+    """Numbers, and sequences of some, as what can be a key."""
+    return tuple(x) if isinstance(x, Sequence) else x

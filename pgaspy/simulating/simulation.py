@@ -1,0 +1,118 @@
+"""Simulations: a program in a job of any size, traced for some of its processes, and played."""
+
+from __future__ import annotations
+
+import itertools
+import resource
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pgaspy.execution.engine import RECEIVED_AT_ONCE_BYTES, WINDOW_BYTES
+from pgaspy.simulating.critical_path import CriticalPath, critical_path
+from pgaspy.simulating.player import Course, Rules, Stalled, Totals, play
+from pgaspy.simulating.ranks import Classes, Likes
+from pgaspy.simulating.tracing import Program, Settings, SimulationError, Trace, conflicts, trace
+
+__all__ = ["Simulation", "simulate"]
+
+MAX_ALL = 32
+"""In a job of so many processes, all are played."""
+
+MAX_PLAYED = 4096
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What was found.
+
+    Attributes
+    ----------
+    size
+        The processes of the job.
+    courses
+        What those did that were played.
+    shares
+        How much each of them counts in a mean of all processes.
+    path
+        The critical path.
+    seconds_planning, seconds_playing
+        What the simulation took: for each process that is played, and for all.
+    max_rss
+        The largest resident memory of this process until now, in bytes.
+    """
+
+    size: int
+    courses: Mapping[int, Course]
+    shares: Mapping[int, float]
+    path: CriticalPath
+    seconds_planning: float
+    seconds_playing: float
+    max_rss: int
+
+    @property
+    def phases(self) -> list[Mapping[int, Totals]]:
+        """What each process did before, between and after the barriers of the program, and in all."""
+        marks = [{rank: Totals() for rank in self.courses}]
+        for k in range(min(len(course.marks) for course in self.courses.values())):
+            marks.append({rank: course.marks[k] for rank, course in self.courses.items()})
+        marks.append({rank: course.totals for rank, course in self.courses.items()})
+        return [{rank: after[rank] - before[rank] for rank in after} for before, after in itertools.pairwise(marks)]
+
+    def mean(self, totals: Mapping[int, Totals], name: str) -> float:
+        """The mean of a total over all processes."""
+        return sum(self.shares[rank] * getattr(own, name) for rank, own in totals.items())
+
+
+def simulate(program: Program, size: int, settings: Settings) -> Simulation:
+    """A program in a job of `size` processes.
+
+    Raises
+    ------
+    SimulationError
+        If the program cannot be simulated, or fails.
+    """
+    found = _simulated(program, size, settings)
+    n_idled, n_went_on = (sum(course.n_idled[has_idled] for course in found.courses.values())
+                          for has_idled in (True, False))
+    return _simulated(program, size, replace(settings, hands_over=True)) if n_idled > n_went_on else found
+
+
+def _simulated(program: Program, size: int, settings: Settings) -> Simulation:
+    traces: dict[int, Trace] = {}
+
+    def add(ranks: list[int]) -> None:
+        for rank in ranks:
+            if rank not in traces:
+                traces[rank] = trace(program, size, rank, settings)
+        if len(traces) > MAX_PLAYED:
+            raise SimulationError(f"more than {MAX_PLAYED} of {size} processes would have to be played: what they "
+                                  "send each other is too different")
+
+    add(list(range(size)) if size <= MAX_ALL else [size // 2])
+    classes = Classes(traces[size // 2].grids, size)
+    if size > MAX_ALL:
+        add(classes.examples)
+    seconds = 0.0
+    while True:
+        likes = Likes(traces, classes, size)
+        if size > MAX_ALL and (missing := likes.missing()):
+            add(sorted(missing))
+            continue
+        start = time.perf_counter()
+        rules = Rules(WINDOW_BYTES, RECEIVED_AT_ONCE_BYTES, traces[size // 2].overlaps)
+        try:
+            courses = play({rank: own.steps for rank, own in traces.items()}, settings.machine.network, rules,
+                           likes.source, conflicts, size)
+        except Stalled as stalled:
+            unknown = sorted({rank for pair in stalled.awaited for rank in classes.line(*pair)} - set(traces))
+            if not unknown:
+                raise SimulationError(f"processes wait for each other for ever: {stalled}") from stalled
+            add(unknown)
+            continue
+        finally:
+            seconds += time.perf_counter() - start
+        return Simulation(
+            size, courses, classes.shares(list(courses)), critical_path(courses),
+            sum(own.seconds for own in traces.values()) / len(traces), seconds,
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)

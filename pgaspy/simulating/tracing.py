@@ -1,0 +1,381 @@
+"""Traces: what one process of a job records and waits for, and when, as steps that the player plays.
+
+The program runs with a real queue, so that operations are cut, fused and planned as they would be. Its engine executes
+nothing: it notes the runs that it gets, and what the program waits for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import math
+import runpy
+import sys
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.execution import recording
+from pgaspy.execution.engine import IDLE_SECONDS
+from pgaspy.execution.queue import Queue
+from pgaspy.execution.runs import Run as RealRun
+from pgaspy.execution.runs import conflicts as real_conflicts
+from pgaspy.host.call_sites import frames_of_program, line_of
+from pgaspy.job.defaults import set_anew
+from pgaspy.job.procgrid import simulated
+from pgaspy.planning.pieces import local_view_shape
+from pgaspy.planning.trees import flood_targets
+from pgaspy.scheduling.base import Storage
+from pgaspy.scheduling.nodes import TaskCall
+from pgaspy.scheduling.schedule import Schedule
+from pgaspy.simulating.costs import graph_of
+from pgaspy.simulating.graphs import Begin, Graph, Mark, Pass, Run, Step, Wait, Work, graph
+from pgaspy.simulating.machine import Machine
+from pgaspy.simulating.measuring import KernelTimes
+from pgaspy.simulating.parts import Clock, Part
+
+__all__ = ["LocalShape", "Program", "Settings", "SimulationError", "Trace", "conflicts", "trace"]
+
+
+class SimulationError(Exception):
+    """A program that cannot be simulated as it is, with its line."""
+
+
+class _Enough(BaseException):
+    """The program has read as many values as it is to."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A file, or a module, and its arguments."""
+
+    name: str
+    is_module: bool
+    arguments: Sequence[str] = ()
+
+    def run(self) -> None:
+        """Run it, as Python does."""
+        before, sys.argv = sys.argv, [self.name, *self.arguments]
+        try:
+            if self.is_module:
+                runpy.run_module(self.name, run_name="__main__", alter_sys=True)
+            else:
+                runpy.run_path(self.name, run_name="__main__")
+        finally:
+            sys.argv = before
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a program is simulated.
+
+    Attributes
+    ----------
+    machine
+        What it runs on.
+    task_seconds
+        What a call takes of a function with a name, on arrays.
+    value, max_values
+        What it goes on with in the place of a value that it reads; and how many it reads before it ends.
+    kernels
+        What kernels take, where that is measured.
+    hands_over
+        Whether processes have time, while they wait for a value, for what could be postponed.
+    """
+
+    machine: Machine
+    task_seconds: Callable[[str, Callable[..., Any], Sequence[Any]], float]
+    value: float | None = None
+    max_values: int | None = None
+    kernels: KernelTimes | None = None
+    hands_over: bool = False
+
+
+@dataclass
+class Trace:
+    """What one process does.
+
+    Attributes
+    ----------
+    steps
+        In their order.
+    grids
+        Those of its arrays.
+    overlaps
+        Whether messages are hidden behind computing.
+    seconds
+        What it took to make.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    grids: set[tuple[int, ...]] = field(default_factory=set)
+    overlaps: bool = True
+    seconds: float = 0.0
+
+    def messages(self) -> Iterator[tuple[Work, int]]:
+        """All of its messages, each with its tag."""
+        for step in self.steps:
+            if isinstance(step, Begin):
+                for node in step.run.graph.nodes:
+                    if node.is_message:
+                        yield node, step.run.numbers[node.position] + node.tag
+
+
+def trace(program: Program, size: int, rank: int, settings: Settings) -> Trace:
+    """The trace of one process of a job.
+
+    Raises
+    ------
+    SimulationError
+        If it cannot be simulated, or fails.
+    """
+    found = Trace()
+    queue = _Queue(found, rank, size, settings)
+    start = time.perf_counter()
+    with (simulated(size, rank, _Communicator(queue, rank, size)), set_anew(),  # type: ignore[arg-type]
+          recording.in_place_of_the_job(queue), contextlib.redirect_stdout(io.StringIO())):
+        try:
+            program.run()
+        except _Enough:
+            pass
+        except SystemExit as error:
+            if error.code not in (None, 0):
+                raise SimulationError(f"the program ends with status {error.code!r}") from error
+        except SimulationError:
+            raise
+        except Exception as error:
+            raise SimulationError(f"the program raises {type(error).__name__}: {error}{_place_of(error)}") from error
+        queue.finish()
+    found.overlaps = queue.engine.overlaps
+    found.seconds = time.perf_counter() - start
+    return found
+
+
+def _place_of(error: BaseException) -> str:
+    """The innermost line of the program in a traceback."""
+    frames, traceback = [], error.__traceback__
+    while traceback is not None:
+        frames.append(traceback.tb_frame)
+        traceback = traceback.tb_next
+    known = [frame for frame in frames_of_program(frames[-1]) if frame in frames]
+    return f", at {line_of(known[0])}" if known else ""
+
+
+def conflicts(earlier: Run, later: Run) -> Mapping[int, Sequence[int]]:
+    """The nodes of a run that those of a later one wait for: see `execution.runs.link`."""
+    if earlier.origin is None or later.origin is None:
+        return {}
+    arrays = {slot: array for array, slot in earlier.slots.items()}
+    shared = tuple((slot, later.slots[array]) for slot in earlier.origin.last_accesses
+                   if (array := arrays[slot]) in later.slots)
+    return real_conflicts(earlier.origin, later.origin, shared)
+
+
+class _Queue(Queue):
+    """The queue of a process that is simulated."""
+
+    computes_at_once = False
+
+    def __init__(self, trace: Trace, rank: int, size: int, settings: Settings) -> None:
+        super().__init__()
+        overlaps = self.engine.overlaps
+        self._settings = settings
+        self._n_values = 0
+        self.engine: Any = _Engine(trace, rank, size, settings, overlaps)
+        self.stand_ins = self
+        clock = self.engine.passes
+        self._clock = Clock(settings.machine, clock, lambda dtype: self.elements((), dtype).item(), refusal)
+
+    def elements(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """See `StandIns`."""
+        given = self._settings.value
+        if given is None:
+            raise refusal("a value is read, which a simulated job does not have (--value gives the one to go on with)")
+        if self._n_values == self._settings.max_values:
+            raise _Enough
+        self._n_values += 1
+        return np.broadcast_to(np.array(given).astype(dtype), shape)
+
+    def part(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Part:
+        """See `StandIns`."""
+        return Part.of(shape, dtype, self._clock)
+
+    def meet(self, ends_phase: bool = False) -> None:
+        """Wait for all processes; a phase of the program may end."""
+        self.finish()
+        self.engine.meet()
+        if ends_phase:
+            self.engine.mark()
+
+
+def refusal(what: str) -> SimulationError:
+    """The error that something cannot be simulated, at the program's line."""
+    frames = frames_of_program(sys._getframe(1))
+    return SimulationError(f"{what}, at {line_of(frames[0])}" if frames else what)
+
+
+class _Engine:
+    """In the place of an engine: it notes what it gets, and executes nothing."""
+
+    has_failed = is_idle = is_silent = False
+    straight = transport = look = None
+    failures: Sequence[Any] = ()
+
+    def __init__(self, trace: Trace, rank: int, size: int, settings: Settings, overlaps: bool) -> None:
+        self.overlaps, self.is_alone = overlaps, size == 1
+        self._trace, self._rank, self._size, self._settings = trace, rank, size, settings
+        self._arrays: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
+        self._n_arrays, self._n_barriers = itertools.count(), itertools.count(1)
+        self._graphs: dict[Schedule, Graph] = {}
+
+    def passes(self, name: str, seconds: float) -> None:
+        """Note that the program itself takes some time."""
+        self._trace.steps.append(Pass(name, seconds))
+
+    def take(self, run: RealRun) -> None:
+        """See `Engine`."""
+        schedule, storages = run.schedule, run.memories[:run.schedule.n_bases]
+        made = self._graphs.get(schedule)
+        if made is None:
+            for node in schedule.nodes:
+                if node.talks:
+                    raise SimulationError(f"the messages of {node.name} follow from what arrays hold, which a "
+                                          f"simulated job does not have, at {run.line_of(node)}")
+            shapes = [(storage.layout.local_shape(self._rank), storage.dtype.itemsize) for storage in storages]
+            made = self._graphs[schedule] = graph_of(schedule, shapes, self._settings.machine, self._settings.kernels)
+            self._trace.grids.update(storage.layout.grid for storage in storages)
+        seconds = {number: self._seconds_of_task(run, node) for number, node in enumerate(schedule.nodes)
+                   if isinstance(node, TaskCall)}
+        self.passes("recording", len(run.numbers) * self._settings.machine.statement)
+        slots = {self._array(storage): slot for slot, storage in enumerate(storages)}
+        self._trace.steps.append(Begin(Run(made, tuple(run.numbers), slots, seconds, schedule)))
+        run.end()
+
+    def _array(self, storage: Storage) -> int:
+        """The number of an array."""
+        found = self._arrays.get(storage)
+        if found is None:
+            found = self._arrays[storage] = next(self._n_arrays)
+        return found
+
+    def _seconds_of_task(self, run: RealRun, node: TaskCall) -> float:
+        call = run.memories[node.value]
+        parts = [LocalShape(local_view_shape(view, self._rank), run.memories[slot].dtype) for slot, view in node.arrays]
+        function, arguments = call.bound(parts)
+        try:
+            return self._settings.machine.kernel + self._settings.task_seconds(call.name, function, arguments)
+        except SimulationError as error:
+            raise SimulationError(f"{error}, at {run.line_of(node)}") from error
+
+    def resume(self) -> None:
+        """See `Engine`."""
+
+    def catch_up(self) -> None:
+        """See `Engine`."""
+        self._trace.steps.append(Wait(but_last=True))
+
+    def finish(self, storage: Storage | None = None, when_idle: Callable[[], None] | None = None) -> None:
+        """See `Engine`."""
+        steps = self._trace.steps
+        if storage is None:
+            steps.append(Wait())
+            return
+        array = self._array(storage)
+        if when_idle is not None:
+            steps.append(Wait(array, idle_seconds=IDLE_SECONDS))
+            if self._settings.hands_over:
+                when_idle()
+        steps.append(Wait(array))
+
+    def uses(self, storage: Storage) -> bool:
+        """See `Engine`."""
+        return True
+
+    def mark(self) -> None:
+        """A phase of the program ends."""
+        self._trace.steps.append(Mark())
+
+    def meet(self) -> None:
+        """A dissemination barrier."""
+        n, rank, tag = self._size, self._rank, -next(self._n_barriers) * 64
+        nodes, edges = list[Work](), []
+        for k, peer in enumerate(flood_targets(rank, n)):
+            nodes += [Work("barrier", peer=peer, tag=tag + k),
+                      Work("barrier", peer=(rank - (1 << k)) % n, tag=tag + k, is_receive=True)]
+            if k:
+                edges.append((2 * k - 1, 2 * k))
+        self._trace.steps += [Begin(Run(graph(nodes, edges))), Wait()]
+
+
+@dataclass(frozen=True)
+class LocalShape:
+    """A local view of a task, without memory."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it would have."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def flags(self) -> Any:
+        """Whose `writeable` may be set."""
+        return _Flags()
+
+
+class _Flags:
+    writeable = True
+
+
+class _Communicator:
+    """In the place of the program's communicator: what others bring is taken to be what this process brings."""
+
+    def __init__(self, queue: _Queue, rank: int, size: int) -> None:
+        self._queue, self.rank, self.size = queue, rank, size
+
+    def Get_rank(self) -> int:  # noqa: N802
+        """The rank."""
+        return self.rank
+
+    def Get_size(self) -> int:  # noqa: N802
+        """The number of processes."""
+        return self.size
+
+    def Barrier(self) -> None:  # noqa: N802
+        """Wait for all."""
+        self._queue.meet(ends_phase=True)
+
+    barrier = Barrier
+
+    def bcast(self, x: Any = None, root: int = 0) -> Any:
+        """What the root has."""
+        self._queue.meet()
+        return x
+
+    def gather(self, x: Any, root: int = 0) -> list[Any] | None:
+        """What all have, on the root."""
+        self._queue.meet()
+        return [x] * self.size if self.rank == root else None
+
+    def allgather(self, x: Any) -> list[Any]:
+        """What all have."""
+        self._queue.meet()
+        return [x] * self.size
+
+    def allreduce(self, x: Any, op: Any = None) -> Any:
+        """Of what all have, one."""
+        self._queue.meet()
+        return x
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise refusal(f"COMM.{name}: a simulated job has no messages but pgaspy's own, and no files")
+
+

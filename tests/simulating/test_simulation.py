@@ -1,0 +1,206 @@
+"""Programs in jobs of any size: what is traced is what processes do, and few of them stand for all."""
+
+from __future__ import annotations
+
+import math
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pgaspy.simulating import simulation
+from pgaspy.simulating.graphs import Begin, Pass
+from pgaspy.simulating.machine import Machine
+from pgaspy.simulating.measuring import KernelTimes
+from pgaspy.simulating.parts import Clock, Part
+from pgaspy.simulating.ranks import Classes
+from pgaspy.simulating.simulation import Simulation, simulate
+from pgaspy.simulating.tasks import Cost, TaskTimes, cost_from_text
+from pgaspy.simulating.tracing import LocalShape, Program, Settings, SimulationError, Trace, trace
+from tests.simulated import Job
+
+FILE = str(Path(__file__).parent / "programs.py")
+MACHINE = Machine(latency=2e-6, bandwidth=1e9, flops=1e9, memory=((math.inf, 1e10),), products=1e10)
+
+
+def program(name: str, n: int, n_steps: int = 4) -> Program:
+    return Program(FILE, False, [name, str(n), str(n_steps)])
+
+
+def settings(value: float | None = 1.0, **options: Any) -> Settings:
+    return Settings(MACHINE, TaskTimes({"add_product": Cost(seconds=1e-3)}), value, **options)
+
+
+def simulated(name: str, n: int, size: int, n_steps: int = 4, **options: Any) -> Simulation:
+    return simulate(program(name, n, n_steps), size, settings(**options))
+
+
+def computing(found: Trace) -> float:
+    return sum(node.seconds for step in found.steps if isinstance(step, Begin) for node in step.run.graph.nodes)
+
+
+@pytest.mark.parametrize("name", ["stencil", "summa"])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 6])
+def test_the_messages_are_those_of_the_program(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as processes start whose queues and engines are real."""
+    monkeypatch.setattr(sys, "argv", [FILE, name, "24", "4"])
+    job = Job(lambda: runpy.run_path(FILE) and None, [lambda n: False] * size)
+    traces = [trace(program(name, 24), size, rank, settings()) for rank in range(size)]
+    messages = [(rank, *found) for rank, own in enumerate(traces) for found in own.messages()]
+    assert len(messages) == job.network.n_started
+    sent = sorted((rank, node.peer, tag, node.nbytes) for rank, node, tag in messages if not node.is_receive)
+    assert sent == sorted((node.peer, rank, tag, node.nbytes) for rank, node, tag in messages if node.is_receive)
+
+
+def test_a_kernel_takes_what_its_bytes_take_or_its_operations() -> None:
+    def seconds(**speeds: Any) -> float:
+        machine = Machine(kernel=0.0, **speeds)
+        return computing(trace(program("stencil", 1002, 1), 1, 0, Settings(machine, TaskTimes({}))))
+
+    # ones are written, the views of one array are read once, and a copy is made, as the array is written to
+    by_bytes = seconds(flops=1e18, memory=((math.inf, 1e9),))
+    assert by_bytes == pytest.approx(8e-9 * 1e6 * (1 + 1 + 1 + 2), rel=0.05)
+    assert seconds(flops=1e9, memory=((math.inf, 1e18),)) == pytest.approx(4e-9 * 1e6, rel=0.05)
+
+
+def test_kernels_that_are_measured_take_some_time() -> None:
+    """As long as they take here, whatever is said of the machine; once per shapes."""
+    times = KernelTimes()
+    machine = Machine(kernel=0.0, flops=1.0, memory=((math.inf, 1.0),))
+
+    def seconds() -> float:
+        found = trace(program("stencil", 300, 1), 1, 0, Settings(machine, TaskTimes({}), kernels=times))
+        (step,) = (step for step in found.steps if isinstance(step, Begin))
+        return sum(node.seconds for node in step.run.graph.nodes if "add" in node.name or node.name == "copy")
+
+    assert 1e-7 < seconds() < 1.0
+    assert seconds() == seconds()
+
+
+def test_the_memory_is_as_fast_as_it_is_for_so_many_bytes() -> None:
+    machine = Machine(memory=((1e3, 8e9), (1e5, 2e9)))
+    assert [machine.memory_speed(n) for n in (10, 1e3, 1e4, 1e5, 1e9)] == pytest.approx([8e9, 8e9, 4e9, 2e9, 2e9])
+
+
+@pytest.mark.parametrize(("name", "n", "n_steps"), [("heat", 1200, 5), ("summa", 240, 4)])
+def test_few_processes_stand_for_all(name: str, n: int, n_steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found of a job is the same, but for some per cent, whether all of its processes are played, or few."""
+    few = simulated(name, n, 48, n_steps)
+    monkeypatch.setattr(simulation, "MAX_ALL", 48)
+    all_of_them = simulated(name, n, 48, n_steps)
+    assert len(few.courses) < len(all_of_them.courses) == 48
+
+    def figures(found: Simulation) -> list[float]:
+        whole = {rank: course.totals for rank, course in found.courses.items()}
+        return [max(own.seconds for own in whole.values()), *(found.mean(whole, name) for name in (
+            "computing", "n_messages", "nbytes"))]
+
+    assert figures(few) == pytest.approx(figures(all_of_them), rel=0.06)
+
+
+def test_a_job_of_a_million_processes() -> None:
+    """Local parts of 80 GB each are not allocated; few processes are played, each of which is planned in no time."""
+    found = simulated("stencil", 10**8, 10**6, 2)
+    assert len(found.courses) < 20
+    assert found.seconds_planning < 0.5
+    totals = found.phases[0]
+    assert found.mean(totals, "computing") > 0.9 * max(own.seconds for own in totals.values())
+    assert found.mean(totals, "n_messages") == pytest.approx(4 * 2, rel=0.01)
+
+
+def test_waiting_is_what_messages_take_longer_than_computing() -> None:
+    """On a slow link the edges of a grid take longer than its inside."""
+    def waiting(bandwidth: float) -> float:
+        machine = Machine(latency=1e-6, bandwidth=bandwidth, memory=((math.inf, 1e10),), overhead=0.0, kernel=0.0,
+                          statement=0.0)
+        found = simulate(program("stencil", 500, 8), 4, Settings(machine, TaskTimes({})))
+        totals = found.courses[0].totals
+        assert totals.computing + totals.waiting == pytest.approx(totals.seconds)
+        return totals.waiting / totals.seconds
+
+    assert waiting(1e10) < 0.05
+    assert waiting(1e6) > 0.9
+
+
+def test_a_local_view_is_not_allocated() -> None:
+    """Its products take what the machine's take: a job whose matrices would fill 2 TB of this machine."""
+    n = 500_000
+    found = trace(program("local_products", n, 2), 4, 0, settings())
+    products = [step.seconds for step in found.steps if isinstance(step, Pass) and step.name == "matmul"]
+    assert products == pytest.approx([2 * (n // 2) ** 3 / MACHINE.products] * 2)
+
+
+@pytest.mark.parametrize(("name", "value", "words"), [
+    ("heat", None, r"a value is read.*--value.*programs.py:25 in heat: if float\(delta\)"),
+    ("local_eigenvalues", 1.0, r"eigvalsh of a local view.*pg.schedule.*programs.py:\d+ in local_eigenvalues"),
+    ("indexed", 1.0, r"follow from what arrays hold.*programs.py:\d+"),
+    ("fails", 1.0, r"IndexError.*programs.py:\d+ in fails"),
+])
+def test_what_cannot_be_simulated_is_named(name: str, value: float | None, words: str) -> None:
+    with pytest.raises(SimulationError, match=words):
+        trace(program(name, 20), 4, 1, settings(value))
+
+
+def test_a_program_ends_when_it_has_read_enough() -> None:
+    def n_kernels(max_values: int | None) -> int:
+        found = trace(program("heat", 100, 7), 1, 0, settings(max_values=max_values))
+        return sum(isinstance(step, Begin) for step in found.steps)
+
+    assert n_kernels(3) < n_kernels(5) < n_kernels(None)
+
+
+def test_tasks_cost_what_is_said_or_what_is_measured() -> None:
+    said, measured = TaskTimes({"work": Cost(speed=1e9)}), TaskTimes({})
+    calls = []
+
+    def seconds(times: TaskTimes) -> float:
+        def work(x: Any, factor: float) -> None:
+            calls.append((x.shape, factor))
+
+        return times("test.<locals>.work", work, [LocalShape((100, 10), np.dtype(float)), 2.0])
+
+    assert seconds(said) == 8000 / 1e9
+    assert not calls
+    assert 0 < seconds(measured) < 1
+    assert set(calls) == {((100, 10), 2.0)}
+    n_calls = len(calls)
+    seconds(measured)
+    assert len(calls) == n_calls
+
+
+@pytest.mark.parametrize("text", ["add", "=2ms", "add=", "add=2", "add=2kg", "add=-2ms"])
+def test_wrong_costs_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"add|no name"):
+        cost_from_text(text)
+
+
+def test_local_parts_are_shapes() -> None:
+    """Operators and slices cost time; what needs elements is refused."""
+    spent: list[tuple[str, float]] = []
+    clock = Clock(MACHINE, lambda name, seconds: spent.append((name, seconds)), lambda dtype: dtype.type(3), ValueError)
+    x = Part.of((1000, 500), np.dtype(float), clock)
+    assert ((x[::2] + 1).shape, x.T.shape, (x[0] > 0).dtype, len(x)) == ((500, 500), (500, 1000), np.dtype(bool), 1000)
+    assert spent[0] == ("add", pytest.approx((2 * 500 * 500 + 1) * 8 / 1e10))
+    x[1:] += 2
+    assert (x @ x.T).shape == (1000, 1000)
+    assert spent[-1] == ("matmul", 2 * 1000 * 1000 * 500 / 1e10)
+    assert float(x.sum()) == 3.0
+    assert x.sum(axis=1).shape == (1000,)
+    for wrong in (lambda: np.linalg.svd(x), lambda: np.asarray(x), lambda: float(x[0])):
+        with pytest.raises(ValueError, match=r"pg\.schedule"):
+            wrong()
+
+
+def test_classes_of_processes() -> None:
+    classes = Classes({(4, 6), (), (3,)}, 24)
+    assert classes.grids == [(4, 6)]
+    assert classes.examples == [0, 3, 5, 12, 15, 17, 18, 21, 23]
+    assert sum(classes.shares([0, 3, 8, 15]).values()) == pytest.approx(1)
+    assert classes.of(8) == classes.of(15) == ((1, 1),)
+    assert sum(map(classes.population, {classes.of(rank): rank for rank in range(24)}.values())) == 24
+    assert classes.line(7, 8) == {6, 7, 8, 9, 10, 11}
+    assert classes.line(7, 13) == {1, 7, 13, 19}
+    assert classes.line(7, 14) == {7}
