@@ -20,10 +20,10 @@ from pgaspy.host import mpi_settings as _mpi_settings
 # `x as x` makes a name public to type checkers
 from pgaspy.array import GlobalArray as GlobalArray
 from pgaspy.array import GlobalArray as ndarray  # noqa: N813  (NumPy's name, for `isinstance`)
-from pgaspy.complex_parts import *
 from pgaspy.creation import *
 from pgaspy.cumulative import *
 from pgaspy.differences import *
+from pgaspy.element_views import *
 from pgaspy.execution.recording import sync as sync
 from pgaspy.files import load as load
 from pgaspy.files import save as save

@@ -36,7 +36,7 @@ def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
         if other.__class__ in WEAK:
             return ufuncs.apply_operator(ufunc, made, self, None, other)
         if isinstance(other, GlobalArray):
-            return ufuncs.apply_operator(ufunc, made, self, other)
+            return ufuncs.apply_operator(ufunc, made, self, other._plain())
         if _defers(other) or _repeats(ufunc, self, other):
             return NotImplemented
         return ufuncs.apply(ufunc, (self, _operand(other)), make=made)
@@ -58,7 +58,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
         if other.__class__ in WEAK:
             ufuncs.apply_in_place(ufunc, self, None, other)
         elif isinstance(other, GlobalArray):
-            ufuncs.apply_in_place(ufunc, self, other)
+            ufuncs.apply_in_place(ufunc, self, other if other.__class__ is GlobalArray else other._plain())
         else:
             ufuncs.apply(ufunc, (self, _operand(other)), out=(self,))
         return self
@@ -149,7 +149,7 @@ class GlobalArray:
     @property
     def itemsize(self) -> int:
         """Bytes of one element."""
-        return self._base.dtype.itemsize
+        return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
@@ -267,6 +267,14 @@ class GlobalArray:
 
     # Views -----------------------------------------------------------------------------------------------------------
 
+    def _over(self, view: View) -> GlobalArray:
+        """Another view of what this is one of."""
+        return GlobalArray(self._base, view)
+
+    def _plain(self) -> GlobalArray:
+        """Its elements, which lie in a base: itself."""
+        return self
+
     def __getitem__(self, key: Any) -> GlobalArray:
         try:
             view = self._view.index(key)
@@ -306,7 +314,7 @@ class GlobalArray:
         order = tuple(reversed(range(self.ndim))) if not axes else normalize_axis_tuple(axes, self.ndim, "axes")
         if len(order) != self.ndim:
             raise ValueError(f"axes {order} don't match array of {self.ndim} dimensions")
-        return GlobalArray(self._base, self._view.transpose(order))
+        return self._over(self._view.transpose(order))
 
     def swapaxes(self, axis1: int, axis2: int) -> GlobalArray:
         """The view with two dimensions exchanged. Not collective.
@@ -319,7 +327,7 @@ class GlobalArray:
         order = list(range(self.ndim))
         a, b = normalize_axis_index(axis1, self.ndim), normalize_axis_index(axis2, self.ndim)
         order[a], order[b] = b, a
-        return GlobalArray(self._base, self._view.transpose(order))
+        return self._over(self._view.transpose(order))
 
     def squeeze(self, axis: Axis = None) -> GlobalArray:
         """The view without dimensions of extent 1. Not collective.
@@ -366,7 +374,8 @@ class GlobalArray:
             return self.T.reshape(shape[::-1]).T
         if order != "C":
             raise ValueError(f"order must be 'C' or 'F' for global arrays, which have none in memory (got {order!r})")
-        return GlobalArray(*reshaping.reshaped(self._base, self._view, shape))
+        view = reshaping.view_of(self._view, shape)
+        return GlobalArray(*reshaping.reshaped(self._base, self._view, shape)) if view is None else self._over(view)
 
     def ravel(self, order: str = "C") -> GlobalArray:
         """The elements in one dimension; a copy, unless it has one already. Collective; `order` as for `reshape`."""
@@ -444,6 +453,8 @@ class GlobalArray:
     # Movement --------------------------------------------------------------------------------------------------------
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if value.__class__ is not GlobalArray and isinstance(value, GlobalArray):
+            value = value._plain()
         try:
             global_assign.assign(self._base, self._view.index(key), value)
             return
@@ -724,7 +735,7 @@ class GlobalArray:
 
     @property
     def real(self) -> GlobalArray:
-        """The real part, as `pgaspy.real` has it: what is assigned to it is assigned to the array. Collective."""
+        """The real part: of a complex array a view, see `pgaspy.real`."""
         return HANDLED[np.real](self)
 
     @real.setter
@@ -733,12 +744,35 @@ class GlobalArray:
 
     @property
     def imag(self) -> GlobalArray:
-        """The imaginary part, as `pgaspy.imag` has it: what is assigned to it is assigned to the array. Collective."""
+        """The imaginary part: of a complex array a view, see `pgaspy.imag`."""
         return HANDLED[np.imag](self)
 
     @imag.setter
     def imag(self, value: Any) -> None:
         HANDLED[GlobalArray.imag](self, value)
+
+    def view(self, dtype: DTypeLike | None = None) -> GlobalArray:
+        """A view of the elements: their bits as those of another dtype of the same size. Not collective.
+
+        Parameters
+        ----------
+        dtype
+            The dtype, that of the array by default.
+
+        Raises
+        ------
+        ValueError
+            If its elements have another size.
+
+        Examples
+        --------
+        >>> import pgaspy as pg
+        >>> A = pg.array([1.0, -2.0])
+        >>> A.view("u8")[:] &= 2**63 - 1
+        >>> A.gather()
+        array([1., 2.])
+        """
+        return HANDLED[GlobalArray.view](self, dtype)
 
     def clip(self, min: Any = None, max: Any = None, out: GlobalArray | None = None) -> GlobalArray:
         """The elements, limited to [min, max]. Collective.
@@ -756,6 +790,10 @@ class GlobalArray:
             If the shapes do not broadcast.
         """
         target = () if out is None else (out,)
+        if self.dtype.kind in "iu":
+            limits = np.iinfo(self.dtype)
+            min = None if type(min) is int and min <= limits.min else min
+            max = None if type(max) is int and max >= limits.max else max
         if min is None and max is None:
             return ufuncs.apply(np.positive, (self,), target, make=made)
         result: Any = self
@@ -1234,7 +1272,7 @@ def _target(out: tuple[Any, ...]) -> GlobalArray | None:
     """The array of `out=`, if there is one."""
     target = out[0] if out else None
     if target is not None:
-        ufuncs.check_target(target)
+        ufuncs.check_target(target, is_assigned=True)
     return target
 
 
@@ -1265,7 +1303,7 @@ def into(result: GlobalArray, out: tuple[Any, ...]) -> GlobalArray:
     target = out[0] if out else None
     if target is None:
         return result
-    ufuncs.check_target(target)
+    ufuncs.check_target(target, is_assigned=True)
     if target.shape != result.shape:
         raise ValueError(f"out= has shape {target.shape}, the result has shape {result.shape}")
     if not np.can_cast(result.dtype, target.dtype, "same_kind"):

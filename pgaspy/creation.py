@@ -279,7 +279,7 @@ def as_global(a: Any) -> GlobalArray:
 
 
 def as_array(x: Any) -> GlobalArray | NDArray[Any]:
-    """A global array as it is; anything else as NumPy's array, the same on every process.
+    """The elements of a global array as they are; anything else as NumPy's array, the same on every process.
 
     Raises
     ------
@@ -288,7 +288,7 @@ def as_array(x: Any) -> GlobalArray | NDArray[Any]:
     """
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError("masked arrays are not supported, as their masks would be lost: use where(mask, x, y)")
-    return x if isinstance(x, GlobalArray) else array(x) if has_arrays(x) else as_numpy(x)
+    return x._plain() if isinstance(x, GlobalArray) else array(x) if has_arrays(x) else as_numpy(x)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,

@@ -310,7 +310,7 @@ def _without_arrays(key: Any) -> tuple[Any, ...] | None:
 
 def read(a: GlobalArray, selection: Selection) -> GlobalArray:
     """A copy of what is selected of an array."""
-    shape = selection.result_shape
+    a, shape = a._plain(), selection.result_shape
     n_run_dims, layout = _result_layout(selection, shape)
     found = made(Base(layout, a.dtype), whole(layout))
     if found.size:
@@ -487,6 +487,7 @@ def _laid_out(value: Indices, dtype: np.dtype[Any], shape: tuple[int, ...], layo
 
 def _flat(a: GlobalArray, shape: tuple[int, ...], layout: Layout) -> GlobalArray:
     """The elements, in row-major order, in another shape and layout, in an array of its own."""
+    a = a._plain()
     found = a.reshape(shape)
     if found._base is a._base or found._view.layout != layout:
         found = found.redistribute(layout)
@@ -552,5 +553,5 @@ def _in_parts(n: int) -> Layout:
 
 
 def _as_flat(a: GlobalArray, layout: Layout) -> GlobalArray:
-    flat = a.reshape(-1)
+    flat = a._plain().reshape(-1)
     return flat if flat._view == whole(layout) else flat.redistribute(layout)

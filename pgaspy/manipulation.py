@@ -200,7 +200,7 @@ def broadcast_to(array: Any, shape: Shape) -> GlobalArray:
         If the shape has less dimensions, or another extent where that of the array is not 1.
     """
     array = asarray(array)
-    return GlobalArray(array._base, array._view.broadcast_to(_integers(shape)))
+    return array._over(array._view.broadcast_to(_integers(shape)))
 
 
 def _integers(x: Any) -> tuple[int, ...]:
@@ -360,7 +360,7 @@ def joined_dtype(arrays: Sequence[GlobalArray], dtype: DTypeLike | None = None,
 
 def _check_joined(out: GlobalArray, shape: tuple[int, ...], dtype: DTypeLike | None) -> None:
     """Refuse what cannot take arrays that are joined."""
-    ufuncs.check_target(out)
+    ufuncs.check_target(out, is_assigned=True)
     if dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
     if out.shape != shape:

@@ -31,7 +31,6 @@ INSTEAD = {
     "savez_compressed": _SAVE,
     "strides": _OF_PART + "strides",
     "tofile": _SAVE,
-    "view": "A.astype(dtype), or A.local().view(dtype) for the bytes of this process",
 }
 """For arrays A and B, vectors a and b."""
 

@@ -36,7 +36,8 @@ def described(x: Any) -> tuple[Any, Any]:
     """What is operated on (a base, or a scalar's value), and what its statement depends on."""
     view = getattr(x, "_view", None)
     if view is not None:
-        return x._base, (view, x._base.dtype)
+        base = x._base
+        return base, (view, base.dtype)
     if type(x) in WEAK:
         return x, type(x)
     if isinstance(x, np.ma.MaskedArray):

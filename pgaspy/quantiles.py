@@ -176,6 +176,8 @@ def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str
     dtype = rows.dtype if is_weak else np.result_type(rows.dtype, q.dtype)
 
     def found(part: Any) -> GlobalArray:
+        if method == "linear" and isinstance(part, np.integer):
+            return _where_any(n, _element_at(rows, (n - 1) * part)).astype(rows.dtype, copy=False)
         place = _METHODS[method](n, float(part))
         before = floor(place)
         low, high = (_element_at(rows, clip(k, 0, n - 1)) for k in (before, before + 1))

@@ -118,12 +118,14 @@ def _result_dtype(ufunc: np.ufunc, source: np.dtype[Any], wanted: np.dtype[Any] 
 
 @cached
 def _dtype_for(ufunc: np.ufunc, source: np.dtype[Any], out: np.dtype[Any]) -> np.dtype[Any] | None:
-    """The dtype in which NumPy adds or multiplies what goes to an array; None, if it is that without one."""
+    """The dtype in which NumPy adds or multiplies what goes to an array; None, if it is that without one, or times,
+    of which ufuncs take no unit.
+    """
     if ufunc not in (np.add, np.multiply):
         return None
     dtypes: Any = out, source, None
     found: np.dtype[Any] = ufunc.resolve_dtypes(dtypes, reduction=True, casting="unsafe")[2]
-    return found if np.can_cast(found, out, "same_kind") else None
+    return found if found.kind != "m" and np.can_cast(found, out, "same_kind") else None
 
 
 def _check_elements(ufunc: np.ufunc, view: View, axes: tuple[int, ...]) -> None:

@@ -18,15 +18,24 @@ from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.kinds.reshape import reshape
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["reshaped"]
+__all__ = ["reshaped", "view_of"]
+
+
+def view_of(view: View, shape: Sequence[int]) -> View | None:
+    """The view of this shape, if that is the view's own but for extents of 1."""
+    extents = _resolved(view, shape)
+    if [n for n in extents if n != 1] != [n for n in view.shape if n != 1]:
+        return None
+    dense = view.index(tuple([0 if n == 1 else slice(None) for n in view.shape]))
+    return dense.index(tuple([None if n == 1 else slice(None) for n in extents]))
 
 
 def reshaped(base: Base, view: View, shape: Sequence[int]) -> BaseView:
     """See `GlobalArray.reshape`."""
+    same = view_of(view, shape)
+    if same is not None:
+        return BaseView(base, same)
     extents = _resolved(view, shape)
-    if [n for n in extents if n != 1] == [n for n in view.shape if n != 1]:
-        dense = view.index(tuple([0 if n == 1 else slice(None) for n in view.shape]))
-        return BaseView(base, dense.index(tuple([None if n == 1 else slice(None) for n in extents])))
     if not view.is_whole:
         base, view = copied(base, view)
     layout = default_for(extents)

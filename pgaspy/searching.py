@@ -123,7 +123,7 @@ def _is_before(a: GlobalArray, b: GlobalArray) -> GlobalArray:
 
 def _found(x: GlobalArray, find: Callable[[NDArray[Any]], NDArray[Any]]) -> GlobalArray:
     """An index for each element of an array, as a function gives them for local parts."""
-    find(np.empty(0, x.dtype))  # raises what is wrong, on all processes
+    find(np.zeros(1, x.dtype))  # raises what is wrong, on all processes
     if not x.ndim:
         return _found(x.reshape(1), find)[0]
     x = x.copy() if x._view.own_layout is None else x

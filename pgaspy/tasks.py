@@ -123,6 +123,8 @@ def _checked(A: Any) -> GlobalArray:
     if not isinstance(A, GlobalArray):
         raise TypeError(f"read, write and update declare what a task does with a global array, not with a "
                         f"{type(A).__name__}")
+    if A._refusal:
+        raise ValueError(A._refusal)
     return A
 
 

@@ -224,15 +224,20 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
     return tuple(results)
 
 
-def check_target(target: Any) -> None:
+def check_target(target: Any, is_assigned: bool = False) -> None:
     """Refuse what `out=` cannot be, and the assignment to a number.
+
+    Parameters
+    ----------
+    is_assigned
+        It is going to be assigned to by `target[...] = x`, not written to in its base.
 
     Raises
     ------
     TypeError
         If it is no global array, or a number.
     ValueError
-        If it is a copy of a part of an array, that would not get what is written.
+        If it has no base that can be written to.
     """
     if not hasattr(target, "_view"):
         raise TypeError(f"out= takes global arrays, not {type(target).__name__}: the result of an operation on global "
@@ -240,7 +245,7 @@ def check_target(target: Any) -> None:
     if target._is_number:
         raise TypeError("a number does not support assignment: assign to an array, as by A[i, j] = x; A[i, j, ...] is "
                         "one without dimensions")
-    if target._refusal:
+    if target._refusal and not is_assigned:
         raise ValueError(target._refusal)
 
 

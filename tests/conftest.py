@@ -29,8 +29,11 @@ SMALL, LARGE = (2, 3), (4, 4, 4, 6)
 """A test is run on 1 process, on one of these numbers and on one of those. With 2 and 3 processes, grids have one axis,
 and parts are even or not; with 4 and 6 they have two, of one length or not. A test takes twice as long on 6 as on 4."""
 
-DEAL = (2, 1, 3, 4, 1, 2, 6, 1, 3)
-"""Numbers to which the cases of a test marked `many` are dealt: the fewer processes, the less time a case takes."""
+DEAL = (2, 3, 1, 4, 1, 2, 3, 6, 2, 1, 3, 4, 1, 2, 3)
+"""Numbers to which the other cases of a test are dealt: the fewer processes, the less time a case takes."""
+
+N_CASES = 50
+"""How many cases of a test are run, unless all are asked for."""
 
 
 RECORDED = {"campaign", "execution", "job", "planning", "scheduling", "showing", "supervision"}
@@ -54,9 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slurm: inside an allocation of two nodes, by `make test-slurm` only")
     config.addinivalue_line("markers", "hosts: starts two hosts on this machine, by `make test-hosts` only")
     config.addinivalue_line("markers", "long: takes seconds, and is run with --all only")
-    config.addinivalue_line("markers", "many: a case of many, dealt out: run on 1, 2, 3, 4 or 6 processes")
     config.addinivalue_line("markers", "recorded: looks at schedules, and so at what is not executed at once")
-    config.addinivalue_line("markers", "every: what it shows depends on the number of processes: run on each")
+    config.addinivalue_line("markers", "every: all of its cases are run, on each number of processes")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell has it for what runs in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if pg.RANK > 0:
@@ -67,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--all", action="store_true", help="leave out none of the tests marked many or long")
+    parser.addoption("--all", action="store_true", help="leave out no case, and no test marked long")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
@@ -95,35 +97,31 @@ def _is_for_another_place(item: pytest.Item, chosen: str) -> bool:
 def _left_to_all(items: list[pytest.Item]) -> set[pytest.Item]:
     """The tests that are run with --all only, or on other numbers of processes."""
     left_out = {item for item in items if item.get_closest_marker("long") is not None}
-    if pg.SIZE not in (1, *SMALL, *LARGE):
-        return left_out
-    many: dict[str, list[pytest.Item]] = {}
+    cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item in left_out or item.get_closest_marker("mpi") is None or item.get_closest_marker("every") is not None:
-            continue
-        if item.get_closest_marker("many") is not None:
-            many.setdefault(item.nodeid.partition("[")[0], []).append(item)
-        elif pg.SIZE not in _numbers(item):
-            left_out.add(item)
-    return left_out.union(*(_dealt_to_others(name, cases) for name, cases in many.items()))
+        if item not in left_out and item.get_closest_marker("every") is None:
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for name, of_one_test in cases.items():
+        in_random_order = sorted(of_one_test, key=_number)
+        left_out.update(in_random_order[N_CASES:])
+        if of_one_test[0].get_closest_marker("mpi") is not None and pg.SIZE in (1, *SMALL, *LARGE):
+            left_out.update(_dealt_to_others(name, in_random_order[:N_CASES]))
+    return left_out
 
 
-def _numbers(item: pytest.Item) -> tuple[int, int, int]:
-    """The numbers of processes on which a test is run: chosen at random, and always the same."""
-    number = zlib.crc32(item.nodeid.encode())
-    return 1, SMALL[number % len(SMALL)], LARGE[number // len(SMALL) % len(LARGE)]
+def _number(item: pytest.Item) -> int:
+    """A random number, always the same."""
+    return zlib.crc32(item.nodeid.encode())
 
 
 def _dealt_to_others(name: str, cases: list[pytest.Item]) -> list[pytest.Item]:
-    """The cases of one test that are run on other numbers of processes.
-
-    They are dealt out in a random order that is always the same, so that each number gets some of them. The first,
-    which may be the only one, is run as a test that is not marked `many`.
-    """
-    first, *others = sorted(cases, key=lambda item: zlib.crc32(item.nodeid.encode()))
+    """The cases of a test that are not run on this number of processes: the first is on three, the others on one."""
+    first, *others = cases
+    number = _number(first)
+    numbers = 1, SMALL[number % len(SMALL)], LARGE[number // len(SMALL) % len(LARGE)]
     start = zlib.crc32(name.encode()) % len(DEAL)
     dealt = zip(others, itertools.islice(itertools.cycle(DEAL), start, None), strict=False)
-    return [case for case, n in dealt if n != pg.SIZE] + ([] if pg.SIZE in _numbers(first) else [first])
+    return [case for case, n in dealt if n != pg.SIZE] + ([] if pg.SIZE in numbers else [first])
 
 
 @pytest.fixture

@@ -89,7 +89,6 @@ def test_each_tier_gives_the_same_bits_where_operands_are_cast(tier: str) -> Non
 
 
 @pytest.mark.mpi
-@pytest.mark.many
 @pytest.mark.parametrize("seed", range(60))
 def test_random_statements_on_views(seed: int) -> None:
     rng = random.Random(seed)

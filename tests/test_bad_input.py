@@ -237,13 +237,11 @@ def numpys_error(names: str) -> type[BaseException]:
     raise AssertionError(f"NumPy does not raise: {names}")
 
 
-@pytest.mark.many
 @pytest.mark.parametrize(("names", "match"), LIKE_NUMPY, ids=[names for names, _ in LIKE_NUMPY])
 def test_as_numpy(names: str, match: str) -> None:
     check(names, numpys_error(names), match)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize(("names", "error", "match"), OF_OUR_OWN, ids=[names for names, *_ in OF_OUR_OWN])
 def test_of_our_own(names: str, error: type[BaseException], match: str) -> None:
     check(names, error, match)

@@ -18,7 +18,6 @@ SHAPES = (((3, 4, 6), (3, 6, 5)), ((3, 4, 6), (6, 5)), ((4, 6), (3, 6, 5)), ((3,
           ((3, 4, 0), (3, 0, 5)), ((0, 4, 6), (0, 6, 5)), ((3, 0, 6), (3, 6, 5)), ((7, 1, 2), (7, 2, 1)))
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("layout", NAMES)
 @pytest.mark.parametrize(("first", "second"), SHAPES)
 def test_stacks(first: tuple[int, ...], second: tuple[int, ...], layout: str) -> None:

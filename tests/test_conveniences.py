@@ -11,7 +11,7 @@ import pytest
 import pgaspy as pg
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 X = np.arange(24.0).reshape(4, 6)
 

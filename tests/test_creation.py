@@ -19,7 +19,6 @@ pytestmark = pytest.mark.mpi
 SHAPES: list[Any] = [(), 5, (5,), (0,), (3, 4), [2, 3, 4], (1, 0, 2), np.int64(3)]
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", [float, "f", int, "?", complex, np.uint8, "e", "g"], ids=str)
 def test_constants(shape: Any, dtype: Any) -> None:
@@ -30,14 +29,12 @@ def test_constants(shape: Any, dtype: Any) -> None:
     collectively((empty.shape, empty.dtype) == (np.empty(shape, dtype).shape, np.dtype(dtype)))
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("value", [3, 2.5, True, 1j, np.float32(2), [1, 2, 3], np.arange(12).reshape(4, 3)], ids=str)
 def test_full(value: Any) -> None:
     assert_equal(pg.full((4, 3), value), np.full((4, 3), value))
     collectively(float(pg.full((), pg.array(2.0))) == 2)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", NAMES)
 def test_layouts(name: str) -> None:
     layout = layout_of(name, (7, 6))
@@ -92,7 +89,6 @@ def test_array_copies_and_asarray_does_not() -> None:
 TIMES = {"D": np.datetime64, "T": np.timedelta64, "date": date, "timedelta": timedelta}
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("arguments", [
     (5,), (0,), (-3,), (2, 9), (9, 2), (2, 9, 3), (9, 2, -3), (0, 1, 0.1), (0.5, 7), (1.0, 2.0, 0.3), (3, 3), (10.5,),
     (0, -1, -0.25), (1, 10, 2.5), (2**40, 2**40 + 5),
@@ -102,7 +98,6 @@ def test_arange(arguments: tuple[Any, ...], dtype: str | None) -> None:
     assert_equal(pg.arange(*arguments, dtype=dtype), np.arange(*arguments, dtype=dtype))
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("arguments", [
     "D('2024-02-27'), D('2024-03-10')", "D('2024-02-27'), D('2024-03-10'), T(36, 'h')", "D('2024-02'), D('2024-03-10')",
     "D('2024-01-09'), D('2024-01-01'), -2", "D('2024-01-01'), D('2024-01-09'), -2", "D('2024-02-27'), 5",
@@ -129,7 +124,6 @@ def test_arange_of_what_are_no_times(arguments: str) -> None:
 RANGES = [(0, 1), (0, 1, 7), (1, 0, 5), (2, 2, 3), (0, 1, 1), (0, 1, 0), (-1.5, 2.5, 9), (0, 10, 11), (3, 4, 2)]
 
 
-@pytest.mark.many
 @pytest.mark.parametrize(("arguments", "dtype"), [
     ((0, 1j, 4), None), *itertools.product(RANGES, [None, "f", "l"])], ids=str)
 @pytest.mark.parametrize("endpoint", [True, False])
@@ -138,7 +132,6 @@ def test_linspace(arguments: tuple[Any, ...], endpoint: bool, dtype: str | None)
                  np.linspace(*arguments, endpoint=endpoint, dtype=dtype))
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", NAMES)
 def test_positions_in_any_layout(name: str) -> None:
     assert_equal(pg.arange(3, 40, 2, layout=layout_of(name, (19,))), np.arange(3, 40, 2))
@@ -149,7 +142,6 @@ def test_positions_in_any_layout(name: str) -> None:
     assert_equal(pg.identity(4, int), np.identity(4, int))
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", NAMES)
 def test_fromfunction(name: str) -> None:
     layout = layout_of(name, (6, 5))

@@ -12,7 +12,7 @@ import pgaspy as pg
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(6, 9))

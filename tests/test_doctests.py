@@ -38,6 +38,7 @@ def report(test: doctest.DocTest) -> str:
 
 
 @pytest.mark.mpi
+@pytest.mark.every
 @pytest.mark.parametrize("name", [name for name in modules() if pg.SIZE == 1 or name not in OF_ONE_PROCESS])
 def test_examples(name: str) -> None:
     for test in examples(name):

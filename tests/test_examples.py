@@ -52,7 +52,6 @@ def is_ours(value: Any) -> bool:
 
 
 @pytest.mark.mpi
-@pytest.mark.many
 @pytest.mark.parametrize(("name", "variant"), VARIANTS)
 def test_as_numpy(name: str, variant: str) -> None:
     assert_as_numpy(name, variant, *SMALL[name])

@@ -86,7 +86,6 @@ def limited_file_size(nbytes: int) -> Iterator[None]:
 # Round trips ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.many
 @pytest.mark.parametrize(("shape", "layout"), CASES, ids=str)
 def test_save_and_load(folder: Path, shape: tuple[int, ...], layout: pg.Distribution | None) -> None:
     expected = numbers(shape)
@@ -97,7 +96,6 @@ def test_save_and_load(folder: Path, shape: tuple[int, ...], layout: pg.Distribu
     collectively(loaded.layout == pg.empty(shape, layout=layout).layout, f"{loaded.layout}")
 
 
-@pytest.mark.many
 @pytest.mark.parametrize(("shape", "layout"), CASES, ids=str)
 def test_load_from_fortran_order_and_foreign_byte_order(folder: Path, shape: tuple[int, ...],
                                                        layout: pg.Distribution | None) -> None:
@@ -106,7 +104,6 @@ def test_load_from_fortran_order_and_foreign_byte_order(folder: Path, shape: tup
     assert_equal(pg.load(path, layout=layout), expected)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("nbytes", [1, 8, 24, 40, 100])
 @pytest.mark.parametrize(("shape", "layout"), [((23,), D("cyclic(3)")), ((7, 9), None), ((3, 5, 4), None)], ids=str)
 def test_long_parts_go_in_several_calls(folder: Path, monkeypatch: pytest.MonkeyPatch, nbytes: int,
@@ -120,7 +117,6 @@ def test_long_parts_go_in_several_calls(folder: Path, monkeypatch: pytest.Monkey
     assert_equal(pg.load(path, layout=layout), expected)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("dtype", ["?", "i1", "<u2", "<i8", "<f4", "<c16", "S3", "<U4", "<M8[s]", "<f2"])
 def test_dtypes(folder: Path, dtype: str) -> None:
     expected = numbers((5, 4), "i8").astype(dtype)
@@ -153,7 +149,6 @@ def test_replicas(folder: Path) -> None:
     assert_equal(pg.load(folder / "a.npy", layout=layout), expected)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("layout", [None, D("cyclic(4)", "cyclic")], ids=str)
 @pytest.mark.parametrize("key", [
     np.s_[2:9, 1:], np.s_[::2, 3], np.s_[::-1, :], np.s_[::3, ::2], np.s_[None, 4, :], np.s_[3, 4], np.s_[5:5],
@@ -268,7 +263,6 @@ def test_load_refuses_what_is_not_there(folder: Path) -> None:
     assert_equal(pg.ones(3) + 1, np.full(3, 2.0))
 
 
-@pytest.mark.many
 @pytest.mark.parametrize(("content", "error", "match"), [
     (b"", ValueError, r"not an \.npy file, it begins with b''"),
     (b"hello world", ValueError, r"not an \.npy file, it begins with b'hello wo'"),

@@ -16,7 +16,7 @@ from pgaspy.layout import Layout
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 SHAPE = (9, 8)
 X, Y = np.arange(72.0).reshape(SHAPE), -np.arange(72.0).reshape(SHAPE)

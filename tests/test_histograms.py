@@ -15,7 +15,7 @@ from pgaspy.kernels import bindings
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 RNG = np.random.default_rng(17)
 X = np.concatenate([RNG.normal(size=180), np.linspace(-2, 2, 21), [np.inf, -0.0, 0.0]])
@@ -62,6 +62,8 @@ def test_bincount_of_little() -> None:
     (ValueError, "same shape", lambda: pg.histogram(pg.ones(3), weights=pg.ones(4))),
     (TypeError, "auto", lambda: pg.histogram(pg.ones(3), "auto")),
     (ValueError, "monotonic", lambda: pg.digitize(pg.ones(3), [1, 3, 2])),
+    (TypeError, "not supported between", lambda: pg.digitize(pg.zeros(3, "M8[s]"), [1.5, 3])),
+    (TypeError, ".", lambda: pg.searchsorted(np.array([1.5, 3]), pg.zeros(3, "M8[s]"))),
     (ValueError, "side", lambda: pg.searchsorted(pg.ones(3), pg.ones(3), "middle")),
     (ValueError, "same length", lambda: pg.histogram2d(pg.ones(3), pg.ones(4))),
     (ValueError, "dimension of bins", lambda: pg.histogramdd(pg.ones((3, 2)), [1, 2, 3])),

@@ -22,7 +22,6 @@ N = 23
 
 
 @mpi
-@pytest.mark.many
 @pytest.mark.parametrize("seed", range(150))
 def test_random_keys(seed: int) -> None:
     problem = check(seed)
@@ -30,7 +29,6 @@ def test_random_keys(seed: int) -> None:
 
 
 @mpi
-@pytest.mark.many
 @pytest.mark.parametrize("seed", range(1000, 1040))
 def test_rounds_of_few_items(seed: int) -> None:
     with few_at_once(2):

@@ -23,7 +23,6 @@ def numbered(shape: tuple[int, ...]) -> NDArray[np.float64]:
     return np.arange(float(np.prod(shape, dtype=int))).reshape(shape)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", NAMES)
 def test_local_parts_hold_the_elements_of_their_indices(name: str) -> None:
     x = numbered((11, 7))
@@ -146,7 +145,6 @@ def test_blocks_of_views_count_from_the_view() -> None:
         (0, [11, 10, 9, 8]), (1, [7, 6, 5, 4]), (2, [3, 2, 1, 0])])
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("seed", range(60))
 def test_views_of_all_kinds(seed: int) -> None:
     """The elements of all parts (or else of all blocks) are those of the view, each once."""

@@ -12,7 +12,7 @@ from pgaspy.matrix_product import product_layout
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 RNG = np.random.default_rng(11)
 

@@ -51,7 +51,6 @@ def assert_same_bits(array: pg.GlobalArray, expected: NDArray[Any]) -> None:
         collectively(bool((np.signbit(found) == np.signbit(expected))[~np.isnan(expected)].all()), "signs")
 
 
-@pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", SIZES)
@@ -78,7 +77,6 @@ PATTERNS: dict[str, Callable[[int], NDArray[Any]]] = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("n", [3, 64, 5000])
@@ -91,7 +89,6 @@ def test_whatever_the_values_are(pattern: str, n: int) -> None:
     assert_equal(pg.argsort(A), np.argsort(a, kind="stable"))
 
 
-@pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("shape", [(37,), (7, 11), (1, 50), (50, 1), (3, 4, 5), (0, 3), (2, 1, 40)])
@@ -105,7 +102,6 @@ def test_layouts(name: str, shape: tuple[int, ...]) -> None:
     collectively(found.layout == A.copy().layout, "the result lies as a copy does")
 
 
-@pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("key", [
@@ -181,7 +177,6 @@ def test_numbers() -> None:
     assert_equal(pg.sort(pg.array(3), axis=None), np.sort(np.array(3), axis=None))
 
 
-@pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("dtype", [*DTYPES])
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 60, 400])
@@ -197,7 +192,6 @@ def test_distinct_elements(dtype: str, n: int) -> None:
     assert_equal(pg.unique(A[::-2], return_counts=True)[1], np.unique(a[::-2], return_counts=True)[1])
 
 
-@pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", NAMES)
 def test_distinct_elements_of_layouts(name: str) -> None:
@@ -207,7 +201,6 @@ def test_distinct_elements_of_layouts(name: str) -> None:
         assert_equal(found, expected)
 
 
-@pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("function", ["union1d", "intersect1d", "setxor1d", "setdiff1d"])
 @pytest.mark.parametrize("dtype", ["f8", "i4", "S3", "M8[s]", "c16", "?"])
@@ -228,7 +221,6 @@ def test_sets_that_are_distinct(function: str) -> None:
                  getattr(np, function)(a, b, assume_unique=True))
 
 
-@pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("dtype", ["f8", "i4", "S3", "c16"])
 @pytest.mark.parametrize(("shape", "axis"), [((40, 2), 0), ((3, 50), 1), ((6, 5, 2), -2), ((30,), 0), ((5, 0), 0),
@@ -242,7 +234,6 @@ def test_distinct_rows(dtype: str, shape: tuple[int, ...], axis: int) -> None:
     raises_everywhere(ValueError, "axis 3 is out of bounds", lambda: pg.unique(A, axis=3))
 
 
-@pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("dtype", ["f8", "i4", "S3", "M8[s]"])
 @pytest.mark.parametrize("name", NAMES)
@@ -263,7 +254,6 @@ def test_what_is_among_others(dtype: str, name: str, m: int) -> None:
     raises_everywhere(ValueError, "Invalid kind: 'hash'", lambda: pg.isin(A, B, kind="hash"))
 
 
-@pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("is_unique", [True, False])
 @pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 5), (5, 0), (8, 30), (200, 120)])
@@ -282,7 +272,6 @@ METHODS = ["inverted_cdf", "averaged_inverted_cdf", "closest_observation", "inte
            "weibull", "linear", "median_unbiased", "normal_unbiased", "lower", "higher", "midpoint", "nearest"]
 
 
-@pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n", [1, 2, 10, 101])
@@ -299,7 +288,6 @@ def test_quantiles(method: str, n: int, dtype: str) -> None:
         assert_equal(pg.percentile(A, 30, method=method), np.percentile(a, 30, method=method), False, 1e-5)
 
 
-@pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), (2, 1)])
@@ -316,7 +304,6 @@ def test_medians(name: str, axis: Any, keepdims: bool) -> None:
                  exact=False)
 
 
-@pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("dtype", ["f2", "f4", "i1", "u8", "g"])
 @pytest.mark.parametrize("n", [1, 2, 7, 40])
@@ -352,7 +339,6 @@ def test_quantiles_that_are_refused(call: Callable[[pg.GlobalArray], Any], error
     raises_everywhere(error, match, lambda: call(pg.ones((2, 3))))
 
 
-@pytest.mark.many
 @pytest.mark.mpi
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 2)])
 @pytest.mark.parametrize("keepdims", [True, False])
@@ -386,7 +372,13 @@ def test_all_are_nan() -> None:
     raises_everywhere(ValueError, "'lower' is not supported", lambda: pg.nanquantile(pg.array(a), 0.2, method="lower"))
 
 
-@pytest.mark.many
+@pytest.mark.mpi
+def test_the_least_and_the_largest_are_infinite() -> None:
+    a = np.array([[-np.inf, 1, np.inf], [np.nan, -np.inf, 2], [np.nan, np.inf, 2]])
+    for q in (0, 1):
+        assert_equal(pg.nanquantile(pg.array(a), q, 1), np.nanquantile(a, q, 1))
+
+
 @pytest.mark.mpi
 @pytest.mark.parametrize("kth", [0, 3, -1, (1, 4)])
 @pytest.mark.parametrize("axis", [0, 1, None])

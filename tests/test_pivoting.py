@@ -24,7 +24,6 @@ def exchanged(a: NDArray[Any], pivots: NDArray[np.int64], start: int) -> NDArray
     return a
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @pytest.mark.parametrize("dtype", "dFl")
 def test_exchange_rows(grid: tuple[int, int], dtype: str) -> None:
@@ -78,7 +77,6 @@ def later(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
     return higher
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("size", [2, 20_000])  # sent by each to all, and along a tree
 @pytest.mark.parametrize("name", NAMES)
 def test_combine(name: str, size: int) -> None:
@@ -107,7 +105,6 @@ def larger(lower: tuple[NDArray[Any], ...], higher: tuple[NDArray[Any], ...]) ->
     return higher if higher[0][0] > lower[0][0] else lower
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("size", [3, 20_001])  # sent by each to all, and along a tree; not a multiple of the alignment
 def test_combine_several(size: int) -> None:
     """What belongs together travels together, each in its own dtype, also views, and where some is empty."""

@@ -569,7 +569,7 @@ def test_programs_reach_every_kind_of_statement() -> None:
     collectively(sum(n > 1 for n in n_elements) > len(n_elements) / 2, f"{n_elements}")
 
 
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.many) for seed in range(40)])
+@pytest.mark.parametrize("seed", range(40))
 def test_sums_of_shifted_sections(seed: int) -> None:
     """Results take part in what follows: they lie as sections of sections, or are dealt out afresh."""
     rng = random.Random(seed)

@@ -14,7 +14,7 @@ from pgaspy.kernels import bindings
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 REDUCTIONS = ("sum", "prod", "min", "max", "mean", "std", "var", "any", "all", "argmin", "argmax")
 AXES: tuple[Any, ...] = (None, 0, 1, -1, (0, 2), (2, 1), (0, 1, 2), ())
@@ -259,6 +259,16 @@ def test_masks_of_times_and_ufuncs() -> None:
         assert_equal(a.astype(kind).max(where=a < 3, initial=1), x.astype(kind).max(where=x < 3, initial=1))
         assert_equal(a.astype(kind).any(where=a < 1), x.astype(kind).any(where=x < 1))
     assert_equal(a.max(initial=a.sum()), np.int64(15))
+
+
+def test_sums_of_times_into_arrays() -> None:
+    x = np.arange(6).reshape(2, 3).astype("m8[h]")
+    for unit in ("h", "s"):
+        out = pg.zeros(2, f"m8[{unit}]")
+        collectively(pg.sum(pg.array(x), 1, out=out) is out)
+        assert_equal(out, np.sum(x, 1, out=np.zeros(2, f"m8[{unit}]")))
+    mask = [True, False, True]
+    assert_equal(np.add.reduce(pg.array(x), where=mask, out=pg.zeros(3, "m8[h]")), np.add.reduce(x, where=mask))
 
 
 def test_variances_about_a_mean_that_is_known() -> None:

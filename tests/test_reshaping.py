@@ -160,7 +160,6 @@ def test_reshape(kind: str) -> None:
             collectively(result.layout == pg.empty(result.shape).layout, f"{result.layout}")
 
 
-@pytest.mark.many
 @mpi
 @pytest.mark.parametrize("layout", [D("*", "*"), D("*", "block"), D("cyclic(2)", "*"),
                                     D("block", "*", grid=(1, pg.SIZE), axes=(1, None)),
@@ -184,7 +183,6 @@ def test_reshape_keeps_replicas_and_the_one_process() -> None:
     assert_equal(result, expected.reshape(24))
 
 
-@pytest.mark.many
 @mpi
 @pytest.mark.parametrize("dtype", ["?", "i2", "f4", "c16"])
 def test_reshape_of_dtypes(dtype: str) -> None:
@@ -192,7 +190,6 @@ def test_reshape_of_dtypes(dtype: str) -> None:
     assert_equal(pg.array(expected).reshape(4, 18), expected.reshape(4, 18))
 
 
-@pytest.mark.many
 @mpi
 @pytest.mark.parametrize("key", [np.s_[1:9, 2:8], np.s_[::-1], np.s_[::3, ::2], np.s_[4], np.s_[None, 3:5, :]], ids=str)
 @pytest.mark.parametrize("layout", [None, D("cyclic(2)", "cyclic(4)")], ids=str)
@@ -227,7 +224,6 @@ def test_a_copy_is_one_also_of_what_was_recorded_before() -> None:
     assert_equal(array.ravel(), np.full(36, 3.0))
 
 
-@pytest.mark.many
 @mpi
 @pytest.mark.parametrize(("shape", "wanted", "match"), [
     ((6,), (4,), r"cannot reshape array of size 6 into shape \(4,\)"),

@@ -93,7 +93,6 @@ SCALARS = (running_sum, doubled, quotient_of_integers, exchanged, taken_before, 
            arrays_without_dimensions)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize(("program", "name"), [
     (program, name) for program in SCALARS for name in NAMES
     if (program, name) != (by_a_task, "replicated rows")])  # whose copies a task would write on one process each
@@ -159,7 +158,6 @@ def written_here(a: Any, how: str) -> None:
             np.negative(block, block)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", NAMES[:4])
 @pytest.mark.parametrize("n_others", [0, 1, 2])
 def test_elements_stay_while_each_process_writes_in_its_own_way(n_others: int, name: str) -> None:

@@ -18,7 +18,7 @@ from tests.layouts import NAMES, layout_of
 from tests.randomly import random_key, random_layout
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 RNG = np.random.default_rng(11)
 SHAPE = (5, 4, 6)

@@ -14,7 +14,7 @@ import pgaspy as pg
 from tests.randomly import random_layout
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 X = np.random.default_rng(0).integers(-9, 9, (5, 4, 3))
 ROWS = np.array([[3, -1], [0, 3]])

@@ -96,7 +96,6 @@ def _overlap(rng: random.Random, xs: list[Any], xp: Any) -> Any:
 STATEMENTS: list[Callable[..., Any]] = [_in_place, _assigned, _result, _element, _row, _outer, _overlap]
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("seed", range(120))
 def test_random_statements_in_any_tier_of_each_process(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng, tiers = random.Random(seed), Tiers(seed)

@@ -63,7 +63,6 @@ WRITES: dict[str, Callable[[Any], Any]] = {
     "alone, otherwise": lambda x: each_in_its_own_way(x, 1)}
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @pytest.mark.parametrize("name", WRITES)
 def test_who_writes_is_not_seen_by_the_others(name: str, grid: tuple[int, int]) -> None:
@@ -84,7 +83,6 @@ def test_who_writes_is_not_seen_by_the_others(name: str, grid: tuple[int, int]) 
                     assert_equal(found, expected)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @pytest.mark.parametrize("seed", range(8))
 def test_many_copies_of_copies(seed: int, grid: tuple[int, int]) -> None:

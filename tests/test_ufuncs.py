@@ -15,7 +15,7 @@ import pgaspy as pg
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 DTYPES = [np.dtype(c) for c in "dfDlibB?eghHF"]
 MAIN = [np.dtype(c) for c in "dfDliB?"]

@@ -1,13 +1,22 @@
-"""Discrete Fourier transforms: the names, arguments and results of `numpy.fft`.
+"""Discrete Fourier transforms: the names, arguments and results of `numpy.fft`; of cosines and sines, `scipy.fft`'s.
 
 `numpy.fft.fft(A)` and the like work on global arrays as well. All functions are collective. A dimension that each
 process holds whole is transformed where it lies, by SciPy and with all threads of the process; others are made whole by
 assignments between layouts, as many at once as can be (slabs, or pencils). One long dimension alone is transformed in
-four steps. Results are dealt out as the operand is, unless `transposed_out` leaves them as the last step has them.
+four steps; for cosines and sines some process has to hold it. Results are dealt out as the operand is, unless
+`transposed_out` leaves them as the last step has them.
 """
 
 from __future__ import annotations
 
+from pgaspy.fft.cosines import dct as dct
+from pgaspy.fft.cosines import dctn as dctn
+from pgaspy.fft.cosines import dst as dst
+from pgaspy.fft.cosines import dstn as dstn
+from pgaspy.fft.cosines import idct as idct
+from pgaspy.fft.cosines import idctn as idctn
+from pgaspy.fft.cosines import idst as idst
+from pgaspy.fft.cosines import idstn as idstn
 from pgaspy.fft.frequencies import fftfreq as fftfreq
 from pgaspy.fft.frequencies import fftshift as fftshift
 from pgaspy.fft.frequencies import ifftshift as ifftshift

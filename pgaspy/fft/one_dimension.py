@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from pgaspy.array import GlobalArray
 from pgaspy.caches import cached
 from pgaspy.creation import arange, empty, zeros
-from pgaspy.fft.pencils import complex_pass, pencils
+from pgaspy.fft.pencils import in_place_pass, pencils
 from pgaspy.job.procgrid import world
 from pgaspy.layout import replicated
 
-__all__ = ["transformed_vector"]
+__all__ = ["MAX_COPIED", "roots", "transformed_vector"]
 
 MAX_COPIED = 1 << 14
 """So many elements are transformed by each process, each all of them."""
@@ -40,7 +40,7 @@ def transformed_vector(a: GlobalArray, dtype: np.dtype[Any], function: str, norm
     if n <= MAX_COPIED:
         copies = empty(n, dtype, layout=replicated((n,), world().size))
         copies[...] = a
-        complex_pass(copies, (0,), function, norm)
+        in_place_pass(copies, (0,), function, norm=norm)
         return copies
     n_rows = rows_of(n)
     if n_rows < world().size or n_rows * MOST_UNEVEN < n // n_rows:
@@ -62,10 +62,10 @@ def _in_four_steps(a: GlobalArray, dtype: np.dtype[Any], n_rows: int, function: 
     columns = x.global_indices(1)
     first = int(columns[0]) if columns.size else 0
     sign = -1 if function == "fftn" else 1
-    complex_pass(x, (0,), function, norm, partial(_twiddle, sign, n, first))
+    in_place_pass(x, (0,), function, partial(_twiddle, sign, n, first), norm=norm)
     y = empty(shape, dtype, layout=pencils(shape, (0,), size))
     y[...] = x
-    complex_pass(y, (1,), function, norm)
+    in_place_pass(y, (1,), function, norm=norm)
     found = empty(shape[::-1], dtype, layout=pencils(shape[::-1], (0,), size))
     found[...] = y.T
     return found.reshape(n)
@@ -82,11 +82,11 @@ def _twiddle(sign: int, n: int, first: int, part: NDArray[Any]) -> None:
     for start in range(0, len(part), ROWS_AT_ONCE):
         rows = part[start:start + ROWS_AT_ONCE]
         j = np.arange(start, start + len(rows))[:, None]
-        factors = _roots(sign, n, j * coarse, part.dtype)[:, :, None] * _roots(sign, n, j * fine, part.dtype)[:, None]
+        factors = roots(sign, n, j * coarse, part.dtype)[:, :, None] * roots(sign, n, j * fine, part.dtype)[:, None]
         rows *= factors.reshape(len(rows), -1)[:, :n_columns]
 
 
-def _roots(sign: int, n: int, k: NDArray[np.int64], dtype: np.dtype[Any]) -> NDArray[Any]:
+def roots(sign: int, n: int, k: NDArray[np.int64], dtype: np.dtype[Any]) -> NDArray[Any]:
     """exp(sign * 2 pi i k / n), in double precision, or in that of the dtype, if it is more."""
     real = np.result_type(dtype.type(0).real.dtype, np.float64)
     angle = (k % n).astype(real) * (sign * 8 * np.arctan(np.ones((), real)) / n)

@@ -25,7 +25,7 @@ from pgaspy.kernels.bindings import get_threads
 from pgaspy.layout import BlockDim, Dim, Layout, whole_dim
 from pgaspy.tasks import schedule, update, write
 
-__all__ = ["complex_pass", "copied_in_place", "in_pencils", "real_pass", "transformed", "whole_dims", "with_extent"]
+__all__ = ["copied_in_place", "in_pencils", "in_place_pass", "real_pass", "transformed", "whole_dims", "with_extent"]
 
 
 def whole_dims(a: GlobalArray) -> set[int]:
@@ -45,12 +45,9 @@ def pencils(shape: tuple[int, ...], dealt: tuple[int, ...], n_procs: int) -> Lay
     return Layout(grid, dims)
 
 
-def in_pencils(a: GlobalArray, dtype: np.dtype[Any], todo: Sequence[int], last: int | None = None) -> GlobalArray:
-    """A copy in which dimensions that are to be transformed are whole: all of them, if others can be dealt out.
-
-    Where a dimension is transformed `last`, it is the last one to be dealt out.
-    """
-    others = sorted(set(range(a.ndim)).difference(todo), key=lambda d: (d == last, -a.shape[d]))
+def in_pencils(a: GlobalArray, dtype: np.dtype[Any], todo: Sequence[int]) -> GlobalArray:
+    """A copy in which dimensions that are to be transformed are whole: all of them, if others can be dealt out."""
+    others = sorted(set(range(a.ndim)).difference(todo), key=lambda d: -a.shape[d])
     longest = max(todo, key=lambda d: a.shape[d])
     if not others or (len(todo) > 1 and math.prod(a.shape[d] for d in others) < world().size):
         others = [longest, *others]
@@ -66,31 +63,30 @@ def copied_in_place(a: GlobalArray, dtype: np.dtype[Any]) -> GlobalArray:
     return found
 
 
-def transformed(a: GlobalArray, axes: Sequence[int], function: str, norm: str | None,
-                last: int | None = None) -> GlobalArray:
-    """A complex array with some dimensions, each once, transformed; its elements are lost."""
+def transformed(a: GlobalArray, axes: Sequence[int], function: str, **options: Any) -> GlobalArray:
+    """An array with some dimensions, each once, transformed, as by `in_place_pass`; its elements are lost."""
     todo = list(axes)
     while todo:
         here = [d for d in todo if d in whole_dims(a)]
         if here:
-            complex_pass(a, here, function, norm)
+            in_place_pass(a, here, function, **options)
             todo = [d for d in todo if d not in here]
         else:
-            a = in_pencils(a, a.dtype, todo, last)
+            a = in_pencils(a, a.dtype, todo)
     return a
 
 
-def complex_pass(a: GlobalArray, axes: Sequence[int], function: str, norm: str | None,
-                 then: Callable[[NDArray[Any]], None] | None = None) -> None:
+def in_place_pass(a: GlobalArray, axes: Sequence[int], function: str,
+                  then: Callable[[NDArray[Any]], None] | None = None, **options: Any) -> None:
     """Transform dimensions that are whole, in place, by a function of `scipy.fft`; then call another on the part."""
-    schedule(partial(_in_place, tuple(axes), function, norm, get_threads(), then), update(a))
+    schedule(partial(_in_place, function, then, {"axes": tuple(axes), "workers": get_threads(), **options}), update(a))
 
 
-def _in_place(axes: tuple[int, ...], function: str, norm: str | None, workers: int,
-              then: Callable[[NDArray[Any]], None] | None, part: NDArray[Any]) -> None:
+def _in_place(function: str, then: Callable[[NDArray[Any]], None] | None, options: dict[str, Any],
+              part: NDArray[Any]) -> None:
     import scipy.fft
 
-    found = getattr(scipy.fft, function)(part, axes=axes, norm=norm, overwrite_x=True, workers=workers)
+    found = getattr(scipy.fft, function)(part, overwrite_x=True, **options)
     if not np.may_share_memory(found, part):
         part[...] = found
     if then is not None:

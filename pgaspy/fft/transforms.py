@@ -11,15 +11,17 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy.array import GlobalArray
-from pgaspy.creation import as_global, empty, zeros
+from pgaspy.creation import as_global, zeros
 from pgaspy.dispatch import implements
 from pgaspy.fft.one_dimension import transformed_vector
 from pgaspy.fft.pencils import copied_in_place, in_pencils, real_pass, transformed, whole_dims, with_extent
+from pgaspy.fft.real_vectors import real_of_spectrum, spectrum_of_real
 from pgaspy.job.defaults import default_for
 from pgaspy.layout import Layout
 
-__all__ = ["fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft",
-           "rfft2", "rfftn"]
+__all__ = ["Axes", "Lengths", "Norm", "check_norm", "dims_of", "fft", "fft2", "fftn", "finished", "hfft", "ifft",
+           "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "is_one_line", "rfft", "rfft2", "rfftn",
+           "with_lengths"]
 
 Norm = Literal["backward", "ortho", "forward"] | None
 Lengths = Sequence[int] | None
@@ -195,7 +197,7 @@ def irfftn(a: Any, s: Lengths = None, axes: Axes = None, norm: Norm = None, out:
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None, out: GlobalArray | None = None, *,
          transposed_out: bool = False) -> GlobalArray:
     """The transform, which is real, of what is Hermitian, of which one half is given. Collective; as for `irfft`."""
-    _check_norm(norm)
+    check_norm(norm)
     return _to_real(as_global(a).conj(), _one(n), (axis,), _SWAPPED[norm], out, transposed_out)
 
 
@@ -203,7 +205,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None, out: G
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None, out: GlobalArray | None = None, *,
           transposed_out: bool = False) -> GlobalArray:
     """The inverse of `hfft`. Collective; as for `rfft`."""
-    _check_norm(norm)
+    check_norm(norm)
     found = _from_real(a, _one(n), (axis,), _SWAPPED[norm], None, transposed_out).conj()
     return _assigned(found, out)
 
@@ -217,12 +219,13 @@ def _one(n: int | None) -> tuple[int] | None:
     return None if n is None else (n,)
 
 
-def _check_norm(norm: Any) -> None:
+def check_norm(norm: Any) -> None:
+    """Refuse what is no `norm`."""
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
 
 
-def _dims(a: GlobalArray, s: Lengths, axes: Axes) -> tuple[list[int], list[int]]:
+def dims_of(a: GlobalArray, s: Lengths, axes: Axes) -> tuple[list[int], list[int]]:
     """The dimensions, and the lengths that are transformed."""
     if axes is None:
         chosen = list(range(a.ndim))[-len(s):] if s else [] if s is not None else list(range(a.ndim))
@@ -237,7 +240,7 @@ def _dims(a: GlobalArray, s: Lengths, axes: Axes) -> tuple[list[int], list[int]]
     return chosen, [m if n == -1 else n for n, m in zip(lengths, own, strict=True)]
 
 
-def _with_lengths(a: GlobalArray, dims: Sequence[int], lengths: Sequence[int]) -> GlobalArray:
+def with_lengths(a: GlobalArray, dims: Sequence[int], lengths: Sequence[int]) -> GlobalArray:
     """The array, where dimensions are cut, or zeros added to them, to have these lengths."""
     shape = list(a.shape)
     for d, n in zip(dims, lengths, strict=True):
@@ -286,7 +289,7 @@ def _assigned(found: GlobalArray, out: GlobalArray | None) -> GlobalArray:
     return out
 
 
-def _finished(found: GlobalArray, a: GlobalArray, out: GlobalArray | None, transposed_out: bool) -> GlobalArray:
+def finished(found: GlobalArray, a: GlobalArray, out: GlobalArray | None, transposed_out: bool) -> GlobalArray:
     """A result, in the layout of the operand unless that is not asked for."""
     if out is not None:
         return _assigned(found, out)
@@ -297,31 +300,31 @@ def _finished(found: GlobalArray, a: GlobalArray, out: GlobalArray | None, trans
 # Transforms ----------------------------------------------------------------------------------------------------------
 
 
-def _is_one_line(a: GlobalArray, axis: int) -> bool:
+def is_one_line(a: GlobalArray, axis: int) -> bool:
     """Whether there is one dimension to deal out, which is to be transformed, and is dealt out."""
     return math.prod(a.shape) == a.shape[axis] and axis not in whole_dims(a)
 
 
 def _complex(a: Any, s: Lengths, axes: Axes, function: str, norm: Norm, out: GlobalArray | None,
              transposed_out: bool) -> GlobalArray:
-    _check_norm(norm)
+    check_norm(norm)
     a = as_global(a)
-    dims, lengths = _dims(a, s, axes)
+    dims, lengths = dims_of(a, s, axes)
     dtype = _complex_dtype(a)
     if len(set(dims)) < len(dims):
         return _assigned(_one_by_one(a, dims, lengths, lambda x, d, n: _complex(
             x, (n,), (d,), function, norm, None, False)), out)
     if not dims:
         return _assigned(a.copy(), out)
-    x = _with_lengths(a, dims, lengths)
+    x = with_lengths(a, dims, lengths)
     if not x.size:
-        return _finished(x.astype(dtype), a, out, transposed_out)
-    if _is_one_line(x, longest := max(dims, key=lambda d: x.shape[d])):
+        return finished(x.astype(dtype), a, out, transposed_out)
+    if is_one_line(x, longest := max(dims, key=lambda d: x.shape[d])):
         found = transformed_vector(x.reshape(-1), dtype, function, norm).reshape(x.shape)
-        return _finished(found, a, out, transposed_out)
+        return finished(found, a, out, transposed_out)
     todo = [d for d in dims if d != longest or x.shape[d] > 1] or dims[:1]
     x = in_pencils(x, dtype, todo) if whole_dims(x).isdisjoint(todo) else copied_in_place(x, dtype)
-    return _finished(transformed(x, dims, function, norm), a, out, transposed_out)
+    return finished(transformed(x, dims, function, norm=norm), a, out, transposed_out)
 
 
 def _one_by_one(a: GlobalArray, dims: Sequence[int], lengths: Sequence[int],
@@ -333,21 +336,21 @@ def _one_by_one(a: GlobalArray, dims: Sequence[int], lengths: Sequence[int],
 
 def _from_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | None,
                transposed_out: bool) -> GlobalArray:
-    _check_norm(norm)
+    check_norm(norm)
     a = as_global(a)
     if a.dtype.kind == "c":
         raise TypeError("this transform takes real numbers, as what follows by symmetry is left out of its result")
-    dims, lengths = _dims(a, s, axes)
+    dims, lengths = dims_of(a, s, axes)
     dtype = _complex_dtype(a)
     if not dims:
         raise IndexError("at least one dimension has to be transformed")
     axis = dims[-1]
-    x = _with_lengths(a, dims[-1:], lengths[-1:])
+    x = with_lengths(a, dims[-1:], lengths[-1:])
     n = x.shape[axis] // 2 + 1
     if not x.size:
         found = zeros((*x.shape[:axis], n, *x.shape[axis + 1:]), dtype)
-    elif _is_one_line(x, axis):
-        half = transformed_vector(x.reshape(-1), dtype, "fftn", norm)[:n]
+    elif is_one_line(x, axis):
+        half = spectrum_of_real(x.reshape(-1), dtype, norm)
         found = half.reshape((*x.shape[:axis], n, *x.shape[axis + 1:]))
     else:
         real = np.finfo(dtype).dtype
@@ -357,15 +360,15 @@ def _from_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | No
                 x = in_pencils(x, real, [axis])
         found = real_pass(x if x.dtype == real else copied_in_place(x, real), axis, x.shape[axis], dtype, "rfft", norm)
     if dims[:-1]:
-        return _finished(_complex(found, lengths[:-1], dims[:-1], "fftn", norm, None, True), a, out, transposed_out)
-    return _finished(found, a, out, transposed_out)
+        return finished(_complex(found, lengths[:-1], dims[:-1], "fftn", norm, None, True), a, out, transposed_out)
+    return finished(found, a, out, transposed_out)
 
 
 def _to_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | None,
              transposed_out: bool) -> GlobalArray:
-    _check_norm(norm)
+    check_norm(norm)
     a = as_global(a)
-    dims, lengths = _dims(a, s, axes)
+    dims, lengths = dims_of(a, s, axes)
     dtype = _complex_dtype(a)
     if not dims:
         raise IndexError("at least one dimension has to be transformed")
@@ -375,29 +378,18 @@ def _to_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | None
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     x = a
     if dims[:-1]:
-        x = _complex(x, lengths[:-1], dims[:-1], "ifftn", norm, None, True)
-    x = _with_lengths(x, (axis,), (n // 2 + 1,))
+        x = _complex(x, lengths[-2::-1], dims[-2::-1], "ifftn", norm, None, True)  # the first one first, as NumPy
+    x = with_lengths(x, (axis,), (n // 2 + 1,))
     real = np.finfo(dtype).dtype
     if not x.size:
         found = zeros((*x.shape[:axis], n, *x.shape[axis + 1:]), real)
-    elif _is_one_line(x, axis):
-        vector = transformed_vector(_with_mirror(x.reshape(-1), n, dtype), dtype, "ifftn", norm)
-        found = vector.real.reshape((*x.shape[:axis], n, *x.shape[axis + 1:]))
+    elif is_one_line(x, axis):
+        vector = real_of_spectrum(x.reshape(-1), n, dtype, norm)
+        found = vector.reshape((*x.shape[:axis], n, *x.shape[axis + 1:]))
     else:
         if axis not in whole_dims(x):
             x = in_pencils(x, dtype, [axis])
         found = real_pass(x if x.dtype == dtype else copied_in_place(x, dtype), axis, n, real, "irfft", norm)
     if a.dtype == np.float16 and len(dims) == 1:  # as NumPy has it
         found = copied_in_place(found, a.dtype)
-    return _finished(found, a, out, transposed_out)
-
-
-def _with_mirror(x: GlobalArray, n: int, dtype: np.dtype[Any]) -> GlobalArray:
-    """The n elements of which one half is given; what has to be real there is taken to be."""
-    found = empty(n, dtype)
-    found[:len(x)] = x
-    found[0] = x[0].real
-    if n % 2 == 0:
-        found[n // 2] = x[n // 2].real
-    found[len(x):] = x[1:n - len(x) + 1][::-1].conj()
-    return found
+    return finished(found, a, out, transposed_out)

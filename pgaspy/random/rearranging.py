@@ -14,7 +14,7 @@ import pgaspy as pg
 from pgaspy.creation import AnyLayout, Shape
 from pgaspy.job.defaults import layout_for
 from pgaspy.operands import as_numpy
-from pgaspy.random.drawing import Drawing, joint_size
+from pgaspy.random.drawing import LEAST, Drawing, joint_size
 
 __all__ = ["Rearranging"]
 
@@ -81,7 +81,7 @@ class Rearranging(Drawing):
         if np.count_nonzero(p) < k:
             raise ValueError("Fewer non-zero entries in p than size")
         with np.errstate(divide="ignore"):
-            waits = -np.log(np.maximum(self._draw("random", n, float, "d", None, None), 2.0**-54)) / p
+            waits = np.log(-np.log(np.maximum(self._draw("random", n, float, "d", None, None), LEAST))) - np.log(p)
         return pg.argsort(waits)[:k].reshape(shape)
 
     def permutation(self, x: Any, axis: int = 0) -> pg.GlobalArray:

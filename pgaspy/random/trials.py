@@ -31,6 +31,9 @@ MOST_THINGS = 10**9
 LARGEST = 2.0**63
 """All int64 are below."""
 
+MOST_EVENTS = LARGEST - 10 * LARGEST**0.5
+"""The largest mean of numbers of events that int64 has, but for what never happens; as in NumPy."""
+
 
 # Gamma ---------------------------------------------------------------------------------------------------------------
 
@@ -76,18 +79,18 @@ def _try_poisson(stream: Stream, lam: Numbers) -> Integers:
 
 
 def _propose_poisson(stream: Stream, attempt: int, lam: Numbers) -> tuple[Integers, Rejected]:
-    from scipy.special import gammaln
-
     b = 0.931 + 2.53 * np.sqrt(lam)
     a = -0.059 + 0.02483 * b
     u, v = stream.uniforms(attempt)
     u = u - 0.5
     us = 0.5 - np.abs(u)
     k = np.floor((2 * a / us + b) * u + lam + 0.43)
-    left = np.log(v) + np.log(1.1239 + 1.1328 / (b - 3.4)) - np.log(a / (us * us) + b)
     at_once = (us >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2))
-    outside = (k < 0) | ((us < 0.013) & (v > us))
-    return _int64(k), ~at_once & (outside | (left > -lam + k * np.log(lam) - gammaln(k + 1)))
+    rejected = ~at_once & ((k < 0) | ((us < 0.013) & (v > us)))
+    left = np.flatnonzero(~(at_once | rejected))
+    log_v = np.log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (us * us) + b))
+    rejected[left] = log_v[left] > -_stirling(k[left]) - _deviance(k[left], lam[left])
+    return _int64(k), rejected
 
 
 def binomial(stream: Stream, n: Integers, p: Numbers) -> Integers:
@@ -115,26 +118,41 @@ def _propose_binomial(stream: Stream, attempt: int, n: Integers, p: Numbers) -> 
     u = u - 0.5
     us = 0.5 - np.abs(u)
     k = np.floor((2 * a / us + b) * u + n * p + 0.5)
-    outside = (k < 0) | (k > n)
-    m, odds = np.floor((n + 1) * p), p / (1 - p)
-    inner: Any = np.minimum(np.maximum(k, 0), n)
+    rejected = (k < 0) | (k > n)
+    left = np.flatnonzero(~(rejected | ((us >= 0.07) & (v <= 0.92 - 4.2 / b))))
     log_v = np.log(v * (2.83 + 5.1 / b) * spread / (a / (us * us) + b))
-    bound = ((m + 0.5) * np.log((m + 1) / (odds * (n - m + 1))) + (n + 1) * np.log((n - m + 1) / (n - inner + 1))
-             + (inner + 0.5) * np.log(odds * (n - inner + 1) / (inner + 1))
-             + _tail(m) + _tail(n - m) - _tail(inner) - _tail(n - inner))
-    at_once = (us >= 0.07) & (v <= 0.92 - 4.2 / b)
-    return _int64(inner), outside | (~at_once & (log_v > bound))
+    rejected[left] = log_v[left] > _log_odds(k[left], n[left], p[left])
+    return _int64(k), rejected
 
 
-def _tail(k: Any) -> Any:
-    """What Stirling's formula leaves of log(k!)."""
-    from scipy.special import gammaln
+def _log_odds(k: Numbers, n: Integers, p: Numbers) -> Any:
+    """The logarithm of how likely k of n are, as against the likeliest number."""
+    def weight(k: Numbers) -> Any:
+        return -_stirling(k) - _stirling(n - k) - _deviance(k, n * p) - _deviance(n - k, n * (1 - p))
+
+    return weight(k) - weight(np.floor((n + 1.0) * p))
+
+
+def _stirling(k: Any) -> Any:
+    """log(k!) - k log(k) + k, which stays small, so that no digits are lost in differences."""
+    from scipy.special import gammaln, xlogy
 
     few = np.arange(10.0)
-    table = gammaln(few + 1) - (0.5 * np.log(2 * np.pi) + (few + 0.5) * np.log(few + 1) - few - 1)
-    squares = (k + 1) ** 2
-    series = (1 / 12 - (1 / 360 - 1 / 1260 / squares) / squares) / (k + 1)
-    return np.where(k < 10, table[np.minimum(k, 9).astype(int)], series)
+    table = gammaln(few + 1) - xlogy(few, few) + few
+    squares = k * k
+    series = 0.5 * np.log(2 * np.pi * k) + (1 / 12 - (1 / 360 - 1 / 1260 / squares) / squares) / k
+    return np.where(k < 10, table[np.where(k < 10, k, 0).astype(int)], series)
+
+
+def _deviance(k: Any, mean: Numbers) -> Any:
+    """k log(k / mean) - k + mean, with all digits also where both are close (C. Loader, *Fast and accurate computation
+    of binomial probabilities*, 2000).
+    """
+    from scipy.special import xlogy
+
+    v = (k - mean) / (k + mean)
+    series = np.polynomial.polynomial.polyval(v * v, [0, *(1 / np.arange(3.0, 19.0, 2))])
+    return np.where(np.abs(v) < 0.1, (k - mean) * v + 2 * k * v * series, xlogy(k, k / mean) - k + mean)
 
 
 def hypergeometric(stream: Stream, good: Integers, bad: Integers, n: Integers) -> Integers:

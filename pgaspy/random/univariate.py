@@ -282,7 +282,14 @@ class Univariate(Drawing):
     def negative_binomial(self, n: Any, p: Any, size: Shape | None = None, *, layout: AnyLayout = None,
                           onenode: int | None = None) -> GlobalArray:
         """How many trials fail before `n` > 0 succeed, each with probability `p`, 0 < p <= 1. Collective."""
-        return self._sampled(_negative_binomial, _checked("negative_binomial", n, p), size, np.int64, layout, onenode)
+        n, p = as_parameter(n), as_parameter(p)
+        checked("negative_binomial", n, 1.0)
+        checked("geometric", p)
+        with np.errstate(invalid="ignore"):
+            most = (1 - p) * (n + 10 * np.sqrt(n))
+        if is_any(most > trials.MOST_EVENTS * p):
+            raise ValueError("n too large or p too small, see Generator.negative_binomial Notes")
+        return self._sampled(_negative_binomial, (n, p), size, np.int64, layout, onenode)
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Shape | None = None, *,
                        layout: AnyLayout = None, onenode: int | None = None) -> GlobalArray:
@@ -359,8 +366,8 @@ def _geometric(u: Any, p: Any) -> Any:
 
 def _wald(stream: Stream, mean: Numbers, scale: Numbers) -> Numbers:
     """By J. R. Michael, W. R. Schucany and R. W. Haas, 1976."""
-    y = mean * stream.part(0).normal(0) ** 2
-    x = mean + mean / (2 * scale) * (y - np.sqrt(4 * scale * y + y * y))
+    y = mean / (2 * scale) * stream.part(0).normal(0) ** 2
+    x = mean / (1 + y + np.sqrt(y) * np.sqrt(y + 2))  # the lesser root, of which no digits are lost
     is_first = stream.part(1).uniform(0) <= mean / (mean + x)
     return np.where(is_first, x, mean * mean / x)
 
@@ -376,7 +383,13 @@ def _chisquare(stream: Stream, df: Numbers) -> Numbers:
 
 
 def _noncentral_chisquare(stream: Stream, df: Numbers, nonc: Numbers) -> Numbers:
-    return _chisquare(stream.part(0), df + 2 * trials.poisson(stream.part(1), nonc / 2))
+    return _chisquare(stream.part(0), df + 2 * _events(stream.part(1), nonc / 2))
+
+
+def _events(stream: Stream, lam: Numbers) -> Numbers:
+    """Poisson's numbers; those that int64 does not have are normal."""
+    return np.where(lam < trials.MOST_EVENTS, trials.poisson(stream, np.minimum(lam, trials.MOST_EVENTS)),
+                    lam * (1 + stream.normal(0) / np.sqrt(lam)))
 
 
 def _negative_binomial(stream: Stream, n: Numbers, p: Numbers) -> NDArray[np.int64]:

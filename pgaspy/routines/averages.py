@@ -177,7 +177,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
     ddof = int(not bias) if ddof is None else ddof
     w = _weights(fweights, aweights, X.shape[1])
     mean, total = average(X, 1, w, returned=True)
-    n = X.shape[1] - ddof if w is None else _observations(w, aweights, value(total[0], 1.0), ddof)
+    n = X.shape[1] - ddof if w is None else _observations(w, aweights, value(total[0].real, 1.0), ddof)
     if n <= 0:
         warn("Degrees of freedom <= 0 for slice", RuntimeWarning)
         n = 0.0

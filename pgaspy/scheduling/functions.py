@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["IMAG", "REAL", "WHERE", "AnyFunction", "Function"]
+__all__ = ["IMAG", "PUT_IMAG", "PUT_REAL", "REAL", "WHERE", "AnyFunction", "Function", "bits_as", "put_bits"]
 
 
 class Function:
@@ -52,6 +53,7 @@ def _compute_where(condition: NDArray[Any], x: NDArray[Any], y: NDArray[Any], ou
 
 
 def _component(name: str) -> Function:
+    """What takes a component from complex numbers."""
     def resolve(dtype: Any) -> tuple[Any, ...]:
         return dtype, getattr(np.empty(0, dtype), name).dtype
 
@@ -61,6 +63,38 @@ def _component(name: str) -> Function:
     return Function(name, 1, resolve, compute)
 
 
+def _put_component(name: str) -> Function:
+    """What gives complex numbers another component."""
+    def resolve(dtype: Any, _: Any) -> tuple[Any, ...]:
+        return dtype, getattr(np.empty(0, dtype), name).dtype, dtype
+
+    def compute(z: NDArray[Any], x: NDArray[Any], out: NDArray[Any]) -> None:
+        out[...] = z
+        getattr(out, name)[...] = x
+
+    return Function(f"put_{name}", 2, resolve, compute)
+
+
+@functools.cache
+def bits_as(own: np.dtype[Any], other: np.dtype[Any]) -> Function:
+    """What reads the bits of elements as those of another dtype of the same size."""
+    def compute(x: NDArray[Any], out: NDArray[Any]) -> None:
+        out.view(own)[...] = x
+
+    return Function(f"{own.str} as {other.str}", 1, lambda _: (own, other), compute)
+
+
+@functools.cache
+def put_bits(own: np.dtype[Any], other: np.dtype[Any]) -> Function:
+    """What gives elements the bits of others, of another dtype of the same size."""
+    def compute(_: NDArray[Any], x: NDArray[Any], out: NDArray[Any]) -> None:
+        out.view(other)[...] = x
+
+    return Function(f"{own.str} of {other.str}", 2, lambda *_: (own, other, own), compute)
+
+
 WHERE = Function("where", 3, _resolve_where, _compute_where)
 REAL = _component("real")
 IMAG = _component("imag")
+PUT_REAL = _put_component("real")
+PUT_IMAG = _put_component("imag")

@@ -83,7 +83,6 @@ def test_programs_run_by_their_names_without_warnings(name: str) -> None:
 
 
 class TestSumma:
-    @pytest.mark.many
     @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
     @pytest.mark.parametrize(("m", "n", "k"), [(1, 1, 1), (17, 23, 9), (2, 40, 3), (31, 4, 31), (5, 0, 4)])
     @pytest.mark.parametrize("panel", [4, 512])
@@ -93,7 +92,6 @@ class TestSumma:
         summa(A, B, C, panel)
         assert_equal(C, c + a @ b)
 
-    @pytest.mark.many
     @pytest.mark.parametrize("dtype", [np.float32, np.complex128, np.int64])
     def test_dtypes(self, dtype: Any) -> None:
         a, b, c = operands(np.random.default_rng(3), 12, 13, 14, dtype)
@@ -108,7 +106,6 @@ class TestSumma:
         c[3:, 4:] += a[3:, 1:12] @ b[2:13, 4:]
         assert_equal(C, c)
 
-    @pytest.mark.many
     @pytest.mark.parametrize(("m", "n", "k"), [(23, 3, 19), (21, 20, 2), (3, 21, 20), (4, 30, 5)])
     @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
     def test_whatever_is_largest_stays(self, layout: Any, m: int, n: int, k: int) -> None:
@@ -239,7 +236,6 @@ class TestHeat:
         assert_equal(full, u)
         collectively(n_sweeps > 1 and delta <= 0.5, f"{n_sweeps} sweeps, the last changed by {delta}")
 
-    @pytest.mark.many
     @pytest.mark.parametrize("shape", [(3, 3), (4, 50), (21, 20)])
     def test_known_solution(self, shape: tuple[int, int]) -> None:
         assert error_of_known_solution(shape) < 10

@@ -20,7 +20,7 @@ from tests.algorithms.test_factorisations import GRIDS, dealt
 from tests.matrices import random_matrix
 from tests.together import collectively
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 N, BLOCK = 2304, 72
 PANEL = N * BLOCK * 8

@@ -17,7 +17,7 @@ from pgaspy.algorithms.triangular_solve import FEW, solve_triangular
 from tests.matrices import NAMES, named_matrix, random_matrix
 from tests.together import collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 GRIDS = [(p, pg.SIZE // p) for p in range(1, pg.SIZE + 1) if pg.SIZE % p == 0]
 SHAPES = [(0, 0), (1, 1), (2, 2), (3, 3), (5, 5), (10, 10), (50, 50), (40, 17), (17, 40), (3, 0)]

@@ -15,7 +15,7 @@ from pgaspy.algorithms.svd import svd, svdvals
 from tests.matrices import NAMES, named_matrix, random_matrix
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 SHAPES = [(0, 0), (0, 3), (3, 0), (1, 1), (2, 2), (3, 3), (5, 5), (10, 10), (50, 50), (1, 7), (90, 7), (17, 40)]
 SIZES = [0, 1, 2, 3, 5, 10, 50]

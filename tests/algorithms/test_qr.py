@@ -20,7 +20,7 @@ from tests.algorithms.test_factorisations import BLOCKS, GRIDS, LARGE, MAX_RATIO
 from tests.matrices import NAMES, named_matrix, random_matrix
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 
 def check_factors(a: NDArray[Any], q: NDArray[Any], r: NDArray[Any]) -> None:

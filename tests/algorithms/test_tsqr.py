@@ -11,7 +11,7 @@ from tests.algorithms.test_qr import check_factors
 from tests.matrices import NAMES, named_matrix, random_matrix
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 
 class TestTSQR:

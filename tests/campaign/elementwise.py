@@ -327,7 +327,9 @@ def _clip(writer: Writer, name: str) -> None:
 
 
 def _component(writer: Writer, name: str) -> None:
-    x = writer.pick(exact=False)
+    x = writer.pick(kinds="iu" if name == "array.view" else "fciub", exact=False)
+    if name == "array.view":
+        name = f"array.view('{writer.rng.choice('iu')}{writer.value(x).itemsize}')"
     text = f"{x}.{name.removeprefix('array.')}" if name.startswith("array") else f"pg.{name}({x})"
     writer.bind(f"{text}{'()' if 'conj' in name and name.startswith('array') else ''}.copy()", writer.tolerance(x))
 
@@ -402,6 +404,7 @@ ROWS = (
     Row(_dead, ("[dead]",), 1.5),
     Row(_where, ("where",), 1.5),
     Row(_clip, ("clip", "array.clip"), 1),
-    Row(_component, ("real", "imag", "array.real", "array.imag", "array.conj", "array.conjugate"), 1),
+    Row(_component, ("real", "imag", "array.real", "array.imag", "array.conj", "array.conjugate",
+                     "array.view"), 1),
     Row(_reduce, (*REDUCTIONS, *(f"array.{x}" for x in REDUCTIONS)), 6),
 )

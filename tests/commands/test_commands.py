@@ -27,7 +27,6 @@ def start(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.mpi
-@pytest.mark.many
 def test_info_says_on_rank_0_what_all_processes_are() -> None:
     found = call("info", *["--no-measure"] * (pg.SIZE > 2))  # which would measure how they share the cores
     collectively(found.exit_code == 0, found.output)
@@ -39,7 +38,6 @@ def test_info_says_on_rank_0_what_all_processes_are() -> None:
 
 
 @pytest.mark.mpi
-@pytest.mark.many
 def test_selftest() -> None:
     found = call("selftest")
     collectively(found.exit_code == 0, found.output)

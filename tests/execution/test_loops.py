@@ -256,7 +256,7 @@ def of_different_shapes(np: Any, n: int, n_steps: int, every: int) -> tuple[Any,
 @pytest.mark.parametrize(("program", "n", "n_steps"), [
     (fresh, 3, 400), (fresh, 81, 20), (fresh, 300, 8), (fresh, 521, 8),
     (swapped, 3, 400), (swapped, 81, 20), (swapped, 300, 8),
-    pytest.param(of_different_shapes, 2000, 4, marks=pytest.mark.many)])
+    (of_different_shapes, 600, 4), pytest.param(of_different_shapes, 2000, 4, marks=pytest.mark.long)])
 def test_loops_are_planned_a_few_times(program: Program, n: int, n_steps: int, every: int,
                                        monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pg.execution.loops, "SHORT_SECONDS", 3600.0)  # which a slow machine reaches, or does not

@@ -54,7 +54,6 @@ NEEDS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", NEEDS)
 def test_executed_when_needed(name: str) -> None:
     a = pg.array(X)

@@ -20,7 +20,7 @@ from tests.matrices import NAMES as MATRICES
 from tests.matrices import named_matrix, random_matrix
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 SIZES = [*((n, "d") for n in (0, 1, 2, 3, 5, 10, 50, 257)), (5, "F"), (50, "F")]
 HARD = ("badly scaled", "growth")

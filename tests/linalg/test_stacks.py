@@ -17,7 +17,7 @@ from tests.layouts import layout_of
 from tests.matrices import random_matrix
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 SHAPES = [(5, 3, 3), (1, 4, 4), (2, 3, 4, 4), (0, 3, 3), (1, 40, 2, 2), (3, 0, 0), (1, 1, 3, 3)]
 CALLS: dict[str, Callable[..., Any]] = {

@@ -12,7 +12,7 @@ import pgaspy as pg
 from tests.programs import algebra, chances, fields, fluids, images, learning, particles, sequences
 from tests.together import assert_equal, collectively
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 FIELDS = (algebra, chances, fields, fluids, images, learning, particles, sequences)
 PROGRAMS = [program for field in FIELDS for program in field.PROGRAMS]

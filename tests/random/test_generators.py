@@ -35,7 +35,6 @@ DIGESTS = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("draw", DRAWS)
 def test_the_same_for_every_layout_and_number_of_processes(draw: str, name: str) -> None:
@@ -44,7 +43,6 @@ def test_the_same_for_every_layout_and_number_of_processes(draw: str, name: str)
     collectively(digest == DIGESTS[draw], f"{draw}: {digest}")
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", NAMES)
 def test_normal_numbers_are_the_same_for_every_layout(name: str) -> None:
     expected = pg.random.default_rng(42).standard_normal(SHAPE, onenode=0).gather()
@@ -74,7 +72,6 @@ def test_a_longer_array_begins_alike() -> None:
     assert_equal(pg.random.default_rng(1).random((10, 10)), flat.reshape(10, 10))
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("seed", [0, 2**63, 2**200 + 1, [1, 2, 3], np.random.SeedSequence(5)], ids=str)
 def test_seeds(seed: Any) -> None:
     a, b = (pg.random.default_rng(seed).random(50) for _ in range(2))
@@ -87,7 +84,6 @@ def test_without_a_seed_all_processes_have_the_same() -> None:
     collectively(a.gather().tobytes() != b.gather().tobytes())
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_uniform(dtype: Any) -> None:
     x = pg.random.default_rng(7).random(200000, dtype=dtype).gather()
@@ -100,7 +96,6 @@ def test_uniform(dtype: Any) -> None:
     collectively(y.min() >= -2 and y.max() < 6)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_normal(dtype: Any) -> None:
     x = pg.random.default_rng(8).standard_normal(200000, dtype=dtype).gather().astype(float)
@@ -109,7 +104,6 @@ def test_normal(dtype: Any) -> None:
         collectively(abs((x**power).mean() - moment) < 0.06)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, bool])
 def test_integers(dtype: Any) -> None:
     high = 2 if dtype is bool else 7

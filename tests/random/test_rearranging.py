@@ -12,7 +12,7 @@ import pgaspy as pg
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 X = np.arange(60.0).reshape(12, 5)
 
@@ -67,6 +67,7 @@ def test_choice_with_probabilities() -> None:
         counts = np.bincount(rng().choice(4, 20_000, p=given).gather(), minlength=4)
         collectively(counts[1] == 0 and abs(counts / 20_000 - p).max() < 0.015, f"{counts}")
     collectively(sorted(rng().choice(4, 3, False, p).gather().tolist()) == [0, 2, 3])
+    collectively(sorted(rng().choice(3, 2, False, [0, 1e-310, 1]).gather().tolist()) == [1, 2])
 
 
 def test_choice_without_replacement() -> None:

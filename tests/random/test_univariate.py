@@ -14,7 +14,7 @@ from pgaspy.random import drawing
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 SHAPE = (9, 14)
 PARAMETERS: dict[str, tuple[float, ...]] = {
@@ -34,6 +34,7 @@ DISTRIBUTIONS: list[tuple[str, tuple[float, ...], Any]] = [
     ("beta", (0.3, 0.4), stats.beta(0.3, 0.4)), ("beta", (5, 2), stats.beta(5, 2)),
     ("binomial", (12, 0.3), stats.binom(12, 0.3)), ("binomial", (500, 0.7), stats.binom(500, 0.7)),
     ("binomial", (10**12, 0.25), stats.binom(10**12, 0.25)), ("binomial", (10**7, 1e-6), stats.binom(10**7, 1e-6)),
+    ("binomial", (2**52, 0.5), stats.norm(2**51, 2**25)), ("binomial", (2**62, 0.5), stats.norm(2**61, 2**30)),
     ("chisquare", (0.7,), stats.chi2(0.7)), ("exponential", (2,), stats.expon(scale=2)),
     ("f", (3, 12), stats.f(3, 12)), ("gamma", (0.2, 2), stats.gamma(0.2, scale=2)),
     ("gamma", (30, 0.5), stats.gamma(30, scale=0.5)), ("geometric", (0.2,), stats.geom(0.2)),
@@ -46,13 +47,15 @@ DISTRIBUTIONS: list[tuple[str, tuple[float, ...], Any]] = [
     ("logseries", (0.9,), stats.logser(0.9)), ("negative_binomial", (5.5, 0.3), stats.nbinom(5.5, 0.3)),
     ("noncentral_chisquare", (0.5, 2), stats.ncx2(0.5, 2)), ("noncentral_f", (3, 20, 1), stats.ncf(3, 20, 1)),
     ("normal", (1, 2), stats.norm(1, 2)), ("pareto", (3,), stats.lomax(3)), ("poisson", (4.5,), stats.poisson(4.5)),
-    ("poisson", (1000,), stats.poisson(1000)), ("power", (2.5,), stats.powerlaw(2.5)),
+    ("poisson", (1000,), stats.poisson(1000)), ("poisson", (1e16,), stats.norm(1e16, 1e8)),
+    ("power", (2.5,), stats.powerlaw(2.5)),
     ("rayleigh", (2,), stats.rayleigh(scale=2)), ("standard_cauchy", (), stats.cauchy()),
     ("standard_exponential", (), stats.expon()), ("standard_gamma", (1.0,), stats.gamma(1.0)),
     ("standard_t", (2.5,), stats.t(2.5)), ("triangular", (1, 2, 5), stats.triang(0.25, 1, 4)),
     ("uniform", (1, 3), stats.uniform(1, 2)), ("vonmises", (0, 0.5), stats.vonmises(0.5)),
     ("vonmises", (0, 1e7), stats.norm(0, 1e7**-0.5)), ("vonmises", (0, 0), stats.uniform(-np.pi, 2 * np.pi)),
-    ("wald", (1, 2), stats.invgauss(0.5, scale=2)), ("weibull", (1.5,), stats.weibull_min(1.5)),
+    ("wald", (1, 2), stats.invgauss(0.5, scale=2)), ("wald", (1, 1e-12), stats.levy(0, 1e-12)),
+    ("noncentral_chisquare", (2, 1e24), stats.norm(1e24, 2e12)), ("weibull", (1.5,), stats.weibull_min(1.5)),
     ("zipf", (2.5,), stats.zipf(2.5)),
 ]
 
@@ -190,6 +193,8 @@ EXTREMES: list[tuple[str, tuple[Any, ...], float]] = [
     ("logseries", (0.0,), 1), ("hypergeometric", (0, 5, 5), 0), ("hypergeometric", (5, 0, 5), 5),
     ("normal", (3.0, 0.0), 3.0), ("negative_binomial", (3.0, 1.0), 0), ("standard_gamma", (np.inf,), np.inf),
     ("standard_gamma", (np.nan,), np.nan), ("exponential", (0.0,), 0.0),
+    ("wald", (3.0, np.inf), 3.0), ("negative_binomial", (np.inf, 1.0), 0),
+    ("noncentral_chisquare", (3.0, np.nan), np.nan), ("noncentral_chisquare", (3.0, np.inf), np.inf),
 ]
 
 
@@ -211,7 +216,8 @@ WRONG: list[tuple[str, tuple[Any, ...]]] = [
     ("pareto", (0,)), ("poisson", (-1,)), ("poisson", (np.nan,)), ("power", (0,)), ("rayleigh", (-1,)),
     ("standard_gamma", (-1,)), ("standard_t", (0,)), ("triangular", (2, 1, 3)), ("triangular", (1, 1, 1)),
     ("triangular", (1, 3, 2)), ("vonmises", (0, -1)), ("wald", (0, 1)), ("weibull", (-1,)), ("zipf", (1,)),
-    ("uniform", (3, 1)), ("poisson", (1e19,)),
+    ("uniform", (3, 1)), ("poisson", (1e19,)), ("negative_binomial", (1e15, 1e-6)), ("negative_binomial", (3, np.nan)),
+    ("negative_binomial", (np.nan, 0.5)),
 ]
 
 
@@ -250,6 +256,17 @@ def test_wrong_shapes_and_ranges() -> None:
     raises_everywhere(ValueError, "high is out of bounds for uint8", lambda: generator.integers([1, 300], dtype="u1"))
     raises_everywhere(ValueError, "low is out of bounds for uint8", lambda: generator.integers([-1], 3, dtype="u1"))
     raises_everywhere(TypeError, "Unsupported dtype", lambda: generator.integers(3, dtype=float))
+
+
+def test_parameters_that_are_wrong_together() -> None:
+    """Of the largest and the least, and of them alone."""
+    generator = pg.random.default_rng(1)
+    n, p = np.array([1.0, 1e15]), np.array([0.9, 1e-6])
+    for make in (np.array, pg.array):
+        raises_everywhere(ValueError, "n too large or p too small", lambda make=make: generator.negative_binomial(
+            make(n), make(p)))
+    n, p = pg.array([1e13, 1e19]), pg.array([1e-4, 1 - 2.0**-50])
+    collectively(bool((generator.negative_binomial(n[::-1], p[::-1]) > 1e3).all()))
 
 
 def test_a_plan_reads_no_values() -> None:

@@ -13,7 +13,7 @@ import pgaspy as pg
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 X = np.arange(30.0).reshape(6, 5) - 12
 Z = np.arange(24).reshape(2, 3, 4)

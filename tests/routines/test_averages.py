@@ -49,6 +49,7 @@ CASES: dict[str, Callable[[Any, Any], Any]] = {
     "cov weights": lambda m, a: m.cov(a, fweights=[*COUNTS], aweights=m.array(WEIGHTS), ddof=0),
     "cov own weights": lambda m, a: m.cov(a, fweights=m.array(COUNTS), aweights=m.array(WEIGHTS)),
     "cov complex": lambda m, a: m.cov(a + 1j * a**2),
+    "cov complex weights": lambda m, a: m.cov(a + 1j * a**2, fweights=COUNTS, aweights=WEIGHTS),
     "cov float": lambda m, a: m.cov(a.astype("f"), dtype=np.float32),
     "cov integers": lambda m, a: m.cov((a * 9).astype(int)),
     "cov none": lambda m, a: m.cov(a[:0]),
@@ -60,7 +61,6 @@ CASES: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("layout", NAMES)
 @pytest.mark.parametrize("name", CASES)
 def test_cases(name: str, layout: str) -> None:

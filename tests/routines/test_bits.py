@@ -10,7 +10,7 @@ import pytest
 import pgaspy as pg
 from tests.together import assert_equal, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 BITS = np.random.default_rng(1).integers(0, 3, (5, 19)) % 2
 BYTES = np.random.default_rng(2).integers(0, 256, (4, 3), np.uint8)

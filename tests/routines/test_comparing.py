@@ -50,7 +50,6 @@ def test_pairs(pair: str) -> None:
         collectively(pg.array_equiv(a, b) is np.array_equiv(x, y))
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", NAMES)
 def test_layouts(name: str) -> None:
     a, b = pg.array(X, layout=layout_of(name, X.shape)), pg.array(Y)

@@ -18,7 +18,6 @@ X = np.random.default_rng(2).normal(size=23)
 MODES = ("full", "same", "valid")
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("layout", NAMES)
 @pytest.mark.parametrize("m", [1, 2, 3, 6, 11, 23, 24, 40])
 def test_lengths(m: int, layout: str) -> None:

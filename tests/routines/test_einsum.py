@@ -54,7 +54,6 @@ def globals_of(operands: tuple[Any, ...], layout: str) -> list[Any]:
     return [pg.array(x, layout=layout_of(layout, x.shape)) if isinstance(x, np.ndarray) else x for x in operands]
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("layout", NAMES)
 @pytest.mark.parametrize("form", FORMS)
 def test_forms(form: str, layout: str) -> None:
@@ -147,7 +146,6 @@ PRODUCTS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
 @pytest.mark.parametrize("layout", NAMES)
 @pytest.mark.parametrize("name", PRODUCTS)
@@ -158,7 +156,6 @@ def test_products(name: str, layout: str) -> None:
         assert_equal(found, expected, exact=False, rtol=1e-11)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("layout", NAMES)
 def test_matrices_and_vectors(layout: str) -> None:
     a, b, v = (pg.array(x, layout=layout_of(layout, x.shape)) for x in (S * 1j, T, V + 2j))

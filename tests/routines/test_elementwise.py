@@ -62,7 +62,6 @@ CASES: dict[str, Callable[[Any, Any], Any]] = {
 ROUNDED = ("sinc", "angle", "unwrap", "interp")
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("layout", NAMES)
 @pytest.mark.parametrize("name", CASES)
 def test_cases(name: str, layout: str) -> None:

@@ -98,7 +98,6 @@ def test_triangles_and_diagonals(k: int) -> None:
     assert_equal(pg.diagflat(3, k), np.diagflat(3, k))
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("layout", NAMES)
 def test_layouts(layout: str) -> None:
     m = np.arange(30.0).reshape(6, 5)

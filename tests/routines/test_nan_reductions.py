@@ -40,7 +40,6 @@ OPTIONS: dict[str, Callable[[Any], tuple[Any, dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("layout", NAMES)
 @pytest.mark.parametrize("case", OPTIONS)
 def test_reductions(case: str, layout: str) -> None:
@@ -59,7 +58,6 @@ def test_reductions(case: str, layout: str) -> None:
             assert_equal(found, expected, exact=False, rtol=rtol)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("layout", NAMES)
 def test_indices(layout: str) -> None:
     a = pg.array(X, layout=layout_of(layout, X.shape))

@@ -40,7 +40,6 @@ def test_modes(mode: str, width: Any) -> None:
             assert_equal(pg.pad(a, width, mode, **options), np.pad(x, width, mode, **options), is_exact, 1e-6)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("layout", NAMES)
 @pytest.mark.parametrize("mode", MODES)
 def test_layouts(mode: str, layout: str) -> None:

@@ -12,7 +12,7 @@ import pgaspy as pg
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 X = np.arange(30).reshape(6, 5)
 R, C = np.array([[0, 5, 2], [3, 3, 1]]), np.array([4, 0, 2])

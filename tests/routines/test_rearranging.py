@@ -72,7 +72,6 @@ def test_transposed_matrices() -> None:
     raises_everywhere(ValueError, "matrix transpose with ndim < 2 is undefined", lambda: a[0, 0, 0].mT)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("layout", NAMES)
 def test_resized(layout: str) -> None:
     a = pg.array(X, layout=layout_of(layout, X.shape))

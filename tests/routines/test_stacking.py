@@ -66,7 +66,6 @@ def joined(module: Any, name: str, arrays: Any) -> Any:
     return function(*arrays) if name.startswith(("atleast", "broadcast")) else function(arrays)
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("layout", NAMES)
 def test_layouts(layout: str) -> None:
     a, c = on_globals((X, Z), layout)

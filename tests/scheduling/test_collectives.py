@@ -100,7 +100,6 @@ def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.mark.mpi
-@pytest.mark.many
 @pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("is_short", [False, True])
 @pytest.mark.parametrize("dtype", ["d", "B", "F"])

@@ -16,7 +16,7 @@ from tests.flushes import kernels_of
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many, pytest.mark.usefixtures("one_flush")]
+pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("one_flush")]
 
 N = 12
 N_PROGRAMS = 60

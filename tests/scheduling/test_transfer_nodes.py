@@ -34,7 +34,6 @@ def _short_messages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     recording.forget()
 
 
-@pytest.mark.many
 @pytest.mark.usefixtures("_short_messages")
 @pytest.mark.parametrize("first", NAMES)
 @pytest.mark.parametrize("second", NAMES)
@@ -85,7 +84,6 @@ def test_few_large_or_many_partial_results(monkeypatch: pytest.MonkeyPatch) -> N
     collectively(len(set(pg.COMM.allgather(found.tobytes()))) == 1)  # type: ignore[union-attr]
 
 
-@pytest.mark.many
 @pytest.mark.parametrize(("target", "source", "itemsize"), [("f", "d", 4), ("d", "f", 4), ("B", "D", 1), ("l", "d", 8)])
 def test_elements_travel_in_the_smaller_dtype(target: str, source: str, itemsize: int) -> None:
     layouts = default_layout((40,), pg.SIZE), pg.Distribution("cyclic(3)").bind((40,), pg.SIZE)

@@ -215,7 +215,7 @@ def explained_and_done(statement: Callable[[], object]) -> tuple[Explanation, pg
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.many) for seed in range(100)])
+@pytest.mark.parametrize("seed", range(100))
 def test_messages_are_those_that_are_sent(seed: int) -> None:
     """Of random programs, on every rank: messages to single processes, broadcasts, gathers, reductions."""
     def program() -> None:

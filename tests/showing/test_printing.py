@@ -11,7 +11,7 @@ import pytest
 import pgaspy as pg
 from tests.together import collectively
 
-pytestmark = [pytest.mark.mpi, pytest.mark.many]
+pytestmark = pytest.mark.mpi
 
 
 @pytest.mark.parametrize("shape", [(3,), (0,), (10, 11), (1001,), (5, 300), (40, 30, 2), (7, 200), (6, 200), (1, 2000)])

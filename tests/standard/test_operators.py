@@ -49,7 +49,6 @@ def compare(function: Callable[..., Any], *given: Any) -> bool:
     return True
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", BINARY)
 def test_operators(name: str) -> None:
     """Of arrays of all pairs of dtypes, and of arrays and numbers, either of them first."""
@@ -63,7 +62,6 @@ def test_operators(name: str) -> None:
     collectively(n_said > 20, f"{n_said}")
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_operators_in_place(name: str) -> None:
     n_said = 0
@@ -99,7 +97,6 @@ OF_FLOATS = sorted(name for name in ELEMENTWISE if not name.startswith(("bitwise
 """The functions of single elements that the standard has of real floating-point numbers."""
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", OF_FLOATS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_special_cases(name: str, dtype: str) -> None:

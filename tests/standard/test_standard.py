@@ -71,7 +71,6 @@ def test_a_call_of_each() -> None:
     collectively(CALLS.keys() == FUNCTIONS.keys(), f"{CALLS.keys() ^ FUNCTIONS.keys()}")
 
 
-@pytest.mark.many
 @pytest.mark.parametrize("name", sorted(CALLS))
 @DRAWN
 @given(data=st.data())

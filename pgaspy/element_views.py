@@ -1,0 +1,265 @@
+"""Views of elements as other numbers: the real and the imaginary part of complex ones, and their bits in another dtype.
+
+A storage has one dtype. So what is read of such a view is taken from the array when it is read, as one more function in
+the kernel that reads it, and what is assigned to it is put into the elements, as they are then.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from pgaspy import ufuncs
+from pgaspy.array import IN_PLACE, GlobalArray
+from pgaspy.creation import as_global
+from pgaspy.dispatch import implements
+from pgaspy.operands import check_dtype
+from pgaspy.planning.view import ArrayInKey, View
+from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.functions import IMAG, PUT_IMAG, PUT_REAL, REAL, Function, bits_as, put_bits
+
+__all__ = ["imag", "real"]
+
+
+class _Aspect(NamedTuple):
+    """How elements are seen: what takes that from them, what puts it there, and NumPy's view of a local part."""
+
+    take: Function
+    put: Function
+    of_local: Callable[[NDArray[Any]], NDArray[Any]]
+
+
+_REAL = _Aspect(REAL, PUT_REAL, lambda part: part.real)
+_IMAG = _Aspect(IMAG, PUT_IMAG, lambda part: part.imag)
+
+
+class ElementView(GlobalArray):
+    """The elements of an array, seen as other numbers."""
+
+    __slots__ = ("_array", "_aspect", "_dtype")
+
+    def __init__(self, array: GlobalArray, aspect: _Aspect) -> None:
+        self._array, self._aspect = array, aspect
+        self._dtype = aspect.take.resolve_dtypes((array.dtype,))[-1]
+
+    @property
+    def _view(self) -> View:  # type: ignore[override]
+        """That of the array."""
+        return self._array._view
+
+    @property
+    def _base(self) -> Base:  # type: ignore[override]
+        """The numbers as they are now, in a new base, of which nothing else is written. Collective.
+
+        So a function asks for it as often on each process, also where these are to do different things then.
+        """
+        base = Base(self._view.layout, self._dtype)
+        ufuncs.apply(self._aspect.take, (self._array,), (GlobalArray(base, self._view),))
+        return base
+
+    @property
+    def _refusal(self) -> str:
+        return ("a view of elements as other numbers is written to by assignment alone, as by A.real[...] = x, and is "
+                "nothing for tasks: hand the array to them")
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the numbers."""
+        return self._dtype
+
+    def _is_scalar_result(self) -> bool:
+        return False
+
+    def _plain(self) -> GlobalArray:
+        return GlobalArray(self._base, self._view)
+
+    def _over(self, view: View) -> GlobalArray:
+        return ElementView(self._array._over(view), self._aspect)
+
+    def __getitem__(self, key: Any) -> GlobalArray:
+        found = self._array[key]
+        if found._is_number or not self._is_viewed_by(key):
+            return ufuncs.apply(self._aspect.take, (found,), make=found._alike)
+        return ElementView(found, self._aspect)
+
+    def _is_viewed_by(self, key: Any) -> bool:
+        try:
+            self._view.index(key)
+        except ArrayInKey:
+            return False
+        return True
+
+    def flatten(self, order: str = "C") -> GlobalArray:
+        """See `GlobalArray`."""
+        return self._plain().flatten(order)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self._is_viewed_by(key):
+            array, key = self._array._over(self._view.index(key)), ...
+        else:
+            array = self._array
+        with ElementView(array, self._aspect)._written() as numbers:
+            numbers[key] = value
+
+    @contextmanager
+    def _written(self) -> Iterator[GlobalArray]:
+        """The numbers, to be written to in the block: then they are put into the elements. Collective."""
+        numbers = self._plain()
+        yield numbers
+        self._put(numbers)
+
+    def _put(self, numbers: GlobalArray) -> None:
+        if isinstance(self._array, ElementView):
+            with self._array._written() as elements:
+                ufuncs.apply(self._aspect.put, (elements, numbers), (elements,))
+        else:
+            ufuncs.apply(self._aspect.put, (self._array, numbers), (self._array,))
+
+    def local(self) -> NDArray[Any]:
+        """See `GlobalArray`."""
+        return self._aspect.of_local(self._array.local())
+
+    def blocks(self, ranges: Sequence[tuple[int, int]] | None = None, index: bool = False) -> Iterator[Any]:
+        """See `GlobalArray`."""
+        for found in self._array.blocks(ranges, index):
+            yield (found[0], self._aspect.of_local(found[1])) if index else self._aspect.of_local(found)
+
+    def sort(self, axis: int | None = -1, kind: str | None = None, order: None = None, *,
+             stable: bool | None = None) -> None:
+        """See `GlobalArray`."""
+        with self._written() as numbers:
+            numbers.sort(axis, kind, order, stable=stable)
+
+    def conj(self) -> GlobalArray:
+        """See `GlobalArray`."""
+        return self if self.dtype.kind != "c" else self._plain().conj()
+
+    conjugate = conj
+
+    def partition(self, kth: int | Sequence[int], axis: int = -1, kind: str = "introselect",
+                  order: None = None) -> None:
+        """See `GlobalArray`."""
+        with self._written() as numbers:
+            numbers.partition(kth, axis, kind, order)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
+                        **options: Any) -> Any:
+        with ExitStack() as stack:
+            targets = tuple([stack.enter_context(x._written()) if isinstance(x, ElementView) else x for x in out])
+            if method == "at" and isinstance(inputs[0], ElementView):
+                inputs = stack.enter_context(inputs[0]._written()), *inputs[1:]
+            inputs = tuple([x._plain() if isinstance(x, ElementView) else x for x in inputs])
+            found = super().__array_ufunc__(ufunc, method, *inputs, out=targets, **options)
+        if not out:
+            return found
+        results = found if isinstance(found, tuple) else (found,)
+        results = tuple([result if given is None else given for given, result in zip(out, results, strict=True)])
+        return results if isinstance(found, tuple) else results[0]
+
+
+def _in_place(name: str) -> Any:
+    plain = getattr(GlobalArray, name)
+
+    def method(self: ElementView, other: Any) -> Any:
+        with self._written() as numbers:
+            plain(numbers, other)
+        return self
+    return method
+
+
+def _operator(name: str) -> Any:
+    plain = getattr(GlobalArray, name)
+
+    def method(self: ElementView, *others: Any) -> Any:
+        return plain(self._plain(), *others)
+    return method
+
+
+for _name in IN_PLACE:
+    setattr(ElementView, f"__i{_name}__", _in_place(f"__i{_name}__"))
+for _name in (*IN_PLACE, *(f"r{name}" for name in IN_PLACE), "divmod", "rdivmod", "lt", "le", "gt", "ge", "eq", "ne",
+              "neg", "pos", "abs", "invert"):
+    setattr(ElementView, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+@implements(np.real)
+def real(val: Any) -> GlobalArray:
+    """The real part. Not collective.
+
+    Returns
+    -------
+    Of a complex array a view, as in NumPy: what is assigned to it, as by `A.real[...] = x` or `A.real += x`, is
+    assigned to the array, and what is assigned to the array is seen in it. Any other array itself. Of a number, and of
+    an array whose elements are repeated (`broadcast_to`), the part is a copy; collective.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> A = pg.array([1 + 2j, 3 + 4j])
+    >>> x = A.real
+    >>> x[0] = 9
+    >>> A += 1
+    >>> x.gather(), A.gather()
+    (array([10.,  4.]), array([10.+2.j,  4.+4.j]))
+    """
+    a = as_global(val)
+    return a if a.dtype.kind != "c" else _seen(a, _REAL)
+
+
+@implements(np.imag)
+def imag(val: Any) -> GlobalArray:
+    """The imaginary part, zeros of what is not complex; all else is as for `real`."""
+    a = as_global(val)
+    return _seen(a, _IMAG) if a.dtype.kind == "c" else ufuncs.apply(IMAG, (a,), make=a._alike)
+
+
+def _seen(a: GlobalArray, aspect: _Aspect) -> GlobalArray:
+    if a._is_number or a._view.stretched_dims:
+        return ufuncs.apply(aspect.take, (a,), make=a._alike)
+    return ElementView(a, aspect)
+
+
+@implements(GlobalArray.real)
+def _set_real(a: GlobalArray, value: Any) -> None:
+    """`a.real = value`."""
+    if a.dtype.kind != "c":
+        a[...] = value
+    elif not _is_part_of(a, _REAL, value):
+        _seen(a, _REAL)[...] = value
+
+
+@implements(GlobalArray.imag)
+def _set_imag(a: GlobalArray, value: Any) -> None:
+    """`a.imag = value`."""
+    if a.dtype.kind != "c":
+        raise TypeError("cannot set imaginary part of real array")
+    if not _is_part_of(a, _IMAG, value):
+        _seen(a, _IMAG)[...] = value
+
+
+def _is_part_of(a: GlobalArray, aspect: _Aspect, value: Any) -> bool:
+    """Whether a value is the array's own part, which it has got already, as `a.real += x` ends."""
+    return isinstance(value, ElementView) and value._aspect is aspect and value._array is a
+
+
+@implements(GlobalArray.view)
+def view(a: GlobalArray, dtype: DTypeLike | None = None) -> GlobalArray:
+    """See `GlobalArray.view`."""
+    if dtype is None:
+        return a._over(a._view)
+    return _seen(a, _bits(a.dtype, np.dtype(dtype)))
+
+
+@functools.cache
+def _bits(own: np.dtype[Any], other: np.dtype[Any]) -> _Aspect:
+    """How elements of a dtype are seen as those of another one."""
+    check_dtype(other)
+    if own.itemsize != other.itemsize:
+        raise ValueError(f"elements of {own} have {own.itemsize} bytes, and those of {other} {other.itemsize}: they "
+                         "are viewed as others of their size only; A.local().view(dtype) has those of this process")
+    return _Aspect(bits_as(own, other), put_bits(own, other), lambda part: part.view(other))
