@@ -64,7 +64,7 @@ def picture(result):
 
 
 PROGRAM = Program(problem, navier_stokes, checks, picture, size=48, steps=10, unit="Mpoint/s", tolerance=1e-10,
-                  work=lambda size, steps: size**3 * steps / 1e6, colours="berlin")
+                  work=lambda size, steps: size**3 * steps / 1e6, colours="RdGy")
 
 if __name__ == "__main__":
     main(PROGRAM)

@@ -17,10 +17,10 @@ from tests.together import collectively
 
 SMALL = {
     "mandelbrot": (64, 20), "black_scholes": (31, 4), "n_body": (60, 4), "knn": (150, 7),
-    "lattice_boltzmann_2d": (18, 6), "lattice_boltzmann_3d": (10, 3), "jacobi": (120, 60), "jacobi_stencil": (25, 30),
+    "lattice_boltzmann_2d": (18, 6), "lattice_boltzmann_3d": (10, 3), "jacobi": (120, 30), "jacobi_stencil": (25, 12),
     "monte_carlo_pi": (20_000, 3), "summa": (45, 7), "stencil_views": (31, 5), "shallow_water": (24, 5),
-    "n_body_vectors": (50, 4), "laplace": (23, 40), "wiener_filter": (32, 5), "power_spectrum": (32, 3),
-    "slabs": (30, 3), "finite_differences": (13, 3), "orthonormal_states": (24, 6), "conjugate_gradients": (21, 70),
+    "n_body_vectors": (50, 4), "laplace": (23, 15), "wiener_filter": (32, 5), "power_spectrum": (32, 3),
+    "slabs": (30, 3), "finite_differences": (13, 3), "orthonormal_states": (24, 6), "conjugate_gradients": (21, 20),
     "multigrid": (33, 4), "navier_stokes": (12, 2), "game_of_life": (35, 6), "pca": (90, 6), "k_means": (500, 5),
     "page_rank": (300, 10), "logistic_regression": (200, 8), "particles_in_cells": (700, 3)}
 """The size of each, and the steps: with uneven parts on several processes, and some without any."""
@@ -36,12 +36,19 @@ def assert_as_numpy(name: str, variant: str, size: int, steps: int) -> None:
     result = program.core(*problem, counted)
     found, problems = gathered(result), []
     if pg.RANK == 0:
-        differs = farthest(found, load(name, "numpy", variant).core(*given, range(steps)))
+        expected = load(name, "numpy", variant).core(*given, range(steps))
+        problems += ["NumPy's program is not NumPy's"] * any(map(is_ours, (expected, *expected)))
+        differs = farthest(found, expected)
         limit = program.tolerance(size) if callable(program.tolerance) else program.tolerance
         problems += [f"{differs} from NumPy"] * (not differs <= limit)
     checks = program.checks(result, size, counted.n_taken)
     problems += [f"{check}: {value}" for check, (value, limit) in checks.items() if not value <= limit]
     collectively(not problems, f"{problems}")
+
+
+def is_ours(value: Any) -> bool:
+    """Whether a value is an array of pgaspy."""
+    return isinstance(value, pg.GlobalArray)
 
 
 @pytest.mark.mpi

@@ -26,13 +26,13 @@ SECTIONS = {
         "lattice_boltzmann_3d": "--size 40 --steps 400", "jacobi": "", "jacobi_stencil": "--size 120 --steps 3000",
         "monte_carlo_pi": "", "summa": "", "stencil_views": "--size 240 --steps 20"},
     "cphVB's and GAiN's": {
-        "shallow_water": "--size 240 --steps 300", "n_body_vectors": "--size 3000 --steps 35",
+        "shallow_water": "--size 240 --steps 300", "n_body_vectors": "--size 3000 --steps 45",
         "laplace": "--size 120 --steps 5000"},
     "d2o's and GPAW's": {
         "wiener_filter": "--size 240 --steps 200", "power_spectrum": "--size 240",
         "slabs": "--size 240 --steps 60", "finite_differences": "", "orthonormal_states": "--size 78"},
     "Of today": {
-        "conjugate_gradients": "--size 240", "multigrid": "--size 129", "navier_stokes": "--size 32 --steps 300",
+        "conjugate_gradients": "--size 240", "multigrid": "--size 129", "navier_stokes": "--size 48 --steps 250",
         "game_of_life": "--size 200 --steps 500", "pca": "", "k_means": "", "page_rank": "", "logistic_regression": "",
         "particles_in_cells": ""},
 }
