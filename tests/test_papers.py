@@ -35,7 +35,8 @@ def test_turns_are_compared_one_by_one():
 
 
 @pytest.mark.parametrize(("name", "cells"), [
-    ("mandelbrot", ["", "18.8"]), ("jacobi", ["5.9 (54 %)", "12.8 (2 %)"]), ("lattice_boltzmann_2d", ["(19 %)", "(13 %)"])])
+    ("mandelbrot", ["", "18.8"]), ("jacobi", ["5.9 (54 %)", "12.8 (2 %)"]),
+    ("lattice_boltzmann_2d", ["(19 %)", "(13 %)"])])
 def test_the_papers_figures_are_printed_as_they_are(name, cells):
     assert tables.paper_cells(LATENCY_HIDING[name]) == cells
 
@@ -43,7 +44,7 @@ def test_the_papers_figures_are_printed_as_they_are(name, cells):
 @pytest.mark.parametrize(("bound", "reached"), [(None, [False]), (0.2, [False]), (1.1, [True])])
 def test_what_is_at_its_bound_has_no_other_goal(bound, reached):
     found = ONE if bound is None else ONE | {"bound": {"seconds": [bound * s for s in ONE["hidden"]["seconds"]]}}
-    results = tables.machine_results("x", 9.0, "STREAM", found, ONE)
+    results = tables.machine_results("x", 9.0, "STREAM", found, {**ONE})
     assert [result.reached for result in results if result.reached is not None] == reached
     assert len(results) == 4 + (bound is not None)
 
