@@ -47,7 +47,7 @@ from pgaspy.supervision.recorder import Supervision
 
 __all__ = ["Queue", "when_disturbed"]
 
-MAX_OPERATIONS = 256
+MAX_OPERATIONS = 512
 """Recorded operations are executed when they are so many."""
 
 MAX_POSTPONED = 8
