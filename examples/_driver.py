@@ -28,10 +28,13 @@ from tqdm import tqdm
 import pgaspy as pg
 from pgaspy.algorithms._program import Parser, report, timed
 
-__all__ = ["FOLDER", "Program", "Steps", "gathered", "load", "main", "names"]
+__all__ = ["FOLDER", "SMALLEST_SIZE", "Program", "Steps", "gathered", "load", "main", "names", "with_whole"]
 
 FOLDER = Path(__file__).parent
-SMALLEST_PICTURE, LARGEST_PICTURE = 160, 320
+SMALLEST_SIZE = 16
+"""With which all programs make sense."""
+
+SMALLEST_PICTURE, LARGEST_PICTURE = 120, 240
 """In pixels, along the longer side."""
 
 
@@ -58,6 +61,8 @@ class Program:
         How far results may differ from NumPy's, relative to the largest value of each; or a function of the size.
     reference
         What does the same in NumPy, called as `core` is; where None, that is `core`.
+    variant
+        What it is called in its file.
     """
 
     problem: Callable[[int], tuple[Any, ...]]
@@ -71,11 +76,17 @@ class Program:
     tolerance: float | Callable[[int], float]
     colours: str = "viridis"
     reference: Callable[..., Any] | None = None
+    variant: str = "PROGRAM"
 
     @property
     def name(self) -> str:
         """The name of its file."""
         return Path(self.core.__code__.co_filename).stem
+
+    @property
+    def title(self) -> str:
+        """What it is called where it reports."""
+        return self.name if self.variant == "PROGRAM" else f"{self.name}, {self.core.__name__}"
 
 
 class Steps:
@@ -101,13 +112,13 @@ def names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("[a-z]*.py"))
 
 
-def load(name: str, library: str = "pgaspy") -> Program:
+def load(name: str, library: str = "pgaspy", variant: str = "PROGRAM") -> Program:
     """A program, with `np` for pgaspy or NumPy."""
     path = FOLDER / f"{name}.py"
     module = types.ModuleType(name)
     text = path.read_text().replace("import pgaspy as np\n", f"import {library} as np\n")
     exec(compile(text, path, "exec"), vars(module))
-    program: Program = module.PROGRAM  # type: ignore[attr-defined]
+    program: Program = getattr(module, variant)
     return replace(program, core=program.reference) if library == "numpy" and program.reference else program
 
 
@@ -118,9 +129,23 @@ def gathered(values: Any) -> Any:
     return values.gather(root=0) if isinstance(values, pg.GlobalArray) else values
 
 
-def main(program: Program, argv: list[str] | None = None) -> None:
-    """The command line of a program."""
-    arguments = parsed(program, argv)
+def with_whole(A: Any, dim: int) -> Any:
+    """An array that is dealt out in all dimensions but one; NumPy's arrays are whole in all. Collective."""
+    if not isinstance(A, pg.GlobalArray):
+        return A
+    return A.redistribute(pg.Distribution(*["*" if d == dim else "block" for d in range(A.ndim)]))
+
+
+def main(*programs: Program, argv: list[str] | None = None) -> None:
+    """The command line of a file's programs, which are run one after the other; the first one is drawn."""
+    arguments = parsed(programs[0], argv)
+    for program in programs:
+        run(program, arguments)
+        arguments.picture = None
+
+
+def run(program: Program, arguments: argparse.Namespace) -> None:
+    """Run a program as the command line says. Collective."""
     size, steps = arguments.size, Steps(arguments.steps, program.name)
     problem = program.problem(size)
     given = gathered(problem) if arguments.check else None
@@ -129,10 +154,11 @@ def main(program: Program, argv: list[str] | None = None) -> None:
     checks = dict(program.checks(result, size, steps.n_taken))
     if arguments.check:
         tolerance = program.tolerance(size) if callable(program.tolerance) else program.tolerance
-        checks["difference from NumPy"] = difference(load(program.name, "numpy"), given, result, steps), tolerance
+        numpy_program = load(program.name, "numpy", program.variant)
+        checks["difference from NumPy"] = difference(numpy_program, given, result, steps), tolerance
     if arguments.picture:
         draw(arguments.picture, program, result)
-    report(f"{program.name}: size {size}, {steps.n_taken} steps", seconds, f"{work:.4g} {program.unit}", checks)
+    report(f"{program.title}: size {size}, {steps.n_taken} steps", seconds, f"{work:.4g} {program.unit}", checks)
 
 
 def parsed(program: Program, argv: list[str] | None) -> argparse.Namespace:
@@ -143,9 +169,14 @@ def parsed(program: Program, argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--picture", metavar="x.png", help="where to draw the result")
     parser.add_argument("--check", action="store_true", help="run the core with NumPy, too, and compare")
     arguments = parser.parse_args(argv)
-    for name in ("size", "steps"):
-        if getattr(arguments, name) < 1:
-            parser.error(f"--{name} {getattr(arguments, name)} is below 1")
+    for name, smallest in (("size", SMALLEST_SIZE), ("steps", 1)):
+        if getattr(arguments, name) < smallest:
+            parser.error(f"--{name} {getattr(arguments, name)} is below {smallest}")
+    try:
+        if arguments.picture:
+            import matplotlib  # noqa: F401  (before the work, if at all)
+    except ImportError as error:
+        parser.error(f"{error}: pictures need it (pip install matplotlib)")
     return arguments
 
 
@@ -163,8 +194,7 @@ def difference(numpy_program: Program, problem: Any, result: Any, steps: Steps) 
 def farthest(found: Any, expected: Any) -> float:
     """The largest difference of values, relative to the largest value of each array; inf where these do not match."""
     if isinstance(expected, (tuple, list)):
-        pairs = zip(found, expected, strict=True)
-        return max(farthest(one, other) for one, other in pairs)
+        return float(np.max([farthest(one, other) for one, other in zip(found, expected, strict=True)]))
     found, expected = np.asarray(found), np.asarray(expected)
     if (found.shape, found.dtype.kind) != (expected.shape, expected.dtype.kind):
         return np.inf

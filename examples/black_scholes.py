@@ -51,8 +51,9 @@ def checks(result, size, steps):
 
 
 def picture(result):
-    """The value of calls, by the price of the share from left to right and by the strike from the top."""
-    return np.sqrt(abs(result[0]))
+    """The lesser of both values, by the price of the share from left to right and by the strike from the top."""
+    call, put, _ = result
+    return np.minimum(call, put)
 
 
 PROGRAM = Program(problem, black_scholes, checks, picture, size=1000, steps=10, unit="Moptions/s", tolerance=1e-12,

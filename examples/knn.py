@@ -13,8 +13,9 @@ N_NEAREST = 4
 
 
 def problem(size):
-    """Points in the unit square, and the queries: about as many points, of a grid."""
-    points = np.random.default_rng(2012).random((2, size))
+    """Points along a spiral in the unit square, and the queries: about as many points, of a grid."""
+    turn, scatter = np.linspace(0.5, 5, size), 0.005 * np.random.default_rng(2012).normal(size=(2, size))
+    points = 0.5 + 0.09 * turn * np.stack([np.cos(2 * np.pi * turn), np.sin(2 * np.pi * turn)]) + scatter
     y, x = np.meshgrid(*[np.linspace(0, 1, isqrt(size))] * 2, indexing="ij")
     return points, np.stack([x.ravel(), y.ravel()])
 
@@ -31,16 +32,17 @@ def knn(points, queries, steps):
 
 
 def checks(nearest, size, steps):
-    """Circles around the queries that hold as many points as are sought have their share of the square."""
-    area = float((np.pi * nearest[:, -1]**2).mean()) * size / N_NEAREST
-    return {"area per point, off 1": (abs(area - 1), 0.5 + 10 / size**0.5),
+    """From a query to the next one, no distance changes by more than these are apart."""
+    width = isqrt(size)
+    rows = nearest.reshape(width, width, N_NEAREST)
+    return {"change along a row, over the distance": (float(abs(np.diff(rows, axis=1)).max()) * (width - 1), 1 + 1e-9),
             "not in order": (float((nearest[:, 1:] < nearest[:, :-1]).sum()), 0)}
 
 
 def picture(nearest):
-    """How far the second neighbour is, less how far the first: dark between two points that are as near."""
+    """How far the nearest points are: light near them, and halfway between them dark."""
     width = isqrt(len(nearest))
-    return np.sqrt(nearest[:, 1] - nearest[:, 0]).reshape(width, width)
+    return -np.sqrt(nearest[:, 0]).reshape(width, width)
 
 
 PROGRAM = Program(problem, knn, checks, picture, size=10_000, steps=20, unit="Mpair/s", tolerance=1e-12,

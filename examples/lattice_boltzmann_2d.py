@@ -23,9 +23,11 @@ def moments(f):
 
 
 def equilibrium(rho, u, v):
-    """What collisions tend to, for each velocity of the lattice."""
+    """What collisions tend to, for one velocity of the lattice after the other."""
     rest = 1 - 1.5 * (u * u + v * v)
-    return [w * rho * (rest + 3 * (x * u + y * v) + 4.5 * (x * u + y * v)**2) for w, (x, y) in zip(W, C)]
+    for weight, c in zip(W, C):
+        along = sum(d * speed for d, speed in zip(c, (u, v)) if d)
+        yield weight * rho * (rest + 3 * along + 4.5 * along * along)
 
 
 def problem(size):
@@ -33,7 +35,7 @@ def problem(size):
     x, y = np.arange(3 * size + 2)[:, None], np.arange(size + 2)
     walls = (y < 2) | (y >= size) | ((x - 0.6 * size)**2 + (y - 0.52 * size)**2 < (size / 9)**2)
     u = np.where((y < 2) | (y >= size), 0, 6 * SPEED * y * (size + 1 - y) / (size + 1)**2) + 0.0 * x
-    return equilibrium(1, u, 0 * u), walls[1:-1, 1:-1], 1 / (0.5 + 3 * SPEED * size * 2 / 9 / REYNOLDS)
+    return list(equilibrium(1, u, 0 * u)), walls[1:-1, 1:-1], 1 / (0.5 + 3 * SPEED * size * 2 / 9 / REYNOLDS)
 
 
 def lattice_boltzmann(f, walls, omega, steps):

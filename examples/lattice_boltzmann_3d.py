@@ -23,9 +23,11 @@ def moments(f):
 
 
 def equilibrium(rho, u, v, w):
-    """What collisions tend to, for each velocity of the lattice."""
-    rest, along = 1 - 1.5 * (u * u + v * v + w * w), [x * u + y * v + z * w for x, y, z in C]
-    return [weight * rho * (rest + 3 * a + 4.5 * a * a) for weight, a in zip(W, along)]
+    """What collisions tend to, for one velocity of the lattice after the other."""
+    rest = 1 - 1.5 * (u * u + v * v + w * w)
+    for weight, c in zip(W, C):
+        along = sum(d * speed for d, speed in zip(c, (u, v, w)) if d)
+        yield weight * rho * (rest + 3 * along + 4.5 * along * along)
 
 
 def problem(size):
@@ -34,7 +36,7 @@ def problem(size):
     duct = (y > 1) & (y < size) & (z > 1) & (z < size)
     sphere = (x - 0.5 * size)**2 + (y - 0.5 * size)**2 + (z - 0.5 * size)**2 < (size / 5)**2
     u = np.where(duct & (x >= 0), SPEED, 0.0)
-    return equilibrium(1, u, 0 * u, 0 * u), (sphere | ~duct)[1:-1, 1:-1, 1:-1]
+    return list(equilibrium(1, u, 0 * u, 0 * u)), (sphere | ~duct)[1:-1, 1:-1, 1:-1]
 
 
 def lattice_boltzmann(f, walls, steps):

@@ -43,11 +43,11 @@ def checks(result, size, steps):
 def picture(result):
     """How many bodies are where, seen from above."""
     position, _ = result
-    counts, _, _ = np.histogram2d(position[:, 1], position[:, 0], bins=160, range=((-3, 3), (-3, 3)))
+    counts, _, _ = np.histogram2d(position[:, 1], position[:, 0], bins=160, range=((-2, 2), (-2, 2)))
     return np.log(1 + counts)
 
 
-PROGRAM = Program(problem, n_body, checks, picture, size=2000, steps=100, unit="Mpair/s", tolerance=1e-9,
+PROGRAM = Program(problem, n_body, checks, picture, size=2000, steps=30, unit="Mpair/s", tolerance=1e-9,
                   work=lambda size, steps: size**2 * steps / 1e6, colours="inferno")
 
 if __name__ == "__main__":

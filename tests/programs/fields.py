@@ -66,44 +66,6 @@ def red_black(np: Any, rng: Any) -> Any:
     return u, v, np.array(residuals), sweep
 
 
-def multigrid(np: Any, rng: Any) -> Any:
-    """V-cycles for the Poisson equation in one dimension."""
-    n = 65
-    x = np.linspace(0, 1, n)
-    f = np.pi**2 * np.sin(np.pi * x)
-
-    def residual(u: Any, f: Any, h: float) -> Any:
-        r = np.zeros_like(u)
-        r[1:-1] = f[1:-1] + (u[:-2] - 2 * u[1:-1] + u[2:]) / h**2
-        return r
-
-    def smooth(u: Any, f: Any, h: float) -> Any:
-        for _ in range(2):
-            u[1:-1] += 2 / 3 * 0.5 * h**2 * residual(u, f, h)[1:-1]
-        return u
-
-    def cycle(u: Any, f: Any, h: float) -> Any:
-        if len(u) <= 3:
-            u[1] = 0.5 * h**2 * f[1]
-            return u
-        u = smooth(u, f, h)
-        r = residual(u, f, h)
-        coarse = r[::2].copy()
-        coarse[1:-1] = 0.25 * r[1:-2:2] + 0.5 * r[2:-1:2] + 0.25 * r[3::2]
-        e = cycle(np.zeros_like(coarse), coarse, 2 * h)
-        fine = np.zeros_like(u)
-        fine[::2] = e
-        fine[1::2] = 0.5 * (e[:-1] + e[1:])
-        return smooth(u + fine, f, h)
-
-    u = np.zeros(n)
-    norms = [np.linalg.norm(residual(u, f, 1 / (n - 1)))]
-    for _ in range(3):
-        u = cycle(u, f, 1 / (n - 1))
-        norms.append(np.linalg.norm(residual(u, f, 1 / (n - 1)), np.inf))
-    return u, norms
-
-
 def gray_scott(np: Any, rng: Any) -> Any:
     """Reaction and diffusion."""
     n, F, k = 48, 0.0545, 0.062
@@ -168,4 +130,4 @@ def finite_elements(np: Any, rng: Any) -> Any:
     return u, strain, u @ K @ u, np.abs(u - nodes * (1 - nodes) / 2).max() < 1e-12
 
 
-PROGRAMS = (spectral_poisson, wave, red_black, multigrid, gray_scott, masked_heat, finite_elements)
+PROGRAMS = (spectral_poisson, wave, red_black, gray_scott, masked_heat, finite_elements)
