@@ -49,6 +49,7 @@ STENCIL_EFFICIENCY: Mapping[str, float] = {"aligned": 74, "shifted": 46}
 FUSION: Mapping[str, str] = {
     "monte_carlo_pi": "over 6 (8 cores)",
     "knn": "over 5 (8 cores), over 2 (1 core)",
+    "shallow_water": "about 3 (8 cores)",
     "n_body": "below 1 (1 core)",
 }
 """cphVB: how much faster than NumPy."""

@@ -44,10 +44,11 @@ STENCIL = "jacobi_stencil"
 
 FUSED: Mapping[str, Setting] = {
     "monte_carlo_pi": Setting(4_000_000, 2, 0, 0),
+    "shallow_water": Setting(1000, 10, 0, 0),
     "knn": SETTINGS["knn"],
     "n_body": SETTINGS["n_body"],
 }
-"""Those of the paper on fusion that there are."""
+"""Those of the paper on fusion."""
 
 
 def grown(work: Callable[[int, int], float], size: int, times: int) -> int:
