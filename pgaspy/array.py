@@ -721,6 +721,9 @@ class GlobalArray:
     def __rmatmul__(self, other: Any) -> GlobalArray:
         return NotImplemented if _defers(other) else HANDLED[np.matmul](other, self)
 
+    def __imatmul__(self, other: Any) -> GlobalArray:
+        return into(self @ other, (self,))
+
     def dot(self, b: Any, out: GlobalArray | None = None) -> GlobalArray:
         """The product of matrices or vectors; see `pgaspy.dot`. Collective."""
         return HANDLED[np.dot](self, b, out)
