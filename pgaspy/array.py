@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -74,7 +75,8 @@ def _in_element(ufunc: np.ufunc, plain: Callable[[Any, Any], Any]) -> Callable[[
         is_weak = other.__class__ in WEAK
         if self._view.layout.n_procs == 1 or not (is_weak or (isinstance(other, GlobalArray) and not other.ndim)):
             return plain(self, other)
-        return ufuncs.apply_where_it_lies(ufunc, made, self, None if is_weak else other, other if is_weak else None)
+        return ufuncs.apply_where_it_lies(ufunc, made, self, None if is_weak else other._plain(),
+                                          other if is_weak else None)
     return method
 
 
@@ -275,6 +277,18 @@ class GlobalArray:
         """Its elements, which lie in a base: itself."""
         return self
 
+    def _written(self) -> AbstractContextManager[GlobalArray]:
+        """Its elements in a base, to be written to in a block: itself."""
+        return nullcontext(self)
+
+    def _in_memory(self) -> tuple[GlobalArray, Callable[[NDArray[Any]], NDArray[Any]]]:
+        """The array that lies in memory, and how a local part of that shows the elements: itself, as it is."""
+        return self, lambda part: part
+
+    def _is_base_of(self, found: GlobalArray) -> bool:
+        """Whether what has been made of it is a view, and no copy."""
+        return found._base is self._base
+
     def __getitem__(self, key: Any) -> GlobalArray:
         try:
             view = self._view.index(key)
@@ -384,7 +398,7 @@ class GlobalArray:
     def flatten(self, order: str = "C") -> GlobalArray:
         """A copy of the elements in one dimension. Collective; `order` as for `reshape`."""
         flat = self.reshape(-1, order=order)
-        return flat.copy() if flat._base is self._base else flat
+        return flat.copy() if self._is_base_of(flat) else flat
 
     def __iter__(self) -> Iterator[GlobalArray]:
         return (self[i] for i in range(len(self)))
@@ -720,6 +734,9 @@ class GlobalArray:
 
     def __rmatmul__(self, other: Any) -> GlobalArray:
         return NotImplemented if _defers(other) else HANDLED[np.matmul](other, self)
+
+    def __imatmul__(self, other: Any) -> GlobalArray:
+        return into(self @ other, (self,))
 
     def dot(self, b: Any, out: GlobalArray | None = None) -> GlobalArray:
         """The product of matrices or vectors; see `pgaspy.dot`. Collective."""

@@ -64,8 +64,7 @@ class ElementView(GlobalArray):
 
     @property
     def _refusal(self) -> str:
-        return ("a view of elements as other numbers is written to by assignment alone, as by A.real[...] = x, and is "
-                "nothing for tasks: hand the array to them")
+        return "the copies of a view of elements as other numbers cannot be combined: combine those of the array"
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -77,6 +76,13 @@ class ElementView(GlobalArray):
 
     def _plain(self) -> GlobalArray:
         return GlobalArray(self._base, self._view)
+
+    def _in_memory(self) -> tuple[GlobalArray, Callable[[NDArray[Any]], NDArray[Any]]]:
+        array, shown = self._array._in_memory()
+        return array, lambda part: self._aspect.of_local(shown(part))
+
+    def _is_base_of(self, found: GlobalArray) -> bool:
+        return isinstance(found, ElementView)
 
     def _over(self, view: View) -> GlobalArray:
         return ElementView(self._array._over(view), self._aspect)

@@ -149,7 +149,7 @@ def _parts(x: Any, index: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], An
         for i, element in enumerate(x):
             yield from _parts(element, (*index, i))
     else:
-        yield index, x if getattr(x, "_view", None) is not None and not x._is_number else as_numpy(x)
+        yield index, x._plain() if getattr(x, "_view", None) is not None and not x._is_number else as_numpy(x)
 
 
 def _joint_shape(x: Any, index: tuple[int, ...], parts: dict[tuple[int, ...], Any]) -> tuple[int, ...]:

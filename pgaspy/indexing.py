@@ -419,6 +419,11 @@ def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> No
 
 def bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | None = None) -> None:
     """Have values brought to what is selected, as by an assignment or by `ufunc.at`."""
+    with a._written() as target:
+        _bring(target, selection, value, ufunc)
+
+
+def _bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | None) -> None:
     shape, view = selection.result_shape, selection.view
     if ufunc is None:
         check_writable(a._view)

@@ -155,7 +155,7 @@ def reshape(a: Any, shape: Shape, order: str = "C", *, copy: bool | None = None)
     """
     a = as_global(a)
     found = a.reshape(shape, order=order)
-    is_view = found._base is a._base
+    is_view = a._is_base_of(found)
     if copy is False and not is_view:
         raise ValueError("Unable to avoid creating a copy while reshaping.")
     return found.copy() if copy and is_view else found

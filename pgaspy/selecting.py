@@ -495,7 +495,7 @@ def copyto(dst: GlobalArray, src: Any, casting: str = "same_kind", where: Any = 
     array([ 0,  1, -1, -1])
     """
     check_array(dst, "copyto")
-    ufuncs.check_target(dst)
+    ufuncs.check_target(dst, is_assigned=True)
     given = src if type(src) in WEAK else as_array(src)
     kind = np.result_type(given, dst.dtype) if type(src) in WEAK else given.dtype  # a number's is that which it meets
     if not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]

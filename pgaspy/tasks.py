@@ -30,11 +30,13 @@ class Argument:
     array: GlobalArray
     is_read: bool
     is_written: bool
+    shown: Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def read(A: GlobalArray) -> Argument:
     """Declare that a task reads the local part of an array or view: what `schedule` assumes of an array."""
-    return Argument(_checked(A), True, False)
+    array, shown = _checked(A)._in_memory()
+    return Argument(array, True, False, shown)
 
 
 def write(A: GlobalArray) -> Argument:
@@ -45,7 +47,8 @@ def write(A: GlobalArray) -> Argument:
     TypeError
         If it is no global array, or a number: `A[i, j, ...]` is an array without dimensions.
     """
-    return Argument(_target(A), False, True)
+    array, shown = _target(A)._in_memory()
+    return Argument(array, array is not A, True, shown)  # what else the elements are made of stays
 
 
 def update(A: GlobalArray) -> Argument:
@@ -56,7 +59,8 @@ def update(A: GlobalArray) -> Argument:
     TypeError
         As `write` does.
     """
-    return Argument(_target(A), True, True)
+    array, shown = _target(A)._in_memory()
+    return Argument(array, True, True, shown)
 
 
 def schedule(function: Callable[..., Any], *arguments: Any, empty: bool = False) -> None:
@@ -123,13 +127,11 @@ def _checked(A: Any) -> GlobalArray:
     if not isinstance(A, GlobalArray):
         raise TypeError(f"read, write and update declare what a task does with a global array, not with a "
                         f"{type(A).__name__}")
-    if A._refusal:
-        raise ValueError(A._refusal)
     return A
 
 
 def _target(A: Any) -> GlobalArray:
-    check_target(_checked(A))
+    check_target(_checked(A), is_assigned=True)
     return A
 
 
@@ -145,7 +147,7 @@ class _Call:
         self._function, self._n_written, self._where = function, n_written, where
         self._arguments = [None if isinstance(x, Argument) else x for x in arguments]
         arrays = [k for k, x in enumerate(arguments) if isinstance(x, Argument)]
-        self._positions = list(zip(arrays, positions, strict=True))
+        self._positions = [(k, position, arguments[k].shown) for k, position in zip(arrays, positions, strict=True)]
 
     @property
     def name(self) -> str:
@@ -156,11 +158,11 @@ class _Call:
     def bound(self, views: Sequence[NDArray[Any]]) -> tuple[Callable[..., Any], list[Any]]:
         """The function, and what it is called with: the local views, those that it writes first, among the others."""
         arguments = list(self._arguments)
-        for k, position in self._positions:
+        for k, position, shown in self._positions:
             view = views[position]
             if position >= self._n_written:
                 view.flags.writeable = False
-            arguments[k] = view
+            arguments[k] = shown(view)
         return self._function, arguments
 
     def failed(self, error: BaseException) -> TaskError:

@@ -203,11 +203,11 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
     """The call with `out=`: straight into it where there is one output, else by way of new arrays."""
     for target in out:
         if target is not None:
-            check_target(target)
+            check_target(target, is_assigned=True)
     if ufunc.nout == 1:
-        target = out[0]
-        record_into((ufunc, dtype, casting), bases, descriptions, target._base, target._view, has_mask)
-        return target
+        with out[0]._written() as target:
+            record_into((ufunc, dtype, casting), bases, descriptions, target._base, target._view, has_mask)
+        return out[0]
     given = [t for t in out if t is not None]
     loop_dtypes(ufunc, descriptions, [None if t is None else t.dtype for t in out], has_mask, dtype, casting)
     for target in given:
@@ -219,7 +219,8 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
     results = []
     for target, base, view in zip(out, outputs, statement.written, strict=True):
         if target is not None:
-            record_assignment(BaseView(target._base, target._view), BaseView(base, view))
+            with target._written() as written:
+                record_assignment(BaseView(written._base, written._view), BaseView(base, view))
         results.append(make(base, view) if target is None else target)
     return tuple(results)
 

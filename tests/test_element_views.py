@@ -126,6 +126,76 @@ def test_bits(own: str, other: str) -> None:
     collectively(np.shares_memory(a.local(), a.view(other).local()) or not a.local().size)
 
 
+MASK = np.arange(12).reshape(3, 4) % 3 == 1
+
+WRITERS = (
+    "v.flat[1] = 8", "v.flat[::2] = [1, 2]", "v.flat[[0, 0, -1]] = 4", "v.flat = 6", "v.put([0, -1], 5)",
+    "np.put(v, [0, 1], [7, 8])", "np.place(v, m, [1, 2])", "np.putmask(v, m, w)", "np.putmask(v, m, [3, 4])",
+    "np.copyto(v, w)", "np.copyto(v, 3, where=m)", "np.copyto(v, v[::-1])", "np.fill_diagonal(v, 9)",
+    "np.put_along_axis(v, np.array([[0, 1, 2, 0]]), 2.0, 0)",
+    "np.clip(v, 0, 2, out=v)", "w.clip(-1, 1, v)", "np.round(w / 3, 1, v)", "np.divmod(w, 3, out=(None, v))",
+    "np.cumsum(w, 0, out=v)", "np.take(w, [1, 1], 0, v[:2])", "np.concatenate([w[:1], w[1:]], out=v)",
+    "v @= np.arange(16.0).reshape(4, 4)", "np.meshgrid(v[0], v[:, 0], sparse=True, copy=False)[0][...] = 2",
+    "v.reshape(1, 3, 4)[0, 1] = 2", "v.flatten()[...] = 2", "v[0].flatten()[...] = 2",
+    "np.place(z.imag, z.real > 0, z.real)")
+
+
+@pytest.mark.parametrize("statement", WRITERS)
+def test_functions_that_write(statement: str) -> None:
+    for seen in "z.real", "z.T.imag.T", "z[::-1, ::-1].real", "x.view('u8').view('f8')":
+        found = []
+        for np_, array in (np, np.array), (pg, pg.array):
+            z, x, w, m = array(Z), array(X), array(X[::-1]) + 0.5, array(MASK)
+            names: dict[str, Any] = {"np": np_, "z": z, "x": x, "w": w, "m": m}
+            names["v"] = eval(seen, names)
+            exec(statement, names)
+            found.append((z, x, w))
+        for expected, ours in zip(*found, strict=True):
+            assert_equal(ours, expected)
+
+
+READERS: dict[str, Callable[[Any, Any], Any]] = {
+    "array": lambda np_, v: np_.array([v, v + 1]),
+    "array of rows": lambda np_, v: np_.array([v[0], v[1]]),
+    "diagonal": lambda np_, v: np_.diagonal(v),
+    "histogram": lambda np_, v: np_.histogram(v, weights=v)[0],
+    "digitize": lambda np_, v: np_.digitize(v, [0, 1]),
+    "searchsorted": lambda np_, v: np_.searchsorted(np_.sort(v[0]), v),
+    "tensordot": lambda np_, v: np_.tensordot(v, v[::-1].T, 1),
+    "rfft": lambda np_, v: np_.fft.rfft(v * 1).real + np_.fft.rfft(v).real,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_functions_that_read(name: str) -> None:
+    for part in "real", "imag":
+        assert_equal(READERS[name](pg, getattr(pg.array(Z), part)), READERS[name](np, getattr(Z, part)), exact=False)
+
+
+def test_reshape() -> None:
+    a = pg.array(Z)
+    pg.reshape(a.real, (3, 4), copy=True)[...] = 2
+    assert_equal(a, Z)
+    pg.reshape(a.real, (1, 3, 4), copy=False)[...] = 2
+    assert_equal(a, 2 + 1j * Z.imag)
+
+
+def test_tasks() -> None:
+    a, expected = pg.array(Z), Z.copy()
+    bits = a.imag.view("u8")
+
+    def change(real: Any, imag: Any, bits: Any) -> None:
+        imag[...] = real + 1
+        real *= 2
+        bits[...] ^= 1 << 63
+    pg.schedule(change, pg.update(a.real), pg.write(a.imag), pg.update(bits))
+    change(expected.real, expected.imag, expected.imag.view("u8"))
+    assert_equal(a, expected)
+    pg.schedule(lambda target, source: np.copyto(target, source), pg.write(a.T.real), a.T.imag)
+    expected.real = expected.imag
+    assert_equal(a, expected)
+
+
 STATEMENTS = (
     "r += 1", "i[...] = r", "z *= z", "z[1:] = z[:-1]", "row[...] = i[0]", "column -= 1", "bits[0] ^= 1 << 40",
     "r[i > 0] = 2", "i[[0, 2], [1, 3]] = r[0, 0]", "np.negative(r, out=i)", "z[0] = row", "z.T[1] += i[:, 0].sum()",
@@ -190,8 +260,8 @@ def test_real_arrays() -> None:
 
 def test_what_is_refused() -> None:
     a = pg.array(Z)
-    raises_everywhere(ValueError, "as other numbers", lambda: np.copyto(a.imag, 1))
-    raises_everywhere(ValueError, "as other numbers", lambda: pg.write(a.imag))
+    copied = pg.array(Z, layout=pg.Distribution("*", "*")).imag
+    raises_everywhere(ValueError, "as other numbers", lambda: pg.combine(np.add, copied))
     raises_everywhere(ValueError, "broadcast", lambda: a.real.__setitem__(0, [1, 2]))
     raises_everywhere(TypeError, "does not support assignment", lambda: a[0, 0].real.__setitem__(..., 2))
     raises_everywhere(TypeError, "cast", lambda: a.real.__iadd__(1j))

@@ -56,6 +56,12 @@ def test_one_dimension() -> None:
     assert_close(pg.fft.idstn(pg.fft.dstn(a)), x, 1e-12)
 
 
+@pytest.mark.parametrize("options", [{"axes": 0}, {"axes": -1, "s": 5}, {"axes": (1,), "s": np.int64(3)}])
+def test_integers_as_axes_and_lengths(options: dict[str, Any]) -> None:
+    x = np.random.default_rng(5).random((4, 6))
+    assert_close(pg.fft.dctn(pg.array(x), **options), scipy.fft.dctn(x, **options), 1e-14)
+
+
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     a = pg.ones((4, 5))
     raises_everywhere(ValueError, "invalid type", lambda: pg.fft.dct(a, 5))

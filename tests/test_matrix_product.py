@@ -10,7 +10,7 @@ import pytest
 import pgaspy as pg
 from pgaspy.matrix_product import product_layout
 from tests.layouts import NAMES, layout_of
-from tests.together import assert_equal, collectively
+from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = pytest.mark.mpi
 
@@ -83,8 +83,16 @@ def test_operands_of_numpy() -> None:
 def test_in_place() -> None:
     x, y = RNG.normal(size=(6, 6)), RNG.normal(size=(6, 6))
     a = pg.array(x)
+    same, row = a, a[1]
     a @= pg.array(y)
     check(a, x, y)
+    check(row, x[1], y)
+    collectively(same is a)
+
+    def assign(b: Any) -> None:
+        same[:, :3] @= b
+    raises_everywhere(ValueError, "shape", lambda: assign(pg.array(y)[:3, :2]))
+    raises_everywhere(TypeError, "cast", lambda: assign(pg.array(y)[:3, :3] + 1j))
 
 
 def test_special_values() -> None:

@@ -80,33 +80,33 @@ def idst(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: Norm
     return _along("idstn", x, type, _one(n), (axis,), norm, orthogonalize, transposed_out)
 
 
-def dctn(x: Any, type: int = 2, s: Lengths = None, axes: Axes = None, norm: Norm = None, *,
+def dctn(x: Any, type: int = 2, s: int | Lengths = None, axes: int | Axes = None, norm: Norm = None, *,
          orthogonalize: bool | None = None, transposed_out: bool = False) -> GlobalArray:
     """The discrete cosine transform along several dimensions. Collective; as for `dct`.
 
     Parameters
     ----------
     s
-        The lengths that are transformed, one for each of `axes`; -1 for that of the array.
+        The lengths that are transformed, one for each of `axes`; -1 for that of the array. An integer is one length.
     axes
-        The dimensions, each once: by default all, or with `s` the last ones.
+        The dimensions, each once: by default all, or with `s` the last ones. An integer is one dimension.
     """
     return _along("dctn", x, type, s, axes, norm, orthogonalize, transposed_out)
 
 
-def idctn(x: Any, type: int = 2, s: Lengths = None, axes: Axes = None, norm: Norm = None, *,
+def idctn(x: Any, type: int = 2, s: int | Lengths = None, axes: int | Axes = None, norm: Norm = None, *,
           orthogonalize: bool | None = None, transposed_out: bool = False) -> GlobalArray:
     """The inverse of `dctn`, which see. Collective."""
     return _along("idctn", x, type, s, axes, norm, orthogonalize, transposed_out)
 
 
-def dstn(x: Any, type: int = 2, s: Lengths = None, axes: Axes = None, norm: Norm = None, *,
+def dstn(x: Any, type: int = 2, s: int | Lengths = None, axes: int | Axes = None, norm: Norm = None, *,
          orthogonalize: bool | None = None, transposed_out: bool = False) -> GlobalArray:
     """The discrete sine transform along several dimensions. Collective; as for `dctn`."""
     return _along("dstn", x, type, s, axes, norm, orthogonalize, transposed_out)
 
 
-def idstn(x: Any, type: int = 2, s: Lengths = None, axes: Axes = None, norm: Norm = None, *,
+def idstn(x: Any, type: int = 2, s: int | Lengths = None, axes: int | Axes = None, norm: Norm = None, *,
           orthogonalize: bool | None = None, transposed_out: bool = False) -> GlobalArray:
     """The inverse of `dstn`, which see. Collective."""
     return _along("idstn", x, type, s, axes, norm, orthogonalize, transposed_out)
@@ -116,13 +116,17 @@ def _one(n: int | None) -> tuple[int] | None:
     return None if n is None else (operator.index(n),)
 
 
-def _along(function: str, x: Any, kind: int, s: Lengths, axes: Axes, norm: Norm, orthogonalize: bool | None,
+def _several(x: Any) -> Any:
+    return (int(x),) if isinstance(x, int | np.integer) else x
+
+
+def _along(function: str, x: Any, kind: int, s: int | Lengths, axes: int | Axes, norm: Norm, orthogonalize: bool | None,
            transposed_out: bool) -> GlobalArray:
     check_norm(norm)
     if kind not in (1, 2, 3, 4):
         raise ValueError(f"invalid type of a cosine or sine transform: {kind!r}; there are 1, 2, 3 and 4")
     x = as_global(x)
-    dims, lengths = dims_of(x, s, axes)
+    dims, lengths = dims_of(x, _several(s), _several(axes))
     if len(set(dims)) < len(dims):
         raise ValueError("all axes must be unique")
     a = with_lengths(x, dims, lengths)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import os
 import sys
@@ -67,8 +68,9 @@ def shown(file: str) -> str:
 
 
 is_program_file = Cache()
-"""Whether a file is none of pgaspy's, of those that `frame_of_program` has met; None for any other."""
+"""Whether a file is part of the program, of those that `frame_of_program` has met; None for any other."""
 
+_CONTEXTS = contextlib.contextmanager.__code__.co_filename  # who leaves a block of pgaspy's, as pgaspy itself does
 _FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep  # noqa: PTH120  (as code objects have it)
 
 
@@ -78,7 +80,7 @@ def frame_of_program(frame: FrameType) -> FrameType:
     while not (is_program := known[frame.f_code.co_filename]):
         if is_program is None:
             file = frame.f_code.co_filename
-            known.keep(file, not file.startswith(_FOLDER))
+            known.keep(file, not file.startswith(_FOLDER) and file != _CONTEXTS)
         elif (outer := frame.f_back) is None:
             break
         else:
@@ -88,6 +90,6 @@ def frame_of_program(frame: FrameType) -> FrameType:
 
 @cached
 def _is_own(module: str, algorithms: bool) -> bool:
-    """Whether a module is part of pgaspy."""
-    return (module == "pgaspy" or module.startswith("pgaspy.")) and not (
+    """Whether a module is part of pgaspy, or is what its context managers are left by."""
+    return (module in ("pgaspy", "contextlib") or module.startswith("pgaspy.")) and not (
         algorithms and module.startswith("pgaspy.algorithms."))

@@ -59,7 +59,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
-    vectors = [as_array(x) for x in xi]
+    vectors = [x if isinstance(x, pg.GlobalArray) else as_array(x) for x in xi]
     places = list(range(len(vectors)))
     if indexing == "xy":
         places[:2] = reversed(places[:2])

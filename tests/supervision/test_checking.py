@@ -30,6 +30,12 @@ MISTAKES = {
 if is_last:
     A += 1  #!
 """, "the end of the program"),
+    "an assignment to a part on one rank only": ("""
+C = A + 1j
+if is_last:
+    C.imag += 1  #!
+B += 1  #!
+""", "imag"),
     "a reduction on one rank only": ("""
 if pg.RANK == 0:
     print(float(A.sum()))  #!
@@ -226,7 +232,8 @@ OTHER_STARTS = {"another default layout": """
 import pgaspy as pg
 pg.datalayout(block=2 + (pg.RANK == pg.SIZE - 1))
 """}
-SHORT = ("a reduction on one rank only", "the order of a set of new arrays", "an early exit from a loop")
+SHORT = ("a reduction on one rank only", "an assignment to a part on one rank only", "the order of a set of new arrays",
+         "an early exit from a loop")
 
 RIGHT = """
 import random
