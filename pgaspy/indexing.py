@@ -419,6 +419,7 @@ def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> No
 
 def bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | None = None) -> None:
     """Have values brought to what is selected, as by an assignment or by `ufunc.at`."""
+    ufuncs.check_target(a)
     shape, view = selection.result_shape, selection.view
     if ufunc is None:
         check_writable(a._view)

@@ -439,8 +439,30 @@ def tile(A: Any, reps: SupportsIndex | Sequence[SupportsIndex]) -> GlobalArray:
     counts = (1,) * (a.ndim - len(counts)) + counts
     result = a.copy() if not a.ndim else a
     for d, count in enumerate(counts):
-        result = concatenate([result] * count, d) if count else result[(slice(None),) * d + (slice(0, 0),)]
-    return result.copy() if result is a or not result.size else result
+        result = result if count == 1 else _tiled(result, d, count)
+    return result.copy() if result is a else result
+
+
+def _tiled(a: GlobalArray, d: int, count: int) -> GlobalArray:
+    """An array repeated along a dimension, by few statements: each copies as much as is there already."""
+    n = a.shape[d]
+    result = empty_like_result(a, (*a.shape[:d], n * count, *a.shape[d + 1:]), a.dtype)
+    along = (slice(None),) * d
+    if n == 1 and count:
+        result[...] = a
+        return result
+    if not result.size:
+        return result
+    result[(*along, slice(n))] = a
+    while n < result.shape[d]:
+        rest = result[(*along, slice(n, 2 * n))]
+        rest[...] = result[(*along, slice(rest.shape[d]))]
+        n *= 2
+    return result
+
+
+MOST_SLICES = 32
+"""Elements that are repeated more often are taken by indices: a statement for each copy takes longer."""
 
 
 @implements(np.repeat)
@@ -485,8 +507,13 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> GlobalArray:
         raise ValueError("repeats may not contain negative values.")
     n = a.shape[axis] * repeats
     result = empty_like_result(a, (*a.shape[:axis], n, *a.shape[axis + 1:]), a.dtype)
-    for r in range(repeats):
-        result[(slice(None),) * axis + (slice(r, None, repeats),)] = a
+    if a.shape[axis] == 1 and repeats:
+        result[...] = a
+    elif repeats > MOST_SLICES:
+        result[...] = HANDLED[np.take](a, arange(n) // repeats, axis)
+    else:
+        for r in range(repeats):
+            result[(slice(None),) * axis + (slice(r, None, repeats),)] = a
     return result
 
 

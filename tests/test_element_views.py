@@ -55,6 +55,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "with axes exchanged": lambda z: np.moveaxis(z.imag, 0, 1)[2:].swapaxes(0, 1).__iadd__(3),
     "with more dimensions": lambda z: z.real.reshape(3, 1, 4)[:, 0].__imul__(2),
     "with fewer dimensions": lambda z: z.real[:1].squeeze(0).__setitem__(slice(None, None, -1), z.imag[1]),
+    "by limits": lambda z: np.clip(z.imag, -1, z.real, out=z.imag),
     "a slice of it": lambda z: z.imag[1:].fill(5),
     "a slice of it, in place": lambda z: z.imag[::-1][0].__iadd__(z[0].real),
 }
@@ -192,6 +193,9 @@ def test_what_is_refused() -> None:
     a = pg.array(Z)
     raises_everywhere(ValueError, "as other numbers", lambda: np.copyto(a.imag, 1))
     raises_everywhere(ValueError, "as other numbers", lambda: pg.write(a.imag))
+    for write in (lambda x: pg.put(x, [0], 9), lambda x: pg.place(x, x > -9, [9]), lambda x: pg.fill_diagonal(x, 9),
+                  lambda x: x.flat.__setitem__(0, 9), lambda x: x.put([0], 9)):
+        raises_everywhere(ValueError, "as other numbers", lambda write=write: write(a.imag))
     raises_everywhere(ValueError, "broadcast", lambda: a.real.__setitem__(0, [1, 2]))
     raises_everywhere(TypeError, "does not support assignment", lambda: a[0, 0].real.__setitem__(..., 2))
     raises_everywhere(TypeError, "cast", lambda: a.real.__iadd__(1j))
