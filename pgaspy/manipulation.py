@@ -621,7 +621,7 @@ def clip(a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: GlobalArray 
     return as_global(a).clip(a_min, a_max, out)
 
 
-def matmul(x1: Any, x2: Any) -> GlobalArray:
+def matmul(x1: Any, x2: Any, out: GlobalArray | None = None) -> GlobalArray:
     """The product of matrices and vectors, which `x1 @ x2` is as well. Collective.
 
     Parameters
@@ -629,6 +629,8 @@ def matmul(x1: Any, x2: Any) -> GlobalArray:
     x1, x2
         Shapes (..., m, n) and (..., n, p), where the other dimensions are of stacks of matrices, and broadcast; or one
         is a vector, (n,), or both are.
+    out
+        An array of the result's shape, to which the product is assigned, and which is returned.
 
     Returns
     -------
@@ -640,8 +642,7 @@ def matmul(x1: Any, x2: Any) -> GlobalArray:
     ValueError
         If the shapes do not go together.
     """
-    result: GlobalArray = as_global(x1) @ as_global(x2)
-    return result
+    return into(as_global(x1) @ as_global(x2), (out,))
 
 
 @implements(np.dot)
@@ -678,11 +679,11 @@ def kron(a: Any, b: Any) -> GlobalArray:
 
 
 @implements(np.outer)
-def outer(a: Any, b: Any) -> GlobalArray:
+def outer(a: Any, b: Any, out: GlobalArray | None = None) -> GlobalArray:
     """The products of all pairs of elements of two vectors, shape (a.size, b.size). Collective.
 
-    Arrays of more dimensions are taken as vectors, in row-major order.
+    Arrays of more dimensions are taken as vectors, in row-major order. The products are assigned to `out`, if that is
+    given, and then returned.
     """
     a, b = as_global(a).ravel(), as_global(b).ravel()
-    result: GlobalArray = a[:, None] * b[None, :]
-    return result
+    return into(a[:, None] * b[None, :], (out,))

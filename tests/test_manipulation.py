@@ -196,3 +196,13 @@ def test_wrong_arguments() -> None:
     raises_everywhere(ValueError, "out of bounds", lambda: pg.stack([a, a], 4))
     raises_everywhere(ValueError, "broadcast|mismatch", lambda: pg.roll(a, (1, 2, 3), (0, 1)))
     assert_equal(a, X)
+
+
+def test_products_that_are_assigned() -> None:
+    a, c = pg.array(X), pg.empty((X.shape[0], X.shape[0]))
+    collectively(pg.matmul(a, a.T, out=c) is c)
+    assert_equal(c, X @ X.T)
+    collectively(pg.outer(a[:, 0], a[:, 1], out=c) is c)
+    assert_equal(c, np.outer(X[:, 0], X[:, 1]))
+    raises_everywhere(ValueError, "out= has shape", lambda: pg.matmul(a, a.T, out=c[1:]))
+    raises_everywhere(TypeError, "within a kind", lambda: np.outer(a[0], a[0], out=pg.empty((X.shape[1],) * 2, int)))
