@@ -45,14 +45,17 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
     "black_scholes": [(1, []), (2, [])],
     "link_heat": [(1, [])],
     "link_summa": [(1, [])],
+    "papers": [(1, [])],
 }
 """Per module, the runs: the number of processes of each, and options for the launcher.
 
-Unbound, so that NumPy, on one of two processes, can use the cores of both. Those on a link, of memory, and of textbooks
-start jobs by themselves.
+Unbound, so that NumPy, on one of two processes, can use the cores of both. Those on a link, of memory, of textbooks and
+of papers start jobs by themselves.
 """
 
 TIMEOUT_SECONDS = 240
+TIMEOUTS = {"papers": 3600}
+"""Of those that start many jobs."""
 
 
 def run(module: str, n_processes: int, options: list[str]) -> list[Result]:
@@ -63,7 +66,8 @@ def run(module: str, n_processes: int, options: list[str]) -> list[Result]:
     RuntimeError
         If it fails.
     """
-    done = processes.run(processes.command_of(f"bench.{module}", n_processes, options), timeout=TIMEOUT_SECONDS)
+    done = processes.run(processes.command_of(f"bench.{module}", n_processes, options),
+                         timeout=TIMEOUTS.get(module, TIMEOUT_SECONDS))
     if done.returncode:
         raise RuntimeError(f"bench.{module} on {n_processes} process(es) failed:\n{done.stdout}{done.stderr}")
     lines = done.stdout.splitlines()

@@ -22,7 +22,7 @@ class NoLink(RuntimeError):
     """This machine cannot have two hosts."""
 
 
-def run_job(program: str, rate: str, task: dict[str, Any], executor: str = "") -> Any:
+def run_job(program: str, rate: str, task: dict[str, Any], executor: str = "", **variables: str) -> Any:
     """Run `python -m bench.jobs.PROGRAM TASK`, one process on each host; what it hands back.
 
     Parameters
@@ -33,6 +33,8 @@ def run_job(program: str, rate: str, task: dict[str, Any], executor: str = "") -
         For the program, as JSON.
     executor
         The value of PGASPY_EXECUTOR; empty for the executor that users get.
+    variables
+        Of the environment, besides those of this program.
 
     Raises
     ------
@@ -41,7 +43,7 @@ def run_job(program: str, rate: str, task: dict[str, Any], executor: str = "") -
     """
     command = [sys.executable, str(LAUNCHER), "--rate", rate,
                sys.executable, "-m", f"bench.jobs.{program}", json.dumps(task)]
-    environment = {key: value for key, value in os.environ.items() if key != "PGASPY_EXECUTOR"}
+    environment = {key: value for key, value in os.environ.items() if key != "PGASPY_EXECUTOR"} | variables
     if executor:
         environment["PGASPY_EXECUTOR"] = executor
     done = processes.run(command, environment)

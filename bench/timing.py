@@ -9,7 +9,7 @@ from statistics import median
 from time import perf_counter, sleep
 from typing import Any
 
-__all__ = ["NOTE", "RESULT", "Result", "alone", "in_turns", "note", "ratio", "report", "seconds_per_call"]
+__all__ = ["NOTE", "RESULT", "Result", "alone", "in_turns", "note", "ratio", "report", "seconds_per_call", "table"]
 
 RESULT, NOTE = "RESULT ", "NOTE "
 """How the lines begin that a benchmark prints for the program that makes the table."""
@@ -129,3 +129,11 @@ def report(results: list[Result]) -> None:
 def note(text: str) -> None:
     """Tell, beside the table, what could not be measured here and why."""
     print(NOTE + " ".join(text.split()), flush=True)
+
+
+def table(title: str, header: list[str], rows: list[list[str]]) -> None:
+    """Show a table beside that of results."""
+    from tabulate import tabulate
+
+    for line in [title, *tabulate(rows, header, disable_numparse=True).splitlines(), ""]:
+        print(NOTE + line, flush=True)

@@ -25,7 +25,7 @@ def knn(points, queries, steps):
     nearest, n = np.empty((queries.shape[1], N_NEAREST)), queries.shape[1]
     for step in steps:
         batch = slice(n * step // len(steps), n * (step + 1) // len(steps))
-        dx, dy = points[:, None, :] - queries[:, batch, None]
+        dx, dy = [x - y[batch, None] for x, y in zip(points, queries)]
         smallest = np.partition(dx * dx + dy * dy, N_NEAREST - 1, axis=1)[:, :N_NEAREST]
         nearest[batch] = np.sqrt(np.sort(smallest, axis=1))
     return nearest

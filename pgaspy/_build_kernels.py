@@ -55,6 +55,7 @@ typedef struct { int64_t n_units, head, tail; ...; } pg_piece;
 void pg_piece_init(pg_piece *piece, const pg_leaves *leaves, const int64_t *first,
                    const int64_t *extents);
 typedef struct { ...; } pg_program;
+int64_t pg_program_size(int n_steps, int n_registers);
 void pg_program_init(pg_program *program, int n_inputs, int n_outputs, int n_reduced,
                      int n_registers, const int64_t *register_sizes, int n_steps,
                      const int *steps, int ndim, const int64_t *shape, const int64_t *strides);

@@ -3,7 +3,7 @@
  * the fewest dimensions, in the order of memory.
  */
 #define MAX_DIMS 65         /* NumPy's 64, and one that tiling adds */
-#define MAX_OPERANDS 128
+#define MAX_OPERANDS 256
 
 typedef void loop_fn(int64_t n, char *const p[], const int64_t s[]);
 

@@ -4,7 +4,7 @@
  * step on blocks so short that the registers, the values which are never stored, stay in the L1 cache.
  */
 #define MAX_PROGRAM_OPERANDS (MAX_OPERANDS - 1)
-#define MAX_STEPS 192
+#define MAX_STEPS 512
 #define MAX_REDUCTIONS 32   /* of a program: each thread has a leaf of each on its stack */
 #define PROGRAM_BLOCK 256   /* a multiple of BLOCK, so that maths functions see full blocks */
 
@@ -18,11 +18,17 @@ typedef struct {
 typedef struct {
     int n_inputs, n_stored, n_operands, n_registers, n_steps, cost, prefetches;
     loop_fn *only_loop;     /* that of the only step, if it is from all inputs to the only output */
-    step steps[MAX_STEPS];
-    int64_t place[MAX_STEPS + 1];       /* of registers, in bytes per element of a block */
     int ndim, row_dim;
     const int64_t *shape, *strides;
+    int64_t *place;         /* of registers, in bytes per element of a block: behind the steps */
+    step steps[];
 } pg_program;
+
+/* The bytes of a program of so many steps and registers. */
+static int64_t pg_program_size(int n_steps, int n_registers)
+{
+    return sizeof(pg_program) + n_steps * sizeof(step) + (n_registers + 1) * sizeof(int64_t);
+}
 
 /* Every step prefetches its share of the next block, unless the next is elsewhere (in a strip). */
 static void interpret(const pg_program *g, int64_t n, char *const p[], const int64_t s[])
@@ -64,7 +70,10 @@ static void run_interpreted(int64_t n, char *const p[], const int64_t s[])
     interpret((const pg_program *)p[0], n, p, s);
 }
 
-/* A step is described by its row and, inputs first, the numbers of its values, without context. */
+/*
+ * A program in memory of `pg_program_size`. A step is described by its row and, inputs first, the numbers of
+ * its values, without context.
+ */
 static void pg_program_init(pg_program *g, int n_inputs, int n_outputs, int n_reduced,
                             int n_registers, const int64_t *register_sizes, int n_steps,
                             const int *steps, int ndim, const int64_t *shape,
@@ -78,6 +87,8 @@ static void pg_program_init(pg_program *g, int n_inputs, int n_outputs, int n_re
     for (int d = 0; d < ndim; d++)
         n *= shape[d];
     g->prefetches = n * (g->n_stored - 1) > PREFETCH_FROM;
+    g->place = (int64_t *)(g->steps + n_steps);
+    g->place[0] = 0;
     for (int r = 0; r < n_registers; r++)
         g->place[r + 1] = g->place[r] + register_sizes[r];
     int in_order = n_steps == 1 && n_outputs == 1;

@@ -95,11 +95,11 @@ def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str
     kth
         One index along the dimension, or several.
     kind
-        "introselect", as in NumPy; without effect, as all elements are sorted.
+        "introselect", as in NumPy.
 
     Returns
     -------
-    As of `sort`.
+    As of `sort`. A vector, and with `axis` None all elements, are sorted.
 
     Raises
     ------
@@ -113,8 +113,7 @@ def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str
     array([0, 1])
     """
     a = as_global(a)
-    _check_partition(a, kth, axis, kind)
-    return sort(a, axis)
+    return GlobalArray(*in_order(a._base, a._view, axis, False, _places(a, kth, axis, kind)))
 
 
 @implements(np.argpartition)
@@ -129,17 +128,19 @@ def argpartition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: 
            [2, 0]])
     """
     a = as_global(a)
-    _check_partition(a, kth, axis, kind)
-    return argsort(a, axis)
+    a = a if a.ndim else a.reshape(1)
+    return GlobalArray(*in_order(a._base, a._view, axis, True, _places(a, kth, axis, kind)))
 
 
-def _check_partition(a: GlobalArray, kth: int | Sequence[int], axis: int | None, kind: str) -> None:
-    """Refuse what NumPy does not partition by."""
+def _places(a: GlobalArray, kth: int | Sequence[int], axis: int | None, kind: str) -> tuple[int, ...]:
+    """The indices to partition by, in order and from 0 on; what NumPy does not partition by is refused."""
     n = a.size if axis is None else a.shape[normalize_axis_index(axis, a.ndim)]
     np.empty(1).partition(0, kind=kind)  # type: ignore[arg-type]  # which may be any text here
-    for k in kth if isinstance(kth, Sequence) else [kth]:
-        if not -n <= operator.index(k) < n:
+    places = [*map(operator.index, kth if isinstance(kth, Sequence) else [kth])]
+    for k in places:
+        if not -n <= k < n:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
+    return tuple(sorted({k % n for k in places}))
 
 
 @implements(np.lexsort)

@@ -33,15 +33,19 @@ def check_kind(kind: str | None, order: None, stable: bool | None) -> None:
     np.empty(0).sort(kind=kind, order=order, stable=stable)  # type: ignore[arg-type]  # which may be any text here
 
 
-def in_order(base: Base, view: View, axis: int | None, gives_indices: bool) -> BaseView:
-    """The elements sorted along a dimension, or the indices that sort them; with None of all, in row-major order."""
+def in_order(base: Base, view: View, axis: int | None, gives_indices: bool, kth: tuple[int, ...] = ()) -> BaseView:
+    """The elements sorted along a dimension, or the indices that sort them; with None of all, in row-major order.
+
+    With `kth`, rows are partitioned only, by these indices; a vector is sorted, so that no result depends on how it is
+    dealt out.
+    """
     if axis is None:
         base, view = reshaped(base, view, (-1,))
         axis = 0
     axis = normalize_axis_index(axis, view.ndim)
     layout, n = layout_like(view), view.shape[axis]
     if layout.dims[axis].n_procs == 1 or not view.size:
-        return _sorted_parts(base, view, layout, axis, gives_indices)
+        return _sorted_parts(base, view, layout, axis, gives_indices, () if n == view.size else kth)
     if n == view.size:
         vector = view.index(tuple([slice(None) if d == axis else 0 for d in range(view.ndim)]))
         found, = sorted_blocks(base, vector, not gives_indices, gives_indices)
@@ -49,16 +53,17 @@ def in_order(base: Base, view: View, axis: int | None, gives_indices: bool) -> B
             [slice(None) if d == axis else None for d in range(view.ndim)])))
     else:
         on_the_way = with_whole(view.shape, axis, world().size)
-        result = _sorted_parts(*copied(base, view, on_the_way), on_the_way, axis, gives_indices)
+        result = _sorted_parts(*copied(base, view, on_the_way), on_the_way, axis, gives_indices, kth)
     return result if result.view.own_layout == layout else copied(*result, layout)
 
 
-def _sorted_parts(base: Base, view: View, layout: Layout, axis: int, gives_indices: bool) -> BaseView:
+def _sorted_parts(base: Base, view: View, layout: Layout, axis: int, gives_indices: bool,
+                  kth: tuple[int, ...]) -> BaseView:
     if view.own_layout != layout:
         base, view = copied(base, view, layout)
     target = BaseView(Base(layout, INDEX if gives_indices else base.dtype), whole(layout))
     if view.size:
-        record_cold(sort_parts(target.view, view, axis, gives_indices), (target.base.storage, base.storage))
+        record_cold(sort_parts(target.view, view, axis, gives_indices, kth), (target.base.storage, base.storage))
     return target
 
 

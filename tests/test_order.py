@@ -395,6 +395,21 @@ def test_partitions(kth: Any, axis: int | None) -> None:
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("name", ["block", "first dimension", "cyclic(3) columns", "replicated"])
+@pytest.mark.parametrize("shape", [(5, 40), (2, 3, 40), (1, 40)])
+def test_rows_are_partitioned_as_numpy_does_it_wherever_they_lie(name: str, shape: tuple[int, ...]) -> None:
+    a = np.random.default_rng(3).permutation(np.prod(shape)).reshape(shape) - 50.0
+    a[..., ::9] = np.nan
+    A = pg.array(a, layout=layout_of(name, shape))
+    expected, indices = (np.sort(a), np.argsort(a, kind="stable")) if shape[0] == 1 else (
+        np.partition(a, (3, -4)), np.argpartition(a, (3, -4)))
+    assert_equal(pg.partition(A, (3, -4)), expected)  # a single row is a vector, which is sorted
+    assert_equal(pg.argpartition(A, (-4, 3, 3)), indices)
+    A.partition(3)
+    assert_equal(A[..., :4].max(-1), np.sort(a)[..., 3])
+
+
+@pytest.mark.mpi
 @pytest.mark.parametrize("n", [0, 1, 2, 9, 200])
 def test_several_keys(n: int) -> None:
     rng = np.random.default_rng(n)

@@ -50,7 +50,7 @@ from pgaspy.supervision.recorder import Supervision
 
 __all__ = ["Queue", "StandIns", "when_disturbed"]
 
-MAX_OPERATIONS = 256
+MAX_OPERATIONS = 512
 """Recorded operations are executed when they are so many."""
 
 MAX_POSTPONED = 8

@@ -250,16 +250,17 @@ def _encode(
     steps: list[int] = []
     for step in program.steps:
         steps += [_kernel(step.name, step.types), *step.inputs, step.output, 0, 0, 0][:5]
-    keep = (
+    geometry = (
         _int64s(shape), _int64s([stride for strides in strides_per_operand for stride in strides])
     )  # fmt: skip
-    encoded = ffi.new("pg_program *")
+    memory = ffi.new("char[]", lib.pg_program_size(n_steps, len(program.registers)))
+    encoded = ffi.cast("pg_program *", memory)
     lib.pg_program_init(
         encoded, program.n_inputs, program.n_outputs, program.n_reduced,
         len(program.registers), [np.dtype(char).itemsize for char in program.registers],
-        n_steps, steps, len(shape), *keep,
+        n_steps, steps, len(shape), *geometry,
     )  # fmt: skip
-    return encoded, keep
+    return encoded, (*geometry, memory)
 
 
 class ProgramCall:

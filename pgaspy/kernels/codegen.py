@@ -10,6 +10,10 @@ is gathered before and scattered after (see `_omp_program.h`). A chunk goes thro
 
 What one loop leaves to another lies in arrays as long as a chunk. With several loops, the outputs do so as well until
 all are done: an output may be the same section as an input that a later loop reads.
+
+A loop is vectorised for its narrowest elements, so that one byte among doubles has it unrolled for 64 elements, where a
+row may have fewer. So bools are read from arrays of integers as wide as what they are used with: what one loop leaves
+to another is kept so, and inputs are copied into such arrays, a chunk at a time.
 """
 
 from __future__ import annotations
@@ -36,6 +40,12 @@ CHUNK = 128
 
 CHUNK_BYTES = 8192
 """The most that the arrays of a chunk take: they are to stay in the L1 cache."""
+
+CHUNK_OF_BOOLS = 256
+"""The elements of a chunk that only its bools are copied of. A leaf consists of whole chunks."""
+
+AS_WIDE = {1: "B", 2: "h", 4: "i"}
+"""Integers that are as wide as other elements, by their bytes; there are none of more than 8."""
 
 
 def has_maths(program: Program) -> bool:
@@ -114,7 +124,8 @@ class _Function:
     """Writes the function, for some inputs that are scalars.
 
     In it, `v7` is an element of value 7, and `a7` the array of them that a loop leaves to others; `x0` is the array of
-    input 0, `y4` that of output 4, and `b0` and `b4` are their buffers; `r4` are the accumulators of output 4.
+    input 0, `y4` that of output 4, and `b0` and `b4` are their buffers; `w0` are the bools of input 0 as integers; `r4`
+    are the accumulators of output 4.
     """
 
     def __init__(self, program: Program, scalars: Collection[int]) -> None:
@@ -133,7 +144,12 @@ class _Function:
         self._left = sorted(read.difference(range(program.n_inputs), number_from_output))
         chars = list(enumerate(program.operands)) + [(step.value, step.char) for step in assignments]
         self._types = {value: f"T_{_identifier(char)}" for value, char in chars}
+        widest = max(np.dtype(char).itemsize for _, char in chars)
+        self._wide = f"T_{AS_WIDE.get(widest, 'l')}"
+        self._copied = [number for number in self._inputs if program.operands[number] == "?" and widest > 1]
+        self._kept = {value: self._wide if char == "?" else self._types[value] for value, char in chars}
         self._arrays = {value: f"x{value}" for value in self._inputs} | {value: f"a{value}" for value in self._left}
+        self._arrays |= {number: f"w{number}" for number in self._copied}
         self._arrays |= {value: f"y{number}" for value, number in number_from_output.items()}
         nbytes = sum(np.dtype(dict(chars)[value]).itemsize for value in (*self._inputs, *self._outputs, *self._left))
         n_chunk = min(CHUNK, CHUNK_BYTES // nbytes)
@@ -148,16 +164,18 @@ class _Function:
         yield "{"
         yield from (f"    const {types[j]} v{j} = *(const {types[j]} *)p[{j + 1}];" for j in self._scalars)
         yield from (f"    {types[j]} b{j}[{n}];" for j in (*self._inputs, *self._outputs))
-        yield from (f"    {types[j]} a{j}[{n}];" for j in self._left)
+        yield from (f"    {self._kept[j]} a{j}[{n}];" for j in self._left)
+        yield from (f"    {self._wide} w{j}[{max(n, CHUNK_OF_BOOLS)}];" for j in self._copied)
         if self._reductions:
             yield f"    const int reduces = s[{next(iter(self._reductions)) + 1}] == REDUCED;"
         yield from (f"    {to_type} r{j}[LANES];" for j, (to_type, _, _) in self._reductions.items())
-        longest = "reduces ? LEAF : n" if self._reductions else "n"
+        longest = str(max(n, CHUNK_OF_BOOLS)) if self._copied else "reduces ? LEAF : n" if self._reductions else "n"
         yield f"    const int64_t chunk = {n if self._has_maths else f'{self._is_contiguous()} ? {longest} : {n}'};"
         yield "    for (int64_t i = 0; i < n; i += chunk) {"
         yield "        const int64_t m = MIN(n - i, chunk), full = " + ("FULL_BLOCKS(m);" if self._has_maths else "m;")
         for j in self._inputs:
             yield f"        const {types[j]} *const x{j} = INPUT({types[j][2:]}, b{j}, p[{j + 1}], s[{j + 1}]);"
+        yield from (f"        SIMD_FOR(k, full) w{j}[k] = ((const T_B *)x{j})[k];" for j in self._copied)
         for j in self._outputs:
             array = f"b{j}" if self._has_maths else f"OUTPUT({types[j][2:]}, b{j}, p[{j + 1}], s[{j + 1}])"
             yield f"        {types[j]} *const y{j} = {array};"
@@ -200,7 +218,10 @@ class _Function:
                else "SIMD_FOR(k, full) {")
         index = "block + k" if self._has_maths or reduces else "k"
         for value in sorted(_inputs(loop).difference(self._scalars)):
-            yield f"    const {self._types[value]} v{value} = {self._arrays[value]}[{index}];"
+            array = self._arrays[value]
+            if self._types[value] == "T_t":
+                array = f"0 != {array if array[0] in 'aw' else f'((const T_B *){array})'}"
+            yield f"    const {self._types[value]} v{value} = {array}[{index}];"
         for step in loop:
             arguments = ", ".join(f"v{value}" for value in step.inputs)
             yield f"    const {self._types[step.value]} v{step.value} = {step.function}({arguments});"

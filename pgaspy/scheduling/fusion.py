@@ -9,7 +9,7 @@ record this one. Fusion is a choice of each process alone: messages stay those o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import compress
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,7 +26,7 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.operations import Elementwise, NumberedOperation
 
-__all__ = ["FusionGroup", "Input", "Kernel", "Operand", "Output", "ReducedOutput", "grouped"]
+__all__ = ["FusionGroup", "Input", "Kernel", "Operand", "Output", "ReducedOutput", "Uses", "grouped"]
 
 MAX_STEPS = bindings.MAX_PROGRAM_STEPS
 MAX_OPERANDS = bindings.MAX_PROGRAM_OPERANDS
@@ -57,6 +57,17 @@ class ReducedOutput(NamedTuple):
     operation: NumberedOperation
     axes: tuple[int, ...]
     kernel: tuple[str, str]
+
+
+class Uses(NamedTuple):
+    """The arrays that somebody holds besides, and per array the positions of the operations that read it."""
+
+    named: frozenset[int]
+    readers: Mapping[int, Sequence[int]]
+
+    def outside(self, slot: int, first: int, positions: Container[int]) -> bool:
+        """Whether others than the operations at some positions, from the first on, see what is written to an array."""
+        return slot in self.named or any(p > first and p not in positions for p in self.readers.get(slot, ()))
 
 
 class Operand(NamedTuple):
@@ -108,11 +119,13 @@ def types_of(dtypes: Sequence[np.dtype[Any]]) -> str:
 class FusionGroup:
     """Operations that run as one kernel."""
 
-    def __init__(self, space: Any) -> None:
-        self.space = space
+    def __init__(self, space: Any, uses: Uses) -> None:
+        self.space, self._uses = space, uses
         self.members: list[_Member] = []
         self.reductions: list[ReducedOutput] = []
         self.code = _Code()
+        self._positions: set[int] = set()
+        self._seen: set[int] = set()  # of what is written: what others may read, as far as is known
         self._slots: set[int] = set()
         self._written: dict[int, BoxIndex[View]] = {}  # by slot
         self._read: dict[int, BoxIndex[tuple[View, bool]]] = {}  # each with whether it is used where it lies
@@ -161,20 +174,31 @@ class FusionGroup:
             for n, (slot, view) in enumerate(zip(operation.slots, operation.recipe.views, strict=True)))
 
     def _has_room_for(self, member: _Member) -> bool:
-        """Whether one kernel can compute an operation besides, even if everything is stored that is written."""
+        """Whether one kernel can compute an operation besides, even if it is the last one that joins."""
         if n_pieces([own | others for own, others in zip(member.cuts, self._cuts, strict=True)]) > member.max_pieces:
             return False
-        if self.code.has_room_for(len(member.operands), len(self.reductions)):
+        n_operands, n_reductions = len(member.operands), len(self.reductions)
+        if self.code.has_room_for(n_operands, self.code.n_values + n_reductions):
+            return True
+        self._forget_unseen()
+        if self.code.has_room_for(n_operands, self.code.n_values_of(self._seen) + n_reductions):
             return True
         longer = self.code.copy()
         longer.add(member)
-        return longer.is_short_enough(self.reductions)
+        return longer.is_short_enough(self._seen | {member.out_slot}, self.reductions)
+
+    def _forget_unseen(self) -> None:
+        """Forget of what is written all that nobody else reads any more, so that it is not stored, whatever joins."""
+        first = self.members[0].operation.position
+        self._seen = {slot for slot in self._seen if self._uses.outside(slot, first, self._positions)}
 
     def take(self, member: _Member) -> None:
         """Let an operation join."""
         self._cuts = [own | others for own, others in zip(member.cuts, self._cuts or member.cuts, strict=True)]
         self.members.append(member)
         self.last = member.operation.position
+        self._positions.add(self.last)
+        self._seen.add(member.out_slot)
         self.code.add(member)
         self._note(member.out_slot, member.out, ((x.slot, x.view, x.plan.is_local) for x in member.arrays))
 
@@ -190,13 +214,15 @@ class FusionGroup:
         if operation.slots[0] in self._slots:
             return None
         found = ReducedOutput(operation, *form)
-        return found if self.code.is_short_enough([*self.reductions, found]) else None
+        self._forget_unseen()
+        return found if self.code.is_short_enough(self._seen, [*self.reductions, found]) else None
 
     def take_reduction(self, reduction: ReducedOutput) -> None:
         """Let a reduction end this kernel."""
         _, recipe, (result, source, *_), *_ = reduction.operation
         self.reductions.append(reduction)
         self.last = reduction.operation.position
+        self._positions.add(self.last)
         self.is_awaited = True
         self._note(result, recipe.views[0], [(source, recipe.views[1], True)])
 
@@ -218,7 +244,8 @@ def _overlapping(noted: Mapping[int, BoxIndex[_Noted]], slot: int, view: View) -
     return [] if found is None else [value for _, value in found.overlapping(view.hull)]
 
 
-def grouped(operations: Sequence[NumberedOperation], rank: int, fuses: bool) -> list[FusionGroup | NumberedOperation]:
+def grouped(operations: Sequence[NumberedOperation], uses: Uses, rank: int,
+            fuses: bool) -> list[FusionGroup | NumberedOperation]:
     """Operations, those that a C kernel can compute in groups, in an order in which they may be run."""
     items: list[FusionGroup | NumberedOperation] = []
     for operation in operations:
@@ -232,7 +259,7 @@ def grouped(operations: Sequence[NumberedOperation], rank: int, fuses: bool) -> 
         space = _space(member.out, rank)
         group = _group_to_join(items, member, space) if fuses else None
         if group is None:
-            group = FusionGroup(space)
+            group = FusionGroup(space, uses)
             items.append(group)
         _await(items, operation, group)
         group.take(member)
@@ -362,20 +389,31 @@ class _Code:
         """What is written."""
         return [Output(slot, view, np.dtype(self._dtypes[value])) for (slot, view), value in self._values.items()]
 
-    def has_room_for(self, n_operands: int, n_reductions: int) -> bool:
-        """Whether a kernel certainly can compute an operation on so many operands besides."""
-        n_outputs = len(self._values) + 1 + n_reductions  # each may take a step that copies it
+    @property
+    def n_values(self) -> int:
+        """How many sections are written."""
+        return len(self._values)
+
+    def n_values_of(self, slots: Container[int]) -> int:
+        """How many of them are of some arrays."""
+        return sum(slot in slots for slot, _ in self._values)
+
+    def has_room_for(self, n_operands: int, n_outputs: int) -> bool:
+        """Whether a kernel with so many outputs certainly can compute an operation on so many operands besides."""
+        n_outputs += 1  # each may take a step that copies it
         return (len(self.inputs) + n_operands + n_outputs <= MAX_OPERANDS
                 and len(self._steps) + n_operands + 2 + n_outputs <= MAX_STEPS)
 
-    def is_short_enough(self, reductions: Sequence[ReducedOutput]) -> bool:
-        """Whether one kernel can compute this, with these reductions, even if everything is stored that is written.
+    def is_short_enough(self, stored: Container[int], reductions: Sequence[ReducedOutput]) -> bool:
+        """Whether one kernel can compute this, with these reductions, if what is written to some arrays is stored.
 
-        What is not stored is an operand less, and at most a register more, of which there are no more than steps.
+        What is not stored after all is an operand less, and at most a register more, of which there are no more than
+        steps.
         """
-        if len(reductions) > MAX_REDUCTIONS or len(self.inputs) + len(self._values) + len(reductions) > MAX_OPERANDS:
+        outputs = [output for output in self.outputs if output.slot in stored]
+        if len(reductions) > MAX_REDUCTIONS or len(self.inputs) + len(outputs) + len(reductions) > MAX_OPERANDS:
             return False
-        return len(self.program(self.outputs, reductions).steps) <= MAX_STEPS
+        return len(self.program(outputs, reductions).steps) <= MAX_STEPS
 
     def add(self, member: _Member) -> None:
         """What an operation computes, besides."""

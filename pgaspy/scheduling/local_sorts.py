@@ -29,9 +29,12 @@ def new_columns(n: int, dtype: np.dtype[Any], has_indices: bool) -> Columns:
     return [np.empty(n, dtype), *([np.empty(n, np.intp)] if has_indices else [])]
 
 
-def sort_along(axis: int, source: Array, target: Array, gives_indices: bool) -> None:
-    """Sort along a dimension, or find the indices that do, into a contiguous array of the same shape. Stable."""
-    if source.size == source.shape[axis]:
+def sort_along(axis: int, source: Array, target: Array, gives_indices: bool, kth: Sequence[int] = ()) -> None:
+    """Sort along a dimension, or find the indices that do, into a contiguous array of the same shape. Stable.
+
+    With `kth`, partition it in place of sorting, by NumPy's `partition`.
+    """
+    if source.size == source.shape[axis] and not kth:
         flat = target.reshape(-1)
         sort_vector(source.reshape(-1), [np.empty(flat.size, source.dtype), flat] if gives_indices else [flat])
         return
@@ -40,10 +43,14 @@ def sort_along(axis: int, source: Array, target: Array, gives_indices: bool) -> 
     axis = longest if axis % source.ndim == 0 else axis  # where the dimension is then
 
     def sort_rows(start: int, stop: int) -> None:
+        rows, ordered = own[start:stop], out[start:stop]
         if gives_indices:
-            out[start:stop] = own[start:stop].argsort(axis, "stable")
+            ordered[...] = rows.argpartition(kth, axis) if kth else rows.argsort(axis, "stable")
+        elif kth:
+            ordered[...] = rows
+            ordered.partition(kth, axis)
         else:
-            _sort_rows(own[start:stop], out[start:stop], axis)
+            _sort_rows(rows, ordered, axis)
 
     n_threads = _n_threads(source.size)
     _on_threads(sort_rows, _edges(len(own), n_threads), n_threads)

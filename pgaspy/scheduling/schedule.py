@@ -20,7 +20,7 @@ from pgaspy.caches import cached
 from pgaspy.planning.boxes import Box, ranges_box
 from pgaspy.scheduling.builder import BaseAccess, Builder
 from pgaspy.scheduling.elementwise import add_group, can_reduce
-from pgaspy.scheduling.fusion import FusionGroup, Kernel, grouped
+from pgaspy.scheduling.fusion import FusionGroup, Kernel, Uses, grouped
 from pgaspy.scheduling.liveness import read_slots, with_what_is_wanted
 from pgaspy.scheduling.nodes import Buffer, Communication, Node
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
@@ -103,15 +103,16 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
     for operation in wanted:
         for slot in read_slots(operation, rank):
             readers.setdefault(slot, []).append(operation.position)
+    uses = Uses(named, readers)
     sent = _sent_sections(wanted, rank)
     n_fused = n_kernels = 0
     last_joined = list(range(len(operations)))
-    for item in grouped(wanted, rank, fuses):
+    for item in grouped(wanted, uses, rank, fuses):
         shared = item.operations if isinstance(item, FusionGroup) else [item]
         builder.due, builder.last = shared[0].position, shared[-1].position
         last_joined[builder.due] = builder.last
         if isinstance(item, FusionGroup):
-            _add_group(builder, item, readers, named, sent, rank)
+            _add_group(builder, item, uses, sent, rank)
             n_fused += len(shared)
             n_kernels += 1
         else:
@@ -205,8 +206,7 @@ def _sent_sections(wanted: Sequence[NumberedOperation], rank: int) -> dict[int, 
     return {slot: list(boxes)[:MAX_SENT_SECTIONS] for slot, boxes in found.items() if boxes}
 
 
-def _add_group(builder: Builder, group: FusionGroup, readers: dict[int, list[int]], named: frozenset[int],
-               sent: dict[int, list[Box]], rank: int) -> None:
+def _add_group(builder: Builder, group: FusionGroup, uses: Uses, sent: dict[int, list[Box]], rank: int) -> None:
     """Add the nodes of a group; of reductions that this process cannot compute as elements come, their own nodes."""
     operations = group.operations
     positions = {operation.position for operation in operations}
@@ -215,11 +215,7 @@ def _add_group(builder: Builder, group: FusionGroup, readers: dict[int, list[int
         group.reductions = []
         positions -= {reduction.operation.position for reduction in later}
     first = operations[0].position
-
-    def is_stored(slot: int) -> bool:
-        return slot in named or any(p > first and p not in positions for p in readers.get(slot, ()))
-
-    kernel = Kernel(group, is_stored)
+    kernel = Kernel(group, lambda slot: uses.outside(slot, first, positions))
     for operation, partial in add_group(builder, group, kernel, sent, rank):
         builder.position = operation.position
         operation.recipe.add_merge(builder, operation, partial, rank)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,6 +102,13 @@ MIXED = chain("ddddd", 3, ("absolute", D1, (0,), 5), ("exp", D1, (1,), 3), ("pow
               ("cos", D1, (3,), 3))  # fmt: skip
 
 
+# A bool that is read, another one that one loop leaves to the next, and one that is stored and read again.
+CHOICES = chain("?ddd?d", 3, ("where", "?dd->d", (0, 1, 2), 3), ("less", "dd->?", (1, 2), 6), ("exp", D1, (1,), 7),
+                ("where", "?dd->d", (6, 7, 2), 8), ("logical_and", "??->?", (0, 6), 4), ("exp", D1, (8,), 9),
+                ("where", "?dd->d", (4, 9, 1), 5))  # fmt: skip
+MASKED = chain("?dd?d", 3, ("where", "?dd->d", (0, 1, 2), 4), ("logical_not", "?->?", (0,), 3))
+
+
 def rows(char: str, maths: bool) -> Program:
     """All kernels of inputs of one type (and a bool, input 0) that are maths functions or are not."""
     steps: list[tuple[str, str, tuple[int, ...], int]] = []
@@ -165,6 +175,27 @@ def test_strides(compiled: Compile, program: Program) -> None:
             assert_same(loop(inputs, outputs), static(program, inputs), (n, steps))
             for x in outputs:
                 assert steps[2] == 1 or not np.any(x.base[1::2])  # nothing between the elements
+
+
+@pytest.mark.parametrize("program", [CHOICES, MASKED], ids=["maths", "cheap"])
+def test_bools_in_memory(compiled: Compile, program: Program) -> None:
+    loop = compiled(program)
+    for n in 1, 8, 63, 64, 255, 256, 257, 1000:
+        for step in 1, 2, -1:
+            inputs = [strided(values(char, n), step) for char in program.operands[:3]]
+            outputs = [strided(np.zeros(n, char), step) for char in program.operands[3:]]
+            assert_same(loop(inputs, outputs), static(program, inputs), (n, step))
+
+
+@pytest.mark.skipif(Path(str(compiler.find())).name != "gcc", reason="GCC tells what it vectorises")
+def test_choices_by_bools_in_memory_are_vectorised() -> None:
+    source = codegen.source(chain("?ddd", 3, ("where", "?dd->d", (0, 1, 2), 3)))
+    told = subprocess.run([str(compiler.find()), *compiler.FLAGS, "-march=native", f"-I{codegen.HEADERS}",
+                           "-fopt-info-vec-optimized", "-o", os.devnull, "-x", "c", "-"], input=source, text=True,
+                          capture_output=True).stderr
+    lines = source.splitlines()
+    (first,) = [n for n, line in enumerate(lines, 1) if line.endswith("SIMD_FOR(k, full) {")]
+    assert any(f"<stdin>:{n}:" in told for n in range(first, len(lines)))
 
 
 @pytest.mark.parametrize("program", [SWEEP, MIXED], ids=["cheap", "maths"])

@@ -38,12 +38,16 @@ SAMPLES = 32
 
 @dataclass(eq=False)
 class SortParts(Recipe):
-    """A view sorted along a dimension that is whole on each process; or the indices that sort it so. Stable."""
+    """A view sorted along a dimension that is whole on each process; or the indices that sort it so. Stable.
+
+    With `kth`, it is partitioned instead, by these indices.
+    """
 
     target: View
     source: View
     axis: int
     gives_indices: bool
+    kth: tuple[int, ...] = ()
     name = "sort"
 
     def __post_init__(self) -> None:
@@ -56,7 +60,7 @@ class SortParts(Recipe):
     def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
         """See `Recipe`."""
         target, source = (local_view(storage, view) for storage, view in zip(storages, self.views, strict=True))
-        local_sorts.sort_along(self.axis, source, target, self.gives_indices)
+        local_sorts.sort_along(self.axis, source, target, self.gives_indices, self.kth)
 
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`."""
