@@ -806,6 +806,8 @@ class GlobalArray:
         ValueError
             If the shapes do not broadcast.
         """
+        if isinstance(out, GlobalArray) and out._refusal:
+            return into(self.clip(min, max), (out,))
         target = () if out is None else (out,)
         if self.dtype.kind in "iu":
             limits = np.iinfo(self.dtype)

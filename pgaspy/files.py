@@ -11,7 +11,7 @@ from typing import Any
 
 from pgaspy.array import GlobalArray
 from pgaspy.creation import AnyLayout, asarray
-from pgaspy.execution.recording import sync
+from pgaspy.execution.recording import stand_ins, sync
 from pgaspy.fileio.agreement import on_first_rank
 from pgaspy.fileio.collective import LocalPart, exchange
 from pgaspy.fileio.formats import Format, Header
@@ -114,6 +114,8 @@ def _is_writer(layout: Layout) -> bool:
 
 
 def _checked_path(file: str | os.PathLike[str]) -> str:
+    if stand_ins() is not None:
+        raise RuntimeError("a simulated job has no files: leave out what loads and saves, or make the array by empty()")
     path = os.fsdecode(file)
     if "\0" in path:
         raise ValueError(f"a path has no null characters: {path!r}")

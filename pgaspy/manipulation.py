@@ -439,8 +439,30 @@ def tile(A: Any, reps: SupportsIndex | Sequence[SupportsIndex]) -> GlobalArray:
     counts = (1,) * (a.ndim - len(counts)) + counts
     result = a.copy() if not a.ndim else a
     for d, count in enumerate(counts):
-        result = concatenate([result] * count, d) if count else result[(slice(None),) * d + (slice(0, 0),)]
-    return result.copy() if result is a or not result.size else result
+        result = result if count == 1 else _tiled(result, d, count)
+    return result.copy() if result is a else result
+
+
+def _tiled(a: GlobalArray, d: int, count: int) -> GlobalArray:
+    """An array repeated along a dimension, by few statements: each copies as much as is there already."""
+    n = a.shape[d]
+    result = empty_like_result(a, (*a.shape[:d], n * count, *a.shape[d + 1:]), a.dtype)
+    along = (slice(None),) * d
+    if n == 1 and count:
+        result[...] = a
+        return result
+    if not result.size:
+        return result
+    result[(*along, slice(n))] = a
+    while n < result.shape[d]:
+        rest = result[(*along, slice(n, 2 * n))]
+        rest[...] = result[(*along, slice(rest.shape[d]))]
+        n *= 2
+    return result
+
+
+MOST_SLICES = 32
+"""Elements that are repeated more often are taken by indices: a statement for each copy takes longer."""
 
 
 @implements(np.repeat)
@@ -485,8 +507,13 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> GlobalArray:
         raise ValueError("repeats may not contain negative values.")
     n = a.shape[axis] * repeats
     result = empty_like_result(a, (*a.shape[:axis], n, *a.shape[axis + 1:]), a.dtype)
-    for r in range(repeats):
-        result[(slice(None),) * axis + (slice(r, None, repeats),)] = a
+    if a.shape[axis] == 1 and repeats:
+        result[...] = a
+    elif repeats > MOST_SLICES:
+        result[...] = HANDLED[np.take](a, arange(n) // repeats, axis)
+    else:
+        for r in range(repeats):
+            result[(slice(None),) * axis + (slice(r, None, repeats),)] = a
     return result
 
 
@@ -594,7 +621,7 @@ def clip(a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: GlobalArray 
     return as_global(a).clip(a_min, a_max, out)
 
 
-def matmul(x1: Any, x2: Any) -> GlobalArray:
+def matmul(x1: Any, x2: Any, out: GlobalArray | None = None) -> GlobalArray:
     """The product of matrices and vectors, which `x1 @ x2` is as well. Collective.
 
     Parameters
@@ -602,6 +629,8 @@ def matmul(x1: Any, x2: Any) -> GlobalArray:
     x1, x2
         Shapes (..., m, n) and (..., n, p), where the other dimensions are of stacks of matrices, and broadcast; or one
         is a vector, (n,), or both are.
+    out
+        An array of the result's shape, to which the product is assigned, and which is returned.
 
     Returns
     -------
@@ -613,8 +642,7 @@ def matmul(x1: Any, x2: Any) -> GlobalArray:
     ValueError
         If the shapes do not go together.
     """
-    result: GlobalArray = as_global(x1) @ as_global(x2)
-    return result
+    return into(as_global(x1) @ as_global(x2), (out,))
 
 
 @implements(np.dot)
@@ -651,11 +679,11 @@ def kron(a: Any, b: Any) -> GlobalArray:
 
 
 @implements(np.outer)
-def outer(a: Any, b: Any) -> GlobalArray:
+def outer(a: Any, b: Any, out: GlobalArray | None = None) -> GlobalArray:
     """The products of all pairs of elements of two vectors, shape (a.size, b.size). Collective.
 
-    Arrays of more dimensions are taken as vectors, in row-major order.
+    Arrays of more dimensions are taken as vectors, in row-major order. The products are assigned to `out`, if that is
+    given, and then returned.
     """
     a, b = as_global(a).ravel(), as_global(b).ravel()
-    result: GlobalArray = a[:, None] * b[None, :]
-    return result
+    return into(a[:, None] * b[None, :], (out,))

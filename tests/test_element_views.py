@@ -55,6 +55,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "with axes exchanged": lambda z: np.moveaxis(z.imag, 0, 1)[2:].swapaxes(0, 1).__iadd__(3),
     "with more dimensions": lambda z: z.real.reshape(3, 1, 4)[:, 0].__imul__(2),
     "with fewer dimensions": lambda z: z.real[:1].squeeze(0).__setitem__(slice(None, None, -1), z.imag[1]),
+    "by limits": lambda z: np.clip(z.imag, -1, z.real, out=z.imag),
     "a slice of it": lambda z: z.imag[1:].fill(5),
     "a slice of it, in place": lambda z: z.imag[::-1][0].__iadd__(z[0].real),
 }

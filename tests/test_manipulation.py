@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def test_dtypes_of_joins() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("reps", [0, 1, 2, 3, (2, 1), (1, 3), (2, 2, 2), (2, 0), ()], ids=str)
+@pytest.mark.parametrize("reps", [0, 1, 2, 3, 7, (2, 1), (1, 3), (2, 2, 2), (2, 0), ()], ids=str)
 def test_tile(name: str, reps: Any) -> None:
     a, c = arrays(name)
     assert_equal(pg.tile(a, reps), np.tile(X, reps))
@@ -81,12 +82,27 @@ def test_tile(name: str, reps: Any) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("repeats", [0, 1, 2, 5])
+@pytest.mark.parametrize("repeats", [0, 1, 2, 5, 40])
 def test_repeat(name: str, repeats: int) -> None:
     a, c = arrays(name)
     for axis in (0, 1, -1, None):
         assert_equal(pg.repeat(a, repeats, axis), np.repeat(X, repeats, axis))
     assert_equal(pg.repeat(c[:, 1:, ::-1], repeats, 1), np.repeat(Z[:, 1:, ::-1], repeats, 1))
+    assert_equal(pg.repeat(a[1:2], repeats, 0), np.repeat(X[1:2], repeats, 0))
+
+
+def test_copies_take_no_statement_each() -> None:
+    a = pg.array(X)
+
+    def n_recorded(make: Callable[[], pg.GlobalArray]) -> int:
+        before = pg.stats().n_recorded
+        found = make()
+        pg.sync()
+        return pg.stats().n_recorded - before if found.size else 0
+
+    for make in (lambda: pg.tile(a, (1000, 1)), lambda: pg.tile(a[:1], (1000, 1)), lambda: pg.repeat(a, 1000, 0),
+                 lambda: pg.repeat(a[:1], 1000, 0)):
+        collectively(0 < n_recorded(make) < 40)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -180,3 +196,13 @@ def test_wrong_arguments() -> None:
     raises_everywhere(ValueError, "out of bounds", lambda: pg.stack([a, a], 4))
     raises_everywhere(ValueError, "broadcast|mismatch", lambda: pg.roll(a, (1, 2, 3), (0, 1)))
     assert_equal(a, X)
+
+
+def test_products_that_are_assigned() -> None:
+    a, c = pg.array(X), pg.empty((X.shape[0], X.shape[0]))
+    collectively(pg.matmul(a, a.T, out=c) is c)
+    assert_equal(c, X @ X.T)
+    collectively(pg.outer(a[:, 0], a[:, 1], out=c) is c)
+    assert_equal(c, np.outer(X[:, 0], X[:, 1]))
+    raises_everywhere(ValueError, "out= has shape", lambda: pg.matmul(a, a.T, out=c[1:]))
+    raises_everywhere(TypeError, "within a kind", lambda: np.outer(a[0], a[0], out=pg.empty((X.shape[1],) * 2, int)))

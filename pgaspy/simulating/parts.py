@@ -123,6 +123,11 @@ class Part(np.lib.mixins.NDArrayOperatorsMixin):
         return self._clock.refuse(f"{what} of a local view, which is not allocated in a simulated job: call it in a "
                                   "task by pg.schedule, which is measured, or costs what --cost NAME=... says")
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"a local view has no attribute {name!r}")
+        raise self._unknown(name)
+
     def item(self) -> Any:
         """What the program goes on with."""
         if self.size != 1:

@@ -16,6 +16,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -60,15 +61,27 @@ class Program:
     arguments: Sequence[str] = ()
 
     def run(self) -> None:
-        """Run it, as Python does."""
-        before, sys.argv = sys.argv, [self.name, *self.arguments]
+        """Run it, as Python does. What it imports of its own is forgotten then, with the arrays that that keeps."""
+        argv, path, modules = sys.argv, sys.path, {*sys.modules}
+        folder = Path.cwd() if self.is_module else Path(self.name).resolve().parent
+        sys.argv, sys.path = [self.name, *self.arguments], [str(folder), *path]
         try:
             if self.is_module:
                 runpy.run_module(self.name, run_name="__main__", alter_sys=True)
             else:
                 runpy.run_path(self.name, run_name="__main__")
         finally:
-            sys.argv = before
+            sys.argv, sys.path = argv, path
+            for name in {*sys.modules} - modules:
+                if _is_of_program(sys.modules[name], folder):
+                    del sys.modules[name]
+
+
+def _is_of_program(module: Any, folder: Path) -> bool:
+    """Whether a module is a file of the program in this folder, and not of a library that is installed there."""
+    path = Path(getattr(module, "__file__", None) or "")
+    return (path.suffix == ".py" and path.is_relative_to(folder) and "site-packages" not in path.parts
+            and module.__name__.partition(".")[0] != "pgaspy")
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,14 @@ def local_eigenvalues() -> None:
     numpy.linalg.eigvalsh(np.ones((n, n)).local())
 
 
+def local_maximum() -> None:
+    np.ones((n, n)).local().max()
+
+
+def saves() -> None:
+    np.save("never.npy", np.ones(n))
+
+
 def indexed() -> None:
     A = np.arange(n)
     A[np.arange(n)[::-1]] += 1

@@ -137,11 +137,23 @@ def test_a_local_view_is_not_allocated() -> None:
     ("heat", None, r"a value is read.*--value.*programs.py:25 in heat: if float\(delta\)"),
     ("local_eigenvalues", 1.0, r"eigvalsh of a local view.*pg.schedule.*programs.py:\d+ in local_eigenvalues"),
     ("indexed", 1.0, r"follow from what arrays hold.*programs.py:\d+"),
+    ("local_maximum", 1.0, r"max of a local view.*pg.schedule.*programs.py:\d+ in local_maximum"),
+    ("saves", 1.0, r"simulated job has no files.*programs.py:\d+ in saves"),
     ("fails", 1.0, r"IndexError.*programs.py:\d+ in fails"),
 ])
 def test_what_cannot_be_simulated_is_named(name: str, value: float | None, words: str) -> None:
     with pytest.raises(SimulationError, match=words):
         trace(program(name, 20), 4, 1, settings(value))
+
+
+def test_what_a_program_imports_is_made_for_each_process(tmp_path: Path) -> None:
+    """Its arrays are those of the process that is traced, and not of the one before."""
+    (tmp_path / "arrays_of_mine.py").write_text("import pgaspy as pg\nA = pg.ones((60, 60))\n")
+    (tmp_path / "main.py").write_text("from arrays_of_mine import A\nA[1:] = A[:-1].copy()\n")
+    found = simulate(Program(str(tmp_path / "main.py"), False), 4, settings())
+    assert sum(course.totals.n_messages for course in found.courses.values()) > 0
+    assert "arrays_of_mine" not in sys.modules
+    assert str(tmp_path) not in sys.path
 
 
 def test_a_program_ends_when_it_has_read_enough() -> None:
