@@ -57,6 +57,7 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(("array.diagonal", "array.dot", "array.repeat", "array.searchsorted", "array.trace",
                      "array.partition", "array.argpartition", "common_type"),
                     "is the function of the name, or of dtypes"),
+    "array.__imatmul__": "is an assignment of the product; both are in it",
     "fallback": "is for what is missing, which the model does not have",
     "draw": "makes a picture, for which it needs matplotlib",
     **dict.fromkeys(("nanpercentile", "nanquantile", "percentile", "quantile"),
