@@ -1,7 +1,7 @@
 """Run the test suite: without a launcher, then on 2, 3, 4 and 6 processes.
 
-Tests that start jobs, and mostly wait for them, run beside the others that need no launcher. Python keeps what it has
-compiled: dozens of modules in each of hundreds of processes.
+Tests that start jobs, and mostly wait for them, run beside the others. Python keeps what it has compiled: dozens of
+modules in each of hundreds of processes.
 
 Usage: python tools/test.py [--processes N,N...] [PYTEST ARGUMENT ...]
 """
@@ -26,34 +26,34 @@ def main() -> int:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     pytest = [sys.executable, "-m", "pytest", "--color=no", *arguments]
     failed = []
-    for n in map(int, options.processes.split(",")):
-        print("without a launcher" if n == 1 else f"on {n} processes", flush=True)
-        if n == 1:
-            status = _status([*pytest, "-m", "not jobs"], [*pytest, "-m", "jobs"])
-        else:
-            status = _status([sys.executable, "-m", "pgaspy", "run", "-n", str(n), *pytest, "-m", "mpi"])
-        if status:
-            failed.append(f"{n} process{'es' * (n > 1)}")
+    with tempfile.TemporaryFile("w+") as output:
+        numbers = [int(n) for n in options.processes.split(",")]
+        jobs = None
+        if 1 in numbers:
+            jobs = subprocess.Popen([*pytest, "-m", "jobs"], stdout=output, stderr=subprocess.STDOUT)
+        for n in numbers:
+            print("without a launcher" if n == 1 else f"on {n} processes", flush=True)
+            launcher = [] if n == 1 else [sys.executable, "-m", "pgaspy", "run", "-n", str(n)]
+            if _fails(subprocess.Popen([*launcher, *pytest, "-m", "not jobs" if n == 1 else "mpi"])):
+                failed.append(f"{n} process{'es' * (n > 1)}")
+        if jobs is not None:
+            print("jobs", flush=True)
+            if _fails(jobs):
+                failed.append("jobs")
+            output.seek(0)
+            print(output.read(), end="", flush=True)
     print(f"FAILED: {', '.join(failed)}" if failed else "all runs passed")
     return bool(failed)
 
 
-def _status(first: list[str], beside: list[str] | None = None) -> int:
-    """Run a command, and another one beside it, whose output comes last; 0 if both end with that."""
-    with tempfile.TemporaryFile("w+") as output:
-        processes = [subprocess.Popen(first)]
-        if beside is not None:
-            processes.append(subprocess.Popen(beside, stdout=output, stderr=subprocess.STDOUT))
-        try:
-            statuses = [process.wait(TIMEOUT_SECONDS) for process in processes]
-        except subprocess.TimeoutExpired:
-            statuses = [1]
-            print(f"no end after {TIMEOUT_SECONDS} s", flush=True)
-            for process in processes:
-                process.kill()
-        output.seek(0)
-        print(output.read(), end="", flush=True)
-    return max(map(abs, statuses))
+def _fails(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a command, waited for, ends with another status than 0."""
+    try:
+        return process.wait(TIMEOUT_SECONDS) != 0
+    except subprocess.TimeoutExpired:
+        print(f"no end after {TIMEOUT_SECONDS} s", flush=True)
+        process.kill()
+        return True
 
 
 if __name__ == "__main__":
