@@ -12,7 +12,7 @@ import numpy as np
 from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global, empty
 from pgaspy.fft.one_dimension import MAX_COPIED
-from pgaspy.fft.pencils import copied_in_place, in_pencils, transformed, whole_dims
+from pgaspy.fft.pencils import ready, transformed
 from pgaspy.fft.transforms import Axes, Lengths, Norm, check_norm, dims_of, finished, is_one_line, with_lengths
 from pgaspy.job.procgrid import world
 from pgaspy.layout import replicated
@@ -134,12 +134,8 @@ def _along(function: str, x: Any, kind: int, s: int | Lengths, axes: int | Axes,
     dtype = _dtype(a)
     if not dims or not a.size:
         return a.astype(dtype)
-    longest = max(dims, key=lambda d: a.shape[d])
-    todo: Sequence[int] = [d for d in dims if d != longest or a.shape[d] > 1] or dims[:1]
-    if is_one_line(a, longest):
-        a = _copies(a, dtype)
-    else:
-        a = in_pencils(a, dtype, todo) if whole_dims(a).isdisjoint(todo) else copied_in_place(a, dtype)
+    is_line = is_one_line(a, max(dims, key=lambda d: a.shape[d]))
+    a = _copies(a, dtype) if is_line else ready(a, dtype, dims)
     found = transformed(a, dims, function, type=kind, norm=norm, orthogonalize=orthogonalize)
     return finished(found, x, None, transposed_out)
 

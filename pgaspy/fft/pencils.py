@@ -25,7 +25,8 @@ from pgaspy.kernels.bindings import get_threads
 from pgaspy.layout import BlockDim, Dim, Layout, whole_dim
 from pgaspy.tasks import schedule, update, write
 
-__all__ = ["copied_in_place", "in_pencils", "in_place_pass", "real_pass", "transformed", "whole_dims", "with_extent"]
+__all__ = ["copied_in_place", "in_pencils", "in_place_pass", "ready", "real_pass", "transformed", "whole_dims",
+           "with_extent"]
 
 
 def whole_dims(a: GlobalArray) -> set[int]:
@@ -54,6 +55,13 @@ def in_pencils(a: GlobalArray, dtype: np.dtype[Any], todo: Sequence[int]) -> Glo
     found = empty(a.shape, dtype, layout=pencils(a.shape, tuple(others), world().size))
     found[...] = a
     return found
+
+
+def ready(a: GlobalArray, dtype: np.dtype[Any], dims: Sequence[int]) -> GlobalArray:
+    """A copy of a dtype in which some of the dimensions that are to be transformed are whole."""
+    longest = max(dims, key=lambda d: a.shape[d])
+    todo = [d for d in dims if d != longest or a.shape[d] > 1] or dims[:1]
+    return in_pencils(a, dtype, todo) if whole_dims(a).isdisjoint(todo) else copied_in_place(a, dtype)
 
 
 def copied_in_place(a: GlobalArray, dtype: np.dtype[Any]) -> GlobalArray:

@@ -47,7 +47,7 @@ def real_of_spectrum(x: GlobalArray, n: int, dtype: np.dtype[Any], norm: str | N
     """The n real numbers of which one half of the spectrum is given; what has to be real in it is taken to be."""
     m = n // 2
     if n % 2 or n <= MAX_COPIED:
-        return transformed_vector(_whole_spectrum(x, n, dtype), dtype, "ifftn", norm).real
+        return transformed_vector(_whole_spectrum(x, n, dtype), dtype, "ifftn", norm).real.copy()
     first = x[:m].astype(dtype)
     first.imag[0] = 0
     mirrored = _mirrored(x[m].real, first[1:])

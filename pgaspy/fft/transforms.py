@@ -14,7 +14,7 @@ from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global, zeros
 from pgaspy.dispatch import implements
 from pgaspy.fft.one_dimension import transformed_vector
-from pgaspy.fft.pencils import copied_in_place, in_pencils, real_pass, transformed, whole_dims, with_extent
+from pgaspy.fft.pencils import copied_in_place, in_pencils, ready, real_pass, transformed, whole_dims, with_extent
 from pgaspy.fft.real_vectors import real_of_spectrum, spectrum_of_real
 from pgaspy.job.defaults import default_for
 from pgaspy.layout import Layout
@@ -319,12 +319,10 @@ def _complex(a: Any, s: Lengths, axes: Axes, function: str, norm: Norm, out: Glo
     x = with_lengths(a, dims, lengths)
     if not x.size:
         return finished(x.astype(dtype), a, out, transposed_out)
-    if is_one_line(x, longest := max(dims, key=lambda d: x.shape[d])):
+    if is_one_line(x, max(dims, key=lambda d: x.shape[d])):
         found = transformed_vector(x.reshape(-1), dtype, function, norm).reshape(x.shape)
         return finished(found, a, out, transposed_out)
-    todo = [d for d in dims if d != longest or x.shape[d] > 1] or dims[:1]
-    x = in_pencils(x, dtype, todo) if whole_dims(x).isdisjoint(todo) else copied_in_place(x, dtype)
-    return finished(transformed(x, dims, function, norm=norm), a, out, transposed_out)
+    return finished(transformed(ready(x, dtype, dims), dims, function, norm=norm), a, out, transposed_out)
 
 
 def _one_by_one(a: GlobalArray, dims: Sequence[int], lengths: Sequence[int],

@@ -61,7 +61,7 @@ def eig(a: Any) -> EigResult:
     a = pg.asarray(a)
     w, V = over_stacks(_complex_eig, as_stacks(a))
     if _are_real(a, w):
-        w, V = w.real, V.real
+        w, V = w.real.copy(), V.real.copy()
     return EigResult(w, V) if a.ndim > 2 else EigResult(_on_all(w[0]), as_given(V[0], a))
 
 
@@ -70,7 +70,7 @@ def eigvals(a: Any) -> pg.GlobalArray:
     """The eigenvalues of square matrices alone, by LAPACK, each matrix on one process; see `eig`. Collective."""
     a = pg.asarray(a)
     w = over_stacks(_complex_eigvals, as_stacks(a))
-    w = w.real if _are_real(a, w) else w
+    w = w.real.copy() if _are_real(a, w) else w
     return w if a.ndim > 2 else _on_all(w[0])
 
 
