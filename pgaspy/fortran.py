@@ -7,7 +7,11 @@ copy whatever is not column-major. SciPy offers the routines themselves to Cytho
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
+from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from typing import Any
 
 import numpy as np
@@ -44,10 +48,23 @@ def call(library: str, name: str, *arguments: int | bytes | NDArray[Any]) -> int
 
 @cached
 def _libraries() -> dict[str, Any]:
-    from scipy.linalg import cython_blas, cython_lapack
+    found = {name: _extension(f"cython_{name}") for name in ("blas", "lapack")}
+    limit_blas()  # which may have come with these, after the cores were shared out
+    return found
 
-    limit_blas()  # which may have come with this import, after the cores were shared out
-    return {"blas": cython_blas, "lapack": cython_lapack}
+
+def _extension(name: str) -> Any:
+    """A module of `scipy.linalg`, without all else in there, which takes ten times as long to be imported."""
+    import scipy
+
+    full = f"scipy.linalg.{name}"
+    spec = None if full in sys.modules else PathFinder.find_spec(full, [f"{path}/linalg" for path in scipy.__path__])
+    if spec is None or spec.loader is None:
+        return import_module(full)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules.pop(full, None)  # where it has put itself; it is imported as others are if the program wants it
+    return module
 
 
 @cached

@@ -29,14 +29,17 @@ class World:
         None in a simulated job.
     user_comm
         The communicator that the user gave, or all processes.
+    has_network
+        Whether they are on several hosts.
     """
 
     def __init__(self, rank: int, size: int, comm: MPI.Intracomm | None = None,
-                 user_comm: MPI.Intracomm | None = None) -> None:
+                 user_comm: MPI.Intracomm | None = None, has_network: bool = False) -> None:
         self.rank = rank
         self.size = size
         self.comm = comm
         self.user_comm = user_comm
+        self.has_network = has_network
         self._grids: dict[tuple[int, ...], ProcGrid] = {}
 
     def grid(self, shape: Sequence[int]) -> ProcGrid:
@@ -113,15 +116,14 @@ def _start(comm: MPI.Intracomm | None) -> World:
     own = comm.Dup()
     endings.print_shared_errors_once(own)
     environment.check(own)
-    threads.share_cores(own)
-    return _begin(own, comm)
+    return _begin(own, comm, threads.share_cores(own))
 
 
-def _begin(own: MPI.Intracomm, comm: MPI.Intracomm) -> World:
+def _begin(own: MPI.Intracomm, comm: MPI.Intracomm, has_network: bool) -> World:
     """Make the job of a communicator, pgaspy's own duplicate of the user's. Collective."""
     global _world
     jit.may_notify = own.rank == 0
-    _world = World(own.rank, own.size, own, comm)
+    _world = World(own.rank, own.size, own, comm, has_network)
     for begin in when_started:
         begin(_world)
     return _world
@@ -137,7 +139,7 @@ def begin_anew() -> None:
     for end in when_ended:
         end()
     own = before.communicator
-    _begin(own.Dup() if own.size > 1 else own, before.user_comm or own)
+    _begin(own.Dup() if own.size > 1 else own, before.user_comm or own, before.has_network)
 
 
 _is_in_job = False
@@ -162,11 +164,12 @@ def enter_job() -> None:
 def simulated(size: int, rank: int, comm: MPI.Intracomm | None = None) -> Iterator[World]:
     """A job of `size` processes, of which this one plays `rank`: it plans, but cannot communicate.
 
-    `comm` is what the program gets in the place of its communicator.
+    `comm` is what the program gets in the place of its communicator: such a job is played, on a host for each process.
     """
     global _world
     before = _world
-    _world = World(rank, size, comm)
+    has_network = size > 1 if comm is not None else before is not None and before.has_network
+    _world = World(rank, size, comm, has_network=has_network)
     try:
         yield _world
     finally:

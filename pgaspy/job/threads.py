@@ -17,18 +17,23 @@ if TYPE_CHECKING:
 __all__ = ["limit_blas", "share_cores", "threads_from_masks"]
 
 
-def share_cores(comm: MPI.Intracomm) -> None:
+def share_cores(comm: MPI.Intracomm) -> bool:
     """Give this process's kernels and BLAS its share of the cores in its affinity mask. Collective.
 
     OMP_NUM_THREADS overrides the number; more threads than cores are warned of.
+
+    Returns
+    -------
+    Whether the processes are on several hosts, the same on all of them.
     """
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    n_neighbours = 1
     if comm.size == 1:
         share = len(cores)
     else:
         node = comm.Split_type(_shared_memory(), comm.rank)
-        share = threads_from_masks(node.allgather(cores), node.rank)
+        share, n_neighbours = threads_from_masks(node.allgather(cores), node.rank), node.size
         node.Free()
     n_threads = int(asked) if asked.isdigit() and int(asked) > 0 else share
     if n_threads > len(cores):
@@ -37,6 +42,7 @@ def share_cores(comm: MPI.Intracomm) -> None:
                       "--cpus-per-task=N), or ask for fewer threads", stacklevel=2)
     bindings.set_threads(n_threads)
     limit_blas()
+    return n_neighbours < comm.size
 
 
 def limit_blas() -> None:

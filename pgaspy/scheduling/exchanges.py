@@ -25,6 +25,7 @@ from pgaspy.kernels import bindings
 from pgaspy.planning.owners import in_order
 from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.conversations import Link, Refusal
+from pgaspy.scheduling.floating_point import errors
 from pgaspy.scheduling.nodes import counted_call
 from pgaspy.scheduling.routing import route
 
@@ -241,8 +242,12 @@ RIGHT = (0, 0, 0)
 
 def _first_beyond(items: Items, indices: Indices) -> tuple[int, int, int]:
     """The first index that is beyond the items, to be compared with that of other processes."""
-    found = None if indices.refusal is None else bindings.find_beyond(indices.local, items.n)
-    return RIGHT if found is None else (1, -items.rank, int(indices.local[found]))
+    return _told(items, indices, None if indices.refusal is None else bindings.find_beyond(indices.local, items.n))
+
+
+def _told(items: Items, indices: Indices, place: int | None) -> tuple[int, int, int]:
+    """What is told of the index at a place; None, if none is beyond the items."""
+    return RIGHT if place is None else (1, -items.rank, int(indices.local[place]))
 
 
 def _check(first: tuple[int, ...], indices: Indices, poisons: bool) -> None:
@@ -255,11 +260,11 @@ def _check(first: tuple[int, ...], indices: Indices, poisons: bool) -> None:
 def fetch(link: Link, items: Items, indices: Indices, memory: int, out: int) -> Generator[None]:
     """The items that indices name, one after the other, from the memory of those that have them."""
     if items.is_here:
-        beyond: tuple[int, ...] = _first_beyond(items, indices)
+        beyond: tuple[int, ...] = _told(items, indices, items.places.take_checked(
+            indices.local, items.nbytes, memory, out))
         if indices.refusal is not None:
             _, (beyond,) = yield from route(link, items.rank, items.size, np.empty((0, 3), np.int64), [beyond])
         _check(beyond, indices, True)
-        items.places.take(indices.local, items.nbytes, memory, out)
         return
     if indices.local.size < N_REPEATED * items.n or not items.n:
         yield from _fetch_each(link, items, indices, None, memory, out)
@@ -403,5 +408,5 @@ def _apply(items: Items, stored: Stored, places: NDArray[Any], values: NDArray[A
         values = _packed(values, positions)
     offsets = np.empty(places.size, np.int64)
     items.places.locate(places, memory.itemsize, offsets)
-    with np.errstate(all="ignore"):
+    with errors(stored.ufunc.__name__):
         counted_call(stored.ufunc.at, memory, offsets, *([values] if stored.ufunc.nin > 1 else []))  # not done twice

@@ -1,55 +1,153 @@
-"""Floating-point errors: passed over, as kernels do; or told as NumPy does, where `PGASPY_FPE` asks for that.
+"""Floating-point errors: passed over, as kernels do; or told as NumPy does, where a program asks for that.
 
-Then there are no kernels, but of copies: each process calls NumPy's functions on its pieces, one statement after the
-other. What NumPy finds is told at the line of the statement, on the processes that have found it.
+It asks by `np.errstate` or `np.seterr`, with NumPy's defaults or with more, or by `PGASPY_FPE` with its defaults. What
+is recorded then is executed by itself, before the call returns, and NumPy's functions are called on its pieces: instead
+of kernels for elements, and besides them for reductions and scans, whose results stay the same to the bit. What they
+find is noted, and told when the operation is complete.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from types import TracebackType
+import contextvars
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
 
 from pgaspy.host import environment
 from pgaspy.host.call_sites import warn
-from pgaspy.kernels.bindings import ARE_ERRORS_TOLD
 
-__all__ = ["errors"]
+__all__ = ["Found", "errors", "is_asked", "is_telling", "noted", "raises", "state", "tell",
+           "to_be_raised"]
+
+Found = dict[tuple[str, str], int]
+"""What was found, as (error, function), and the processor's flags then."""
 
 _MODES = {"divide by zero": "divide", "overflow": "over", "underflow": "under", "invalid value": "invalid"}
+"""NumPy's words for errors, in the order in which it tells them, and the names of their modes."""
+
+
+def _no_state() -> None:
+    """In place of NumPy's state, where it cannot be looked at."""
+
+
+state: Callable[[], object] = _no_state
+"""What NumPy keeps of `np.errstate`: one object from one change to the next."""
+
+_default_state: object = None
+"""That of a program that has changed nothing."""
+
+try:
+    from numpy._core.umath import _extobj_contextvar
+except ImportError:  # then nobody but the environment asks
+    pass
+else:
+    state = _extobj_contextvar.get
+    _default_state = contextvars.Context().run(state)
+
+
+def _modes_of_numpy() -> dict[str, str]:
+    found: Any = np.geterr()
+    return {**found}
+
+
+_DEFAULTS = contextvars.Context().run(_modes_of_numpy)
+_OF_ENVIRONMENT = environment.value("PGASPY_FPE")
+_noted: tuple[Found, str] | None = None
+
+
+def is_asked() -> bool:
+    """Whether errors are to be told now. A state that ignores more than NumPy's default does, and no less, asks for
+    nothing.
+    """
+    modes = _modes_of_numpy()
+    if _OF_ENVIRONMENT != "ignore":
+        return set(modes.values()) != {"ignore"}
+    if state() is _default_state:
+        return False
+    return modes == _DEFAULTS or any(mode not in ("ignore", _DEFAULTS[kind]) for kind, mode in modes.items())
+
+
+def is_telling() -> bool:
+    """Whether an operation is being planned, or executed, whose errors are noted."""
+    return _noted is not None
+
+
+@contextmanager
+def noted(function: str = "") -> Iterator[Found]:
+    """Note what is found meanwhile: in this function, if one is named, whatever computes it."""
+    global _noted
+    before, found = _noted, Found()
+    _noted = found, function
+    try:
+        yield found
+    finally:
+        _noted = before
 
 
 def errors(function: str) -> AbstractContextManager[None]:
-    """While NumPy computes a function: what becomes of floating-point errors."""
-    return _Told(function) if ARE_ERRORS_TOLD else np.errstate(all="ignore")
+    """While NumPy computes a function: its floating-point errors are noted, or passed over."""
+    if _noted is None:
+        return np.errstate(all="ignore")
+    found, named = _noted
+
+    def note(error: str, flags: int) -> None:
+        found.setdefault((error, named or function), flags)
+
+    modes: dict[str, Any] = {kind: mode if mode == "ignore" else "call" for kind, mode in _modes_of_numpy().items()}
+    return np.errstate(call=note, **modes)
 
 
-class _Told(AbstractContextManager[None]):
-    """As `np.errstate` has it where the program is; with `PGASPY_FPE=raise`, a warning is an error.
+def raises() -> bool:
+    """Whether some errors are to be raised."""
+    return "raise" in _modes().values()
+
+
+def _modes() -> dict[str, str]:
+    modes = _modes_of_numpy()
+    if _OF_ENVIRONMENT == "raise":
+        modes = {kind: "raise" if mode == "warn" else mode for kind, mode in modes.items()}
+    return modes
+
+
+def to_be_raised(found: Found) -> str:
+    """The words for what is to be raised of what was found; none, if nothing is."""
+    modes = _modes()
+    return next((_words(error, function) for error, function in _in_order(found)
+                 if modes[_MODES[error]] == "raise"), "")
+
+
+def tell(found: Found) -> None:
+    """Tell what was found on this process, as NumPy does, but for what is to be raised.
 
     Raises
     ------
-    FloatingPointError
-        On the process that has found it.
+    NameError
+        If a function is to be called, and there is none.
     """
-
-    def __init__(self, function: str) -> None:
-        self._function = function
-        self._found: list[str] = []
-        self._modes: dict[str, Any] = {**np.geterr()}
-        called: dict[str, Any] = {kind: mode if mode == "ignore" else "call" for kind, mode in self._modes.items()}
-        self._state = np.errstate(call=lambda kind, _: self._found.append(kind), **called)
-
-    def __enter__(self) -> None:
-        self._state.__enter__()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 traceback: TracebackType | None) -> None:
-        self._state.__exit__(kind, error, traceback)
-        for what in dict.fromkeys(self._found if error is None else ()):
-            message = f"{what} encountered in {self._function}"
-            if self._modes[_MODES[what]] == "raise" or environment.value("PGASPY_FPE") == "raise":
-                raise FloatingPointError(message)
+    modes = _modes()
+    call: Any = np.geterrcall()
+    for error, function in _in_order(found):
+        mode = modes[_MODES[error]]
+        message = _words(error, function)
+        if mode == "warn":
             warn(message, RuntimeWarning)
+        elif mode == "print":
+            sys.stderr.write(f"Warning: {message}\n")
+        elif mode in ("call", "log") and call is None:
+            raise NameError(f"{'python callback' if mode == 'call' else 'log'} specified for {error} (in  {function}) "
+                            f"but no {'function' if mode == 'call' else 'object with write method'} found.")
+        elif mode == "call":
+            call(error, found[error, function])
+        elif mode == "log":
+            call.write(f"Warning: {message}\n")
+
+
+def _in_order(found: Found) -> list[tuple[str, str]]:
+    return sorted(found, key=lambda what: [*_MODES].index(what[0]))
+
+
+def _words(error: str, function: str) -> str:
+    return f"{error} encountered in {function}"

@@ -2,8 +2,8 @@
 
 Operations on the same index space join one kernel when each section that is written and every other access to its base
 are identical or disjoint (Bohrium's rule); reads may be anywhere. An operation joins an earlier kernel only if it
-depends on nothing that was recorded in between, wherever that has joined; and not with messages of its own, once any
-other operation depends on the kernel, for the process at the other end may need that one's result to get as far as to
+depends on nothing that was recorded in between, wherever that has joined; and not with messages of its own, once an
+operation with messages depends on the kernel, for the process at the other end may need these to get as far as to
 record this one. Fusion is a choice of each process alone: messages stay those of the single operations.
 """
 
@@ -24,7 +24,7 @@ from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.pieces import OperandPlan, joint_cuts, local_view_shape, max_pieces, n_pieces, plan_operands
 from pgaspy.planning.view import View
 from pgaspy.scheduling.backend import backend
-from pgaspy.scheduling.operations import Elementwise, NumberedOperation
+from pgaspy.scheduling.operations import Elementwise, NumberedOperation, Recipe
 
 __all__ = ["FusionGroup", "Input", "Kernel", "Operand", "Output", "ReducedOutput", "Uses", "grouped"]
 
@@ -130,7 +130,8 @@ class FusionGroup:
         self._written: dict[int, BoxIndex[View]] = {}  # by slot
         self._read: dict[int, BoxIndex[tuple[View, bool]]] = {}  # each with whether it is used where it lies
         self._cuts: list[set[int]] = []  # per dimension, where operands cut the local part into pieces
-        self.is_awaited = False  # by an operation outside, whose result another process may be waiting for
+        self.is_awaited = False  # by an operation outside, for whose messages another process may be waiting
+        self._followers: list[FusionGroup | NumberedOperation] = []  # those without, which depend on this kernel
         self.last = -1  # the position of the operation that joined last
 
     @property
@@ -172,6 +173,22 @@ class FusionGroup:
         return any(view.size and (_overlapping(self._written, slot, view) or (
             n < n_outputs and _overlapping(self._read, slot, view)))
             for n, (slot, view) in enumerate(zip(operation.slots, operation.recipe.views, strict=True)))
+
+    def note_later(self, operation: NumberedOperation, own: FusionGroup | None, is_silent: bool) -> None:
+        """Note an operation outside, which may depend on this kernel, and has joined another one or none.
+
+        Parameters
+        ----------
+        is_silent
+            Whether it certainly has no messages here.
+        """
+        if own not in self._followers and not self.is_before(operation) and not any(
+                _depends(operation, item) for item in self._followers):
+            return
+        if not is_silent:
+            self.is_awaited = True
+        elif own not in self._followers:
+            self._followers.append(operation if own is None else own)
 
     def _has_room_for(self, member: _Member) -> bool:
         """Whether one kernel can compute an operation besides, even if it is the last one that joins."""
@@ -249,11 +266,13 @@ def grouped(operations: Sequence[NumberedOperation], uses: Uses, rank: int,
     """Operations, those that a C kernel can compute in groups, in an order in which they may be run."""
     items: list[FusionGroup | NumberedOperation] = []
     for operation in operations:
-        if fuses and operation.recipe.reducing is not None and _end_group(items, operation):
+        if fuses and operation.recipe.reducing is not None and (ended := _end_group(items, operation)) is not None:
+            _note_later(items, operation, ended, False)
             continue
+        is_silent = _is_silent(operation.recipe, rank)
         member = _member(operation, rank)
         if member is None:
-            _await(items, operation, None)
+            _note_later(items, operation, None, is_silent)
             items.append(operation)
             continue
         space = _space(member.out, rank)
@@ -261,17 +280,23 @@ def grouped(operations: Sequence[NumberedOperation], uses: Uses, rank: int,
         if group is None:
             group = FusionGroup(space, uses)
             items.append(group)
-        _await(items, operation, group)
+        _note_later(items, operation, group, is_silent)
         group.take(member)
     return items
 
 
-def _await(items: Sequence[FusionGroup | NumberedOperation], operation: NumberedOperation,
-           own: FusionGroup | None) -> None:
-    """Note which groups an operation, that joins another one or none, waits for."""
+def _note_later(items: Sequence[FusionGroup | NumberedOperation], operation: NumberedOperation,
+                own: FusionGroup | None, is_silent: bool) -> None:
+    """Have the groups that an operation has not joined note that it may depend on them."""
     for item in items[-MAX_STEPS_BACK:]:
         if isinstance(item, FusionGroup) and item is not own and not item.is_awaited:
-            item.is_awaited = _depends(operation, item)
+            item.note_later(operation, own, is_silent)
+
+
+@cached
+def _is_silent(recipe: Recipe, rank: int) -> bool:
+    """Whether an operation has no messages on this process."""
+    return recipe.elementwise is not None and all(moved.plan.is_local for moved in recipe.moved(rank))
 
 
 def _member(operation: NumberedOperation, rank: int) -> _Member | None:
@@ -307,16 +332,18 @@ def _depends_on_later(operation: NumberedOperation, before: Sequence[FusionGroup
     return any(isinstance(item, FusionGroup) and item.last > first and _depends(operation, item) for item in before)
 
 
-def _end_group(items: Sequence[FusionGroup | NumberedOperation], operation: NumberedOperation) -> bool:
+def _end_group(items: Sequence[FusionGroup | NumberedOperation],
+               operation: NumberedOperation) -> FusionGroup | None:
+    """The group that a reduction has ended, if there is one that it may."""
     for item in reversed(items[-MAX_STEPS_BACK:]):
         if isinstance(item, FusionGroup):
             reduction = item.may_reduce(operation)
             if reduction is not None:
                 item.take_reduction(reduction)
-                return True
+                return item
         if _depends(operation, item):
-            return False
-    return False
+            return None
+    return None
 
 
 def _depends(operation: NumberedOperation, item: FusionGroup | NumberedOperation) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pgaspy.caches import cached
 from pgaspy.kernels import bindings
 from pgaspy.planning.scans import Run
-from pgaspy.scheduling.floating_point import errors
+from pgaspy.scheduling.floating_point import errors, is_telling
 
 __all__ = ["has_kernel", "joined", "reduced", "run_views", "scanned"]
 
@@ -24,9 +24,11 @@ def has_kernel(ufunc: np.ufunc, dtype: np.dtype[Any], out_dtype: np.dtype[Any]) 
 def reduced(ufunc: np.ufunc, local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     """`ufunc.reduce` over some axes of an array that is not empty."""
     row = _kernel(ufunc, local.dtype, dtype)
-    if row is None:
+    if row is None or is_telling():
         with errors("reduce"):
-            return np.asarray(ufunc.reduce(local, axis=axes, dtype=type(dtype)))  # without a unit of time
+            reduced = np.asarray(ufunc.reduce(local, axis=axes, dtype=type(dtype)))  # without a unit of time
+    if row is None:
+        return reduced
     found = np.empty([n for d, n in enumerate(local.shape) if d not in axes], dtype)
     call = _prepared_reduce(row, local.shape, local.strides, found.strides, axes)
     call.call(bindings.address(local), bindings.address(found))
@@ -38,13 +40,13 @@ def scanned(ufunc: np.ufunc, local: NDArray[Any], out: NDArray[Any], before: NDA
     row = _kernel(ufunc, local.dtype, out.dtype)
     if out.size == 0:
         return
+    if row is None or is_telling():
+        with errors("accumulate"):
+            scanned = ufunc.accumulate(local, dtype=type(out.dtype), out=out if row is None else None)
+            if before is not None:
+                ufunc(before, scanned, out=scanned)
     if row is not None:
         bindings.scan(row, local, before, out)
-        return
-    with errors("accumulate"):
-        ufunc.accumulate(local, dtype=type(out.dtype), out=out)
-        if before is not None:
-            ufunc(before, out, out=out)
 
 
 def joined(ufunc: np.ufunc, before: NDArray[Any] | None, after: NDArray[Any]) -> NDArray[Any]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.kernels import bindings
+from pgaspy.scheduling.local_threads import even_edges, n_threads_for, on_threads
 
 __all__ = ["Columns", "ends_in_second", "merge_runs", "new_columns", "sort_along", "sort_vector"]
-
-SHARED_FROM = 1 << 17
-"""Elements that are worth threads."""
 
 RUN = 1 << 14
 """The elements of a run whose order is looked for: these, and what is made of them, stay in the cache."""
@@ -52,15 +49,15 @@ def sort_along(axis: int, source: Array, target: Array, gives_indices: bool, kth
         else:
             _sort_rows(rows, ordered, axis)
 
-    n_threads = _n_threads(source.size)
-    _on_threads(sort_rows, _edges(len(own), n_threads), n_threads)
+    n_threads = n_threads_for(source.size)
+    on_threads(sort_rows, even_edges(len(own), n_threads), n_threads)
 
 
 def sort_vector(source: Array, target: Columns, first: int = 0) -> None:
     """Sort a vector, stably: its elements, and their indices, from `first` on, where the target has these."""
-    n, n_threads, has_indices = source.size, _n_threads(source.size), len(target) > 1
+    n, n_threads, has_indices = source.size, n_threads_for(source.size), len(target) > 1
     n_runs = -(-n // RUN) if has_indices else n_threads
-    edges = _edges(n, n_runs if n and bindings.merges(source.dtype) else 1)
+    edges = even_edges(n, n_runs if n and bindings.merges(source.dtype) else 1)
     spare = new_columns(n if len(edges) > 2 else 0, source.dtype, has_indices)
     runs, others = (spare, target) if ends_in_second(len(edges) - 1) else (target, spare)
 
@@ -73,7 +70,7 @@ def sort_vector(source: Array, target: Columns, first: int = 0) -> None:
         np.take(run, order, out=keys, mode="clip")
         np.add(order, first + start, out=runs[1][start:stop])
 
-    _on_threads(sort_run, edges, n_threads)
+    on_threads(sort_run, edges, n_threads)
     merge_runs(edges, runs, others)
 
 
@@ -121,25 +118,3 @@ def _sort_rows(source: Array, target: Array, axis: int) -> None:
         (np.signbit(source) & (source == 0)).any()))
     target[...] = source
     target.sort(axis, "stable" if may_differ else None)
-
-
-def _n_threads(n: int) -> int:
-    return bindings.get_threads() if n >= SHARED_FROM else 1
-
-
-def _edges(n: int, n_parts: int) -> list[int]:
-    """Where even parts of n elements begin, and where the last one ends."""
-    return [n * part // n_parts for part in range(n_parts + 1)]
-
-
-def _on_threads(function: Callable[[int, int], None], edges: Sequence[int], n_threads: int) -> None:
-    """Call a function with the edges of each part, by so many threads."""
-    if n_threads == 1:
-        for start, stop in pairwise(edges):
-            function(start, stop)
-        return
-    from concurrent.futures import ThreadPoolExecutor  # which takes a while, and is seldom needed
-
-    with ThreadPoolExecutor(n_threads) as pool:
-        for _ in pool.map(function, edges[:-1], edges[1:]):
-            pass

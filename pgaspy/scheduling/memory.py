@@ -7,6 +7,7 @@ signal is handled. What has come back is taken over by the next allocation.
 
 from __future__ import annotations
 
+import math
 import os
 import weakref
 from collections import OrderedDict, deque
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Return", "allocate", "come_back"]
+__all__ = ["Return", "Scratch", "allocate", "come_back"]
 
 Bytes = NDArray[np.uint8]
 
@@ -75,6 +76,23 @@ def come_back(owner: Any, block: Bytes) -> Return | None:
             found.block = block
             return found
     return None
+
+
+class Scratch:
+    """An array for what is done with it at once, whose memory is used again.
+
+    Attributes
+    ----------
+    array
+        Uninitialised, C-ordered; nothing may refer to it when this is gone.
+    """
+
+    __slots__ = ("__weakref__", "_return", "array")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        block = allocate(math.prod(shape) * dtype.itemsize)
+        self._return = come_back(self, block)
+        self.array: NDArray[Any] = np.ndarray(shape, dtype, block)
 
 
 def _take_over() -> None:

@@ -122,6 +122,8 @@ class Recipe:
         Whether this process tries to execute it at once: it has not been done often, nor had to wait.
     name
         What people call it.
+    errors_in
+        The function that its floating-point errors are said to be in; else, that which has them.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -132,7 +134,7 @@ class Recipe:
     is_collective = True
     is_called = False
     is_cold = True
-    name = ""
+    name = errors_in = ""
 
     def __str__(self) -> str:
         return f"{self.name} {self.views[0].shape}" if self.views else self.name

@@ -4,8 +4,8 @@ A schedule is a graph of nodes. Three things hold, and make it free of deadlock 
 
 1. A node depends on nodes of earlier operations, or of its own, only: nothing waits for what was recorded later.
 2. A kernel that several operations share depends on no other operation recorded after the first of them; and on
-   messages of the later ones only where nothing else depends on the kernel before these are recorded. A chain of
-   kernels depends on nothing that was recorded after the first of them.
+   messages of the later ones only where nothing else that has messages depends on the kernel, directly or by way of
+   others, before these are recorded. A chain of kernels depends on nothing that was recorded after the first of them.
 3. The messages of an operation, with their tags and their order, follow from its recipe and its number alone. They are
    sent and received whatever was fused, and also where nobody needs the result.
 """

@@ -29,7 +29,7 @@ from pgaspy.planning.trees import flood_targets
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BATCH", "Checker", "Entries", "meet"]
+__all__ = ["BATCH", "Checker", "Entries", "first_words", "meet"]
 
 BATCH = 64
 """Digests are sent when they are so many, or when the process waits."""
@@ -216,7 +216,24 @@ class Checker:
 
 def meet(comm: MPI.Intracomm, poll: Callable[[], None] = lambda: None) -> None:
     """A barrier that lets this process do other things meanwhile. Collective."""
-    request = comm.Ibarrier()
+    _poll_until(comm.Ibarrier(), poll)
+
+
+def first_words(comm: MPI.Intracomm, own: str, poll: Callable[[], None]) -> str:
+    """The words of the lowest rank that has some; meanwhile, this process does other things. Collective."""
+    n = comm.size
+    speaker = np.array([comm.rank if own else n, len(own.encode())], np.int64)
+    _poll_until(comm.Iallreduce(MPI.IN_PLACE, speaker[:1], MPI.MIN), poll)
+    if speaker[0] == n:
+        return ""
+    root = int(speaker[0])
+    _poll_until(comm.Ibcast(speaker[1:], root), poll)
+    said = np.frombuffer(own.encode() if comm.rank == root else bytes(int(speaker[1])), np.uint8).copy()
+    _poll_until(comm.Ibcast(said, root), poll)
+    return said.tobytes().decode()
+
+
+def _poll_until(request: MPI.Request, poll: Callable[[], None]) -> None:
     while not request.Test():
         poll()
         time.sleep(1e-4)

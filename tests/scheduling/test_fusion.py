@@ -195,21 +195,45 @@ def test_kernels_have_limits() -> None:
     assert_equal(total, np.arange(4.0 * N) * sum(range(2 * fusion.MAX_OPERANDS)))
 
 
-def test_no_kernel_waits_for_what_its_peers_have_not_recorded() -> None:
-    """One process reads an early result while another has recorded more: a joined kernel has to give it."""
-    n = 4 * N
-    x = np.arange(float(n))
+def check_what_is_read_early(sent_of: Callable[[Any, Any], Any]) -> None:
+    """One process reads what takes a sum of others, while they have recorded what would join this sum."""
+    x = np.arange(4.0 * N)
     a = pg.array(x, layout=pg.Distribution("cyclic"))
     shifted = a[1:]
     for k in range(pg.SIZE):
         first = a[:-1] + shifted
-        sent = first[::-1] * 2  # takes what others compute in `first`
+        sent = sent_of(a, first)
         if k == pg.RANK:
             part = sent.local()
             del part
         second = first - shifted  # would join `first`, but for what it receives
         assert_equal(second, x[:-1])
-        assert_equal(sent, (x[:-1] + x[1:])[::-1] * 2)
+        assert_equal(sent, sent_of(x, x[:-1] + x[1:]))
+
+
+def test_no_kernel_waits_for_what_its_peers_have_not_recorded() -> None:
+    """What takes the sum has messages."""
+    check_what_is_read_early(lambda a, first: a[:-2] + first[1:])
+
+
+def test_nor_what_depends_on_it_by_way_of_others() -> None:
+    """What is sent is made of what has no messages, which is made of the sum."""
+    check_what_is_read_early(lambda a, first: a[:-2 - pg.SIZE] + (first[pg.SIZE:] * 2)[1:])
+
+
+def with_something_silent_between(a: Any) -> tuple[Any, ...]:
+    first = a[:-1] + a[1:]
+    silent = first[2:] * 2
+    second = first - a[1:]
+    return first, silent, second
+
+
+def test_a_kernel_goes_on_after_what_has_no_messages() -> None:
+    a, x = rows(), np.arange(4.0 * N)
+    _, n_kernels = kernels_of(lambda: with_something_silent_between(a))
+    collectively(n_kernels == 2, f"{n_kernels} kernels")
+    for found, expected in zip(with_something_silent_between(a), with_something_silent_between(x), strict=True):
+        assert_equal(found, expected)
 
 
 @pytest.mark.parametrize("layout", ["block", "cyclic", "cyclic(2)"])

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pgaspy.kernels import bindings
-from pgaspy.scheduling import local_sorts
+from pgaspy.scheduling import local_sorts, local_threads
 from tests.test_order import DTYPES, keys
 
 
@@ -20,7 +20,7 @@ def _threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """So many threads, also for little, and short runs."""
     before = bindings.get_threads()
     bindings.set_threads(request.param)
-    monkeypatch.setattr(local_sorts, "SHARED_FROM", 4)
+    monkeypatch.setattr(local_threads, "SHARED_FROM", 4)
     monkeypatch.setattr(local_sorts, "RUN", 7)
     yield
     bindings.set_threads(before)

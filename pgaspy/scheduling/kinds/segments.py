@@ -19,6 +19,7 @@ from pgaspy.scheduling import at_once
 from pgaspy.scheduling.base import Storage, local_view
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.collectives import exchange_partials, group_members
+from pgaspy.scheduling.floating_point import errors
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
 from pgaspy.scheduling.operations import Exchange, NumberedOperation, Recipe
 
@@ -39,7 +40,7 @@ class ReduceSegments(Recipe):
     indices: tuple[int, ...]
     ufunc: np.ufunc
     dtypes: tuple[np.dtype[Any], ...]
-    name = "reduceat"
+    name = errors_in = "reduceat"
 
     def __post_init__(self) -> None:
         self.views = self.target, self.source
@@ -83,7 +84,7 @@ class ReduceSegments(Recipe):
 
     def _reduce(self, local: NDArray[Any], out: NDArray[Any]) -> None:
         """The results of a dimension that is whole."""
-        with np.errstate(all="ignore"):
+        with errors("reduceat"):
             self.ufunc.reduceat(local, self.indices, self.axis, type(self.dtypes[0]), out)
 
     def exchanged(self, rank: int) -> Exchange | None:
@@ -134,7 +135,7 @@ class ReduceSegments(Recipe):
         starts, stops = _segments(self.indices, self._layout.shape[self.axis])
         starts, stops = np.clip(starts, first, stop) - first, np.clip(stops, first, stop) - first
         chosen = np.flatnonzero(starts < stops)
-        with np.errstate(all="ignore"):
+        with errors("reduceat"):
             for follow in np.split(chosen, 1 + np.flatnonzero(starts[chosen[1:]] != stops[chosen[:-1]])):
                 if follow.size:  # segments that follow each other
                     section = local[:stops[follow[-1]]]

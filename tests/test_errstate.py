@@ -1,0 +1,208 @@
+"""Floating-point errors are told as NumPy tells them, where `np.errstate` or `np.seterr` asks for that."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import functools
+import io
+import operator
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.execution import recording
+from tests.together import collectively, raises_everywhere
+
+X = np.array([0.0, 1.0, -1.0, np.inf, np.nan, 1e308, 1e-308, 3.0])
+LARGE, SMALL, INFINITE = np.full(8, 1e308), np.full(8, 3e-309), np.array([np.inf, 1, -np.inf, 2, 3, 4, 5, 6])
+
+OF_ONE = [np.log, np.log1p, np.log2, np.sqrt, np.exp, np.sin, np.tanh, np.arcsin, np.arctanh, np.square, np.reciprocal,
+          np.negative, np.rint, np.isnan, np.signbit, np.spacing]
+OF_TWO = [np.divide, np.multiply, np.subtract, np.floor_divide, np.remainder, np.power, np.maximum, np.less, np.hypot,
+          np.arctan2, np.fmin, np.logaddexp]
+REDUCING = ["sum", "prod", "mean", "max", "min", "cumsum", "cumprod", "argmax", "any"]
+
+
+def _seen(call: Callable[[], Any]) -> set[str]:
+    """What is warned of, on any process."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        call()
+    return {str(w.message) for w in found}
+
+
+def _seen_anywhere(call: Callable[[], Any]) -> set[str]:
+    return set[str]().union(*pg.COMM.allgather(_seen(call)))
+
+
+def _compare(call: Callable[[Any], Any], **modes: Any) -> None:
+    with np.errstate(**(modes or {"all": "warn"})):
+        expected, found = _seen(lambda: call(np)), _seen_anywhere(lambda: call(pg))
+    collectively(found == expected, f"told {found}, NumPy {expected}")
+
+
+@pytest.mark.parametrize("ufunc", OF_ONE, ids=lambda f: f.__name__)
+def test_functions_of_one(ufunc: Any) -> None:
+    _compare(lambda xp: ufunc(xp.array(X)))
+
+
+@pytest.mark.parametrize("ufunc", OF_TWO, ids=lambda f: f.__name__)
+def test_functions_of_two(ufunc: Any) -> None:
+    for y in 0.0, -2.0, 1e10, X[::-1]:
+        _compare(lambda xp, y=y: ufunc(xp.array(X), xp.array(y)))
+        _compare(lambda xp, y=y: ufunc(xp.array(X), xp.array(y)), divide="ignore", under="warn")
+
+
+@pytest.mark.parametrize("name", REDUCING)
+def test_reductions_and_scans(name: str) -> None:
+    for x in LARGE, SMALL, INFINITE:
+        _compare(lambda xp, x=x: getattr(xp, name)(xp.array(x)))
+        _compare(lambda xp, x=x: getattr(xp.array([x, x]), name)(axis=1))
+    with np.errstate(all="warn"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        told = getattr(pg, name)(pg.linspace(0, 1, 1001) ** 3)
+    assert float(told.sum()) == float(getattr(pg, name)(pg.linspace(0, 1, 1001) ** 3).sum())
+
+
+@pytest.mark.parametrize("call", [
+    lambda xp: xp.array(X).astype(int),
+    lambda xp: xp.array(X).astype(np.float32),
+    lambda xp: xp.array([1, 2, 3, 4, 5]) // xp.array([0, 1, 0, 1, 2]),
+    lambda xp: xp.where(xp.array(X) > 0, xp.array(X), 1.0),
+    lambda xp: xp.add.at(xp.array(LARGE), xp.array([0, 0, 3]), 1e308),
+    lambda xp: xp.add.reduceat(xp.array(LARGE), [0, 3]),
+    lambda xp: xp.array([[1e200, 1e200], [1, 1]]) @ xp.array([[1e200, 1e200], [1, 1]]),
+    lambda xp: xp.array([[np.inf, 0], [1, 2]]) @ xp.array([[0, 1], [1.0, 2]]),
+    lambda xp: xp.array([[np.inf, 0], [1, 2]]) @ xp.array([0.0, 1]),
+    lambda xp: xp.array([np.inf, 0, 1, 2]) @ xp.array([0.0, 1, 2, 1]),
+    lambda xp: xp.array([[np.inf, np.nan], [1, 2]]) @ xp.array([[1.0, 1], [1, 2]]),
+    lambda xp: xp.isclose(xp.array(INFINITE), xp.array(INFINITE)),
+    lambda xp: xp.add(xp.array(X), xp.array(X)[::-1], where=xp.array(X) < 3, out=xp.zeros(8)),
+    lambda xp: xp.array(X, np.float32) * np.float32(1e38),
+])
+def test_other_functions(call: Callable[[Any], Any]) -> None:
+    _compare(call)
+
+
+def test_in_place_and_into_sections() -> None:
+    def write(xp: Any) -> None:
+        a = xp.array(X)
+        a *= 10
+        a[2:6] = a[1:5] / 0.0
+        np.log(a[::2], out=a[::2])
+
+    _compare(write)
+
+
+def test_nothing_is_told_unless_it_is_asked_for() -> None:
+    a = pg.array(X)
+    assert not _seen(lambda: a / 0)
+    for modes in {"all": "ignore"}, {"divide": "ignore"}, {"over": "ignore", "invalid": "ignore"}:
+        with np.errstate(**modes):  # type: ignore[call-overload]
+            assert not recording.are_errors_asked()
+            assert not _seen(lambda: a / 0 * 1e300)
+    with np.errstate(all="warn"), np.errstate(all="ignore"):
+        assert not _seen(lambda: a / 0)
+
+
+def _under(call: Callable[[], Any], **modes: Any) -> Callable[[], Any]:
+    def called() -> None:
+        with np.errstate(**modes):
+            call()
+
+    return called
+
+
+@pytest.mark.parametrize("times", [1, 40])
+def test_errors_are_raised_on_all_processes(times: int) -> None:
+    a = pg.array(X)
+    b = a * 0.5
+    for _ in range(times):
+        raises_everywhere(FloatingPointError, "^divide by zero encountered in divide$",
+                          _under(lambda: 1 / a, divide="raise"))
+    collectively(float(b[1]) == 0.5 and float(pg.arange(10.0).sum()) == 45)
+    raises_everywhere(FloatingPointError, "^overflow encountered in reduce$",
+                      _under(pg.array(LARGE).sum, over="raise"))
+    raises_everywhere(FloatingPointError, "^invalid value encountered in matmul$", _under(
+        lambda: pg.array([[np.inf, 0], [1, 2]]) @ pg.array([[0, 1], [1.0, 2]]), invalid="raise"))
+    a[0] = 1
+    _under(lambda: 1 / a, divide="raise")()
+
+
+def test_what_was_written_is_there() -> None:
+    a, x = pg.array(X), X.copy()
+    for array in a, x:
+        raises_everywhere(FloatingPointError, "overflow", _under(functools.partial(operator.imul, array, 10),
+                                                                 over="raise"))
+    collectively(np.array_equal(a.gather(), x, equal_nan=True))
+
+
+def test_what_was_recorded_before_is_not_told() -> None:
+    a = pg.array(X)
+    for _ in range(40):
+        b = a / 0
+        with np.errstate(all="raise"):
+            c = a[1:3] + 1
+            collectively(np.isnan(b[0].item()))
+        collectively(c.gather().tolist() == [2, 0])
+    with np.errstate(all="warn"):
+        found = _seen_anywhere(lambda: a / 0)
+    collectively(found == {"divide by zero encountered in divide", "invalid value encountered in divide"})
+
+
+@pytest.mark.parametrize("mode", ["call", "log", "print"])
+def test_modes_other_than_warnings(mode: str) -> None:
+    def said(xp: Any) -> set[Any]:
+        called: list[tuple[str, int]] = []
+        printed, logged = io.StringIO(), io.StringIO()
+        call: Any = logged if mode == "log" else lambda *what: called.append(what)
+        x = xp.array(np.zeros(8))
+        with contextlib.redirect_stderr(printed), np.errstate(all=mode, call=call):
+            xp.divide(1.0, x)
+            xp.log(x - 1)
+        return {*called, *printed.getvalue().splitlines(), *logged.getvalue().splitlines()}
+
+    printed = {"Warning: divide by zero encountered in divide", "Warning: invalid value encountered in log"}
+    collectively(said(pg) == (printed if mode == "print" else said(np)))  # NumPy prints past `sys.stderr`
+
+
+def test_nothing_to_call() -> None:
+    raises_everywhere(NameError, "^python callback specified for divide by zero .* but no function found",
+                      _under(lambda: pg.divide(pg.array([1.0] * 8), 0.0), all="call"))
+
+
+def test_each_context_has_its_own_state() -> None:
+    a = pg.array(X)
+    with np.errstate(divide="raise"):
+        asks = [recording.are_errors_asked()]
+        asks.append(contextvars.Context().run(recording.are_errors_asked))
+        thread = threading.Thread(target=lambda: asks.append(recording.are_errors_asked()))
+        thread.start()
+        thread.join()
+        contextvars.Context().run(lambda: 1 / a)
+    assert asks == [True, False, False]
+    raises_everywhere(FloatingPointError, "divide", np.errstate(divide="raise")(lambda: 1 / a))
+    assert not recording.are_errors_asked()
+
+
+def test_state_that_a_program_sets_for_good() -> None:
+    def program() -> None:
+        before = np.seterr(divide="raise")
+        raises_everywhere(FloatingPointError, "divide", lambda: 1 / pg.array(X))
+        np.seterr(**before)
+        assert recording.are_errors_asked()  # with NumPy's defaults
+
+    contextvars.copy_context().run(program)
+    assert not recording.are_errors_asked()
+
+
+def test_explaining_tells_nothing() -> None:
+    a = pg.array(X)
+    with np.errstate(all="raise"):
+        assert "divide" in str(pg.explain(lambda: 1 / a))
