@@ -8,6 +8,7 @@ it needs for its part of the result; where it has only some of the terms, the pr
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -22,6 +23,7 @@ from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, whole_dim
 from pgaspy.movement import combine
 from pgaspy.planning.view import joint_shape
+from pgaspy.scheduling.memory import Scratch
 from pgaspy.tasks import schedule, write
 
 __all__ = ["contract", "product_of_stacks", "without_ones"]
@@ -94,6 +96,8 @@ def contract(a: GlobalArray, a_labels: Labels, b: GlobalArray, b_labels: Labels,
                       for labels, others in ((a_labels, b_labels), (b_labels, a_labels)))
     if a.ndim == b.ndim == 1 and summed:
         return a @ b
+    if summed and np.matmul.resolve_dtypes((a.dtype, b.dtype, None))[-1] == np.float16:  # summed in float32, as NumPy's
+        return contract(a.astype(np.float32), a_labels, b.astype(np.float32), b_labels, out).astype(np.float16)
     if not summed or not (a_free or b_free):
         product = _spread(a, a_labels, [*out, *summed]) * _spread(b, b_labels, [*out, *summed])
         return product.sum(tuple(range(len(out), product.ndim)), product.dtype) if summed else product
@@ -168,10 +172,50 @@ class _Order:
 
 def _multiply(order: _Order, c: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> None:
     """The products of the parts of one process, as those of matrices."""
+    n = order.n_batch
     a, b = a.transpose(order.a_axes), b.transpose(order.b_axes)
-    batch, free = a.shape[:order.n_batch], a.shape[order.n_batch:order.n_batch + order.n_free]
-    columns = b.shape[order.n_batch + order.n_summed:]
-    n = math.prod(b.shape[order.n_batch:order.n_batch + order.n_summed])
-    A, B = a.reshape(*batch, math.prod(free), n), b.reshape(*batch, n, math.prod(columns))
+    A, _memory = _as_matrices(a, n, n + order.n_free)
+    other = _with_rows_for_columns(b, n, n + order.n_summed)
+    if (other.ctypes.data, other.dtype, other.shape, other.strides) == (a.ctypes.data, a.dtype, a.shape, a.strides):
+        B = np.swapaxes(A, -1, -2)  # as in A A^T: neither copied twice, nor multiplied twice by BLAS
+    else:
+        B, _more_memory = _as_matrices(b, n, n + order.n_summed)
+    target = c.transpose(np.argsort(order.out_axes))
     with np.errstate(all="ignore"):
-        c[...] = np.matmul(A, B, dtype=c.dtype).reshape(*batch, *free, *columns).transpose(order.out_axes)
+        if _are_matrices(target, n, n + order.n_free):
+            np.matmul(A, B, out=_reshaped(target, n, n + order.n_free), dtype=c.dtype)
+        else:
+            target[...] = np.matmul(A, B, dtype=c.dtype).reshape(target.shape)
+
+
+def _as_matrices(x: NDArray[Any], n_batch: int, n_rows: int) -> tuple[NDArray[Any], Scratch | None]:
+    """Stacks of matrices, of which rows and columns are several dimensions each; and the memory, where it is a copy.
+
+    A copy has its elements in the order in which they lie: BLAS takes it by rows or by columns.
+    """
+    if _are_matrices(x, n_batch, n_rows):
+        return _reshaped(x, n_batch, n_rows), None
+    is_turned = max(map(abs, x.strides[n_batch:n_rows]), default=0) < max(map(abs, x.strides[n_rows:]), default=0)
+    if is_turned:
+        x, n_rows = _with_rows_for_columns(x, n_batch, n_rows), n_batch + x.ndim - n_rows
+    memory = Scratch(x.shape, x.dtype)
+    memory.array[...] = x
+    found = _reshaped(memory.array, n_batch, n_rows)
+    return (np.swapaxes(found, -1, -2) if is_turned else found), memory
+
+
+def _with_rows_for_columns(x: NDArray[Any], n_batch: int, n_rows: int) -> NDArray[Any]:
+    return x.transpose([*range(n_batch), *range(n_rows, x.ndim), *range(n_batch, n_rows)])
+
+
+def _are_matrices(x: NDArray[Any], n_batch: int, n_rows: int) -> bool:
+    """Whether the rows are one dimension of the memory, and the columns another one."""
+    for first, end in (n_batch, n_rows), (n_rows, x.ndim):
+        dims = [d for d in range(first, end) if x.shape[d] != 1]
+        if any(x.strides[d] != x.strides[e] * x.shape[e] for d, e in itertools.pairwise(dims)):
+            return False
+    return True
+
+
+def _reshaped(x: NDArray[Any], n_batch: int, n_rows: int) -> NDArray[Any]:
+    return x.reshape(*x.shape[:n_batch], math.prod(x.shape[n_batch:n_rows]), math.prod(x.shape[n_rows:]))

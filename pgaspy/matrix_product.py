@@ -1,4 +1,8 @@
-"""The matrix product: of two matrices by SUMMA (`algorithms/summa.py`), of a matrix and a vector where that lies."""
+"""The matrix product: of two matrices by SUMMA (`algorithms/summa.py`), of a matrix and a vector where that lies.
+
+A large product with few inner indices, as of the coordinates of points, is a sum of outer products instead: statements,
+so that what is computed of it may share a kernel with them, and it may never be stored.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from numpy.typing import NDArray
 from pgaspy.array import GlobalArray, made
 from pgaspy.contraction import product_of_stacks
 from pgaspy.dispatch import implements
-from pgaspy.execution.recording import is_alone, record_cold
+from pgaspy.execution.recording import are_errors_asked, is_alone, record_cold, tell_errors
 from pgaspy.global_assign import copied
 from pgaspy.immediate import product
 from pgaspy.job.defaults import default_for
@@ -22,10 +26,18 @@ from pgaspy.operands import as_base_view, check_dtype
 from pgaspy.planning.result_layout import inherited
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.floating_point import Found
 from pgaspy.scheduling.kinds.reduction import reduce
 from pgaspy.scheduling.operations import BaseView
+from pgaspy.ufuncs import apply
 
 __all__ = ["matmul"]
+
+MAX_OUTER_PRODUCTS = 4
+"""Inner indices of a product that is computed as a sum of outer products, which takes no longer than to store it."""
+
+MIN_ELEMENTS_OF_SUM = 1 << 16
+"""Elements of such a product: a smaller one is sooner computed than recorded."""
 
 
 @implements(np.matmul)
@@ -37,7 +49,33 @@ def matmul(a: Any, b: Any) -> GlobalArray:
     ValueError
         If the inner extents differ, the stacks do not broadcast, or an operand has no dimension.
     """
-    return made(*_product(as_base_view(a), as_base_view(b)))
+    operands = as_base_view(a), as_base_view(b)
+    if not are_errors_asked():
+        return made(*_product(*operands))
+    with np.errstate(all="ignore"):
+        product = made(*_product(*operands))
+        found = _errors_of_product(GlobalArray(*operands[0]), GlobalArray(*operands[1]), product)
+    tell_errors(found)
+    return product
+
+
+def _errors_of_product(a: GlobalArray, b: GlobalArray, c: GlobalArray) -> Found:
+    """The floating-point errors of a product, on the first process: what is infinite, or NaN, and no factor of it is.
+
+    BLAS has threads of its own, whose flags nobody sees.
+    """
+    if b.ndim == 1:
+        b, c = b[:, None], c[..., None]
+    if a.ndim == 1:
+        a, c = a[None], c[..., None, :]
+    found = {}
+    if c.dtype.kind in "fc":
+        tests: list[tuple[str, int, Any]] = [("overflow", 2, np.isinf), ("invalid value", 8, np.isnan)]
+        for error, flag, is_odd in tests:
+            is_new = is_odd(c) & ~(is_odd(a).any(-1)[..., :, None] | is_odd(b).any(-2)[..., None, :])
+            if is_new.any().item() and world().rank == 0:
+                found[error, "matmul"] = flag
+    return found
 
 
 def _product(a: BaseView, b: BaseView) -> BaseView:
@@ -48,11 +86,20 @@ def _product(a: BaseView, b: BaseView) -> BaseView:
         raise _mismatch(a_view, b_view, b_view.shape[0])
     dtype = np.matmul.resolve_dtypes((a.base.dtype, b.base.dtype, None))[-1]
     check_dtype(dtype)
+    if dtype == np.float16:
+        return _product_of_halves(a, b)
     if a_view.ndim == b_view.ndim == 2:
         return _product_of_matrices(a, b, dtype)
     if a_view.ndim == 1:
         a, b = BaseView(b.base, b_view.transpose(tuple(reversed(range(b_view.ndim))))), a
     return _matrix_vector(a, b, dtype)
+
+
+def _product_of_halves(a: BaseView, b: BaseView) -> BaseView:
+    """Products of float16 are summed in float32, as by NumPy."""
+    wide = np.dtype(np.float32)
+    found = _product(copied(*a, dtype=wide), copied(*b, dtype=wide))
+    return copied(*found, dtype=np.dtype(np.float16))
 
 
 def _mismatch(a: View, b: View, n: int) -> ValueError:
@@ -75,8 +122,21 @@ def _product_of_matrices(a: BaseView, b: BaseView, dtype: np.dtype[Any]) -> Base
 
     layout = product_layout(a.view, b.view)
     c = BaseView(Base(layout, dtype), whole(layout))
-    summa(GlobalArray(*a), GlobalArray(*b), GlobalArray(*c), beta=0)
+    if 0 < a.view.shape[1] <= MAX_OUTER_PRODUCTS and c.view.size >= MIN_ELEMENTS_OF_SUM:
+        _sum_outer_products(a, b, c)
+    else:
+        summa(GlobalArray(*a), GlobalArray(*b), GlobalArray(*c), beta=0)
     return c
+
+
+def _sum_outer_products(a: BaseView, b: BaseView, c: BaseView) -> None:
+    """C = A B: for each inner index, add the outer product of a column and a row."""
+    A, B, C = GlobalArray(*a), GlobalArray(*b), GlobalArray(*c)
+    term = GlobalArray(Base(c.view.layout, c.base.dtype), c.view)
+    for k in range(a.view.shape[1]):
+        apply(np.multiply, (A[:, k:k + 1], B[k:k + 1]), out=(term if k else C,))
+        if k:
+            C += term
 
 
 def product_layout(a: View, b: View) -> Layout:

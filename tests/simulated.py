@@ -149,7 +149,7 @@ class Job(Generic[Result]):
                         for rank, flushed in enumerate(flushes)]
         self._may_go = [threading.Semaphore(0) for _ in flushes]
         self._error: BaseException | None = None
-        self._n_steps, self._n_idle, self._since = -1, 0, 0.0
+        self._progress, self._n_idle, self._since = (-1, -1), 0, 0.0
         threads = [threading.Thread(target=self._play, args=(rank,)) for rank in range(self._size)]
         self._left, self._rank = list(range(self._size)), 0
         before = recording.queue
@@ -190,11 +190,15 @@ class Job(Generic[Result]):
         self._rank, recording.queue = rank, self._queues[rank]
         self._may_go[rank].release()
 
+    def _found_progress(self) -> tuple[int, int]:
+        """What changes with each message, and each computation."""
+        return self.network.n_steps, sum(run.n_left for queue in self._queues for run in queue.engine._runs)
+
     def _hand_over(self) -> None:
         """Let the others go on until it is this rank's turn again."""
         n = len(self._left)
-        if self._n_steps != self.network.n_steps:
-            self._n_steps, self._n_idle = self.network.n_steps, 0
+        if self._progress != (progress := self._found_progress()):
+            self._progress, self._n_idle = progress, 0
         self._n_idle += 1
         if self._n_idle == n:
             self._since = time.perf_counter()  # all wait from here on

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pgaspy as pg
+from pgaspy import contraction
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
@@ -56,3 +58,34 @@ def test_what_does_not_fit() -> None:
     raises_everywhere(ValueError, "inner extents", lambda: a @ a)
     raises_everywhere(ValueError, "broadcast", lambda: a @ pg.ones((2, 6, 4)))
     raises_everywhere(ValueError, "dimensions", lambda: pg.matmul(a, 2))
+
+
+@pytest.mark.parametrize("dtype", ["d", "F", "l"])
+@pytest.mark.parametrize("layout", NAMES)
+def test_dimensions_that_are_summed_together(layout: str, dtype: str) -> None:
+    x = (np.arange(5 * 12 * 10).reshape(5, 12, 10) % 7 - 3).astype(dtype)
+    a = pg.array(x, layout=layout_of(layout, x.shape))
+    for key in (np.s_[:], np.s_[:, 1:-1, 1:-1], np.s_[:, ::-1, ::3], np.s_[::2, 3:4]):
+        for other, axes in (((x, a), ((1, 2), (1, 2))), ((x.swapaxes(0, 2), a.swapaxes(0, 2)), ((1, 2), (1, 0))),
+                            ((x[::-1], a[::-1]), ((2, 1), (2, 1)))):
+            y, b = (z.swapaxes(0, 2)[key].swapaxes(0, 2) if axes[1] == (1, 0) else z[key] for z in other)
+            assert_equal(np.tensordot(a[key], b, axes=axes), np.tensordot(x[key], y, axes=axes), exact=False)
+        y = x[:2, 0, :len(x[key])]
+        assert_equal(np.tensordot(y, a[key], axes=1), np.tensordot(y, x[key], axes=1), exact=False)
+
+
+def test_a_view_is_copied_once_for_its_product_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    copies = []
+
+    class Counted(contraction.Scratch):
+        def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+            copies.append(shape)
+            super().__init__(shape, dtype)
+
+    monkeypatch.setattr(contraction, "Scratch", Counted)
+    x = np.arange(4 * 12 * 12.0).reshape(4, 12, 12)
+    a, x = pg.array(x, layout=pg.Distribution("*", "block", "*"))[:, 1:-1, 1:-1], x[:, 1:-1, 1:-1]
+    assert_equal(pg.tensordot(a, a, ((1, 2), (1, 2))), np.tensordot(x, x, ((1, 2), (1, 2))))
+    collectively(len(copies) == 1, str(copies))
+    assert_equal(pg.tensordot(np.eye(4), a, 1), x)
+    collectively(len(copies) == 2, str(copies))

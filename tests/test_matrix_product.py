@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.matrix_product import product_layout
+from pgaspy.matrix_product import MAX_OUTER_PRODUCTS, MIN_ELEMENTS_OF_SUM, product_layout
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
@@ -100,3 +100,37 @@ def test_special_values() -> None:
     y[2, 3], y[1, 1] = np.nan, np.inf
     with np.errstate(all="ignore"):
         assert_equal(pg.array(x) @ pg.array(y), x @ y)
+
+
+@pytest.mark.parametrize("k", [1, 3, 4])
+@pytest.mark.parametrize("types", ["dd", "fd", "Fi", "Bb", "??", "ee"])
+@pytest.mark.parametrize("names", [(NAMES[0], NAMES[0]), (NAMES[1], NAMES[-1])])
+def test_few_inner_indices(k: int, types: str, names: tuple[str, str]) -> None:
+    """These are sums of outer products."""
+    m, n = 300, 301
+    collectively(m * n >= MIN_ELEMENTS_OF_SUM and k <= MAX_OUTER_PRODUCTS)
+    x, y = RNG.integers(0, 5, (m, k)).astype(types[0]), RNG.integers(0, 5, (k, n)).astype(types[1])
+    a, b = (pg.array(z, layout=layout_of(name, z.shape)) for z, name in zip((x, y), names, strict=True))
+    c = a @ b
+    check(c, x, y)
+    collectively(c.layout == product_layout(a._view, b._view))
+    check(a[::-1] @ b[:, 1:], x[::-1], y[:, 1:])
+    check(a @ a.T, x, x.T)
+    a[...] = 0
+    check(c, x, y)
+
+
+@pytest.mark.parametrize("dim", ["block", "cyclic(64)"])
+def test_halves_are_summed_in_float32(dim: str) -> None:
+    n = 1500
+    x, y = np.ones((3, n), np.float16), np.full((n, 300), 60, np.float16)
+    y[n // 2:] *= -1
+    a, b = (pg.array(z, layout=pg.Distribution(dim, dim)) for z in (x, y))
+    zeros = np.zeros((3, 300), np.float16)
+    for found in (a @ b, pg.einsum("ij,jk->ik", a, b), pg.tensordot(a, b, 1), pg.matmul(a[None], b[None])[0]):
+        assert_equal(found, zeros)
+    assert_equal(a @ b[:, 0], zeros[:, 0])
+    assert_equal(a[0] @ b, zeros[0])
+    assert_equal(pg.dot(a[0], b[:, 0]), zeros[0, 0])
+    few, rows = np.ones((300, 3), np.float16), np.repeat(np.array([[60000], [60000], [-60000]], np.float16), 300, 1)
+    assert_equal(pg.array(few) @ pg.array(rows), few @ rows)

@@ -70,7 +70,8 @@ def trace(file: Path, output: Path | None, start: float, stop: float | None) -> 
     try:
         lanes = lanes_from_events(json.loads(file.read_text())["traceEvents"])
     except (ValueError, KeyError, TypeError) as error:
-        raise click.ClickException(f"{file} is no timeline that PGASPY_TRACE has written: {error!r}") from error
+        raise click.ClickException(f"{file} is no timeline that PGASPY_TRACE has written: {type(error).__name__}: "
+                                   f"{error}") from error
     end = max((found[-1, 1] for lane in lanes for found in lane.intervals.values() if len(found)), default=0.0)
     stop = end if stop is None else min(stop, end)
     if not start < stop:

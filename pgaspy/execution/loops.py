@@ -23,6 +23,9 @@ __all__ = ["Loops", "Repetition", "repetition"]
 MIN_REPEATED = 32
 """So many operations, that were recorded before in the same order, make a loop."""
 
+FIRST_LOOK = 128
+"""A loop is looked for when so many operations are recorded, twice as many, and so on: few iterations are enough."""
+
 MIN_LIMIT = 64
 """Where fewer operations may be recorded, no loop is looked for."""
 
@@ -86,15 +89,21 @@ class Loops:
     Attributes
     ----------
     limit
-        How many operations may be recorded and not executed.
+        How many operations may be recorded and not executed, where they are those of a loop.
+    first
+        How many may be elsewhere.
     n_due
         How many may be before some are executed.
+    is_searched
+        Whether a loop was looked for since everything was executed.
     loop
-        The loop that was found, where not everything was executed since.
+        The one that was found.
     """
 
-    def __init__(self, limit: int) -> None:
-        self.limit = self.n_due = limit
+    def __init__(self, limit: int, first: int) -> None:
+        self.limit, self.first = limit, first
+        self.n_due = min(first, FIRST_LOOK)
+        self.is_searched = False
         self._text, self._begin = "", 0
         self._cuts: list[int] = []  # where no loop was known
         self.loop: Repetition | None = None
@@ -112,6 +121,7 @@ class Loops:
         if self.limit < MIN_LIMIT:
             return [len(recipes)]
         self._see(begin, recipes)
+        self.is_searched = True
         found: list[int] = []
         n_left = len(recipes)
         while n := self._n_next(begin, self.limit) or self._n_searched(begin, n_left):
@@ -123,28 +133,35 @@ class Loops:
             found.append(n)
             begin += n
             n_left -= n
-        self.n_due = self.limit
+        if self.loop is not None:
+            self.n_due = self.limit
+        else:
+            self.n_due = self.first if self._cuts else min(2 * max(n_left, FIRST_LOOK // 2), self.first)
         return found
 
     def all(self, begin: int, recipes: Sequence[Any]) -> Iterator[int]:
         """The lengths of the pieces in which everything is executed; what comes then is searched anew."""
         self._see(begin, recipes)
         end = begin + len(recipes)
+        if not (self._cuts or self.loop):
+            self._search()
         while begin < end:
             n = self._n_next(begin, end - begin) or end - begin
             yield n
             begin += n
-        self._forget(end)
+        self.forget(end)
 
-    def _forget(self, begin: int) -> None:
+    def forget(self, begin: int) -> None:
         """Take all that comes from a place on for new."""
-        self._text, self._begin, self._cuts, self.loop, self.n_due = "", begin, [], None, self.limit
+        self._text, self._begin, self._cuts, self.loop = "", begin, [], None
+        self.n_due = min(self.first, FIRST_LOOK)
+        self.is_searched = False
 
     def _see(self, begin: int, recipes: Sequence[Any]) -> None:
         """Take what was recorded after what was seen."""
         end = self._begin + len(self._text)
         if not begin <= end <= begin + len(recipes):
-            self._forget(begin)
+            self.forget(begin)
             end = begin
         known = len(self._text)
         self._text += "".join(map(chr, map(mod, map(id, recipes[end - begin:]), repeat(N_CHARACTERS))))
@@ -157,8 +174,11 @@ class Loops:
 
     def _n_searched(self, begin: int, n_left: int) -> int:
         """How many operations are executed first where no loop was known; 0 where more may be recorded."""
-        if n_left < self.limit:
-            return 0
+        if n_left < self.first:
+            if self._cuts or self.loop or n_left < FIRST_LOOK:
+                return 0
+            self._search()
+            return self._n_next(begin, self.limit)
         self._cuts.append(begin)
         self._search()
         return self._n_next(begin, self.limit) or self._n_known(begin, n_left)

@@ -93,7 +93,13 @@ def meanwhile(advance: Callable[[], bool]) -> Iterator[None]:
         yield
         return
     if _helper is None:
-        _helper = _Helper()
+        try:
+            _helper = _Helper()
+        except RuntimeError:
+            if threading.main_thread().is_alive():
+                raise
+            yield  # the interpreter ends, and from Python 3.12 on starts no thread any more
+            return
     _helper.begin(advance)
     try:
         yield

@@ -39,19 +39,21 @@ from pgaspy.job.endings import is_interactive
 from pgaspy.job.failures import DivergenceError, JobError, Mismatch, Poison, is_interrupt
 from pgaspy.job.procgrid import World, world
 from pgaspy.job.statistics import counts
-from pgaspy.kernels.bindings import ARE_ERRORS_TOLD
+from pgaspy.scheduling import floating_point
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
 from pgaspy.scheduling.base import Base, Storage, borrowers, came_back, lent
+from pgaspy.scheduling.floating_point import state
 from pgaspy.scheduling.operations import Computed, NumberedOperation, Recipe
 from pgaspy.scheduling.recorded import Recorded
 from pgaspy.scheduling.schedule import Schedule, may_be_postponed, schedule_of
 from pgaspy.supervision.alarms import Alarms
+from pgaspy.supervision.checking import first_words
 from pgaspy.supervision.recorder import Supervision
 
 __all__ = ["Queue", "StandIns", "when_disturbed"]
 
-MAX_OPERATIONS = 512
-"""Recorded operations are executed when they are so many."""
+MAX_OPERATIONS, MAX_UNKNOWN = 512, 256
+"""Recorded operations are executed when they are so many; when they are so many already, if they are no loop's."""
 
 MAX_POSTPONED = 8
 """The most operations that are not executed yet when a value is read that does not depend on them."""
@@ -128,10 +130,11 @@ class Queue:
         self.supervision = Supervision()
         self.recorded = Recorded()
         self.engine = Engine()
-        self.engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder" and not ARE_ERRORS_TOLD
+        self.engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
         self._is_running = False
-        self._loops = Loops(MAX_OPERATIONS)
+        self._loops = Loops(MAX_OPERATIONS, MAX_UNKNOWN)
         self._next_look = 0.0
+        self._silent_state: object = self  # of NumPy, which asks for no floating-point errors
         self._schedules = Cache(_size_of_schedule, units=lambda key: len(key[0]))
         self._done_at_once: dict[tuple[Any, ...], int] = {}
         self._refusable: set[Storage] = set()  # of operations that may refuse what they are given
@@ -140,12 +143,13 @@ class Queue:
 
     @property
     def max_operations(self) -> int:
-        """How many operations may be recorded."""
+        """How many operations may be recorded; where it is set to anything else, also of those that are no loop's."""
         return self._loops.limit
 
     @max_operations.setter
     def max_operations(self, n: int) -> None:
-        self._loops.limit = self._loops.n_due = n
+        self._loops.limit, self._loops.first = n, MAX_UNKNOWN if n == MAX_OPERATIONS else n
+        self._loops.forget(self.recorded.n_before)
         self._set_limit()
 
     def _set_limit(self) -> None:
@@ -181,6 +185,9 @@ class Queue:
         """
         if self._is_running:
             self.check_free()
+        if state() is not self._silent_state and self.are_errors_asked():
+            self._record_telling(recipe, storages, values, code, instruction)
+            return
         if borrowers:
             storages = settled(recipe, storages)
         if len(self.recorded.fields) >= self._max_fields:
@@ -191,6 +198,46 @@ class Queue:
         self.next_tag = number + n_tags
         if lent or not self.engine.overlaps:
             self._finish_what_is_seen(storages)
+
+    def are_errors_asked(self) -> bool:
+        """Whether floating-point errors of what is recorded next are to be told; the state is noted, if not."""
+        if self.stand_ins is not None or floating_point.is_telling():
+            return False
+        if floating_point.is_asked():
+            return True
+        self._silent_state = state()
+        return False
+
+    def _record_telling(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType,
+                        instruction: int) -> None:
+        """Take an operation and execute it by itself, and tell what floating-point errors it finds.
+
+        Raises
+        ------
+        FloatingPointError
+            If some are to be raised; on all processes, if any has found some.
+        """
+        self.finish(cause="errstate")
+        with floating_point.noted(recipe.errors_in) as found:
+            self.record(recipe, storages, values, code, instruction)
+            self.finish(cause="errstate")
+        self.tell_errors(found, recipe.is_collective)
+
+    def tell_errors(self, found: floating_point.Found, is_collective: bool = True) -> None:
+        """Tell what floating-point errors were found. Collective, if what has found them is.
+
+        Raises
+        ------
+        FloatingPointError
+            See `_record_telling`.
+        """
+        floating_point.tell(found)
+        if floating_point.raises():
+            words = floating_point.to_be_raised(found)
+            if is_collective and self.alarms is not None:
+                words = first_words(world().communicator, words, self._look)
+            if words:
+                raise FloatingPointError(words)
 
     def await_refusal(self, storages: Iterable[Storage]) -> None:
         """Have whoever uses these storages next, or waits for anything, wait for what was recorded last.
@@ -206,10 +253,16 @@ class Queue:
         What is recorded and uses these storages is executed before. The key is what tells calls apart; that one is
         taken for another now and then does no harm.
         """
+        if state() is not self._silent_state and self.are_errors_asked():
+            return False
         if not self._may_execute() or not self._admits(key, n_elements) or not self._clear_way(storages):
             return False
         self.n_at_once += 1
         return True
+
+    def was_computed(self, key: tuple[Any, ...]) -> bool:
+        """Whether such a call was computed at once before, so that it is likely to come again."""
+        return key in self._done_at_once
 
     def execute(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType | None,
                 instruction: int) -> bool:
@@ -218,11 +271,13 @@ class Queue:
         What is too large once, or has to wait for a task, is recorded from then on. What fails before a message is
         started is recorded, and fails again when it is executed.
         """
+        if state() is not self._silent_state and self.are_errors_asked():
+            return False
         recipe.is_cold, rank, is_alone = False, world().rank, self.engine.is_alone
         if not self._may_execute() or not recipe.is_done_at_once(rank):
             return False
         is_local = recipe.is_local(rank)
-        n_elements = recipe.views[-1].size if is_alone else 0 if is_local else WORK_OF_MESSAGES
+        n_elements = recipe.views[-1].size // world().size + (0 if is_local else WORK_OF_MESSAGES)
         if not self._admits((id(recipe),), n_elements) or not self._clear_way(storages):
             return False
         recipe.is_cold = True
@@ -292,7 +347,7 @@ class Queue:
         done = self._done_at_once
         work = done.get(key, 0) + ELEMENTS_PER_CALL + n_elements
         if work > WORK_OF_PLANNING:
-            self._n_hot += 1
+            self._n_hot += 1 + n_elements // ELEMENTS_PER_CALL
             return self._n_hot <= HOT_CALLS
         if len(done) > MAX_CALLS_AT_ONCE:
             done.clear()
@@ -480,7 +535,7 @@ class Queue:
             if engine.look is not None and start > self._next_look:
                 self._look(waits=False)
             if n_operations > 0:
-                if pieces or self._loops.loop:
+                if pieces or self._loops.is_searched:
                     self._hand_over_pieces(pieces or self._pieces_of_all(n_operations))
                 else:
                     self._hand_over(n_operations)
@@ -680,7 +735,9 @@ class Queue:
             named = tuple(map(or_, named, map({*rest.storages}.__contains__, first_uses)))
         else:
             self._held_bytes = 0
-        key = recipes, uses, named
+        key: tuple[Any, ...] = recipes, uses, named
+        if floating_point.is_telling():
+            key = *key, floating_point
         schedule: Schedule | None = self._schedules[key]
         if schedule is None:
             schedule = self._plan(recorded, dict(zip(first_uses, named, strict=True)))

@@ -24,11 +24,13 @@ from pgaspy.kernels import jit
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.base import borrowers as borrowed
+from pgaspy.scheduling.floating_point import Found
 from pgaspy.scheduling.operations import Computed, Operation, Recipe
 
-__all__ = ["Executor", "check_free", "complete", "dry_run", "finish", "forget", "hold", "in_place_of_the_job",
-           "is_alone", "is_complete", "is_executing", "is_planning", "keep_borrowed", "may_compute", "queue", "record",
-           "record_cold", "record_refusable", "settle", "stand_ins", "sync", "tell"]
+__all__ = ["Executor", "are_errors_asked", "check_free", "complete", "dry_run", "finish", "forget", "hold",
+           "in_place_of_the_job", "is_alone", "is_complete", "is_executing", "is_planning", "keep_borrowed",
+           "may_compute", "queue", "record", "record_cold", "record_refusable", "settle", "stand_ins", "sync", "tell",
+           "tell_errors", "was_computed"]
 
 Executor = Callable[[Operation], None]
 
@@ -131,6 +133,16 @@ def tell(call: Computed, storages: tuple[Storage, ...]) -> None:
     queue.tell(call, storages, frame.f_code, frame.f_lasti)
 
 
+def are_errors_asked() -> bool:
+    """Whether floating-point errors of what is recorded next are to be told, and it is executed."""
+    return not is_planning() and queue.are_errors_asked()
+
+
+def tell_errors(found: Found) -> None:
+    """See `Queue.tell_errors`. Collective."""
+    queue.tell_errors(found)
+
+
 def is_executing() -> bool:
     """Whether operations are neither noted nor only planned."""
     return _instead is None
@@ -150,6 +162,11 @@ def settle(base: Base, written: View) -> None:
 def may_compute(key: tuple[Any, ...], n_elements: int, bases: Sequence[Base]) -> bool:
     """See `Queue.may_compute`."""
     return queue.may_compute(key, n_elements, [base.storage.lender for base in bases])
+
+
+def was_computed(key: tuple[Any, ...]) -> bool:
+    """See `Queue.was_computed`."""
+    return queue.was_computed(key)
 
 
 _frame = sys._getframe

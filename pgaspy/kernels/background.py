@@ -26,8 +26,10 @@ class Background:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 try:
                     self._thread.start()
-                except BaseException:  # an interrupt, or no more threads: the next call starts one
+                except BaseException as error:  # an interrupt, or no more threads: the next call starts one
                     self._thread = None
+                    if isinstance(error, RuntimeError) and not threading.main_thread().is_alive():
+                        return  # the interpreter ends, and from Python 3.12 on starts none: nobody waits for the call
                     raise
 
     def cancel(self) -> None:

@@ -25,7 +25,6 @@ except ModuleNotFoundError as error:
     ) from error
 
 from pgaspy.caches import own_sizes
-from pgaspy.host import environment
 from pgaspy.kernels.program import Program
 
 __all__ = [
@@ -83,15 +82,10 @@ def _text(chars: Any) -> str:
     return str(ffi.string(chars).decode())
 
 
-ARE_ERRORS_TOLD = environment.value("PGASPY_FPE") != "ignore"
-"""Whether floating-point errors are told, which kernels do not see; then there are none but of copies."""
-
-
 def _table(row: Callable[[int], Any]) -> dict[tuple[str, str], int]:
     """Index a table of C rows, each named like ``add dd->d``, by name and types."""
     rows = takewhile(bool, map(row, count()))
-    return {(name, types): number for number, row in enumerate(rows) for name, types in [_text(row.name).split()]
-            if not ARE_ERRORS_TOLD or (name == "copy" and types[0] == types[-1])}
+    return {(name, types): number for number, row in enumerate(rows) for name, types in [_text(row.name).split()]}
 
 
 ELEMENTWISE = _table(lib.pg_elementwise_row)
@@ -570,19 +564,20 @@ def random_bits(key: int, call: int, attempt: int, indices: np.ndarray) -> np.nd
     return found
 
 
-def histogram(x: np.ndarray, weights: np.ndarray | None, n_bins: int, edges: np.ndarray | None = None,
-              is_uniform: bool = False) -> np.ndarray:
-    """Return how many elements are in each bin, or with weights, float64 as the edges are, the sums of these.
+def histogram(x: np.ndarray, weights: np.ndarray | None, found: np.ndarray, edges: np.ndarray | None = None,
+              is_uniform: bool = False) -> int:
+    """Find how many elements are in each bin, or with weights, float64 as the edges are, the sums of these.
 
-    The elements are int64 in [0, n_bins), which are the bins themselves, or float64 where there are edges; `is_uniform`
-    says that these are equally far apart. All arrays are contiguous.
+    The elements are int64, which are the bins themselves, or float64 where there are edges; `is_uniform` says that
+    these are equally far apart. All arrays are contiguous. Returns how many bins the integers need, as those beyond
+    `found` are not counted; or the largest int64, if any of them is negative.
     """
-    found = np.empty(n_bins, np.int64 if weights is None else np.float64)
     addresses = [0 if array is None else address(array) for array in (weights, edges)]
     elements = (address(x), 0) if edges is None else (0, address(x))
-    if lib.pg_histogram(x.size, *elements, addresses[0], n_bins, is_uniform, addresses[1], address(found)):
-        raise MemoryError(f"no memory to count in {n_bins} bins")
-    return found
+    needed = lib.pg_histogram(x.size, *elements, addresses[0], found.size, is_uniform, addresses[1], address(found))
+    if needed < 0:
+        raise MemoryError(f"no memory to count in {found.size} bins")
+    return int(needed)
 
 
 def compact(mask: np.ndarray, values: np.ndarray | None, first: int, out: np.ndarray) -> None:
@@ -640,6 +635,12 @@ class ItemPlaces:
         """Whether indices are those that `bucket` has found these positions of, in this order."""
         return indices.size == wanted.size and bool(lib.pg_is_sorted(
             indices.size, address(indices), self._total, address(positions), address(wanted), wanted.itemsize))
+
+    def take_checked(self, indices: np.ndarray, itemsize: int, memory: int, packed: int) -> int | None:
+        """Copy the items from memory, one after the other; the position of the first int64 that is beyond, or None."""
+        found = lib.pg_take_checked(*self._arguments, self._first_offset, indices.size, address(indices), self._total,
+                                    itemsize, memory, packed)
+        return None if found < 0 else int(found)
 
     def take(
         self, indices: np.ndarray, itemsize: int, memory: int, packed: int, positions: int = 0

@@ -250,6 +250,9 @@ class RunTimeCompiler:
 
     @functools.cached_property
     def _ffi(self) -> FFI:
+        first = threading.Thread(target=FFI)  # imports a parser, of which an interrupt would leave a half for good
+        first.start()
+        first.join()
         ffi = FFI()
         ffi.cdef(f"void {codegen.NAME}(int64_t n, char *const p[], const int64_t s[]);")
         return ffi

@@ -92,7 +92,8 @@ def machine_from_file(path: Path, given: Mapping[str, Any]) -> Machine:
         if not (all(value >= 0 for value in others) and all([*speeds, *(speed for _, speed in values["memory"])])):
             raise ValueError(f"not all of {values} are numbers, and speeds above zero")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is no report that `pgaspy selftest --json` has written: {error!r}") from error
+        raise ValueError(f"{path} is no report that `pgaspy selftest --json` has written: {type(error).__name__}: "
+                         f"{error}") from error
     return Machine(**{**values, **given})
 
 

@@ -29,7 +29,7 @@ class Stream:
 
     def __init__(self, limit: int = LIMIT) -> None:
         self.pieces: list[tuple[Any, ...]] = []
-        self._loops, self._begin = Loops(limit), 0
+        self._loops, self._begin = Loops(limit, min(limit, LIMIT)), 0
         self._recorded: list[Any] = []
 
     def record(self, recipes: Sequence[Any]) -> None:
@@ -43,7 +43,7 @@ class Stream:
 
     def flush(self) -> None:
         """Execute everything."""
-        if self._loops.loop:
+        if self._loops.is_searched:
             for n in self._loops.all(self._begin, self._recorded.copy()):
                 self._execute(n)
         elif self._recorded:
@@ -108,18 +108,21 @@ def test_the_shortest_period_is_found() -> None:
 LENGTHS = [*range(1, 40), 64, 81, 127, 128, 129, 200, 223, 224, 225, 255, 256, 257, 300, 511, 512, 513, 521, 1000, 2000]
 
 
+@pytest.mark.parametrize("limit", [LIMIT, 2 * LIMIT])
 @pytest.mark.parametrize("n_before", [0, 2, 100, 250, 777])
-def test_a_loop_of_any_length_is_planned_a_few_times(n_before: int) -> None:
+def test_a_loop_of_any_length_is_planned_a_few_times(n_before: int, limit: int) -> None:
     for n in LENGTHS:
         body = recipes("body", n)
-        stream = streamed(recipes("before", n_before), *[body] * max(6, 1000 // n))
+        stream = streamed(recipes("before", n_before), *[body] * max(6, 1000 // n), limit=limit)
         assert max(map(stream.n_planned, body)) <= (4 if n < SHORT else 3), n
         n_planned = sum(map(len, {*stream.pieces}))
-        assert n_planned <= n_before + max(4 * n, 3 * SHORT, 2 * LIMIT * (n > LIMIT - MIN_REPEATED)), n
+        assert n_planned <= n_before + max(4 * n, 3 * SHORT, 2 * limit * (n > LIMIT - MIN_REPEATED)), n
 
 
-def test_what_does_not_repeat_is_executed_as_late_as_may_be() -> None:
-    stream = streamed(recipes("any", 1000))
+@pytest.mark.parametrize("limit", [LIMIT, 2 * LIMIT])
+def test_what_does_not_repeat_is_executed_as_late_as_may_be(limit: int) -> None:
+    """Even where more operations of a loop may be recorded."""
+    stream = streamed(recipes("any", 1000), limit=limit)
     assert [*map(len, stream.pieces)] == [256, 256, 256, 232]
 
 
@@ -271,6 +274,12 @@ def test_loops_are_planned_a_few_times(program: Program, n: int, n_steps: int, e
     expected, expected_values = program(np, n, n_steps, every)
     collectively(values == expected_values)
     assert_equal(found, expected)
+
+
+@pytest.mark.parametrize(("period", "n_iterations"), [(19, 20), (40, 6), (90, 4), (150, 3)])
+def test_a_loop_of_few_iterations_is_found(period: int, n_iterations: int) -> None:
+    stream = streamed(recipes("before", 10), *[recipes("step", period)] * n_iterations, recipes("after", 5), limit=512)
+    assert sum(map(len, {*stream.pieces})) <= 15 + 2 * max(period, 2 * SHORT), [*map(len, stream.pieces)]
 
 
 @pytest.mark.mpi

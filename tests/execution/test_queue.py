@@ -379,6 +379,24 @@ if pg.RANK == 0: pg.sync()
 
 
 @serial
+def test_executed_at_exit_where_no_thread_starts_any_more(tmp_path: Path) -> None:
+    """As from Python 3.12 on."""
+    done = run_program(tmp_path, 2, """
+import atexit, threading
+def refuse(thread): raise RuntimeError("can't create new thread at interpreter shutdown")
+atexit.register(setattr, threading.Thread, "start", refuse)
+def report(x): print("executed on", pg.RANK, int(x.sum()), flush=True)
+pg.schedule(report, a + b)
+c = a[::-1] + b
+large = pg.zeros(1 << 22)
+for _ in range(40): large += 1; large *= 2
+""")
+    assert done.returncode == 0, done.stderr
+    assert "executed on 0" in done.stdout
+    assert "executed on 1" in done.stdout
+
+
+@serial
 def test_processes_flush_where_they_like(tmp_path: Path) -> None:
     """What one of them executes at once does not wait for what others have joined with something later."""
     done = run_program(tmp_path, 4, """

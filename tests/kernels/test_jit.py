@@ -26,6 +26,7 @@ from pgaspy.kernels import bindings as k
 from pgaspy.kernels import codegen, compiler, jit
 from pgaspy.kernels.program import Program, Step
 from pgaspy.scheduling import kernel_nodes
+from tests.jobs import ROOT, run
 
 ADD = Program("ddd", 2, "", (Step("add", "dd->d", (0, 1), 2),))
 MULTIPLY = Program("ddd", 2, "", (Step("multiply", "dd->d", (0, 1), 2),))
@@ -543,3 +544,20 @@ def test_a_program_that_ends_takes_its_compiler_along(
     assert has_ended((tmp_path / "pid").read_text().strip())
     assert [path.name for path in cache.parent.rglob("*")] == (["cache", "lock"] if is_kept else ["cache"])
     assert not list(tmp_path.glob("pgaspy-*"))
+
+
+def test_no_interrupt_comes_while_a_parser_is_imported() -> None:
+    """Interrupts come to the main thread: what is imported by half there, is never whole again."""
+    script = """if True:
+        import sys, threading
+        from pgaspy.kernels import jit
+        class Finder:
+            def find_spec(name, path, target=None):
+                if name.startswith("pycparser"):
+                    assert threading.current_thread() is not threading.main_thread()
+        sys.meta_path.insert(0, Finder)
+        assert "pycparser" not in sys.modules
+        jit.RunTimeCompiler()._ffi
+        assert "pycparser" in sys.modules"""
+    done = run([sys.executable, "-c", script], ROOT)
+    assert done.returncode == 0, done.stderr
