@@ -10,13 +10,13 @@ import sys as _sys
 import types as _types
 from typing import TYPE_CHECKING, Any
 
-import numpy as _np
-
-# These come before what imports MPI.
+# These come before what imports NumPy and MPI.
+from pgaspy.host import external_settings as _external_settings
 from pgaspy.host import launchers as _launchers
-from pgaspy.host import mpi_settings as _mpi_settings
 
 # isort: split
+import numpy as _np
+
 # `x as x` makes a name public to type checkers
 from pgaspy.array import GlobalArray as GlobalArray
 from pgaspy.array import GlobalArray as ndarray  # noqa: N813  (NumPy's name, for `isinstance`)

@@ -92,7 +92,7 @@ int pg_random(int kind, char type, uint64_t key, uint64_t call, double a, double
               int64_t dst_address, const int64_t *dst_strides, int dst_side,
               const int64_t *index_strides, int index_side);
 
-int pg_histogram(int64_t n, int64_t integers_address, int64_t numbers_address,
+int64_t pg_histogram(int64_t n, int64_t integers_address, int64_t numbers_address,
                  int64_t weights_address, int64_t n_bins, int is_uniform, int64_t edges_address,
                  int64_t found_address);
 int pg_compact(int64_t n, int64_t itemsize, int64_t mask_address, int64_t values_address, int64_t first,
@@ -108,6 +108,8 @@ int pg_bucket(int ndim, const pg_place *places, int64_t first_rank, int64_t n, i
               int64_t wanted_address, int width);
 int pg_is_sorted(int64_t n, int64_t indices_address, int64_t total, int64_t positions_address,
                  int64_t wanted_address, int width);
+int64_t pg_take_checked(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t address,
+                        int64_t total, int64_t itemsize, int64_t memory_address, int64_t packed_address);
 void pg_take(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
              int64_t total, int64_t itemsize, int64_t memory_address, int64_t packed_address,
              int64_t positions_address);

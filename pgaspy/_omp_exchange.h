@@ -258,6 +258,70 @@ static void indexed_offsets(int ndim, const pg_place *places, int64_t first, int
     add_all(ndim, places, add_offsets, first, n, loaded, total, offsets);
 }
 
+/* Copy the items of a batch that lie `step` bytes from each other, one after the other; whether all are there. */
+static inline __attribute__((always_inline)) int take_items(int64_t n, int64_t size, char *to, const char *from,
+                                                            int64_t step, const int64_t *indices, int64_t total)
+{
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t i = indices[k] + (indices[k] < 0 ? total : 0);
+        if ((uint64_t)i >= (uint64_t)total)
+            return 0;
+        memcpy(to + k * size, from + step * i, size);
+    }
+    return 1;
+}
+
+static int take_batch(int64_t n, int64_t itemsize, char *to, const char *from, int64_t step, const int64_t *indices,
+                      int64_t total)
+{
+    switch (itemsize) {
+    case 1: return take_items(n, 1, to, from, step, indices, total);
+    case 2: return take_items(n, 2, to, from, step, indices, total);
+    case 4: return take_items(n, 4, to, from, step, indices, total);
+    case 8: return take_items(n, 8, to, from, step, indices, total);
+    case 16: return take_items(n, 16, to, from, step, indices, total);
+    default: return take_items(n, itemsize, to, from, step, indices, total);
+    }
+}
+
+/*
+ * packed[k] = memory[indices[k]], for indices of a section that lies in this memory; those beyond it are found on the
+ * way. Returns the position of the first one, or -1 if there is none.
+ */
+static int64_t pg_take_checked(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t address,
+                               int64_t total, int64_t itemsize, int64_t memory_address, int64_t packed_address)
+{
+    const int64_t *indices = (const int64_t *)address;
+    const int past_caches = itemsize <= 16 && n * itemsize > PAST_CACHES;
+    const int is_even = ndim == 0 || (ndim == 1 && places->kind != CYCLIC);
+    const int64_t start = first + (ndim ? places->local_start : 0), step = ndim ? places->local_step : 0;
+    int64_t found = INT64_MAX;
+    #pragma omp parallel for schedule(static) num_threads(team_for(n * (4 + itemsize / 64))) reduction(min: found)
+    for (int64_t batch = 0; batch < (n + BATCH - 1) / BATCH; batch++) {
+        const int64_t k = batch * BATCH, m = MIN(BATCH, n - k);
+        char items[BATCH * 16], *packed = (char *)packed_address + k * itemsize, *to = past_caches ? items : packed;
+        const char *memory = (const char *)memory_address;
+        int64_t from[BATCH];
+        int is_right = 1;
+        if (is_even)
+            is_right = take_batch(m, itemsize, to, memory + start, step, indices + k, total);
+        else {
+            for (int64_t j = 0; j < m; j++)
+                is_right &= (indices[k + j] < total) & (indices[k + j] >= -total);
+            if (is_right) {
+                indexed_offsets(ndim, places, first, k, m, address, 8, total, from);
+                move_batch(m, itemsize, to, NULL, memory, from);
+            }
+        }
+        for (int64_t j = k; !is_right && j < k + m; j++)
+            if (indices[j] >= total || indices[j] < -total)
+                found = MIN(found, j);
+        if (past_caches)
+            stream_bytes(packed, items, m * itemsize);
+    }
+    return found == INT64_MAX ? -1 : found;
+}
+
 /* packed[k], or packed[positions[k]], = memory[indices[k]]. */
 static void pg_take(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
                     int64_t total, int64_t itemsize, int64_t memory_address, int64_t packed_address,

@@ -120,13 +120,34 @@ COMPLEX_ARITHMETIC(D, d, CMPLX)
 #define complex_divide(a, b)   _Generic((a), T_F: divide_F, T_D: divide_D)(a, b)
 
 /*
+ * Remainders of truncated quotients. Where the quotient is that of two numbers with fewer digits than a float has, a
+ * fused operation gives the remainder by it, or by the next one, exactly; libm goes through the digits.
+ */
+#ifdef __FMA__
+#define REMAINDER(R, limit) \
+static inline T_##R remainder_##R(T_##R a, T_##R b) \
+{ \
+    const T_##R quotient = trunc(a / b), size = fabs(b); \
+    if (!(fabs(quotient) < limit && size < INFINITY)) \
+        return fmod(a, b); \
+    const T_##R rest = copysign((T_##R)1, a) * fma(-quotient, b, a); \
+    return copysign(rest < 0 ? rest + size : rest >= size ? rest - size : rest, a); \
+}
+REMAINDER(f, 0x1p22f)
+REMAINDER(d, 0x1p51)
+#else
+static inline T_f remainder_f(T_f a, T_f b) { return fmod(a, b); }
+static inline T_d remainder_d(T_d a, T_d b) { return fmod(a, b); }
+#endif
+
+/*
  * Python's // and % of floats (CPython's float_divmod): the remainder takes the divisor's sign, and
  * the quotient is corrected to be the integer that belongs to that remainder.
  */
 #define FLOAT_DIVMOD(R) \
 static inline T_##R modulo_##R(T_##R a, T_##R b) \
 { \
-    const T_##R mod = fmod(a, b); \
+    const T_##R mod = remainder_##R(a, b); \
     if (b == 0) \
         return mod; \
     if (mod == 0) \
@@ -137,7 +158,7 @@ static inline T_##R floor_divide_##R(T_##R a, T_##R b) \
 { \
     if (b == 0) \
         return a / b; \
-    const T_##R mod = fmod(a, b); \
+    const T_##R mod = remainder_##R(a, b); \
     T_##R quotient = (a - mod) / b; \
     if (mod != 0 && (b < 0) != (mod < 0)) \
         quotient -= 1; \
@@ -151,3 +172,21 @@ FLOAT_DIVMOD(d)
 
 #define float_modulo(a, b)       _Generic((a), T_f: modulo_f, T_d: modulo_d)(a, b)
 #define float_floor_divide(a, b) _Generic((a), T_f: floor_divide_f, T_d: floor_divide_d)(a, b)
+
+/* Logarithms of sums of powers of e and of 2, of which the larger one may be beyond all floats. */
+#define LOGADDEXP(R) \
+static inline T_##R log_add_exp_##R(T_##R a, T_##R b) \
+{ \
+    const T_##R below = -fabs(a - b), more = log1p(exp(below)); \
+    return a == b ? a + (T_##R)M_LN2 : below == below ? (a > b ? a : b) + more : below; \
+} \
+static inline T_##R log_add_exp2_##R(T_##R a, T_##R b) \
+{ \
+    const T_##R below = -fabs(a - b), more = (T_##R)M_LOG2E * log1p(exp2(below)); \
+    return a == b ? a + 1 : below == below ? (a > b ? a : b) + more : below; \
+}
+LOGADDEXP(f)
+LOGADDEXP(d)
+
+#define log_add_exp(a, b)  _Generic((a), T_f: log_add_exp_f, T_d: log_add_exp_d)(a, b)
+#define log_add_exp2(a, b) _Generic((a), T_f: log_add_exp2_f, T_d: log_add_exp2_d)(a, b)

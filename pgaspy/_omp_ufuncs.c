@@ -8,7 +8,7 @@
  * deals them out to the threads.
  */
 #ifdef __SSE2__
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 #include <omp.h>
 #include <stdlib.h>

@@ -21,6 +21,7 @@ from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
 from pgaspy.layout import Distribution
 from pgaspy.tasks import schedule, write
+from pgaspy.values import value
 
 __all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
@@ -28,6 +29,9 @@ Range = tuple[float, float]
 
 EXACT_BYTES = 8
 """Shorter integers are float64 to the last digit."""
+
+NEGATIVE = np.iinfo(np.int64).max
+"""So many bins are needed where an element is negative: there are none for it."""
 
 
 @implements(np.bincount)
@@ -74,16 +78,20 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> GlobalArray:
     if not x.size:
         return zeros(n_bins, np.int64)
     np.bincount(np.zeros(1, x.dtype), None if weights is None else np.zeros(1, weights.dtype))  # raises for dtypes
-    low, high = _extremes(x).tolist()
-    if low < 0:
-        raise ValueError("'list' argument must have no negative elements")
-    n_bins = max(n_bins, high + 1)
     np.empty(n_bins)  # raises where there is no memory, on all processes
-
-    def count(x: NDArray[Any], weights: NDArray[Any] | None) -> NDArray[Any]:
-        return bindings.histogram(_contiguous(x, np.int64), _doubles(weights), n_bins)
-
-    return _counted(count, [x], weights, (n_bins,), np.dtype(np.int64 if weights is None else np.float64))
+    if n_bins:
+        counts, needed = _bincount(x, weights, n_bins)
+        n_needed = value(needed.max(), n_bins)
+        if n_needed <= n_bins:
+            return counts
+    else:
+        low, high = _extremes(x).tolist()
+        n_needed = high + 1 if low >= 0 else NEGATIVE
+    if n_needed == NEGATIVE:
+        raise ValueError("'list' argument must have no negative elements")
+    np.empty(n_needed)
+    counts, _ = _bincount(x, weights, n_needed)
+    return counts
 
 
 @implements(np.histogram)
@@ -135,21 +143,25 @@ def histogram(a: Any, bins: int | ArrayLike = 10, range: Range | None = None, de
     found = histogram_bin_edges(a, bins, range)
     edges = found.copy()  # as the program may change those that it gets, or has given
     n_bins, is_uniform = max(edges.size - 1, 0), np.ndim(bins) == 0
+    dtype = np.dtype(np.int64) if weights is None else weights.dtype
     is_exact = a.dtype.kind == "f" or a.dtype.itemsize < EXACT_BYTES
     if is_exact and edges.dtype == np.float64 and np.can_cast(a.dtype, np.float64) and (
             weights is None or weights.dtype.char in "efd"):
-        def count(a: NDArray[Any], weights: NDArray[Any] | None) -> NDArray[Any]:
-            return bindings.histogram(_contiguous(a, np.float64), _doubles(weights), n_bins, edges, is_uniform)
+        def count(counts: NDArray[Any], a: NDArray[Any], weights: NDArray[Any] | None) -> None:
+            found = counts if weights is None or weights.dtype == np.float64 else np.empty(n_bins)
+            bindings.histogram(_contiguous(a, np.float64), _doubles(weights), found, edges, is_uniform)
+            if found is not counts:
+                counts[:] = found
     else:
         ends: Any = (edges[0], edges[-1]) if range is None else tuple(range)  # as given: a short dtype rounds the edges
 
-        def count(a: NDArray[Any], weights: NDArray[Any] | None) -> NDArray[Any]:
-            if is_uniform:
-                return np.histogram(a.reshape(-1), n_bins, ends, weights=weights)[0]
-            return np.histogram(a.reshape(-1), edges, weights=weights)[0]
+        def count(counts: NDArray[Any], a: NDArray[Any], weights: NDArray[Any] | None) -> None:
+            bins, its_range = (n_bins, ends) if is_uniform else (edges, None)
+            counts[:] = np.histogram(a.reshape(-1), bins, its_range, weights=weights)[0]
 
-        count(np.zeros(1, a.dtype), None if weights is None else np.zeros(1, weights.dtype))  # raises for dtypes
-    counts = _counted(count, [a], weights, (n_bins,), np.dtype(np.int64) if weights is None else weights.dtype)
+        # raises for dtypes
+        count(np.empty(n_bins, dtype), np.zeros(1, a.dtype), None if weights is None else np.zeros(1, weights.dtype))
+    counts = _counted(count, [a], weights, (n_bins,), dtype)
     if not density:
         return counts, found
     return counts / np.diff(edges).astype(float) / counts.sum(), found
@@ -228,12 +240,14 @@ def histogramdd(sample: Any, bins: Any = 10, range: Sequence[Range] | None = Non
     edges = [*np.histogramdd(np.stack([_extremes(x) for x in columns], axis=1), bins, range)[1]]
     own_edges = [edge.copy() for edge in edges]
 
-    def count(*parts: Any) -> NDArray[Any]:
+    def count(counts: NDArray[Any], *parts: Any) -> None:
         *points, weights = parts
-        return np.histogramdd(points, own_edges, weights=weights)[0]
+        counts[...] = np.histogramdd(points, own_edges, weights=weights)[0]
 
-    count(*[np.zeros(1, dtype)] * len(columns), None if weights is None else np.zeros(1, weights.dtype))  # for dtypes
-    counts = _counted(count, columns, weights, tuple(len(edge) - 1 for edge in edges), np.dtype(np.float64))
+    shape = tuple(len(edge) - 1 for edge in edges)
+    count(np.empty(shape), *[np.zeros(1, dtype)] * len(columns),
+          None if weights is None else np.zeros(1, weights.dtype))  # raises for dtypes
+    counts = _counted(count, columns, weights, shape, np.dtype(np.float64))
     if density:
         total = counts.sum()
         for d, edge in enumerate(edges):
@@ -293,19 +307,38 @@ def _doubles(weights: NDArray[Any] | None) -> NDArray[Any] | None:
     return None if weights is None else weights.astype(np.float64, copy=False)
 
 
-def _counted(count: Callable[..., NDArray[Any]], samples: Sequence[GlobalArray], weights: GlobalArray | None,
-             shape: tuple[int, ...], dtype: np.dtype[Any]) -> GlobalArray:
-    """What the processes count together: `count` takes the local parts of samples, and flat weights or None."""
+def _bincount(x: GlobalArray, weights: GlobalArray | None, n_bins: int) -> tuple[GlobalArray, GlobalArray]:
+    """How often integers below `n_bins` occur, and how many bins each process needs for all, or `NEGATIVE`."""
+    needed = empty(world().size, np.int64)
+
+    def count(counts: NDArray[Any], needed: NDArray[Any], x: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
+        needed[:] = bindings.histogram(_contiguous(x, np.int64), _doubles(weights), counts)
+
+    dtype = np.dtype(np.int64 if weights is None else np.float64)
+    return _counted(count, [x], weights, (n_bins,), dtype, needed), needed
+
+
+def _counted(count: Callable[..., Any], samples: Sequence[GlobalArray], weights: GlobalArray | None,
+             shape: tuple[int, ...], dtype: np.dtype[Any], *others: GlobalArray) -> GlobalArray:
+    """What the processes count together.
+
+    `count` writes the counts, and the local parts of others, and takes those of samples, and flat weights or None.
+    """
     arrays, n = _alike([*samples, *([] if weights is None else [weights])]), len(samples)
     n_procs = world().size
-    layout = Distribution("block", *"*" * len(shape), grid=(n_procs,) + (1,) * len(shape))
-    counts = empty((n_procs, *shape), dtype, layout=layout)
+    if n_procs == 1:
+        counts = empty(shape, dtype)
+    else:
+        layout = Distribution("block", *"*" * len(shape), grid=(n_procs,) + (1,) * len(shape))
+        counts = empty((n_procs, *shape), dtype, layout=layout)
 
     def count_part(counts: NDArray[Any], *parts: NDArray[Any]) -> None:
-        counts[0] = count(*map(np.ascontiguousarray, parts[:n]), _contiguous(parts[n], None) if parts[n:] else None)
+        found, parts = parts[:len(others)], parts[len(others):]
+        count(counts if n_procs == 1 else counts[0], *found, *map(np.ascontiguousarray, parts[:n]),
+              _contiguous(parts[n], None) if parts[n:] else None)
 
-    schedule(count_part, write(counts), *arrays)
-    return counts.sum(axis=0, dtype=dtype)
+    schedule(count_part, write(counts), *map(write, others), *arrays)
+    return counts if n_procs == 1 else counts.sum(axis=0, dtype=dtype)
 
 
 def _alike(arrays: Sequence[GlobalArray]) -> list[GlobalArray]:

@@ -36,6 +36,23 @@ def test_bincount(name: str) -> None:
     assert_equal(pg.bincount(n + 0, W.astype(np.float32)), np.bincount(N, W))
 
 
+@pytest.mark.parametrize("n_bins", [1, 5, 11, 12, 13, 600])
+def test_bincount_finds_whether_there_are_enough_bins(n_bins: int) -> None:
+    n, w = np.resize(N, 70_000), np.resize(W, 70_000)
+    assert_equal(pg.bincount(pg.array(n), minlength=n_bins), np.bincount(n, minlength=n_bins))
+    assert_equal(pg.bincount(pg.array(n), pg.array(w), n_bins), np.bincount(n, w, n_bins))
+    assert_equal(pg.bincount(pg.array(n[:8]), minlength=n_bins), np.bincount(n[:8], minlength=n_bins))
+
+
+def test_bincount_reads_its_elements_once() -> None:
+    a = pg.array(N)
+    pg.sync()
+    before = pg.stats()
+    pg.bincount(a, minlength=12)
+    pg.sync()
+    assert (pg.stats() - before).n_flushes <= 2  # for whether there are enough bins; to end
+
+
 def test_bincount_of_little() -> None:
     assert_equal(pg.bincount(pg.empty(0, int)), np.bincount(np.empty(0, int)))
     assert_equal(pg.bincount(pg.empty(0, int), minlength=3), np.zeros(3, int))
@@ -46,6 +63,8 @@ def test_bincount_of_little() -> None:
 
 @pytest.mark.parametrize(("error", "match", "call"), [
     (ValueError, "negative", lambda: pg.bincount(pg.array([3, -1]))),
+    (ValueError, "negative", lambda: pg.bincount(pg.array([7, 3, -1]), minlength=2)),
+    (MemoryError, ".", lambda: pg.bincount(pg.array([1, 2**45]), minlength=2)),
     (ValueError, "minlength", lambda: pg.bincount(pg.array([3]), minlength=-1)),
     (ValueError, "same length", lambda: pg.bincount(pg.array([3]), pg.ones(2))),
     (ValueError, "too deep", lambda: pg.bincount(pg.ones((2, 2), int))),
@@ -242,8 +261,10 @@ def test_the_kernel_whatever_the_threads(n_bins: int) -> None:
         found = []
         for n_threads in (1, 2, 3):
             bindings.set_threads(n_threads)
-            assert np.array_equal(bindings.histogram(n, None, n_bins), np.bincount(n, minlength=n_bins))
-            found.append(bindings.histogram(n, w, n_bins))
+            counts, sums = np.empty(n_bins, int), np.empty(n_bins)
+            assert bindings.histogram(n, None, counts) == bindings.histogram(n, w, sums) == n_bins
+            assert np.array_equal(counts, np.bincount(n, minlength=n_bins))
+            found.append(sums)
     finally:
         bindings.set_threads(before)
     assert np.allclose(found[0], np.bincount(n, w, n_bins))

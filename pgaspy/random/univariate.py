@@ -96,9 +96,12 @@ class Univariate(Drawing):
             raise ValueError(f"high is out of bounds for {dtype}")
         low = (low if is_global(low) else np.asarray(low)).astype(wide)
         high = high if is_global(high) else np.asarray(high)
+        high = np.trunc(high) if high.dtype.kind == "f" else high
         ends = (high if endpoint else high - 1).astype(wide)
         if is_any(low > ends) or (not endpoint and first == 0 and is_any(high == 0)):
-            raise ValueError("low > high" if endpoint else "low >= high")
+            bound = "low" if is_any(low != 0) else "high"
+            sign = {"low": "> high", "high": "< 0"} if endpoint else {"low": ">= high", "high": "<= 0"}
+            raise ValueError(f"{bound} {sign[bound]}")
         return self._sampled(_unsigned_integers, (low, ends), size, dtype, layout, onenode)
 
     # Normal numbers --------------------------------------------------------------------------------------------------
