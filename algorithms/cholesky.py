@@ -31,6 +31,8 @@ __all__ = ["cholesky"]
 
 solve_adjoint = functools.partial(solve_triangle, trans="C")
 
+NOT_POSITIVE_DEFINITE = "the matrix is not positive definite: its leading minor of order {} is not"
+
 STRIP = 384
 """Rows of a process that are updated at a time."""
 
@@ -72,7 +74,7 @@ def cholesky(A: pg.GlobalArray) -> None:
     positive = np.diagonal(A).real > 0
     if not positive.all():
         order = int(np.where(positive, n, pg.arange(1, n + 1)).min())
-        raise np.linalg.LinAlgError(f"the matrix is not positive definite: its leading minor of order {order} is not")
+        raise np.linalg.LinAlgError(NOT_POSITIVE_DEFINITE.format(order))
 
 
 def factor_panel(A: pg.GlobalArray, here: slice) -> pg.GlobalArray:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pgaspy.fortran import PREFIXES, call, is_column_major, leading
 from pgaspy.lapack import invert_triangle, reciprocal_condition
+from pgaspy.scheduling.floating_point import errors
 
 __all__ = ["add_product", "solve_triangle"]
 
@@ -64,12 +65,13 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
 
 
 def _add_by_numpy(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: complex, beta: complex) -> None:
-    product = alpha * (a @ b) if alpha != 1 else a @ b
-    if beta == 0:
-        c[...] = 0
-    elif beta != 1:
-        c *= beta
-    c += product
+    with errors("matmul"):
+        product = alpha * (a @ b) if alpha != 1 else a @ b
+        if beta == 0:
+            c[...] = 0
+        elif beta != 1:
+            c *= beta
+        c += product
 
 
 def solve_triangle(b: NDArray[Any], t: NDArray[Any], *, lower: bool = False, unit_diagonal: bool = False,

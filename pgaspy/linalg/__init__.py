@@ -2,9 +2,10 @@
 
 `numpy.linalg.solve(A, b)` and the like work on global arrays as well. All functions are collective. Operands are global
 arrays or views, in any layout, or NumPy arrays that are the same on every process, float32, float64, complex64 or
-complex128; integers are computed in float64. Matrices are copied into square blocks that are dealt out in turn over a
-grid of processes (`cyclic(b)`), unless they lie so already, and factored there by `pgaspy.algorithms`. Results are
-dealt out as the operand is that they have the shape of; factors for `lu_solve` and `cho_solve` stay where they are.
+complex128; integers are computed in float64. Large matrices are copied into square blocks that are dealt out in turn
+over a grid of processes (`cyclic(b)`), unless they lie so already, and factored there by `pgaspy.algorithms`; smaller
+ones are factored as a whole, by one call of LAPACK. Results are dealt out as the operand is that they have the shape
+of; factors for `lu_solve` and `cho_solve` stay where they are.
 The functions of `numpy.linalg` take stacks of matrices: these are dealt out over the stack, and each process calls
 NumPy's function for those that it has.
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.dispatch import implements
 from pgaspy.linalg.by_qr import qr_of_tall, rows_times
 from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks
+from pgaspy.linalg.one_call import JACOBI, by_one_call, check_finite, like, on_all, takes_one_call
 from pgaspy.linalg.operands import as_matrix, as_square, common_dtype
 from pgaspy.linalg.stacks import is_stack, over_stacks
 
@@ -66,7 +68,11 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     a = as_matrix(a)
     if not compute_uv:
         return svdvals(a)
-    dtype = common_dtype(a)
+    dtype, (m, n), k = common_dtype(a), a.shape, min(a.shape)
+    if takes_one_call((max(m, n), m + n) if full_matrices else a.shape, JACOBI):
+        shapes = ((m, m), (n, n)) if full_matrices else ((m, k), (k, n))
+        results = [like(a, shapes[0], dtype), on_all((k,), np.finfo(dtype).dtype), like(a, shapes[1], dtype)]
+        return SVDResult(*by_one_call(functools.partial(_svd, full_matrices), (a,), results))
     of_rows, of_columns = qr_of_tall(a, dtype), qr_of_tall(a.T, dtype)
     if of_rows is not None:                                             # a = Q R;  R = U1 S Vh;  U = Q U1
         U, S, Vh = algorithm.svd(of_rows.R)
@@ -90,6 +96,8 @@ def svdvals(x: Any, /) -> pg.GlobalArray:
         return over_stacks(np.linalg.svdvals, x)
     x = as_matrix(x)
     dtype = common_dtype(x)
+    if takes_one_call(x.shape, JACOBI):
+        return by_one_call(_svdvals, (x,), [on_all((min(x.shape),), np.finfo(dtype).dtype)])[0]
     tall = qr_of_tall(x, dtype) or qr_of_tall(x.T, dtype)
     return algorithm.svdvals(x.astype(dtype, copy=False) if tall is None else tall.R)
 
@@ -164,10 +172,13 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
         tolerance = _tolerance(pg.asarray(a), rtol if rcond is None else rcond)
         return _over_stacks_to_tolerance(np.linalg.pinv, a, "rcond", tolerance, hermitian)
     a = as_matrix(a)
+    if not a.size:
+        return dealt_as(a, a.shape[::-1], a.dtype)
+    tolerance = _tolerance(a, rtol if rcond is None else rcond)
+    if takes_one_call(a.shape, JACOBI) and isinstance(tolerance, (int, float)):
+        return by_one_call(functools.partial(_pinv, tolerance), (a,), [like(a, a.shape[::-1], common_dtype(a))])[0]
     U, s, Vh = svd(a, full_matrices=False)
-    if not s.size:
-        return dealt_as(a, a.shape[::-1], U.dtype)
-    inverses = pg.where(s > s.max() * _tolerance(a, rtol if rcond is None else rcond), 1 / s, 0)
+    inverses = pg.where(s > s.max() * tolerance, 1 / s, 0)
     return as_given((Vh.T.conj() * inverses) @ U.T.conj(), a)
 
 
@@ -213,7 +224,11 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     if is_stack(a):
         return EighResult(*over_stacks(functools.partial(np.linalg.eigh, UPLO=UPLO), a))
     a = as_square(a)
-    w, V = algorithm.eigh(_lower(a, UPLO))
+    dtype, lower = common_dtype(a), _is_lower(UPLO)
+    if takes_one_call(a.shape, JACOBI):
+        results = [on_all(a.shape[:1], np.finfo(dtype).dtype), like(a, a.shape, dtype)]
+        return EighResult(*by_one_call(functools.partial(_eigh, "L" if lower else "U"), (a,), results))
+    w, V = algorithm.eigh(_with_lower(a, dtype, lower))
     return EighResult(w, as_given(V, a))
 
 
@@ -224,16 +239,26 @@ def eigvalsh(a: Any, UPLO: str = "L") -> pg.GlobalArray:
 
     if is_stack(a):
         return over_stacks(functools.partial(np.linalg.eigvalsh, UPLO=UPLO), a)
-    return algorithm.eigvalsh(_lower(as_square(a), UPLO))
+    a = as_square(a)
+    dtype, lower = common_dtype(a), _is_lower(UPLO)
+    if takes_one_call(a.shape, JACOBI):
+        return by_one_call(functools.partial(_eigvalsh, "L" if lower else "U"), (a,),
+                           [on_all(a.shape[:1], np.finfo(dtype).dtype)])[0]
+    return algorithm.eigvalsh(_with_lower(a, dtype, lower))
 
 
-def _lower(a: pg.GlobalArray, uplo: str) -> pg.GlobalArray:
-    """The same Hermitian matrix by its lower triangle."""
+def _is_lower(uplo: str) -> bool:
+    """Which triangle is meant; ValueError where none is."""
     uplo = uplo.upper() if isinstance(uplo, str) else ""
     if uplo not in ("L", "U"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
-    a = a.astype(common_dtype(a), copy=False)
-    return a if uplo == "L" else a.T.conj()
+    return uplo == "L"
+
+
+def _with_lower(a: pg.GlobalArray, dtype: np.dtype[Any], lower: bool) -> pg.GlobalArray:
+    """A Hermitian matrix of which one triangle is given, by its lower one."""
+    a = a.astype(dtype, copy=False)
+    return a if lower else a.T.conj()
 
 
 def _completed(U: pg.GlobalArray) -> pg.GlobalArray:
@@ -249,3 +274,31 @@ def _completed(U: pg.GlobalArray) -> pg.GlobalArray:
     result[:, k:] = Q[:, k:]
     result[:, :k] = U
     return result
+
+
+# Of a whole matrix ---------------------------------------------------------------------------------------------------
+
+
+def _svd(full_matrices: bool, a: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    check_finite(a)
+    return np.linalg.svd(a, full_matrices=full_matrices)
+
+
+def _svdvals(a: NDArray[Any]) -> NDArray[Any]:
+    check_finite(a)
+    return np.linalg.svd(a, compute_uv=False)
+
+
+def _eigh(uplo: Literal["L", "U"], a: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    check_finite(np.tril(a) if uplo == "L" else np.triu(a))
+    return np.linalg.eigh(a, uplo)
+
+
+def _eigvalsh(uplo: Literal["L", "U"], a: NDArray[Any]) -> NDArray[Any]:
+    check_finite(np.tril(a) if uplo == "L" else np.triu(a))
+    return np.linalg.eigvalsh(a, uplo)
+
+
+def _pinv(tolerance: float, a: NDArray[Any]) -> NDArray[Any]:
+    check_finite(a)
+    return np.linalg.pinv(a, tolerance)

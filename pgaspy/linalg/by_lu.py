@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 import pgaspy as pg
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
+from pgaspy.lapack import factor_lu
 from pgaspy.layout import Distribution
 from pgaspy.linalg.diagonals import clear_lower, diagonal
 from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks, moved
+from pgaspy.linalg.one_call import by_one_call, like, on_all, takes_one_call
 from pgaspy.linalg.operands import (
     as_columns,
     as_matrix,
@@ -72,7 +74,10 @@ def solve(a: Any, b: Any) -> pg.GlobalArray:
         return over_stacks(np.linalg.solve, a, b)
     a = as_square(a)
     b = as_right_hand_sides(b, len(a))
-    F, pivots = _factored(a, common_dtype(a, b))
+    dtype, n = common_dtype(a, b), len(a)
+    if takes_one_call((n, n + as_columns(b).shape[1])):
+        return by_one_call(_solve, (a, b), [like(b, b.shape, dtype)])[0]
+    F, pivots = _factored(a, dtype)
     _check_regular(F)
     return as_given(_solved(F, pivots, as_columns(b), 0), b)
 
@@ -83,7 +88,10 @@ def inv(a: Any) -> pg.GlobalArray:
     if is_stack(a):
         return over_stacks(np.linalg.inv, a)
     a = as_square(a)
-    F, pivots = _factored(a, common_dtype(a))
+    dtype = common_dtype(a)
+    if takes_one_call(a.shape):
+        return by_one_call(_inv, (a,), [like(a, a.shape, dtype)])[0]
+    F, pivots = _factored(a, dtype)
     _check_regular(F)
     identity = pg.eye(len(a), dtype=F.dtype, layout=_whole_columns(F))
     return as_given(_solved(F, pivots, identity, 0), a)
@@ -228,9 +236,13 @@ def slogdet(a: Any) -> SlogdetResult:
     if is_stack(a):
         return SlogdetResult(*over_stacks(np.linalg.slogdet, a, may_fail=False))
     a = as_square(a)
-    F, pivots = _factored(a, common_dtype(a))
+    dtype = common_dtype(a)
+    one = dtype.type(1)
+    if takes_one_call(a.shape):
+        found = by_one_call(np.linalg.slogdet, (a,), [on_all((), dtype), on_all((), one.real.dtype)], may_fail=False)
+        return SlogdetResult(*[x.dtype.type(value(x, 1)) for x in found])
+    F, pivots = _factored(a, dtype)
     d, piv = diagonal(F).gather(), pivots.gather()
-    one = F.dtype.type(1)
     if (d == 0).any():
         return SlogdetResult(one * 0, one.real * -np.inf)
     d = d.astype(np.result_type(F.dtype, np.float64))
@@ -260,7 +272,10 @@ def _first_zero(F: pg.GlobalArray) -> int | None:
 def _check_regular(F: pg.GlobalArray) -> None:
     column = _first_zero(F)
     if column is not None:
-        raise LinAlgError(f"Singular matrix: it is exactly singular: U[{column}, {column}] is zero")
+        raise LinAlgError(SINGULAR.format(column))
+
+
+SINGULAR = "Singular matrix: it is exactly singular: U[{0}, {0}] is zero"
 
 
 def _whole_columns(F: pg.GlobalArray) -> Distribution:
@@ -287,6 +302,28 @@ def _solved(F: pg.GlobalArray, pivots: pg.GlobalArray, B: pg.GlobalArray, trans:
 
 
 # Tasks ---------------------------------------------------------------------------------------------------------------
+
+
+def _solve(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """x of a x = b."""
+    try:
+        return np.linalg.solve(a, b)
+    except LinAlgError:
+        raise _singular(a) from None
+
+
+def _inv(a: NDArray[Any]) -> NDArray[Any]:
+    try:
+        return np.linalg.inv(a)
+    except LinAlgError:
+        raise _singular(a) from None
+
+
+def _singular(a: NDArray[Any]) -> LinAlgError:
+    """What is raised for a matrix that has no inverse, with the first zero on the diagonal of U."""
+    f = a.astype(a.dtype if a.dtype.kind in "fc" else float)
+    factor_lu(f, np.empty(len(f), np.int64))
+    return LinAlgError(SINGULAR.format((f.diagonal() == 0).argmax()))
 
 
 def _rows_after(pivots: NDArray[np.int64], m: int) -> NDArray[np.int64]:

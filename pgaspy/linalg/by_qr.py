@@ -15,8 +15,10 @@ from pgaspy.dispatch import implements
 from pgaspy.layout import Distribution
 from pgaspy.linalg.diagonals import clear_lower
 from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks, is_tall, moved
+from pgaspy.linalg.one_call import HOUSEHOLDER, JACOBI, by_one_call, check_finite, like, on_all, takes_one_call
 from pgaspy.linalg.operands import as_columns, as_matrix, common_dtype
 from pgaspy.linalg.stacks import is_stack, over_stacks
+from pgaspy.values import value
 
 __all__ = ["QRResult", "lstsq", "qr", "qr_of_tall", "rows_times"]
 
@@ -62,12 +64,17 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         found = over_stacks(functools.partial(np.linalg.qr, mode=mode), a, may_fail=False)
         return QRResult(*found) if mode in ("reduced", "complete") else found
     a = as_matrix(a)
-    tall = qr_of_tall(a, common_dtype(a)) if mode in ("reduced", "r") else None
+    dtype, (m, n), k = common_dtype(a), a.shape, min(a.shape)
+    if mode != "raw" and takes_one_call((m, m + n if mode == "complete" else n), HOUSEHOLDER):
+        rows = m if mode == "complete" else k
+        results = [like(a, (m, rows), dtype), like(a, (rows, n), dtype)][mode == "r":]
+        found = by_one_call(functools.partial(np.linalg.qr, mode=mode), (a,), results, may_fail=False)
+        return found[0] if mode == "r" else QRResult(*found)
+    tall = qr_of_tall(a, dtype) if mode in ("reduced", "r") else None
     if tall is not None:
         return as_given(tall.R, a) if mode == "r" else QRResult(as_given(tall.Q, a), as_given(tall.R, a))
-    F = in_square_blocks(a, common_dtype(a))
+    F = in_square_blocks(a, dtype)
     T = algorithm.qr(F)
-    (m, n), k = a.shape, min(a.shape)
     if mode == "raw":
         tau = pg.align(np.zeros(k, F.dtype), T, 1)
         pg.schedule(_take_diagonals, pg.write(tau), T, T.global_indices(1))
@@ -80,7 +87,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 
 @implements(np.linalg.lstsq)
-def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[pg.GlobalArray, pg.GlobalArray, int, pg.GlobalArray]:
+def lstsq(a: Any, b: Any,
+          rcond: float | None = None) -> tuple[pg.GlobalArray, pg.GlobalArray, np.int32, pg.GlobalArray]:
     """The x that makes ||b - a x|| least, and of these that with the least ||x||. Collective; with NumPy's results.
 
     By singular values; of a tall matrix, by those of its triangular factor.
@@ -115,11 +123,17 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[pg.GlobalArray, p
         raise LinAlgError(f"Incompatible dimensions: a has {len(a)} rows, and b {len(b)}")
     dtype = common_dtype(a, b)
     (m, n), B = a.shape, as_columns(b)
+    k, r = min(m, n), B.shape[1]
     real = np.finfo(dtype).dtype
     if rcond is None:
         rcond = float(np.finfo(dtype).eps) * max(m, n)
     elif rcond < 0:
         rcond = float(np.finfo(dtype).eps)
+    if takes_one_call((m, n + r), JACOBI) and 0 < rcond < 1:  # others count as the rounding unit to LAPACK
+        results = [like(b, (n, *b.shape[1:]), dtype), on_all((r,), real), on_all((), np.dtype(int)), on_all((k,), real)]
+        x, residuals, found, s = by_one_call(functools.partial(_lstsq, rcond), (a, b), results)
+        rank = np.int32(value(found, k))
+        return x, residuals if rank == n < m else residuals[:0], rank, s
     R, C = a.astype(dtype, copy=False), B.astype(dtype, copy=False)
     tail = C[:0, :0]                                                    # what no x can reach
     tall = qr_of_tall(a, dtype)
@@ -139,7 +153,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[pg.GlobalArray, p
         R, tail = pg.triu(F[:n]), C[n:]
     U, s, Vh = svd(R)                                                   # x = V S^-1 U^H C
     values = s.gather()
-    rank = int((values > rcond * values.max(initial=0)).sum())
+    rank = np.int32((values > rcond * values.max(initial=0)).sum())
     Y = U[:, :rank].T.conj() @ C[:len(R)]
     x = Vh[:rank].T.conj() @ (Y / s[:rank, None])
     tail = tail if rank == n else tail[:0, :0]
@@ -167,6 +181,13 @@ def rows_times(Q: pg.GlobalArray, B: pg.GlobalArray) -> pg.GlobalArray:
     product = pg.empty((len(Q), B.shape[1]), Q.dtype, layout=WHOLE_ROWS)
     pg.schedule(add_product, pg.write(product), Q, B.redistribute(Distribution("*", "*")), 1, 0)
     return product
+
+
+def _lstsq(rcond: float, a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """NumPy's, with zeros for residuals where it gives none."""
+    check_finite(a)
+    x, residuals, rank, s = np.linalg.lstsq(a, b, rcond)
+    return x, residuals if residuals.size else np.zeros(b.shape[1:] or 1, s.dtype), np.asarray(rank), s
 
 
 def _multiply_adjoint(c: NDArray[Any], q: NDArray[Any], b: NDArray[Any]) -> None:

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.dispatch import implements
-from pgaspy.job.procgrid import world
-from pgaspy.layout import replicated
-from pgaspy.linalg.layouts import as_given
-from pgaspy.linalg.stacks import as_stacks, over_stacks
+from pgaspy.linalg.one_call import by_one_call, like, on_all
+from pgaspy.linalg.operands import as_square, common_dtype
+from pgaspy.linalg.stacks import is_stack, over_stacks
 from pgaspy.values import value
 
 __all__ = ["EigResult", "eig", "eigvals"]
@@ -59,19 +58,30 @@ def eig(a: Any) -> EigResult:
     array([3., 2.])
     """
     a = pg.asarray(a)
-    w, V = over_stacks(_complex_eig, as_stacks(a))
-    if _are_real(a, w):
-        w, V = w.real.copy(), V.real.copy()
-    return EigResult(w, V) if a.ndim > 2 else EigResult(_on_all(w[0]), as_given(V[0], a))
+    if is_stack(a):
+        w, V = over_stacks(_complex_eig, a)
+    else:
+        a = as_square(a)
+        dtype = _complex(a)
+        w, V = by_one_call(_complex_eig, (a,), [on_all(a.shape[:1], dtype), like(a, a.shape, dtype)])
+    return EigResult(w.real.copy(), V.real.copy()) if _are_real(a, w) else EigResult(w, V)
 
 
 @implements(np.linalg.eigvals)
 def eigvals(a: Any) -> pg.GlobalArray:
     """The eigenvalues of square matrices alone, by LAPACK, each matrix on one process; see `eig`. Collective."""
     a = pg.asarray(a)
-    w = over_stacks(_complex_eigvals, as_stacks(a))
-    w = w.real.copy() if _are_real(a, w) else w
-    return w if a.ndim > 2 else _on_all(w[0])
+    if is_stack(a):
+        w = over_stacks(_complex_eigvals, a)
+    else:
+        a = as_square(a)
+        w, = by_one_call(_complex_eigvals, (a,), [on_all(a.shape[:1], _complex(a))])
+    return w.real.copy() if _are_real(a, w) else w
+
+
+def _complex(a: pg.GlobalArray) -> np.dtype[Any]:
+    """The dtype of what may be complex."""
+    return np.result_type(common_dtype(a), np.complex64)
 
 
 def _complex_eig(a: NDArray[Any]) -> tuple[NDArray[Any], ...]:
@@ -88,7 +98,3 @@ def _complex_eigvals(a: NDArray[Any]) -> NDArray[Any]:
 def _are_real(a: pg.GlobalArray, w: pg.GlobalArray) -> bool:
     """Whether eigenvalues are given as real numbers; those of real matrices are while it cannot be read."""
     return MAY_BE_REAL and a.dtype.kind != "c" and bool(value((w.imag == 0).all(), True))
-
-
-def _on_all(x: pg.GlobalArray) -> pg.GlobalArray:
-    return x.redistribute(replicated(x.shape, world().size))

@@ -11,7 +11,8 @@ import pgaspy as pg
 from pgaspy.layout import CyclicDim, Distribution, Layout
 from pgaspy.planning.result_layout import inherited
 
-__all__ = ["as_given", "dealt_as", "factored_layout", "in_square_blocks", "is_tall", "lies_in_square_blocks", "moved"]
+__all__ = ["as_given", "dealt_as", "factored_layout", "in_square_blocks", "is_tall", "layout_as",
+           "lies_in_square_blocks", "moved"]
 
 BLOCK = 192
 """Rows and columns of a block, where the matrix is large enough for each process to have some blocks."""
@@ -66,7 +67,7 @@ def in_square_blocks(a: pg.GlobalArray, dtype: np.dtype[Any], overwrite: bool = 
     return moved(a, a.layout if lies_so else factored_layout(a.shape, by_rows), dtype)
 
 
-def moved(a: pg.GlobalArray, layout: Distribution | Layout, dtype: np.dtype[Any]) -> pg.GlobalArray:
+def moved(a: pg.GlobalArray, layout: Distribution | Layout | None, dtype: np.dtype[Any]) -> pg.GlobalArray:
     """A copy in another layout and dtype."""
     result = pg.empty(a.shape, dtype, layout=layout)
     _assign_in_parts(result, a)
@@ -75,14 +76,14 @@ def moved(a: pg.GlobalArray, layout: Distribution | Layout, dtype: np.dtype[Any]
 
 def dealt_as(a: pg.GlobalArray, shape: tuple[int, ...], dtype: np.dtype[Any]) -> pg.GlobalArray:
     """A new array in the layout of another: dealt out afresh where it has to be, in the default where none fits."""
-    return pg.empty(shape, dtype, layout=_layout_as(a, shape))
+    return pg.empty(shape, dtype, layout=layout_as(a, shape))
 
 
 def as_given(x: pg.GlobalArray, a: pg.GlobalArray) -> pg.GlobalArray:
     """A new array in the layout of another; of its one column, where that is a vector."""
     if a.ndim == 1 and x.ndim == 2:
         x = x[:, 0]
-    layout = _layout_as(a, x.shape)
+    layout = layout_as(a, x.shape)
     if layout is not None and x._view.is_whole and x._view.layout == layout:
         return x
     result = pg.empty(x.shape, x.dtype, layout=layout)
@@ -92,6 +93,9 @@ def as_given(x: pg.GlobalArray, a: pg.GlobalArray) -> pg.GlobalArray:
 
 def _assign_in_parts(target: pg.GlobalArray, source: pg.GlobalArray) -> None:
     """Copy all elements; if there are many, part by part, so that messages take little memory."""
+    if not source.ndim:
+        target[...] = source
+        return
     n_parts = -(-target.layout.max_local_size * target.itemsize // MOVED_AT_ONCE_BYTES)
     own = source._view.own_layout
     lengths = source.shape if own is None else tuple(dim.extent // dim.n_procs for dim in own.dims)
@@ -102,7 +106,8 @@ def _assign_in_parts(target: pg.GlobalArray, source: pg.GlobalArray) -> None:
         target[part] = source[part]
 
 
-def _layout_as(a: pg.GlobalArray, shape: tuple[int, ...]) -> Layout | None:
+def layout_as(a: pg.GlobalArray, shape: tuple[int, ...]) -> Layout | None:
+    """The layout of another array, dealt out afresh where it has to be; None where none fits."""
     layout = a._view.own_layout
     if layout is None or layout.ndim != len(shape):
         return None

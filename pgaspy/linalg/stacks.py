@@ -7,7 +7,7 @@ and errors in arguments, it tells itself: of a stack without matrices.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from pgaspy.planning.result_layout import SHARE, inherited
 from pgaspy.planning.view import joint_shape
 from pgaspy.values import value
 
-__all__ = ["as_stacks", "is_stack", "over_stacks"]
+__all__ = ["LONGEST_MESSAGE", "compute", "is_stack", "over_stacks"]
 
 LONGEST_MESSAGE = 200
 """Of an error, in bytes."""
@@ -33,12 +33,6 @@ LONGEST_MESSAGE = 200
 def is_stack(*operands: Any) -> bool:
     """Whether one of them has more dimensions than a matrix."""
     return any(np.ndim(x) > 2 for x in operands)
-
-
-def as_stacks(a: Any) -> pg.GlobalArray:
-    """A matrix, as a stack of one."""
-    a = pg.asarray(a)
-    return a[None] if a.ndim == 2 else a
 
 
 def over_stacks(function: Callable[..., Any], *operands: Any, n_core: tuple[int, ...] = (),
@@ -82,13 +76,7 @@ def over_stacks(function: Callable[..., Any], *operands: Any, n_core: tuple[int,
     results = [pg.empty(stack + x.shape[1:], x.dtype, layout=going_with(layout, stack, x.shape[1:])) for x in found]
     there = [pg.GlobalArray(*laid_out(x._base, x._view, going_with(layout, s, x.shape[len(s):])))
              for x, s in zip(arrays, stacks, strict=True)]
-    failure = pg.empty(LONGEST_MESSAGE, np.uint8, layout=replicated((LONGEST_MESSAGE,), world().size))
-    pg.schedule(functools.partial(_compute, function, len(there)), pg.write(failure), *there, *map(pg.write, results))
-    if may_fail:
-        pg.combine(_first_that_says, failure)
-        message = value(failure, np.zeros(LONGEST_MESSAGE, np.uint8)).tobytes().rstrip(b"\0")
-        if message:
-            raise LinAlgError(message.decode())
+    compute(function, there, results, may_fail)
     results = [made(x._base, x._view) for x in results]
     return type(of_none)(*results) if hasattr(of_none, "_fields") else (
         tuple(results) if isinstance(of_none, tuple) else results[0])
@@ -109,6 +97,38 @@ def _layout_of_stack(stack: tuple[int, ...], arrays: list[pg.GlobalArray], stack
             if SHARE * there.max_local_size <= (SHARE + 1) * fresh.max_local_size:
                 return there
     return fresh
+
+
+def compute(function: Callable[..., Any], operands: Sequence[pg.GlobalArray], results: Sequence[pg.GlobalArray],
+            may_fail: bool, where: Layout | None = None) -> None:
+    """Have processes call a function of their parts of operands, which gives those of the results. Collective.
+
+    Parameters
+    ----------
+    function
+        Of NumPy arrays; its result, or several in a tuple.
+    operands, results
+        Arrays that it reads, and writes.
+    may_fail
+        Whether it raises LinAlgError, so that all processes wait to know.
+    where
+        In which layout lies what it says then, if whoever has a part of that has the same; by default each process says
+        something, and the first one counts.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        What the function raises on any process, on all of them.
+    """
+    failure = pg.empty(LONGEST_MESSAGE, np.uint8, layout=where or replicated((LONGEST_MESSAGE,), world().size))
+    pg.schedule(functools.partial(_compute, function, len(operands)), pg.write(failure), *operands,
+                *map(pg.write, results))
+    if may_fail:
+        if where is None:
+            pg.combine(_first_that_says, failure)
+        message = value(failure, np.zeros(LONGEST_MESSAGE, np.uint8)).tobytes().rstrip(b"\0")
+        if message:
+            raise LinAlgError(message.decode())
 
 
 def _compute(function: Callable[..., Any], n_operands: int, failure: NDArray[np.uint8], *parts: NDArray[Any]) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
+from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.dispatch import implements
 from pgaspy.linalg.diagonals import clear_lower, clear_upper, diagonal
 from pgaspy.linalg.layouts import as_given, in_square_blocks, lies_in_square_blocks
+from pgaspy.linalg.one_call import by_one_call, like, takes_one_call
 from pgaspy.linalg.operands import as_columns, as_right_hand_sides, as_square, common_dtype, refuse_infinite
 from pgaspy.linalg.stacks import is_stack, over_stacks
 from pgaspy.values import value
@@ -44,7 +46,10 @@ def cholesky(a: Any, /, *, upper: bool = False) -> pg.GlobalArray:
     if is_stack(a):
         return over_stacks(functools.partial(np.linalg.cholesky, upper=upper), a)
     a = as_square(a)
-    F = as_given(_factor(a, common_dtype(a), upper, overwrite=False), a)
+    dtype = common_dtype(a)
+    if takes_one_call(a.shape):
+        return by_one_call(functools.partial(_cholesky, upper), (a,), [like(a, a.shape, dtype)])[0]
+    F = as_given(_factor(a, dtype, upper, overwrite=False), a)
     (clear_lower if upper else clear_upper)(F)
     return F
 
@@ -143,6 +148,21 @@ def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, 
 
 
 # The steps -----------------------------------------------------------------------------------------------------------
+
+
+def _cholesky(upper: bool, a: NDArray[Any]) -> NDArray[Any]:
+    """The factor of a whole matrix; LinAlgError as the algorithm's, for which NaNs are not positive, either."""
+    from pgaspy.algorithms import cholesky as algorithm  # on the public names, so that it comes after them
+
+    try:
+        found = np.linalg.cholesky(a, upper=upper)
+    except LinAlgError:
+        found = np.array(a if upper else a.T, a.dtype if a.dtype.kind in "fc" else float, order="C")
+        algorithm.factor_here(found)
+    positive = found.diagonal().real > 0
+    if not positive.all():
+        raise LinAlgError(algorithm.NOT_POSITIVE_DEFINITE.format(positive.argmin() + 1))
+    return found
 
 
 def _factor(a: pg.GlobalArray, dtype: np.dtype[Any], upper: bool, overwrite: bool) -> pg.GlobalArray:

@@ -12,7 +12,7 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 import pgaspy as pg
-from pgaspy.linalg import diagonals, layouts
+from pgaspy.linalg import diagonals, layouts, one_call
 from tests.algorithms.test_factorisations import BLOCKS, GRIDS, dealt, on_some_grid
 from tests.layouts import NAMES as LAYOUTS
 from tests.layouts import layout_of
@@ -21,6 +21,17 @@ from tests.matrices import named_matrix, random_matrix
 from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = pytest.mark.mpi
+
+
+@pytest.fixture(params=["one call", "one call of one process", "blocks"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How matrices are factored, as if they were small, or large, or worth a block algorithm."""
+    if request.param != "one call":
+        monkeypatch.setattr(one_call, "SMALL", 0)
+    if request.param == "blocks":
+        monkeypatch.setattr(one_call, "WORTH", -1)
+    return str(request.param)
+
 
 SIZES = [*((n, "d") for n in (0, 1, 2, 3, 5, 10, 50, 257)), (5, "F"), (50, "F")]
 HARD = ("badly scaled", "growth")
@@ -680,7 +691,7 @@ class TestErrors:
 @pytest.mark.parametrize("name", ["solve", "inv", "lu_factor", "lu", "lu_solve", "solve_triangular", "norm", "trace",
                                   "qr"])
 def test_explain(name: str) -> None:
-    """What is planned moves the matrix once, to square blocks, and needs nothing that is computed."""
+    """What is planned moves the matrix once, to square blocks or to one process, and needs nothing that is computed."""
     n = 200
 
     def statement() -> None:
@@ -694,7 +705,8 @@ def test_explain(name: str) -> None:
         names = [o.operation for o in found.operations]
         tasks = [k for k, operation in enumerate(names) if operation.startswith("task")]
         first = tasks[0] if name in ("inv", "lu", "qr") else len(names)  # the results move as well
-        moves = [o for o in found.operations[:first] if o.operation == f"assign ({n}, {n})" and o.nbytes_received]
+        moves = [o for o in found.operations[:first] if o.operation == f"assign ({n}, {n})" and (
+            o.nbytes_received or o.nbytes_sent)]
         collectively(len(moves) == (0 if name in ("norm", "trace") else 1), str(found))
 
 
