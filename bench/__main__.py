@@ -45,6 +45,7 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
     "black_scholes": [(1, []), (2, [])],
     "link_heat": [(1, [])],
     "link_summa": [(1, [])],
+    "link_fft": [(1, [])],
     "papers": [(1, [])],
 }
 """Per module, the runs: the number of processes of each, and options for the launcher.

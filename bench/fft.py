@@ -1,6 +1,7 @@
 """Fourier transforms, against SciPy's on one process with 2 threads; and one long vector, against it on one thread.
 
-With 2 processes bound to a core each: started with `--unbound`, so that SciPy can use both.
+With 2 processes bound to a core each: started with `--unbound`, so that SciPy can use both. Where mpi4py-fft is
+installed, which FFTW has to be there for, against this as well, on the same processes.
 """
 
 from __future__ import annotations
@@ -38,6 +39,25 @@ def against_scipy(name: str, shape: tuple[int, ...], transposed_out: bool, worke
                   ratio(ours, theirs), goal)
 
 
+def against_mpi4py_fft(name: str, shape: tuple[int, ...]) -> Result | None:
+    """A complex transform of all dimensions by as many processes, the layout left as it is; None where it is not there.
+    """
+    try:
+        from mpi4py_fft import PFFT, newDistArray
+    except ImportError:
+        return None
+    plan = PFFT(pg.COMM, shape, axes=tuple(range(len(shape))), dtype=complex, grid=(-1,))
+    x, y = newDistArray(plan, False), newDistArray(plan, True)
+    A = pg.zeros(shape, complex, layout=pg.Distribution("block", *["*"] * (len(shape) - 1)))
+    A[...] = pg.random.default_rng(1).random(shape)
+    x[...] = A.local()
+    ours, theirs = in_turns(partial(pg.fft.fftn, A, transposed_out=True), partial(plan.forward, x, y, normalize=False),
+                            repeats=5, before=pg.COMM.Barrier)
+    gflop = 5e-9 * math.prod(shape) * math.log2(math.prod(shape))
+    return Result(f"fftn of {name}, layout left as it is, on {pg.SIZE} x {pg.THREADS}", gflop / median(ours), "GFLOP/s",
+                  "mpi4py-fft", gflop / median(theirs), ratio(ours, theirs), 1.0)
+
+
 def moves(shape: tuple[int, ...], transposed_out: bool) -> Result:
     """How often the elements travel, those counted that one transposition sends."""
     A = pg.zeros(shape, complex, layout=pg.Distribution("block", *["*"] * (len(shape) - 1)))
@@ -52,8 +72,9 @@ def moves(shape: tuple[int, ...], transposed_out: bool) -> Result:
 
 def main() -> None:
     """Measure."""
-    results = []
+    results: list[Result] = []
     for name, shape, restored, left in CASES:
+        results += filter(None, [against_mpi4py_fft(name, shape)])
         results += [against_scipy(name, shape, False, N_CORES, restored),
                     against_scipy(name, shape, True, N_CORES, left)]
     results += [against_scipy("1-D", (N_LONG,), False, 1, 0.7)]

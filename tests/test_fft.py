@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.fft import one_dimension
+from pgaspy.fft import one_dimension, pencils
 from pgaspy.fft.one_dimension import _square_modulo
+from pgaspy.job.procgrid import world
+from pgaspy.kernels import bindings
+from pgaspy.scheduling import local_threads
 from tests.randomly import random_layout
 from tests.together import assert_equal, collectively, raises_everywhere
 
@@ -21,6 +24,60 @@ ALONG_ONE = "fft", "ifft", "rfft", "irfft", "hfft", "ihfft"
 ALONG_SEVERAL = "fft2", "ifft2", "fftn", "ifftn", "rfft2", "irfft2", "rfftn", "irfftn"
 FROM_REAL = "rfft", "ihfft", "rfft2", "rfftn"
 EXTENTS = 1, 2, 3, 5, 8, 13, 30
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_lines_are_dealt_out_to_threads(monkeypatch: pytest.MonkeyPatch, n_threads: int) -> None:
+    x = np.random.default_rng(3).standard_normal((6, 4, 3))
+    a, before = pg.array(x), bindings.get_threads()
+    pg.sync()
+    monkeypatch.setattr(local_threads, "SHARED_FROM", 1)
+    bindings.set_threads(n_threads)
+    try:
+        for axis in range(3):
+            assert_equal(pg.fft.fft(a, axis=axis), np.fft.fft(x, axis=axis), exact=False)
+            assert_equal(pg.fft.irfft(pg.fft.rfft(a, axis=axis), x.shape[axis], axis), x, exact=False)
+    finally:
+        pg.sync()
+        bindings.set_threads(before)
+
+
+@pytest.mark.parametrize("shape", [(12, 10, 14), (7, 31, 6), (5, 4, 9, 6), (24, 3, 16)])
+@pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn", "dctn"])
+def test_moves_in_parts_change_no_bit(monkeypatch: pytest.MonkeyPatch, name: str, shape: tuple[int, ...]) -> None:
+    """As between hosts: one part travels while another one is transformed."""
+    values = np.random.default_rng(1).standard_normal((2, *shape))
+    for dtype in "dF" if name in ("fftn", "ifftn", "irfftn") else "d":
+        x = (values[0] + 1j * values[1] if dtype == "F" else values[0]).astype(dtype)
+        a = pg.array(x, layout=pg.Distribution("block", *["*"] * (len(shape) - 1)))
+        for axes in (None, (0, 2), (2, 0), (1, 0, 2)):
+            for norm in (None, "ortho", "forward"):
+                found, sent = [], []
+                for has_network in (False, True):
+                    monkeypatch.setattr(pencils, "MESSAGE_BYTES", 64)
+                    monkeypatch.setattr(world(), "has_network", has_network)
+                    pg.sync()
+                    before = pg.stats().nbytes_sent
+                    found.append(getattr(pg.fft, name)(a, axes=axes, norm=norm))
+                    pg.sync()
+                    sent.append(pg.COMM.allreduce(pg.stats().nbytes_sent - before))
+                    left = getattr(pg.fft, name)(a, axes=axes, norm=norm, transposed_out=True)
+                    assert_equal(left, found[0].gather())
+                assert_equal(found[1], found[0].gather())
+                collectively(found[1].layout == found[0].layout)
+                collectively(sent[1] <= sent[0] * 1.05, f"sent {sent}")
+
+
+def test_parts_travel_while_others_are_transformed(monkeypatch: pytest.MonkeyPatch) -> None:
+    if pg.SIZE == 1:
+        return
+    monkeypatch.setattr(pencils, "MESSAGE_BYTES", 1 << 10)
+    n_messages, layout = [], pg.Distribution("block", "*", "*")
+    for has_network in (False, True):
+        monkeypatch.setattr(world(), "has_network", has_network)
+        explained = pg.explain(lambda: pg.fft.fftn(pg.zeros((48, 48, 48), complex, layout=layout), transposed_out=True))
+        n_messages.append(explained.n_messages)
+    collectively(n_messages[1] >= 4 * n_messages[0], f"{n_messages} messages")
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -48,8 +48,10 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: Norm 
     Raises
     ------
     ValueError
-        If the length is below 1 (2 for type 1 of cosines), for an unknown type or `norm`; and for one long dimension
-        that is dealt out, as no process can hold it: `x.redistribute(layout)` with it whole, if one can.
+        If the length is below 1, for an unknown type or `norm`; and for one long dimension that is dealt out, as no
+        process can hold it: `x.redistribute(layout)` with it whole, if one can.
+    RuntimeError
+        If the length is 1, for type 1 of cosines.
     TypeError
         For what has no transform, as dates and text.
 
@@ -133,17 +135,16 @@ def _along(function: str, x: Any, kind: int, s: int | Lengths, axes: int | Axes,
     _check_lengths(function, kind, [a.shape[d] for d in dims])
     dtype = _dtype(a)
     if not dims or not a.size:
-        return a.astype(dtype)
+        return a.astype(dtype if dims else a.dtype)
     is_line = is_one_line(a, max(dims, key=lambda d: a.shape[d]))
     a = _copies(a, dtype) if is_line else ready(a, dtype, dims)
-    found = transformed(a, dims, function, type=kind, norm=norm, orthogonalize=orthogonalize)
+    found = transformed(a, dims, function, None, type=kind, norm=norm, orthogonalize=orthogonalize)
     return finished(found, x, None, transposed_out)
 
 
 def _check_lengths(function: str, kind: int, lengths: Sequence[int]) -> None:
-    least = 2 if kind == 1 and "dct" in function else 1
-    if any(n < least for n in lengths):
-        raise ValueError(f"invalid number of data points ({min(lengths)}) specified: at least {least}")
+    if kind == 1 and "dct" in function and 1 in lengths:
+        raise RuntimeError("zero-length FFT requested: type 1 of cosines takes two elements at least")
 
 
 def _dtype(a: GlobalArray) -> np.dtype[Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from pgaspy.creation import empty
 from pgaspy.job.procgrid import world
 from pgaspy.kernels.bindings import get_threads
 from pgaspy.layout import BlockDim, Dim, Layout, whole_dim
+from pgaspy.scheduling.local_threads import even_edges, n_threads_for, on_threads
 from pgaspy.tasks import schedule, update, write
 
 __all__ = ["copied_in_place", "in_pencils", "in_place_pass", "ready", "real_pass", "transformed", "whole_dims",
@@ -33,6 +35,10 @@ def whole_dims(a: GlobalArray) -> set[int]:
     """The dimensions that processes hold whole, in a layout of the array's own; none where it has none."""
     layout = a._view.own_layout
     return set() if layout is None else {d for d, dim in enumerate(layout.dims) if dim.n_procs == 1}
+
+
+LONGEST = 1 << 15
+"""Elements of a line that NumPy transforms as fast as SciPy does."""
 
 
 @cached
@@ -48,13 +54,20 @@ def pencils(shape: tuple[int, ...], dealt: tuple[int, ...], n_procs: int) -> Lay
 
 def in_pencils(a: GlobalArray, dtype: np.dtype[Any], todo: Sequence[int]) -> GlobalArray:
     """A copy in which dimensions that are to be transformed are whole: all of them, if others can be dealt out."""
-    others = sorted(set(range(a.ndim)).difference(todo), key=lambda d: -a.shape[d])
+    found = empty(a.shape, dtype, layout=_pencils_for(a, todo))
+    found[...] = a
+    return found
+
+
+def _pencils_for(a: GlobalArray, todo: Sequence[int], in_parts: bool = False) -> Layout:
+    """The layout of such a copy, which may be moved in parts: then earlier dimensions stay whole where they can."""
+    enough = MIN_LENGTH * world().size
+    others = sorted(set(range(a.ndim)).difference(todo),
+                    key=lambda d: (-min(a.shape[d], enough), -d) if in_parts else -a.shape[d])
     longest = max(todo, key=lambda d: a.shape[d])
     if not others or (len(todo) > 1 and math.prod(a.shape[d] for d in others) < world().size):
         others = [longest, *others]
-    found = empty(a.shape, dtype, layout=pencils(a.shape, tuple(others), world().size))
-    found[...] = a
-    return found
+    return pencils(a.shape, tuple(others), world().size)
 
 
 def ready(a: GlobalArray, dtype: np.dtype[Any], dims: Sequence[int]) -> GlobalArray:
@@ -71,34 +84,149 @@ def copied_in_place(a: GlobalArray, dtype: np.dtype[Any]) -> GlobalArray:
     return found
 
 
-def transformed(a: GlobalArray, axes: Sequence[int], function: str, **options: Any) -> GlobalArray:
-    """An array with some dimensions, each once, transformed, as by `in_place_pass`; its elements are lost."""
+def transformed(a: GlobalArray, axes: Sequence[int], function: str, back: Layout | None = None,
+                **options: Any) -> GlobalArray:
+    """An array with some dimensions, each once, transformed, as by `in_place_pass`; its elements are lost.
+
+    With `back`, the result may have this layout already, if it is moved there in parts.
+    """
     todo = list(axes)
     while todo:
         here = [d for d in todo if d in whole_dims(a)]
+        todo = [d for d in todo if d not in here]
+        if todo and here and world().has_network and (
+                found := _in_parts(a, here, todo, function, back, options)) is not None:
+            return found
         if here:
             in_place_pass(a, here, function, **options)
-            todo = [d for d in todo if d not in here]
-        else:
+        if todo:
             a = in_pencils(a, a.dtype, todo)
     return a
 
 
+MAX_PARTS, MESSAGE_BYTES = 32, 1 << 20
+"""The most parts in which an array is moved between transforms; and what goes through a network without an answer."""
+
+MIN_LENGTH = 8
+"""Of a dimension that is dealt out, for each process: then the longest part is not much longer than the others."""
+
+
+def _in_parts(a: GlobalArray, here: Sequence[int], then: Sequence[int], function: str, back: Layout | None,
+              options: dict[str, Any]) -> GlobalArray | None:
+    """What `transformed` gives for dimensions that are whole here, and others that are whole after one move.
+
+    All is done in parts along a dimension that stays whole: while one of them travels, the last dimensions before the
+    move are transformed of another, or the first ones after it; None, where there is no such dimension. Results are
+    the same to the bit: dimensions are transformed in the same order, and scaled with the same factor at once.
+    """
+    layout = _pencils_for(a, then, in_parts=True)
+    stay = [d for d in sorted(whole_dims(a)) if layout.dims[d].n_procs == 1 and d not in then]
+    if any(layout.dims[d].n_procs > 1 for d in then) or not stay:
+        return None
+    along = min(stay, key=lambda d: here.index(d) if d in here else -1)
+    n = min(MAX_PARTS, a.shape[along], -(-a.nbytes // world().size ** 2 // MESSAGE_BYTES))
+    if n < 2:
+        return None
+    last, own_options = here, options
+    if along == here[-1]:
+        in_place_pass(a, here, function, **options)
+        last = ()
+    elif along in here:
+        is_numpys = _is_numpys(a, here, function)
+        if function not in _UNSCALED or (a.dtype == np.complex128 and not is_numpys):
+            return None  # alone, some of the dimensions may be transformed by another library
+        factor = None
+        if not is_numpys:  # which scales for each dimension
+            own_options = {"norm": _UNSCALED[function]}
+            factor = _factor(a, here, function, options["norm"])
+        in_place_pass(a, here[:1], function, None if factor is None else partial(_scale, factor), **own_options)
+        before, last = here[1:here.index(along) + 1], here[here.index(along) + 1:]
+        if before:
+            in_place_pass(a, before, function, **own_options)
+    moved = empty(a.shape, a.dtype, layout=layout)
+    found = moved if back is None else empty(a.shape, a.dtype, layout=back)
+    parts = [(*(slice(None),) * along, slice(*cut)) for cut in pairwise(even_edges(a.shape[along], n))]
+    for part in parts:
+        if last:
+            in_place_pass(a[part], last, function, **own_options)
+        moved[part] = a[part]
+    for part in parts:
+        in_place_pass(moved[part], then, function, **options)
+        if back is not None:
+            found[part] = moved[part]
+    return found
+
+
+_UNSCALED = {"fftn": "backward", "ifftn": "forward"}
+"""The `norm` with which functions have no factor."""
+
+
+def _factor(a: GlobalArray, axes: Sequence[int], function: str, norm: str | None) -> Any:
+    """What SciPy multiplies by where it transforms these dimensions at once, as it rounds it; None, if nothing."""
+    if (norm or "backward") == _UNSCALED[function]:
+        return None
+    n = np.longdouble(math.prod(a.shape[d] for d in axes))
+    return np.finfo(a.dtype).dtype.type(1 / np.sqrt(n) if norm == "ortho" else 1 / n)
+
+
+def _scale(factor: Any, part: NDArray[Any]) -> None:
+    part *= factor
+
+
 def in_place_pass(a: GlobalArray, axes: Sequence[int], function: str,
                   then: Callable[[NDArray[Any]], None] | None = None, **options: Any) -> None:
-    """Transform dimensions that are whole, in place, by a function of `scipy.fft`; then call another on the part."""
-    schedule(partial(_in_place, function, then, {"axes": tuple(axes), "workers": get_threads(), **options}), update(a))
+    """Transform dimensions that are whole, in place, by a function of `scipy.fft`; then call another on the part.
+
+    Of complex numbers in double precision it is NumPy's, which takes no time to be imported, and as long to transform
+    lines that stay in the cache.
+    """
+    is_numpys = _is_numpys(a, axes, function)
+    call = partial(_by_numpy, _ONE_BY_ONE[function]) if is_numpys else partial(_by_scipy, function)
+    schedule(partial(_in_place, call, tuple(axes), options, then), update(a))
 
 
-def _in_place(function: str, then: Callable[[NDArray[Any]], None] | None, options: dict[str, Any],
-              part: NDArray[Any]) -> None:
-    import scipy.fft
+def _is_numpys(a: GlobalArray, axes: Sequence[int], function: str) -> bool:
+    return function in _ONE_BY_ONE and a.dtype == np.complex128 and max(a.shape[d] for d in axes) <= LONGEST
 
-    found = getattr(scipy.fft, function)(part, overwrite_x=True, **options)
-    if not np.may_share_memory(found, part):
-        part[...] = found
+
+_ONE_BY_ONE = {"fft": "fft", "ifft": "ifft", "fftn": "fft", "ifftn": "ifft"}
+"""What NumPy has of `scipy.fft`, as transforms of one dimension after the other."""
+
+
+def _in_place(call: Callable[..., None], axes: tuple[int, ...], options: dict[str, Any],
+              then: Callable[[NDArray[Any]], None] | None, part: NDArray[Any]) -> None:
+    call(part, axes, **options)
     if then is not None:
         then(part)
+
+
+def _by_scipy(function: str, part: NDArray[Any], axes: tuple[int, ...], **options: Any) -> None:
+    import scipy.fft  # which takes as long as many transforms
+
+    found = getattr(scipy.fft, function)(part, axes=axes, overwrite_x=True, workers=get_threads(), **options)
+    if not np.may_share_memory(found, part):
+        part[...] = found
+
+
+def _by_numpy(function: str, part: NDArray[Any], axes: tuple[int, ...], norm: str | None) -> None:
+    for axis in axes:
+        _by_lines(getattr(np.fft, function), axis, None, norm, part, part)
+
+
+def _by_lines(function: Callable[..., Any], axis: int, n: int | None, norm: str | None, found: NDArray[Any],
+              part: NDArray[Any]) -> None:
+    """Transform a dimension by NumPy's function, of the lines of which each thread has its share."""
+    if part.ndim == 1:
+        function(part, n, axis, norm, out=found)
+        return
+    other = max((d for d in range(part.ndim) if d != axis), key=lambda d: part.shape[d])
+
+    def transform(start: int, stop: int) -> None:
+        rows, out = (x.swapaxes(0, other)[start:stop].swapaxes(0, other) for x in (part, found))
+        function(rows, n, axis, norm, out=out)
+
+    n_threads = n_threads_for(part.size)
+    on_threads(transform, even_edges(part.shape[other], n_threads), n_threads)
 
 
 def real_pass(a: GlobalArray, axis: int, n: int, dtype: np.dtype[Any], function: str, norm: str | None) -> GlobalArray:
@@ -107,15 +235,17 @@ def real_pass(a: GlobalArray, axis: int, n: int, dtype: np.dtype[Any], function:
     assert own is not None
     layout = with_extent(own, axis, n // 2 + 1 if function == "rfft" else n)
     found = empty(layout.shape, dtype, layout=layout)
-    schedule(partial(_out_of_place, axis, n, function, norm, get_threads()), write(found), a)
+    if np.finfo(dtype).dtype == np.float64 and n <= LONGEST:
+        schedule(partial(_by_lines, getattr(np.fft, function), axis, n, norm), write(found), a)
+    else:
+        schedule(partial(_out_of_place, axis, n, function, norm), write(found), a)
     return found
 
 
-def _out_of_place(axis: int, n: int, function: str, norm: str | None, workers: int, found: NDArray[Any],
-                  part: NDArray[Any]) -> None:
+def _out_of_place(axis: int, n: int, function: str, norm: str | None, found: NDArray[Any], part: NDArray[Any]) -> None:
     import scipy.fft
 
-    found[...] = getattr(scipy.fft, function)(part, n, axis, norm, workers=workers)
+    found[...] = getattr(scipy.fft, function)(part, n, axis, norm, workers=get_threads())
 
 
 @cached

@@ -322,7 +322,8 @@ def _complex(a: Any, s: Lengths, axes: Axes, function: str, norm: Norm, out: Glo
     if is_one_line(x, max(dims, key=lambda d: x.shape[d])):
         found = transformed_vector(x.reshape(-1), dtype, function, norm).reshape(x.shape)
         return finished(found, a, out, transposed_out)
-    return finished(transformed(ready(x, dtype, dims), dims, function, norm=norm), a, out, transposed_out)
+    back = None if transposed_out or out is not None else _like(a, x.shape)
+    return finished(transformed(ready(x, dtype, dims), dims, function, back, norm=norm), a, out, transposed_out)
 
 
 def _one_by_one(a: GlobalArray, dims: Sequence[int], lengths: Sequence[int],
