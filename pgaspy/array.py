@@ -430,9 +430,12 @@ class GlobalArray:
         """What a condition is true for along a dimension; see `pgaspy.compress`. Collective."""
         return HANDLED[np.compress](condition, self, axis, out)
 
-    def choose(self, choices: Any, out: GlobalArray | None = None, mode: str = "raise") -> GlobalArray:
-        """Of several arrays the elements of the one that each integer names; see `pgaspy.choose`. Collective."""
-        return HANDLED[np.choose](self, choices, out, mode)
+    def choose(self, *choices: Any, out: GlobalArray | None = None, mode: str = "raise") -> GlobalArray:
+        """Of several arrays the elements of the one that each integer names; see `pgaspy.choose`. Collective.
+
+        The choices may be arguments of their own.
+        """
+        return HANDLED[np.choose](self, choices[0] if len(choices) == 1 else choices, out, mode)
 
     def nonzero(self) -> tuple[GlobalArray, ...]:
         """The indices of the elements that are not zero; see `pgaspy.nonzero`. Collective."""
@@ -990,12 +993,12 @@ class GlobalArray:
         >>> int(A.argmin())
         3
         """
-        return _reduced(arg_reduce("argmin", self._base, self._view, axis, keepdims), out)
+        return _indices(arg_reduce("argmin", self._base, self._view, axis, keepdims), out)
 
     def argmax(self, axis: int | None = None, out: GlobalArray | None = None, *,
                keepdims: bool = False) -> GlobalArray:
         """The index of the greatest element along a dimension. Collective; all else is as for `argmin`."""
-        return _reduced(arg_reduce("argmax", self._base, self._view, axis, keepdims), out)
+        return _indices(arg_reduce("argmax", self._base, self._view, axis, keepdims), out)
 
     # Order -----------------------------------------------------------------------------------------------------------
 
@@ -1315,6 +1318,19 @@ def _divisor(ddof: float, correction: float) -> float:
 def _reduced(result: BaseView, out: GlobalArray | None) -> GlobalArray:
     """What the method of a reduction returns."""
     return made(*result) if out is None else into(made(*result), (out,))
+
+
+def _indices(result: BaseView, out: GlobalArray | None) -> GlobalArray:
+    """The same of a method that gives indices, for `out` of a dtype that is safely cast to these, as NumPy has it."""
+    if out is None:
+        return made(*result)
+    ufuncs.check_target(out, is_assigned=True)
+    if not np.can_cast(out.dtype, result.base.dtype, "safe"):
+        raise TypeError(f"Cannot cast array data from dtype('{out.dtype}') to dtype('{result.base.dtype}') according "
+                        "to the rule 'safe'")
+    if out.shape != result.view.shape:
+        raise ValueError(f"out= has shape {out.shape}, the result has shape {result.view.shape}")
+    return _assigned(made(*result), out)
 
 
 def into(result: GlobalArray, out: tuple[Any, ...]) -> GlobalArray:

@@ -23,7 +23,7 @@ from pgaspy.global_assign import joined, layout_like, redistributed
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout
-from pgaspy.operands import as_numpy, check_device, check_dtype, has_arrays, native
+from pgaspy.operands import as_numpy, check_device, check_dtype, has_arrays, native, refuse_masked
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage
@@ -286,8 +286,7 @@ def as_array(x: Any) -> GlobalArray | NDArray[Any]:
     TypeError
         For masked arrays.
     """
-    if isinstance(x, np.ma.MaskedArray):
-        raise TypeError("masked arrays are not supported, as their masks would be lost: use where(mask, x, y)")
+    refuse_masked(x)
     return x._plain() if isinstance(x, GlobalArray) else array(x) if has_arrays(x) else as_numpy(x)
 
 

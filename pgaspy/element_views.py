@@ -58,8 +58,12 @@ class ElementView(GlobalArray):
 
         So a function asks for it as often on each process, also where these are to do different things then.
         """
-        base = Base(self._view.layout, self._dtype)
-        ufuncs.apply(self._aspect.take, (self._array,), (GlobalArray(base, self._view),))
+        array, view = self._array, self._view
+        base = Base(view.layout, self._dtype)
+        if view.stretched_dims:
+            view = view.unstretched
+            array = array._over(view)
+        ufuncs.apply(self._aspect.take, (array,), (GlobalArray(base, view),))
         return base
 
     @property

@@ -93,8 +93,9 @@ def save(file: str | os.PathLike[str], array: Any) -> None:
     array = asarray(array)
     if array._view.own_layout is None:
         array = array.copy()
-    sync()
-    announce("save", path, bases=(array._base,), meets=True)
+    base = array._base
+    sync()  # all that is recorded comes before the call
+    announce("save", path, bases=(base,), meets=True)
     layout, local = array.layout, array.local()
     new = on_first_rank(lambda: create(path, FORMAT, array.shape, array.dtype))
     try:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from pgaspy import ufuncs
 from pgaspy.array import GlobalArray, made
-from pgaspy.caches import cached
 from pgaspy.creation import arange, as_array, empty
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import is_planning, record, record_refusable
@@ -30,7 +29,7 @@ from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import exchanges
 from pgaspy.scheduling.base import Base, Storage
-from pgaspy.scheduling.functions import WHERE, Function
+from pgaspy.scheduling.functions import WHERE
 from pgaspy.scheduling.kinds.compaction import compact, count, expand
 from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
 from pgaspy.statements import check_writable
@@ -260,7 +259,12 @@ def _numbers(selection: Selection, n_run_dims: int, layout: Layout) -> tuple[Glo
         return found, terms[0].refusal
     for term in terms:
         term.check()
-    ufuncs.apply(_numbering(tuple(part[1:] for part in parts)), [part[0] for part in parts], (found,))
+    for number, (indices, extent, weight) in enumerate(parts):
+        places = _from_the_front(indices, extent) if number < len(terms) else indices
+        if number:
+            found += places * weight
+        else:
+            found[...] = places * weight
     return found, None
 
 
@@ -268,17 +272,9 @@ def _range(n: int) -> Indices:
     return np.arange(n) if n <= 1 << 13 else arange(n)
 
 
-@cached
-def _numbering(weights: tuple[tuple[int, int], ...]) -> Function:
-    """The sum of indices, each of a dimension with an extent, times a weight."""
-    def compute(*arrays: NDArray[Any]) -> None:
-        *indices, out = arrays
-        out[...] = 0
-        for i, (extent, weight) in zip(indices, weights, strict=True):
-            out += (i + extent * (i < 0)) * weight
-
-    name = "number" + "".join(f"_{extent}_{weight}" for extent, weight in weights)
-    return Function(name, len(weights), lambda *_: (np.int64,) * (len(weights) + 1), compute)
+def _from_the_front(indices: Indices, extent: int) -> Indices:
+    """Indices of which negative ones count from the end, as numbers that are not negative."""
+    return indices + ((indices >> 63) & extent)  # the sign, as no bits or all of them
 
 
 # Reading -------------------------------------------------------------------------------------------------------------

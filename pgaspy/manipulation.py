@@ -496,7 +496,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> GlobalArray:
     array([0, 0, 1, 1, 2, 2])
     """
     a = as_global(a)
-    if axis is None:
+    if axis is None or (not a.ndim and axis in (0, -1)):
         a, axis = a.ravel(), 0
     axis = normalize_axis_index(axis, a.ndim)
     if np.ndim(repeats):

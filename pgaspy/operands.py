@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from pgaspy.supervision.recorder import take
 
 __all__ = [
     "PARTS_FROM_BYTES", "WEAK", "Operand", "as_base_view", "as_numpy", "check_device", "check_dtype", "described",
-    "has_arrays", "native", "operand_from_numpy", "with_parts",
+    "has_arrays", "native", "operand_from_numpy", "refuse_masked", "with_parts",
 ]
 
 WEAK = (int, float, complex)
@@ -40,14 +41,19 @@ def described(x: Any) -> tuple[Any, Any]:
         return base, (view, base.dtype)
     if type(x) in WEAK:
         return x, type(x)
-    if isinstance(x, np.ma.MaskedArray):
-        raise TypeError("masked arrays are not supported, as their masks would be lost: use where(mask, x, y)")
+    refuse_masked(x)
     x = as_numpy(x)
     check_dtype(x.dtype)
     if x.ndim == 0:
         return x, native(x.dtype)
     base = operand_from_numpy(x)
     return base, (whole(base.layout), base.dtype)
+
+
+def refuse_masked(x: Any) -> None:
+    """Raise TypeError for masked arrays, which there are only where the program has imported them."""
+    if "numpy.ma" in sys.modules and isinstance(x, np.ma.MaskedArray):
+        raise TypeError("masked arrays are not supported, as their masks would be lost: use where(mask, x, y)")
 
 
 def check_device(device: str | None) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy.array import GlobalArray
-from pgaspy.creation import as_global
-from pgaspy.dispatch import implements
+from pgaspy.creation import as_global, zeros
+from pgaspy.dispatch import HANDLED, implements
 from pgaspy.manipulation import flip
 from pgaspy.sorting import check_kind, in_blocks, in_order
 
@@ -144,7 +144,7 @@ def _places(a: GlobalArray, kth: int | Sequence[int], axis: int | None, kind: st
 
 
 @implements(np.lexsort)
-def lexsort(keys: Sequence[Any]) -> GlobalArray:
+def lexsort(keys: Sequence[Any], axis: int = -1) -> GlobalArray:
     """The indices that sort by several keys: by the last one, where that is equal by the one before, and so on.
 
     Collective.
@@ -152,18 +152,20 @@ def lexsort(keys: Sequence[Any]) -> GlobalArray:
     Parameters
     ----------
     keys
-        Vectors of one length; or an array of two dimensions, whose rows are taken.
+        Arrays of one shape; or an array, whose rows, along the first dimension, are taken.
+    axis
+        The dimension along which is sorted.
 
     Returns
     -------
-    A new vector in even blocks. What is equal in all keys stays in order.
+    A new array of this shape, a vector in even blocks. What is equal in all keys stays in order.
 
     Raises
     ------
     TypeError
         If there are no keys.
     ValueError
-        If these are not vectors of one length.
+        If these are not of one shape, or there is no such dimension.
 
     Examples
     --------
@@ -171,12 +173,26 @@ def lexsort(keys: Sequence[Any]) -> GlobalArray:
     >>> pg.lexsort((pg.array([1, 0, 1, 0]), pg.array([2, 2, 1, 1]))).gather()
     array([3, 2, 1, 0])
     """
-    vectors = [as_global(key) for key in keys]
-    if not vectors:
+    arrays = [as_global(key) for key in keys]
+    if not arrays:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
-    if {key.shape for key in vectors} != {(vectors[0].size,)}:
-        raise ValueError(f"lexsort takes vectors of one length, not the shapes {[key.shape for key in vectors]}")
-    order = argsort(GlobalArray(*in_blocks(vectors[0]._base, vectors[0]._view)))
-    for key in vectors[1:]:
+    first, *others = arrays
+    if any(key.shape != first.shape for key in others):
+        raise ValueError(f"all keys need to be the same shape, not {[key.shape for key in arrays]}")
+    if not first.ndim and axis in (0, -1):
+        return zeros((), np.intp)
+    axis = normalize_axis_index(axis, first.ndim)
+    if first.ndim > 1:
+        order = argsort(first, axis)
+        for key in others:
+            order = _along(order, argsort(_along(key, order, axis), axis), axis)
+        return order
+    order = argsort(GlobalArray(*in_blocks(first._base, first._view)))
+    for key in others:
         order = order[argsort(key[order])]
     return order
+
+
+def _along(a: GlobalArray, indices: GlobalArray, axis: int) -> GlobalArray:
+    found: GlobalArray = HANDLED[np.take_along_axis](a, indices, axis)
+    return found

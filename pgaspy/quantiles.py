@@ -165,9 +165,11 @@ def nanpercentile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = N
 
 def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, keepdims: bool) -> GlobalArray:
     _check_no_dates(a, "nanquantile")
+    _check_quantiles(a, q, method)
+    if not a.size:
+        return a.mean(axis, keepdims=keepdims)  # as NumPy has it: NaN, whatever the parts are
     if a.dtype.kind != "f":
         return _quantiles(a, q, is_weak, axis, method, keepdims)
-    _check_quantiles(a, q, method)
     if method not in _INTERPOLATING:
         raise ValueError(f"method {method!r} is not supported for what may be NaN: use one of "
                          f"{', '.join(_INTERPOLATING)}")
@@ -214,12 +216,11 @@ def _quantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, k
 def _of_parts(found: Callable[[Any], GlobalArray], q: Any, a: GlobalArray, axis: Axis,
               keepdims: bool) -> GlobalArray:
     """What is found for each part, in the shape of the parts; nothing, where there are none."""
-    results = [_shaped(found(part), a, axis, keepdims) for part in q.reshape(-1)]
+    parts = q.reshape(-1) if q.size else np.full(1, 0.5, q.dtype)  # which tells shape and dtype
+    results = [_shaped(found(part), a, axis, keepdims) for part in parts]
     if not q.ndim:
         return results[0]
-    if not results:
-        raise ValueError("q has no elements")
-    return stack(results).reshape((*q.shape, *results[0].shape))
+    return stack(results)[:q.size].reshape((*q.shape, *results[0].shape))
 
 
 def _check_quantiles(a: GlobalArray, q: Any, method: str) -> None:

@@ -32,6 +32,7 @@ from pgaspy.operands import as_numpy, described
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import local_scans
 from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.floating_point import errors
 from pgaspy.scheduling.functions import WHERE
 from pgaspy.scheduling.kinds.reduction import Reduce, Reduction, reduce
 from pgaspy.scheduling.operations import BaseView
@@ -107,7 +108,8 @@ def _ufunc_call(ufunc: np.ufunc, view: View, source: np.dtype[Any], wanted: np.d
 def _reduction_by(ufunc: np.ufunc, source: np.dtype[Any], wanted: np.dtype[Any] | None) -> _UfuncReduction:
     """How elements of a dtype are reduced."""
     dtype = _result_dtype(ufunc, source, wanted)
-    return _UfuncReduction(ufunc, dtype, _identity(ufunc, dtype))
+    sums_halves = ufunc is np.add and dtype == np.float16  # in float32, as NumPy does those that follow each other
+    return _UfuncReduction(ufunc, dtype, _identity(ufunc, dtype), np.dtype(np.float32) if sums_halves else dtype)
 
 
 def _result_dtype(ufunc: np.ufunc, source: np.dtype[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any]:
@@ -298,10 +300,7 @@ class _UfuncReduction:
     ufunc: np.ufunc
     dtype: np.dtype[Any]
     identity: Any
-
-    @property
-    def partial_dtype(self) -> np.dtype[Any]:
-        return self.dtype
+    partial_dtype: np.dtype[Any]
 
     def kernel(self, char: str) -> tuple[str, str] | None:
         kernel = self.ufunc.__name__, f"{char}->{self.dtype.char}"
@@ -310,16 +309,21 @@ class _UfuncReduction:
     def partial(self, local: NDArray[Any], axes: tuple[int, ...],
                 indices: Callable[[int], NDArray[np.int64]], operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
         if local.size == 0:
-            return np.full([n for d, n in enumerate(local.shape) if d not in axes], self.identity, self.dtype)
-        return local_scans.reduced(self.ufunc, local, axes, self.dtype)
+            return np.full([n for d, n in enumerate(local.shape) if d not in axes], self.identity, self.partial_dtype)
+        return local_scans.reduced(self.ufunc, local, axes, self.partial_dtype)
 
     @property
     def merge(self) -> np.ufunc:
         return self.ufunc
 
     @property
-    def result(self) -> None:
-        return None
+    def result(self) -> Callable[[NDArray[Any]], NDArray[Any]] | None:
+        return None if self.partial_dtype is self.dtype else _as_halves
+
+
+def _as_halves(sums: NDArray[Any]) -> NDArray[Any]:
+    with errors("reduce"):
+        return sums.astype(np.float16)
 
 
 def arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: bool) -> BaseView:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy import ufuncs
-from pgaspy.array import Axis, GlobalArray, check_array, into
-from pgaspy.creation import arange, as_array, as_global, empty, ones
+from pgaspy.array import Axis, GlobalArray, check_array, into, made
+from pgaspy.creation import arange, array, as_array, as_global, empty, ones
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
 from pgaspy.indexing import Compaction, Selection, as_indices, bring, counted, positions, put_where, read
@@ -100,7 +100,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None 
     array([ 5, 11])
     """
     a = as_global(a)
-    if axis is None:
+    if axis is None or (not a.ndim and axis in (0, -1)):
         found = read(a, counted(a._view, _brought_within(indices, a.size, mode)))
     else:
         d = normalize_axis_index(axis, a.ndim)
@@ -297,11 +297,6 @@ def nonzero(a: Any) -> tuple[GlobalArray, ...]:
 def argwhere(a: Any) -> GlobalArray:
     """The indices of the elements that are not zero, one row for each. Collective; waits for how many there are.
 
-    Raises
-    ------
-    ValueError
-        For an array of no dimension.
-
     Examples
     --------
     >>> import pgaspy as pg
@@ -309,7 +304,8 @@ def argwhere(a: Any) -> GlobalArray:
     array([[0, 1],
            [1, 0]])
     """
-    return stack(nonzero(a), axis=1)
+    a = as_global(a)
+    return stack(nonzero(a), axis=1) if a.ndim else stack(nonzero(a[None]), axis=1)[:, :0]
 
 
 @implements(np.count_nonzero)
@@ -586,17 +582,20 @@ def choose(a: Any, choices: Any, out: GlobalArray | None = None, mode: Mode = "r
     >>> pg.choose([1, 0, 1], [pg.arange(3), 10 * pg.arange(3)]).gather()
     array([ 0,  1, 20])
     """
-    arrays = [as_array(choices[k]) for k in range(len(choices))]
+    choices = [array(choice) if isinstance(choice, list | tuple) and any(isinstance(x, GlobalArray) for x in choice)
+               else choice for choice in (choices[k] for k in range(len(choices)))]
+    arrays = [*map(as_array, choices)]
     a = _brought_within(as_global(a), len(arrays), mode)
     if mode == "raise" and a.size and is_any((a < 0) | (a >= len(arrays))):
         raise ValueError("invalid entry in choice array")
-    dtype = _common_dtype([choices[k] for k in range(len(choices))])
+    dtype = _common_dtype(choices)
     found = as_global(arrays[-1])
     for k in reversed(range(len(arrays) - 1)):
         found = where(a == k, arrays[k], found)
     found = found.astype(dtype, copy=False)
-    return into(found if len(arrays) > 1 else broadcast_to(found, np.broadcast_shapes(a.shape, found.shape)).copy(),
-                 (out,))
+    if len(arrays) == 1:
+        found = broadcast_to(found, np.broadcast_shapes(a.shape, found.shape)).copy()
+    return into(made(found._base, found._view), (out,))
 
 
 # With others left out, or more ---------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 
 from pgaspy.execution.recording import is_executing, record
 from pgaspy.immediate import computed, computed_in_place
-from pgaspy.operands import PARTS_FROM_BYTES, check_dtype, described, with_parts
+from pgaspy.operands import PARTS_FROM_BYTES, as_numpy, check_dtype, described, with_parts
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import AnyFunction
@@ -53,6 +53,8 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
     if ufunc in COMPARISONS:
         inputs = _within_range(inputs)
     bases, descriptions = [], []
+    if not hasattr(where, "dtype"):
+        where = where is True or as_numpy(where, bool)
     operands = inputs if where is True else (*inputs, where)
     for x in operands:
         if isinstance(x, np.ndarray) and x.nbytes >= PARTS_FROM_BYTES:

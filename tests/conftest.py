@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 import pgaspy as pg
-from pgaspy.execution import recording
+from pgaspy.execution import loops, recording
 from pgaspy.execution.queue import Queue
 from tests.together import NotTogether
 
@@ -32,7 +32,7 @@ and parts are even or not; with 4 and 6 they have two, of one length or not. A t
 DEAL = (2, 3, 1, 4, 1, 2, 3, 6, 2, 1, 3, 4, 1, 2, 3)
 """Numbers to which the other cases of a test are dealt: the fewer processes, the less time a case takes."""
 
-N_CASES = 50
+N_CASES = 35
 """How many cases of a test are run, unless all are asked for."""
 
 
@@ -125,9 +125,10 @@ def _dealt_to_others(name: str, cases: list[pytest.Item]) -> list[pytest.Item]:
 
 
 @pytest.fixture
-def one_flush() -> Iterator[None]:
+def one_flush(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Execute a test's operations in one flush, which is planned from nothing."""
     before = recording.queue.max_operations
+    monkeypatch.setattr(loops, "MIN_REPEATED", sys.maxsize)  # no loop is found
     pg.sync()
     recording.forget()
     recording.queue.max_operations = 1000

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
+from pgaspy import immediate
 from pgaspy.execution import recording
 from pgaspy.execution.queue import HOT_CALLS, Queue
 from pgaspy.job.procgrid import begin_anew
@@ -300,3 +301,31 @@ def test_an_interrupt_leaves_each_statement_done_or_not(seed: int) -> None:
     after = model.copy()
     after[done % 7:] += 1.0
     assert np.array_equal(found, model) or np.array_equal(found, after)
+
+
+@pytest.mark.usefixtures("anew")
+def test_a_call_that_comes_again_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes: list[tuple[int, ...]] = []
+    found = immediate.result_layout
+    monkeypatch.setattr(immediate, "result_layout", lambda shape, *more: (shapes.append(shape), found(shape, *more))[1])
+    x = np.arange(24.0).reshape(4, 6)
+    a = pg.array(x)
+    for k in (2, 3, 5, 7):
+        a += 1
+        x += 1
+        assert_equal(a[1:, ::-1] - a[:-1], x[1:, ::-1] - x[:-1])
+        assert_equal(a * k, x * k)
+        assert_equal(k / a[::2], k / x[::2])
+        assert_equal(-a[0] + a, -x[0] + x)
+        assert_equal(a < k, x < k)
+    assert len(shapes) == 12, shapes
+
+
+def test_what_is_large_is_hot_sooner() -> None:
+    def n_at_once(n_elements: int) -> int:
+        queue, keys = Queue(), [(k,) for k in range(8)]
+        return sum(queue._admits(key, n_elements) for _ in range(50) for key in keys)
+
+    few, many = n_at_once(0), n_at_once(MAX_ELEMENTS)
+    assert few == 8 * (WORK_OF_PLANNING // ELEMENTS_PER_CALL) + HOT_CALLS
+    assert many == 8 + HOT_CALLS // (1 + MAX_ELEMENTS // ELEMENTS_PER_CALL)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import graphlib
 import re
+import sys
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.jobs import ROOT, run
+
 FOLDERS = {"pgaspy": ROOT / "pgaspy", "pgaspy.algorithms": ROOT / "algorithms"}
 OF_ALL = {"__init__", "__main__", "_build_kernels"}
 """Files that stand for the whole, or come before it."""
@@ -179,3 +180,33 @@ def test_all_folders_are_installed() -> None:
     installed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     folders = {path.parent.relative_to(ROOT).parts for path in (ROOT / "pgaspy").rglob("__init__.py")}
     assert sorted(installed) == sorted([*map(".".join, folders), "pgaspy.algorithms"])
+
+
+def test_import_takes_what_every_program_needs() -> None:
+    """Each process of a job pays for it: what few programs need is imported when they do."""
+    assert libraries_after("") == []
+
+
+def test_transforms_take_no_other_library() -> None:
+    assert libraries_after("pgaspy.fft.fft2(pgaspy.fft.irfftn(pgaspy.ones((8, 8)))).local()") == []
+
+
+def test_numpys_arrays_and_numbers_take_no_masked_arrays() -> None:
+    call = "(pgaspy.full(3, numpy.float64(2)) + numpy.ones(3)).local(); assert 'numpy.ma' not in sys.modules"
+    assert libraries_after(call) == []
+
+
+def test_products_and_factors_take_two_modules_of_a_library() -> None:
+    call = "pgaspy.blas.add_product(*numpy.ones((3, 2, 2)))"
+    again = "from scipy.linalg import cython_blas; import scipy.linalg; assert scipy.linalg.cython_blas is cython_blas"
+    assert libraries_after(call) == ["scipy"]
+    assert libraries_after(f"{call}; assert 'scipy.linalg' not in sys.modules; {again}; {call}") != []
+
+
+def libraries_after(statement: str) -> list[str]:
+    """Those that are imported for a statement, among some that take long."""
+    script = (f"import sys, numpy, pgaspy; {statement}\n"
+              "print(*{name.partition('.')[0] for name in sys.modules} & {'scipy', 'matplotlib', 'unittest'})")
+    done = run([sys.executable, "-c", script], ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()

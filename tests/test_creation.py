@@ -188,3 +188,9 @@ def test_zeros_of_text_are_empty(dtype: str) -> None:
     assert_equal(pg.zeros((2, 3), dtype), np.zeros((2, 3), dtype))
     assert_equal(pg.zeros_like(pg.array(x)), np.zeros_like(x))
     assert_equal(pg.diag(pg.array(x)), np.diag(x))
+
+
+def test_masked_arrays_are_refused() -> None:
+    masked = np.ma.masked_equal(np.arange(3.0), 1)
+    for call in (lambda: pg.ones(3) + masked, lambda: pg.full(3, masked)):
+        raises_everywhere(TypeError, "masks would be lost", call)

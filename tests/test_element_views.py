@@ -163,6 +163,10 @@ READERS: dict[str, Callable[[Any, Any], Any]] = {
     "digitize": lambda np_, v: np_.digitize(v, [0, 1]),
     "searchsorted": lambda np_, v: np_.searchsorted(np_.sort(v[0]), v),
     "tensordot": lambda np_, v: np_.tensordot(v, v[::-1].T, 1),
+    "repeated": lambda np_, v: np_.broadcast_to(v, (2, 3, 4)) * 2,
+    "a repeated row": lambda np_, v: np_.broadcast_to(v[0, ::-1], (3, 4)).T @ v,
+    "in broadcast arrays": lambda np_, v: np_.broadcast_arrays(v[:, None], v[0])[1] * 1,
+    "windows": lambda np_, v: np_.lib.stride_tricks.sliding_window_view(v, (2, 3)).sum((2, 3)),
     "rfft": lambda np_, v: np_.fft.rfft(v * 1).real + np_.fft.rfft(v).real,
 }
 

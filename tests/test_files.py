@@ -426,3 +426,13 @@ def test_failure_of_one_process_is_one_of_all(folder: Path, monkeypatch: pytest.
     monkeypatch.undo()
     assert_saved(folder / "a.npy", numbers((20, 20)))
     assert_equal(pg.load(folder / "a.npy"), numbers((20, 20)))
+
+
+def test_saving_a_part_while_one_process_has_a_local_view(folder: Path) -> None:
+    """There everything is executed at once: it comes before the call on the others as well."""
+    z = np.arange(12.0).reshape(3, 4) * (1 + 2j)
+    a = pg.array(z)
+    local = a.local() if pg.RANK == 0 else None
+    pg.save(folder / "imag.npy", a.imag)
+    assert_equal(pg.load(folder / "imag.npy"), z.imag)
+    del local

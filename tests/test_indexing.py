@@ -337,3 +337,16 @@ def test_what_repeats_elements_is_not_written_to(assign: Any) -> None:
     a = pg.ones(3)
     raises_everywhere(ValueError, "read-only", lambda: assign(pg.broadcast_to(a, (3, 3))))
     assert_equal(a, np.ones(3))
+
+
+@pytest.mark.recorded
+def test_numbers_of_elements_are_made_by_one_kernel() -> None:
+    x = np.arange(60.0).reshape(3, 20)
+    a, i = pg.array(x), pg.array(np.arange(-20, 20))
+    pg.sync()
+    before = pg.stats()
+    found = a[:, i]
+    pg.sync()
+    done = pg.stats() - before
+    assert done.n_fused - done.n_kernels >= 6 or not found.local().size
+    assert_equal(found, x[:, np.arange(-20, 20)])

@@ -422,4 +422,4 @@ def test_several_keys(n: int) -> None:
 @pytest.mark.mpi
 def test_keys_that_are_refused() -> None:
     raises_everywhere(TypeError, "need sequence of keys", lambda: pg.lexsort(()))
-    raises_everywhere(ValueError, "one length", lambda: pg.lexsort((pg.ones(3), pg.ones(4))))
+    raises_everywhere(ValueError, "same shape", lambda: pg.lexsort((pg.ones(3), pg.ones(4))))

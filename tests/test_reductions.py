@@ -337,3 +337,14 @@ def test_variances_have_the_dtype_that_is_asked_for(dtype: str, wanted: str, whe
     x = np.arange(12).reshape(3, 4).astype(dtype)
     expected = x.var(0, dtype=wanted, where=where)
     assert_equal(pg.array(x).var(0, dtype=wanted, where=where), expected, exact=False, rtol=1e-2)
+
+
+@pytest.mark.parametrize("dim", ["block", "cyclic(1)", "cyclic(500)"])
+def test_halves_are_summed_in_float32(dim: str) -> None:
+    x = np.full(3000, 60, np.float16)
+    x[1500:] *= -1
+    a = pg.array(x, layout=pg.Distribution(dim))
+    assert_equal(a.sum(), x.sum())
+    assert_equal((a * 1).sum(0), x.sum())
+    assert_equal(pg.stack([a, a], 1).sum(0), np.zeros(2, np.float16))
+    assert_equal(a.sum(where=a > 0, initial=1), np.float16(np.inf))

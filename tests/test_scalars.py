@@ -344,3 +344,12 @@ def test_numbers_are_no_targets(call: Any) -> None:
         raises_everywhere(TypeError, "a number does not support assignment", functools.partial(call, s))
     pg.schedule(lambda x: x.fill(7), pg.write(A[3, ...]))
     assert_equal(A, np.array([0.0, 1, 2, 7, *range(4, 12)]))
+
+
+@pytest.mark.parametrize("call", [
+    lambda np, a: np.round(a), lambda np, a: a.round(1), lambda np, a: np.choose(a * 0, [a, 2]),
+    lambda np, a: a.choose([3, 4]), lambda np, a: np.choose(a * 0, [a]), lambda np, a: np.einsum("", a)])
+def test_what_is_a_number_of_an_array_without_dimensions(call: Any) -> None:
+    found = call(pg, pg.array(np.array(1)))
+    assert_equal(found, call(np, np.array(1)))
+    raises_everywhere(TypeError, "does not support", lambda: found.fill(3))

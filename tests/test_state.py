@@ -51,13 +51,15 @@ OF_THE_PROCESS = {
     "scheduling.backend.backend": "the C kernels, which keep nothing",
     "scheduling.base.borrowers": "elements of arrays, and sections, that the program holds",
     "scheduling.base.lent": "NumPy views that the program holds",
+    "scheduling.floating_point._default_state": "NumPy's own, which stays what it is",
+    "scheduling.floating_point._noted": "the errors of one operation, while it is executed",
     "scheduling.memory._free": "memory is used again",
     "scheduling.memory._kept_bytes": "memory is used again",
     "scheduling.memory._returned": "memory is used again",
     "scheduling.nodes._completed": "calls that are complete are counted with those of C, which never begin anew"}
 
 REGISTRIES = {"caches.own_sizes", "dispatch.HANDLED", "execution.queue.when_disturbed",
-              "host.mpi_settings.SETTINGS", "job.endings.before_abort",
+              "host.external_settings.SETTINGS", "job.endings.before_abort",
               "job.procgrid.when_ended", "job.procgrid.when_started", "job.statistics.when_asked",
               "statements.refusals"}
 """What modules fill while they are imported, and nothing changes after that."""

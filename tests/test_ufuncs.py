@@ -175,6 +175,8 @@ def test_out_and_where() -> None:
 
 def test_where_takes_true_and_false() -> None:
     a, out = pg.arange(4.0), pg.full(4, 9.0)
+    assert_equal(np.negative(a, out=out, where=0), np.full(4, 9.0))
+    assert_equal(np.add(a, 5, out=out.copy(), where=[1, 0, 0.5, 0]), [5.0, 9, 7, 9])
     assert_equal(np.negative(a, out=out, where=False), np.full(4, 9.0))
     assert_equal(np.negative(a, out=out, where=True), -np.arange(4.0))
 

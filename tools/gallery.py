@@ -73,8 +73,9 @@ def lines_of_page(speeds: dict[str, str]) -> Iterator[str]:
                 "What the programs of `examples/` draw. Each is a file, and the sequential program for NumPy with one "
                 "import changed (`import pgaspy as np`), or a few lines on local views. Shown are the first lines of "
                 "each core. The speed is that on two processes of one thread each, with the size that the program has "
-                "by itself, next to that of NumPy on one process, in the same run on a machine of two cores on which "
-                "other programs were running. This page is written by `tools/gallery.py`.")
+                "by itself, next to that of NumPy on one process, in the same run on a machine of two cores. It counts "
+                "all from the first statement on: planning, and loading what earlier runs have compiled. This page is "
+                "written by `tools/gallery.py`.")
     for section, programs in SECTIONS.items():
         yield from ("", f"## {section}")
         for name, options in programs.items():
@@ -102,8 +103,9 @@ def run(*arguments: str) -> str:
 
 
 def measured(name: str) -> str:
-    """The speed of a program, whose kernels were compiled for its picture."""
-    printed = run("-m", "pgaspy", "run", "-n", "2", f"examples/{name}.py", "--check")
+    """The speed of a program, whose kernels an earlier run has compiled."""
+    for _ in range(2):
+        printed = run("-m", "pgaspy", "run", "-n", "2", f"examples/{name}.py", "--check")
     numpy, seconds = (float(found) for found in re.search(
         r"NumPy, on one process: ([\d.]+) s.*?\n  ([\d.]+) s, ", printed, re.DOTALL).groups())
     title, rate = re.search(r"^\w+: (.*); processes.*\n  .* s, (.*)$", printed, re.MULTILINE).groups()

@@ -275,7 +275,10 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     array([ 2.  ,  0.25, 10.  ])
     """
     x = as_global(x)
-    if np.isscalar(condlist) or (x.ndim and not (isinstance(condlist[0], list) or np.ndim(condlist[0]))):
+    if not x.ndim:
+        conditions = [condlist] if np.ndim(condlist) == 0 else condlist
+        return piecewise(x[None], [pg.asarray(c, bool).reshape(1) for c in conditions], funclist, *args, **kw)[0, ...]
+    if np.isscalar(condlist) or not (isinstance(condlist[0], list) or np.ndim(condlist[0])):
         condlist = [condlist]
     conditions = [pg.asarray(c, bool) for c in condlist]
     n = len(conditions)

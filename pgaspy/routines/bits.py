@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
+from pgaspy.layout import Layout, whole_dim
 
 __all__ = ["packbits", "unpackbits"]
 
 
-def _shifts(bitorder: str) -> range:
-    """By how much the bits of a byte are shifted, the first one first."""
+def _check_order(bitorder: str) -> None:
     if bitorder not in ("big", "little"):
         raise ValueError("'order' must be either 'little' or 'big'")
-    return range(8) if bitorder == "little" else range(7, -1, -1)
 
 
 @implements(np.packbits)
@@ -54,12 +56,10 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> pg.Gl
     a = as_global(a)
     if a.dtype.kind not in "iub":
         raise TypeError("Expected an input array of integer or boolean data type")
+    _check_order(bitorder)
     rows = _along(a, axis)
-    result = pg.empty((*rows.shape[:-1], -(-rows.shape[-1] // 8)), np.uint8)
-    result[...] = 0
-    for k, shift in enumerate(_shifts(bitorder)):
-        bits = (rows[..., k::8] != 0).astype(np.uint8) << shift
-        result[..., :bits.shape[-1]] |= bits
+    n_bytes = -(-rows.shape[-1] // 8)
+    result = _transformed(partial(_pack, bitorder), rows, 8, n_bytes, 1)
     return result if axis is None else pg.moveaxis(result, -1, axis)
 
 
@@ -94,16 +94,43 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
     a = as_global(a)
     if a.dtype != np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
+    _check_order(bitorder)
     rows = _along(a, axis)
     n_bits = 8 * rows.shape[-1]
     wanted = n_bits if count is None else operator.index(count) + (n_bits if count < 0 else 0)
     if wanted < 0:
         raise ValueError(f"-count larger than number of elements: {count} of {n_bits}")
-    result = pg.zeros((*rows.shape[:-1], max(n_bits, wanted)), np.uint8)
-    for k, shift in enumerate(_shifts(bitorder)):
-        result[..., k:n_bits:8] = (rows >> shift) & 1
-    result = result[..., :wanted]
+    result = _transformed(partial(_unpack, bitorder), rows, 1, n_bits, 8)
+    if wanted != n_bits:
+        bits, n = result, min(wanted, n_bits)
+        result = pg.zeros((*rows.shape[:-1], wanted), np.uint8)
+        result[..., :n] = bits[..., :n]
     return result if axis is None else pg.moveaxis(result, -1, axis)
+
+
+def _transformed(function: Callable[[Any, Any], None], rows: pg.GlobalArray, unit: int, n: int,
+                 result_unit: int) -> pg.GlobalArray:
+    """What a function of local parts makes of each `unit` elements of a row: `result_unit` ones, n in all."""
+    shape = *rows.shape[:-1], n
+    layout = rows._view.own_layout
+    if layout is not None and layout.dims[-1].n_procs == 1:
+        result = pg.empty(shape, np.uint8, layout=Layout(layout.grid, [*layout.dims[:-1], whole_dim(n)], layout.pins))
+        pg.schedule(function, pg.write(result), rows)
+        return result
+    n_units = max(-(-rows.shape[-1] // unit // pg.SIZE), 1)  # that a process has
+    source, target = (pg.empty(x, kind, layout=pg.Distribution(*["*"] * (rows.ndim - 1), f"cyclic({size * n_units})"))
+                      for x, kind, size in ((rows.shape, rows.dtype, unit), (shape, np.uint8, result_unit)))
+    source[...] = rows
+    pg.schedule(function, pg.write(target), source)
+    return target.redistribute()
+
+
+def _pack(bitorder: Any, target: NDArray[np.uint8], source: NDArray[Any]) -> None:
+    target[...] = np.packbits(source, -1, bitorder)
+
+
+def _unpack(bitorder: Any, target: NDArray[np.uint8], source: NDArray[np.uint8]) -> None:
+    target[...] = np.unpackbits(source, -1, None, bitorder)
 
 
 def _along(a: pg.GlobalArray, axis: int | None) -> pg.GlobalArray:

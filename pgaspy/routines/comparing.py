@@ -58,7 +58,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
         y = float(y)
     elif type(y) not in WEAK and y.dtype.kind != "m":
         y = y.astype(np.result_type(y.dtype, 1.0), copy=False)
-    found = (abs(x - y) <= atol + rtol * abs(y)) & np.isfinite(y) | (x == y)
+    with np.errstate(invalid="ignore"):
+        found = (abs(x - y) <= atol + rtol * abs(y)) & np.isfinite(y) | (x == y)
     result: pg.GlobalArray = found | np.isnan(x) & np.isnan(y) if equal_nan else found
     return result
 

@@ -6,7 +6,6 @@ import functools
 from typing import Any
 
 import numpy as np
-import scipy.signal
 from numpy.typing import NDArray
 
 import pgaspy as pg
@@ -122,8 +121,10 @@ def _convolve(start: int, n: int, found: NDArray[Any], signal: NDArray[Any], hal
     is_finite = found.dtype.kind not in "fc" or bool(np.isfinite(v).all())
     is_long = len(v) >= LONG and found.dtype.char in "fdFD" and is_finite and bool(np.isfinite(extended).all())
     if is_long:  # each factor is transformed by itself, in its own precision
+        from scipy.signal import oaconvolve  # which takes as long to import as all the rest
+
         with np.errstate(all="ignore"):
-            found[...] = scipy.signal.oaconvolve(extended.astype(found.dtype), v.astype(found.dtype), mode="valid")
+            found[...] = oaconvolve(extended.astype(found.dtype), v.astype(found.dtype), mode="valid")
         is_long = bool(np.isfinite(found).all())  # where sums are not, their transform is not either
     if not is_long:
         found[...] = np.convolve(extended, v, mode="valid")

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 import pgaspy as pg
-from pgaspy.array import into
+from pgaspy.array import into, made
 from pgaspy.caches import cached
 from pgaspy.contraction import contract, without_ones
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
+from pgaspy.global_assign import copied
 
 __all__ = ["einsum"]
 
@@ -75,6 +76,8 @@ def einsum(*operands: Any, out: pg.GlobalArray | None = None, optimize: Any = Tr
         taken = [factors.pop(k) for k in sorted(positions, reverse=True)][::-1]
         factors.append(_joined(taken, {*result, *itertools.chain(*(x.labels for x in factors))}))
     found = _ordered(factors[0], result)
+    if not result and not found._is_number:
+        found = made(*copied(found._base, found._view))
     return into(found, (out,))
 
 

@@ -45,7 +45,7 @@ def round(a: Any, decimals: int = 0, out: pg.GlobalArray | None = None) -> pg.Gl
     a, decimals = as_global(a), operator.index(decimals)
     dtype = np.round(np.zeros(1, a.dtype), decimals).dtype  # an error, where NumPy has one
     if a.dtype.kind in "iu" and decimals >= 0:
-        found = a.copy()
+        found = made(*copied(a._base, a._view))
     elif a.dtype.kind == "c":
         found, = mapped(functools.partial(np.round, decimals=decimals), (dtype,), (a,))
     elif not decimals:

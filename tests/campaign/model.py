@@ -191,7 +191,8 @@ class _Generator(pgaspy.random.Generator):
                      dtype: Any = float) -> Any:
         x = np.asarray(self._draw(kind, size, float, "d", layout, onenode))
         found = function(np.maximum(x, LEAST) if kind == "random" else x, *parameters)
-        return as_array(np.asarray(found).astype(dtype)[()])
+        found = np.asarray(found).astype(dtype)
+        return as_array(found[()] if size is None else found)
 
     def _sampled(self, sampler: Any, parameters: Any, size: Any, dtype: Any, layout: Any = None,
                  onenode: Any = None) -> Any:

@@ -26,6 +26,16 @@ def test_bits(axis: Any, order: Any, layout: str) -> None:
     for count in (None, 5, 0, -3, 40):
         assert_equal(pg.unpackbits(pg.array(BYTES, layout=where), axis, count, order),
                      np.unpackbits(BYTES, axis, count, order))
+        assert_equal(pg.unpackbits(pg.array(BYTES, layout=where)[::-1, ::-1].T, axis, count, order),
+                     np.unpackbits(BYTES[::-1, ::-1].T, axis, count, order))
+    sections = [(slice(None, None, -1), slice(1, None, 2)), (slice(1, 4), slice(None, None, -3)), (2, slice(3, 18)),
+                (slice(0, 0), slice(None)), (None, 1, slice(4, None))]
+    for section in sections:
+        for rows in where, pg.Distribution("block", "*"), pg.Distribution("*", "*"):
+            if np.ndim(BITS[section]) == 1 and axis == 1:
+                continue
+            assert_equal(pg.packbits(pg.array(BITS, layout=rows)[section], axis, order),
+                         np.packbits(BITS[section], axis, order))
     assert_equal(np.packbits(pg.array(7)), np.packbits(7))
 
 

@@ -65,16 +65,18 @@ def test_a_timeline_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, op
 
 @pytest.mark.parametrize(("text", "options", "words"), [
     ("{}", [], "is no timeline that PGASPY_TRACE has written"), ("no JSON", [], "is no timeline"),
+    ("\udcff" * 5000, [], "is no timeline"),
     (json.dumps({"traceEvents": EVENTS}), ["--from", "9"], "the run ends at 4 s"),
     (json.dumps({"traceEvents": EVENTS}), ["-o", "run.doc"], "doc"),
 ])
 def test_what_cannot_be_drawn(tmp_path: Path, text: str, options: list[str], words: str) -> None:
     path = tmp_path / "run.json"
-    path.write_text(text)
+    path.write_bytes(text.encode(errors="surrogateescape"))
     done = CliRunner().invoke(main, ["trace", str(path), *options])
     assert done.exit_code == 1
     assert words in done.output
     assert "Traceback" not in done.output
+    assert len(done.output) < 1000
 
 
 # Layouts and messages -------------------------------------------------------------------------------------------------
