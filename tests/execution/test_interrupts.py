@@ -22,6 +22,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.execution import recording
+from pgaspy.kernels import bindings
 from pgaspy.scheduling import operations
 from tests.flushes import have_recorded
 
@@ -185,6 +186,23 @@ def test_at_many_points_of_what_is_executed_in_turn(stride: int, expected: list[
                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     have_recorded(monkeypatch)
     interrupt_everywhere(False, stride, expected)
+
+
+def test_what_is_executed_in_turn_is_not_executed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any) -> None:
+        run_elementwise(*arguments)
+        monkeypatch.setattr(bindings, "run_elementwise", run_elementwise)
+        raise KeyboardInterrupt
+
+    have_recorded(monkeypatch)
+    a, b, run_elementwise = pg.ones(5), pg.zeros(5), bindings.run_elementwise
+    pg.sync()
+    b[1:] += a[1:]
+    a += 1
+    monkeypatch.setattr(bindings, "run_elementwise", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pg.sync()
+    assert (a.gather() == 2).all() and b.gather().tolist() == [0, 1, 1, 1, 1]
 
 
 def interrupt_everywhere(is_planned: bool, stride: int, expected: list[Arrays]) -> None:
