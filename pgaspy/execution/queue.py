@@ -753,7 +753,7 @@ class Queue:
         operations = [recorded[n][:3] for n in range(len(recorded))]
         if (is_new and self.computes_at_once and self.engine.is_alone and self.engine.overlaps
                 and not floating_point.is_telling()):
-            found = in_turn(*described(operations, named.__getitem__), world().rank)
+            found = in_turn(*described(operations, named.__getitem__))
             if found is not None:
                 return found
         schedule = schedule_of(operations, named.__getitem__, world().rank, self.engine.overlaps)

@@ -2,8 +2,8 @@
 
 A schedule of operations that are fused takes some hundred microseconds per operation to make, which it wins back when
 it is found again, or where there is much to compute. Here nothing is looked for: an operation that may be done at once
-is one node, which does that, and another one has the nodes that it would have by itself. Without messages a run is
-executed in order, so that no node has to know what it waits for.
+is one node, which does that, and another one has the nodes that it would have by itself. On one process, where there
+are no messages, a run is executed in order, so that no node has to know what it waits for.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pgaspy.scheduling.builder import Access, Builder
 from pgaspy.scheduling.nodes import Memories, Node
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
-from pgaspy.scheduling.schedule import Schedule
+from pgaspy.scheduling.schedule import Schedule, finished
 
 __all__ = ["InTurn", "in_turn"]
 
@@ -21,89 +21,64 @@ __all__ = ["InTurn", "in_turn"]
 class _AtOnce(Node):
     """An operation that is done at once."""
 
-    def __init__(self, operation: NumberedOperation, rank: int) -> None:
-        recipe = operation.recipe
-        self._recipe, self._rank = recipe, rank
+    def __init__(self, operation: NumberedOperation) -> None:
+        recipe = self._recipe = operation.recipe
         self._slots, self._values = operation.slots, operation.values
         self.name = str(recipe.name)
         self.n_counted = recipe.n_counted_at_once or 0
 
     def compute(self, memories: Memories) -> None:
         """See `Node`."""
-        self._recipe.execute([memories[n] for n in self._slots], [memories[n] for n in self._values], self._rank)
+        self._recipe.execute([memories[n] for n in self._slots], [memories[n] for n in self._values], 0)
 
 
 class InTurn(Builder):
-    """Collects nodes that are executed in the order in which they come.
-
-    Attributes
-    ----------
-    has_messages
-        Whether some are messages, or start some.
-    """
+    """Collects nodes that are executed in the order in which they come."""
 
     has_boxes = False
-
-    def __init__(self, n_bases: int, n_memories: int) -> None:
-        super().__init__(n_bases, n_memories)
-        self.has_messages = False
 
     def add(self, node: Node, reads: Iterable[Access] = (), writes: Iterable[Access] = (),
             after: Sequence[int] = (), together: object = None) -> int:
         """See `Builder`."""
         reads, writes = list(reads), list(writes)
-        node.reads = tuple(dict.fromkeys([memory for memory, _ in reads]))
-        node.writes = tuple(writes)
+        nbytes = self.nbytes_of_buffer
+        node.reads, node.writes = tuple(dict.fromkeys([memory for memory, _ in reads])), tuple(writes)
         node.uses = tuple(dict.fromkeys([memory for memory, _ in (*reads, *writes)]))
-        node.allocates = tuple({memory: self.nbytes_of_buffer[memory] for memory, _ in writes
-                                if memory in self.nbytes_of_buffer}.items())
+        node.allocates = tuple({memory: nbytes[memory] for memory, _ in writes if memory in nbytes}.items())
         node.position = node.due = self.position
-        self.has_messages |= node.is_communication or node.talks
         self.nodes.append(node)
+        self.dependencies.append(set())
         return len(self.nodes) - 1
 
 
 def in_turn(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]], n_bases: int, n_memories: int,
-            named: frozenset[int], rank: int) -> Schedule | None:
-    """The schedule of operations, (recipe, numbers of its bases, numbers of its values), for one process.
+            named: frozenset[int]) -> Schedule | None:
+    """The schedule of operations, (recipe, numbers of its bases, numbers of its values), for the only process of a job.
 
-    None if there is much to compute, or if there are messages. `named` is as for `build`.
+    None if there is much to compute, or if a process would even so begin a conversation, whose schedule is executed in
+    any order that its nodes allow. `named` is as for `build`.
     """
     builder = InTurn(n_bases, n_memories)
     for k, (recipe, slots, values) in enumerate(operations):
         operation = NumberedOperation(k, recipe, slots, values)
         builder.position = k
-        if recipe.n_counted_at_once is not None and recipe.is_done_at_once(rank) and recipe.is_local(rank):
-            if not recipe.views[0].size:
-                continue
-            node, n = _AtOnce(operation, rank), recipe.n_outputs
-            builder.add(node, [(slot, None) for slot in slots[0 if recipe.reads_outputs else n:]],
-                        [(slot, None) for slot in slots[:n]])
-            if not recipe.updates:
-                node.overwrites = tuple([slot for slot, view in zip(slots, recipe.outputs, strict=False)
-                                         if view.is_whole and slot not in slots[n:]])
+        if recipe.n_counted_at_once is not None and recipe.is_done_at_once(0) and recipe.is_local(0):
+            if recipe.views[0].size:
+                _add_at_once(builder, operation)
         elif recipe.elementwise is None:
-            recipe.add_nodes(builder, operation, rank)
+            recipe.add_nodes(builder, operation, 0)
         else:
             return None
-        if builder.has_messages:
-            return None
-    return _finished(builder, len(operations), named)
+    schedule = finished(builder, named, (), tuple(range(len(operations))), 0, 0)
+    schedule.is_in_turn = True
+    return None if schedule.n_messages else schedule
 
 
-def _finished(builder: InTurn, n_operations: int, named: frozenset[int]) -> Schedule:
-    nodes = builder.nodes
-    n_uses = [0] * builder.n_memories
-    last_users: dict[int, Node] = {}
-    for node in nodes:
-        for memory in node.uses:
-            n_uses[memory] += 1
-            last_users[memory] = node
-    for memory, node in last_users.items():
-        node.last_uses += (memory,)
-    numbers = tuple(range(len(nodes)))
-    return Schedule(
-        nodes=tuple(nodes), nodes_by_age=numbers, n_waits=(0,) * len(nodes), n_bases=builder.n_bases,
-        n_memories=builder.n_memories, n_uses=tuple(n_uses), buffer_sizes=(None,) * len(builder.nbytes_of_buffer),
-        first_accesses={}, last_accesses={}, named=named, dropped=(), last_joined=tuple(range(n_operations)),
-        n_messages=0, stamped=(), n_fused=0, n_kernels=0, is_in_turn=True)
+def _add_at_once(builder: Builder, operation: NumberedOperation) -> None:
+    recipe, slots, n = operation.recipe, operation.slots, operation.recipe.n_outputs
+    accesses: list[Access] = [(slot, None) for slot in slots]
+    node = _AtOnce(operation)
+    if not recipe.updates:
+        node.overwrites = tuple([slot for slot, view in zip(slots[:n], recipe.outputs, strict=True)
+                                 if view.is_whole and slot not in slots[n:]])
+    builder.add(node, accesses[0 if recipe.reads_outputs else n:], accesses[:n])

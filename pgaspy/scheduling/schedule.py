@@ -25,7 +25,7 @@ from pgaspy.scheduling.liveness import read_slots, with_what_is_wanted
 from pgaspy.scheduling.nodes import Buffer, Communication, Node
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
 
-__all__ = ["Schedule", "build", "described", "may_be_postponed",
+__all__ = ["Schedule", "build", "described", "finished", "may_be_postponed",
            "schedule_of"]
 
 LASTING_BUFFER_BYTES, LASTING_BYTES = 1 << 14, 1 << 18
@@ -123,7 +123,7 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
             builder.position = item.position
             item.recipe.add_nodes(builder, item, rank)
     written = {slot for recipe, slots, _ in operations for slot in slots[:recipe.n_outputs]}
-    return _finished(builder, named, tuple(written - named), tuple(last_joined), n_fused, n_kernels)
+    return finished(builder, named, tuple(written - named), tuple(last_joined), n_fused, n_kernels)
 
 
 class Described(NamedTuple):
@@ -165,8 +165,9 @@ def may_be_postponed(recipe: Recipe, rank: int) -> bool:
     return recipe.may_be_postponed(rank)
 
 
-def _finished(builder: Builder, named: frozenset[int], dropped: tuple[int, ...], last_joined: tuple[int, ...],
-              n_fused: int, n_kernels: int) -> Schedule:
+def finished(builder: Builder, named: frozenset[int], dropped: tuple[int, ...], last_joined: tuple[int, ...],
+             n_fused: int, n_kernels: int) -> Schedule:
+    """The schedule of the nodes of a builder; see `Schedule` for the others."""
     nodes = builder.nodes
     successors: list[list[int]] = [[] for _ in nodes]
     for number, waits in enumerate(builder.dependencies):
