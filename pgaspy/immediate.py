@@ -7,7 +7,6 @@ functions leave the call to those that record it, which know what to do, and wha
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -23,12 +22,12 @@ from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.operands import WEAK
 from pgaspy.planning.local_parts import lie_alike, local_part
-from pgaspy.planning.pieces import local_indices, local_view_shape, storage_geometry
+from pgaspy.planning.pieces import local_view_shape, storage_geometry
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
 from pgaspy.scheduling.at_once import MAX_ELEMENTS, elements, execute, kernel_for
 from pgaspy.scheduling.base import Base, Storage, wrap
-from pgaspy.scheduling.kinds.reduction import Reduction
+from pgaspy.scheduling.kinds.reduction import Reduction, indices_of
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView, Computed
 from pgaspy.statements import depends_on_values, loop_dtypes
@@ -144,8 +143,8 @@ def reduced(reduction: Reduction, base: Base, view: View) -> BaseView | None:
     if min(view.steps, default=0) < 1 or 0 in view.shape or not recording.may_compute(
             key, math.prod(view.shape), [base]):
         return None
-    layout, indices = replicated((), 1), functools.partial(local_indices, view, rank=0)
-    found = reduction.partial(elements(view, base.storage, 0), tuple(range(view.ndim)), indices, ())
+    layout = replicated((), 1)
+    found = reduction.partial(elements(view, base.storage, 0), tuple(range(view.ndim)), indices_of(view, 0), ())
     if reduction.result is not None:
         found = reduction.result(found)
     return BaseView(wrap(layout, found), whole(layout))
