@@ -43,7 +43,9 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
     it is not computed.
     """
     base, view = x._base, x._view
-    if layout is None and (known := _known[key]) is not None:
+    is_alone = recording.is_alone()
+    here = None if is_alone else world().rank, key
+    if layout is None and (known := _known[here]) is not None:
         return known.compute(key, base, y, number)
     other: Any = type(number) if y is None else y._base.dtype
     form = _form(ufunc, base.dtype, other, is_first, False)
@@ -53,7 +55,6 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
             shape = joint_shape(shape, y._view.shape)
         except ValueError:
             return None
-    is_alone = recording.is_alone()
     comes_again = layout is None and recording.was_computed(key)
     if form is None or (is_alone and not recording.may_compute(key, math.prod(shape), bases)):
         return None
@@ -70,13 +71,13 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
     if is_alone:
         execute(form.kernel, form.loop, target, operands, 0)
         if comes_again and 0 not in shape and len({*form.loop[:-1], *[base.dtype for base in bases]}) == 1:
-            _known.keep(key, _Known.of(form, out, views, is_first, given))
+            _known.keep(here, _Known.of(form, out, views, is_first, given))
         return out
     part = _Part.of(ufunc, form, target, operands)
     if part is None or not part.compute(key, [*[memory for _, memory in operands], target[1]]):
         return None
     if comes_again:
-        _known.keep(key, _KnownPart(part, out.view, layout, is_first, given))
+        _known.keep(here, _KnownPart(part, out.view, layout, is_first, given))
     return out
 
 
@@ -281,7 +282,8 @@ class _KnownPart(NamedTuple):
 
 
 _known, _known_parts = Cache(), Cache()
-"""Calls that were computed, by the ids of their views; see `known_calls`. Parts are of what was written to an array."""
+"""Calls that were computed, by the rank of one process of several, and the ids of their views; see `known_calls`. Parts
+are of what was written to an array."""
 
 
 def _forget(job: World) -> None:
@@ -337,7 +339,8 @@ def _copying(dtype: np.dtype[Any]) -> _Form:
 def _is_computed_in_parts(key: tuple[Any, ...], function: np.ufunc | None, form: _Form, out: tuple[View, Storage],
                           operands: Sequence[tuple[View | None, Any]]) -> bool:
     """Have each process compute its part of what is written to an array, as `_Part` does; whether it did."""
-    known = key, id(out[0]), *[(id(view), memory is out[1]) for view, memory in operands]  # which the part keeps
+    places = [(id(view), memory is out[1]) for view, memory in operands]  # of views that the part keeps
+    known = world().rank, key, id(out[0]), *places
     part = _known_parts[known]
     if part is None:
         part = _Part.of(function, form, out, operands)
