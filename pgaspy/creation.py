@@ -24,7 +24,7 @@ from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout
 from pgaspy.operands import as_numpy, check_device, check_dtype, has_arrays, native, refuse_masked
-from pgaspy.planning.pieces import local_indices
+from pgaspy.planning.pieces import indices_at, local_indices
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.kinds.generation import generate
@@ -539,14 +539,26 @@ def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike
     return function(*indices, **options)
 
 
+ELEMENTS_AT_A_TIME = 1 << 14
+"""Of what is generated: some 100 KB."""
+
+
 def generated(array: GlobalArray, values: Callable[..., Any]) -> GlobalArray:
-    """Fill an array: `values` maps the global indices per dimension of a local part to its elements."""
+    """Fill an array: `values` maps global indices per dimension to the elements at all of them.
+
+    It is called for some rows at a time, so that what it takes and gives stays in the cache.
+    """
     view = array._view
 
     def fill(storage: Storage) -> None:
-        rank = world().rank
-        if view.layout.holds(view.layout.coords_from_rank(rank)):
-            storage.local[...] = values(*[local_indices(view, d, rank) for d in range(view.ndim)])
+        rank, local = world().rank, storage.local
+        if not (local.size and view.layout.holds(view.layout.coords_from_rank(rank))):
+            return
+        others = [local_indices(view, d, rank) for d in range(1, view.ndim)]
+        n_rows = max(ELEMENTS_AT_A_TIME * len(local) // local.size, 1)
+        for start in range(0, len(local), n_rows):
+            rows = local[start:start + n_rows]
+            rows[...] = values(indices_at(view, 0, rank, np.arange(start, start + len(rows))), *others)
 
     record(generate(view.layout), (array._base.storage,), (fill,))
     return array

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["HANDLED", "OTHERS", "implements", "named"]
+__all__ = ["HANDLED", "OTHERS", "implements", "named", "of_numpy_arrays"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,3 +32,8 @@ def implements(*numpy_functions: Any) -> Callable[[F], F]:
 def named(name: str, module: Any = np) -> list[Any]:
     """NumPy's function of a name that not all versions have."""
     return [getattr(module, name)] if hasattr(module, name) else []
+
+
+def of_numpy_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the program; NumPy's, in the place of that which does the same of global arrays."""
+    return next((of_numpy for of_numpy, handler in HANDLED.items() if handler is function), function)

@@ -7,7 +7,6 @@ functions leave the call to those that record it, which know what to do, and wha
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -24,12 +23,12 @@ from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.operands import WEAK
 from pgaspy.planning.local_parts import lie_alike, local_part
-from pgaspy.planning.pieces import local_indices, local_view_shape, storage_geometry
+from pgaspy.planning.pieces import local_view_shape, storage_geometry
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
 from pgaspy.scheduling.at_once import MAX_ELEMENTS, elements, execute, kernel_for
 from pgaspy.scheduling.base import Base, Storage, wrap
-from pgaspy.scheduling.kinds.reduction import Reduction
+from pgaspy.scheduling.kinds.reduction import Reduction, indices_of
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView, Computed
 from pgaspy.statements import depends_on_values, loop_dtypes
@@ -48,7 +47,9 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
     it is not computed.
     """
     base, view = x._base, x._view
-    if layout is None and (known := _known[key]) is not None and recording.is_alone():
+    is_alone = recording.is_alone()
+    here = None if is_alone else world().rank, key
+    if layout is None and (known := _known[here]) is not None:
         return known.compute(key, base, y, number)
     other: Any = type(number) if y is None else y._base.dtype
     form = _form(ufunc, base.dtype, other, is_first, False)
@@ -58,8 +59,7 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
             shape = joint_shape(shape, y._view.shape)
         except ValueError:
             return None
-    is_alone = recording.is_alone()
-    comes_again = layout is None and is_alone and recording.was_computed(key)
+    comes_again = layout is None and recording.was_computed(key)
     if form is None or (is_alone and not recording.may_compute(key, math.prod(shape), bases)):
         return None
     if y is not None and not is_alone and not lie_alike(view, y._view) and not view.layout.is_replicated:
@@ -71,13 +71,18 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
     operands: list[Any] = [(view, base.storage) for view, base in zip(views, bases, strict=True)]
     if number is not None:
         operands.insert(0 if is_first else 1, (None, Scalar(number, form.number_dtype)))
-    target = out.view, out.base.storage
+    target, given = (out.view, out.base.storage), (view, None if y is None else y._view)
     if is_alone:
         execute(form.kernel, form.loop, target, operands, 0)
         if comes_again and 0 not in shape and len({*form.loop[:-1], *[base.dtype for base in bases]}) == 1:
-            _known.keep(key, _Known.of(form, out, views, is_first, (view, None if y is None else y._view)))
+            _known.keep(here, _Known.of(form, out, views, is_first, given))
         return out
-    return out if _is_computed_in_parts(key, ufunc, form, target, operands) else None
+    part = _Part.of(ufunc, form, target, operands)
+    if part is None or not part.compute(key, [*[memory for _, memory in operands], target[1]]):
+        return None
+    if comes_again:
+        _known.keep(here, _KnownPart(part, out.view, layout, is_first, given))
+    return out
 
 
 def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -> bool:
@@ -162,8 +167,8 @@ def reduced(reduction: Reduction, base: Base, view: View) -> BaseView | None:
     if min(view.steps, default=0) < 1 or 0 in view.shape or not recording.may_compute(
             key, math.prod(view.shape), [base]):
         return None
-    layout, indices = replicated((), 1), functools.partial(local_indices, view, rank=0)
-    found = reduction.partial(elements(view, base.storage, 0), tuple(range(view.ndim)), indices, ())
+    layout = replicated((), 1)
+    found = reduction.partial(elements(view, base.storage, 0), tuple(range(view.ndim)), indices_of(view, 0), ())
     if reduction.result is not None:
         found = reduction.result(found)
     return BaseView(wrap(layout, found), whole(layout))
@@ -213,13 +218,96 @@ class _Known(NamedTuple):
         return BaseView(out, self.view)
 
 
-_known = Cache()
-"""Calls that were computed on one process, by the ids of their views; see `known_calls`."""
+class _Part(NamedTuple):
+    """What a process of several computes of a call: of elements that lie there, as all that it reads does.
+
+    Memories are those of all operands, the output's last, and so are offsets and strides, in bytes. The others are told
+    of it as of what is recorded: as of an assignment, if an array is copied, else a statement.
+    """
+
+    call: Computed
+    kernel: int
+    shape: tuple[int, ...]
+    size: int
+    is_empty: bool
+    offsets: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @classmethod
+    def of(cls, function: np.ufunc | None, form: _Form, out: tuple[View, Storage],
+           operands: Sequence[tuple[View | None, Any]]) -> _Part | None:
+        """It; None if it is not to be computed so: what is read lies elsewhere, or is not of the kernel's dtypes."""
+        view, storage = out
+        rank = world().rank
+        part = local_part(view, rank)
+        if part is None or min(view.steps, default=1) < 1 or math.prod(part.shape) > MAX_ELEMENTS:
+            return None
+        offsets: list[int] = []
+        strides: list[int] = []
+        for (v, memory), dtype in zip((*operands, out), form.loop, strict=True):
+            if v is None:
+                offsets.append(0)
+                strides += (0,) * len(part.shape)
+                continue
+            own = part
+            if v is not view:
+                found = local_part(v, rank)
+                if found is None or not lie_alike(view, v) or (memory is storage and not v.disjoint(view)):
+                    return None
+                own = found.section(part.first, part.shape)
+            if memory.dtype != dtype:
+                return None
+            offsets.append(own.offset * dtype.itemsize)
+            strides += [stride * dtype.itemsize for stride in own.strides]
+        views = view, *[v for v, _ in operands if v is not None]
+        call = Computed(function, tuple([v is not None for v, _ in operands]), form.loop, views)
+        return cls(call, form.kernel, part.shape, math.prod(part.shape), 0 in local_view_shape(view, rank),
+                   tuple(offsets), tuple(strides))
+
+    def compute(self, key: tuple[Any, ...], memories: Sequence[Any]) -> bool:
+        """Whether it was computed."""
+        storages = memories[-1], *itertools.compress(memories, self.call.is_array)
+        for storage in storages:
+            if storage.lender is not storage:
+                return False
+        if not recording.queue.may_compute(key, self.size, storages):
+            return False
+        if not self.is_empty:
+            addresses = [memory.address + offset for memory, offset in zip(memories, self.offsets, strict=True)]
+            run_elementwise(self.kernel, self.shape, addresses, self.strides)
+        recording.tell(self.call, storages)
+        return True
+
+
+class _KnownPart(NamedTuple):
+    """A call on several processes, worked out, and where the result lies; for the views that are kept, see `_Known`."""
+
+    part: _Part
+    view: View
+    layout: Layout
+    is_first: bool
+    views: tuple[View | None, ...]
+
+    def compute(self, key: tuple[Any, ...], base: Base, y: Any, number: complex | None) -> BaseView | None:
+        """The result; None if it is not computed."""
+        loop = self.part.call.loop_dtypes
+        out = Base(self.layout, loop[-1])
+        memories: list[Any] = [base.storage] if y is None else [base.storage, y._base.storage]
+        if number is not None:
+            first = not self.is_first
+            memories.insert(int(first), Scalar(number, loop[int(first)]))
+        return BaseView(out, self.view) if self.part.compute(key, [*memories, out.storage]) else None
+
+
+_known, _known_parts = Cache(), Cache()
+"""Calls that were computed, by the rank of one process of several, and the ids of their views; see `known_calls`. Parts
+are of what was written to an array."""
 
 
 def _forget(job: World) -> None:
     """Forget where results lie: another job may have another default layout."""
     _known.forget()
+    _known_parts.forget()
 
 
 when_started.append(_forget)
@@ -267,46 +355,17 @@ def _copying(dtype: np.dtype[Any]) -> _Form:
 
 def _is_computed_in_parts(key: tuple[Any, ...], function: np.ufunc | None, form: _Form, out: tuple[View, Storage],
                           operands: Sequence[tuple[View | None, Any]]) -> bool:
-    """Have each process compute its part, if all that it reads lies there; whether it did. Not for one process.
-
-    The others are told of it as of what is recorded: as of an assignment, if an array is copied, else a statement.
-    """
-    view, storage = out
-    rank = world().rank
-    part = local_part(view, rank)
-    if part is None or min(view.steps, default=1) < 1 or math.prod(part.shape) > MAX_ELEMENTS or (
-            storage.lender is not storage):
-        return False
-    views, storages, is_array = [view], [storage], []
-    strides: list[int] = []
-    places: list[tuple[Any, int]] = []
-    for (v, memory), dtype in zip(operands, form.loop, strict=False):
-        is_array.append(v is not None)
-        if v is None:
-            places.append((memory, 0))
-            strides += (0,) * len(part.shape)
-            continue
-        own = part
-        if v is not view:
-            found = local_part(v, rank)
-            if found is None or not lie_alike(view, v) or (memory is storage and not v.disjoint(view)):
-                return False
-            own = found.section(part.first, part.shape)
-        if memory.dtype != dtype or memory.lender is not memory:
+    """Have each process compute its part of what is written to an array, as `_Part` does; whether it did."""
+    places = [(id(view), memory is out[1]) for view, memory in operands]  # of views that the part keeps
+    known = world().rank, key, id(out[0]), *places
+    part = _known_parts[known]
+    if part is None:
+        part = _Part.of(function, form, out, operands)
+        if part is None:
             return False
-        views.append(v)
-        storages.append(memory)
-        places.append((memory, own.offset * dtype.itemsize))
-        strides += [stride * dtype.itemsize for stride in own.strides]
-    if not recording.queue.may_compute(key, math.prod(part.shape), storages):
-        return False
-    if 0 not in local_view_shape(view, rank):
-        itemsize = storage.dtype.itemsize
-        addresses = [memory.address + offset for memory, offset in places]
-        run_elementwise(form.kernel, part.shape, [*addresses, storage.address + part.offset * itemsize],
-                        strides + [stride * itemsize for stride in part.strides])
-    recording.tell(Computed(function, tuple(is_array), form.loop, tuple(views)), tuple(storages))
-    return True
+        if recording.was_computed(key):
+            _known_parts.keep(known, part)
+    return part.compute(key, [*[memory for _, memory in operands], out[1]])
 
 
 def _fitting(y: Any, shape: tuple[int, ...]) -> View | None:

@@ -388,10 +388,10 @@ def put_where(a: GlobalArray, mask: Indices, value: Any) -> None:
     ufuncs.apply(WHERE, (mask, value, a), (a,), casting="unsafe")
 
 
-def _of_one(value: Any, dtype: np.dtype[Any]) -> GlobalArray:
-    """One value as every process has it, in a dtype."""
-    found = empty((), dtype)
-    found[...] = value.reshape(()) if isinstance(value, GlobalArray) and value.ndim else value
+def _of_one(value: Any, dtype: np.dtype[Any], run: tuple[int, ...] = ()) -> GlobalArray:
+    """One value, or one run of them, to whose shape it broadcasts, as every process has it, in a dtype."""
+    found = empty(run, dtype, layout=replicated(run, world().size))
+    found[...] = value.reshape(value.shape[value.ndim - len(run):]) if value.ndim > len(run) else value
     return found
 
 
@@ -425,7 +425,7 @@ def _bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | N
         check_writable(a._view)
     value = as_array(value)
     _check_broadcast(value, shape)
-    n_run_dims = selection.n_last if ufunc is None and value.size > 1 else 0
+    n_run_dims = selection.n_last if ufunc is None else 0
     n_items = math.prod(shape[:len(shape) - n_run_dims])
     run = shape[len(shape) - n_run_dims:]
     layout = _in_order(n_items, run)
@@ -437,14 +437,15 @@ def _bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | N
         selection.check()
         return
     dtype = a.dtype if ufunc is None else value.dtype
-    values = _of_one(value, dtype) if value.size == 1 else _laid_out(value, dtype, shape, layout, a._base)
+    is_one = math.prod(value.shape[:max(value.ndim - n_run_dims, 0)]) == 1
+    values = _of_one(value, dtype, run) if is_one else _laid_out(value, dtype, shape, layout, a._base)
     numbers_shape = shape[:len(shape) - n_run_dims]
     numbers_layout = _in_order(n_items, ())
     numbers, refusal = _numbers(selection, n_run_dims,
                                 numbers_layout if len(numbers_shape) == 1 else default_for(numbers_shape))
     if len(numbers_shape) != 1 or numbers._base is a._base:
         numbers = _flat(numbers, (n_items,), numbers_layout)
-    recipe = scatter(view, numbers_layout, values._view.layout, a.dtype, values.dtype, ufunc, refusal)
+    recipe = scatter(view, numbers_layout, values._view.layout, n_run_dims, a.dtype, values.dtype, ufunc, refusal)
     _record(recipe, (a._base.storage, numbers._base.storage, values._base.storage))
 
 

@@ -6,7 +6,7 @@ so that what is computed of it may share a kernel with them, and it may never be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from pgaspy.array import GlobalArray, made
 from pgaspy.contraction import product_of_stacks
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import are_errors_asked, is_alone, record_cold, tell_errors
-from pgaspy.global_assign import copied
+from pgaspy.global_assign import copied, laid_out
 from pgaspy.immediate import product, product_of_matrices
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
@@ -27,7 +27,7 @@ from pgaspy.planning.result_layout import inherited
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.floating_point import Found
-from pgaspy.scheduling.kinds.reduction import reduce
+from pgaspy.scheduling.kinds.reduction import Indices, reduce
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.ufuncs import apply
 
@@ -161,7 +161,7 @@ def _matrix_vector(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView:
     layout = a.view.own_layout
     assert layout is not None
     last = a.view.ndim - 1
-    x = copied(x.base, x.view, Layout(layout.grid, [layout.dims[last]], layout.pins))
+    x = laid_out(x.base, x.view, Layout(layout.grid, [layout.dims[last]], layout.pins))
     target_layout = without_dims(layout, (last,))
     target = BaseView(Base(target_layout, dtype), whole(target_layout))
     recipe = reduce(target.view, a.view, (last,), _Product(dtype), (dtype, a.base.dtype), (x.view,))
@@ -185,7 +185,7 @@ class _Product:
     def kernel(self, char: str) -> None:
         return None
 
-    def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Callable[[int], NDArray[np.int64]],
+    def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Indices,
                 operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
         with np.errstate(all="ignore"):
             return np.asarray(np.matmul(local, operands[0], dtype=self.dtype))

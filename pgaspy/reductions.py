@@ -34,7 +34,7 @@ from pgaspy.scheduling import local_scans
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.floating_point import errors
 from pgaspy.scheduling.functions import WHERE
-from pgaspy.scheduling.kinds.reduction import Reduce, Reduction, reduce
+from pgaspy.scheduling.kinds.reduction import Indices, Reduce, Reduction, reduce
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import known_calls, record_into
 
@@ -307,7 +307,7 @@ class _UfuncReduction:
         return None if bindings.reduce_lookup(*kernel) is None else kernel
 
     def partial(self, local: NDArray[Any], axes: tuple[int, ...],
-                indices: Callable[[int], NDArray[np.int64]], operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
+                indices: Indices, operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
         if local.size == 0:
             return np.full([n for d, n in enumerate(local.shape) if d not in axes], self.identity, self.partial_dtype)
         return local_scans.reduced(self.ufunc, local, axes, self.partial_dtype)
@@ -354,20 +354,21 @@ class _ArgReduction:
         return None
 
     def partial(self, local: NDArray[Any], axes: tuple[int, ...],
-                indices: Callable[[int], NDArray[np.int64]], operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
+                indices: Indices, operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
         kept = [d for d in range(local.ndim) if d not in axes]
         shape = tuple(local.shape[d] for d in kept)
         pairs = np.zeros(shape, self.partial_dtype)
         if local.size == 0:
             pairs["index"] = -1  # no element: any other comes first
             return pairs
-        rows = local.transpose(*kept, *axes).reshape(*shape, -1)
-        position = getattr(rows, self.name)(axis=-1)
-        pairs["value"] = np.take_along_axis(rows, position[..., None], -1)[..., 0]
-        places = np.unravel_index(position, [local.shape[d] for d in axes])
+        rows = local if len(axes) == 1 else local.transpose(*kept, *axes).reshape(*shape, -1)
+        d = axes[0] if len(axes) == 1 else -1
+        position = getattr(rows, self.name)(axis=d, keepdims=True)
+        pairs["value"] = np.take_along_axis(rows, position, d).reshape(shape)
+        places = np.unravel_index(position.reshape(shape), [local.shape[d] for d in axes])
         index = np.zeros(shape, np.int64)
         for d, extent, place in zip(axes, self.extents, places, strict=True):
-            index = index * extent + indices(d)[place]
+            index = index * extent + indices(d, place)
         pairs["index"] = index
         return pairs
 

@@ -18,6 +18,7 @@ from pgaspy.creation import arange, as_array, as_global, asarray, empty, ones
 from pgaspy.dispatch import implements
 from pgaspy.indexing import Compaction
 from pgaspy.job.procgrid import world
+from pgaspy.layout import replicated
 from pgaspy.manipulation import concatenate, where
 from pgaspy.order import lexsort
 from pgaspy.selecting import take
@@ -127,8 +128,8 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     element
         An array.
     test_elements
-        The others: those of a global array are sorted with the elements, by all processes together; any others, which
-        each process has, are looked for in its part.
+        The others: those that each process has, or gets, are looked for in its part. It gets those of a global array
+        that are no more than this; more are sorted with the elements, by all processes together.
     assume_unique
         As in NumPy, and without effect.
     invert
@@ -154,10 +155,12 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     a, others = as_global(element), as_array(test_elements)
-    if isinstance(others, GlobalArray):
+    if isinstance(others, GlobalArray) and others.size * world().size > a.size:
         found = _are_among(a.ravel(), others.ravel()).reshape(a.shape)
         return asarray(~found if invert else found)
-    return asarray(_are_among_known(a, np.array(others), invert))
+    known: Any = np.array(others) if isinstance(others, np.ndarray) else others.redistribute(
+        replicated(others.shape, world().size))
+    return asarray(_are_among_known(a, known, invert))
 
 
 def _are_among(flat: GlobalArray, others: GlobalArray) -> GlobalArray:
@@ -171,16 +174,16 @@ def _are_among(flat: GlobalArray, others: GlobalArray) -> GlobalArray:
 
 def _are_among_known(a: GlobalArray, others: Any, invert: bool) -> GlobalArray:
     """Of each element, whether it is in an array that all processes have, and the program cannot change."""
-    np.isin(np.empty(0, a.dtype), others)  # raises what is wrong, on all processes
+    np.isin(np.empty(0, a.dtype), np.empty(0, others.dtype))  # raises what is wrong, on all processes
     if not a.ndim:
         return _are_among_known(a.reshape(1), others, invert)[0]
     a = a.copy() if a._view.own_layout is None else a
     found = empty(a.shape, bool, layout=a._view.own_layout)
 
-    def find(found: Any, part: Any) -> None:
+    def find(found: Any, part: Any, others: Any) -> None:
         found[...] = np.isin(part, others, invert=invert)
 
-    schedule(find, write(found), a)
+    schedule(find, write(found), a, others)
     return found
 
 

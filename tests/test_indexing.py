@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
+from pgaspy.execution.recording import dry_run
 from pgaspy.job.procgrid import world
 from pgaspy.scheduling import exchanges
+from pgaspy.scheduling.kinds.exchange import Scatter
+from pgaspy.scheduling.operations import Operation
+from tests.layouts import NAMES, layout_of
 from tests.random_keys import check, few_at_once
 from tests.simulated import Job
 from tests.together import assert_equal, collectively, raises_everywhere
@@ -350,3 +354,28 @@ def test_numbers_of_elements_are_made_by_one_kernel() -> None:
     done = pg.stats() - before
     assert done.n_fused - done.n_kernels >= 6 or not found.local().size
     assert_equal(found, x[:, np.arange(-20, 20)])
+
+
+@mpi
+@pytest.mark.parametrize("layout", NAMES)
+def test_rows_that_all_get_one_value_or_one_row(layout: str) -> None:
+    x = np.arange(35.0 * 6).reshape(35, 6)
+    a = pg.array(x, layout=layout_of(layout, x.shape))
+    rows, row = [3, -1, 3, 20], np.arange(6.0)
+    for key, value in ((rows, 1.5), (rows, row), (rows, row[None] + 1), (rows, x[2].copy()),
+                       ((rows, slice(1, 4)), 7), ((rows, slice(None, None, -1)), row), ((slice(2), rows[:1]), -2)):
+        x[key] = value
+        a[key] = value
+        assert_equal(a, x)
+    x[[0, 5]] = x[7]
+    a[pg.array([0, 5])] = a[7]
+    assert_equal(a, x)
+
+
+def test_a_value_for_whole_rows_is_put_by_rows() -> None:
+    a, rows = pg.zeros((4, 3)), pg.array([1, 2])
+    operations: list[Operation] = []
+    with dry_run(operations.append):
+        a[rows] = 1
+    scatter, = [operation.recipe for operation in operations if isinstance(operation.recipe, Scatter)]
+    assert scatter.n_run_dims == 1

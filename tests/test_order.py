@@ -237,7 +237,7 @@ def test_distinct_rows(dtype: str, shape: tuple[int, ...], axis: int) -> None:
 @pytest.mark.mpi
 @pytest.mark.parametrize("dtype", ["f8", "i4", "S3", "M8[s]"])
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("m", [0, 1, 60])
+@pytest.mark.parametrize("m", [0, 1, 20, 70])
 def test_what_is_among_others(dtype: str, name: str, m: int) -> None:
     rng = np.random.default_rng(m)
     a, b = keys(rng, 63, dtype).reshape(7, 9), keys(rng, m, dtype, 8)

@@ -126,6 +126,16 @@ def test_cost_follows_the_own_part() -> None:
     assert len(plan.receives) + len(plan.sends) <= 8
 
 
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_what_is_behind_the_last_dimension_that_is_dealt_out_is_not_walked(size: int) -> None:
+    src, dst = (default_layout(shape, size) for shape in ((10**6, 100, 4), (10**8, 4)))
+    for rank in range(size):
+        plan = cheaply(lambda: plan_reshape(dst, src, rank))  # noqa: B023  (called at once)
+        messages = [*plan.sends, *plan.receives, *([plan.local] if plan.local else [])]
+        assert all(len(table) == 1 for message in messages for table in message.ranges)
+
+
+
 # Arrays ---------------------------------------------------------------------------------------------------------------
 
 SHAPES = [

@@ -171,7 +171,7 @@ def was_computed(key: tuple[Any, ...]) -> bool:
 
 _frame = sys._getframe
 
-_DEPTH_OF_OPERATORS, _DEPTH_OF_COMPUTED = 3, 5
+_DEPTH_OF_OPERATORS, _DEPTH_OF_COMPUTED = 3, 6
 """Where the program is on the stack, if it called an operator: what is called most finds it at once."""
 
 

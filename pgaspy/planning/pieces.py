@@ -28,8 +28,8 @@ from pgaspy.planning.segments import Segments, few_segments, local_slice, segmen
 from pgaspy.planning.transfers import TransferPlan, fixed_offset, plan_transfer, strides_from_shape
 from pgaspy.planning.view import Section, View, whole
 
-__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "joint_cuts", "lie_in_place",
-           "local_indices", "local_view_shape", "max_pieces", "n_pieces", "one_piece", "piece_in_place",
+__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "indices_at", "joint_cuts",
+           "lie_in_place", "local_indices", "local_view_shape", "max_pieces", "n_pieces", "one_piece", "piece_in_place",
            "plan_assembled", "plan_boxes", "plan_operand", "plan_operands", "storage_geometry"]
 
 LOCAL, TEMPORARY, BUFFER = -1, -2, 0
@@ -470,9 +470,16 @@ def local_indices(view: View, d: int, rank: int) -> NDArray[np.int64]:
     """The indices along dimension d of the part of a view that a process owns, in the order of that part."""
     if not view.holds(view.layout.coords_from_rank(rank)):
         return np.empty(0, np.int64)
+    return indices_at(view, d, rank, np.arange(int(_owned(view, d, rank).length.sum())))
+
+
+def indices_at(view: View, d: int, rank: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The indices along dimension d of a view at places of the part that a process owns, which has these."""
     owned = _owned(view, d, rank)
+    if len(owned.start) == 1:
+        return places + owned.start[0]
     before = np.cumsum(owned.length) - owned.length
-    return np.repeat(owned.start - before, owned.length) + np.arange(int(owned.length.sum()))
+    return places + (owned.start - before)[np.searchsorted(before, places, "right") - 1]
 
 
 def _owned(view: View, d: int, rank: int) -> Segments:

@@ -65,13 +65,15 @@ def _shared(own: Layout, other: Layout, rank: int, chosen: tuple[int, ...]) -> d
     part = _joined_intervals(_own_intervals(own, rank))
     if not len(part.start):
         return {}
+    d, width = _last_dealt_out(other)
     pieces, rows, columns, last_parts = _cut(part, other)
-    index = (*np.unravel_index(rows, other.shape[:-1]), columns) if other.ndim > 1 else (columns,)
-    parts = [dim.part_from_index(i) for dim, i in zip(other.dims[:-1], index[:-1], strict=True)] + [last_parts]
+    index = (*(np.unravel_index(rows, other.shape[:d]) if d else ()), columns // width)
+    parts = [dim.part_from_index(i) for dim, i in zip(other.dims[:d], index[:d], strict=True)] + [last_parts]
     peers = _ranks(other, parts, chosen)
     # where the elements lie on the other side is known, and asked for, of those that stay here; the others are packed
-    other_local = np.zeros_like(rows)
-    for dim, i, k, stride in zip(other.dims, index, parts, strides_from_shape(other.local_shape(rank)), strict=True):
+    other_local = columns % width
+    strides = strides_from_shape(other.local_shape(rank))
+    for dim, i, k, stride in zip(other.dims[:d + 1], index, parts, strides[:d + 1], strict=True):
         other_local += dim.local_from_index(i, k) * stride
     other_local = np.where(peers == rank, other_local, pieces.local)
     ones = np.ones_like(rows)
@@ -85,21 +87,31 @@ def _message(peer: int, table: Indices) -> Message:
     return Message(peer, (table,), (int(table[:, LENGTH].sum()),), offset)
 
 
+def _last_dealt_out(layout: Layout) -> tuple[int, int]:
+    """The last dimension that is dealt out, or the first; and how many elements each index of it has behind it.
+
+    These lie together. A row, in what follows, is what lies along that dimension.
+    """
+    d = max((d for d, dim in enumerate(layout.dims) if dim.n_procs > 1), default=0)
+    return d, math.prod(layout.shape[d + 1:])
+
+
 def _own_intervals(layout: Layout, rank: int) -> _Intervals:
     """The rows of a local part, cut where its blocks end."""
+    d, width = _last_dealt_out(layout)
     coords = layout.coords_from_rank(rank)
     shape = layout.local_shape(rank)
     if 0 in shape or not layout.holds(coords):
         return _Intervals(_EMPTY, _EMPTY, _EMPTY)
     owned = [segments(Section(dim, 0, 1, dim.extent), layout.dim_coord(d, coords),
-                      Section(whole_dim(dim.extent), 0, 1, dim.extent)) for d, dim in enumerate(layout.dims)]
+                      Section(whole_dim(dim.extent), 0, 1, dim.extent)) for d, dim in enumerate(layout.dims[:d + 1])]
     rows = np.zeros(1, np.int64)
-    for dim, seg in zip(layout.dims[:-1], owned[:-1], strict=True):
+    for dim, seg in zip(layout.dims[:d], owned[:d], strict=True):
         rows = np.add.outer(rows * dim.extent, expanded(seg.start, seg.length)).ravel()
     last = owned[-1]
-    start = np.add.outer(rows * layout.shape[-1], last.start).ravel()
-    local = np.add.outer(np.arange(len(rows)) * shape[-1], last.own).ravel()
-    return _Intervals(start, np.tile(last.length, len(rows)), local)
+    start = np.add.outer(rows * layout.shape[d], last.start).ravel()
+    local = np.add.outer(np.arange(len(rows)) * shape[d], last.own).ravel()
+    return _Intervals(start * width, np.tile(last.length, len(rows)) * width, local * width)
 
 
 def _joined_intervals(part: _Intervals) -> _Intervals:
@@ -114,9 +126,11 @@ def _joined_intervals(part: _Intervals) -> _Intervals:
 def _cut(part: _Intervals, other: Layout) -> tuple[_Intervals, Indices, Indices, Indices]:
     """The intervals cut where the rows of `other`, and the blocks in them, end.
 
-    Also, of each, the number of the row, the column at which it begins in the row, and the part of the last dimension.
+    Also, of each, the number of the row, the element of the row at which it begins, and the part of the dimension.
     """
-    n_columns, dim = other.shape[-1], other.dims[-1]
+    d, width = _last_dealt_out(other)
+    dim = other.dims[d]
+    n_columns = dim.extent * width
     first, last = part.start // n_columns, (part.start + part.length - 1) // n_columns
     n_rows = last - first + 1
     rows = expanded(first, n_rows)
@@ -125,11 +139,11 @@ def _cut(part: _Intervals, other: Layout) -> tuple[_Intervals, Indices, Indices,
     local = np.repeat(part.local - part.start, n_rows) + begin
 
     column, stop = begin - rows * n_columns, end - rows * n_columns
-    first, last = dim.part_from_index(column), dim.part_from_index(stop - 1)
+    first, last = dim.part_from_index(column // width), dim.part_from_index((stop - 1) // width)
     n_parts = last - first + 1
     parts = expanded(first, n_parts)
-    low = np.maximum(np.repeat(column, n_parts), dim.part_edge(parts))
-    high = np.minimum(np.repeat(stop, n_parts), dim.part_edge(parts + 1))
+    low = np.maximum(np.repeat(column, n_parts), dim.part_edge(parts) * width)
+    high = np.minimum(np.repeat(stop, n_parts), dim.part_edge(parts + 1) * width)
     local = np.repeat(local - column, n_parts) + low
     rows = np.repeat(rows, n_parts)
     kept = high > low
@@ -140,7 +154,7 @@ def _cut(part: _Intervals, other: Layout) -> tuple[_Intervals, Indices, Indices,
 def _ranks(layout: Layout, parts: list[Indices], chosen: tuple[int, ...]) -> Indices:
     """The owners of parts, one per dimension; along an axis that holds replicas, the one at `chosen`."""
     coords: list[Indices | int] = [c if pin is None else pin for c, pin in zip(chosen, layout.pins, strict=True)]
-    for dim, part in zip(layout.dims, parts, strict=True):
+    for dim, part in zip(layout.dims, parts, strict=False):  # those behind have one owner
         if dim.axis is not None:
             coords[dim.axis] = dim.owner_from_part(part)
     ranks = np.zeros_like(parts[-1])

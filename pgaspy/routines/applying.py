@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.creation import as_global
-from pgaspy.dispatch import implements
+from pgaspy.dispatch import implements, of_numpy_arrays
 from pgaspy.global_assign import laid_out, layout_like
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, whole_dim
@@ -32,7 +32,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     ----------
     func1d
         Of a vector, a NumPy array, and more arguments; what it gives has one shape and dtype. It is called by the
-        process that has the vector, and once more by all, for the first one, which tells the shape and dtype.
+        process that has the vector, and once more by all, for the first one, which tells the shape and dtype. One of
+        pgaspy's functions stands for NumPy's of that name.
     axis
         The dimension, which is made whole on the way, if it is dealt out.
     arr
@@ -60,7 +61,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     array([[ 2,  3,  3],
            [ 5,  9, 12]])
     """
-    arr = as_global(arr)
+    arr, func1d = as_global(arr), of_numpy_arrays(func1d)
     axis = normalize_axis_index(axis, arr.ndim)
     vectors = pg.moveaxis(arr, axis, -1)
     outer = vectors.shape[:-1]
@@ -180,10 +181,11 @@ class vectorize:  # noqa: N801  (NumPy's name)
         varied = [key for key in given if key not in self.excluded]
         arrays = [as_global(given[key]) for key in varied]
 
-        def of_elements(*values: Any) -> Any:
+        def of_some(*values: Any) -> Any:
             full = {**given, **dict(zip(varied, values, strict=True))}
             return self.pyfunc(*[full[i] for i in range(len(args))], **{name: full[name] for name in kwargs})
 
+        of_elements = self.pyfunc if len(varied) == len(args) == len(given) else of_some
         dtypes = self._dtypes(of_elements, arrays)
         found = on_parts(np.vectorize(of_elements, otypes=dtypes), dtypes, arrays)
         return found[0] if len(found) == 1 else tuple(found)

@@ -18,6 +18,9 @@ __all__ = ["convolve", "correlate"]
 LONG = 1 << 9
 """From so many terms on, sums of floating-point products are made by way of Fourier transforms."""
 
+TERMS_OF_A_BLOCK = 4
+"""Blocks that are transformed have at least so many elements for each of these terms."""
+
 
 @implements(np.convolve)
 def convolve(a: Any, v: Any, mode: str = "full") -> pg.GlobalArray:
@@ -120,16 +123,25 @@ def _convolve(start: int, n: int, found: NDArray[Any], signal: NDArray[Any], hal
     extended = np.concatenate((signal, halo.ravel()))
     is_finite = found.dtype.kind not in "fc" or bool(np.isfinite(v).all())
     is_long = len(v) >= LONG and found.dtype.char in "fdFD" and is_finite and bool(np.isfinite(extended).all())
-    if is_long:  # each factor is transformed by itself, in its own precision
-        from scipy.signal import oaconvolve  # which takes as long to import as all the rest
-
+    if is_long:
         with np.errstate(all="ignore"):
-            found[...] = oaconvolve(extended.astype(found.dtype), v.astype(found.dtype), mode="valid")
+            _convolve_by_transforms(found, extended.astype(found.dtype, copy=False), v.astype(found.dtype, copy=False))
         is_long = bool(np.isfinite(found).all())  # where sums are not, their transform is not either
     if not is_long:
         found[...] = np.convolve(extended, v, mode="valid")
     if not is_finite:
         _sum_at_the_ends(start, n, found, extended, v[::-1])
+
+
+def _convolve_by_transforms(found: NDArray[Any], signal: NDArray[Any], v: NDArray[Any]) -> None:
+    """The sums where two vectors overlap wholly, in the precision of these: block by block (overlap-save)."""
+    m = len(v)
+    size = 1 << (min(TERMS_OF_A_BLOCK * m, len(signal)) - 1).bit_length()
+    forward, inverse = (np.fft.fft, np.fft.ifft) if found.dtype.kind == "c" else (np.fft.rfft, np.fft.irfft)
+    transformed: Any = forward(v, size)
+    for start in range(0, len(found), size - m + 1):
+        part = found[start:start + size - m + 1]
+        part[...] = inverse(forward(signal[start:start + size], size) * transformed, size)[m - 1:m - 1 + len(part)]
 
 
 def _sum_at_the_ends(start: int, n: int, found: NDArray[Any], extended: NDArray[Any], v: NDArray[Any]) -> None:

@@ -115,10 +115,10 @@ def _coordinates(extents: tuple[int, ...], dtype: np.dtype[Any],
     layout = layout_for(extents, None, None)
     found = pg.empty((n, *extents), dtype, layout=Layout(layout.grid, [whole_dim(n), *layout.dims], layout.pins))
 
-    def values(_: NDArray[np.int64], *indices: NDArray[np.int64]) -> NDArray[Any]:
-        of_part = np.empty((n, *map(len, indices)), dtype)
-        for d, i in enumerate(indices):
-            of_part[d] = _along(along(d, i), d, n)
+    def values(dims: NDArray[np.int64], *indices: NDArray[np.int64]) -> NDArray[Any]:
+        of_part = np.empty((len(dims), *map(len, indices)), dtype)
+        for row, d in enumerate(dims.tolist()):
+            of_part[row] = _along(along(d, indices[d]), d, n)
         return of_part
 
     return generated(found, values)

@@ -11,6 +11,7 @@ may be postponed, whether a kernel may compute it, and its nodes; and whether an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -212,7 +213,8 @@ class Recipe:
         raise NotImplementedError
 
 
-class Computed(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Computed:
     """A statement, or an assignment, that was computed without a recipe, as others are told of it.
 
     Attributes
@@ -221,12 +223,15 @@ class Computed(NamedTuple):
         As of `statement_form`.
     views
         As of the recipe.
+    digest
+        What is compared of it, when that is worked out.
     """
 
     function: AnyFunction | None
     is_array: tuple[bool, ...]
     loop_dtypes: tuple[np.dtype[Any], ...]
     views: tuple[View, ...]
+    digest: int | None = None
 
     @property
     def form(self) -> tuple[Any, ...]:

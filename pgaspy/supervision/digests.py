@@ -56,6 +56,14 @@ def _digest_of_call(call: Recipe | Computed) -> int:
     return hash((_digest_of_form(form), *map(_digest_of_view, call.views)))
 
 
+def _digest_of_computed(call: Any) -> int:
+    """The same of what was computed, worked out once."""
+    if call.digest is None:
+        call.digest = _digest_of_call(call)
+    found: int = call.digest
+    return found
+
+
 @cached
 def _digest_of_form(form: tuple[Any, ...]) -> int:
     return _digest_of_tuple(form)
@@ -212,7 +220,7 @@ class Digests:
         for storage in storages:
             if storage.number == Storage.number:
                 storage.number = next(self._numbers)
-        digest = _digest_of_call(recipe) if recipe.__class__ is Computed else _digest_of_recipe(recipe)
+        digest = _digest_of_computed(recipe) if recipe.__class__ is Computed else _digest_of_recipe(recipe)
         found = array("q", (hash((digest, tuple(map(_number_of, storages)))),))
         self.rolling = zlib.crc32(found, self.rolling)
         self.n_entries += 1

@@ -25,6 +25,7 @@ def below(x: Any, limit: Any = 5) -> Any:
 
 ALONG: dict[str, Callable[[Any, Any], Any]] = {
     "a number": lambda m, x: m.apply_along_axis(np.sum, 0, x(X)),
+    "a function of the library": lambda m, x: m.apply_along_axis(m.median, 1, x(Z)),
     "a vector": lambda m, x: m.apply_along_axis(np.cumsum, -1, x(Z)),
     "a shorter vector": lambda m, x: m.apply_along_axis(lambda v: v[1:] - v[:-1], 1, x(Z)),
     "a matrix": lambda m, x: m.apply_along_axis(np.diag, 1, x(Z)),

@@ -105,13 +105,14 @@ class Scatter(_Exchange):
     """Values are brought to the items of a section that an array of indices names: of several for one, in their order.
 
     That of the indices is that of the ranks, and of each process's blocks. There is a value for each index, or one for
-    all, which is replicated. `ufunc` combines an element with each value that is for it; None is assignment; `refusal`
-    is as for `Gather`.
+    all, which is replicated; each has `n_run_dims` dimensions, the last ones of the section. `ufunc` combines an
+    element with each value that is for it; None is assignment; `refusal` is as for `Gather`.
     """
 
     section: View
     index: Layout
     values: Layout
+    n_run_dims: int
     dtype: np.dtype[Any]
     values_dtype: np.dtype[Any]
     ufunc: np.ufunc | None
@@ -125,7 +126,7 @@ class Scatter(_Exchange):
 
     @property
     def _n_run_dims(self) -> int:
-        return max(self.values.ndim - self.index.ndim, 0)
+        return self.n_run_dims
 
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`."""
@@ -135,9 +136,10 @@ class Scatter(_Exchange):
 
         def steps(memories: Memories, link: Link) -> Generator[None]:
             given = memories[values].local
-            if self._n_run_dims:
-                given = given.reshape(-1).view(np.dtype((np.void, items.nbytes))) if items.nbytes else np.empty(
-                    len(given), np.dtype((np.void, 1)))
+            if self.n_run_dims:
+                shape = given.shape[:given.ndim - self.n_run_dims]
+                given = given.reshape(-1).view(np.dtype((np.void, items.nbytes))).reshape(shape) if (
+                    items.nbytes) else np.empty(shape, np.dtype((np.void, 1)))
             return store(link, items, self._indices(memories, index),
                          Stored(given, memories[target].local.reshape(-1), self.ufunc))
 

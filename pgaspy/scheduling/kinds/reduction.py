@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from pgaspy.caches import cached
 from pgaspy.layout import Layout
 from pgaspy.planning.boxes import view_box
-from pgaspy.planning.pieces import local_indices
+from pgaspy.planning.pieces import indices_at
 from pgaspy.planning.view import View
 from pgaspy.scheduling import at_once
 from pgaspy.scheduling.base import Storage, local_view
@@ -23,7 +22,11 @@ from pgaspy.scheduling.collectives import exchange_partials, group_members
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
 from pgaspy.scheduling.operations import Exchange, NumberedOperation, Recipe, Reducing
 
-__all__ = ["Reduce", "Reduction", "reduce"]
+__all__ = ["Indices", "Reduce", "Reduction", "indices_of", "reduce"]
+
+
+Indices = Callable[[int, NDArray[np.int64]], NDArray[np.int64]]
+"""The global indices along a dimension of places of a local part."""
 
 
 class Reduction(Protocol):
@@ -35,11 +38,12 @@ class Reduction(Protocol):
     def partial_dtype(self) -> np.dtype[Any]:
         """The dtype of partial results."""
 
-    def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Callable[[int], NDArray[np.int64]],
+    def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Indices,
                 operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """The partial result of a local part, reduced over `axes` (none of them left).
 
-        `indices(d)` are the global indices of the local part along d; `operands` the local parts of the others.
+        `indices(d, places)` are the global indices along d of places of the local part; `operands` the local parts of
+        the others.
         """
 
     @property
@@ -112,7 +116,7 @@ class Reduce(Recipe):
         """See `Recipe`."""
         reduction = self.reduction
         local, *operands = map(local_view, storages[1:], self.views[1:])
-        found = reduction.partial(local, self.axes, functools.partial(local_indices, self.source, rank=rank), operands)
+        found = reduction.partial(local, self.axes, indices_of(self.source, rank), operands)
         found = np.asarray(found, reduction.partial_dtype)
         storages[0].local[...] = found if reduction.result is None else reduction.result(found)
 
@@ -133,7 +137,7 @@ class Reduce(Recipe):
         reduction, views, slots = self.reduction, (self.source, *self.operands), operation.slots[1:]
         shape = self.target.layout.local_shape(rank)
         number = builder.buffer(math.prod(shape) * reduction.partial_dtype.itemsize)
-        indices = functools.partial(local_indices, self.source, rank=rank)
+        indices = indices_of(self.source, rank)
 
         def reduce_local(memories: Memories) -> None:
             local, *operands = (local_view(memories[slot], view) for slot, view in zip(slots, views, strict=True))
@@ -163,3 +167,8 @@ class Reduce(Recipe):
 
 
 reduce = cached(Reduce)
+
+
+def indices_of(view: View, rank: int) -> Indices:
+    """Those of what a process has of a view."""
+    return lambda d, places: indices_at(view, d, rank, places)

@@ -1,0 +1,83 @@
+"""Calls that are computed at once, and worked out once: what they depend on, on any number of processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy import immediate
+from tests.together import assert_equal, collectively
+
+pytestmark = pytest.mark.mpi
+
+TIMES = 4
+"""Calls are worked out when they come again."""
+
+
+def same(a: Any, b: Any) -> None:
+    a[1:4] = a[1:4]
+
+
+def other(a: Any, b: Any) -> None:
+    a[1:4] = b[1:4]
+
+
+def neighbours(a: Any, b: Any) -> None:
+    a[1:4] = a[2:5]
+
+
+def element(a: Any, b: Any) -> None:
+    a += a[0, 0]
+    a -= b[0, 0]
+
+
+def added(a: Any, b: Any) -> None:
+    a += b
+
+
+def number(a: Any, b: Any) -> None:
+    a[1:3] = 2 - a[1:3]
+    a *= 3
+
+
+def views(a: Any, b: Any) -> None:
+    c = a[:, 1:3] + b[:, 1:3]
+    a[:, 1:3] = c
+    a[:, :2] = c
+    a[:, 1:3] -= c
+
+
+@pytest.mark.parametrize("statement", [same, other, neighbours, element, added, number, views],
+                         ids=lambda statement: statement.__name__)
+def test_calls_that_come_again_with_other_arrays(statement: Callable[[Any, Any], None]) -> None:
+    pairs = []
+    for dtype in "ffdl":
+        x, y = np.arange(42).reshape(6, 7).astype("d"), (np.arange(42)[::-1] % 5).reshape(6, 7).astype(dtype)
+        pairs.append(((pg.array(x), pg.array(y)), (x, y)))
+    for _ in range(TIMES):
+        for arrays, expected in pairs:
+            for i, j in ((0, 1), (0, 0)):
+                statement(arrays[i], arrays[j])
+                statement(expected[i], expected[j])
+                assert_equal(arrays[0], expected[0])
+
+
+@pytest.mark.parametrize("statement", [
+    lambda a, b: a + b, lambda a, b: 2 * a, lambda a, b: a.__iadd__(b), lambda a, b: a.__setitem__(slice(2), b[:2]),
+    lambda a, b: a.__setitem__(..., 1)], ids=range(5))
+def test_calls_that_come_again_are_worked_out_once(statement: Callable[[Any, Any], Any],
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = pg.ones((6, 4)), pg.ones((6, 4))
+    pg.sync()
+    for _ in range(2):
+        statement(a, b)
+    kept = []
+    if pg.SIZE > 1:
+        monkeypatch.setattr(immediate._Part, "of", lambda *call: kept.append(call))
+    before = pg.stats().n_at_once
+    statement(a, b)
+    collectively(not kept and pg.stats().n_at_once - before == 1)
