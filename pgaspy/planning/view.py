@@ -17,7 +17,7 @@ import numpy as np
 
 from pgaspy.blockmath import meet
 from pgaspy.caches import Cache, cached, lazy
-from pgaspy.layout import MAX_NDIM, BlockDim, Dim, Layout, check_shape, whole_dim
+from pgaspy.layout import MAX_NDIM, BlockDim, Dim, Layout, check_shape, rank_from_coords, whole_dim
 
 __all__ = ["ArrayInKey", "Section", "View", "frozen_key", "joint_shape", "whole"]
 
@@ -114,6 +114,12 @@ class View:
             if dim.axis is not None and dim.extent:
                 coords[dim.axis] = dim.owner_from_part(dim.part_from_index(self.origin[p]))
         return tuple(coords)
+
+    @lazy
+    def only_holder(self) -> int | None:
+        """The rank of the one process that has all elements; None if several have some."""
+        coords = [0 if n == 1 else fixed for n, fixed in zip(self.layout.grid, self.fixed_coords, strict=True)]
+        return None if None in coords else rank_from_coords(self.layout.grid, tuple(coords))  # type: ignore[arg-type]
 
     @lazy
     def along_axes(self) -> tuple[object, ...]:
