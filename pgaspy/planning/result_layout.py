@@ -50,7 +50,7 @@ def _distributed_layout(shape: tuple[int, ...], views: Sequence[View]) -> Layout
     dims: list[Dim] = []
     for d, extent in enumerate(shape):
         found = [view for view in views if view.base_dims[d] is not None]
-        dim = _result_dim([view.sections[d] for view in found]) if found else whole_dim(extent)
+        dim = _result_dim(found, d, extent) if found else whole_dim(extent)
         if found and found[0].layout.grid != grid and dim.axis is not None:
             return None
         dims.append(dim)
@@ -62,9 +62,9 @@ def _distributed_layout(shape: tuple[int, ...], views: Sequence[View]) -> Layout
 
 def _worth_messages(dims: list[Dim]) -> list[Dim]:
     """The dimensions of a result; dealt out afresh where they are out of balance, if that gains enough."""
-    balanced = [inherited(dim, dim.extent) if dim.n_procs > 1 else dim for dim in dims]
-    if balanced == dims:
+    if all(_is_balanced(dim) for dim in dims if isinstance(dim, BlockDim) and dim.n_procs > 1):
         return dims
+    balanced = [inherited(dim, dim.extent) if dim.n_procs > 1 else dim for dim in dims]
     gained = math.prod(map(_longest_part, dims)) - math.prod(map(_longest_part, balanced))
     return dims if 0 < gained < WORTH_MESSAGES else balanced
 
@@ -74,10 +74,13 @@ def _longest_part(dim: Dim) -> int:
     return dim.block if isinstance(dim, BlockDim) else min(dim.extent, ceil_div(dim.n_blocks, dim.n_procs) * dim.block)
 
 
-def _result_dim(sections: Sequence[Section]) -> Dim:
-    """One dimension of a result, of those of the operands that are not stretched in it."""
-    dim, *_, extent = sections[0]
-    window = _window(sections[0]) if dim.n_procs > 1 else None
+def _result_dim(views: Sequence[View], d: int, extent: int) -> Dim:
+    """One dimension of a result, of the operands that are not stretched in it."""
+    dim = views[0].layout.dims[views[0].base_dims[d]]  # type: ignore[index]
+    if dim.n_procs == 1:
+        return dim.fresh(extent)
+    sections = [view.sections[d] for view in views]
+    window = _window(sections[0])
     if not isinstance(window, BlockDim):
         return dim.fresh(extent) if window is None else window
     if len(sections) > 1:
@@ -112,5 +115,5 @@ def inherited(dim: Dim, extent: int) -> Dim:
 
 def _is_balanced(dim: BlockDim) -> bool:
     """Whether the parts of a window are short enough; on one process it has no use."""
-    fresh = dim.fresh(dim.extent)
-    return dim.n_procs > 1 and 0 < dim.block <= fresh.block + fresh.block // SHARE
+    fresh = ceil_div(dim.extent, dim.n_procs)
+    return dim.n_procs > 1 and fresh > 0 and (dim.extent == dim.parent_extent or dim.block <= fresh + fresh // SHARE)
