@@ -17,7 +17,7 @@ from pgaspy.array import GlobalArray, made
 from pgaspy.contraction import product_of_stacks
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import are_errors_asked, is_alone, record_cold, tell_errors
-from pgaspy.global_assign import copied, laid_out
+from pgaspy.global_assign import copied
 from pgaspy.immediate import product, product_of_matrices
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
@@ -153,7 +153,7 @@ def product_layout(a: View, b: View) -> Layout:
 
 
 def _matrix_vector(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView:
-    """`A @ x` where A lies: x is aligned with A's columns, and the partial products are summed along the rows."""
+    """`A @ x` where A lies: x comes to A's columns, and the partial products are summed along the rows."""
     if is_alone() and (found := product(a, x, dtype)) is not None:
         return found
     if a.view.own_layout is None:
@@ -161,10 +161,11 @@ def _matrix_vector(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView:
     layout = a.view.own_layout
     assert layout is not None
     last = a.view.ndim - 1
-    x = laid_out(x.base, x.view, Layout(layout.grid, [layout.dims[last]], layout.pins))
+    if x.view.stretched_dims:
+        x = copied(*x)
     target_layout = without_dims(layout, (last,))
     target = BaseView(Base(target_layout, dtype), whole(target_layout))
-    recipe = reduce(target.view, a.view, (last,), _Product(dtype), (dtype, a.base.dtype), (x.view,))
+    recipe = reduce(target.view, a.view, (last,), _Product(dtype), (dtype, a.base.dtype, x.base.dtype), (x.view,))
     recipe.is_cold = recipe.is_cold and not is_alone()
     record_cold(recipe, (target.base.storage, a.base.storage, x.base.storage))
     if last == 0 and not target_layout.is_replicated:

@@ -91,10 +91,18 @@ def _local_part(view: View, rank: int) -> LocalPart | None:
         first, start, stride = 0, 0, 0
         if p is not None:
             low, high = intervals[p]  # type: ignore[misc]
-            first, stop = indices_within(low, high, origin[p], step, n)
-            n = stop - first
-            start, stride = origin[p] + step * first - low, step * memory_strides[p]
-            box[p] = interval(start, step, n)
+            begin = origin[p]
+            if step == 1:
+                first = low - begin if low > begin else 0
+                stop = high - begin if high - begin < n else n
+                n = stop - first if stop > first else 0
+                start, stride = begin + first - low, memory_strides[p]
+                box[p] = (start, start + n) if n else (0, 0)
+            else:
+                first, stop = indices_within(low, high, begin, step, n)
+                n = stop - first
+                start, stride = begin + step * first - low, step * memory_strides[p]
+                box[p] = interval(start, step, n)
             offset += start * memory_strides[p]
         firsts.append(first)
         shape.append(n)
@@ -124,7 +132,7 @@ def lie_alike(out: View, view: View) -> bool:
         return True
     if layout.grid != other.grid:
         return False
-    for n, own, theirs in zip(layout.grid, out.along_axes, view.along_axes, strict=True):
-        if n != 1 and theirs is not None and theirs != own:
+    for own, theirs in zip(out.along_axes, view.along_axes, strict=True):
+        if theirs is not None and theirs != own:
             return False
     return True

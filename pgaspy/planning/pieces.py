@@ -25,7 +25,7 @@ from pgaspy.layout import Dim, Layout, whole_dim, without_dims
 from pgaspy.planning.boxes import Box, section_box, view_ranges
 from pgaspy.planning.local_parts import lie_alike, local_part
 from pgaspy.planning.segments import Segments, few_segments, local_slice, segments
-from pgaspy.planning.transfers import TransferPlan, fixed_offset, plan_transfer, strides_from_shape
+from pgaspy.planning.transfers import NOTHING, TransferPlan, fixed_offset, plan_transfer, strides_from_shape
 from pgaspy.planning.view import Section, View, whole
 
 __all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "indices_at", "joint_cuts",
@@ -179,10 +179,7 @@ def _in_place(out: View, view: View, copied: bool, rank: int) -> OperandPlan | N
     part = local_part(out, rank)
     if part is None or local_part(view, rank) is None:
         return None
-    return OperandPlan(out, view, _NOTHING, None, () if 0 in part.shape else (_STRETCHED,) * out.ndim, True)
-
-
-_NOTHING = TransferPlan((), (), None)
+    return OperandPlan(out, view, NOTHING, None, () if 0 in part.shape else (_STRETCHED,) * out.ndim, True)
 
 
 def max_pieces(out: View, rank: int) -> int:
@@ -217,7 +214,7 @@ def plan_operand(out: View, view: View, copied: bool, rank: int) -> OperandPlan:
     size = _local_size(layout, rank)
     target = whole(without_dims(layout, view.stretched_dims))
     source = view.unstretched if view.stretched_dims else view
-    transfer = plan_transfer(target, source, rank) if view.size else TransferPlan((), (), None)
+    transfer = plan_transfer(target, source, rank) if view.size else NOTHING
     cuts = None
     if size and not copied and not transfer.broadcasts:
         cuts = _operand_cuts(layout, view, rank, _max_pieces(size))

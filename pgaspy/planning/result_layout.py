@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from pgaspy.blockmath import ceil_div, clipped
@@ -16,6 +17,11 @@ SHARE = 2
 To deal out afresh takes about as long as to pass through the array a few times.
 """
 
+WORTH_MESSAGES = 1 << 16
+"""The elements by which the largest part of a result is smaller, dealt out afresh, before it is: to pass through fewer
+takes less time than the messages of what it is made from, and of what it is assigned to.
+"""
+
 
 def result_layout(shape: tuple[int, ...], views: Sequence[View],
                   default_for: Callable[[tuple[int, ...]], Layout]) -> Layout:
@@ -23,8 +29,8 @@ def result_layout(shape: tuple[int, ...], views: Sequence[View],
 
     Per dimension it follows the first operand that is not stretched there: the result lies where the view does, with
     exactly its owners, a reversed one as if it were in order. A view of a block dimension with too long a part (see
-    `SHARE`), and one of a cyclic dimension that has no layout, are dealt out afresh. Of windows that are shifted
-    against each other, one in between is taken.
+    `SHARE`), unless little is gained (see `WORTH_MESSAGES`), and one of a cyclic dimension that has no layout, are
+    dealt out afresh. Of windows that are shifted against each other, one in between is taken.
 
     Where that does not give distinct axes of one grid, or leaves an axis of the grid without a dimension, the default
     is taken. Replicated and one-process operands choose only when there is no other.
@@ -44,20 +50,37 @@ def _distributed_layout(shape: tuple[int, ...], views: Sequence[View]) -> Layout
     dims: list[Dim] = []
     for d, extent in enumerate(shape):
         found = [view for view in views if view.base_dims[d] is not None]
-        dim = _result_dim([view.sections[d] for view in found]) if found else whole_dim(extent)
+        dim = _result_dim(found, d, extent) if found else whole_dim(extent)
         if found and found[0].layout.grid != grid and dim.axis is not None:
             return None
         dims.append(dim)
     axes = [dim.axis for dim in dims if dim.axis is not None]
     if len(set(axes)) != len(axes) or any(n > 1 and axis not in axes for axis, n in enumerate(grid)):
         return None
-    return Layout(grid, dims)
+    return Layout(grid, _worth_messages(dims))
 
 
-def _result_dim(sections: Sequence[Section]) -> Dim:
-    """One dimension of a result, of those of the operands that are not stretched in it."""
-    dim, *_, extent = sections[0]
-    window = _window(sections[0]) if dim.n_procs > 1 else None
+def _worth_messages(dims: list[Dim]) -> list[Dim]:
+    """The dimensions of a result; dealt out afresh where they are out of balance, if that gains enough."""
+    if all(_is_balanced(dim) for dim in dims if isinstance(dim, BlockDim) and dim.n_procs > 1):
+        return dims
+    balanced = [inherited(dim, dim.extent) if dim.n_procs > 1 else dim for dim in dims]
+    gained = math.prod(map(_longest_part, dims)) - math.prod(map(_longest_part, balanced))
+    return dims if 0 < gained < WORTH_MESSAGES else balanced
+
+
+def _longest_part(dim: Dim) -> int:
+    """How many elements a process has at most."""
+    return dim.block if isinstance(dim, BlockDim) else min(dim.extent, ceil_div(dim.n_blocks, dim.n_procs) * dim.block)
+
+
+def _result_dim(views: Sequence[View], d: int, extent: int) -> Dim:
+    """One dimension of a result, of the operands that are not stretched in it."""
+    dim = views[0].layout.dims[views[0].base_dims[d]]  # type: ignore[index]
+    if dim.n_procs == 1:
+        return dim.fresh(extent)
+    sections = [view.sections[d] for view in views]
+    window = _window(sections[0])
     if not isinstance(window, BlockDim):
         return dim.fresh(extent) if window is None else window
     if len(sections) > 1:
@@ -65,7 +88,7 @@ def _result_dim(sections: Sequence[Section]) -> Dim:
             other.parent_extent, other.step, other.n_procs, other.axis) == (
             window.parent_extent, window.step, window.n_procs, window.axis)]
         window = window._replace(start=_start_between(window, [other.start for other in windows]))
-    return inherited(window, extent)
+    return window
 
 
 def _window(section: Section) -> Dim | None:
@@ -92,5 +115,5 @@ def inherited(dim: Dim, extent: int) -> Dim:
 
 def _is_balanced(dim: BlockDim) -> bool:
     """Whether the parts of a window are short enough; on one process it has no use."""
-    fresh = dim.fresh(dim.extent)
-    return dim.n_procs > 1 and 0 < dim.block <= fresh.block + fresh.block // SHARE
+    fresh = ceil_div(dim.extent, dim.n_procs)
+    return dim.n_procs > 1 and fresh > 0 and (dim.extent == dim.parent_extent or dim.block <= fresh + fresh // SHARE)

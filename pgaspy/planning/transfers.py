@@ -26,7 +26,8 @@ from pgaspy.layout import Held, Layout, coords_from_rank, rank_from_coords
 from pgaspy.planning.segments import LENGTH, OWN_START, OWN_STEP, Indices, ranges_by_coord
 from pgaspy.planning.view import View
 
-__all__ = ["Broadcast", "Message", "TransferPlan", "fixed_offset", "group_rank", "plan_transfer", "strides_from_shape"]
+__all__ = ["NOTHING", "Broadcast", "Message", "TransferPlan", "fixed_offset", "group_rank", "plan_transfer",
+           "strides_from_shape"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,6 +83,10 @@ class TransferPlan:
         return not (self.sends or self.receives or self.broadcasts)
 
 
+NOTHING = TransferPlan((), (), None)
+"""Of what is empty, and of what stays where it is."""
+
+
 @cached
 def plan_transfer(dst: View, src: View, rank: int) -> TransferPlan:
     """The share of `rank` in `dst[...] = src`, for views of one shape on layouts of one job.
@@ -89,6 +94,9 @@ def plan_transfer(dst: View, src: View, rank: int) -> TransferPlan:
     The source has no stretched dimension, except where every process holds the whole of it. Elements of the
     destination that are not distinct (stretched dimensions) are refused by the callers.
     """
+    source = src.only_holder
+    if source is not None and dst.layout.is_replicated and dst.size and dst.layout.replica_axes:
+        return _handed_out(dst, src, source, rank)
     axes = broadcast_axes(dst.layout, src.layout)
     coords = dst.layout.held_by(rank).coords
     incoming = _incoming(dst, src, rank, axes)
@@ -104,6 +112,15 @@ def plan_transfer(dst: View, src: View, rank: int) -> TransferPlan:
     own = group_rank(dst.layout, axes, coords)
     receives = tuple(m for b in broadcasts if b.root == own for m in b.pieces if m.peer != rank)
     return TransferPlan(tuple(_outgoing(dst, src, rank, axes)), receives, None, axes, broadcasts)
+
+
+def _handed_out(dst: View, src: View, source: int, rank: int) -> TransferPlan:
+    """The same where one process has all of the source, and all get all of it: that one is the root."""
+    ranges = tuple([np.array([[own.start, own.step, other.start, other.step, other.extent]], np.int64)
+                    for own, other in zip(dst.sections, src.sections, strict=True)])
+    axes = dst.layout.replica_axes
+    root = group_rank(dst.layout, axes, dst.layout.coords_from_rank(source))
+    return TransferPlan((), (), None, axes, (Broadcast(root, (_message(source, ranges, dst, rank),)),))
 
 
 def broadcast_axes(dst: Layout, src: Layout) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from pgaspy.blockmath import meet
 from pgaspy.caches import Cache, cached, lazy
-from pgaspy.layout import MAX_NDIM, BlockDim, Dim, Layout, check_shape, whole_dim
+from pgaspy.layout import MAX_NDIM, BlockDim, Dim, Layout, check_shape, rank_from_coords, whole_dim
 
 __all__ = ["ArrayInKey", "Section", "View", "frozen_key", "joint_shape", "whole"]
 
@@ -116,14 +116,23 @@ class View:
         return tuple(coords)
 
     @lazy
+    def only_holder(self) -> int | None:
+        """The rank of the one process that has all elements; None if several have some."""
+        coords = [0 if n == 1 else fixed for n, fixed in zip(self.layout.grid, self.fixed_coords, strict=True)]
+        return None if None in coords else rank_from_coords(self.layout.grid, tuple(coords))
+
+    @lazy
     def along_axes(self) -> tuple[object, ...]:
-        """How the elements are dealt out along each axis of the grid; None where each process there holds them all.
+        """How the elements are dealt out along each axis of the grid; None where one process holds them, or each does.
 
         Of block dimensions as the sections of their parents that they are: what lies alike is equal.
         """
         found: list[object] = []
         layout, base_dims = self.layout, self.base_dims
         for axis, p in enumerate(layout.dim_from_axis):
+            if layout.grid[axis] == 1:
+                found.append(None)
+                continue
             if p is None or p not in base_dims:
                 fixed = self.fixed_coords[axis]
                 found.append(None if fixed is None else ("at", fixed))

@@ -195,7 +195,8 @@ def _hand_on(builder: Builder, location: Location, box: Box, nbytes: int, group:
 @cached
 def group_members(grid: tuple[int, ...], axes: tuple[int, ...], rank: int) -> Sequence[int]:
     """The ranks along `axes` of a grid through the coordinates of `rank`, in row-major order."""
-    return _Members(grid, axes, rank)
+    n = math.prod(grid)
+    return range(n) if math.prod([grid[axis] for axis in axes]) == n else _Members(grid, axes, rank)
 
 
 class _Members(Sequence[int]):

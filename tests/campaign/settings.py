@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pgaspy as pg
+from pgaspy import immediate, statements
 from pgaspy.execution import engine, recording
 from pgaspy.execution import queue as queue_module
 from pgaspy.kernels import bindings, jit
-from pgaspy.planning import chains, trees
+from pgaspy.planning import chains, result_layout, trees
 from pgaspy.scheduling import collectives, elementwise, kernel_nodes, memory, messages, schedule
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, WORK_OF_PLANNING
 from pgaspy.scheduling.backend import backend
@@ -48,6 +49,7 @@ class Settings:
     short_messages: bool = False
     pieces: bool = False
     gathers: bool = False
+    balances: bool = False
     poison: int | None = None
     at_once: tuple[int, ...] = (WORK_OF_PLANNING,)
 
@@ -60,7 +62,8 @@ def drawn(seed: int) -> Settings:
         max_operations=tuple(rng.choice((1, 2, 3, 5, 10, 100, 256, 256, 1000)) for _ in range(4)),
         compiles=rng.choices((None, True, False), (80, 2, 18))[0],
         poison=rng.choice(PATTERNS) if rng.random() < 0.6 else None,
-        **{name: rng.random() < 0.4 for name in ("pools", "chains", "window", "short_messages", "pieces", "gathers")},
+        **{name: rng.random() < 0.4 for name in ("pools", "chains", "window", "short_messages", "pieces", "gathers",
+                                                      "balances")},
         at_once=tuple(rng.choice((0, 2, 4, 32)) * ELEMENTS_PER_CALL for _ in range(4)))
 
 
@@ -91,6 +94,8 @@ def under(settings: Settings) -> Iterator[None]:
     if settings.gathers:
         patch(collectives, "MAX_TREES", 0)
         patch(collectives, "MAX_DOUBLED_BYTES", 100)
+    if settings.balances:
+        patch(result_layout, "WORTH_MESSAGES", 0)
     if settings.pieces:
         patch(elementwise, "CUT_FROM_ELEMENTS", 4)
         patch(kernel_nodes, "PART_ELEMENTS", bindings.LEAF)
@@ -126,6 +131,8 @@ def _forget() -> None:
     recording.forget()
     schedule.may_be_postponed.cache_clear()
     kernel_nodes._loop.cache_clear()
+    for cache in statements.known_calls, statements._statements, immediate._known:  # in which layouts are
+        cache.forget()
 
 
 def _poisoned(allocate: Any, pattern: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -18,10 +19,19 @@ from pgaspy.layout import (
     replicated,
     whole_dim,
 )
-from pgaspy.planning.result_layout import result_layout
+from pgaspy.planning import result_layout as module
+from pgaspy.planning.result_layout import WORTH_MESSAGES, result_layout
 from pgaspy.planning.view import View, whole
 
 P = 6
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _however_small() -> Iterator[None]:
+    """What is out of balance is dealt out afresh, however few its elements are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "WORTH_MESSAGES", 0)
+        yield
 
 
 def bound(*formats: str, shape: tuple[int, ...], grid: tuple[int, ...] | None = None,
@@ -64,6 +74,34 @@ def test_a_window_with_too_long_a_part_is_dealt_out_afresh() -> None:
     layouts = [result((n, 28), a.index((slice(0, n), slice(2, None)))) for n in (40, 39)]
     assert [layout.dims[0] for layout in layouts] == [BlockDim(40, 3, 0, 60), BlockDim(39, 3, 0, 39)]
     assert all(layout.dims[1] == BlockDim(28, 2, 1, 30, 2) for layout in layouts)
+
+
+@pytest.mark.parametrize("n", [1, 10, 100])
+def test_what_is_out_of_balance_stays_where_little_is_gained(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The upper half of a matrix on two processes, whose part is n * n elements smaller when it is dealt out afresh."""
+    monkeypatch.setattr(module, "WORTH_MESSAGES", n * n + 1)
+    for is_more in (False, True):
+        a = whole(default_layout((4 * n, n + is_more), 2))
+        half = a.index(slice(2 * n, None))
+        found = result_layout(half.shape, [half.index((slice(None), slice(0, 1))).broadcast_to(half.shape), a.index(
+            0).broadcast_to(half.shape)], lambda shape: default_layout(shape, 2))
+        assert found == (half.own_layout if not is_more else default_layout(half.shape, 2))
+
+
+@pytest.mark.parametrize("n_procs", [2, 4, 64])
+@pytest.mark.parametrize("shape", [(1 << 12, 1 << 12), (1 << 20, 4), (4, 1 << 20)])
+def test_what_is_gained_is_counted_in_elements(shape: tuple[int, int], n_procs: int,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of corners of a matrix, none has a part that is by more longer than it has to be: than half as long again."""
+    monkeypatch.setattr(module, "WORTH_MESSAGES", WORTH_MESSAGES)
+    view, are_windows = whole(default_layout(shape, n_procs)), set()
+    for share in (4, 32, 128, 1024):
+        corner = view.index(tuple([slice(n - max(n // share, 1), None) for n in shape]))
+        fresh = default_layout(corner.shape, n_procs)
+        found = result_layout(corner.shape, [corner], _unwanted)
+        assert found.max_local_size < WORTH_MESSAGES + 9 * fresh.max_local_size // 4
+        are_windows.add(found.dims[0] == corner.own_layout.dims[0])  # type: ignore[union-attr]
+    assert True in are_windows
 
 
 SECTIONS = st.tuples(st.integers(0, 40), st.integers(1, 5), st.integers(0, 60), st.booleans())

@@ -198,3 +198,32 @@ def test_cost_follows_the_own_part() -> None:
     src = whole(layout).index((slice(None, -1), slice(None)))
     plan = cheaply(lambda: plan_transfer(dst, src, 2**19 + 512))
     assert len(plan.receives) == len(plan.sends) == 1
+
+
+@pytest.mark.parametrize("batch", range(N_BATCHES))
+def test_what_one_process_has_is_handed_out_as_by_the_general_plan(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To all, of arrays on one process and of rows and elements that one process has."""
+    rng = random.Random(f"handed out {batch}")
+    n_found = 0
+    for _ in range(400):
+        n_procs = rng.choice(SIZES[1:])
+        shape = random_shape(rng, 3, EXTENTS)
+        view, _ = random_view(rng, whole(random_layout(rng, shape, n_procs)), np.empty(shape))
+        if 0 in view.shape or view.stretched_dims or view.only_holder is None:
+            continue
+        target = whole(replicated(view.shape, n_procs))
+        plans = [plan_transfer(target, view, rank) for rank in range(n_procs)]
+        with monkeypatch.context() as patch:
+            patch.setattr(View, "only_holder", None)
+            view.__dict__.pop("only_holder", None)
+            general = [plan_transfer.__wrapped__.__wrapped__(target, view, rank) for rank in range(n_procs)]
+        assert list(map(described, plans)) == list(map(described, general))
+        n_found += 1
+    assert n_found > 10
+
+
+def described(plan: TransferPlan) -> tuple[Any, ...]:
+    """A plan that has broadcasts alone, so that equal ones are equal."""
+    assert (plan.sends, plan.receives, plan.local) == ((), (), None)
+    return plan.axes, [(b.root, [(m.peer, m.shape, m.offset, [table.tolist() for table in m.ranges]) for m in b.pieces])
+                       for b in plan.broadcasts]

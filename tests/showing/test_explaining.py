@@ -98,6 +98,20 @@ def test_every_second_element_stays_where_it_is(size: int) -> None:
         assert pg.explain(coarse, size=size, rank=rank).n_messages == 0
 
 
+@pytest.mark.parametrize("size", [2, 3, 4, 6])
+@pytest.mark.parametrize("j", [0, 100, 200, 300, 398])
+def test_an_elimination_sends_its_row_and_column_alone(size: int, j: int) -> None:
+    """However little of the corner that it changes the other processes have: the product lies where that does."""
+    def eliminate() -> None:
+        A = pg.empty((400, 400))
+        A[j + 1:, j + 1:] -= A[j + 1:, j:j + 1] * A[j, j + 1:]
+
+    for rank in range(size):
+        plan = pg.explain(eliminate, size=size, rank=rank)
+        assert plan.nbytes_received <= 2 * (399 - j) * ITEMSIZE
+        assert plan.operations[-1].n_sends == 0
+
+
 @pytest.mark.parametrize("extent", [2, 3, 4, 8, 16, 64])
 def test_heat_on_cyclic_blocks_moves_their_edges(extent: int) -> None:
     """Four neighbours of each block, and the shift by one row and column between `center` and `work`."""

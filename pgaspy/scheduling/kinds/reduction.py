@@ -10,17 +10,20 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.caches import cached
+from pgaspy.caches import cached, lazy
 from pgaspy.layout import Layout
 from pgaspy.planning.boxes import view_box
 from pgaspy.planning.pieces import indices_at
-from pgaspy.planning.view import View
+from pgaspy.planning.transfers import NOTHING, plan_transfer
+from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import at_once
 from pgaspy.scheduling.base import Storage, local_view
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.collectives import exchange_partials, group_members
+from pgaspy.scheduling.messages import view_side
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
-from pgaspy.scheduling.operations import Exchange, NumberedOperation, Recipe, Reducing
+from pgaspy.scheduling.operations import Exchange, Moved, NumberedOperation, Recipe, Reducing
+from pgaspy.scheduling.transfer_nodes import transfer
 
 __all__ = ["Indices", "Reduce", "Reduction", "indices_of", "reduce"]
 
@@ -43,7 +46,7 @@ class Reduction(Protocol):
         """The partial result of a local part, reduced over `axes` (none of them left).
 
         `indices(d, places)` are the global indices along d of places of the local part; `operands` the local parts of
-        the others.
+        the others, copied.
         """
 
     @property
@@ -63,7 +66,7 @@ class Reduce(Recipe):
     """A view reduced over `axes`: the local part by its owner, then the partial results over the processes.
 
     The source has a layout of its own; the target's is the same without the reduced dimensions, replicated along
-    their axes of the grid. Each of the `operands` lies as one dimension of the source does.
+    their axes of the grid. The `operands` are vectors, which come to where the last reduced dimension lies.
     """
 
     target: View
@@ -104,6 +107,12 @@ class Reduce(Recipe):
     def _holds(self, rank: int) -> bool:
         return self._layout.holds(self._layout.coords_from_rank(rank))
 
+    @lazy
+    def _along(self) -> View:
+        """Where operands come to."""
+        layout = self._layout
+        return whole(Layout(layout.grid, [layout.dims[self.axes[-1]]], layout.pins))
+
     def is_done_at_once(self, rank: int) -> bool:
         """See `Recipe`."""
         return at_once.is_small(self.source, rank)
@@ -116,9 +125,15 @@ class Reduce(Recipe):
         """See `Recipe`."""
         reduction = self.reduction
         local, *operands = map(local_view, storages[1:], self.views[1:])
+        operands = [*map(np.ascontiguousarray, operands)]
         found = reduction.partial(local, self.axes, indices_of(self.source, rank), operands)
         found = np.asarray(found, reduction.partial_dtype)
         storages[0].local[...] = found if reduction.result is None else reduction.result(found)
+
+    def moved(self, rank: int) -> Sequence[Moved]:
+        """See `Recipe`."""
+        return [Moved(number, plan_transfer(self._along, view, rank) if view.size else NOTHING, self._layout.grid, view)
+                for number, view in enumerate(self.operands, 2)]
 
     def exchanged(self, rank: int) -> Exchange | None:
         """See `Recipe`."""
@@ -132,21 +147,35 @@ class Reduce(Recipe):
 
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`."""
-        if not self._holds(rank):
+        members = group_members(self._layout.grid, self._merged_axes(), rank)
+        is_wanted = self._holds(rank) and (operation.is_wanted or len(members) > 1)
+        come = [self._add_operand(builder, operation, moved, is_wanted, rank) for moved in self.moved(rank)]
+        if not is_wanted:
             return
-        reduction, views, slots = self.reduction, (self.source, *self.operands), operation.slots[1:]
+        reduction, view, slot = self.reduction, self.source, operation.slots[1]
         shape = self.target.layout.local_shape(rank)
         number = builder.buffer(math.prod(shape) * reduction.partial_dtype.itemsize)
-        indices = indices_of(self.source, rank)
+        indices = indices_of(view, rank)
 
         def reduce_local(memories: Memories) -> None:
-            local, *operands = (local_view(memories[slot], view) for slot, view in zip(slots, views, strict=True))
-            found = reduction.partial(local, self.axes, indices, operands)
+            operands = [bytes_of(memories, operand).view(dtype) for operand, dtype in come]
+            found = reduction.partial(local_view(memories[slot], view), self.axes, indices, operands)
             bytes_of(memories, number).view(reduction.partial_dtype).reshape(shape)[...] = found
 
-        builder.add(FunctionCall(reduce_local, "reduce"),
-                    [(slot, view_box(view, rank)) for slot, view in zip(slots, views, strict=True)], [(number, None)])
+        reads = [(slot, view_box(view, rank) if builder.has_boxes else None), *[(operand, None) for operand, _ in come]]
+        builder.add(FunctionCall(reduce_local, "reduce"), reads, [(number, None)])
         self.add_merge(builder, operation, number, rank)
+
+    def _add_operand(self, builder: Builder, operation: NumberedOperation, moved: Moved, is_wanted: bool,
+                     rank: int) -> tuple[int, np.dtype[Any]]:
+        """Have an operand come; to which memory, and its dtype."""
+        number, dtype = moved.number, self.dtypes[moved.number]
+        held = self._along.layout.local_shape(rank)
+        memory = builder.buffer(math.prod(held) * dtype.itemsize if is_wanted else 0)
+        transfer(builder, moved.plan, view_side(builder, memory, self._along, dtype, rank),
+                 view_side(builder, operation.slots[number], self.views[number], dtype, rank), False, number, rank,
+                 moved.grid, is_wanted)
+        return memory, dtype
 
     def add_merge(self, builder: Builder, operation: NumberedOperation, partial: int, rank: int) -> None:
         """See `Recipe`."""
