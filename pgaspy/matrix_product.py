@@ -21,14 +21,16 @@ from pgaspy.global_assign import copied
 from pgaspy.immediate import product, product_of_matrices
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
-from pgaspy.layout import Layout, replicated, without_dims
+from pgaspy.layout import BlockDim, Layout, replicated, without_dims
 from pgaspy.operands import as_base_view, check_dtype
+from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.result_layout import inherited
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.floating_point import Found
 from pgaspy.scheduling.kinds.reduction import Indices, reduce
 from pgaspy.scheduling.operations import BaseView
+from pgaspy.tasks import schedule, update, write
 from pgaspy.ufuncs import apply
 
 __all__ = ["matmul"]
@@ -38,6 +40,9 @@ MAX_OUTER_PRODUCTS = 4
 
 MIN_ELEMENTS_OF_SUM = 1 << 16
 """Elements of such a product: a smaller one is sooner computed than recorded."""
+
+MIN_ELEMENTS_IN_TWO = 1 << 19
+"""Elements per process of a matrix that is multiplied by a vector in two tasks: they take half a millisecond."""
 
 
 @implements(np.matmul)
@@ -165,12 +170,56 @@ def _matrix_vector(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView:
         x = copied(*x)
     target_layout = without_dims(layout, (last,))
     target = BaseView(Base(target_layout, dtype), whole(target_layout))
+    if own_columns_first(a.view, x.view):
+        columns = Layout(layout.grid, [layout.dims[last]], layout.pins)
+        _multiply_own_columns_first(target, a, x, copied(x.base, x.view, columns))
+        return target
     recipe = reduce(target.view, a.view, (last,), _Product(dtype), (dtype, a.base.dtype, x.base.dtype), (x.view,))
     recipe.is_cold = recipe.is_cold and not is_alone()
     record_cold(recipe, (target.base.storage, a.base.storage, x.base.storage))
     if last == 0 and not target_layout.is_replicated:
         return copied(*target, replicated((), world().size))
     return target
+
+
+def own_columns_first(a: View, x: View) -> bool:
+    """Whether a matrix is multiplied by what each process has of a vector while the rest arrives.
+
+    That is where the rows lie as the vector does, and take long enough to be worth two tasks. It follows from the
+    layouts alone, as the order of a sum does.
+    """
+    n = world().size
+    if n == 1 or a.ndim < 2 or a.size < MIN_ELEMENTS_IN_TWO * n or x.own_layout is None:
+        return False
+    assert a.own_layout is not None
+    rows, _ = a.own_layout.dims
+    (dim,) = x.own_layout.dims
+    return (isinstance(dim, BlockDim) and dim.axis == rows.axis is not None and x.layout.grid == a.layout.grid
+            and rows.n_procs == n)
+
+
+def _multiply_own_columns_first(y: BaseView, a: BaseView, own: BaseView, x: BaseView) -> None:
+    """y = A x, as y = A1 x1, and then y += A0 x0 + A2 x2, where x1 lies here."""
+    part = local_part(own.view, world().rank)
+    assert part is not None  # of a block dimension
+    start, stop = part.first[0], part.first[0] + part.shape[0]
+    Y, A = GlobalArray(*y), GlobalArray(*a)
+    schedule(multiply_columns, write(Y), A, GlobalArray(*own), start, stop)
+    schedule(add_other_columns, update(Y), A, GlobalArray(*x), start, stop)
+
+
+def multiply_columns(y: NDArray[Any], a: NDArray[Any], x: NDArray[Any], start: int, stop: int) -> None:
+    """y = A1 x, with the columns of A from one on."""
+    with np.errstate(all="ignore"):
+        np.matmul(a[:, start:stop], x, out=y)
+
+
+def add_other_columns(y: NDArray[Any], a: NDArray[Any], x: NDArray[Any], start: int, stop: int) -> None:
+    """y += A0 x0 + A2 x2, with the columns of A before and behind some."""
+    with np.errstate(all="ignore"):
+        for columns in slice(0, start), slice(stop, None):
+            if x[columns].size:
+                y += np.matmul(a[:, columns], x[columns])
 
 
 @dataclass(frozen=True, slots=True)

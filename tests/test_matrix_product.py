@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.matrix_product import MAX_OUTER_PRODUCTS, MIN_ELEMENTS_OF_SUM, product_layout
+from pgaspy import matrix_product
+from pgaspy.matrix_product import MAX_OUTER_PRODUCTS, MIN_ELEMENTS_OF_SUM, own_columns_first, product_layout
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
@@ -134,3 +135,32 @@ def test_halves_are_summed_in_float32(dim: str) -> None:
     assert_equal(pg.dot(a[0], b[:, 0]), zeros[0, 0])
     few, rows = np.ones((300, 3), np.float16), np.repeat(np.array([[60000], [60000], [-60000]], np.float16), 300, 1)
     assert_equal(pg.array(few) @ pg.array(rows), few @ rows)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (7, 2), (8, 9), (12, 31)])
+@pytest.mark.parametrize("types", ["dd", "fd", "Fi", "Bb", "??"])
+def test_own_columns_come_first(shape: tuple[int, int], types: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process has of the vector counts, and what it has not, wherever that begins and ends."""
+    monkeypatch.setattr(matrix_product, "MIN_ELEMENTS_IN_TWO", 1)
+    rng = np.random.default_rng(7)
+    m, n = shape
+    x, y = (rng.integers(0, 5, k).astype(char) for k, char in zip(((m, n), n), types, strict=True))
+    A, v = pg.array(x), pg.array(y)
+    check(A @ v, x, y)
+    check(A[:, ::-1] @ v, x[:, ::-1], y)
+    check(A[:, 1:] @ v[1:], x[:, 1:], y[1:])
+    check(A[1:] @ v, x[1:], y)
+    check(v @ A.T, y, x.T)
+
+
+@pytest.mark.recorded
+def test_a_large_matrix_is_multiplied_in_two_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the rows lie as the vector does, on more than one process."""
+    by_rows = pg.Distribution("block", "*", grid=(pg.SIZE,), axes=(0, None))
+    A, x = pg.ones((8 * pg.SIZE, 8), layout=by_rows), pg.ones(8)
+    assert not own_columns_first(A._view, x._view)
+    monkeypatch.setattr(matrix_product, "MIN_ELEMENTS_IN_TWO", 8)
+    assert own_columns_first(A._view, x._view) == (pg.SIZE > 1)
+    assert not own_columns_first(A._view, pg.align(x, A, 1)._view)
+    assert not own_columns_first(A._view.transpose((1, 0)), A[:, 0]._view)
+    assert_equal(A @ x, np.full(8 * pg.SIZE, 8.0))

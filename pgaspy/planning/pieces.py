@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from operator import add, mul
 from typing import NamedTuple
@@ -30,7 +31,7 @@ from pgaspy.planning.view import Section, View, whole
 
 __all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "indices_at", "joint_cuts",
            "lie_in_place", "local_indices", "local_view_shape", "max_pieces", "n_pieces", "one_piece", "piece_in_place",
-           "plan_assembled", "plan_boxes", "plan_operand", "plan_operands", "storage_geometry"]
+           "plan_assembled", "plan_boxes", "plan_operand", "plan_operands", "storage_geometry", "within"]
 
 LOCAL, TEMPORARY, BUFFER = -1, -2, 0
 """Where an operand of a piece lies: in its own storage, in an assembled temporary, or (>= 0) in the receive buffer
@@ -233,11 +234,50 @@ def plan_boxes(outs: Sequence[View], operands: Sequence[View], plans: Sequence[O
     shape = local_view_shape(outs[0], rank)
     if 0 in shape:
         return ()
-    parts = [local_part(out, rank) for out in outs]
-    if parts[0] is not None and None not in parts and not any(cuts) and all(plan.is_in_place for plan in plans):
-        sources = [_source_in_place(view, rank, parts[0].first, shape) for view in (*outs, *operands)]
-        return (Piece(shape, tuple(sources), (0,) * len(shape)),)
+    start = (0,) * len(shape)
+    if not any(cuts) and all(plan.is_in_place for plan in plans) and None not in [local_part(o, rank) for o in outs]:
+        pairs = [*zip(outs, outs, strict=True), *zip([plan.out for plan in plans], operands, strict=True)]
+        sources = [_source_from(start, shape, out, view, rank) for out, view in pairs]
+        return (Piece(shape, tuple(sources), start),)
     return tuple(_pieces(outs, operands, plans, cuts, shape, rank))
+
+
+def within(plan: OperandPlan, out: View, operand: View, start: Sequence[int], is_here: bool, rank: int) -> OperandPlan:
+    """The plan for a section of an output, and that of the operand with the same indices.
+
+    What arrives comes with the messages of the whole operand.
+
+    Parameters
+    ----------
+    start
+        The indices of the output at which the section begins.
+    is_here
+        Whether this process has all of the operand's section.
+    """
+    if is_here:
+        return OperandPlan(out, operand, NOTHING, None, (_STRETCHED,) * out.ndim, True)
+    whole_part = local_part(plan.out, rank)
+    assert whole_part is not None
+    cuts = [_within(own, i - first, n) for own, i, first, n in zip(
+        plan.cuts, start, whole_part.first, out.shape, strict=True)]
+    return OperandPlan(out, operand, plan.transfer, None, tuple(cuts))
+
+
+def _within(cuts: _Cuts, start: int, extent: int) -> _Cuts:
+    """The cuts of so many indices from one on."""
+    k, stop = bisect_right(cuts.start, start) - 1, bisect_left(cuts.start, start + extent)
+    starts, coords, others, positions = (column[k:stop] for column in cuts[:4])
+    ahead = start - starts[0]
+    others[0] += cuts.step * ahead
+    positions[0] += ahead if cuts.step else 0
+    return _Cuts([max(i - start, 0) for i in starts], coords, others, positions, cuts.step)
+
+
+def _source_from(start: Sequence[int], shape: tuple[int, ...], out: View, view: View, rank: int) -> Source:
+    """Where a view lies that is used in place, from a local index of an output on."""
+    part = local_part(out, rank)
+    assert part is not None
+    return _source_in_place(view, rank, tuple(map(add, part.first, start)), shape)
 
 
 def _source_in_place(view: View, rank: int, first: tuple[int, ...], shape: tuple[int, ...]) -> Source:
@@ -322,9 +362,7 @@ def _positions(start: list[int], coords: list[int], extent: int) -> list[int]:
 def _pieces(outs: Sequence[View], operands: Sequence[View], plans: Sequence[OperandPlan],
             cuts: Sequence[Sequence[int]], extents: tuple[int, ...], rank: int) -> Iterator[Piece]:
     """The product over the dimensions of the boxes between all operands' cuts."""
-    parts = [local_part(out, rank) for out in (*outs, *(plan.out for plan in plans))]  # of the same indices
-    origin = next((part.first for part in parts if part is not None), (0,) * len(extents))
-    outputs = [None if part is not None else _OutputSources(out, rank) for out, part in zip(outs, parts, strict=False)]
+    outputs = [None if local_part(out, rank) is not None else _OutputSources(out, rank) for out in outs]
     arrays = [None if plan.is_in_place else _OperandSources(plan, view, rank)
               for plan, view in zip(plans, operands, strict=True)]
     intervals = [_refined([plan.cuts[d] for plan in plans], cuts[d] if cuts else (), extent)
@@ -332,11 +370,10 @@ def _pieces(outs: Sequence[View], operands: Sequence[View], plans: Sequence[Oper
     for box in itertools.product(*intervals):
         start = tuple([first for first, _, _ in box])
         shape = tuple([stop - first for first, stop, _ in box])
-        first = tuple(map(add, origin, start))
-        sources = [_source_in_place(out, rank, first, shape) if output is None else output.source(start, shape)
+        sources = [_source_from(start, shape, out, out, rank) if output is None else output.source(start, shape)
                    for out, output in zip(outs, outputs, strict=True)]
         for n, array in enumerate(arrays):
-            sources.append(_source_in_place(operands[n], rank, first, shape) if array is None
+            sources.append(_source_from(start, shape, plans[n].out, operands[n], rank) if array is None
                            else array.source([at[n] for _, _, at in box], shape))
         yield Piece(shape, tuple(sources), start)
 

@@ -25,15 +25,15 @@ from pgaspy.planning.pieces import (
 )
 from pgaspy.planning.view import View
 from pgaspy.scheduling.builder import Access, Builder
-from pgaspy.scheduling.fusion import FusionGroup, Input, Kernel, Operand, ReducedOutput
+from pgaspy.scheduling.fusion import FusionGroup, Input, Kernel, Operand, ReducedOutput, operands_of
 from pgaspy.scheduling.kernel_nodes import FusedCall, FusedCalls, FusedReduceCall, LeafResults, finish_leaves
-from pgaspy.scheduling.messages import receive_into_buffer, send_message, view_side
+from pgaspy.scheduling.messages import Side, receive_into_buffer, send_message, view_side
 from pgaspy.scheduling.nodes import Location, Node
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
 from pgaspy.scheduling.transfer_nodes import first_tag, transfer
 
-__all__ = ["add_group", "add_operand", "add_operand_messages", "can_reduce", "is_local_and_large", "memory_of",
-           "overwritten"]
+__all__ = ["Received", "add_group", "add_operand", "add_operand_messages", "add_sends", "can_reduce",
+           "is_local_and_large", "memory_of", "overwritten"]
 
 CUT_FROM_ELEMENTS = 1 << 14
 """Smaller pieces are not cut where a later message takes a part of what they write; nor where there would be more of
@@ -41,16 +41,29 @@ them than operands may cut."""
 
 
 def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mapping[int, Sequence[Box]],
-              rank: int) -> list[tuple[NumberedOperation, int]]:
+              received: Received, rank: int) -> list[tuple[NumberedOperation, int]]:
     """Add operations that run as one kernel; (reduction, memory of its partial result on this process) of each.
 
-    `sent` are the boxes of arrays that are sent to other processes: they are computed first, in pieces of their own.
+    Parameters
+    ----------
+    sent
+        The boxes of arrays that are sent to other processes: they are computed first, in pieces of their own.
+    received
+        Where the operands of operations lie that are computed in parts: those of the first one add the messages.
     """
-    lies_in = {}
+    lies_in: Received = {}
     for member in group.members:
         for operand in member.arrays:
             builder.position = operand.operation.position
-            lies_in[operand.operation.position, operand.number] = add_operand(builder, operand, rank)
+            key = operand.operation.position, operand.number
+            if operand.operation.part is None:
+                lies_in[key] = add_operand(builder, operand, rank)
+            elif not operand.plan.transfer.is_local:
+                if key not in received:
+                    received[key] = _add_receives(builder, operand)
+                lies_in[key] = received[key]
+    if not kernel.is_of_use:
+        return []
     builder.position = group.members[0].operation.position
     outs = [output.view for output in kernel.outputs] or [group.members[0].out]
     arrays = [i.operand for i in kernel.inputs if i.operand is not None]
@@ -102,6 +115,10 @@ class _Lies(NamedTuple):
     temporary: int | None
 
 
+Received = dict[tuple[int, int], _Lies]
+"""Where operands lie: by the position of the operation, and their number."""
+
+
 def add_operand(builder: Builder, operand: Operand, rank: int) -> _Lies:
     """The messages of an operand, and what else it takes to have it here."""
     plan, dtype = operand.plan, operand.dtype
@@ -112,10 +129,26 @@ def add_operand(builder: Builder, operand: Operand, rank: int) -> _Lies:
         transfer(builder, plan.transfer, view_side(builder, number, target, dtype, rank), src, False, operand.number,
                  rank, target.layout.grid)
         return _Lies((), number)
+    _add_sends(builder, operand, src)
+    return _add_receives(builder, operand)
+
+
+def _add_sends(builder: Builder, operand: Operand, src: Side) -> None:
+    for message in operand.plan.transfer.sends:
+        send_message(builder, message, src, operand.dtype, first_tag(operand.number), in_place=True)
+
+
+def _add_receives(builder: Builder, operand: Operand) -> _Lies:
+    """The messages that bring an operand, into buffers of their own."""
     tag = first_tag(operand.number)
-    for message in plan.transfer.sends:
-        send_message(builder, message, src, dtype, tag, in_place=True)
-    return _Lies(tuple(receive_into_buffer(builder, m, dtype, tag) for m in plan.transfer.receives), None)
+    return _Lies(tuple(receive_into_buffer(builder, message, operand.dtype, tag)
+                       for message in operand.plan.transfer.receives), None)
+
+
+def add_sends(builder: Builder, operation: NumberedOperation, rank: int) -> None:
+    """What a process sends for an operation that it computes in parts."""
+    for operand in operands_of(operation, rank):
+        _add_sends(builder, operand, view_side(builder, operand.slot, operand.plan.view, operand.dtype, rank))
 
 
 def add_operand_messages(builder: Builder, operand: Operand, rank: int) -> None:
@@ -127,7 +160,7 @@ def add_operand_messages(builder: Builder, operand: Operand, rank: int) -> None:
              is_wanted=False)
 
 
-def _operands(kernel: Kernel, piece: Piece, lies_in: dict[tuple[int, int], _Lies]) -> tuple[
+def _operands(kernel: Kernel, piece: Piece, lies_in: Received) -> tuple[
         list[Location], list[tuple[int, ...]], list[Access]]:
     """Locations and byte strides of a piece's operands in the program's order, and what it reads."""
     n_outs = max(len(kernel.outputs), 1)
@@ -168,11 +201,11 @@ def _written(kernel: Kernel, group: Group) -> list[Access]:
             for output, first, last in zip(kernel.outputs, group[0].sources, group[-1].sources, strict=False)]
 
 
-def memory_of(found: Input, operand: Operand, source: Source, lies_in: dict[tuple[int, int], _Lies]) -> Access:
+def memory_of(found: Input, operand: Operand, source: Source, lies_in: Received) -> Access:
     """The memory that an operand of a piece lies in, and the box of it that is read."""
-    lies = lies_in[operand.operation.position, operand.number]
     if source.where == LOCAL:
         return found.slot, source.box
+    lies = lies_in[operand.operation.position, operand.number]
     if source.where >= BUFFER:
         return lies.buffers[source.where - BUFFER], None
     assert lies.temporary is not None
@@ -246,7 +279,7 @@ def _leaves(reduction: ReducedOutput, rank: int) -> bindings.Leaves:
 
 
 def _reducing_pieces(builder: Builder, kernel: Kernel, pieces: Sequence[Piece],
-                     lies_in: dict[tuple[int, int], _Lies], is_sent: Callable[[Group], bool],
+                     lies_in: Received, is_sent: Callable[[Group], bool],
                      name: str, rank: int) -> list[tuple[NumberedOperation, int]]:
     """The kernel's pieces, each with the results of the reductions' leaves in it, and then the rest of the trees."""
     leaves = _leaves(kernel.reductions[0], rank)

@@ -15,18 +15,20 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from pgaspy.caches import cached
+from pgaspy.caches import cached, lazy
 from pgaspy.kernels import bindings
 from pgaspy.kernels.program import Program, Step
 from pgaspy.layout import BlockDim, Layout
 from pgaspy.planning.box_index import BoxIndex
+from pgaspy.planning.interiors import IndexBox
 from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.pieces import OperandPlan, joint_cuts, local_view_shape, max_pieces, n_pieces, plan_operands
 from pgaspy.planning.view import View
 from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.operations import Elementwise, NumberedOperation, Recipe
 
-__all__ = ["FusionGroup", "Input", "Kernel", "Operand", "Output", "ReducedOutput", "Uses", "grouped"]
+__all__ = ["FusionGroup", "Input", "Kernel", "Operand", "Output", "ReducedOutput", "Sends", "Uses",
+           "grouped", "has_kernel", "operands_of"]
 
 MAX_STEPS = bindings.MAX_PROGRAM_STEPS
 MAX_OPERANDS = bindings.MAX_PROGRAM_OPERANDS
@@ -60,14 +62,15 @@ class ReducedOutput(NamedTuple):
 
 
 class Uses(NamedTuple):
-    """The arrays that somebody holds besides, and per array the positions of the operations that read it."""
+    """The arrays that somebody holds besides; and per array the operations, by their keys, that read it, and what."""
 
     named: frozenset[int]
-    readers: Mapping[int, Sequence[int]]
+    readers: Mapping[int, Sequence[tuple[tuple[int, int], View]]]
 
-    def outside(self, slot: int, first: int, positions: Container[int]) -> bool:
-        """Whether others than the operations at some positions, from the first on, see what is written to an array."""
-        return slot in self.named or any(p > first and p not in positions for p in self.readers.get(slot, ()))
+    def outside(self, slot: int, view: View, first: int, keys: Container[tuple[int, int]]) -> bool:
+        """Whether others than some operations, the first of them at a position, see what these write to a section."""
+        return slot in self.named or any(key[0] > first and key not in keys and not view.disjoint(read)
+                                         for key, read in self.readers.get(slot, ()))
 
 
 class Operand(NamedTuple):
@@ -87,18 +90,27 @@ class _Member:
     def __init__(self, operation: NumberedOperation, form: Elementwise, rank: int) -> None:
         self.operation = operation
         self.name, self.loop, self.out_dtype = form.name, form.loop, form.output_dtype
-        self.out, *views = operation.recipe.views
-        self.out_slot = operation.slots[0]
-        plans = plan_operands(self.out, tuple(views), form.copied, rank)
-        dtypes = compress(form.dtypes, form.is_array)
-        self.cuts, self.max_pieces = joint_cuts(self.out.ndim, plans), max_pieces(self.out, rank)
-        self.arrays = [Operand(operation, n, *described) for n, described in enumerate(
-            zip(operation.slots[1:], views, dtypes, plans, strict=True))]
+        self.out = operation.views[0]
+        self.out_slot, part = operation.slots[0], operation.part
+        self.space = _space(self.out, rank) if part is None else _space_of_box(part.box)
+        self.arrays = operands_of(operation, rank)
+        self.cuts = joint_cuts(self.out.ndim, [x.plan for x in self.arrays])
+        self.max_pieces = max_pieces(self.out, rank)
         arrays, scalars = iter(self.arrays), iter(operation.values)
         self.operands: list[Operand | int] = [next(arrays) if array else next(scalars) for array in form.is_array]
 
 
-def _has_kernel(form: Elementwise) -> bool:
+def operands_of(operation: NumberedOperation, rank: int) -> list[Operand]:
+    """The operands of an elementwise operation that are arrays."""
+    form, (out, *views) = operation.recipe.elementwise, operation.views
+    assert form is not None
+    plans = plan_operands(out, tuple(views), form.copied, rank) if operation.part is None else operation.part.plans
+    dtypes = compress(form.dtypes, form.is_array)
+    return [Operand(operation, n, *described) for n, described in enumerate(
+        zip(operation.slots[1:], views, dtypes, plans, strict=True))]
+
+
+def has_kernel(form: Elementwise) -> bool:
     """Whether a C kernel can compute an operation, with casts of what it reads and writes."""
     if isinstance(form.function, np.ufunc) and getattr(np, form.name, None) is not form.function:
         return False  # another library's, of the same name
@@ -124,14 +136,14 @@ class FusionGroup:
         self.members: list[_Member] = []
         self.reductions: list[ReducedOutput] = []
         self.code = _Code()
-        self._positions: set[int] = set()
+        self._keys: set[tuple[int, int]] = set()
         self._seen: set[int] = set()  # of what is written: what others may read, as far as is known
         self._slots: set[int] = set()
         self._written: dict[int, BoxIndex[View]] = {}  # by slot
         self._read: dict[int, BoxIndex[tuple[View, bool]]] = {}  # each with whether it is used where it lies
         self._cuts: list[set[int]] = []  # per dimension, where operands cut the local part into pieces
         self.is_awaited = False  # by an operation outside, for whose messages another process may be waiting
-        self._followers: list[FusionGroup | NumberedOperation] = []  # those without, which depend on this kernel
+        self._followers: list[_Item] = []  # those without, which depend on this kernel
         self.last = -1  # the position of the operation that joined last
 
     @property
@@ -169,10 +181,10 @@ class FusionGroup:
         """Whether an operation has to come after this kernel."""
         if self._slots.isdisjoint(operation.slots):
             return False
-        n_outputs = operation.recipe.n_outputs
+        n_outputs = operation.n_outputs
         return any(view.size and (_overlapping(self._written, slot, view) or (
             n < n_outputs and _overlapping(self._read, slot, view)))
-            for n, (slot, view) in enumerate(zip(operation.slots, operation.recipe.views, strict=True)))
+            for n, (slot, view) in enumerate(zip(operation.slots, operation.views, strict=True)))
 
     def note_later(self, operation: NumberedOperation, own: FusionGroup | None, is_silent: bool) -> None:
         """Note an operation outside, which may depend on this kernel, and has joined another one or none.
@@ -207,14 +219,15 @@ class FusionGroup:
     def _forget_unseen(self) -> None:
         """Forget of what is written all that nobody else reads any more, so that it is not stored, whatever joins."""
         first = self.members[0].operation.position
-        self._seen = {slot for slot in self._seen if self._uses.outside(slot, first, self._positions)}
+        self._seen = {slot for slot, view in self.code.written
+                      if slot in self._seen and self._uses.outside(slot, view, first, self._keys)}
 
     def take(self, member: _Member) -> None:
         """Let an operation join."""
         self._cuts = [own | others for own, others in zip(member.cuts, self._cuts or member.cuts, strict=True)]
         self.members.append(member)
         self.last = member.operation.position
-        self._positions.add(self.last)
+        self._keys.add(member.operation.key)
         self._seen.add(member.out_slot)
         self.code.add(member)
         self._note(member.out_slot, member.out, ((x.slot, x.view, x.plan.is_local) for x in member.arrays))
@@ -239,7 +252,7 @@ class FusionGroup:
         _, recipe, (result, source, *_), *_ = reduction.operation
         self.reductions.append(reduction)
         self.last = reduction.operation.position
-        self._positions.add(self.last)
+        self._keys.add(reduction.operation.key)
         self.is_awaited = True
         self._note(result, recipe.views[0], [(source, recipe.views[1], True)])
 
@@ -252,6 +265,20 @@ class FusionGroup:
             self._read.setdefault(other, BoxIndex()).add(operand.hull, (operand, is_local))
 
 
+class Sends:
+    """Parts of operations that only send, and wait for nothing that comes between them."""
+
+    def __init__(self) -> None:
+        self.operations: list[NumberedOperation] = []
+
+    def is_before(self, operation: NumberedOperation) -> bool:
+        """Whether an operation has to come after one of them."""
+        return any(_conflict(operation, own) for own in self.operations)
+
+
+_Item = FusionGroup | Sends | NumberedOperation
+
+
 _Noted = TypeVar("_Noted")
 
 
@@ -262,30 +289,37 @@ def _overlapping(noted: Mapping[int, BoxIndex[_Noted]], slot: int, view: View) -
 
 
 def grouped(operations: Sequence[NumberedOperation], uses: Uses, rank: int,
-            fuses: bool) -> list[FusionGroup | NumberedOperation]:
+            fuses: bool) -> list[_Item]:
     """Operations, those that a C kernel can compute in groups, in an order in which they may be run."""
-    items: list[FusionGroup | NumberedOperation] = []
+    items: list[_Item] = []
     for operation in operations:
+        if operation.only_sends:
+            sends = _sends_to_join(items, operation)
+            _note_later(items, operation, None, False)
+            if sends is None:
+                sends = Sends()
+                items.append(sends)
+            sends.operations.append(operation)
+            continue
         if fuses and operation.recipe.reducing is not None and (ended := _end_group(items, operation)) is not None:
             _note_later(items, operation, ended, False)
             continue
-        is_silent = _is_silent(operation.recipe, rank)
+        is_silent = operation.part is not None or _is_silent(operation.recipe, rank)
         member = _member(operation, rank)
         if member is None:
             _note_later(items, operation, None, is_silent)
             items.append(operation)
             continue
-        space = _space(member.out, rank)
-        group = _group_to_join(items, member, space) if fuses else None
+        group = _group_to_join(items, member) if fuses else None
         if group is None:
-            group = FusionGroup(space, uses)
+            group = FusionGroup(member.space, uses)
             items.append(group)
         _note_later(items, operation, group, is_silent)
         group.take(member)
     return items
 
 
-def _note_later(items: Sequence[FusionGroup | NumberedOperation], operation: NumberedOperation,
+def _note_later(items: Sequence[_Item], operation: NumberedOperation,
                 own: FusionGroup | None, is_silent: bool) -> None:
     """Have the groups that an operation has not joined note that it may depend on them."""
     for item in items[-MAX_STEPS_BACK:]:
@@ -302,7 +336,7 @@ def _is_silent(recipe: Recipe, rank: int) -> bool:
 def _member(operation: NumberedOperation, rank: int) -> _Member | None:
     """An operation as the member of a kernel; None for any other, and where this process computes nothing."""
     form = operation.recipe.elementwise
-    if form is None or not operation.is_wanted or not _has_kernel(form):
+    if form is None or not operation.is_wanted or not has_kernel(form):
         return None
     if 0 in local_view_shape(operation.recipe.views[0], rank):
         return None
@@ -312,9 +346,19 @@ def _member(operation: NumberedOperation, rank: int) -> _Member | None:
     return member
 
 
-def _group_to_join(items: Sequence[FusionGroup | NumberedOperation], member: _Member, space: Any) -> FusionGroup | None:
+def _sends_to_join(items: Sequence[_Item], operation: NumberedOperation) -> Sends | None:
+    """Those that a part which sends can be sent with."""
+    for item in reversed(items[-MAX_STEPS_BACK:]):
+        if isinstance(item, Sends):
+            return item
+        if _depends(operation, item):
+            return None
+    return None
+
+
+def _group_to_join(items: Sequence[_Item], member: _Member) -> FusionGroup | None:
     for back, item in enumerate(reversed(items[-MAX_STEPS_BACK:]), 1):
-        if isinstance(item, FusionGroup) and item.space == space and item.may_take(member):
+        if isinstance(item, FusionGroup) and item.space == member.space and item.may_take(member):
             before = items[:-back][-MAX_STEPS_BACK:]  # further back, nothing has joined since
             return None if _depends_on_later(member.operation, before, item) else item
         if _depends(member.operation, item):
@@ -322,7 +366,7 @@ def _group_to_join(items: Sequence[FusionGroup | NumberedOperation], member: _Me
     return None
 
 
-def _depends_on_later(operation: NumberedOperation, before: Sequence[FusionGroup | NumberedOperation],
+def _depends_on_later(operation: NumberedOperation, before: Sequence[_Item],
                       group: FusionGroup) -> bool:
     """Whether an operation depends on kernels before a group that operations have joined after the group's first one.
 
@@ -332,8 +376,7 @@ def _depends_on_later(operation: NumberedOperation, before: Sequence[FusionGroup
     return any(isinstance(item, FusionGroup) and item.last > first and _depends(operation, item) for item in before)
 
 
-def _end_group(items: Sequence[FusionGroup | NumberedOperation],
-               operation: NumberedOperation) -> FusionGroup | None:
+def _end_group(items: Sequence[_Item], operation: NumberedOperation) -> FusionGroup | None:
     """The group that a reduction has ended, if there is one that it may."""
     for item in reversed(items[-MAX_STEPS_BACK:]):
         if isinstance(item, FusionGroup):
@@ -346,17 +389,17 @@ def _end_group(items: Sequence[FusionGroup | NumberedOperation],
     return None
 
 
-def _depends(operation: NumberedOperation, item: FusionGroup | NumberedOperation) -> bool:
+def _depends(operation: NumberedOperation, item: _Item) -> bool:
     """Whether an operation has to come after an earlier item."""
-    return item.is_before(operation) if isinstance(item, FusionGroup) else _conflict(operation, item)
+    return _conflict(operation, item) if isinstance(item, NumberedOperation) else item.is_before(operation)
 
 
 def _conflict(a: NumberedOperation, b: NumberedOperation) -> bool:
     """Whether two operations access a section, and one of them writes it."""
-    n_a, n_b = a.recipe.n_outputs, b.recipe.n_outputs
+    n_a, n_b, views, others = a.n_outputs, b.n_outputs, a.views, b.views
     for n, slot in enumerate(a.slots):
         for m, other in enumerate(b.slots):
-            if slot == other and (n < n_a or m < n_b) and not a.recipe.views[n].disjoint(b.recipe.views[m]):
+            if slot == other and (n < n_a or m < n_b) and not views[n].disjoint(others[m]):
                 return True
     return False
 
@@ -369,6 +412,11 @@ def _space(view: View, rank: int) -> tuple[Any, ...]:
     layout = view.own_layout
     assert layout is not None
     return _space_of_layout(layout, rank)
+
+
+def _space_of_box(box: IndexBox) -> tuple[Any, ...]:
+    """The same of a box of indices."""
+    return (*(start for start, _ in box), *(stop - start for start, stop in box))
 
 
 @cached
@@ -415,6 +463,11 @@ class _Code:
     def outputs(self) -> list[Output]:
         """What is written."""
         return [Output(slot, view, np.dtype(self._dtypes[value])) for (slot, view), value in self._values.items()]
+
+    @property
+    def written(self) -> Iterable[tuple[int, View]]:
+        """What is written: of which arrays, and which sections."""
+        return self._values
 
     @property
     def n_values(self) -> int:
@@ -518,11 +571,21 @@ class _Code:
 class Kernel:
     """A group's program, and what its operands stand for: inputs, stored outputs, and reductions."""
 
-    def __init__(self, group: FusionGroup, is_stored: Callable[[int], bool]) -> None:
-        """`is_stored(slot)` says whether what the group writes there is read outside of it, or has a name."""
+    def __init__(self, group: FusionGroup, is_stored: Callable[[int, View], bool]) -> None:
+        """`is_stored(slot, view)` says whether what the group writes there is read outside of it, or has a name."""
         self.inputs, self.reductions = group.code.inputs, group.reductions
-        self.outputs = [output for output in group.code.outputs if is_stored(output.slot)]
-        self.program = group.code.program(self.outputs, self.reductions)
+        self.outputs = [output for output in group.code.outputs if is_stored(output.slot, output.view)]
+        self._code = group.code
+
+    @property
+    def is_of_use(self) -> bool:
+        """Whether anybody sees what it computes."""
+        return bool(self.outputs or self.reductions)
+
+    @lazy
+    def program(self) -> Program:
+        """See above."""
+        return self._code.program(self.outputs, self.reductions)
 
 
 def _allocated(steps: Sequence[Step], number: dict[int, int], operands: str, n_inputs: int, dtypes: Sequence[str],

@@ -16,7 +16,7 @@ from pgaspy.planning.transfers import TransferPlan
 from pgaspy.scheduling.collectives import group_members
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
 
-__all__ = ["Messages", "messages_of", "read_slots", "with_what_is_wanted"]
+__all__ = ["Messages", "messages_of", "read_numbers", "with_what_is_wanted"]
 
 
 class Messages(NamedTuple):
@@ -46,15 +46,15 @@ def with_what_is_wanted(operations: Sequence[NumberedOperation], named: frozense
             found.append(operation)
         if not (recipe.is_called or recipe.updates):  # which may leave something of what was there
             seen.difference_update(slot for slot, view in zip(outputs, recipe.outputs, strict=True) if view.is_whole)
-        seen.update(read_slots(operation, rank))
+        seen.update(operation.slots[n] for n in read_numbers(operation, rank))
     return found[::-1]
 
 
-def read_slots(operation: NumberedOperation, rank: int) -> Sequence[int]:
-    """The bases that an operation reads on a process: all that it reads; or what its messages carry."""
+def read_numbers(operation: NumberedOperation, rank: int) -> Sequence[int]:
+    """Which of its views an operation reads on a process: all that it reads; or what its messages carry."""
     if not operation.is_wanted:
-        return [operation.slots[n] for n in messages_of(operation.recipe, rank).carried]
-    return operation.slots if operation.recipe.reads_outputs else operation.slots[operation.recipe.n_outputs:]
+        return messages_of(operation.recipe, rank).carried
+    return range(0 if operation.recipe.reads_outputs else operation.n_outputs, len(operation.slots))
 
 
 @cached

@@ -17,6 +17,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from pgaspy.caches import lazy
+from pgaspy.planning.interiors import IndexBox
+from pgaspy.planning.pieces import OperandPlan
 from pgaspy.planning.transfers import TransferPlan
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Base, Storage
@@ -24,7 +26,7 @@ from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.functions import AnyFunction
 
 __all__ = ["TAGS_PER_OPERAND", "BaseView", "Computed", "Elementwise", "Exchange", "Moved", "NumberedOperation",
-           "Operation", "Recipe", "Reducing", "statement_form"]
+           "Operation", "Part", "Recipe", "Reducing", "statement_form"]
 
 
 TAGS_PER_OPERAND = 5
@@ -285,6 +287,8 @@ class NumberedOperation(NamedTuple):
         The numbers of the memories that its views, and its values, stand for.
     is_wanted
         Whether anybody can see its results here; its messages alone are left of it where nobody can.
+    part
+        Which part of an operation it is, if it is not a whole one.
     """
 
     position: int
@@ -292,3 +296,51 @@ class NumberedOperation(NamedTuple):
     slots: tuple[int, ...]
     values: tuple[int, ...]
     is_wanted: bool = True
+    part: Part | None = None
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """What it writes, and what it reads."""
+        return self.recipe.views if self.part is None else self.part.views
+
+    @property
+    def n_outputs(self) -> int:
+        """It writes so many of its views."""
+        return self.recipe.n_outputs if self.part is None else self.part.n_outputs
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """What tells it apart from the others."""
+        return self.position, 0 if self.part is None else self.part.number
+
+    @property
+    def only_sends(self) -> bool:
+        """Whether it is a part that computes nothing."""
+        return self.part is not None and not self.part.n_outputs
+
+
+class Part(NamedTuple):
+    """A part of an elementwise operation: what a process computes in a box of its indices; or sends, of its operands.
+
+    Attributes
+    ----------
+    number
+        Among the parts of the operation.
+    views
+        What it writes, and what it reads.
+    n_outputs
+        It writes so many of these: one; none, where it sends.
+    whole
+        The operation.
+    box
+        The indices of the output.
+    plans
+        How the operands get there.
+    """
+
+    number: int
+    views: tuple[View, ...]
+    n_outputs: int
+    whole: NumberedOperation
+    box: IndexBox = ()
+    plans: tuple[OperandPlan, ...] = ()

@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 
 from pgaspy.caches import cached
 from pgaspy.planning.boxes import Box, ranges_box
+from pgaspy.planning.view import View
 from pgaspy.scheduling.builder import BaseAccess, Builder
-from pgaspy.scheduling.elementwise import add_group, can_reduce
+from pgaspy.scheduling.elementwise import Received, add_group, add_sends, can_reduce
 from pgaspy.scheduling.fusion import FusionGroup, Kernel, Uses, grouped
-from pgaspy.scheduling.liveness import read_slots, with_what_is_wanted
+from pgaspy.scheduling.liveness import read_numbers, with_what_is_wanted
 from pgaspy.scheduling.nodes import Buffer, Communication, Node
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
+from pgaspy.scheduling.parts import in_parts
 
 __all__ = ["Schedule", "build", "described", "finished", "may_be_postponed",
            "schedule_of"]
@@ -103,27 +105,30 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
     numbered = [NumberedOperation(k, *operation) for k, operation in enumerate(operations)]
     wanted = with_what_is_wanted(numbered, named, rank)
     builder = Builder(n_bases, n_memories)
-    readers: dict[int, list[int]] = {}
-    for operation in wanted:
-        for slot in read_slots(operation, rank):
-            readers.setdefault(slot, []).append(operation.position)
-    uses = Uses(named, readers)
     sent = _sent_sections(wanted, rank)
-    n_fused = n_kernels = 0
+    parts = in_parts(wanted, rank) if fuses else wanted
+    uses = Uses(named, _readers(parts, rank))
+    received: Received = {}
+    fused: set[int] = set()
+    n_kernels = 0
     last_joined = list(range(len(operations)))
-    for item in grouped(wanted, uses, rank, fuses):
-        shared = item.operations if isinstance(item, FusionGroup) else [item]
-        builder.due, builder.last = shared[0].position, shared[-1].position
-        last_joined[builder.due] = builder.last
+    for item in grouped(parts, uses, rank, fuses):
         if isinstance(item, FusionGroup):
-            _add_group(builder, item, uses, sent, rank)
-            n_fused += len(shared)
+            shared = item.operations
+            builder.due, builder.last = shared[0].position, shared[-1].position
+            last_joined[builder.due] = max(builder.last, last_joined[builder.due])
+            _add_group(builder, item, uses, sent, received, rank)
+            fused.update(operation.position for operation in shared)
             n_kernels += 1
-        else:
-            builder.position = item.position
-            item.recipe.add_nodes(builder, item, rank)
+            continue
+        for operation in [item] if isinstance(item, NumberedOperation) else item.operations:
+            builder.position = builder.due = builder.last = operation.position
+            if operation.part is None:
+                operation.recipe.add_nodes(builder, operation, rank)
+            else:
+                add_sends(builder, operation.part.whole, rank)
     written = {slot for recipe, slots, _ in operations for slot in slots[:recipe.n_outputs]}
-    return finished(builder, named, tuple(written - named), tuple(last_joined), n_fused, n_kernels)
+    return finished(builder, named, tuple(written - named), tuple(last_joined), len(fused), n_kernels)
 
 
 class Described(NamedTuple):
@@ -212,6 +217,16 @@ def _sizes_of_lasting(builder: Builder) -> dict[int, int]:
     return found
 
 
+def _readers(operations: Sequence[NumberedOperation],
+             rank: int) -> dict[int, list[tuple[tuple[int, int], View]]]:
+    """Per array, the operations that read it on a process, by their keys, and what they read of it."""
+    found: dict[int, list[tuple[tuple[int, int], View]]] = {}
+    for operation in operations:
+        for n in read_numbers(operation, rank):
+            found.setdefault(operation.slots[n], []).append((operation.key, operation.views[n]))
+    return found
+
+
 def _sent_sections(wanted: Sequence[NumberedOperation], rank: int) -> dict[int, list[Box]]:
     """Per array, the parts of it that are sent from here to other processes.
 
@@ -228,17 +243,18 @@ def _sent_sections(wanted: Sequence[NumberedOperation], rank: int) -> dict[int, 
     return {slot: list(boxes)[:MAX_SENT_SECTIONS] for slot, boxes in found.items() if boxes}
 
 
-def _add_group(builder: Builder, group: FusionGroup, uses: Uses, sent: dict[int, list[Box]], rank: int) -> None:
+def _add_group(builder: Builder, group: FusionGroup, uses: Uses, sent: dict[int, list[Box]], received: Received,
+               rank: int) -> None:
     """Add the nodes of a group; of reductions that this process cannot compute as elements come, their own nodes."""
     operations = group.operations
-    positions = {operation.position for operation in operations}
+    keys = {operation.key for operation in operations}
     later = group.reductions if not can_reduce(group, rank) else []
     if later:
         group.reductions = []
-        positions -= {reduction.operation.position for reduction in later}
+        keys -= {reduction.operation.key for reduction in later}
     first = operations[0].position
-    kernel = Kernel(group, lambda slot: uses.outside(slot, first, positions))
-    for operation, partial in add_group(builder, group, kernel, sent, rank):
+    kernel = Kernel(group, lambda slot, view: uses.outside(slot, view, first, keys))
+    for operation, partial in add_group(builder, group, kernel, sent, received, rank):
         builder.position = operation.position
         operation.recipe.add_merge(builder, operation, partial, rank)
     for reduction in later:

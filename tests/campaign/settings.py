@@ -14,7 +14,7 @@ from pgaspy import immediate, statements
 from pgaspy.execution import engine, recording
 from pgaspy.execution import queue as queue_module
 from pgaspy.kernels import bindings, jit
-from pgaspy.planning import chains, result_layout, trees
+from pgaspy.planning import chains, interiors, result_layout, trees
 from pgaspy.scheduling import collectives, elementwise, kernel_nodes, memory, messages, schedule
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, WORK_OF_PLANNING
 from pgaspy.scheduling.backend import backend
@@ -98,6 +98,8 @@ def under(settings: Settings) -> Iterator[None]:
         patch(result_layout, "WORTH_MESSAGES", 0)
     if settings.pieces:
         patch(elementwise, "CUT_FROM_ELEMENTS", 4)
+        patch(interiors, "MIN_ELEMENTS", 4)
+        patch(interiors, "SHARE", 2)
         patch(kernel_nodes, "PART_ELEMENTS", bindings.LEAF)
     if settings.compiles is not None:
         os.environ["PGASPY_JIT"] = "1" if settings.compiles else "0"
