@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+import pgaspy as pg
 from pgaspy.commands.simulate_report import as_json, as_text
 from pgaspy.host.units import quantity
 from pgaspy.simulating.machine import Machine, machine_from_file
@@ -69,12 +70,15 @@ SECONDS, SPEED, FLOPS = Quantity("s"), Quantity("B/s"), Quantity("FLOPS")
 @click.option("--products", type=FLOPS, help="Operations of matrix products on local views: 200GFLOPS.")
 @click.option("--memory", type=SPEED, help="At which a process reads and writes arrays: 50GB/s.")
 @click.option("--kernel", type=SECONDS, help="To start a computation: 5us.")
+@click.option("--engine", type=SECONDS, help="Of that, what comes on top of kernels that --measure measures: 3us.")
 @click.option("--statement", type=SECONDS, help="To record a statement: 5us.")
+@click.option("--flush", type=SECONDS, help="To hand over what is executed together: 20us.")
 @click.option("--cost", "costs", multiple=True, metavar="NAME=COST",
               help="What a call of the task NAME takes, 2ms, or its local views per second, 10GB/s. Others are "
                    "measured here, on arrays of the same shapes.")
 @click.option("--measure", is_flag=True, help="Measure kernels here, too, on arrays of the same shapes, instead of by "
-                                             "--flops and --memory.")
+                                             "--flops and --memory; and what Python takes, instead of by --statement "
+                                             "and --flush.")
 @click.option("--value", type=float, help="What the program goes on with where it reads a value: float(x), if x, "
                                           "gather.")
 @click.option("--steps", type=click.IntRange(1), help="With --value: the program ends when it has read so many values.")
@@ -85,7 +89,9 @@ def simulate(program: str, arguments: Sequence[str], sizes: Sequence[int], file:
 
     PROGRAM is a file, or a module that can be imported; its arguments come after `--`. It is planned here for some
     processes of the job, without their arrays, and what these do is played as events. Defaults are those of a cluster
-    of today. A phase of the report ends at each `pg.COMM.Barrier()` of the program.
+    of today. A phase of the report ends at each `pg.COMM.Barrier()` of the program. What is measured here is measured
+    by all processes at once that a launcher starts, as they share caches and memory: `pgaspy run -n 2 -m pgaspy
+    simulate ...`.
     """
     if steps is not None and value is None:
         raise click.UsageError("--steps counts the values that the program reads: give --value, which it goes on with")
@@ -101,12 +107,12 @@ def simulate(program: str, arguments: Sequence[str], sizes: Sequence[int], file:
             reports.append(simulated(found, size, Settings(machine, tasks, value, steps, kernels)))
         except SimulationError as error:
             raise click.ClickException(f"{program} on {size} processes: {error}") from error
-        if not as_data:
+        if not as_data and pg.RANK == 0:
             click.echo(as_text(reports[-1]))
-    if as_data:
+    if as_data and pg.RANK == 0:
         click.echo(json.dumps(as_json(reports, machine), indent=1))
     unused = {name for name, _ in map(cost_from_text, costs)} - tasks.used
-    if unused:
+    if unused and pg.RANK == 0:
         click.echo(f"no task is called {', '.join(sorted(unused))}: --cost names functions that pg.schedule calls",
                    err=True)
 

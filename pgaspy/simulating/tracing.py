@@ -14,7 +14,8 @@ import runpy
 import sys
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -37,9 +38,11 @@ from pgaspy.scheduling.nodes import TaskCall
 from pgaspy.scheduling.schedule import Schedule
 from pgaspy.simulating.costs import graph_of
 from pgaspy.simulating.graphs import Begin, Graph, Mark, Pass, Run, Step, Wait, Work, graph
+from pgaspy.simulating.interpreter import Stopwatch
 from pgaspy.simulating.machine import Machine
 from pgaspy.simulating.measuring import KernelTimes
 from pgaspy.simulating.parts import Clock, Part
+from pgaspy.supervision.digests import Digests
 
 __all__ = ["LocalShape", "Program", "Settings", "SimulationError", "Trace", "conflicts", "trace"]
 
@@ -97,7 +100,7 @@ class Settings:
     value, max_values
         What it goes on with in the place of a value that it reads; and how many it reads before it ends.
     kernels
-        What kernels take, where that is measured.
+        What kernels take, where that is measured; what Python takes is measured as well, then.
     hands_over
         Whether processes have time, while they wait for a value, for what could be postponed.
     """
@@ -165,6 +168,7 @@ def trace(program: Program, size: int, rank: int, settings: Settings) -> Trace:
         except Exception as error:
             raise SimulationError(f"the program raises {type(error).__name__}: {error}{_place_of(error)}") from error
         queue.finish()
+    queue.engine.settle()
     found.overlaps = queue.engine.overlaps
     found.seconds = time.perf_counter() - start
     return found
@@ -197,6 +201,8 @@ class _Queue(Queue):
 
     def __init__(self, trace: Trace, rank: int, size: int, settings: Settings) -> None:
         super().__init__()
+        if size > 1:
+            self.supervision.digests = Digests()  # which take their time, too
         overlaps = self.engine.overlaps
         self._settings = settings
         self._n_values = 0
@@ -246,6 +252,21 @@ class _Engine:
         self._arrays: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
         self._n_arrays, self._n_barriers = itertools.count(), itertools.count(1)
         self._graphs: dict[Schedule, Graph] = {}
+        self._stopwatch = None if settings.kernels is None else Stopwatch(trace.steps)
+
+    def settle(self) -> None:
+        """The program has ended."""
+        if self._stopwatch is not None:
+            self._stopwatch.settle()
+
+    def _called(self, call: Hashable, n_operations: int = 0) -> AbstractContextManager[None]:
+        """Note what the program takes until this call: what is measured, or what so many operations take."""
+        if self._stopwatch is not None:
+            return self._stopwatch.stopped(call)
+        if n_operations:
+            machine = self._settings.machine
+            self.passes("recording", machine.flush + n_operations * machine.statement)
+        return contextlib.nullcontext()
 
     def passes(self, name: str, seconds: float) -> None:
         """Note that the program itself takes some time."""
@@ -253,7 +274,12 @@ class _Engine:
 
     def take(self, run: RealRun) -> None:
         """See `Engine`."""
+        with self._called(run.schedule, len(run.numbers)):
+            self._take(run)
+
+    def _take(self, run: RealRun) -> None:
         schedule, storages = run.schedule, run.memories[:run.schedule.n_bases]
+        slots = {self._array(storage): slot for slot, storage in enumerate(storages)}
         made = self._graphs.get(schedule)
         if made is None:
             for node in schedule.nodes:
@@ -261,12 +287,13 @@ class _Engine:
                     raise SimulationError(f"the messages of {node.name} follow from what arrays hold, which a "
                                           f"simulated job does not have, at {run.line_of(node)}")
             shapes = [(storage.layout.local_shape(self._rank), storage.dtype.itemsize) for storage in storages]
-            made = self._graphs[schedule] = graph_of(schedule, shapes, self._settings.machine, self._settings.kernels)
+            nbytes = sum(math.prod(storage.layout.local_shape(self._rank)) * storage.dtype.itemsize
+                         for storage in self._arrays)
+            made = self._graphs[schedule] = graph_of(schedule, shapes, self._settings.machine, self._settings.kernels,
+                                                     nbytes)
             self._trace.grids.update(storage.layout.grid for storage in storages)
         seconds = {number: self._seconds_of_task(run, node) for number, node in enumerate(schedule.nodes)
                    if isinstance(node, TaskCall)}
-        self.passes("recording", len(run.numbers) * self._settings.machine.statement)
-        slots = {self._array(storage): slot for slot, storage in enumerate(storages)}
         self._trace.steps.append(Begin(Run(made, tuple(run.numbers), slots, seconds, schedule)))
         run.end()
 
@@ -291,19 +318,22 @@ class _Engine:
 
     def catch_up(self) -> None:
         """See `Engine`."""
-        self._trace.steps.append(Wait(but_last=True))
+        with self._called("catch up"):
+            self._trace.steps.append(Wait(but_last=True))
 
     def finish(self, storage: Storage | None = None, when_idle: Callable[[], None] | None = None) -> None:
         """See `Engine`."""
         steps = self._trace.steps
         if storage is None:
-            steps.append(Wait())
+            with self._called("finish"):
+                steps.append(Wait())
             return
         array = self._array(storage)
-        if when_idle is not None:
-            steps.append(Wait(array, idle_seconds=IDLE_SECONDS))
-            if self._settings.hands_over:
-                when_idle()
+        with self._called(("finish", storage.layout)):
+            if when_idle is not None:
+                steps.append(Wait(array, idle_seconds=IDLE_SECONDS))
+        if when_idle is not None and self._settings.hands_over:
+            when_idle()
         steps.append(Wait(array))
 
     def uses(self, storage: Storage) -> bool:
@@ -312,7 +342,8 @@ class _Engine:
 
     def mark(self) -> None:
         """A phase of the program ends."""
-        self._trace.steps.append(Mark())
+        with self._called("mark"):
+            self._trace.steps.append(Mark())
 
     def meet(self) -> None:
         """A dissemination barrier."""
@@ -323,7 +354,8 @@ class _Engine:
                       Work("barrier", peer=(rank - (1 << k)) % n, tag=tag + k, is_receive=True)]
             if k:
                 edges.append((2 * k - 1, 2 * k))
-        self._trace.steps += [Begin(Run(graph(nodes, edges))), Wait()]
+        with self._called("meet"):
+            self._trace.steps += [Begin(Run(graph(nodes, edges))), Wait()]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import numpy
 
@@ -53,6 +54,17 @@ def local_eigenvalues() -> None:
 
 def local_maximum() -> None:
     np.ones((n, n)).local().max()
+
+
+def thinks() -> None:
+    x = np.ones(n)
+    np.sync()
+    for step in range(n_steps):
+        begin = time.thread_time()
+        while time.thread_time() - begin < (0.01 if step else 0.5):
+            pass
+        x += 1
+        np.sync()
 
 
 def saves() -> None:

@@ -80,6 +80,15 @@ def test_kernels_that_are_measured_take_some_time() -> None:
     assert seconds() == seconds()
 
 
+def test_what_python_takes_is_measured_with_kernels() -> None:
+    """The least of what recurs, or else what is said of statements."""
+    def seconds(**options: Any) -> float:
+        return simulated("thinks", 20, 1, 5, **options).courses[0].totals.program
+
+    assert 5 * 0.01 < seconds(kernels=KernelTimes()) < 0.5
+    assert seconds() == pytest.approx(6 * MACHINE.statement + 6 * MACHINE.flush)
+
+
 def test_the_memory_is_as_fast_as_it_is_for_so_many_bytes() -> None:
     machine = Machine(memory=((1e3, 8e9), (1e5, 2e9)))
     assert [machine.memory_speed(n) for n in (10, 1e3, 1e4, 1e5, 1e9)] == pytest.approx([8e9, 8e9, 4e9, 2e9, 2e9])
@@ -115,7 +124,7 @@ def test_waiting_is_what_messages_take_longer_than_computing() -> None:
     """On a slow link the edges of a grid take longer than its inside."""
     def waiting(bandwidth: float) -> float:
         machine = Machine(latency=1e-6, bandwidth=bandwidth, memory=((math.inf, 1e10),), overhead=0.0, kernel=0.0,
-                          statement=0.0)
+                          statement=0.0, flush=0.0)
         found = simulate(program("stencil", 500, 8), 4, Settings(machine, TaskTimes({})))
         totals = found.courses[0].totals
         assert totals.computing + totals.waiting == pytest.approx(totals.seconds)
@@ -134,7 +143,7 @@ def test_a_local_view_is_not_allocated() -> None:
 
 
 @pytest.mark.parametrize(("name", "value", "words"), [
-    ("heat", None, r"a value is read.*--value.*programs.py:25 in heat: if float\(delta\)"),
+    ("heat", None, r"a value is read.*--value.*programs.py:26 in heat: if float\(delta\)"),
     ("local_eigenvalues", 1.0, r"eigvalsh of a local view.*pg.schedule.*programs.py:\d+ in local_eigenvalues"),
     ("indexed", 1.0, r"follow from what arrays hold.*programs.py:\d+"),
     ("local_maximum", 1.0, r"max of a local view.*pg.schedule.*programs.py:\d+ in local_maximum"),
