@@ -82,9 +82,12 @@ SECONDS, SPEED, FLOPS = Quantity("s"), Quantity("B/s"), Quantity("FLOPS")
 @click.option("--value", type=float, help="What the program goes on with where it reads a value: float(x), if x, "
                                           "gather.")
 @click.option("--steps", type=click.IntRange(1), help="With --value: the program ends when it has read so many values.")
+@click.option("--spread", type=click.IntRange(1), metavar="N",
+              help="Of index arrays, sorts and masks: the items of each process lie on so many processes, evenly.")
 @click.option("--json", "as_data", is_flag=True, help="Print the report as JSON.")
 def simulate(program: str, arguments: Sequence[str], sizes: Sequence[int], file: Path | None, costs: Sequence[str],
-             measure: bool, value: float | None, steps: int | None, as_data: bool, **given: float | None) -> None:
+             measure: bool, value: float | None, steps: int | None, spread: int | None, as_data: bool,
+             **given: float | None) -> None:
     """How fast PROGRAM would be in a job of any size, on a machine that is described.
 
     PROGRAM is a file, or a module that can be imported; its arguments come after `--`. It is planned here for some
@@ -104,7 +107,7 @@ def simulate(program: str, arguments: Sequence[str], sizes: Sequence[int], file:
     reports = []
     for size in sizes:
         try:
-            reports.append(simulated(found, size, Settings(machine, tasks, value, steps, kernels)))
+            reports.append(simulated(found, size, Settings(machine, tasks, value, steps, kernels, spread)))
         except SimulationError as error:
             raise click.ClickException(f"{program} on {size} processes: {error}") from error
         if not as_data and pg.RANK == 0:

@@ -66,6 +66,8 @@ class Graph:
         Per memory, the nodes that use it.
     named
         The memories that live on.
+    begins
+        Of nodes that others of the graph prepare, the first of these: what earlier runs keep waiting waits there.
     """
 
     nodes: tuple[Work, ...]
@@ -75,6 +77,7 @@ class Graph:
     last_joined: tuple[int, ...] = (0,)
     n_uses: tuple[int, ...] = ()
     named: frozenset[int] = frozenset()
+    begins: Mapping[int, int] = field(default_factory=dict)
 
 
 def graph(nodes: Sequence[Work], edges: Sequence[tuple[int, int]] = ()) -> Graph:

@@ -36,6 +36,9 @@ class Simulation:
         How much each of them counts in a mean of all processes.
     path
         The critical path.
+    status
+        That the program ended with, after reading values that are not those which it would have found; None or 0, if
+        with none.
     seconds_planning, seconds_playing
         What the simulation took: for each process that is played, and for all.
     max_rss
@@ -46,6 +49,7 @@ class Simulation:
     courses: Mapping[int, Course]
     shares: Mapping[int, float]
     path: CriticalPath
+    status: int | str | None
     seconds_planning: float
     seconds_playing: float
     max_rss: int
@@ -113,6 +117,6 @@ def _simulated(program: Program, size: int, settings: Settings) -> Simulation:
         finally:
             seconds += time.perf_counter() - start
         return Simulation(
-            size, courses, classes.shares(list(courses)), critical_path(courses),
+            size, courses, classes.shares(list(courses)), critical_path(courses), traces[size // 2].status,
             sum(own.seconds for own in traces.values()) / len(traces), seconds,
             resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)

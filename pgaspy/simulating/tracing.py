@@ -34,8 +34,10 @@ from pgaspy.job.procgrid import simulated
 from pgaspy.planning.pieces import local_view_shape
 from pgaspy.planning.trees import flood_targets
 from pgaspy.scheduling.base import Storage
+from pgaspy.scheduling.conversations import Conversation
 from pgaspy.scheduling.nodes import TaskCall
 from pgaspy.scheduling.schedule import Schedule
+from pgaspy.simulating.conversing import rounds_of, with_rounds
 from pgaspy.simulating.costs import graph_of
 from pgaspy.simulating.graphs import Begin, Graph, Mark, Pass, Run, Step, Wait, Work, graph
 from pgaspy.simulating.interpreter import Stopwatch
@@ -101,6 +103,9 @@ class Settings:
         What it goes on with in the place of a value that it reads; and how many it reads before it ends.
     kernels
         What kernels take, where that is measured; what Python takes is measured as well, then.
+    spread
+        On how many processes the items of each process's index arrays lie, evenly; where this is None, what follows
+        from them is refused.
     hands_over
         Whether processes have time, while they wait for a value, for what could be postponed.
     """
@@ -110,6 +115,7 @@ class Settings:
     value: float | None = None
     max_values: int | None = None
     kernels: KernelTimes | None = None
+    spread: int | None = None
     hands_over: bool = False
 
 
@@ -125,6 +131,8 @@ class Trace:
         Those of its arrays.
     overlaps
         Whether messages are hidden behind computing.
+    status
+        The program's, if it ended with one after it had read values, which are not those that it would have found.
     seconds
         What it took to make.
     """
@@ -132,6 +140,7 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
     grids: set[tuple[int, ...]] = field(default_factory=set)
     overlaps: bool = True
+    status: int | str | None = None
     seconds: float = 0.0
 
     def messages(self) -> Iterator[tuple[Work, int]]:
@@ -161,7 +170,9 @@ def trace(program: Program, size: int, rank: int, settings: Settings) -> Trace:
         except _Enough:
             pass
         except SystemExit as error:
-            if error.code not in (None, 0):
+            if queue.has_read:
+                found.status = error.code
+            elif error.code not in (None, 0):
                 raise SimulationError(f"the program ends with status {error.code!r}") from error
         except SimulationError:
             raise
@@ -191,7 +202,8 @@ def conflicts(earlier: Run, later: Run) -> Mapping[int, Sequence[int]]:
     arrays = {slot: array for array, slot in earlier.slots.items()}
     shared = tuple((slot, later.slots[array]) for slot in earlier.origin.last_accesses
                    if (array := arrays[slot]) in later.slots)
-    return real_conflicts(earlier.origin, later.origin, shared)
+    found, begins = real_conflicts(earlier.origin, later.origin, shared), later.graph.begins
+    return {number: [begins.get(n, n) for n in waiting] for number, waiting in found.items()} if begins else found
 
 
 class _Queue(Queue):
@@ -210,6 +222,11 @@ class _Queue(Queue):
         self.stand_ins = self
         clock = self.engine.passes
         self._clock = Clock(settings.machine, clock, lambda dtype: self.elements((), dtype).item(), refusal)
+
+    @property
+    def has_read(self) -> bool:
+        """Whether the program has read values."""
+        return self._n_values > 0
 
     def elements(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         """See `StandIns`."""
@@ -282,20 +299,34 @@ class _Engine:
         slots = {self._array(storage): slot for slot, storage in enumerate(storages)}
         made = self._graphs.get(schedule)
         if made is None:
-            for node in schedule.nodes:
-                if node.talks:
-                    raise SimulationError(f"the messages of {node.name} follow from what arrays hold, which a "
-                                          f"simulated job does not have, at {run.line_of(node)}")
-            shapes = [(storage.layout.local_shape(self._rank), storage.dtype.itemsize) for storage in storages]
-            nbytes = sum(math.prod(storage.layout.local_shape(self._rank)) * storage.dtype.itemsize
-                         for storage in self._arrays)
-            made = self._graphs[schedule] = graph_of(schedule, shapes, self._settings.machine, self._settings.kernels,
-                                                     nbytes)
+            made = self._graphs[schedule] = self._graph(run, storages)
             self._trace.grids.update(storage.layout.grid for storage in storages)
         seconds = {number: self._seconds_of_task(run, node) for number, node in enumerate(schedule.nodes)
                    if isinstance(node, TaskCall)}
         self._trace.steps.append(Begin(Run(made, tuple(run.numbers), slots, seconds, schedule)))
         run.end()
+
+    def _graph(self, run: RealRun, storages: Sequence[Storage]) -> Graph:
+        schedule, settings = run.schedule, self._settings
+        shapes = [(storage.layout.local_shape(self._rank), storage.dtype.itemsize) for storage in storages]
+        made = graph_of(schedule, shapes, settings.machine, settings.kernels, sum(map(self._nbytes, self._arrays)))
+        talking = {number: node for number, node in enumerate(schedule.nodes) if isinstance(node, Conversation)
+                   and node.talks}
+        if not talking:
+            return made
+        if settings.spread is None:
+            node = next(iter(talking.values()))
+            raise SimulationError(f"the messages of {node.name} follow from what arrays hold, which a simulated job "
+                                  "does not have (--spread says on how many processes the items lie), at "
+                                  f"{run.line_of(node)}")
+        most = [storage.layout.max_local_size * storage.dtype.itemsize for storage in storages]  # alike on all
+        rounds = {number: rounds_of(node, self._rank, self._size, settings.spread, most.__getitem__)
+                  for number, node in talking.items()}
+        return with_rounds(made, rounds, self._rank, self._size, settings.machine.kernel)
+
+    def _nbytes(self, storage: Storage) -> int:
+        """Of the part of an array that this process would have."""
+        return math.prod(storage.layout.local_shape(self._rank)) * storage.dtype.itemsize
 
     def _array(self, storage: Storage) -> int:
         """The number of an array."""

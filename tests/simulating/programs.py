@@ -73,8 +73,17 @@ def saves() -> None:
 
 def indexed() -> None:
     A = np.arange(n)
-    A[np.arange(n)[::-1]] += 1
+    A[np.arange(n)[::-1]] = A[np.arange(n)[::2]].sum()
+    np.sort(A[A > 3])
     np.sync()
+
+
+def nothing() -> None:
+    pass
+
+
+def reads_and_fails() -> None:
+    sys.exit(int(float(np.ones(n).sum()) != n))
 
 
 def fails() -> None:
