@@ -71,7 +71,7 @@ def compared(where: str, n: int, launcher: list[str], programs: Sequence[str]) -
             told = json.loads(started([
                 sys.executable, "-m", "pgaspy", "run", "-n", str(n), "--threads", "1", "-m", "pgaspy", "simulate",
                 "bench.jobs.predicted", "--machine", file, "--value", "1",
-                "--measure", "--size", str(n), "--json", "--", json.dumps(task)]))
+                "--measure", "-n", str(n), "--json", "--", json.dumps(task)]))
             phase = told["jobs"][0]["phases"][2 * BATCHES_OF_SIMULATION - 1]
             times = measured["seconds" if "hosts" in where else "processor"]
             order = sorted(range(len(times)), key=times.__getitem__)

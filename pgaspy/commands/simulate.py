@@ -17,9 +17,9 @@ from pgaspy.commands.simulate_report import as_json, as_text
 from pgaspy.host.units import quantity
 from pgaspy.simulating.machine import Machine, machine_from_file
 from pgaspy.simulating.measuring import KernelTimes
+from pgaspy.simulating.scripts import CommandLine, Settings, SimulationError
 from pgaspy.simulating.simulation import simulate as simulated
 from pgaspy.simulating.tasks import TaskTimes, cost_from_text
-from pgaspy.simulating.tracing import Program, Settings, SimulationError
 
 __all__ = ["simulate"]
 
@@ -57,7 +57,7 @@ SECONDS, SPEED, FLOPS = Quantity("s"), Quantity("B/s"), Quantity("FLOPS")
 @click.command()
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option("--size", "sizes", type=Sizes(), required=True, help="Processes of the job; of several jobs, 1,16,1536.")
+@click.option("-n", "sizes", type=Sizes(), required=True, help="Processes of the job; of several jobs, 1,16,1536.")
 @click.option("--machine", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="What `pgaspy selftest --json FILE` has measured; the options below come before it.")
 @click.option("--latency", type=SECONDS, help="Of a message: 2us.")
@@ -128,13 +128,13 @@ def _machine(file: Path | None, given: dict[str, float | None]) -> Machine:
     return replace(Machine(), **said) if file is None else machine_from_file(file, said)
 
 
-def _program(name: str, arguments: Sequence[str]) -> Program:
+def _program(name: str, arguments: Sequence[str]) -> CommandLine:
     if Path(name).is_file():
-        return Program(name, False, arguments)
+        return CommandLine(name, False, arguments)
     try:
         is_module = not name.endswith(".py") and importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):
         is_module = False
     if not is_module:
         raise ValueError(f"there is neither a file nor a module {name}")
-    return Program(name, True, arguments)
+    return CommandLine(name, True, arguments)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-__all__ = ["Begin", "Graph", "Mark", "Pass", "Run", "Step", "Wait", "Work", "graph"]
+__all__ = ["Begin", "Graph", "Mark", "Pass", "Step", "Wait", "Work", "graph"]
 
 
 class Work(NamedTuple):
@@ -89,8 +89,8 @@ def graph(nodes: Sequence[Work], edges: Sequence[tuple[int, int]] = ()) -> Graph
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """A graph that is executed.
+class Begin:
+    """A graph is handed to the engine.
 
     Attributes
     ----------
@@ -99,9 +99,9 @@ class Run:
     slots
         The memory that an array has here.
     seconds
-        Of nodes that take another time in this run.
+        Of nodes that take another time than in the graph.
     origin
-        What the run was made of.
+        What the graph was made of.
     """
 
     graph: Graph
@@ -109,12 +109,6 @@ class Run:
     slots: Mapping[int, int] = field(default_factory=dict)
     seconds: Mapping[int, float] = field(default_factory=dict)
     origin: Any = None
-
-
-class Begin(NamedTuple):
-    """A run is handed to the engine."""
-
-    run: Run
 
 
 class Wait(NamedTuple):

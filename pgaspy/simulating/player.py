@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple
 
-from pgaspy.simulating.graphs import Begin, Mark, Pass, Run, Step, Wait, Work
+from pgaspy.simulating.graphs import Begin, Mark, Pass, Step, Wait, Work
 from pgaspy.simulating.network import Arrival, Network, Wires
 
 __all__ = ["Busy", "Course", "Rules", "Stalled", "Totals", "play"]
 
-Conflicts = Callable[[Run, Run], Mapping[int, Sequence[int]]]
+Conflicts = Callable[[Begin, Begin], Mapping[int, Sequence[int]]]
 """The nodes of a run that nodes of a later one have to wait for, with these."""
 
 
@@ -150,10 +150,10 @@ def play(steps: Mapping[int, Sequence[Step]], network: Network, rules: Rules | N
 class _Running:
     """What is left of a run."""
 
-    def __init__(self, run: Run, index: int) -> None:
-        self.run, self.graph, self.index = run, run.graph, index
-        self.nodes, self.n_left = run.graph.nodes, len(run.graph.nodes)
-        self.n_waits, self.n_uses = [*run.graph.n_waits], [*run.graph.n_uses]
+    def __init__(self, begin: Begin, index: int) -> None:
+        self.begin, self.graph, self.index = begin, begin.graph, index
+        self.nodes, self.n_left = begin.graph.nodes, len(begin.graph.nodes)
+        self.n_waits, self.n_uses = [*begin.graph.n_waits], [*begin.graph.n_uses]
         self.is_done = bytearray(self.n_left)
         self.n_to_start = sum(node.is_message for node in self.nodes)
         self.later: dict[int, list[tuple[_Running, Sequence[int]]]] = {}
@@ -171,7 +171,7 @@ class _Running:
 
     def seconds(self, number: int) -> float:
         """Of a node."""
-        return self.run.seconds.get(number, self.nodes[number].seconds)
+        return self.begin.seconds.get(number, self.nodes[number].seconds)
 
 
 class _Process:
@@ -212,7 +212,7 @@ class _Process:
         """What it does; yields the time at which it goes on, or until which it waits for a message."""
         for step in steps:
             if isinstance(step, Begin):
-                self._begin(step.run)
+                self._begin(step)
             elif isinstance(step, Pass):
                 self._spend("program", step.name, step.seconds)
                 yield self.clock
@@ -254,7 +254,7 @@ class _Process:
             return lambda: len(self._runs) <= 1
         if array is None:
             return lambda: not (self._runs or self._n_under_way)
-        wanted = [(running, running.run.slots[array]) for running in self._runs if array in running.run.slots]
+        wanted = [(running, running.begin.slots[array]) for running in self._runs if array in running.begin.slots]
         return lambda: not any(running.n_uses[slot] for running, slot in wanted)
 
     def _idle(self, limit: float) -> Iterator[float]:
@@ -284,14 +284,14 @@ class _Process:
     def _may_compute(self) -> bool:
         return self._rules.overlaps or any(running.n_to_start for running in self._runs)
 
-    def _begin(self, run: Run) -> None:
+    def _begin(self, begin: Begin) -> None:
         """Take a run, whose nodes wait for those of earlier ones that they conflict with."""
-        running = _Running(run, self._n_runs)
+        running = _Running(begin, self._n_runs)
         self._n_runs += 1
         if not running.n_left:
             return
         for earlier in self._runs:
-            for number, waiting in self._conflicts(earlier.run, run).items():
+            for number, waiting in self._conflicts(earlier.begin, begin).items():
                 if not earlier.is_done[number]:
                     earlier.later.setdefault(number, []).append((running, waiting))
                     for later in waiting:
@@ -398,7 +398,7 @@ class _Process:
         node, network = running.nodes[number], self._network
         running.n_to_start -= 1
         self._n_under_way += 1
-        tag = running.run.numbers[node.position] + node.tag
+        tag = running.begin.numbers[node.position] + node.tag
         if node.is_receive:
             self._receive(running, number, node, tag)
             return

@@ -8,9 +8,9 @@ import pytest
 from _driver import FOLDER, names
 
 from pgaspy.simulating.machine import Machine
+from pgaspy.simulating.scripts import CommandLine, Settings, SimulationError
 from pgaspy.simulating.simulation import simulate
 from pgaspy.simulating.tasks import TaskTimes
-from pgaspy.simulating.tracing import Program, Settings, SimulationError
 from tests.test_examples import SMALL
 
 WITH_INDICES = {"orthonormal_states", "page_rank", "particles_in_cells"}
@@ -21,7 +21,7 @@ WITH_INDICES = {"orthonormal_states", "page_rank", "particles_in_cells"}
 def test_simulated(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     size, _ = SMALL[name]
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
-    program = Program(str(FOLDER / f"{name}.py"), False, ["--size", str(max(size, 16)), "--steps", "2"])
+    program = CommandLine(str(FOLDER / f"{name}.py"), False, ["--size", str(max(size, 16)), "--steps", "2"])
     settings = Settings(Machine(), TaskTimes({}), value=1.0)
     if name in WITH_INDICES:
         with pytest.raises(SimulationError, match="--spread"):

@@ -1,4 +1,4 @@
-"""Programs in jobs of any size: what is traced is what processes do, and few of them stand for all."""
+"""Programs in jobs of any size: their scripts are what processes do, and few of them stand for all."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from pgaspy.commands.simulate_report import as_text
 from pgaspy.scheduling.conversations import Conversation
 from pgaspy.simulating import simulation
 from pgaspy.simulating.conversing import rounds_of, with_rounds
-from pgaspy.simulating.graphs import Begin, Pass, Run, Wait, Work, graph
+from pgaspy.simulating.graphs import Begin, Pass, Wait, Work, graph
 from pgaspy.simulating.machine import Machine
 from pgaspy.simulating.measuring import KernelTimes
 from pgaspy.simulating.network import Network
 from pgaspy.simulating.parts import Clock, Part
 from pgaspy.simulating.player import play
 from pgaspy.simulating.ranks import Classes
+from pgaspy.simulating.scripts import CommandLine, LocalShape, Script, Settings, SimulationError, script_of
 from pgaspy.simulating.simulation import Simulation, simulate
 from pgaspy.simulating.tasks import Cost, TaskTimes, cost_from_text
-from pgaspy.simulating.tracing import LocalShape, Program, Settings, SimulationError, Trace, trace
 from tests.simulated import Job
 
 FILE = str(Path(__file__).parent / "programs.py")
 MACHINE = Machine(latency=2e-6, bandwidth=1e9, flops=1e9, memory=((math.inf, 1e10),), products=1e10)
 
 
-def program(name: str, n: int, n_steps: int = 4) -> Program:
-    return Program(FILE, False, [name, str(n), str(n_steps)])
+def program(name: str, n: int, n_steps: int = 4) -> CommandLine:
+    return CommandLine(FILE, False, [name, str(n), str(n_steps)])
 
 
 def settings(value: float | None = 1.0, **options: Any) -> Settings:
@@ -43,8 +43,8 @@ def simulated(name: str, n: int, size: int, n_steps: int = 4, **options: Any) ->
     return simulate(program(name, n, n_steps), size, settings(**options))
 
 
-def computing(found: Trace) -> float:
-    return sum(node.seconds for step in found.steps if isinstance(step, Begin) for node in step.run.graph.nodes)
+def computing(found: Script) -> float:
+    return sum(node.seconds for step in found.steps if isinstance(step, Begin) for node in step.graph.nodes)
 
 
 @pytest.mark.parametrize("name", ["stencil", "summa"])
@@ -53,8 +53,8 @@ def test_the_messages_are_those_of_the_program(name: str, size: int, monkeypatch
     """As many as processes start whose queues and engines are real."""
     monkeypatch.setattr(sys, "argv", [FILE, name, "24", "4"])
     job = Job(lambda: runpy.run_path(FILE) and None, [lambda n: False] * size)
-    traces = [trace(program(name, 24), size, rank, settings()) for rank in range(size)]
-    messages = [(rank, *found) for rank, own in enumerate(traces) for found in own.messages()]
+    scripts = [script_of(program(name, 24), size, rank, settings()) for rank in range(size)]
+    messages = [(rank, *found) for rank, own in enumerate(scripts) for found in own.messages()]
     assert len(messages) == job.network.n_started
     sent = sorted((rank, node.peer, tag, node.nbytes) for rank, node, tag in messages if not node.is_receive)
     assert sent == sorted((node.peer, rank, tag, node.nbytes) for rank, node, tag in messages if node.is_receive)
@@ -63,7 +63,7 @@ def test_the_messages_are_those_of_the_program(name: str, size: int, monkeypatch
 def test_a_kernel_takes_what_its_bytes_take_or_its_operations() -> None:
     def seconds(**speeds: Any) -> float:
         machine = Machine(kernel=0.0, **speeds)
-        return computing(trace(program("stencil", 1002, 1), 1, 0, Settings(machine, TaskTimes({}))))
+        return computing(script_of(program("stencil", 1002, 1), 1, 0, Settings(machine, TaskTimes({}))))
 
     # ones are written, the views of one array are read once, and a copy is made, as the array is written to
     by_bytes = seconds(flops=1e18, memory=((math.inf, 1e9),))
@@ -77,9 +77,9 @@ def test_kernels_that_are_measured_take_some_time() -> None:
     machine = Machine(kernel=0.0, flops=1.0, memory=((math.inf, 1.0),))
 
     def seconds() -> float:
-        found = trace(program("stencil", 300, 1), 1, 0, Settings(machine, TaskTimes({}), kernels=times))
+        found = script_of(program("stencil", 300, 1), 1, 0, Settings(machine, TaskTimes({}), kernels=times))
         (step,) = (step for step in found.steps if isinstance(step, Begin))
-        return sum(node.seconds for node in step.run.graph.nodes if "add" in node.name or node.name == "copy")
+        return sum(node.seconds for node in step.graph.nodes if "add" in node.name or node.name == "copy")
 
     assert 1e-7 < seconds() < 1.0
     assert seconds() == seconds()
@@ -141,7 +141,7 @@ def test_waiting_is_what_messages_take_longer_than_computing() -> None:
 def test_a_local_view_is_not_allocated() -> None:
     """Its products take what the machine's take: a job whose matrices would fill 2 TB of this machine."""
     n = 500_000
-    found = trace(program("local_products", n, 2), 4, 0, settings())
+    found = script_of(program("local_products", n, 2), 4, 0, settings())
     products = [step.seconds for step in found.steps if isinstance(step, Pass) and step.name == "matmul"]
     assert products == pytest.approx([2 * (n // 2) ** 3 / MACHINE.products] * 2)
 
@@ -156,14 +156,14 @@ def test_a_local_view_is_not_allocated() -> None:
 ])
 def test_what_cannot_be_simulated_is_named(name: str, value: float | None, words: str) -> None:
     with pytest.raises(SimulationError, match=words):
-        trace(program(name, 20), 4, 1, settings(value))
+        script_of(program(name, 20), 4, 1, settings(value))
 
 
 def test_what_a_program_imports_is_made_for_each_process(tmp_path: Path) -> None:
-    """Its arrays are those of the process that is traced, and not of the one before."""
+    """Its arrays are those of the process that is played, and not of the one before."""
     (tmp_path / "arrays_of_mine.py").write_text("import pgaspy as pg\nA = pg.ones((60, 60))\n")
     (tmp_path / "main.py").write_text("from arrays_of_mine import A\nA[1:] = A[:-1].copy()\n")
-    found = simulate(Program(str(tmp_path / "main.py"), False), 4, settings())
+    found = simulate(CommandLine(str(tmp_path / "main.py"), False), 4, settings())
     assert sum(course.totals.n_messages for course in found.courses.values()) > 0
     assert "arrays_of_mine" not in sys.modules
     assert str(tmp_path) not in sys.path
@@ -171,7 +171,7 @@ def test_what_a_program_imports_is_made_for_each_process(tmp_path: Path) -> None
 
 def test_a_program_ends_when_it_has_read_enough() -> None:
     def n_kernels(max_values: int | None) -> int:
-        found = trace(program("heat", 100, 7), 1, 0, settings(max_values=max_values))
+        found = script_of(program("heat", 100, 7), 1, 0, settings(max_values=max_values))
         return sum(isinstance(step, Begin) for step in found.steps)
 
     assert n_kernels(3) < n_kernels(5) < n_kernels(None)
@@ -182,7 +182,7 @@ def test_a_program_ends_when_it_has_read_enough() -> None:
 def test_items_of_index_arrays_are_spread(size: int, spread: int) -> None:
     """What one process sends, another one receives, also where the last parts are empty."""
     messages = [(rank, found, tag) for rank in range(size)
-                for found, tag in trace(program("indexed", 240), size, rank, settings(spread=spread)).messages()]
+                for found, tag in script_of(program("indexed", 240), size, rank, settings(spread=spread)).messages()]
     assert sorted((rank, found.peer, tag, found.nbytes) for rank, found, tag in messages if not found.is_receive) == (
         sorted((found.peer, rank, tag, found.nbytes) for rank, found, tag in messages if found.is_receive))
     assert simulated("indexed", 240, size, spread=spread).courses[0].totals.seconds > 0
@@ -199,8 +199,8 @@ def test_rounds_of_a_conversation() -> None:
     assert made.successors[0] == (3,)
     assert [(work.peer, work.nbytes) for work in made.nodes if work.is_message and not work.is_receive] == [
         (0, 512), (1, 512), (3, 512), (1, 4), (3, 4), (1, 30), (3, 30)]
-    steps = {rank: [Begin(Run(with_rounds(graph([before, Work("gather", 0.5), after], [(0, 1), (1, 2)]),
-                                          {1: rounds}, rank, 6, 0.25))), Wait()] for rank in range(6)}
+    steps = {rank: [Begin(with_rounds(graph([before, Work("gather", 0.5), after], [(0, 1), (1, 2)]),
+                                          {1: rounds}, rank, 6, 0.25)), Wait()] for rank in range(6)}
     for course in play(steps, Network(latency=2.0)).values():
         assert course.totals.seconds == 1 + 0.25 + 5 * (2 + 0.25) + 0.5 + 1
 

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from pgaspy.execution import recording
 from pgaspy.execution.engine import IDLE_SECONDS
 from pgaspy.execution.queue import Queue
-from pgaspy.execution.runs import Run as RealRun
-from pgaspy.execution.runs import conflicts as real_conflicts
+from pgaspy.execution.runs import Run
+from pgaspy.execution.runs import conflicts as conflicts_of_schedules
 from pgaspy.host.call_sites import frames_of_program, line_of
 from pgaspy.job.defaults import set_anew
 from pgaspy.job.procgrid import simulated
@@ -39,14 +39,14 @@ from pgaspy.scheduling.nodes import TaskCall
 from pgaspy.scheduling.schedule import Schedule
 from pgaspy.simulating.conversing import rounds_of, with_rounds
 from pgaspy.simulating.costs import graph_of
-from pgaspy.simulating.graphs import Begin, Graph, Mark, Pass, Run, Step, Wait, Work, graph
+from pgaspy.simulating.graphs import Begin, Graph, Mark, Pass, Step, Wait, Work, graph
 from pgaspy.simulating.interpreter import Stopwatch
 from pgaspy.simulating.machine import Machine
 from pgaspy.simulating.measuring import KernelTimes
 from pgaspy.simulating.parts import Clock, Part
 from pgaspy.supervision.digests import Digests
 
-__all__ = ["LocalShape", "Program", "Settings", "SimulationError", "Trace", "conflicts", "trace"]
+__all__ = ["CommandLine", "LocalShape", "Script", "Settings", "SimulationError", "conflicts", "script_of"]
 
 
 class SimulationError(Exception):
@@ -58,7 +58,7 @@ class _Enough(BaseException):
 
 
 @dataclass(frozen=True)
-class Program:
+class CommandLine:
     """A file, or a module, and its arguments."""
 
     name: str
@@ -120,7 +120,7 @@ class Settings:
 
 
 @dataclass
-class Trace:
+class Script:
     """What one process does.
 
     Attributes
@@ -134,7 +134,7 @@ class Trace:
     status
         The program's, if it ended with one after it had read values, which are not those that it would have found.
     seconds
-        What it took to make.
+        Of the processor, to make it.
     """
 
     steps: list[Step] = field(default_factory=list)
@@ -147,22 +147,22 @@ class Trace:
         """All of its messages, each with its tag."""
         for step in self.steps:
             if isinstance(step, Begin):
-                for node in step.run.graph.nodes:
+                for node in step.graph.nodes:
                     if node.is_message:
-                        yield node, step.run.numbers[node.position] + node.tag
+                        yield node, step.numbers[node.position] + node.tag
 
 
-def trace(program: Program, size: int, rank: int, settings: Settings) -> Trace:
-    """The trace of one process of a job.
+def script_of(program: CommandLine, size: int, rank: int, settings: Settings) -> Script:
+    """The script of one process of a job.
 
     Raises
     ------
     SimulationError
         If it cannot be simulated, or fails.
     """
-    found = Trace()
+    found = Script()
     queue = _Queue(found, rank, size, settings)
-    start = time.perf_counter()
+    start = time.thread_time()
     with (simulated(size, rank, _Communicator(queue, rank, size)), set_anew(),  # type: ignore[arg-type]
           recording.in_place_of_the_job(queue), contextlib.redirect_stdout(io.StringIO())):
         try:
@@ -181,7 +181,7 @@ def trace(program: Program, size: int, rank: int, settings: Settings) -> Trace:
         queue.finish()
     queue.engine.settle()
     found.overlaps = queue.engine.overlaps
-    found.seconds = time.perf_counter() - start
+    found.seconds = time.thread_time() - start
     return found
 
 
@@ -195,14 +195,14 @@ def _place_of(error: BaseException) -> str:
     return f", at {line_of(known[0])}" if known else ""
 
 
-def conflicts(earlier: Run, later: Run) -> Mapping[int, Sequence[int]]:
+def conflicts(earlier: Begin, later: Begin) -> Mapping[int, Sequence[int]]:
     """The nodes of a run that those of a later one wait for: see `execution.runs.link`."""
     if earlier.origin is None or later.origin is None:
         return {}
     arrays = {slot: array for array, slot in earlier.slots.items()}
     shared = tuple((slot, later.slots[array]) for slot in earlier.origin.last_accesses
                    if (array := arrays[slot]) in later.slots)
-    found, begins = real_conflicts(earlier.origin, later.origin, shared), later.graph.begins
+    found, begins = conflicts_of_schedules(earlier.origin, later.origin, shared), later.graph.begins
     return {number: [begins.get(n, n) for n in waiting] for number, waiting in found.items()} if begins else found
 
 
@@ -211,14 +211,14 @@ class _Queue(Queue):
 
     computes_at_once = False
 
-    def __init__(self, trace: Trace, rank: int, size: int, settings: Settings) -> None:
+    def __init__(self, script: Script, rank: int, size: int, settings: Settings) -> None:
         super().__init__()
         if size > 1:
             self.supervision.digests = Digests()  # which take their time, too
         overlaps = self.engine.overlaps
         self._settings = settings
         self._n_values = 0
-        self.engine: Any = _Engine(trace, rank, size, settings, overlaps)
+        self.engine: Any = _Engine(script, rank, size, settings, overlaps)
         self.stand_ins = self
         clock = self.engine.passes
         self._clock = Clock(settings.machine, clock, lambda dtype: self.elements((), dtype).item(), refusal)
@@ -263,13 +263,13 @@ class _Engine:
     straight = transport = look = None
     failures: Sequence[Any] = ()
 
-    def __init__(self, trace: Trace, rank: int, size: int, settings: Settings, overlaps: bool) -> None:
+    def __init__(self, script: Script, rank: int, size: int, settings: Settings, overlaps: bool) -> None:
         self.overlaps, self.is_alone = overlaps, size == 1
-        self._trace, self._rank, self._size, self._settings = trace, rank, size, settings
+        self._script, self._rank, self._size, self._settings = script, rank, size, settings
         self._arrays: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
         self._n_arrays, self._n_barriers = itertools.count(), itertools.count(1)
         self._graphs: dict[Schedule, Graph] = {}
-        self._stopwatch = None if settings.kernels is None else Stopwatch(trace.steps)
+        self._stopwatch = None if settings.kernels is None else Stopwatch(script.steps)
 
     def settle(self) -> None:
         """The program has ended."""
@@ -287,26 +287,26 @@ class _Engine:
 
     def passes(self, name: str, seconds: float) -> None:
         """Note that the program itself takes some time."""
-        self._trace.steps.append(Pass(name, seconds))
+        self._script.steps.append(Pass(name, seconds))
 
-    def take(self, run: RealRun) -> None:
+    def take(self, run: Run) -> None:
         """See `Engine`."""
         with self._called(run.schedule, len(run.numbers)):
             self._take(run)
 
-    def _take(self, run: RealRun) -> None:
+    def _take(self, run: Run) -> None:
         schedule, storages = run.schedule, run.memories[:run.schedule.n_bases]
         slots = {self._array(storage): slot for slot, storage in enumerate(storages)}
         made = self._graphs.get(schedule)
         if made is None:
             made = self._graphs[schedule] = self._graph(run, storages)
-            self._trace.grids.update(storage.layout.grid for storage in storages)
+            self._script.grids.update(storage.layout.grid for storage in storages)
         seconds = {number: self._seconds_of_task(run, node) for number, node in enumerate(schedule.nodes)
                    if isinstance(node, TaskCall)}
-        self._trace.steps.append(Begin(Run(made, tuple(run.numbers), slots, seconds, schedule)))
+        self._script.steps.append(Begin(made, tuple(run.numbers), slots, seconds, schedule))
         run.end()
 
-    def _graph(self, run: RealRun, storages: Sequence[Storage]) -> Graph:
+    def _graph(self, run: Run, storages: Sequence[Storage]) -> Graph:
         schedule, settings = run.schedule, self._settings
         shapes = [(storage.layout.local_shape(self._rank), storage.dtype.itemsize) for storage in storages]
         made = graph_of(schedule, shapes, settings.machine, settings.kernels, sum(map(self._nbytes, self._arrays)))
@@ -335,7 +335,7 @@ class _Engine:
             found = self._arrays[storage] = next(self._n_arrays)
         return found
 
-    def _seconds_of_task(self, run: RealRun, node: TaskCall) -> float:
+    def _seconds_of_task(self, run: Run, node: TaskCall) -> float:
         call = run.memories[node.value]
         parts = [LocalShape(local_view_shape(view, self._rank), run.memories[slot].dtype) for slot, view in node.arrays]
         function, arguments = call.bound(parts)
@@ -350,11 +350,11 @@ class _Engine:
     def catch_up(self) -> None:
         """See `Engine`."""
         with self._called("catch up"):
-            self._trace.steps.append(Wait(but_last=True))
+            self._script.steps.append(Wait(but_last=True))
 
     def finish(self, storage: Storage | None = None, when_idle: Callable[[], None] | None = None) -> None:
         """See `Engine`."""
-        steps = self._trace.steps
+        steps = self._script.steps
         if storage is None:
             with self._called("finish"):
                 steps.append(Wait())
@@ -374,7 +374,7 @@ class _Engine:
     def mark(self) -> None:
         """A phase of the program ends."""
         with self._called("mark"):
-            self._trace.steps.append(Mark())
+            self._script.steps.append(Mark())
 
     def meet(self) -> None:
         """A dissemination barrier."""
@@ -386,7 +386,7 @@ class _Engine:
             if k:
                 edges.append((2 * k - 1, 2 * k))
         with self._called("meet"):
-            self._trace.steps += [Begin(Run(graph(nodes, edges))), Wait()]
+            self._script.steps += [Begin(graph(nodes, edges)), Wait()]
 
 
 @dataclass(frozen=True)
