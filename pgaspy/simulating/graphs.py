@@ -45,7 +45,7 @@ class Work(NamedTuple):
     uses: tuple[int, ...] = ()
 
     @property
-    def is_message(self) -> bool:
+    def is_communication(self) -> bool:
         """Whether it is a message."""
         return self.peer >= 0
 

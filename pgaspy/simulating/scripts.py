@@ -148,7 +148,7 @@ class Script:
         for step in self.steps:
             if isinstance(step, Begin):
                 for node in step.graph.nodes:
-                    if node.is_message:
+                    if node.is_communication:
                         yield node, step.numbers[node.position] + node.tag
 
 

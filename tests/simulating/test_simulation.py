@@ -197,7 +197,7 @@ def test_rounds_of_a_conversation() -> None:
     made = with_rounds(graph([before, Work("gather", 0.5), after], [(0, 1), (1, 2)]), {1: rounds}, 5, 6, 0.25)
     assert made.begins == {1: 3}
     assert made.successors[0] == (3,)
-    assert [(work.peer, work.nbytes) for work in made.nodes if work.is_message and not work.is_receive] == [
+    assert [(work.peer, work.nbytes) for work in made.nodes if work.is_communication and not work.is_receive] == [
         (0, 512), (1, 512), (3, 512), (1, 4), (3, 4), (1, 30), (3, 30)]
     steps = {rank: [Begin(with_rounds(graph([before, Work("gather", 0.5), after], [(0, 1), (1, 2)]),
                                           {1: rounds}, rank, 6, 0.25)), Wait()] for rank in range(6)}
