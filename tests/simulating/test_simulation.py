@@ -252,6 +252,7 @@ def test_local_parts_are_shapes() -> None:
     assert spent[-1] == ("matmul", 2 * 1000 * 1000 * 500 / 1e10)
     assert float(x.sum()) == 3.0
     assert x.sum(axis=1).shape == (1000,)
+    assert [(x > 0).sum(axis=0).dtype, x.sum(axis=0, dtype="f4").dtype] == [int, "f4"]
     for wrong in (lambda: np.linalg.svd(x), lambda: np.asarray(x), lambda: float(x[0])):
         with pytest.raises(ValueError, match=r"pg\.schedule"):
             wrong()
