@@ -14,6 +14,7 @@ import click
 
 import pgaspy as pg
 from pgaspy.commands.simulate_report import as_json, as_text
+from pgaspy.host import launchers
 from pgaspy.host.units import quantity
 from pgaspy.simulating.machine import Machine, machine_from_file
 from pgaspy.simulating.measuring import KernelTimes
@@ -105,17 +106,18 @@ def simulate(program: str, arguments: Sequence[str], sizes: Sequence[int], file:
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     reports = []
+    speaks = not launchers.name() or pg.RANK == 0  # without a launcher, MPI is not started
     for size in sizes:
         try:
             reports.append(simulated(found, size, Settings(machine, tasks, value, steps, kernels, spread)))
         except SimulationError as error:
             raise click.ClickException(f"{program} on {size} processes: {error}") from error
-        if not as_data and pg.RANK == 0:
+        if not as_data and speaks:
             click.echo(as_text(reports[-1]))
-    if as_data and pg.RANK == 0:
+    if as_data and speaks:
         click.echo(json.dumps(as_json(reports, machine), indent=1))
     unused = {name for name, _ in map(cost_from_text, costs)} - tasks.used
-    if unused and pg.RANK == 0:
+    if unused and speaks:
         click.echo(f"no task is called {', '.join(sorted(unused))}: --cost names functions that pg.schedule calls",
                    err=True)
 

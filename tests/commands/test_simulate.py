@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from pgaspy.commands import main
 from pgaspy.host.units import quantity
 from pgaspy.simulating.machine import Machine, as_json
+from tests.jobs import run_job
 
 PROGRAM = str(Path(__file__).parent.parent / "simulating" / "programs.py")
 
@@ -25,6 +26,14 @@ def test_the_report_as_text() -> None:
     assert found.output.count("critical path: ") == found.output.count("phase 2: ") == 2
     assert "4 processes\n" in found.output
     assert "64 processes\n" in found.output
+
+
+def test_processes_measure_together_and_one_prints(tmp_path: Path) -> None:
+    done = run_job(2, "-m", "pgaspy", "simulate", PROGRAM, "-n", "2", "--value", "1", "--measure", "--",
+                   "heat", "60", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("2 processes\n") == 1
+    assert "interpreter" in done.stdout
 
 
 def test_the_report_as_data() -> None:
