@@ -24,8 +24,11 @@ PAPERS = {"mandelbrot": (2000, 2), "black_scholes": (2000, 2), "n_body": (2000, 
           "jacobi_stencil": (2000, 2)}
 """DistNumPy's eight: the size on one process, and the root of the number of processes that it grows with."""
 
+CUBES = {"finite_differences": (100, 3), "navier_stokes": (100, 3)}
+"""Others whose arrays have three dimensions."""
+
 SIZE, SPREAD = 1000, 32
-"""Of other programs, which grow as those with matrices do; and on how many processes the items of index arrays lie."""
+"""Of others yet, which grow as those with matrices do; and on how many processes the items of index arrays lie."""
 
 HEADER = "| program | processes | size | time | worth | waiting | played | to plan one | to play all | memory |"
 
@@ -44,7 +47,7 @@ def main() -> None:
     print(f"{HEADER}\n|{' --- |' * HEADER.count(' |')}", flush=True)
     for name in programs:
         for n in map(int, arguments.processes.split(",")):
-            size, root = PAPERS.get(name, (SIZE, 2))
+            size, root = (PAPERS | CUBES).get(name, (SIZE, 2))
             print(row(name, n, round(size * n ** (1 / root)), arguments.steps), flush=True)
 
 
