@@ -29,6 +29,8 @@ typedef struct { const char *name, *function; int cost; ...; } elementwise_row;
 const elementwise_row *pg_elementwise_row(int row);
 void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses,
                     const int64_t *strides);
+void pg_run_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses,
+                        const int64_t *strides);
 
 typedef struct { const char *name, *step, *join; ...; } reduce_row;
 const reduce_row *pg_reduce_row(int row);

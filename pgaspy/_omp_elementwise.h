@@ -44,3 +44,22 @@ static void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_
     if (n > 0 && !transpose(&g, streamed_size(loop)))
         for_each(loop, &g, elementwise_rows[row].cost);
 }
+
+/*
+ * Kernels, programs, chains and the ends of reductions that are complete. They overwrite what they read, so
+ * that who is interrupted when one returns has to know that it must not run again.
+ */
+static int64_t n_completed;
+
+static int64_t pg_n_completed(void)
+{
+    return n_completed;
+}
+
+/* The same, counted. */
+static void pg_run_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses,
+                               const int64_t *strides)
+{
+    pg_elementwise(row, ndim, shape, addresses, strides);
+    n_completed++;
+}

@@ -141,17 +141,6 @@ static loop_fn *describe_program(const pg_program *p, geometry *g, const int64_t
     return loop ? loop : p->only_loop ? p->only_loop : run_interpreted;
 }
 
-/*
- * Programs, chains and the ends of reductions that are complete. They overwrite what they read, so that
- * who is interrupted when one returns has to know that it must not run again.
- */
-static int64_t n_completed;
-
-static int64_t pg_n_completed(void)
-{
-    return n_completed;
-}
-
 static void pg_run_program(const pg_program *p, const int64_t *addresses, int64_t start,
                            int64_t stop, int64_t loop_address)
 {

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgaspy.blas import add_product
 from pgaspy.caches import Cache, cached
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
@@ -33,7 +34,10 @@ from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView, Computed
 from pgaspy.statements import depends_on_values, loop_dtypes
 
-__all__ = ["assigned", "computed", "computed_in_place", "product", "reduced"]
+__all__ = ["assigned", "computed", "computed_in_place", "product", "product_of_matrices", "reduced"]
+
+PRODUCTS_PER_ELEMENT = 16
+"""Products that BLAS adds up in the time in which a kernel passes through an element."""
 
 
 def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None,
@@ -138,6 +142,20 @@ def product(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView | None:
     return BaseView(wrap(layout, np.asarray(found)), whole(layout))
 
 
+def product_of_matrices(a: BaseView, b: BaseView, layout: Layout, dtype: np.dtype[Any]) -> BaseView | None:
+    """A matrix times a matrix, in this layout; None if it is not computed."""
+    (m, k), n = a.view.shape, b.view.shape[1]
+    key = np.matmul, id(a.view), a.base.dtype, id(b.view), b.base.dtype
+    work = m * k + k * n + m * n + m * k * n // PRODUCTS_PER_ELEMENT
+    if min(*a.view.steps, *b.view.steps) < 1 or not recording.may_compute(key, work, [a.base, b.base]):
+        return None
+    found = np.empty((m, n), dtype)
+    A, B = (elements(x.view, x.base.storage, 0).astype(dtype, copy=False) for x in (a, b))
+    with np.errstate(all="ignore"):
+        add_product(found, A, B, beta=0)
+    return BaseView(wrap(layout, found), whole(layout))
+
+
 def reduced(reduction: Reduction, base: Base, view: View) -> BaseView | None:
     """All elements of a view reduced to one; None if it is not computed."""
     key = Reduction, id(view), base.dtype, reduction.merge, reduction.partial_dtype
@@ -232,10 +250,9 @@ def _form(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool, is_
         loop = loop_dtypes(ufunc, described, (dtype if is_in_place else None,), False, None, "same_kind")
     except TypeError:
         return None
-    kernel = kernel_for(ufunc, ufunc.__name__, loop, loop)
-    casts = [(d[1], own) for d, own in zip(described, loop, strict=False) if isinstance(d, tuple) and d[1] != own]
-    if kernel < 0 or (is_in_place and loop[-1] != dtype) or any(
-            kernel_for(None, "copy", cast, cast) < 0 for cast in casts):
+    dtypes = [d[1] if isinstance(d, tuple) else own for d, own in zip(described, loop, strict=False)]
+    kernel = kernel_for(ufunc, ufunc.__name__, (*dtypes, loop[-1]), loop)
+    if kernel < 0 or (is_in_place and loop[-1] != dtype):
         return None  # what has no kernel with these casts is left to NumPy's function, whose bits are others
     number = next((own for d, own in zip(described, loop, strict=False) if not isinstance(d, tuple)), loop[-1])
     return _Form(kernel, loop, number)

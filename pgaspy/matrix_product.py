@@ -18,7 +18,7 @@ from pgaspy.contraction import product_of_stacks
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import are_errors_asked, is_alone, record_cold, tell_errors
 from pgaspy.global_assign import copied
-from pgaspy.immediate import product
+from pgaspy.immediate import product, product_of_matrices
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, replicated, without_dims
@@ -121,6 +121,8 @@ def _product_of_matrices(a: BaseView, b: BaseView, dtype: np.dtype[Any]) -> Base
     from pgaspy.algorithms.summa import summa  # imported with pgaspy, it could not be run by its name without a warning
 
     layout = product_layout(a.view, b.view)
+    if is_alone() and (found := product_of_matrices(a, b, layout, dtype)) is not None:
+        return found
     c = BaseView(Base(layout, dtype), whole(layout))
     if 0 < a.view.shape[1] <= MAX_OUTER_PRODUCTS and c.view.size >= MIN_ELEMENTS_OF_SUM:
         _sum_outer_products(a, b, c)

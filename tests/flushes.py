@@ -1,12 +1,15 @@
-"""What a flush makes of the operations of a program: how many of them share kernels."""
+"""What a flush makes of the operations of a program: how many of them share kernels, or whether it is planned."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import pgaspy as pg
+import pytest
 
-__all__ = ["kernels_of"]
+import pgaspy as pg
+from pgaspy.execution import queue, recording
+
+__all__ = ["have_recorded", "kernels_of"]
 
 
 def kernels_of(program: Callable[[], object]) -> tuple[int, int]:
@@ -18,3 +21,11 @@ def kernels_of(program: Callable[[], object]) -> tuple[int, int]:
     del kept
     done = pg.stats() - before
     return done.n_fused, done.n_kernels
+
+
+def have_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have what is not known to come again executed in turn, as where much of it was done before."""
+    monkeypatch.setattr(queue.Queue, "computes_at_once", True)
+    monkeypatch.setattr(queue, "WORK_OF_PLANNING", 0)
+    monkeypatch.setattr(queue, "HOT_CALLS", -1)
+    recording.forget()

@@ -21,6 +21,7 @@ from pgaspy.job.procgrid import begin_anew
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
 from pgaspy.scheduling.base import SharedStorage
 from pgaspy.statements import known_calls
+from tests.flushes import have_recorded
 from tests.randomly import random_key
 from tests.together import assert_equal, collectively
 
@@ -35,11 +36,13 @@ def at_once(statement: Callable[[], object]) -> int:
     return pg.stats().n_at_once - before
 
 
-@pytest.fixture(params=["at once", "recorded", "in order"])
+@pytest.fixture(params=["at once", "in turn", "recorded", "in order"])
 def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Each way in which operations are executed."""
     pg.sync()
     monkeypatch.setattr(Queue, "computes_at_once", request.param == "at once")
+    if request.param == "in turn":
+        have_recorded(monkeypatch)
     recording.queue.overlaps = request.param != "in order"
     yield request.param
     recording.queue.overlaps = True
@@ -126,6 +129,40 @@ def _assigned(key: Any, operation: Any, x: Any, y: Any) -> Any:
 
 
 STATEMENTS = _result, _in_place, _assigned
+
+
+def test_what_is_recorded_first_is_executed_in_turn_and_planned_when_it_comes_again(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    have_recorded(monkeypatch)
+    a, b = pg.ones((5, 4)), pg.arange(20).reshape(5, 4)
+    pg.sync()
+    seen = []
+    for _ in range(3):
+        before = pg.stats()
+        c = (a * 2 + b) / 4 - (b > 3)
+        total = c.sum(axis=0)
+        pg.sync()
+        done = pg.stats() - before
+        seen.append((done.n_planned, done.n_kernels))
+        assert_equal(total, ((2 + np.arange(20).reshape(5, 4)) / 4 - (np.arange(20).reshape(5, 4) > 3)).sum(axis=0))
+    assert seen == [(0, 0), (1, 1), (0, 1)]
+
+
+def test_what_is_large_is_planned_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    have_recorded(monkeypatch)
+    a = pg.ones(MAX_ELEMENTS + 1)
+    pg.sync()
+    before = pg.stats()
+    a += a * 2
+    pg.sync()
+    assert (pg.stats() - before).n_planned == 1
+
+
+def test_small_products_are_computed_at_once() -> None:
+    begin_anew()
+    a, b = pg.arange(12.0).reshape(3, 4), pg.ones((4, 2))
+    assert at_once(lambda: a @ b) == 1
+    assert_equal(a @ b.T[::-1].T, np.arange(12.0).reshape(3, 4) @ np.ones((4, 2)))
 
 
 @pytest.mark.mpi

@@ -43,9 +43,10 @@ from pgaspy.scheduling import floating_point
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
 from pgaspy.scheduling.base import Base, Storage, borrowers, came_back, lent
 from pgaspy.scheduling.floating_point import state
+from pgaspy.scheduling.in_turn import in_turn
 from pgaspy.scheduling.operations import Computed, NumberedOperation, Recipe
 from pgaspy.scheduling.recorded import Recorded
-from pgaspy.scheduling.schedule import Schedule, may_be_postponed, schedule_of
+from pgaspy.scheduling.schedule import Schedule, described, may_be_postponed, schedule_of
 from pgaspy.supervision.alarms import Alarms
 from pgaspy.supervision.checking import first_words
 from pgaspy.supervision.recorder import Supervision
@@ -114,7 +115,7 @@ class Queue:
     n_at_once
         How many operations were executed at once, instead of being recorded.
     computes_at_once
-        Whether what is small, and not done often, is executed at once where it can be.
+        Whether what is small, and not done often, is executed at once where it can be; or in turn, if it is recorded.
     stand_ins
         What the program gets in the place of elements, where nothing is executed.
     """
@@ -739,16 +740,22 @@ class Queue:
         if floating_point.is_telling():
             key = *key, floating_point
         schedule: Schedule | None = self._schedules[key]
-        if schedule is None:
-            schedule = self._plan(recorded, dict(zip(first_uses, named, strict=True)))
+        if schedule is None or schedule.is_in_turn:
+            schedule = self._plan(recorded, dict(zip(first_uses, named, strict=True)), is_new=schedule is None)
             self._schedules.keep(key, schedule)
         counts.n_fused += schedule.n_fused
         counts.n_kernels += schedule.n_kernels
         return Run(schedule, [*first_uses, *values], *callers)
 
-    def _plan(self, recorded: Recorded, named: Mapping[Storage, bool]) -> Schedule:
+    def _plan(self, recorded: Recorded, named: Mapping[Storage, bool], is_new: bool) -> Schedule:
+        """The schedule of operations that are new, or come again."""
         start = time.perf_counter()
         operations = [recorded[n][:3] for n in range(len(recorded))]
+        if (is_new and self.computes_at_once and self.engine.is_alone and self.engine.overlaps
+                and not floating_point.is_telling()):
+            found = in_turn(*described(operations, named.__getitem__))
+            if found is not None:
+                return found
         schedule = schedule_of(operations, named.__getitem__, world().rank, self.engine.overlaps)
         counts.planned(start, len(operations))
         return schedule

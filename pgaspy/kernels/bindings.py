@@ -179,7 +179,7 @@ def run_elementwise(
     row: int, shape: Sequence[int], addresses: Sequence[int], strides: Sequence[int]
 ) -> None:
     """Run an elementwise kernel once: the addresses, and one operand's strides after the other's, output last."""
-    lib.pg_elementwise(row, len(shape), shape, addresses, strides)
+    lib.pg_run_elementwise(row, len(shape), shape, addresses, strides)
 
 
 class ReduceCall:

@@ -20,6 +20,7 @@ from pgaspy.planning.pieces import Source, local_view_shape, storage_geometry
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.functions import AnyFunction
+from pgaspy.scheduling.nodes import bytes_in
 
 __all__ = ["MAX_ELEMENTS", "elements", "execute", "is_small", "kernel_for", "run"]
 
@@ -38,8 +39,14 @@ def is_small(view: View, rank: int) -> bool:
 @cached
 def kernel_for(function: AnyFunction | None, name: str, dtypes: tuple[np.dtype[Any], ...],
                loop: tuple[np.dtype[Any], ...]) -> int:
-    """The number of the C kernel of a function that takes and gives just these dtypes; -1 where there is none."""
-    if dtypes != loop or (isinstance(function, np.ufunc) and getattr(np, name, None) is not function):
+    """The number of the C kernel of a function that computes with the loop's dtypes; -1 where there is none.
+
+    It gives the last of these dtypes, and takes the others, which are cast.
+    """
+    if isinstance(function, np.ufunc) and getattr(np, name, None) is not function:
+        return -1
+    casts = [cast for cast in zip(dtypes, loop, strict=True) if cast[0] != cast[1]]
+    if dtypes[-1] != loop[-1] or any(kernel_for(None, "copy", cast, cast) < 0 for cast in casts):
         return -1
     *inputs, output = (dtype.char if dtype.isnative else "" for dtype in loop)
     kernel = name, f"{''.join(inputs)}->{output}"
@@ -80,13 +87,21 @@ def execute(kernel: int, loop: Sequence[np.dtype[Any]], out: tuple[View, Storage
     bindings.run_elementwise(kernel, shape, addresses, strides)
 
 
-def run(kernel: int, loop: Sequence[np.dtype[Any]], shape: Sequence[int],
+def run(kernel: int, dtypes: Sequence[np.dtype[Any]], loop: Sequence[np.dtype[Any]], shape: Sequence[int],
         places: Sequence[tuple[Any, Source]]) -> None:
-    """Run a kernel on operands, of each its memory and where it lies there; the output last."""
+    """Run a kernel on operands of some dtypes, of each its memory and where it lies there; the output last."""
     addresses: list[int] = []
     strides: list[int] = []
-    for (memory, source), dtype in zip(places, loop, strict=True):
-        itemsize = dtype.itemsize
+    casts = []  # as long as they are read
+    for (memory, source), own, dtype in zip(places, dtypes, loop, strict=True):
+        itemsize = own.itemsize
+        if own != dtype:
+            cast = np.ndarray(shape, own, bytes_in(memory), source.offset * itemsize,
+                              [stride * itemsize for stride in source.strides]).astype(dtype)
+            casts.append(cast)
+            addresses.append(bindings.address(cast))
+            strides += cast.strides
+            continue
         addresses.append(memory.address + source.offset * itemsize)
         for stride in source.strides:
             strides.append(stride * itemsize)

@@ -28,8 +28,8 @@ from pgaspy.scheduling.floating_point import errors
 from pgaspy.scheduling.functions import AnyFunction
 
 __all__ = ["STAMP_BYTES", "Buffer", "Cast", "Communication", "Copy", "FunctionCall", "Location", "Memories", "Merge",
-           "Merging", "Node", "NumpyCall", "Receive", "Scalar", "Send", "TaskCall", "bytes_of", "counted_call",
-           "n_completed", "new_buffer", "new_buffers"]
+           "Merging", "Node", "NumpyCall", "Receive", "Scalar", "Send", "TaskCall", "bytes_in", "bytes_of",
+           "counted_call", "n_completed", "new_buffer", "new_buffers"]
 
 Bytes = memory.Bytes
 Merging = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
@@ -101,13 +101,18 @@ Memories = list[Any]
 """Of a run: `Storage`, `Scalar` or `Buffer` by number; None for a buffer before its first and after its last use."""
 
 
-def bytes_of(memories: Memories, number: int) -> Bytes:
+def bytes_in(memory: Any) -> Bytes:
     """A memory as bytes."""
-    found = memories[number]
-    if isinstance(found, Storage):
-        local = found.local
+    if isinstance(memory, Storage):
+        local = memory.local
         return np.ndarray((local.nbytes,), np.uint8, local)
-    return found.bytes
+    found: Bytes = memory.bytes
+    return found
+
+
+def bytes_of(memories: Memories, number: int) -> Bytes:
+    """The memory of this number as bytes."""
+    return bytes_in(memories[number])
 
 
 _completed = bytearray()

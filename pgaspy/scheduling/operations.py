@@ -120,6 +120,8 @@ class Recipe:
         Whether it is executed also where nobody can see its results.
     is_cold
         Whether this process tries to execute it at once: it has not been done often, nor had to wait.
+    n_counted_at_once
+        How many counted calls of kernels do it at once; None where it may not be done so again after an interrupt.
     name
         What people call it.
     errors_in
@@ -134,6 +136,7 @@ class Recipe:
     is_collective = True
     is_called = False
     is_cold = True
+    n_counted_at_once: ClassVar[int | None] = None
     name = errors_in = ""
 
     def __str__(self) -> str:

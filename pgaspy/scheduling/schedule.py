@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pgaspy.caches import cached
 from pgaspy.planning.boxes import Box, ranges_box
@@ -25,7 +25,8 @@ from pgaspy.scheduling.liveness import read_slots, with_what_is_wanted
 from pgaspy.scheduling.nodes import Buffer, Communication, Node
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
 
-__all__ = ["Schedule", "build", "may_be_postponed", "schedule_of"]
+__all__ = ["Schedule", "build", "described", "finished", "may_be_postponed",
+           "schedule_of"]
 
 LASTING_BUFFER_BYTES, LASTING_BYTES = 1 << 14, 1 << 18
 """Buffers of so many bytes each, and in all, are made once, and used by every run of a schedule."""
@@ -64,6 +65,8 @@ class Schedule:
         The nodes that are messages or start some; and the operations of which some bring the program's digest.
     n_fused, n_kernels
         Operations that run in kernels, and these.
+    is_in_turn
+        Whether its nodes are to be executed in order, see `in_turn`.
     """
 
     nodes: tuple[Node, ...]
@@ -82,6 +85,7 @@ class Schedule:
     stamped: tuple[int, ...]
     n_fused: int
     n_kernels: int
+    is_in_turn: bool = False
     spare: list[list[Buffer | None]] = field(default_factory=list)
 
     @property
@@ -119,23 +123,40 @@ def build(operations: Sequence[tuple[Recipe, tuple[int, ...], tuple[int, ...]]],
             builder.position = item.position
             item.recipe.add_nodes(builder, item, rank)
     written = {slot for recipe, slots, _ in operations for slot in slots[:recipe.n_outputs]}
-    return _finished(builder, named, tuple(written - named), tuple(last_joined), n_fused, n_kernels)
+    return finished(builder, named, tuple(written - named), tuple(last_joined), n_fused, n_kernels)
 
 
-def schedule_of(calls: Sequence[tuple[Recipe, Sequence[Any], Sequence[Any]]], is_named: Callable[[Any], bool],
-                rank: int, fuses: bool) -> Schedule:
-    """The schedule of operations, (recipe, storages, values); `is_named` tells whether somebody holds a storage."""
+class Described(NamedTuple):
+    """Operations, (recipe, numbers of its bases, numbers of its values), the numbers of bases and of memories, bases
+    first; and the bases that somebody holds besides.
+    """
+
+    operations: list[tuple[Recipe, tuple[int, ...], tuple[int, ...]]]
+    n_bases: int
+    n_memories: int
+    named: frozenset[int]
+
+
+def described(calls: Sequence[tuple[Recipe, Sequence[Any], Sequence[Any]]], is_named: Callable[[Any], bool],
+              ) -> Described:
+    """Operations, (recipe, storages, values), as `build` takes them; `is_named` tells whether somebody holds one."""
     slots: dict[Any, int] = {}
     for _, storages, _ in calls:
         for storage in storages:
             slots.setdefault(storage, len(slots))
-    described, n_memories = [], len(slots)
+    found, n_memories = [], len(slots)
     for recipe, storages, values in calls:
         numbers = tuple(range(n_memories, n_memories + len(values)))
         n_memories += len(values)
-        described.append((recipe, tuple(slots[storage] for storage in storages), numbers))
+        found.append((recipe, tuple(slots[storage] for storage in storages), numbers))
     named = frozenset(slot for storage, slot in slots.items() if is_named(storage))
-    return build(described, len(slots), n_memories, named, rank, fuses)
+    return Described(found, len(slots), n_memories, named)
+
+
+def schedule_of(calls: Sequence[tuple[Recipe, Sequence[Any], Sequence[Any]]], is_named: Callable[[Any], bool],
+                rank: int, fuses: bool) -> Schedule:
+    """The schedule of operations as `described` takes them."""
+    return build(*described(calls, is_named), rank, fuses)
 
 
 @cached
@@ -144,8 +165,9 @@ def may_be_postponed(recipe: Recipe, rank: int) -> bool:
     return recipe.may_be_postponed(rank)
 
 
-def _finished(builder: Builder, named: frozenset[int], dropped: tuple[int, ...], last_joined: tuple[int, ...],
-              n_fused: int, n_kernels: int) -> Schedule:
+def finished(builder: Builder, named: frozenset[int], dropped: tuple[int, ...], last_joined: tuple[int, ...],
+             n_fused: int, n_kernels: int) -> Schedule:
+    """The schedule of the nodes of a builder; see `Schedule` for the others."""
     nodes = builder.nodes
     successors: list[list[int]] = [[] for _ in nodes]
     for number, waits in enumerate(builder.dependencies):

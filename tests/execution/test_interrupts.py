@@ -22,7 +22,9 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.execution import recording
+from pgaspy.kernels import bindings
 from pgaspy.scheduling import operations
+from tests.flushes import have_recorded
 
 N = 300
 Arrays = list[Any]
@@ -174,18 +176,48 @@ def test_at_many_points(executor: str, is_planned: bool, stride: int, expected: 
     """Also where statements are planned, which takes ten times as many steps."""
     recording.queue.overlaps = executor == "lazy"
     try:
-        for n in itertools.count(1, stride):
-            if not is_planned:
-                recording.forget()
-            interrupter, x = Interrupter(n), arrays()
-            pg.sync()
-            n_done = run(x, interrupter)
-            if n_done == len(STATEMENTS):
-                break
-            check(x, n_done, expected, interrupter.where)
-        assert n > 300
+        interrupt_everywhere(is_planned, stride, expected)
     finally:
         recording.queue.overlaps = True
+
+
+@pytest.mark.parametrize("stride", [101, pytest.param(3, marks=pytest.mark.long)])
+def test_at_many_points_of_what_is_executed_in_turn(stride: int, expected: list[Arrays],
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    have_recorded(monkeypatch)
+    interrupt_everywhere(False, stride, expected)
+
+
+def test_what_is_executed_in_turn_is_not_executed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any) -> None:
+        run_elementwise(*arguments)
+        monkeypatch.setattr(bindings, "run_elementwise", run_elementwise)
+        raise KeyboardInterrupt
+
+    have_recorded(monkeypatch)
+    a, b, run_elementwise = pg.ones(5), pg.zeros(5), bindings.run_elementwise
+    pg.sync()
+    b[1:] += a[1:]
+    a += 1
+    monkeypatch.setattr(bindings, "run_elementwise", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pg.sync()
+    assert a.gather().tolist() == [2] * 5
+    assert b.gather().tolist() == [0, 1, 1, 1, 1]
+
+
+def interrupt_everywhere(is_planned: bool, stride: int, expected: list[Arrays]) -> None:
+    """Interrupt the statements at every so many points, and see what they have done."""
+    for n in itertools.count(1, stride):
+        if not is_planned:
+            recording.forget()
+        interrupter, x = Interrupter(n), arrays()
+        pg.sync()
+        n_done = run(x, interrupter)
+        if n_done == len(STATEMENTS):
+            break
+        check(x, n_done, expected, interrupter.where)
+    assert n > 300
 
 
 def interrupted(x: Arrays, statements: Sequence[Callable[[Arrays], None]], kind: type[BaseException]) -> int:

@@ -35,6 +35,7 @@ class Assign(Recipe):
     dtype: np.dtype[Any]
     source_dtype: np.dtype[Any]
     overlaps: bool
+    n_counted_at_once = 1
     name = "assign"
 
     def __post_init__(self) -> None:
@@ -71,7 +72,8 @@ class Assign(Recipe):
         piece = piece_in_place(self.target, self.views[1:], rank)
         if piece is not None:
             (target, to), (source, from_) = zip(storages, piece.sources, strict=True)
-            at_once.run(self._kernel, (self.source_dtype, self.dtype), piece.shape, [(source, from_), (target, to)])
+            dtypes = self.source_dtype, self.dtype
+            at_once.run(self._kernel, dtypes, dtypes, piece.shape, [(source, from_), (target, to)])
 
     def moved(self, rank: int) -> Sequence[Moved]:
         """See `Recipe`."""

@@ -68,6 +68,7 @@ class Reduce(Recipe):
     reduction: Reduction
     dtypes: tuple[np.dtype[Any], ...]
     operands: tuple[View, ...] = ()
+    n_counted_at_once = 0
     name = "reduce"
 
     def __post_init__(self) -> None:

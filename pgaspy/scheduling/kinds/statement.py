@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pgaspy.caches import lazy
 from pgaspy.planning.pieces import (
     LOCAL,
     Piece,
@@ -50,6 +51,7 @@ class Statement(Recipe):
     output_dtypes: tuple[np.dtype[Any], ...]
     copied: tuple[bool, ...]
     has_mask: bool = False
+    n_counted_at_once = 1
 
     def __post_init__(self) -> None:
         self.n_outputs, self.updates = len(self.written), self.has_mask
@@ -82,10 +84,14 @@ class Statement(Recipe):
                            tuple(map(self.operand_dtype, range(len(self.operands)))), self.loop_dtypes,
                            self.output_dtypes[0], self.copied)
 
+    @lazy
+    def _all_dtypes(self) -> tuple[np.dtype[Any], ...]:
+        """Those of the operands, and of the output."""
+        return *map(self.operand_dtype, range(len(self.operands))), self.output_dtypes[0]
+
     @property
     def _kernel(self) -> int:
-        dtypes = *map(self.operand_dtype, range(len(self.operands))), self.output_dtypes[0]
-        return at_once.kernel_for(self.function, self.name, dtypes, self.loop_dtypes)
+        return at_once.kernel_for(self.function, self.name, self._all_dtypes, self.loop_dtypes)
 
     def is_done_at_once(self, rank: int) -> bool:
         """See `Recipe`."""
@@ -107,7 +113,7 @@ class Statement(Recipe):
         places = zip(memories, piece.sources, strict=True)
         target, nowhere, scalars = next(places), Source(LOCAL, 0, (0,) * len(piece.shape)), iter(values)
         operands = [(next(scalars), nowhere) if view is None else next(places) for view in self.operands]
-        at_once.run(self._kernel, self.loop_dtypes, piece.shape, [*operands, target])
+        at_once.run(self._kernel, self._all_dtypes, self.loop_dtypes, piece.shape, [*operands, target])
 
     def add_nodes_at_once(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`. What does not lie as the output does is assembled, and one kernel computes all."""
