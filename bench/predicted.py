@@ -1,9 +1,10 @@
 """What `pgaspy simulate` predicts, against what is measured: heat, SUMMA, lattice Boltzmann and conjugate gradients.
 
 On processes of this machine with a core each, and on two hosts that a slow link joins, at three rates. The machine is
-what `pgaspy selftest --json` measures there. Of many short batches of steps the fastest hundredth counts, with its
-waiting. What others do on this machine is to be in none of both: so on this machine it is the processor's time that
-counts, as a process that waits does so by testing; over a link, which takes longer than computing, it is the clock's.
+what `pgaspy selftest --json` measures there; kernels, tasks and the interpreter are measured here, by as many
+processes at once. Of many short batches of steps the fastest hundredth counts, with its waiting. What others do on this
+machine is to be in none of both: so on this machine it is the processor's time that counts, as a process that waits
+does so by testing; over a link, which takes longer than computing, it is the clock's.
 
 Usage: python -m bench.predicted [--processes 1,2] [--rates 200mbit,1gbit,4gbit] [--programs heat,summa,lbm,cg]
 """
@@ -30,7 +31,7 @@ TASKS = {"heat": (1000, 1), "summa": (512, 1), "lbm": (400, 1), "cg": (600, 1)}
 SECONDS = 5.0
 """What the batches of one program take together, about."""
 
-BATCHES_OF_SIMULATION = 3
+BATCHES_OF_SIMULATION = 8
 
 GOAL, GOAL_WAITING = 0.2, 0.05
 
@@ -68,8 +69,9 @@ def compared(where: str, n: int, launcher: list[str], programs: Sequence[str]) -
             measured = json.loads(out.splitlines()[-1])
             task["batches"] = BATCHES_OF_SIMULATION
             told = json.loads(started([
-                sys.executable, "-m", "pgaspy", "simulate", "bench.jobs.predicted", "--machine", file, "--value", "1",
-                "--measure", "--size", str(n), "--json", "--", json.dumps(task)]))
+                sys.executable, "-m", "pgaspy", "run", "-n", str(n), "--threads", "1", "-m", "pgaspy", "simulate",
+                "bench.jobs.predicted", "--machine", file, "--value", "1",
+                "--measure", "-n", str(n), "--json", "--", json.dumps(task)]))
             phase = told["jobs"][0]["phases"][2 * BATCHES_OF_SIMULATION - 1]
             times = measured["seconds" if "hosts" in where else "processor"]
             order = sorted(range(len(times)), key=times.__getitem__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,13 +35,13 @@ SECONDS_BETWEEN_TESTS = 1e-4
 def measure_parameters(products: float) -> dict[str, Any] | None:
     """The machine's parameters, on rank 0. Collective. `products` are GFLOP/s of matrix products on this process."""
     link = measure_ring(min)
-    statement = _seconds_of_statements()
-    kernel = max(_seconds_of_kernels() - statement, 0.0)
-    own = {"flops": _flops(6 * statement + kernel), "products": 1e9 * products, "kernel": kernel,
-           "statement": statement}
+    interpreter = _seconds_of_interpreter()
+    own = interpreter._asdict()
+    del own["handing_over"]
+    own |= {"flops": _flops(), "products": 1e9 * products}
     table = _memory_table()
     if link is not None:
-        own |= _parameters_of_messages(link, statement)
+        own |= _parameters_of_messages(link, interpreter)
     found = pg.COMM.gather((own, table))
     if found is None:
         return None
@@ -55,60 +55,88 @@ def measure_parameters(products: float) -> dict[str, Any] | None:
     return means
 
 
-def _least(call: Callable[[], object]) -> float:
-    """The least seconds of a call, which all processes begin together. Collective."""
+class _Seconds(NamedTuple):
+    """The least seconds that statements take: to be recorded, to be executed, and in computations of the latter."""
+
+    recording: float
+    executing: float
+    computing: float
+
+    @property
+    def total(self) -> float:
+        """From the first statement to the end."""
+        return self.recording + self.executing
+
+
+def _least(statements: Callable[[], object]) -> _Seconds:
+    """Those of statements, with which all processes begin together. Collective."""
+    def take() -> tuple[float, ...]:
+        before, start = pg.stats().seconds_computing, perf_counter()
+        statements()
+        recorded = perf_counter()
+        pg.sync()
+        return recorded - start, perf_counter() - recorded, pg.stats().seconds_computing - before
+
     for _ in range(N_WARMING):
-        call()
-    start = perf_counter()
-    call()
-    n = pg.COMM.bcast(min(max(int(SECONDS / (perf_counter() - start)), MIN_REPEATED), MAX_REPEATED))
+        take()
+    n_at_once = -1
+    while n_at_once != (n_at_once := pg.stats().n_at_once):  # what is not done often is not recorded
+        take()
+    n = pg.COMM.bcast(min(max(int(SECONDS / sum(take()[:2])), MIN_REPEATED), MAX_REPEATED))
     times = []
     for _ in range(n):
         pg.COMM.Barrier()
-        start = perf_counter()
-        call()
-        times.append(perf_counter() - start)
-    return min(times)
+        times.append(take())
+    return _Seconds(*map(min, zip(*times, strict=True)))
 
 
-def _seconds_of_statements() -> float:
-    """What it takes to record a statement that shares a kernel with others."""
-    y = pg.zeros(8 * pg.SIZE)
+class _Interpreter(NamedTuple):
+    """What Python takes: see `Machine`. `handing_over` is the part of a statement that is not its recording."""
 
-    def call() -> None:
-        z = y
-        for _ in range(N_STATEMENTS):
-            z += 1.0
-        pg.sync()
-
-    return _least(call) / N_STATEMENTS
+    statement: float
+    flush: float
+    kernel: float
+    engine: float
+    handing_over: float
 
 
-def _seconds_of_kernels() -> float:
-    """What it takes to record a statement, and to compute it by a kernel of its own, as no other has its shape."""
-    arrays = [pg.zeros((8 + k) * pg.SIZE) for k in range(N_KERNELS)]
+def _seconds_of_interpreter() -> _Interpreter:
+    """Of statements that share a kernel with others, and of some each of which has a kernel of its own. Collective."""
+    y, arrays = pg.zeros(8 * pg.SIZE), [pg.zeros((8 + k) * pg.SIZE) for k in range(N_KERNELS)]
     sent, received = pg.zeros(pg.SIZE), pg.zeros(pg.SIZE)
 
-    def call() -> None:
-        received[1:] = sent[:-1]  # a run that has messages is not executed in order
+    def fused(n: int) -> Callable[[], None]:
+        def statements() -> None:
+            z = y
+            for _ in range(n):
+                z += 1.0
+
+        return statements
+
+    def kernels() -> None:
+        received[1:] = sent[:-1]  # what has messages is not executed in order
         for x in arrays:
             x += 1.0
-        pg.sync()
 
-    return _least(call) / N_KERNELS
+    one, many, each = _least(fused(1)), _least(fused(N_STATEMENTS)), _least(kernels)
+    statement = max(many.total - one.total, 0.0) / (N_STATEMENTS - 1)
+    handing_over = max(many.executing - one.executing, 0.0) / (N_STATEMENTS - 1)
+    executing = max(each.executing - one.executing, 0.0) / N_KERNELS - handing_over
+    kernel = max(max(each.total - one.total, 0.0) / N_KERNELS - statement, 0.0)
+    return _Interpreter(statement, max(one.total - statement - kernel, 0.0), kernel,
+                        max(executing - each.computing / N_KERNELS, 0.0), handing_over)
 
 
-def _flops(overhead: float) -> float:
-    """Operations per second of a five-point stencil along rows that are whole, beside what it takes to start it."""
+def _flops() -> float:
+    """Operations per second of a five-point stencil along rows that are whole."""
     n_rows, n = N_POINTS
     x = pg.full((n_rows * pg.SIZE, n + 4), 0.5, layout=pg.Distribution("block", "*"))
     y = pg.empty_like(x[:, :n])
 
     def call() -> None:
         y[...] = 0.2 * (x[:, :n] + x[:, 1:n + 1] + x[:, 2:n + 2] + x[:, 3:n + 3] + x[:, 4:])
-        pg.sync()
 
-    return 5 * n_rows * n / max(_least(call) - overhead, 1e-9)
+    return 5 * n_rows * n / _least(call).computing
 
 
 def _memory_table() -> list[list[float]]:
@@ -117,10 +145,9 @@ def _memory_table() -> list[list[float]]:
 
 
 def _speeds_of_memory() -> Iterator[list[float]]:
-    start = _seconds_of_adding(8)
     for nbytes in SIZES:
-        seconds = max(_seconds_of_adding(nbytes // 24) - start, 1e-9)
-        yield [float(nbytes), nbytes // 24 * 24 / seconds]
+        n = nbytes // 24
+        yield [float(nbytes), 24 * n / _seconds_of_adding(n)]
 
 
 def _seconds_of_adding(n: int) -> float:
@@ -128,18 +155,17 @@ def _seconds_of_adding(n: int) -> float:
 
     def add() -> None:
         z[...] = x + y
-        pg.sync()
 
-    return _least(add)
+    return _least(add).computing
 
 
-def _parameters_of_messages(link: Link, statement: float) -> dict[str, float]:
+def _parameters_of_messages(link: Link, interpreter: _Interpreter) -> dict[str, float]:
     copied = _seconds_per_byte_copied()
-    return {"latency": 1e-6 * link.latency, "overhead": _seconds_of_messages(statement),
+    return {"latency": 1e-6 * link.latency, "overhead": _seconds_of_messages(interpreter),
             "seconds_per_byte": 1e-9 / link.bandwidth, "seconds_per_byte_copied": copied}
 
 
-def _seconds_of_messages(statement: float) -> float:
+def _seconds_of_messages(interpreter: _Interpreter) -> float:
     """What a short message takes of the processor at either end, with what the engine does for it."""
     a = pg.ones(pg.SIZE)
     up, down = ([pg.zeros(pg.SIZE) for _ in range(N_MESSAGES)] for _ in range(2))
@@ -148,10 +174,10 @@ def _seconds_of_messages(statement: float) -> float:
         for x, y in zip(up, down, strict=True):  # each process sends one element to both neighbours
             x[1:] = a[:-1]
             y[:-1] = a[1:]
-        pg.sync()
 
     n_ends = 4 if pg.SIZE > 2 else 2
-    return max(_least(call) / N_MESSAGES - 2 * statement, 0.0) / n_ends
+    seconds = _least(call).executing - interpreter.flush - 2 * N_MESSAGES * interpreter.handing_over
+    return max(seconds, 0.0) / (N_MESSAGES * n_ends)
 
 
 def _seconds_per_byte_copied() -> float:

@@ -33,7 +33,8 @@ def as_text(found: Simulation) -> str:
     shown = ", ".join(f"{name} {spent / total:.1%}" for name, spent in parts[:N_SHOWN] if spent)
     return "\n".join([
         counted(found.size, "process", "processes"), *rows,
-        f"  critical path: {shown}; {counted(path.n_messages, 'message')}",
+        *([f"  critical path: {shown}; {counted(path.n_messages, 'message')}"] if shown else []),
+        *([f"  the program ends with status {found.status}: what it has read is --value"] if found.status else []),
         f"  played {counted(len(found.courses), 'process', 'processes')}, each planned in "
         f"{_seconds(found.seconds_planning)}, all played in {_seconds(found.seconds_playing)}; "
         f"{of_bytes(found.max_rss)} of memory at most"])
@@ -42,7 +43,7 @@ def as_text(found: Simulation) -> str:
 def as_json(reports: Sequence[Simulation], machine: Machine) -> dict[str, Any]:
     """Simulations, and the machine, for JSON."""
     return {"machine": machine_as_json(machine), "jobs": [{
-        "size": found.size, **_summary(found, _whole(found)),
+        "size": found.size, "status": found.status, **_summary(found, _whole(found)),
         "phases": [_summary(found, phase) for phase in found.phases],
         "critical_path": {"seconds": dict(found.path.seconds), "travelling": found.path.travelling,
                           "n_messages": found.path.n_messages},

@@ -31,13 +31,14 @@ import heapq
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import compress, count
 from operator import not_
 from typing import Any
 
 from pgaspy.execution import progress
 from pgaspy.execution.direct import Direct
+from pgaspy.execution.ready import ReadyNodes
 from pgaspy.execution.runs import Run, link
 from pgaspy.execution.talks import Talk
 from pgaspy.execution.transport import Transport
@@ -83,7 +84,7 @@ _left: list[Any] = []
 """Requests and runs of jobs that have failed or ended, whose messages may still arrive."""
 
 
-class Engine:
+class Engine(ReadyNodes[Run]):
     """Executes runs.
 
     Attributes
@@ -109,6 +110,7 @@ class Engine:
 
     def __init__(self) -> None:
         """Of a process that others do not wait for, until it is connected."""
+        super().__init__()
         self.computing: tuple[Node, Memories] | None = None
         self.overlaps = self.is_alone = True
         self.transport: Transport | None = None
@@ -120,10 +122,6 @@ class Engine:
         self._remembered = Remembered()
         self._runs: list[Run] = []
         self._n_runs = 0
-        # heaps of ready nodes: messages, and what takes memory ahead; and other computations
-        self._messages: list[tuple[int, int, Run]] = []
-        self._takers: list[tuple[int, int, int, Run]] = []
-        self._computations: list[tuple[bool, int, int, Run]] = []
         self._requests: list[Any] = []
         self._under_way: list[tuple[Run | Direct, int, Communication, float]] = []  # with the time when it was started
         self._sent_bytes = 0  # of messages under way, of operations that are executed at once
@@ -401,23 +399,6 @@ class Engine:
         if not run.n_left:
             self._runs.remove(run)
             run.end()
-
-    def _release(self, run: Run, waiting: Sequence[int]) -> None:
-        """Let nodes wait for one node less."""
-        n_waits = run.n_waits
-        for number in waiting:
-            left = n_waits[number] = n_waits[number] - 1
-            if not left:
-                self._make_ready(run, number)
-
-    def _make_ready(self, run: Run, number: int) -> None:
-        node = run.nodes[number]
-        if node.nbytes_ahead:
-            heapq.heappush(self._takers, (run.index, node.position, number, run))
-        elif node.is_communication:
-            heapq.heappush(self._messages, (run.index, number, run))
-        else:
-            heapq.heappush(self._computations, (not node.is_urgent, run.index, number, run))
 
     # Communicating ---------------------------------------------------------------------------------------------------
 

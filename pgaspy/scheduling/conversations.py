@@ -6,7 +6,7 @@ when all of these are complete. Other nodes are computed meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -73,10 +73,13 @@ class Conversation(Node):
 
     A process that is alone calls it as a function. It may be called again after an interrupt then, so that it reads
     nothing that it writes; else `n_counted` of its calls are counted.
+
+    `carries` are, for each round after it is known who has what for whom, the memories whose elements travel.
     """
 
-    def __init__(self, steps: Steps, name: str, n_procs: int, tag: int = 0, n_counted: int = 0) -> None:
-        self.steps, self.name, self.tag, self.n_counted = steps, name, tag, n_counted
+    def __init__(self, steps: Steps, name: str, n_procs: int, tag: int = 0, n_counted: int = 0,
+                 carries: Sequence[Sequence[int]] = ()) -> None:
+        self.steps, self.name, self.tag, self.n_counted, self.carries = steps, name, tag, n_counted, carries
         self.talks = n_procs > 1
 
     def compute(self, memories: Memories) -> None:

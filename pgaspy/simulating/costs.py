@@ -71,12 +71,15 @@ def schedule_buffers(schedule: Schedule) -> Mapping[int, int]:
 
 
 def graph_of(schedule: Schedule, shapes: Sequence[tuple[tuple[int, ...], int]], machine: Machine,
-             times: KernelTimes | None = None) -> Graph:
+             times: KernelTimes | None = None, nbytes_of_arrays: int = 0) -> Graph:
     """The graph of a schedule whose bases have these local shapes and item sizes; with `times`, kernels are measured.
+
+    All arrays that are there have so many bytes.
     """
     memories = _Memories(schedule, shapes)
-    speed = machine.memory_speed(memories.total(schedule.nodes))
-    measured = {} if times is None else times.of(schedule.nodes, memories.nbytes)
+    total = memories.total(schedule.nodes)
+    speed = machine.memory_speed(total)
+    measured = {} if times is None else times.of(schedule.nodes, memories.nbytes, max(nbytes_of_arrays - total, 0))
     nodes = tuple(_work(node, memories, machine, speed, measured.get(node)) for node in schedule.nodes)
     return Graph(nodes, tuple(node.successors for node in schedule.nodes), schedule.n_waits, schedule.nodes_by_age,
                  schedule.last_joined, schedule.n_uses, schedule.named)
@@ -92,7 +95,7 @@ def _work(node: Node, memories: _Memories, machine: Machine, speed: float, measu
         nbytes, n_operations = _amount(node, memories)
         seconds = machine.kernel + max(nbytes / speed, n_operations / machine.flops)
     else:
-        seconds = max(measured, machine.kernel)
+        seconds = measured + machine.engine
     n_parts = 1
     if isinstance(node, KernelCall) and node.has_parts:
         n_parts = min(max(sum(stage.n_elements for stage in node.stages) // PART_ELEMENTS, 1), MAX_PARTS)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-__all__ = ["Begin", "Graph", "Mark", "Pass", "Run", "Step", "Wait", "Work", "graph"]
+__all__ = ["Begin", "Graph", "Mark", "Pass", "Step", "Wait", "Work", "graph"]
 
 
 class Work(NamedTuple):
@@ -45,7 +45,7 @@ class Work(NamedTuple):
     uses: tuple[int, ...] = ()
 
     @property
-    def is_message(self) -> bool:
+    def is_communication(self) -> bool:
         """Whether it is a message."""
         return self.peer >= 0
 
@@ -66,6 +66,8 @@ class Graph:
         Per memory, the nodes that use it.
     named
         The memories that live on.
+    begins
+        Of nodes that others of the graph prepare, the first of these: what earlier runs keep waiting waits there.
     """
 
     nodes: tuple[Work, ...]
@@ -75,6 +77,7 @@ class Graph:
     last_joined: tuple[int, ...] = (0,)
     n_uses: tuple[int, ...] = ()
     named: frozenset[int] = frozenset()
+    begins: Mapping[int, int] = field(default_factory=dict)
 
 
 def graph(nodes: Sequence[Work], edges: Sequence[tuple[int, int]] = ()) -> Graph:
@@ -86,8 +89,8 @@ def graph(nodes: Sequence[Work], edges: Sequence[tuple[int, int]] = ()) -> Graph
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """A graph that is executed.
+class Begin:
+    """A graph is handed to the engine.
 
     Attributes
     ----------
@@ -96,9 +99,9 @@ class Run:
     slots
         The memory that an array has here.
     seconds
-        Of nodes that take another time in this run.
+        Of nodes that take another time than in the graph.
     origin
-        What the run was made of.
+        What the graph was made of.
     """
 
     graph: Graph
@@ -106,12 +109,6 @@ class Run:
     slots: Mapping[int, int] = field(default_factory=dict)
     seconds: Mapping[int, float] = field(default_factory=dict)
     origin: Any = None
-
-
-class Begin(NamedTuple):
-    """A run is handed to the engine."""
-
-    run: Run
 
 
 class Wait(NamedTuple):

@@ -37,8 +37,10 @@ class Machine:
     memory
         (bytes, speed): that of what is read and written, each array once, by kernels that work on so many bytes. The
         last is that of the memory.
-    kernel, statement
-        What it takes to start a computation, and to record a statement.
+    kernel, engine
+        What it takes to start a computation; and what of that the engine takes, as besides a measured one.
+    statement, flush
+        What it takes to record a statement; and to hand those over that are executed together.
     threads
         Those of a process; None for as many as this one has, where tasks are measured.
     """
@@ -52,7 +54,9 @@ class Machine:
     products: float = 200e9
     memory: tuple[tuple[float, float], ...] = ((math.inf, 50e9),)
     kernel: float = 5e-6
+    engine: float = 3e-6
     statement: float = 5e-6
+    flush: float = 20e-6
     threads: int | None = None
 
     @property

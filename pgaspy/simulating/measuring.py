@@ -19,6 +19,9 @@ __all__ = ["KernelTimes"]
 MAX_BYTES = 4 << 30
 """Of what a schedule works on."""
 
+MAX_BYTES_BESIDES = 256 << 20
+"""More than caches hold."""
+
 N_WARMING, MIN_ROUNDS, MAX_ROUNDS, SECONDS = 6, 4, 200, 0.5
 """So many rounds do not count; of others, as many as take so long, the least does."""
 
@@ -42,8 +45,10 @@ class KernelTimes:
         self._threads = threads
         self._known: dict[Hashable, float] = {}
 
-    def of(self, nodes: Sequence[Node], nbytes_of: Callable[[int], int]) -> Mapping[Node, float]:
+    def of(self, nodes: Sequence[Node], nbytes_of: Callable[[int], int], nbytes_besides: int) -> Mapping[Node, float]:
         """Those of the nodes of a schedule that can be measured; `nbytes_of` are the bytes of a memory.
+
+        Between two rounds, so many bytes are read as the program's other arrays have, which leave the caches to them.
 
         Raises
         ------
@@ -53,10 +58,11 @@ class KernelTimes:
         keys = {node: key for node in nodes if (key := _key(node)) is not None}
         if any(key not in self._known for key in keys.values()):
             with threadpool_limits(self._threads):
-                self._measure(keys, nbytes_of)
+                self._measure(keys, nbytes_of, min(nbytes_besides, MAX_BYTES_BESIDES))
         return {node: self._known[key] for node, key in keys.items()}
 
-    def _measure(self, keys: Mapping[Node, Hashable], nbytes_of: Callable[[int], int]) -> None:
+    def _measure(self, keys: Mapping[Node, Hashable], nbytes_of: Callable[[int], int],
+                 nbytes_besides: int) -> None:
         used = {memory for node in keys for memory in _memories_of(node)}
         total = sum(map(nbytes_of, used))
         if total > MAX_BYTES:
@@ -70,8 +76,10 @@ class KernelTimes:
             for node in keys:
                 node.compute(memories)
         least = dict.fromkeys(keys, np.inf)
+        others = np.ones(nbytes_besides // 8)
         begin = time.perf_counter()
         for n in range(MAX_ROUNDS):
+            others.sum()
             for node in keys:
                 start = time.perf_counter()
                 node.compute(memories)

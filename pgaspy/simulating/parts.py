@@ -89,7 +89,8 @@ class Part(np.lib.mixins.NDArrayOperatorsMixin):
         if method == "reduce":
             shape = _reduced(likes[0].shape, options.get("axis", 0), options.get("keepdims", False))
             self._clock.elementwise(ufunc.__name__, likes[0].size * likes[0].dtype.itemsize, likes[0].size)
-            return Part.of(shape, likes[0].dtype, self._clock)
+            dtype = ufunc.reduce(np.zeros(1, likes[0].dtype), dtype=options.get("dtype")).dtype
+            return Part.of(shape, dtype, self._clock)
         if method != "__call__" or (ufunc.signature is not None and ufunc is not np.matmul):
             raise self._unknown(f"{ufunc.__name__}.{method}")
         dtypes = ufunc.resolve_dtypes((*(like.dtype for like in likes), *[None] * ufunc.nout))
@@ -109,9 +110,9 @@ class Part(np.lib.mixins.NDArrayOperatorsMixin):
         self._clock.product(2.0 * math.prod(shape) * a.shape[-1])
         return Part.of(shape, dtype, self._clock)
 
-    def sum(self, axis: int | None = None) -> Any:
+    def sum(self, axis: int | None = None, dtype: Any = None) -> Any:
         """Their sum."""
-        return np.add.reduce(self, axis=axis)
+        return np.add.reduce(self, axis=axis, dtype=dtype)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         raise self._unknown(func.__name__)

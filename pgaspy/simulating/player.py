@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple
 
-from pgaspy.simulating.graphs import Begin, Mark, Pass, Run, Step, Wait, Work
+from pgaspy.execution.ready import ReadyNodes
+from pgaspy.simulating.graphs import Begin, Mark, Pass, Step, Wait, Work
 from pgaspy.simulating.network import Arrival, Network, Wires
 
 __all__ = ["Busy", "Course", "Rules", "Stalled", "Totals", "play"]
 
-Conflicts = Callable[[Run, Run], Mapping[int, Sequence[int]]]
+Conflicts = Callable[[Begin, Begin], Mapping[int, Sequence[int]]]
 """The nodes of a run that nodes of a later one have to wait for, with these."""
 
 
@@ -150,12 +151,12 @@ def play(steps: Mapping[int, Sequence[Step]], network: Network, rules: Rules | N
 class _Running:
     """What is left of a run."""
 
-    def __init__(self, run: Run, index: int) -> None:
-        self.run, self.graph, self.index = run, run.graph, index
-        self.nodes, self.n_left = run.graph.nodes, len(run.graph.nodes)
-        self.n_waits, self.n_uses = [*run.graph.n_waits], [*run.graph.n_uses]
+    def __init__(self, begin: Begin, index: int) -> None:
+        self.begin, self.graph, self.index = begin, begin.graph, index
+        self.nodes, self.n_left = begin.graph.nodes, len(begin.graph.nodes)
+        self.n_waits, self.n_uses = [*begin.graph.n_waits], [*begin.graph.n_uses]
         self.is_done = bytearray(self.n_left)
-        self.n_to_start = sum(node.is_message for node in self.nodes)
+        self.n_to_start = sum(node.is_communication for node in self.nodes)
         self.later: dict[int, list[tuple[_Running, Sequence[int]]]] = {}
         self.held: dict[int, int] = {}
         self.parts: dict[int, int] = {}
@@ -171,16 +172,17 @@ class _Running:
 
     def seconds(self, number: int) -> float:
         """Of a node."""
-        return self.run.seconds.get(number, self.nodes[number].seconds)
+        return self.begin.seconds.get(number, self.nodes[number].seconds)
 
 
-class _Process:
+class _Process(ReadyNodes[_Running]):
     """One process that is played."""
 
     reschedule: Callable[[_Process], None]
 
     def __init__(self, rank: int, steps: Sequence[Step], network: Network, rules: Rules, wires: Wires,
                  source_of: Callable[[int, int, int], int], conflicts: Conflicts, size: int) -> None:
+        super().__init__()
         self.rank, self.size = rank, size
         self.clock, self.wakes, self.version, self.is_done = 0.0, math.inf, 0, False
         self.log = Course()
@@ -189,9 +191,6 @@ class _Process:
         self._conflicts = conflicts
         self._runs: list[_Running] = []
         self._n_runs = 0
-        self._messages: list[tuple[int, int, _Running]] = []
-        self._takers: list[tuple[int, int, int, _Running]] = []
-        self._computations: list[tuple[bool, int, int, _Running]] = []
         self._arrived: list[tuple[float, int, _Running, int, Arrival | None]] = []
         self._n_arrived = count()
         self._n_under_way = self._held_bytes = self._received_bytes = 0
@@ -212,7 +211,7 @@ class _Process:
         """What it does; yields the time at which it goes on, or until which it waits for a message."""
         for step in steps:
             if isinstance(step, Begin):
-                self._begin(step.run)
+                self._begin(step)
             elif isinstance(step, Pass):
                 self._spend("program", step.name, step.seconds)
                 yield self.clock
@@ -254,7 +253,7 @@ class _Process:
             return lambda: len(self._runs) <= 1
         if array is None:
             return lambda: not (self._runs or self._n_under_way)
-        wanted = [(running, running.run.slots[array]) for running in self._runs if array in running.run.slots]
+        wanted = [(running, running.begin.slots[array]) for running in self._runs if array in running.begin.slots]
         return lambda: not any(running.n_uses[slot] for running, slot in wanted)
 
     def _idle(self, limit: float) -> Iterator[float]:
@@ -284,14 +283,14 @@ class _Process:
     def _may_compute(self) -> bool:
         return self._rules.overlaps or any(running.n_to_start for running in self._runs)
 
-    def _begin(self, run: Run) -> None:
+    def _begin(self, begin: Begin) -> None:
         """Take a run, whose nodes wait for those of earlier ones that they conflict with."""
-        running = _Running(run, self._n_runs)
+        running = _Running(begin, self._n_runs)
         self._n_runs += 1
         if not running.n_left:
             return
         for earlier in self._runs:
-            for number, waiting in self._conflicts(earlier.run, run).items():
+            for number, waiting in self._conflicts(earlier.begin, begin).items():
                 if not earlier.is_done[number]:
                     earlier.later.setdefault(number, []).append((running, waiting))
                     for later in waiting:
@@ -341,21 +340,6 @@ class _Process:
             if not running.n_uses[memory] and memory in running.held:
                 self._held_bytes -= running.held.pop(memory)
 
-    def _release(self, running: _Running, waiting: Sequence[int]) -> None:
-        for number in waiting:
-            running.n_waits[number] -= 1
-            if not running.n_waits[number]:
-                self._make_ready(running, number)
-
-    def _make_ready(self, running: _Running, number: int) -> None:
-        node = running.nodes[number]
-        if node.nbytes_ahead:
-            heapq.heappush(self._takers, (running.index, node.position, number, running))
-        elif node.is_message:
-            heapq.heappush(self._messages, (running.index, number, running))
-        else:
-            heapq.heappush(self._computations, (not node.is_urgent, running.index, number, running))
-
     # Communicating ---------------------------------------------------------------------------------------------------
 
     def _communicate(self) -> None:
@@ -376,14 +360,14 @@ class _Process:
             _, _, number, running = self._takers[0]
             node = running.nodes[number]
             is_too_much = self._held_bytes + node.nbytes_ahead > rules.window or (
-                node.is_message and 0 < self._received_bytes > rules.received_at_once - node.nbytes_ahead)
+                node.is_communication and 0 < self._received_bytes > rules.received_at_once - node.nbytes_ahead)
             if is_too_much and not (running is self._runs[0]
                                     and node.position <= running.graph.last_joined[running.oldest]):
                 return
             heapq.heappop(self._takers)
             running.held[node.taken] = running.held.get(node.taken, 0) + node.nbytes_ahead
             self._held_bytes += node.nbytes_ahead
-            if node.is_message:
+            if node.is_communication:
                 self._received_bytes += node.nbytes_ahead
                 self._start(running, number)
                 continue
@@ -398,7 +382,7 @@ class _Process:
         node, network = running.nodes[number], self._network
         running.n_to_start -= 1
         self._n_under_way += 1
-        tag = running.run.numbers[node.position] + node.tag
+        tag = running.begin.numbers[node.position] + node.tag
         if node.is_receive:
             self._receive(running, number, node, tag)
             return

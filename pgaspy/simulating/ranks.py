@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from pgaspy.layout import coords_from_rank
-from pgaspy.simulating.tracing import Trace
+from pgaspy.simulating.scripts import Script
 
 __all__ = ["Classes", "Likes"]
 
@@ -87,11 +87,11 @@ class Classes:
 class Likes:
     """Who stands for whom, of the processes that are played."""
 
-    def __init__(self, traces: Mapping[int, Trace], classes: Classes, size: int) -> None:
-        self._traces, self._classes, self._size = traces, classes, size
+    def __init__(self, scripts: Mapping[int, Script], classes: Classes, size: int) -> None:
+        self._scripts, self._classes, self._size = scripts, classes, size
         senders: dict[tuple[int, int], dict[int, None]] = defaultdict(dict)
-        for rank, trace in traces.items():
-            for node, tag in trace.messages():
+        for rank, script in scripts.items():
+            for node, tag in script.messages():
                 if not node.is_receive:
                     senders[(node.peer - rank) % size, tag][rank] = None
         self._senders = {key: tuple(ranks) for key, ranks in senders.items()}
@@ -99,7 +99,7 @@ class Likes:
 
     def missing(self) -> set[int]:
         """The processes that send what is received, and for whom none stands."""
-        return {node.peer for rank, trace in self._traces.items() for node, tag in trace.messages()
+        return {node.peer for rank, script in self._scripts.items() for node, tag in script.messages()
                 if node.is_receive and self._source(node.peer, rank, tag) is None}
 
     def source(self, source: int, destination: int, tag: int) -> int:
@@ -109,7 +109,7 @@ class Likes:
         return found
 
     def _source(self, source: int, destination: int, tag: int) -> int | None:
-        if source in self._traces:
+        if source in self._scripts:
             return source
         candidates = self._senders.get(((destination - source) % self._size, tag), ())
         key = source, destination, candidates

@@ -1,4 +1,4 @@
-"""Simulations: a program in a job of any size, traced for some of its processes, and played."""
+"""Simulations: a program in a job of any size, played by scripts of some of its processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pgaspy.execution.engine import RECEIVED_AT_ONCE_BYTES, WINDOW_BYTES
 from pgaspy.simulating.critical_path import CriticalPath, critical_path
 from pgaspy.simulating.player import Course, Rules, Stalled, Totals, play
 from pgaspy.simulating.ranks import Classes, Likes
-from pgaspy.simulating.tracing import Program, Settings, SimulationError, Trace, conflicts, trace
+from pgaspy.simulating.scripts import CommandLine, Script, Settings, SimulationError, conflicts, script_of
 
 __all__ = ["Simulation", "simulate"]
 
@@ -36,8 +36,11 @@ class Simulation:
         How much each of them counts in a mean of all processes.
     path
         The critical path.
+    status
+        That the program ended with, after reading values that are not those which it would have found; None or 0, if
+        with none.
     seconds_planning, seconds_playing
-        What the simulation took: for each process that is played, and for all.
+        Of the processor, that the simulation took: for each process that is played, and for all.
     max_rss
         The largest resident memory of this process until now, in bytes.
     """
@@ -46,6 +49,7 @@ class Simulation:
     courses: Mapping[int, Course]
     shares: Mapping[int, float]
     path: CriticalPath
+    status: int | str | None
     seconds_planning: float
     seconds_playing: float
     max_rss: int
@@ -64,7 +68,7 @@ class Simulation:
         return sum(self.shares[rank] * getattr(own, name) for rank, own in totals.items())
 
 
-def simulate(program: Program, size: int, settings: Settings) -> Simulation:
+def simulate(program: CommandLine, size: int, settings: Settings) -> Simulation:
     """A program in a job of `size` processes.
 
     Raises
@@ -78,41 +82,41 @@ def simulate(program: Program, size: int, settings: Settings) -> Simulation:
     return _simulated(program, size, replace(settings, hands_over=True)) if n_idled > n_went_on else found
 
 
-def _simulated(program: Program, size: int, settings: Settings) -> Simulation:
-    traces: dict[int, Trace] = {}
+def _simulated(program: CommandLine, size: int, settings: Settings) -> Simulation:
+    scripts: dict[int, Script] = {}
 
     def add(ranks: list[int]) -> None:
         for rank in ranks:
-            if rank not in traces:
-                traces[rank] = trace(program, size, rank, settings)
-        if len(traces) > MAX_PLAYED:
+            if rank not in scripts:
+                scripts[rank] = script_of(program, size, rank, settings)
+        if len(scripts) > MAX_PLAYED:
             raise SimulationError(f"more than {MAX_PLAYED} of {size} processes would have to be played: what they "
                                   "send each other is too different")
 
     add(list(range(size)) if size <= MAX_ALL else [size // 2])
-    classes = Classes(traces[size // 2].grids, size)
+    classes = Classes(scripts[size // 2].grids, size)
     if size > MAX_ALL:
         add(classes.examples)
     seconds = 0.0
     while True:
-        likes = Likes(traces, classes, size)
+        likes = Likes(scripts, classes, size)
         if size > MAX_ALL and (missing := likes.missing()):
             add(sorted(missing))
             continue
-        start = time.perf_counter()
-        rules = Rules(WINDOW_BYTES, RECEIVED_AT_ONCE_BYTES, traces[size // 2].overlaps)
+        start = time.thread_time()
+        rules = Rules(WINDOW_BYTES, RECEIVED_AT_ONCE_BYTES, scripts[size // 2].overlaps)
         try:
-            courses = play({rank: own.steps for rank, own in traces.items()}, settings.machine.network, rules,
+            courses = play({rank: own.steps for rank, own in scripts.items()}, settings.machine.network, rules,
                            likes.source, conflicts, size)
         except Stalled as stalled:
-            unknown = sorted({rank for pair in stalled.awaited for rank in classes.line(*pair)} - set(traces))
+            unknown = sorted({rank for pair in stalled.awaited for rank in classes.line(*pair)} - set(scripts))
             if not unknown:
                 raise SimulationError(f"processes wait for each other for ever: {stalled}") from stalled
             add(unknown)
             continue
         finally:
-            seconds += time.perf_counter() - start
+            seconds += time.thread_time() - start
         return Simulation(
-            size, courses, classes.shares(list(courses)), critical_path(courses),
-            sum(own.seconds for own in traces.values()) / len(traces), seconds,
+            size, courses, classes.shares(list(courses)), critical_path(courses), scripts[size // 2].status,
+            sum(own.seconds for own in scripts.values()) / len(scripts), seconds,
             resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)

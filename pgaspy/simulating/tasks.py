@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from pgaspy.host.units import quantity
 from pgaspy.host.words import of_bytes
-from pgaspy.simulating.tracing import LocalShape, SimulationError
+from pgaspy.simulating.scripts import LocalShape, SimulationError
 
 __all__ = ["Cost", "TaskTimes", "cost_from_text"]
 

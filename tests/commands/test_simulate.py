@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from pgaspy.commands import main
 from pgaspy.host.units import quantity
 from pgaspy.simulating.machine import Machine, as_json
+from tests.jobs import run_job
 
 PROGRAM = str(Path(__file__).parent.parent / "simulating" / "programs.py")
 
@@ -20,15 +21,23 @@ def call(*arguments: str, program: str = PROGRAM, task: str = "heat") -> Result:
 
 
 def test_the_report_as_text() -> None:
-    found = call("--size", "4,64", "--value", "1")
+    found = call("-n", "4,64", "--value", "1")
     assert found.exit_code == 0, found.output
     assert found.output.count("critical path: ") == found.output.count("phase 2: ") == 2
     assert "4 processes\n" in found.output
     assert "64 processes\n" in found.output
 
 
+def test_processes_measure_together_and_one_prints(tmp_path: Path) -> None:
+    done = run_job(2, "-m", "pgaspy", "simulate", PROGRAM, "-n", "2", "--value", "1", "--measure", "--",
+                   "heat", "60", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("2 processes\n") == 1
+    assert "interpreter" in done.stdout
+
+
 def test_the_report_as_data() -> None:
-    slow, fast = (json.loads(call("--size", "4", "--value", "1", "--bandwidth", speed, "--json").output)
+    slow, fast = (json.loads(call("-n", "4", "--value", "1", "--bandwidth", speed, "--json").output)
                   for speed in ("1MB/s", "10GB/s"))
     assert (slow["machine"]["bandwidth"], fast["machine"]["bandwidth"]) == (1e6, 1e10)
     (job,) = slow["jobs"]
@@ -42,25 +51,25 @@ def test_the_report_as_data() -> None:
 def test_a_machine_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "machine.json"
     file.write_text(json.dumps({"machine": as_json(Machine(latency=3e-6, memory=((1e6, 4e9),), threads=1))}))
-    found = json.loads(call("--size", "2", "--value", "1", "--json", "--machine", str(file), "--gap", "1us").output)
+    found = json.loads(call("-n", "2", "--value", "1", "--json", "--machine", str(file), "--gap", "1us").output)
     assert (found["machine"]["latency"], found["machine"]["gap"], found["machine"]["copying"]) == (3e-6, 1e-6, None)
     assert found["machine"]["memory"] == [[1e6, 4e9]]
     for content in b"{}", b"\xff" * 5000:
         file.write_bytes(content)
-        said = call("--size", "2", "--machine", str(file)).output
+        said = call("-n", "2", "--machine", str(file)).output
         assert "no report that `pgaspy selftest --json` has written" in said
         assert len(said) < 1000
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (["--size", "4"], "a value is read"),
-    (["--size", "0"], "no number of processes"),
-    (["--size", "4", "--steps", "3"], "give --value"),
-    (["--size", "4", "--latency", "2"], "'2' is no positive number of s with its unit, such as 2us"),
-    (["--size", "4", "--bandwidth", "2us"], "such as 10GB/s"),
-    (["--size", "4", "--flops", "0GFLOPS"], "such as 50GFLOPS"),
-    (["--size", "4", "--cost", "add"], "no name and cost"),
-    ([], "--size"),
+    (["-n", "4"], "a value is read"),
+    (["-n", "0"], "no number of processes"),
+    (["-n", "4", "--steps", "3"], "give --value"),
+    (["-n", "4", "--latency", "2"], "'2' is no positive number of s with its unit, such as 2us"),
+    (["-n", "4", "--bandwidth", "2us"], "such as 10GB/s"),
+    (["-n", "4", "--flops", "0GFLOPS"], "such as 50GFLOPS"),
+    (["-n", "4", "--cost", "add"], "no name and cost"),
+    ([], "-n"),
 ])
 def test_wrong_options_are_refused(arguments: list[str], words: str) -> None:
     found = call(*arguments)
@@ -75,13 +84,13 @@ def test_wrong_options_are_refused(arguments: list[str], words: str) -> None:
     (PROGRAM, "unknown", "the program raises KeyError"),
 ])
 def test_programs_that_are_not_there_or_fail(program: str, task: str, words: str) -> None:
-    found = call("--size", "4", "--value", "1", program=program, task=task)
+    found = call("-n", "4", "--value", "1", program=program, task=task)
     assert found.exit_code != 0
     assert words in found.output
 
 
 def test_costs_of_tasks_that_are_not_called_are_told() -> None:
-    assert "no task is called solve" in call("--size", "2", "--value", "1", "--cost", "solve=1ms").output
+    assert "no task is called solve" in call("-n", "2", "--value", "1", "--cost", "solve=1ms").output
 
 
 @pytest.mark.parametrize("text", ["2", "us", "2 parsecs", "-2us", "0s", "2GB", "1e", ""])

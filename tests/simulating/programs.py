@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import numpy
 
@@ -55,14 +56,34 @@ def local_maximum() -> None:
     np.ones((n, n)).local().max()
 
 
+def thinks() -> None:
+    x = np.ones(n)
+    np.sync()
+    for step in range(n_steps):
+        begin = time.thread_time()
+        while time.thread_time() - begin < (0.01 if step else 0.5):
+            pass
+        x += 1
+        np.sync()
+
+
 def saves() -> None:
     np.save("never.npy", np.ones(n))
 
 
 def indexed() -> None:
     A = np.arange(n)
-    A[np.arange(n)[::-1]] += 1
+    A[np.arange(n)[::-1]] = A[np.arange(n)[::2]].sum()
+    np.sort(A[A > 3])
     np.sync()
+
+
+def nothing() -> None:
+    pass
+
+
+def reads_and_fails() -> None:
+    sys.exit(int(float(np.ones(n).sum()) != n))
 
 
 def fails() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pgaspy.planning.trees import broadcast_neighbours
 from pgaspy.simulating.critical_path import critical_path
-from pgaspy.simulating.graphs import Begin, Pass, Run, Step, Wait, Work, graph
+from pgaspy.simulating.graphs import Begin, Pass, Step, Wait, Work, graph
 from pgaspy.simulating.network import Network
 from pgaspy.simulating.player import Course, Rules, Stalled, play
 
@@ -25,7 +25,7 @@ def receive(peer: int, nbytes: int = 1, **options: Any) -> Work:
 
 
 def steps(*nodes: Work, edges: tuple[tuple[int, int], ...] = ()) -> list[Step]:
-    return [Begin(Run(graph(nodes, edges))), Wait()]
+    return [Begin(graph(nodes, edges)), Wait()]
 
 
 def seconds(courses: dict[int, Course]) -> dict[int, float]:
@@ -137,14 +137,14 @@ def test_what_is_received_stays_within_the_window() -> None:
 def test_the_values_that_are_waited_for_come_before_the_rest() -> None:
     """Returns when nothing is left that uses the array; the rest is done later."""
     first, second = Work("first", 3.0, uses=(0,)), Work("second", 4.0, uses=(1,))
-    run = Run(graph((first, second)), slots={70: 0, 71: 1})
-    job: dict[int, list[Step]] = {0: [Begin(run), Wait(70), Pass("program", 10.0), Wait()]}
+    run = Begin(graph((first, second)), slots={70: 0, 71: 1})
+    job: dict[int, list[Step]] = {0: [run, Wait(70), Pass("program", 10.0), Wait()]}
     assert play(job, NETWORK)[0].totals.seconds == 17.0
 
 
 def test_later_runs_wait_for_what_they_conflict_with() -> None:
-    earlier, later = Run(graph((receive(1), Work("a", 2.0)), ((0, 1),))), Run(graph((Work("b", 3.0),)))
-    job: dict[int, list[Step]] = {0: [Begin(earlier), Wait(but_last=True), Begin(later), Wait()], 1: steps(send(0))}
+    earlier, later = Begin(graph((receive(1), Work("a", 2.0)), ((0, 1),))), Begin(graph((Work("b", 3.0),)))
+    job: dict[int, list[Step]] = {0: [earlier, Wait(but_last=True), later, Wait()], 1: steps(send(0))}
     free = play(job, Network(L))
     bound = play(job, Network(L), conflicts=lambda one, other: {1: (0,)})
     assert seconds(free)[0] == L + 2.0
@@ -152,9 +152,9 @@ def test_later_runs_wait_for_what_they_conflict_with() -> None:
 
 
 def test_an_idle_process_goes_on_with_what_comes_next() -> None:
-    awaited = Run(graph((receive(1, uses=(0,)),)), slots={0: 0})
-    rest = Run(graph((Work("rest", 2.0),)))
-    job: dict[int, list[Step]] = {0: [Begin(awaited), Wait(0, idle_seconds=1.0), Begin(rest), Wait()],
+    awaited = Begin(graph((receive(1, uses=(0,)),)), slots={0: 0})
+    rest = Begin(graph((Work("rest", 2.0),)))
+    job: dict[int, list[Step]] = {0: [awaited, Wait(0, idle_seconds=1.0), rest, Wait()],
                                   1: steps(send(0))}
     found = play(job, Network(L))
     assert found[0].totals.seconds == L

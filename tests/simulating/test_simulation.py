@@ -1,4 +1,4 @@
-"""Programs in jobs of any size: what is traced is what processes do, and few of them stand for all."""
+"""Programs in jobs of any size: their scripts are what processes do, and few of them stand for all."""
 
 from __future__ import annotations
 
@@ -11,23 +11,28 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pgaspy.commands.simulate_report import as_text
+from pgaspy.scheduling.conversations import Conversation
 from pgaspy.simulating import simulation
-from pgaspy.simulating.graphs import Begin, Pass
+from pgaspy.simulating.conversing import rounds_of, with_rounds
+from pgaspy.simulating.graphs import Begin, Pass, Wait, Work, graph
 from pgaspy.simulating.machine import Machine
 from pgaspy.simulating.measuring import KernelTimes
+from pgaspy.simulating.network import Network
 from pgaspy.simulating.parts import Clock, Part
+from pgaspy.simulating.player import play
 from pgaspy.simulating.ranks import Classes
+from pgaspy.simulating.scripts import CommandLine, LocalShape, Script, Settings, SimulationError, script_of
 from pgaspy.simulating.simulation import Simulation, simulate
 from pgaspy.simulating.tasks import Cost, TaskTimes, cost_from_text
-from pgaspy.simulating.tracing import LocalShape, Program, Settings, SimulationError, Trace, trace
 from tests.simulated import Job
 
 FILE = str(Path(__file__).parent / "programs.py")
 MACHINE = Machine(latency=2e-6, bandwidth=1e9, flops=1e9, memory=((math.inf, 1e10),), products=1e10)
 
 
-def program(name: str, n: int, n_steps: int = 4) -> Program:
-    return Program(FILE, False, [name, str(n), str(n_steps)])
+def program(name: str, n: int, n_steps: int = 4) -> CommandLine:
+    return CommandLine(FILE, False, [name, str(n), str(n_steps)])
 
 
 def settings(value: float | None = 1.0, **options: Any) -> Settings:
@@ -38,8 +43,8 @@ def simulated(name: str, n: int, size: int, n_steps: int = 4, **options: Any) ->
     return simulate(program(name, n, n_steps), size, settings(**options))
 
 
-def computing(found: Trace) -> float:
-    return sum(node.seconds for step in found.steps if isinstance(step, Begin) for node in step.run.graph.nodes)
+def computing(found: Script) -> float:
+    return sum(node.seconds for step in found.steps if isinstance(step, Begin) for node in step.graph.nodes)
 
 
 @pytest.mark.parametrize("name", ["stencil", "summa"])
@@ -48,8 +53,8 @@ def test_the_messages_are_those_of_the_program(name: str, size: int, monkeypatch
     """As many as processes start whose queues and engines are real."""
     monkeypatch.setattr(sys, "argv", [FILE, name, "24", "4"])
     job = Job(lambda: runpy.run_path(FILE) and None, [lambda n: False] * size)
-    traces = [trace(program(name, 24), size, rank, settings()) for rank in range(size)]
-    messages = [(rank, *found) for rank, own in enumerate(traces) for found in own.messages()]
+    scripts = [script_of(program(name, 24), size, rank, settings()) for rank in range(size)]
+    messages = [(rank, *found) for rank, own in enumerate(scripts) for found in own.messages()]
     assert len(messages) == job.network.n_started
     sent = sorted((rank, node.peer, tag, node.nbytes) for rank, node, tag in messages if not node.is_receive)
     assert sent == sorted((node.peer, rank, tag, node.nbytes) for rank, node, tag in messages if node.is_receive)
@@ -58,7 +63,7 @@ def test_the_messages_are_those_of_the_program(name: str, size: int, monkeypatch
 def test_a_kernel_takes_what_its_bytes_take_or_its_operations() -> None:
     def seconds(**speeds: Any) -> float:
         machine = Machine(kernel=0.0, **speeds)
-        return computing(trace(program("stencil", 1002, 1), 1, 0, Settings(machine, TaskTimes({}))))
+        return computing(script_of(program("stencil", 1002, 1), 1, 0, Settings(machine, TaskTimes({}))))
 
     # ones are written, the views of one array are read once, and a copy is made, as the array is written to
     by_bytes = seconds(flops=1e18, memory=((math.inf, 1e9),))
@@ -72,12 +77,21 @@ def test_kernels_that_are_measured_take_some_time() -> None:
     machine = Machine(kernel=0.0, flops=1.0, memory=((math.inf, 1.0),))
 
     def seconds() -> float:
-        found = trace(program("stencil", 300, 1), 1, 0, Settings(machine, TaskTimes({}), kernels=times))
+        found = script_of(program("stencil", 300, 1), 1, 0, Settings(machine, TaskTimes({}), kernels=times))
         (step,) = (step for step in found.steps if isinstance(step, Begin))
-        return sum(node.seconds for node in step.run.graph.nodes if "add" in node.name or node.name == "copy")
+        return sum(node.seconds for node in step.graph.nodes if "add" in node.name or node.name == "copy")
 
     assert 1e-7 < seconds() < 1.0
     assert seconds() == seconds()
+
+
+def test_what_python_takes_is_measured_with_kernels() -> None:
+    """The least of what recurs, or else what is said of statements."""
+    def seconds(**options: Any) -> float:
+        return simulated("thinks", 20, 1, 5, **options).courses[0].totals.program
+
+    assert 5 * 0.01 < seconds(kernels=KernelTimes()) < 0.5
+    assert seconds() == pytest.approx(6 * MACHINE.statement + 6 * MACHINE.flush)
 
 
 def test_the_memory_is_as_fast_as_it_is_for_so_many_bytes() -> None:
@@ -102,10 +116,9 @@ def test_few_processes_stand_for_all(name: str, n: int, n_steps: int, monkeypatc
 
 
 def test_a_job_of_a_million_processes() -> None:
-    """Local parts of 80 GB each are not allocated; few processes are played, each of which is planned in no time."""
+    """Local parts of 80 GB each are not allocated, and few processes are played."""
     found = simulated("stencil", 10**8, 10**6, 2)
     assert len(found.courses) < 20
-    assert found.seconds_planning < 0.5
     totals = found.phases[0]
     assert found.mean(totals, "computing") > 0.9 * max(own.seconds for own in totals.values())
     assert found.mean(totals, "n_messages") == pytest.approx(4 * 2, rel=0.01)
@@ -115,7 +128,7 @@ def test_waiting_is_what_messages_take_longer_than_computing() -> None:
     """On a slow link the edges of a grid take longer than its inside."""
     def waiting(bandwidth: float) -> float:
         machine = Machine(latency=1e-6, bandwidth=bandwidth, memory=((math.inf, 1e10),), overhead=0.0, kernel=0.0,
-                          statement=0.0)
+                          statement=0.0, flush=0.0)
         found = simulate(program("stencil", 500, 8), 4, Settings(machine, TaskTimes({})))
         totals = found.courses[0].totals
         assert totals.computing + totals.waiting == pytest.approx(totals.seconds)
@@ -128,29 +141,29 @@ def test_waiting_is_what_messages_take_longer_than_computing() -> None:
 def test_a_local_view_is_not_allocated() -> None:
     """Its products take what the machine's take: a job whose matrices would fill 2 TB of this machine."""
     n = 500_000
-    found = trace(program("local_products", n, 2), 4, 0, settings())
+    found = script_of(program("local_products", n, 2), 4, 0, settings())
     products = [step.seconds for step in found.steps if isinstance(step, Pass) and step.name == "matmul"]
     assert products == pytest.approx([2 * (n // 2) ** 3 / MACHINE.products] * 2)
 
 
 @pytest.mark.parametrize(("name", "value", "words"), [
-    ("heat", None, r"a value is read.*--value.*programs.py:25 in heat: if float\(delta\)"),
+    ("heat", None, r"a value is read.*--value.*programs.py:26 in heat: if float\(delta\)"),
     ("local_eigenvalues", 1.0, r"eigvalsh of a local view.*pg.schedule.*programs.py:\d+ in local_eigenvalues"),
-    ("indexed", 1.0, r"follow from what arrays hold.*programs.py:\d+"),
+    ("indexed", 1.0, r"follow from what arrays hold.*--spread.*programs.py:\d+"),
     ("local_maximum", 1.0, r"max of a local view.*pg.schedule.*programs.py:\d+ in local_maximum"),
     ("saves", 1.0, r"simulated job has no files.*programs.py:\d+ in saves"),
     ("fails", 1.0, r"IndexError.*programs.py:\d+ in fails"),
 ])
 def test_what_cannot_be_simulated_is_named(name: str, value: float | None, words: str) -> None:
     with pytest.raises(SimulationError, match=words):
-        trace(program(name, 20), 4, 1, settings(value))
+        script_of(program(name, 20), 4, 1, settings(value))
 
 
 def test_what_a_program_imports_is_made_for_each_process(tmp_path: Path) -> None:
-    """Its arrays are those of the process that is traced, and not of the one before."""
+    """Its arrays are those of the process that is played, and not of the one before."""
     (tmp_path / "arrays_of_mine.py").write_text("import pgaspy as pg\nA = pg.ones((60, 60))\n")
     (tmp_path / "main.py").write_text("from arrays_of_mine import A\nA[1:] = A[:-1].copy()\n")
-    found = simulate(Program(str(tmp_path / "main.py"), False), 4, settings())
+    found = simulate(CommandLine(str(tmp_path / "main.py"), False), 4, settings())
     assert sum(course.totals.n_messages for course in found.courses.values()) > 0
     assert "arrays_of_mine" not in sys.modules
     assert str(tmp_path) not in sys.path
@@ -158,10 +171,48 @@ def test_what_a_program_imports_is_made_for_each_process(tmp_path: Path) -> None
 
 def test_a_program_ends_when_it_has_read_enough() -> None:
     def n_kernels(max_values: int | None) -> int:
-        found = trace(program("heat", 100, 7), 1, 0, settings(max_values=max_values))
+        found = script_of(program("heat", 100, 7), 1, 0, settings(max_values=max_values))
         return sum(isinstance(step, Begin) for step in found.steps)
 
     assert n_kernels(3) < n_kernels(5) < n_kernels(None)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("spread", [1, 2, 100])
+def test_items_of_index_arrays_are_spread(size: int, spread: int) -> None:
+    """What one process sends, another one receives, also where the last parts are empty."""
+    messages = [(rank, found, tag) for rank in range(size)
+                for found, tag in script_of(program("indexed", 240), size, rank, settings(spread=spread)).messages()]
+    assert sorted((rank, found.peer, tag, found.nbytes) for rank, found, tag in messages if not found.is_receive) == (
+        sorted((found.peer, rank, tag, found.nbytes) for rank, found, tag in messages if found.is_receive))
+    assert simulated("indexed", 240, size, spread=spread).courses[0].totals.seconds > 0
+
+
+def test_rounds_of_a_conversation() -> None:
+    """Those that tell who has what; then the items, each process's in equal parts; each round waits for the last."""
+    node = Conversation(lambda memories, link: iter(()), "gather", 6, carries=[[2], [0, 1]])  # type: ignore[arg-type]
+    rounds = rounds_of(node, 5, 6, 3, [60, 30, 12].__getitem__)
+    assert rounds == [[(1, 512)], [(2, 512)], [(4, 512)], [(2, 4), (4, 4)], [(2, 30), (4, 30)]]
+    before, after = Work("before", 1.0), Work("after", 1.0)
+    made = with_rounds(graph([before, Work("gather", 0.5), after], [(0, 1), (1, 2)]), {1: rounds}, 5, 6, 0.25)
+    assert made.begins == {1: 3}
+    assert made.successors[0] == (3,)
+    assert [(work.peer, work.nbytes) for work in made.nodes if work.is_communication and not work.is_receive] == [
+        (0, 512), (1, 512), (3, 512), (1, 4), (3, 4), (1, 30), (3, 30)]
+    steps = {rank: [Begin(with_rounds(graph([before, Work("gather", 0.5), after], [(0, 1), (1, 2)]),
+                                          {1: rounds}, rank, 6, 0.25)), Wait()] for rank in range(6)}
+    for course in play(steps, Network(latency=2.0)).values():
+        assert course.totals.seconds == 1 + 0.25 + 5 * (2 + 0.25) + 0.5 + 1
+
+
+def test_a_program_whose_checks_fail_on_what_it_reads_ends() -> None:
+    found = simulated("reads_and_fails", 20, 4)
+    assert found.status == 1
+    assert "ends with status 1: what it has read is --value" in as_text(found)
+
+
+def test_a_program_that_does_nothing_has_no_path() -> None:
+    assert "critical path" not in as_text(simulated("nothing", 20, 4))
 
 
 def test_tasks_cost_what_is_said_or_what_is_measured() -> None:
@@ -201,6 +252,7 @@ def test_local_parts_are_shapes() -> None:
     assert spent[-1] == ("matmul", 2 * 1000 * 1000 * 500 / 1e10)
     assert float(x.sum()) == 3.0
     assert x.sum(axis=1).shape == (1000,)
+    assert [(x > 0).sum(axis=0).dtype, x.sum(axis=0, dtype="f4").dtype] == [int, "f4"]
     for wrong in (lambda: np.linalg.svd(x), lambda: np.asarray(x), lambda: float(x[0])):
         with pytest.raises(ValueError, match=r"pg\.schedule"):
             wrong()

@@ -125,7 +125,7 @@ class Compact(_Chosen):
                     out[first - own_start:first - own_start + n] = part
             yield
 
-        node = Conversation(steps, self.name, self.mask.n_procs)
+        node = Conversation(steps, self.name, self.mask.n_procs, carries=[[target]])
         node.overwrites = (target,)
         builder.add(node, [(slot, None) for slot in operation.slots[1:]], [(target, None)])
 
@@ -169,7 +169,7 @@ class Expand(_Chosen):
             yield
             bindings.expand(is_true, found, bytes_of(memories, target).view(self.dtype))
 
-        builder.add(Conversation(steps, self.name, self.mask.n_procs),
+        builder.add(Conversation(steps, self.name, self.mask.n_procs, carries=[[values]]),
                     [(slot, None) for slot in operation.slots], [(target, None)])
 
 

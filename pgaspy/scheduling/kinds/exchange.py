@@ -92,7 +92,7 @@ class Gather(_Exchange):
             return fetch(link, items, self._indices(memories, index), memories[source].address,
                          memories[target].address)
 
-        node = Conversation(steps, self.name, items.size)
+        node = Conversation(steps, self.name, items.size, carries=[[index], [target]])
         node.overwrites = (target,)
         builder.add(node, [(source, view_box(self.section, rank)), (index, None)], [(target, None)])
 
@@ -145,7 +145,8 @@ class Scatter(_Exchange):
 
         box = view_box(self.section, rank)
         reads = [(index, None), (values, None), *([(target, box)] if self.reads_outputs else [])]
-        builder.add(Conversation(steps, self.name, items.size, n_counted=int(counts)), reads, [(target, box)])
+        node = Conversation(steps, self.name, items.size, n_counted=int(counts), carries=[[index], [values]])
+        builder.add(node, reads, [(target, box)])
 
 
 scatter = cached(Scatter)

@@ -119,7 +119,7 @@ class Sort(Recipe):
             del own
             local_sorts.merge_runs(runs, arrived, second())
 
-        node = Conversation(steps, self.name, size)
+        node = Conversation(steps, self.name, size, carries=[targets])
         node.overwrites = tuple(targets)
         builder.add(node, [(source, None)], [(slot, None) for slot in targets])
 

@@ -14,7 +14,8 @@ import runpy
 import sys
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -25,23 +26,27 @@ from numpy.typing import NDArray
 from pgaspy.execution import recording
 from pgaspy.execution.engine import IDLE_SECONDS
 from pgaspy.execution.queue import Queue
-from pgaspy.execution.runs import Run as RealRun
-from pgaspy.execution.runs import conflicts as real_conflicts
+from pgaspy.execution.runs import Run
+from pgaspy.execution.runs import conflicts as conflicts_of_schedules
 from pgaspy.host.call_sites import frames_of_program, line_of
 from pgaspy.job.defaults import set_anew
 from pgaspy.job.procgrid import simulated
 from pgaspy.planning.pieces import local_view_shape
 from pgaspy.planning.trees import flood_targets
 from pgaspy.scheduling.base import Storage
+from pgaspy.scheduling.conversations import Conversation
 from pgaspy.scheduling.nodes import TaskCall
 from pgaspy.scheduling.schedule import Schedule
+from pgaspy.simulating.conversing import rounds_of, with_rounds
 from pgaspy.simulating.costs import graph_of
-from pgaspy.simulating.graphs import Begin, Graph, Mark, Pass, Run, Step, Wait, Work, graph
+from pgaspy.simulating.graphs import Begin, Graph, Mark, Pass, Step, Wait, Work, graph
+from pgaspy.simulating.interpreter import Stopwatch
 from pgaspy.simulating.machine import Machine
 from pgaspy.simulating.measuring import KernelTimes
 from pgaspy.simulating.parts import Clock, Part
+from pgaspy.supervision.digests import Digests
 
-__all__ = ["LocalShape", "Program", "Settings", "SimulationError", "Trace", "conflicts", "trace"]
+__all__ = ["CommandLine", "LocalShape", "Script", "Settings", "SimulationError", "conflicts", "script_of"]
 
 
 class SimulationError(Exception):
@@ -53,7 +58,7 @@ class _Enough(BaseException):
 
 
 @dataclass(frozen=True)
-class Program:
+class CommandLine:
     """A file, or a module, and its arguments."""
 
     name: str
@@ -97,7 +102,10 @@ class Settings:
     value, max_values
         What it goes on with in the place of a value that it reads; and how many it reads before it ends.
     kernels
-        What kernels take, where that is measured.
+        What kernels take, where that is measured; what Python takes is measured as well, then.
+    spread
+        On how many processes the items of each process's index arrays lie, evenly; where this is None, what follows
+        from them is refused.
     hands_over
         Whether processes have time, while they wait for a value, for what could be postponed.
     """
@@ -107,11 +115,12 @@ class Settings:
     value: float | None = None
     max_values: int | None = None
     kernels: KernelTimes | None = None
+    spread: int | None = None
     hands_over: bool = False
 
 
 @dataclass
-class Trace:
+class Script:
     """What one process does.
 
     Attributes
@@ -122,35 +131,38 @@ class Trace:
         Those of its arrays.
     overlaps
         Whether messages are hidden behind computing.
+    status
+        The program's, if it ended with one after it had read values, which are not those that it would have found.
     seconds
-        What it took to make.
+        Of the processor, to make it.
     """
 
     steps: list[Step] = field(default_factory=list)
     grids: set[tuple[int, ...]] = field(default_factory=set)
     overlaps: bool = True
+    status: int | str | None = None
     seconds: float = 0.0
 
     def messages(self) -> Iterator[tuple[Work, int]]:
         """All of its messages, each with its tag."""
         for step in self.steps:
             if isinstance(step, Begin):
-                for node in step.run.graph.nodes:
-                    if node.is_message:
-                        yield node, step.run.numbers[node.position] + node.tag
+                for node in step.graph.nodes:
+                    if node.is_communication:
+                        yield node, step.numbers[node.position] + node.tag
 
 
-def trace(program: Program, size: int, rank: int, settings: Settings) -> Trace:
-    """The trace of one process of a job.
+def script_of(program: CommandLine, size: int, rank: int, settings: Settings) -> Script:
+    """The script of one process of a job.
 
     Raises
     ------
     SimulationError
         If it cannot be simulated, or fails.
     """
-    found = Trace()
+    found = Script()
     queue = _Queue(found, rank, size, settings)
-    start = time.perf_counter()
+    start = time.thread_time()
     with (simulated(size, rank, _Communicator(queue, rank, size)), set_anew(),  # type: ignore[arg-type]
           recording.in_place_of_the_job(queue), contextlib.redirect_stdout(io.StringIO())):
         try:
@@ -158,15 +170,18 @@ def trace(program: Program, size: int, rank: int, settings: Settings) -> Trace:
         except _Enough:
             pass
         except SystemExit as error:
-            if error.code not in (None, 0):
+            if queue.has_read:
+                found.status = error.code
+            elif error.code not in (None, 0):
                 raise SimulationError(f"the program ends with status {error.code!r}") from error
         except SimulationError:
             raise
         except Exception as error:
             raise SimulationError(f"the program raises {type(error).__name__}: {error}{_place_of(error)}") from error
         queue.finish()
+    queue.engine.settle()
     found.overlaps = queue.engine.overlaps
-    found.seconds = time.perf_counter() - start
+    found.seconds = time.thread_time() - start
     return found
 
 
@@ -180,14 +195,15 @@ def _place_of(error: BaseException) -> str:
     return f", at {line_of(known[0])}" if known else ""
 
 
-def conflicts(earlier: Run, later: Run) -> Mapping[int, Sequence[int]]:
+def conflicts(earlier: Begin, later: Begin) -> Mapping[int, Sequence[int]]:
     """The nodes of a run that those of a later one wait for: see `execution.runs.link`."""
     if earlier.origin is None or later.origin is None:
         return {}
     arrays = {slot: array for array, slot in earlier.slots.items()}
     shared = tuple((slot, later.slots[array]) for slot in earlier.origin.last_accesses
                    if (array := arrays[slot]) in later.slots)
-    return real_conflicts(earlier.origin, later.origin, shared)
+    found, begins = conflicts_of_schedules(earlier.origin, later.origin, shared), later.graph.begins
+    return {number: [begins.get(n, n) for n in waiting] for number, waiting in found.items()} if begins else found
 
 
 class _Queue(Queue):
@@ -195,15 +211,22 @@ class _Queue(Queue):
 
     computes_at_once = False
 
-    def __init__(self, trace: Trace, rank: int, size: int, settings: Settings) -> None:
+    def __init__(self, script: Script, rank: int, size: int, settings: Settings) -> None:
         super().__init__()
+        if size > 1:
+            self.supervision.digests = Digests()  # which take their time, too
         overlaps = self.engine.overlaps
         self._settings = settings
         self._n_values = 0
-        self.engine: Any = _Engine(trace, rank, size, settings, overlaps)
+        self.engine: Any = _Engine(script, rank, size, settings, overlaps)
         self.stand_ins = self
         clock = self.engine.passes
         self._clock = Clock(settings.machine, clock, lambda dtype: self.elements((), dtype).item(), refusal)
+
+    @property
+    def has_read(self) -> bool:
+        """Whether the program has read values."""
+        return self._n_values > 0
 
     def elements(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         """See `StandIns`."""
@@ -240,35 +263,70 @@ class _Engine:
     straight = transport = look = None
     failures: Sequence[Any] = ()
 
-    def __init__(self, trace: Trace, rank: int, size: int, settings: Settings, overlaps: bool) -> None:
+    def __init__(self, script: Script, rank: int, size: int, settings: Settings, overlaps: bool) -> None:
         self.overlaps, self.is_alone = overlaps, size == 1
-        self._trace, self._rank, self._size, self._settings = trace, rank, size, settings
+        self._script, self._rank, self._size, self._settings = script, rank, size, settings
         self._arrays: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
         self._n_arrays, self._n_barriers = itertools.count(), itertools.count(1)
         self._graphs: dict[Schedule, Graph] = {}
+        self._stopwatch = None if settings.kernels is None else Stopwatch(script.steps)
+
+    def settle(self) -> None:
+        """The program has ended."""
+        if self._stopwatch is not None:
+            self._stopwatch.settle()
+
+    def _called(self, call: Hashable, n_operations: int = 0) -> AbstractContextManager[None]:
+        """Note what the program takes until this call: what is measured, or what so many operations take."""
+        if self._stopwatch is not None:
+            return self._stopwatch.stopped(call)
+        if n_operations:
+            machine = self._settings.machine
+            self.passes("recording", machine.flush + n_operations * machine.statement)
+        return contextlib.nullcontext()
 
     def passes(self, name: str, seconds: float) -> None:
         """Note that the program itself takes some time."""
-        self._trace.steps.append(Pass(name, seconds))
+        self._script.steps.append(Pass(name, seconds))
 
-    def take(self, run: RealRun) -> None:
+    def take(self, run: Run) -> None:
         """See `Engine`."""
+        with self._called(run.schedule, len(run.numbers)):
+            self._take(run)
+
+    def _take(self, run: Run) -> None:
         schedule, storages = run.schedule, run.memories[:run.schedule.n_bases]
+        slots = {self._array(storage): slot for slot, storage in enumerate(storages)}
         made = self._graphs.get(schedule)
         if made is None:
-            for node in schedule.nodes:
-                if node.talks:
-                    raise SimulationError(f"the messages of {node.name} follow from what arrays hold, which a "
-                                          f"simulated job does not have, at {run.line_of(node)}")
-            shapes = [(storage.layout.local_shape(self._rank), storage.dtype.itemsize) for storage in storages]
-            made = self._graphs[schedule] = graph_of(schedule, shapes, self._settings.machine, self._settings.kernels)
-            self._trace.grids.update(storage.layout.grid for storage in storages)
+            made = self._graphs[schedule] = self._graph(run, storages)
+            self._script.grids.update(storage.layout.grid for storage in storages)
         seconds = {number: self._seconds_of_task(run, node) for number, node in enumerate(schedule.nodes)
                    if isinstance(node, TaskCall)}
-        self.passes("recording", len(run.numbers) * self._settings.machine.statement)
-        slots = {self._array(storage): slot for slot, storage in enumerate(storages)}
-        self._trace.steps.append(Begin(Run(made, tuple(run.numbers), slots, seconds, schedule)))
+        self._script.steps.append(Begin(made, tuple(run.numbers), slots, seconds, schedule))
         run.end()
+
+    def _graph(self, run: Run, storages: Sequence[Storage]) -> Graph:
+        schedule, settings = run.schedule, self._settings
+        shapes = [(storage.layout.local_shape(self._rank), storage.dtype.itemsize) for storage in storages]
+        made = graph_of(schedule, shapes, settings.machine, settings.kernels, sum(map(self._nbytes, self._arrays)))
+        talking = {number: node for number, node in enumerate(schedule.nodes) if isinstance(node, Conversation)
+                   and node.talks}
+        if not talking:
+            return made
+        if settings.spread is None:
+            node = next(iter(talking.values()))
+            raise SimulationError(f"the messages of {node.name} follow from what arrays hold, which a simulated job "
+                                  "does not have (--spread says on how many processes the items lie), at "
+                                  f"{run.line_of(node)}")
+        most = [storage.layout.max_local_size * storage.dtype.itemsize for storage in storages]  # alike on all
+        rounds = {number: rounds_of(node, self._rank, self._size, settings.spread, most.__getitem__)
+                  for number, node in talking.items()}
+        return with_rounds(made, rounds, self._rank, self._size, settings.machine.kernel)
+
+    def _nbytes(self, storage: Storage) -> int:
+        """Of the part of an array that this process would have."""
+        return math.prod(storage.layout.local_shape(self._rank)) * storage.dtype.itemsize
 
     def _array(self, storage: Storage) -> int:
         """The number of an array."""
@@ -277,7 +335,7 @@ class _Engine:
             found = self._arrays[storage] = next(self._n_arrays)
         return found
 
-    def _seconds_of_task(self, run: RealRun, node: TaskCall) -> float:
+    def _seconds_of_task(self, run: Run, node: TaskCall) -> float:
         call = run.memories[node.value]
         parts = [LocalShape(local_view_shape(view, self._rank), run.memories[slot].dtype) for slot, view in node.arrays]
         function, arguments = call.bound(parts)
@@ -291,19 +349,22 @@ class _Engine:
 
     def catch_up(self) -> None:
         """See `Engine`."""
-        self._trace.steps.append(Wait(but_last=True))
+        with self._called("catch up"):
+            self._script.steps.append(Wait(but_last=True))
 
     def finish(self, storage: Storage | None = None, when_idle: Callable[[], None] | None = None) -> None:
         """See `Engine`."""
-        steps = self._trace.steps
+        steps = self._script.steps
         if storage is None:
-            steps.append(Wait())
+            with self._called("finish"):
+                steps.append(Wait())
             return
         array = self._array(storage)
-        if when_idle is not None:
-            steps.append(Wait(array, idle_seconds=IDLE_SECONDS))
-            if self._settings.hands_over:
-                when_idle()
+        with self._called(("finish", storage.layout)):
+            if when_idle is not None:
+                steps.append(Wait(array, idle_seconds=IDLE_SECONDS))
+        if when_idle is not None and self._settings.hands_over:
+            when_idle()
         steps.append(Wait(array))
 
     def uses(self, storage: Storage) -> bool:
@@ -312,7 +373,8 @@ class _Engine:
 
     def mark(self) -> None:
         """A phase of the program ends."""
-        self._trace.steps.append(Mark())
+        with self._called("mark"):
+            self._script.steps.append(Mark())
 
     def meet(self) -> None:
         """A dissemination barrier."""
@@ -323,7 +385,8 @@ class _Engine:
                       Work("barrier", peer=(rank - (1 << k)) % n, tag=tag + k, is_receive=True)]
             if k:
                 edges.append((2 * k - 1, 2 * k))
-        self._trace.steps += [Begin(Run(graph(nodes, edges))), Wait()]
+        with self._called("meet"):
+            self._script.steps += [Begin(graph(nodes, edges)), Wait()]
 
 
 @dataclass(frozen=True)
