@@ -181,7 +181,7 @@ def test_at_many_points(executor: str, is_planned: bool, stride: int, expected: 
         recording.queue.overlaps = True
 
 
-@pytest.mark.parametrize("stride", [101, pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.parametrize("stride", [401, pytest.param(3, marks=pytest.mark.long)])
 def test_at_many_points_of_what_is_executed_in_turn(stride: int, expected: list[Arrays],
                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     have_recorded(monkeypatch)
