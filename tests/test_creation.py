@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
+from pgaspy.planning.result_layout import WORTH_MESSAGES
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
@@ -54,12 +55,15 @@ def test_layouts(name: str) -> None:
 
 
 def test_arrays_like_views_lie_as_results_do() -> None:
-    """Where the view does; of the first of many rows, dealt out afresh."""
+    """Where the view does; of the first of many long rows, dealt out afresh."""
     a = pg.zeros((24 * pg.SIZE, 5), layout=pg.Distribution("block", "*"))
     for view in (a[1:-1], a[3:], a[::2], a[::-1], a[1:-1][2:-4, 1:], a[:24]):
         collectively(pg.empty_like(view).layout == (view + 1).layout == view.copy().layout)
     collectively(pg.empty_like(a[1:-1, 1:]).layout == a[1:-1, 1:].layout or pg.SIZE == 1)
-    collectively(pg.empty_like(a[:24]).layout == pg.empty((24, 5), layout=pg.Distribution("block", "*")).layout)
+    collectively(pg.empty_like(a[:24]).layout == a[:24].layout)
+    long = pg.empty((24 * pg.SIZE, WORTH_MESSAGES), layout=pg.Distribution("block", "*"))
+    afresh = pg.empty((24, WORTH_MESSAGES), layout=pg.Distribution("block", "*"))
+    collectively(pg.empty_like(long[:24]).layout == afresh.layout)
 
 
 def test_onenode() -> None:
