@@ -156,3 +156,20 @@ def test_what_is_shifted_shares_a_kernel() -> None:
     assert_equal(b, other)
     n_neighbours = (pg.RANK > 0) + (pg.RANK < pg.SIZE - 1)
     collectively(n_fused == 7 and n_kernels <= 1 + 2 * n_neighbours, f"{n_fused} in {n_kernels}")
+
+
+def test_what_is_sent_of_a_cut_operation_keeps_a_kernel_from_waiting_for_later_messages() -> None:
+    """One process reads what takes an edge of others, while they have recorded what would join the edge's kernel."""
+    x = np.arange(32.0 * pg.SIZE)
+    a = pg.array(x)
+    pg.sync()
+    for k in range(pg.SIZE):
+        first = a[2:] * 2
+        sent = a[:-2] + first
+        if k == pg.RANK:
+            part = sent.local()
+            del part
+        second = pg.empty_like(first)
+        pg.subtract(first, a[:-2], out=second)  # of which an element arrives at that edge
+        assert_equal(second, x[2:] * 2 - x[:-2])
+        assert_equal(sent, x[:-2] + x[2:] * 2)
