@@ -27,12 +27,11 @@ __all__ = ["ChainedCall", "FusedCall", "FusedCalls", "FusedReduceCall", "LeafRes
 PART_ELEMENTS = 1 << 20
 """While messages are under way, a kernel returns after so many elements (about a millisecond) to test for them."""
 
-COMPILED_FROM_WORK = 1 << 24
-COMPILED_FROM_CALLS = 4
-COMPILED_FROM_ELEMENTS = 1 << 10
-"""A program is compiled when it has been interpreted on so many elements, each counted once per step; or when it has
-been called so often, if the last call is on so many elements. A compiler takes 0.1 to 0.2 s, which a program that runs
-once on little data, or on a few elements only, does not win back."""
+COMPILED_FROM_WORK = 1 << 27
+ELEMENTS_PER_STEP = 64
+"""A program is compiled when it has been interpreted on so many elements, each counted once per step, with what each
+step of a call takes besides, as elements. That is some 0.05 s, and a compiler takes 0.1 to 0.5 s, for which other
+threads and processes wait where all cores are theirs: what runs for a second or two does not win these back."""
 
 WAITS = False
 """Whether a program waits for its compiled form, instead of being interpreted until that is there."""
@@ -51,7 +50,7 @@ class _Loop:
         self._is_decided = has_kernel and not self._is_wanted
         self._address: int | None = None
         self._request: jit.Request | None = None
-        self._work = self._n_calls = 0
+        self._work = 0
 
     def address(self, n_elements: int) -> int | None:
         """The compiled loop's address, if there is one, for a call on so many elements."""
@@ -59,10 +58,8 @@ class _Loop:
             if self._request is not None:
                 self._look()
                 return self._address
-            self._n_calls += 1
-            self._work += n_elements * len(self._program.steps)
-            if self._is_wanted or self._work >= COMPILED_FROM_WORK or (
-                    self._n_calls >= COMPILED_FROM_CALLS and n_elements >= COMPILED_FROM_ELEMENTS):
+            self._work += (n_elements + ELEMENTS_PER_STEP) * len(self._program.steps)
+            if self._is_wanted or self._work >= COMPILED_FROM_WORK:
                 self._compile()
         return self._address
 

@@ -459,7 +459,9 @@ def test_what_is_requested_is_compiled_meanwhile(cache: Path, tmp_path: Path, mo
     requests = [jit.request(program) for program in (ADD, MULTIPLY, ADD)]
     assert not any(request.is_done for request in requests)
     assert comes((tmp_path / "pid").exists)
-    assert os.getsid(int((tmp_path / "pid").read_text())) != os.getsid(0)  # to which a terminal sends Ctrl-C
+    process = int((tmp_path / "pid").read_text())
+    assert os.getpgid(process) != os.getpgrp()  # to which a terminal sends Ctrl-C
+    assert comes(lambda: os.getpriority(os.PRIO_PROCESS, process) == min(os.nice(0) + compiler.NICENESS, 19))
     assert comes(lambda: all(request.is_done for request in requests))
     assert [add(request.take()) for request in requests] == [3.5, 3.0, 3.5]
     assert (jit.counts.n_compiled, jit.counts.n_memory_hits) == (2, 1)
@@ -485,6 +487,7 @@ def test_what_fails_meanwhile_is_told_by_the_program(monkeypatch: pytest.MonkeyP
 def test_a_program_goes_on_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow_compiler(tmp_path, monkeypatch)
     loop = kernel_nodes._Loop(SUM_OF_PRODUCTS, frozenset())
+    assert loop.address(kernel_nodes.COMPILED_FROM_WORK // 4) is None and not loop.is_pending
     assert [loop.address(kernel_nodes.COMPILED_FROM_WORK) for _ in range(3)] == [None] * 3
     jit.wait()
     assert loop.address(1) is not None
