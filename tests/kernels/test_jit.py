@@ -487,7 +487,8 @@ def test_what_fails_meanwhile_is_told_by_the_program(monkeypatch: pytest.MonkeyP
 def test_a_program_goes_on_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow_compiler(tmp_path, monkeypatch)
     loop = kernel_nodes._Loop(SUM_OF_PRODUCTS, frozenset())
-    assert loop.address(kernel_nodes.COMPILED_FROM_WORK // 4) is None and not loop.is_pending
+    assert loop.address(kernel_nodes.COMPILED_FROM_WORK // 4) is None
+    assert not loop.is_pending
     assert [loop.address(kernel_nodes.COMPILED_FROM_WORK) for _ in range(3)] == [None] * 3
     jit.wait()
     assert loop.address(1) is not None
