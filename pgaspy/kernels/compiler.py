@@ -34,10 +34,6 @@ FLAGS = ("-O3", "-mprefer-vector-width=512", "-fopenmp-simd", "-fno-math-errno",
 SECONDS = 120
 """The longest that a compilation may take."""
 
-NICENESS = 10
-"""What the compiler's is above the program's: with the same, threads and processes that wait for each other would take
-turns with it, some milliseconds each; with the most, it would get nothing where the program uses all cores."""
-
 FOLDER_ERRORS = errno.ENOSPC, errno.EDQUOT, errno.EROFS
 """Errors that the compiler reports of the folder it writes to."""
 
@@ -111,15 +107,13 @@ class Compiler:
             _end(process, signal.SIGTERM)
 
     def _run(self, command: Sequence[str], source: str, folder: str) -> tuple[int, str]:
-        """The exit status, and what is said. Ctrl-C does not reach the command, which has a group of its own."""
+        """The exit status, and what is said. Ctrl-C does not reach the command, which has a session of its own."""
         with subprocess.Popen(
                 command, cwd=folder, env=os.environ | {"TMPDIR": ".", "LC_ALL": "C"}, stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
-                process_group=0) as process:
+                start_new_session=True) as process:
             self._process = process
             try:
-                with contextlib.suppress(OSError):
-                    os.setpriority(os.PRIO_PGRP, process.pid, min(os.nice(0) + NICENESS, 19))
                 said, complaints = process.communicate(source, SECONDS)
             except BaseException:
                 _end(process, signal.SIGKILL)

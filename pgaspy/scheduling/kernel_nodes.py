@@ -31,7 +31,8 @@ COMPILED_FROM_WORK = 1 << 27
 ELEMENTS_PER_STEP = 64
 """A program is compiled when it has been interpreted on so many elements, each counted once per step, with what each
 step of a call takes besides, as elements. That is some 0.05 s, and a compiler takes 0.1 to 0.5 s, for which other
-threads and processes wait where all cores are theirs: what runs for a second or two does not win these back."""
+threads and processes wait where all cores are theirs: what runs for a second does not win these back. (At a lower
+priority a compiler takes the same from the program, which has its kernels later.)"""
 
 WAITS = False
 """Whether a program waits for its compiled form, instead of being interpreted until that is there."""
