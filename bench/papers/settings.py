@@ -28,14 +28,14 @@ class Setting(NamedTuple):
 
 
 SETTINGS: Mapping[str, Setting] = {
-    "mandelbrot": Setting(1000, 20, 700, 20),
-    "black_scholes": Setting(1000, 4, 700, 4),
-    "n_body": Setting(2000, 5, 1400, 5),
+    "mandelbrot": Setting(1000, 20, 2000, 20),
+    "black_scholes": Setting(1000, 4, 1400, 4),
+    "n_body": Setting(2000, 5, 2800, 5),
     "knn": Setting(4096, 8, 4096, 8, goal=1.8),
-    "lattice_boltzmann_2d": Setting(300, 30, 300, 30),
-    "lattice_boltzmann_3d": Setting(48, 5, 40, 5),
-    "jacobi": Setting(4096, 30, 3600, 30, n_reads=1),
-    "jacobi_stencil": Setting(2000, 20, 1500, 20, n_reads=1),
+    "lattice_boltzmann_2d": Setting(300, 30, 800, 10),
+    "lattice_boltzmann_3d": Setting(80, 5, 96, 5),
+    "jacobi": Setting(4096, 30, 5000, 30, n_reads=1),
+    "jacobi_stencil": Setting(2000, 20, 3000, 20, n_reads=1),
 }
 """The eight of the paper on latency hiding; so many steps that what is checked of a result holds."""
 

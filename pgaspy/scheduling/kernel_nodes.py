@@ -69,6 +69,10 @@ class _Loop:
         """Whether it is being compiled, and interpreted meanwhile."""
         return self._request is not None
 
+    def expect_work(self) -> None:
+        """Have it compiled as soon as it is called, as if it had been interpreted long enough."""
+        self._work = COMPILED_FROM_WORK
+
     def _compile(self) -> None:
         if not (self._is_wanted or WAITS):
             self._request = jit.request(self._program, self._scalars)
@@ -126,6 +130,11 @@ class KernelCall(Node):
     def is_pending(self) -> bool:
         """Whether some of it is being compiled."""
         return any(stage._loop.is_pending for stage in self.stages)
+
+    def expect_work(self) -> None:
+        """Have it compiled as soon as it is called."""
+        for stage in self.stages:
+            stage._loop.expect_work()
 
     def _set_length(self, length: int, n_elements: int) -> None:
         """Note what can be computed in parts: so many rows, or units of another kind, with these elements."""
@@ -246,6 +255,16 @@ class FusedCalls(Node):
         """See `Node`."""
         for call in self.calls:
             call.compute(memories)
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether some of it is being compiled."""
+        return any(call.is_pending for call in self.calls)
+
+    def expect_work(self) -> None:
+        """Have it compiled as soon as it is called."""
+        for call in self.calls:
+            call.expect_work()
 
 
 class LeafResults(NamedTuple):

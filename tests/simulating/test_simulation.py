@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from pgaspy.commands.simulate_report import as_text
+from pgaspy.kernels import jit
+from pgaspy.scheduling import kernel_nodes
 from pgaspy.scheduling.conversations import Conversation
 from pgaspy.simulating import simulation
 from pgaspy.simulating.conversing import rounds_of, with_rounds
@@ -83,6 +85,21 @@ def test_kernels_that_are_measured_take_some_time() -> None:
 
     assert 1e-7 < seconds() < 1.0
     assert seconds() == seconds()
+
+
+def test_kernels_are_measured_as_they_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a program that goes on for long has them."""
+    requests = []
+
+    def request(*_: Any) -> jit.Request:
+        requests.append(jit.Request(lambda: None, lambda: None))
+        requests[-1].run()
+        return requests[-1]
+
+    monkeypatch.setattr(kernel_nodes, "_loop", kernel_nodes._Loop)
+    monkeypatch.setattr(jit, "request", request)
+    script_of(program("stencil", 300, 1), 1, 0, Settings(MACHINE, TaskTimes({}), kernels=KernelTimes()))
+    assert requests
 
 
 def test_what_python_takes_is_measured_with_kernels() -> None:
