@@ -97,10 +97,11 @@ def main() -> None:
         before, start, spent = np.stats().seconds_waiting, time.perf_counter(), time.process_time()
         steps(task["steps"])
         np.sync()
-        waiting.append(np.stats().seconds_waiting - before)
         processor.append(time.process_time() - spent)
+        ended = time.perf_counter()
         np.COMM.Barrier()
         seconds.append(time.perf_counter() - start)
+        waiting.append(np.stats().seconds_waiting - before + start + seconds[-1] - ended)
     found = np.COMM.gather((waiting, processor))
     if found is not None:
         shares = [sum(own) / len(own) / s for own, s in zip(zip(*(w for w, _ in found), strict=True), seconds,
