@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ MAX_MEASURED_BYTES = 1 << 30
 """What a task is measured on has so many bytes at most."""
 
 N_MEASURED, SECONDS_MEASURED = 200, 0.3
-"""The least of so many calls counts, or of as many as take so long; and one before is not counted."""
+"""The median of so many calls counts, or of as many as take so long; and one before is not counted."""
 
 
 class Cost(NamedTuple):
@@ -95,7 +96,7 @@ def _measured(name: str, function: Callable[..., Any], arguments: Sequence[Any],
     except Exception as error:
         raise SimulationError(f"the task {name}, measured on arrays of random numbers, raises {type(error).__name__}: "
                               f"{error}; {remedy}") from error
-    return min(times[1:])
+    return median(times[1:])
 
 
 def _filled(x: LocalShape, rng: np.random.Generator) -> NDArray[Any]:
