@@ -9,11 +9,15 @@ from typing import Any
 
 import pgaspy as pg
 from bench.heat import heat
+from bench.programs import OF_SLICES
 from bench.timing import Result, report
 from pgaspy.kernels import jit
 
 N, REPEATS = 10, 12
 """Iterations that are counted, and how often; the least count stands, as waiting for another process takes steps."""
+
+N_POINTS = 32
+"""Of lattice Boltzmann in each dimension."""
 
 
 def n_steps(function: Callable[[], Any]) -> int:
@@ -47,6 +51,8 @@ def main() -> None:
     full, work = pg.random.default_rng(1).random((64, 64)), pg.empty((62, 62))
     a: Any = pg.ones(16)
     b = pg.ones(16)
+    fluid = OF_SLICES["lattice Boltzmann"]
+    populations = pg.array(*fluid.operands(N_POINTS))
 
     def sweeps() -> None:
         heat(full, work, N)
@@ -62,8 +68,12 @@ def main() -> None:
             a = a + b
             pg.sync()
 
+    def flow() -> None:
+        fluid.run(pg, populations, N)
+
     results = []
-    for name, program in (("a sweep of heat", sweeps), ("a = a + b", chain), ("a = a + b, then a sync", synced)):
+    for name, program in (("a sweep of heat", sweeps), ("a = a + b", chain), ("a = a + b, then a sync", synced),
+                          ("a step of lattice Boltzmann in three dimensions", flow)):
         for _ in range(5):  # then all is planned and compiled
             program()
             jit.wait()

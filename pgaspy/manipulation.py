@@ -18,11 +18,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import ufuncs
 from pgaspy.array import Axis, GlobalArray, check_array, into
+from pgaspy.caches import cached
 from pgaspy.creation import Shape, arange, array, as_global, asarray, empty
 from pgaspy.dispatch import HANDLED, implements, named
+from pgaspy.global_assign import assign
 from pgaspy.layout import Layout
 from pgaspy.operands import as_numpy, check_device
 from pgaspy.planning.result_layout import inherited
+from pgaspy.planning.view import View
 from pgaspy.reductions import NO_VALUE
 from pgaspy.scheduling.functions import WHERE
 from pgaspy.values import is_any
@@ -263,24 +266,24 @@ def roll(a: Any, shift: SupportsIndex | Sequence[SupportsIndex], axis: Axis = No
     a = as_global(a)
     if axis is None:
         return roll(a.ravel(), shift, 0).reshape(a.shape)
-    shifts, axes = np.broadcast_arrays(as_numpy(shift), normalize_axis_tuple(axis, a.ndim, allow_duplicate=True))
     total = [0] * a.ndim
-    for s, d in zip(shifts.tolist(), axes.tolist(), strict=True):
-        total[d] += s
+    for s, d in np.broadcast(as_numpy(shift), normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)):
+        total[d] += s.item()
     result = empty_like_result(a, a.shape, a.dtype)
-    for target, source in _rolled_parts(a.shape, total):
-        result[target] = a[source]
+    for target, source in _rolled_parts(result._view, a._view, tuple(total)):
+        assign(result._base, target, GlobalArray(a._base, source))
     return result
 
 
-def _rolled_parts(extents: Sequence[int], shifts: Sequence[int]) -> list[tuple[tuple[slice, ...], tuple[slice, ...]]]:
-    """Pairs of (target, source) sections: up to two per dimension."""
-    parts: list[tuple[tuple[slice, ...], tuple[slice, ...]]] = [((), ())]
-    for n, shift in zip(extents, shifts, strict=True):
+@cached
+def _rolled_parts(target: View, source: View, shifts: tuple[int, ...]) -> list[tuple[View, View]]:
+    """Pairs of sections of two views, which are copied from the second one: up to two per dimension."""
+    keys: list[tuple[tuple[slice, ...], tuple[slice, ...]]] = [((), ())]
+    for n, shift in zip(target.shape, shifts, strict=True):
         s = shift % n if n else 0
         pieces = [(slice(s, n), slice(0, n - s))] + ([(slice(0, s), slice(n - s, n))] if s else [])
-        parts = [((*t, target), (*f, source)) for t, f in parts for target, source in pieces]
-    return parts
+        keys = [((*to, own), (*from_, other)) for to, from_ in keys for own, other in pieces]
+    return [(target.index(to), source.index(from_)) for to, from_ in keys]
 
 
 @implements(np.concatenate)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
+from pgaspy import manipulation
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
@@ -33,6 +34,16 @@ def test_roll(name: str, shift: int) -> None:
     assert_equal(pg.roll(a, (shift, 2, 1), (0, 0, 1)), np.roll(X, (shift, 2, 1), (0, 0, 1)))
     assert_equal(np.roll(c[:, ::-1], shift, 2), np.roll(Z[:, ::-1], shift, 2))
     assert_equal(pg.roll(a[:0], shift, 0), np.roll(X[:0], shift, 0))
+
+
+def test_what_is_rolled_again_has_its_parts_found_again() -> None:
+    a = pg.array(X)
+    found = [pg.roll(a, (1, 2), (0, 1))]
+    n_made = manipulation._rolled_parts.n_made  # type: ignore[attr-defined]
+    found.append(pg.roll(a, (1, 2), (0, 1)))
+    collectively(manipulation._rolled_parts.n_made == n_made)  # type: ignore[attr-defined]
+    for rolled in found:
+        assert_equal(rolled, np.roll(X, (1, 2), (0, 1)))
 
 
 @pytest.mark.parametrize("name", NAMES)

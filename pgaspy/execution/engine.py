@@ -388,10 +388,10 @@ class Engine(ReadyNodes[Run]):
     def _complete(self, run: Run, number: int, node: Node) -> None:
         """Drop what nothing uses after a node, and let those get ready that waited for it."""
         run.is_done[number] = 1
-        run.let_go(node)
-        if run.held:
-            self._let_go_of_held(run, node)
-        self._release(run, node.successors)
+        if node.uses and (nbytes := run.let_go(node)):
+            self._hold(-nbytes)
+        if node.successors:
+            self._release(run, node.successors)
         if number in run.later:
             for later, waiting in run.later.pop(number):
                 self._release(later, waiting)
@@ -423,40 +423,40 @@ class Engine(ReadyNodes[Run]):
 
     def _take(self, packs: bool) -> None:
         """Start what takes memory ahead, as far as there is room for it: messages and, with `packs`, copies."""
-        while self._takers:
-            _, _, number, run = self._takers[0]
+        takers = self._takers
+        while takers:
+            _, _, number, run = takers[0]
             node = run.nodes[number]
-            if not (packs or node.is_communication):
+            nbytes, is_message = node.nbytes_ahead, node.is_communication
+            if not (packs or is_message):
                 return
-            is_too_much = self.held_bytes + node.nbytes_ahead > WINDOW_BYTES or (
-                node.is_communication and 0 < self._received_bytes > RECEIVED_AT_ONCE_BYTES - node.nbytes_ahead)
+            is_too_much = self.held_bytes + nbytes > WINDOW_BYTES or (
+                is_message and 0 < self._received_bytes > RECEIVED_AT_ONCE_BYTES - nbytes)
             if is_too_much and not (
                     run is self._runs[0] and node.position <= run.schedule.last_joined[run.oldest]):
                 return
-            heapq.heappop(self._takers)
-            run.held[node.taken] = run.held.get(node.taken, 0) + node.nbytes_ahead
-            self._hold(node.nbytes_ahead)
-            if node.is_communication:
-                self._received_bytes += node.nbytes_ahead
+            heapq.heappop(takers)
+            run.fill_ahead(node)
+            self._hold(nbytes)
+            if is_message:
+                self._received_bytes += nbytes
                 self._start_message(run, number)
                 continue
             self._execute_or_spoil(run, node)
+            self._filled(node)
             self._complete(run, number, node)
-            self._start_messages()
+            if self._messages:
+                self._start_messages()
 
     def _start_messages(self) -> None:
         while self._messages:
             _, number, run = heapq.heappop(self._messages)
             self._start_message(run, number)
 
-    def _let_go_of_held(self, run: Run, node: Node) -> None:
-        """Count bytes as free again that were filled ahead: what is dropped after a node, and what is named anyway."""
-        if node.nbytes_ahead and node.taken in run.schedule.named:
-            run.held[node.taken] -= node.nbytes_ahead
+    def _filled(self, node: Node) -> None:
+        """Count as free again what a node has filled ahead of an array that somebody holds besides."""
+        if node.fills_named:
             self._hold(-node.nbytes_ahead)
-        for memory in node.uses:
-            if not run.n_uses[memory] and memory in run.held:
-                self._hold(-run.held.pop(memory))
 
     def _hold(self, nbytes: int) -> None:
         """Count bytes that are filled ahead; negative ones when they are free again."""
@@ -480,8 +480,7 @@ class Engine(ReadyNodes[Run]):
 
     def _begin_message(self, run: Run | Direct, number: int, message: Communication, address: int, nbytes: int) -> None:
         """Start a message, which is a node's of a run, or a part of a conversation that is one."""
-        begin = self._receive if message.is_receive else self._send
-        start = time.perf_counter()
+        start, begin = time.perf_counter(), self._receive if message.is_receive else self._send
         self._requests.append(begin(address, nbytes, message.peer, run.numbers[message.position] + message.tag))
         self._under_way.append((run, number, message, start))
         statistics.counts.started(message)
@@ -491,13 +490,16 @@ class Engine(ReadyNodes[Run]):
         done = self._completed(self._requests)
         if not done:
             return False
+        requests, under_way = self._requests, self._under_way
         ended = []
         for k in sorted(done, reverse=True):
-            del self._requests[k]
-            ended.append(self._under_way.pop(k))
+            del requests[k]
+            ended.append(under_way.pop(k))
         timeline = statistics.counts.timeline
         for run, number, message, start in ended:
-            self._received_bytes -= message.nbytes_ahead
+            if message.nbytes_ahead:
+                self._received_bytes -= message.nbytes_ahead
+                self._filled(message)
             if message.is_receive and message.is_stamped:
                 self._check_stamp(run, message)
             if timeline is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress, repeat
+from operator import is_not
 from types import CodeType, MappingProxyType
 from typing import Any
 
@@ -100,13 +102,21 @@ class Run:
             if self.memories[number] is None:
                 self.memories[number] = new_buffer(nbytes)
 
-    def let_go(self, node: Node) -> None:
-        """Drop the memories that nothing uses after a node."""
-        uses = self.n_uses
+    def fill_ahead(self, node: Node) -> None:
+        """Note what a node fills ahead, until that is dropped."""
+        if not node.fills_named:
+            self.held[node.taken] = self.held.get(node.taken, 0) + node.nbytes_ahead
+
+    def let_go(self, node: Node) -> int:
+        """Drop the memories that nothing uses after a node; how many bytes of these were filled ahead."""
+        uses, nbytes = self.n_uses, 0
         for number in node.uses:
             left = uses[number] = uses[number] - 1
             if not left:
                 self.memories[number] = None
+                if number in self.held:
+                    nbytes += self.held.pop(number)
+        return nbytes
 
     def spoil(self, node: Node, poison: Poison) -> None:
         """Poison what a node that is not executed would have written."""
@@ -147,17 +157,14 @@ def link(earlier: Run, run: Run, slots: Mapping[Any, int]) -> None:
     `slots` are the numbers of the later run's bases.
     """
     memories = earlier.memories
-    shared = tuple([
-        (slot, slots[base]) for slot in earlier.schedule.last_accesses if (base := memories[slot]) in slots])
-    found = conflicts(earlier.schedule, run.schedule, shared)
-    number = earlier.is_done.find(0)
-    while number >= 0:
-        waiting = found.get(number)
-        if waiting is not None:
+    accessed = earlier.schedule.last_accesses
+    own = [*map(slots.get, map(memories.__getitem__, accessed))]
+    shared = tuple(compress(zip(accessed, own, strict=True), map(is_not, own, repeat(None))))
+    for number, waiting in conflicts(earlier.schedule, run.schedule, shared).items():
+        if not earlier.is_done[number]:
             earlier.later.setdefault(number, []).append((run, waiting))
             for later in waiting:
                 run.n_waits[later] += 1
-        number = earlier.is_done.find(0, number + 1)
 
 
 @cached

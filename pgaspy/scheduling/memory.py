@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgaspy.caches import cached
+
 __all__ = ["Return", "Scratch", "allocate", "come_back"]
 
 Bytes = NDArray[np.uint8]
@@ -50,7 +52,8 @@ def allocate(nbytes: int) -> Bytes:
     global _kept_bytes
     if nbytes < REUSED_FROM_BYTES:
         return np.empty(nbytes, np.uint8)
-    _take_over()
+    if any(_returned):
+        _take_over()
     nbytes = _size_class(nbytes)
     if nbytes not in _free:
         fitting = [size for size in _free if nbytes < size <= LARGEST_RATIO * nbytes]
@@ -70,12 +73,19 @@ def come_back(owner: Any, block: Bytes) -> Return | None:
 
     Nothing may refer to the memory any more then.
     """
-    for queue in _returned:
-        if REUSED_FROM_BYTES <= block.nbytes <= KEPT_BYTES // (queue.maxlen or 1):
-            found = Return(owner, queue.append)
-            found.block = block
-            return found
-    return None
+    number = _number_of_queue(block.nbytes, KEPT_BYTES)
+    if number is None:
+        return None
+    found = Return(owner, _returned[number].append)
+    found.block = block
+    return found
+
+
+@cached
+def _number_of_queue(nbytes: int, kept_bytes: int) -> int | None:
+    """That of the queue in which a block of so many bytes comes back, of those in `_returned`, if it is used again."""
+    fitting = [number for number, queue in enumerate(_returned) if nbytes <= kept_bytes // (queue.maxlen or 1)]
+    return fitting[0] if fitting and nbytes >= REUSED_FROM_BYTES else None
 
 
 class Scratch:
@@ -114,6 +124,7 @@ def _take_over() -> None:
             del _free[oldest]
 
 
+@cached
 def _size_class(nbytes: int) -> int:
     """Round up to an eighth of a power of two, so that nearly equal sizes share their blocks."""
     step = 1 << max(nbytes.bit_length() - 4, 12)

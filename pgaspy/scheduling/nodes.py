@@ -166,6 +166,8 @@ class Node:
         What people call it.
     nbytes_ahead, taken
         The bytes of a memory that it fills for, or by, a message, before they are needed.
+    fills_named
+        Whether that memory is an array which somebody holds besides.
     is_communication, is_task
         Whether it is a message; whether it may take any time, and lets messages wait meanwhile.
     has_parts
@@ -190,6 +192,7 @@ class Node:
     name = ""
     nbytes_ahead = 0
     taken = -1
+    fills_named = False
     is_communication = False
     is_task = False
     has_parts = False

@@ -187,6 +187,7 @@ def finished(builder: Builder, named: frozenset[int], dropped: tuple[int, ...], 
         node.allocates = tuple((memory, nbytes) for memory, nbytes in node.allocates if memory not in sizes)
         if node.taken in sizes:
             node.nbytes_ahead = 0
+        node.fills_named = node.nbytes_ahead > 0 and node.taken in named
         for memory in node.uses:
             n_uses[memory] += 1
     last_users = {memory: node for node in nodes for memory in node.uses}
