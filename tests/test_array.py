@@ -87,6 +87,10 @@ def test_powers(exponent: float) -> None:
         assert_equal(pg.array(x.astype(int)) ** exponent, x.astype(int) ** exponent)
 
 
+def test_squares_of_booleans_have_numpys_dtype() -> None:
+    collectively((pg.array(X > 0) ** 2).dtype == ((X > 0) ** 2).dtype)
+
+
 def test_real_and_imaginary_parts() -> None:
     z = X + 1j * X[::-1]
     a = pg.array(z)

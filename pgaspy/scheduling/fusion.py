@@ -197,10 +197,10 @@ class FusionGroup:
         if own not in self._followers and not self.is_before(operation) and not any(
                 _depends(operation, item) for item in self._followers):
             return
-        if not is_silent:
+        if not is_silent or (own is not None and own.is_awaited):
             self.is_awaited = True
         elif own not in self._followers:
-            self._followers.append(operation if own is None else own)
+            self._followers += [operation] if own is None else [own, *own._followers]
 
     def _has_room_for(self, member: _Member) -> bool:
         """Whether one kernel can compute an operation besides, even if it is the last one that joins."""

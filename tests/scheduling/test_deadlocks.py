@@ -86,3 +86,34 @@ def test_a_chain_waits_for_nothing_that_was_recorded_after_its_first_operation(
     n = Job(chained, [lambda _: False] * 2).results[0]
     for cut in range(n):
         Job(chained, [lambda _: False, lambda k, cut=cut: k == cut])  # type: ignore[misc]
+
+
+def joined(is_sent_behind: bool) -> int:
+    """A kernel that is sent, itself or by what comes behind it, comes to depend on an earlier one by what joins it."""
+    n = 8 * pg.SIZE
+    a, q, longer = pg.ones(n), pg.ones(n), pg.ones(n + 2)
+    p, o, r, s = (pg.zeros(n) for _ in range(4))
+    recording.sync()
+    double = a * 2
+    p[1:-1] = q[1:-1] * 3
+    if is_sent_behind:
+        o[2:-2] = p[2:-2] * 1
+    else:
+        r[:-1] = p[1:] + 1
+    s[1:-1] = double[1:-1] + q[1:-1]  # joins the second kernel, which so waits for the first
+    if is_sent_behind:
+        r[:-1] = o[1:] + 1
+    late = a + longer[:-2]  # would join the first, with a message that the other process may not have recorded
+    assert (r.gather().max(), s.gather().max(), late.gather().min()) == (4, 3, 2)
+    return recording.queue.n_recorded
+
+
+@pytest.mark.parametrize("is_sent_behind", [False, True])
+def test_a_kernel_waits_for_no_later_message_where_another_one_that_is_sent_comes_to_depend_on_it(
+        is_sent_behind: bool) -> None:
+    def program() -> int:
+        return joined(is_sent_behind)
+
+    n = Job(program, [lambda _: False] * 2).results[0]
+    for cut in range(n):
+        Job(program, [lambda k, cut=cut: k == cut, lambda _: False])  # type: ignore[misc]
