@@ -35,8 +35,9 @@ MAX_KEPT = 4096
 SHORT = 32
 """A loop is executed in pieces of whole iterations that have so many operations at least."""
 
-SHORT_SECONDS = 0.5
-"""After so long, it is executed in pieces as long as may be: a schedule of 256 operations takes up to 0.1 s to make."""
+SHORT_SECONDS, LONG = 0.5, 128
+"""After so long, it is executed in pieces of up to so many: longer ones take no less time per operation, but a schedule
+of 512 takes 0.1 s to make, or more."""
 
 MAX_LOOPS, MAX_PIECES = 64, 1024
 """The loops of which it is known how long ago they were found first; and the pieces whose beginnings are known."""
@@ -232,7 +233,8 @@ class Loops:
     def _n_next(self, begin: int, n_most: int) -> int:
         """How many operations are a piece: some iterations, a part of a long one, or what comes before the loop.
 
-        Of a long one all iterations are cut in the same places. It is 0 where the loop ends before.
+        Of a long one all iterations are cut in the same places, as the first one was before the loop was known. It is
+        0 where the loop ends before.
         """
         if self.loop is None:
             return 0
@@ -240,7 +242,8 @@ class Loops:
         if begin < start:
             return min(start - begin, n_most)
         done = (begin - start) % period
-        lengths = [min(period - done, self.limit - done % self.limit)]
+        length = self.first if period > self.limit else period
+        lengths = [min(period - done, length - done % length)]
         if done == 0 and 2 * period <= self.limit:
             lengths = self._lengths(period)
         goes_on = self._end == self._begin + len(self._text)
@@ -248,6 +251,7 @@ class Loops:
 
     def _lengths(self, period: int) -> list[int]:
         """Those of some iterations that may be executed together, the best first."""
-        longest = (self.limit // period - 1) * period
-        shortest = min(period * -(-SHORT // period), longest)
+        n_most = self.limit // period - 1
+        shortest = period * min(-(-SHORT // period), n_most)
+        longest = max(period * min(LONG // period, n_most), shortest)
         return [longest, shortest] if time.perf_counter() - self._since > SHORT_SECONDS else [shortest]

@@ -11,7 +11,7 @@ import zlib
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, compress, count, repeat
+from itertools import chain, compress, count, islice, repeat
 from operator import attrgetter, eq
 from types import CodeType
 from typing import Any, NamedTuple
@@ -38,9 +38,10 @@ _OF_ARRAYS = {"copied", "overlaps"}
 """What follows from which arrays are the same, as their numbers tell; of elements, each process may keep others."""
 
 
-def digests_of(recipes: Sequence[Recipe], storages: Iterable[Sequence[Any]]) -> array[int]:
+def digests_of(recipes: Sequence[Recipe], storages: Sequence[Sequence[Any]]) -> array[int]:
     """The digests of operations, with the storages of each, which have numbers."""
-    numbers = map(tuple, map(map, repeat(_number_of), storages))
+    of_all = map(_number_of, chain.from_iterable(storages))
+    numbers = map(tuple, map(islice, repeat(of_all), map(len, storages)))
     return array("q", map(hash, zip(map(_digest_of_recipe, recipes), numbers, strict=True)))
 
 

@@ -196,7 +196,14 @@ def test_pieces_get_longer_when_that_pays(monkeypatch: pytest.MonkeyPatch) -> No
     body = recipes("body", 3)
     assert {*map(len, streamed(*[body] * 1000).pieces[1:9])} == {33}
     monkeypatch.setattr(loops, "SHORT_SECONDS", -1.0)
-    assert {*map(len, streamed(*[body] * 1000).pieces[1:9])} == {252}
+    assert {*map(len, streamed(*[body] * 1000, limit=512).pieces[1:9])} == {126}
+    assert {*map(len, streamed(*[recipes("longer", 150)] * 20, limit=512).pieces[1:9])} == {150}
+
+
+@pytest.mark.parametrize("n", [513, 521, 600, 2000])
+def test_a_long_iteration_is_cut_as_before_it_was_found(n: int) -> None:
+    stream = streamed(*[recipes("body", n)] * 10, limit=2 * LIMIT)
+    assert sum(map(len, {*stream.pieces})) <= n + LIMIT, [*map(len, stream.pieces)]
 
 
 def test_an_iteration_is_recorded_after_a_piece() -> None:
