@@ -6,6 +6,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -589,10 +590,10 @@ class GlobalArray:
         return complex(self._scalar())
 
     def _scalar(self) -> Any:
-        if self.ndim:
+        if self._view.shape:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars, not one of shape "
                             f"{self.shape}")
-        return self.item()
+        return global_assign.item(self._base, self._view)
 
     def __index__(self) -> int:
         if self.ndim or self.dtype.kind not in "iu":
@@ -1232,10 +1233,10 @@ def made(base: Base, view: View) -> GlobalArray:
 
 def _element(base: Base, view: View, key: Any) -> GlobalArray:
     """An element; an array of no dimensions where the index has an Ellipsis, as in NumPy."""
-    if key is Ellipsis or (isinstance(key, tuple) and any(k is Ellipsis for k in key)):
+    if key is Ellipsis or (isinstance(key, tuple) and EllipsisType in map(type, key)):
         return GlobalArray(base, view)
-    found = GlobalElement(base, view)
-    sharing.borrow_element(found)
+    found = GlobalElement(base.lender, view)
+    sharing.borrow_element(found, base)
     return found
 
 

@@ -85,9 +85,8 @@ class Cache(dict[Any, Any]):
         self.older: dict[Any, Any] = {}
 
     def __missing__(self, key: Any) -> Any:
-        try:
-            value = self.older.pop(key)
-        except KeyError:
+        value = self.older.pop(key, None)
+        if value is None:
             return None
         kept.nbytes_older -= self.keep(key, value)
         return value
@@ -98,8 +97,6 @@ class Cache(dict[Any, Any]):
         if not nbytes or not self._n_kept % SAMPLED:
             nbytes = self._estimated(key, value)
         self._n_kept += 1
-        if value.__class__ not in _kept_types:
-            _kept_types[value.__class__] = True
         if kept.nbytes + nbytes > MAX_BYTES // 2:
             kept.turn()
         kept.nbytes += nbytes
@@ -110,6 +107,8 @@ class Cache(dict[Any, Any]):
 
     def _estimated(self, key: Any, value: Any) -> int:
         """What an entry takes, in bytes: measured now and then, from which the others follow."""
+        if value.__class__ not in _kept_types:
+            _kept_types[value.__class__] = True
         n_units = 1 if self._units is None else self._units(key)
         if self._n_kept % SAMPLED == 0:
             nbytes = ENTRY_BYTES + size_of(key, value) if self._size is None else self._size(key, value)

@@ -189,9 +189,9 @@ def gathered(base: Base, view: View, root: int | None) -> NDArray[Any] | None:
 
 def item(base: Base, view: View) -> Any:
     """The one element of a view as a Python scalar, on every process."""
-    if view.size != 1:
-        raise ValueError("can only convert an array of size 1 to a Python scalar")
-    if view.ndim:
+    if view.shape:
+        if view.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
         view = view.index((0,) * view.ndim)
     if not view.layout.is_replicated:
         base, view = copied(base, view, replicated((), world().size))

@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgaspy import scalars
 from pgaspy.blas import add_product
-from pgaspy.caches import Cache, cached
+from pgaspy.caches import Cache
 from pgaspy.execution import recording
+from pgaspy.forms import Form, copying, form_of
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import World, when_started, world
 from pgaspy.kernels.bindings import run_elementwise
@@ -26,12 +28,11 @@ from pgaspy.planning.local_parts import lie_alike, local_part
 from pgaspy.planning.pieces import local_view_shape, storage_geometry
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
-from pgaspy.scheduling.at_once import MAX_ELEMENTS, elements, execute, kernel_for
+from pgaspy.scheduling.at_once import MAX_ELEMENTS, elements, execute
 from pgaspy.scheduling.base import Base, Storage, wrap
 from pgaspy.scheduling.kinds.reduction import Reduction, indices_of
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView, Computed
-from pgaspy.statements import depends_on_values, loop_dtypes
 
 __all__ = ["assigned", "computed", "computed_in_place", "product", "product_of_matrices", "reduced"]
 
@@ -47,12 +48,14 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
     it is not computed.
     """
     base, view = x._base, x._view
+    other: Any = type(number) if y is None else y._base.dtype
+    form = form_of(ufunc, base.dtype, other, is_first, False)
+    if form is not None and scalars.are_numbers(form, base, view, y):
+        return scalars.computed(key, form, x, y, number, is_first, layout)
     is_alone = recording.is_alone()
     here = None if is_alone else world().rank, key
     if layout is None and (known := _known[here]) is not None:
         return known.compute(key, base, y, number)
-    other: Any = type(number) if y is None else y._base.dtype
-    form = _form(ufunc, base.dtype, other, is_first, False)
     shape, bases = view.shape, [base] if y is None else [base, y._base]
     if y is not None and y._view.shape != shape:
         try:
@@ -77,7 +80,7 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
         if comes_again and 0 not in shape and len({*form.loop[:-1], *[base.dtype for base in bases]}) == 1:
             _known.keep(here, _Known.of(form, out, views, is_first, given))
         return out
-    part = _Part.of(ufunc, form, target, operands)
+    part = _Part.of(form, target, operands)
     if part is None or not part.compute(key, [*[memory for _, memory in operands], target[1]]):
         return None
     if comes_again:
@@ -90,14 +93,14 @@ def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, num
     base, view = x._base, x._view
     recording.settle(base, view)  # first, as the other may be an element of it
     other: Any = type(number) if y is None else y._base.dtype
-    form = _form(ufunc, base.dtype, other, False, True)
+    form = form_of(ufunc, base.dtype, other, False, True)
     source = view if y is None else _fitting(y, view.shape)
     if form is None or source is None or None in view.base_dims:
         return False
     out = view, base.storage
     if not recording.is_alone():
         other = (None, Scalar(number, form.number_dtype)) if y is None else (source, y._base.storage)
-        return _is_computed_in_parts(key, ufunc, form, out, [out, other])
+        return _is_computed_in_parts(key, form, out, [out, other])
     if not recording.may_compute(key, view.size, [base] if y is None else [base, y._base]):
         return False
     other = (None, Scalar(number, form.number_dtype)) if y is None else _apart(source, y._base.storage, out)
@@ -107,28 +110,33 @@ def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, num
 
 def assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
     """`view[...] = value`, of a global array of the same dtype or a Python number; whether it was done."""
-    form = _copying(base.dtype)
+    is_number = value.__class__ in WEAK
+    form = copying(base.dtype, is_number)
     if form.kernel < 0 or None in view.base_dims:
         return False
     recording.settle(base, view)
+    y, number = (None, value) if is_number else (value, None)
     out, bases = (view, base.storage), [base]
     operand: tuple[View | None, Any]
-    if value.__class__ in WEAK:
-        operand = None, Scalar(value, base.dtype)
-    else:
-        source = _fitting(value, view.shape)
-        if source is None or value._base.dtype != base.dtype:
+    if y is not None:
+        source = _fitting(y, view.shape)
+        if source is None or y._base.dtype != base.dtype:
             return False
-        bases.append(value._base)
-        operand = source, value._base.storage
+        bases.append(y._base)
+        operand = source, y._base.storage
         if not recording.is_alone() and (not view.size or source.stretched_dims or (
-                base is value._base and source == view)):
+                base is y._base and source == view)):
             return False  # of which nothing, or something else, is recorded
+    if scalars.are_numbers(form, base, view, y):
+        return scalars.assigned(key, form, base, view, y, number)
+    if y is None:
+        operand = None, Scalar(number, base.dtype)
     if not recording.is_alone():
-        return _is_computed_in_parts(key, None, form, out, [operand])
+        return _is_computed_in_parts(key, form, out, [operand])
     if not recording.may_compute(key, view.size, bases):
         return False
-    execute(form.kernel, form.loop, out, [operand if operand[0] is None else _apart(*operand, out)], 0)
+    view_of, memory = operand
+    execute(form.kernel, form.loop, out, [operand if view_of is None else _apart(view_of, memory, out)], 0)
     return True
 
 
@@ -181,7 +189,7 @@ class _Known(NamedTuple):
     kept, so that their ids stay theirs.
     """
 
-    form: _Form
+    form: Form
     view: View
     layout: Layout
     size: int
@@ -191,7 +199,7 @@ class _Known(NamedTuple):
     views: tuple[View | None, ...]
 
     @classmethod
-    def of(cls, form: _Form, out: BaseView, operands: Sequence[View], is_first: bool,
+    def of(cls, form: Form, out: BaseView, operands: Sequence[View], is_first: bool,
            views: tuple[View | None, ...]) -> _Known:
         """What is worked out for a call whose arrays have the dtypes that the kernel takes."""
         itemsize = form.loop[0].itemsize
@@ -225,8 +233,8 @@ class _Part(NamedTuple):
     of it as of what is recorded: as of an assignment, if an array is copied, else a statement.
     """
 
+    form: Form
     call: Computed
-    kernel: int
     shape: tuple[int, ...]
     size: int
     is_empty: bool
@@ -234,7 +242,7 @@ class _Part(NamedTuple):
     strides: tuple[int, ...]
 
     @classmethod
-    def of(cls, function: np.ufunc | None, form: _Form, out: tuple[View, Storage],
+    def of(cls, form: Form, out: tuple[View, Storage],
            operands: Sequence[tuple[View | None, Any]]) -> _Part | None:
         """It; None if it is not to be computed so: what is read lies elsewhere, or is not of the kernel's dtypes."""
         view, storage = out
@@ -260,13 +268,13 @@ class _Part(NamedTuple):
             offsets.append(own.offset * dtype.itemsize)
             strides += [stride * dtype.itemsize for stride in own.strides]
         views = view, *[v for v, _ in operands if v is not None]
-        call = Computed(function, tuple([v is not None for v, _ in operands]), form.loop, views)
-        return cls(call, form.kernel, part.shape, math.prod(part.shape), 0 in local_view_shape(view, rank),
+        call = Computed(form.said, views)
+        return cls(form, call, part.shape, math.prod(part.shape), 0 in local_view_shape(view, rank),
                    tuple(offsets), tuple(strides))
 
     def compute(self, key: tuple[Any, ...], memories: Sequence[Any]) -> bool:
         """Whether it was computed."""
-        storages = memories[-1], *itertools.compress(memories, self.call.is_array)
+        storages = memories[-1], *itertools.compress(memories, self.form.is_array)
         for storage in storages:
             if storage.lender is not storage:
                 return False
@@ -274,7 +282,7 @@ class _Part(NamedTuple):
             return False
         if not self.is_empty:
             addresses = [memory.address + offset for memory, offset in zip(memories, self.offsets, strict=True)]
-            run_elementwise(self.kernel, self.shape, addresses, self.strides)
+            run_elementwise(self.form.kernel, self.shape, addresses, self.strides)
         recording.tell(self.call, storages)
         return True
 
@@ -290,7 +298,7 @@ class _KnownPart(NamedTuple):
 
     def compute(self, key: tuple[Any, ...], base: Base, y: Any, number: complex | None) -> BaseView | None:
         """The result; None if it is not computed."""
-        loop = self.part.call.loop_dtypes
+        loop = self.part.form.loop
         out = Base(self.layout, loop[-1])
         memories: list[Any] = [base.storage] if y is None else [base.storage, y._base.storage]
         if number is not None:
@@ -313,54 +321,14 @@ def _forget(job: World) -> None:
 when_started.append(_forget)
 
 
-class _Form(NamedTuple):
-    """How a function is computed: by a kernel, of the dtypes that it takes, and that which it gives.
-
-    A number is taken as one of `number_dtype`.
-    """
-
-    kernel: int
-    loop: tuple[np.dtype[Any], ...]
-    number_dtype: np.dtype[Any]
-
-
-@cached
-def _form(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool, is_in_place: bool) -> _Form | None:
-    """That of a function of a dtype and another one, the class of a Python number, or that of None; if there is one."""
-    described: list[Any] = [(None, dtype)]
-    if other is not type(None):
-        described.append(other if isinstance(other, type) else (None, other))
-    if is_first:
-        described.reverse()
-    if ufunc.nout > 1 or depends_on_values(ufunc, described):
-        return None
-    try:
-        loop = loop_dtypes(ufunc, described, (dtype if is_in_place else None,), False, None, "same_kind")
-    except TypeError:
-        return None
-    dtypes = [d[1] if isinstance(d, tuple) else own for d, own in zip(described, loop, strict=False)]
-    kernel = kernel_for(ufunc, ufunc.__name__, (*dtypes, loop[-1]), loop)
-    if kernel < 0 or (is_in_place and loop[-1] != dtype):
-        return None  # what has no kernel with these casts is left to NumPy's function, whose bits are others
-    number = next((own for d, own in zip(described, loop, strict=False) if not isinstance(d, tuple)), loop[-1])
-    return _Form(kernel, loop, number)
-
-
-@cached
-def _copying(dtype: np.dtype[Any]) -> _Form:
-    """How elements of a dtype are copied."""
-    loop = dtype, dtype
-    return _Form(kernel_for(None, "copy", loop, loop), loop, dtype)
-
-
-def _is_computed_in_parts(key: tuple[Any, ...], function: np.ufunc | None, form: _Form, out: tuple[View, Storage],
+def _is_computed_in_parts(key: tuple[Any, ...], form: Form, out: tuple[View, Storage],
                           operands: Sequence[tuple[View | None, Any]]) -> bool:
     """Have each process compute its part of what is written to an array, as `_Part` does; whether it did."""
     places = [(id(view), memory is out[1]) for view, memory in operands]  # of views that the part keeps
     known = world().rank, key, id(out[0]), *places
     part = _known_parts[known]
     if part is None:
-        part = _Part.of(function, form, out, operands)
+        part = _Part.of(form, out, operands)
         if part is None:
             return False
         if recording.was_computed(key):

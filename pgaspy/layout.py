@@ -457,6 +457,12 @@ class Layout:
         return f"Layout(shape={self.shape}, ({dims}), grid={self.grid}{pins})"
 
 
+@cached
+def layout_of_number(grid: tuple[int, ...], pins: tuple[int | None, ...]) -> Layout:
+    """That of an array without dimensions."""
+    return Layout(grid, (), pins)
+
+
 def check_shape(shape: tuple[int, ...]) -> None:
     """Raise ValueError for more dimensions than NumPy's arrays have, or more elements than 64 bits count."""
     if len(shape) > MAX_NDIM:

@@ -21,6 +21,7 @@ from pgaspy.scheduling.base import (
     Storage,
     borrow,
     check_local,
+    lent,
     local_view,
     wrap,
 )
@@ -97,12 +98,11 @@ def shared(base: Base, view: View, target: Layout) -> BaseView | None:
     return BaseView(found, section)
 
 
-def borrow_element(element: Any) -> None:
-    """Have an element of an array until that is written to."""
-    base = element._base
-    element._base = base.lender
+def borrow_element(element: Any, source: Base) -> None:
+    """Have an element of an array's lender until that is written to."""
     borrow(element, element._base.storage, element._view)
-    _keep_what_changes(element, base)
+    if lent or source.storage.is_borrowed:
+        _keep_what_changes(element, source)
 
 
 def _keep_what_changes(borrower: Any, source: Base) -> None:

@@ -81,3 +81,28 @@ def test_calls_that_come_again_are_worked_out_once(statement: Callable[[Any, Any
     before = pg.stats().n_at_once
     statement(a, b)
     collectively(not kept and pg.stats().n_at_once - before == 1)
+
+
+def of_elements(a: Any, k: int) -> None:
+    a[k, 1] += 2
+    a[k, 2] = 3
+    a[k, 3] = a[k, 1]
+    a[k, 0] *= a[k, 3]
+
+
+def test_numbers_have_no_geometry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No strides are worked out of statements on elements that lie on one process, and on numbers that all have."""
+    a, s = pg.array(np.arange(24.0).reshape(6, 4), layout=pg.Distribution("block", "*")), pg.ones(3).sum()
+    pg.sync()
+    with monkeypatch.context() as patch:
+        for function in ("execute", "local_part", "storage_geometry"):
+            patch.delattr(immediate, function)
+        for k in range(6):
+            of_elements(a, k)
+        t = s * 2 + s
+    expected = np.arange(24.0).reshape(6, 4)
+    for k in range(6):
+        expected[k, 1:] = expected[k, 1] + 2, 3, expected[k, 1] + 2
+        expected[k, 0] *= expected[k, 3]
+    assert_equal(a, expected)
+    collectively(float(t) == 9)

@@ -5,11 +5,12 @@ So it is of block dimensions, and of those that are not dealt out: plain integer
 
 from __future__ import annotations
 
+from operator import mul
 from typing import NamedTuple
 
 from pgaspy.planning.view import View
 
-__all__ = ["LocalPart", "indices_within", "lie_alike", "local_part"]
+__all__ = ["LocalPart", "indices_within", "lie_alike", "local_part", "place"]
 
 
 class LocalPart(NamedTuple):
@@ -112,6 +113,36 @@ def _local_part(view: View, rank: int) -> LocalPart | None:
                      base_dims)
 
 
+def place(view: View, rank: int) -> int | None:
+    """Where `rank` has the one element of a view without dimensions, in elements of its part; None if it has not."""
+    last_rank, found = view.last_place
+    if last_rank != rank:
+        found = _place(view, rank)
+        view.last_place = rank, found
+    return found
+
+
+def _place(view: View, rank: int) -> int | None:
+    layout = view.layout
+    if layout.n_procs == 1:
+        return sum(map(mul, view.origin, layout.row_strides))
+    held, offset = layout.held_by(rank), 0
+    if not held.is_any:
+        return None
+    for i, dim, interval, stride in zip(view.origin, layout.dims, held.intervals, held.strides, strict=True):
+        if interval is not None:
+            low, high = interval
+            if not low <= i < high:
+                return None
+            offset += (i - low) * stride
+        else:
+            part = dim.part_from_index(i)
+            if dim.axis is not None and dim.owner_from_part(part) != held.coords[dim.axis]:
+                return None
+            offset += dim.local_from_index(i, part) * stride
+    return offset
+
+
 def indices_within(low: int, high: int, start: int, step: int, n: int) -> tuple[int, int]:
     """The i, 0 <= i < n, with `low <= start + step*i < high`, as an interval."""
     if step > 0:
@@ -128,10 +159,12 @@ def lie_alike(out: View, view: View) -> bool:
     This may be so also where it is not found: dimensions of other extents, say, can be dealt out alike.
     """
     layout, other = out.layout, view.layout
-    if layout.n_procs == 1 or other.is_replicated or out == view:
+    if layout.n_procs == 1 or out is view or other.is_replicated or out == view:
         return True
     if layout.grid != other.grid:
         return False
+    if not (out.shape or view.shape) and out.fixed_coords == view.fixed_coords:
+        return True
     for own, theirs in zip(out.along_axes, view.along_axes, strict=True):
         if theirs is not None and theirs != own:
             return False

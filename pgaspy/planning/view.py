@@ -17,7 +17,7 @@ import numpy as np
 
 from pgaspy.blockmath import meet
 from pgaspy.caches import Cache, cached, lazy
-from pgaspy.layout import MAX_NDIM, BlockDim, Dim, Layout, check_shape, rank_from_coords, whole_dim
+from pgaspy.layout import MAX_NDIM, BlockDim, Dim, Layout, check_shape, layout_of_number, rank_from_coords, whole_dim
 
 __all__ = ["ArrayInKey", "Section", "View", "frozen_key", "joint_shape", "whole"]
 
@@ -41,7 +41,12 @@ class Section(NamedTuple):
 class View:
     """An affine view of a base with the given layout; see the module's docstring for the fields."""
 
-    __slots__ = ("__dict__", "_children", "_hash", "base_dims", "last_part", "layout", "origin", "shape", "steps")
+    __slots__ = ("__dict__", "_hash", "base_dims", "layout", "origin", "shape", "steps")
+
+    last_part: tuple[int, Any] = -1, None
+    last_place: tuple[int, int | None] = -1, None
+    """See `local_parts`."""
+    _children: Cache
 
     def __init__(self, layout: Layout, shape: tuple[int, ...], base_dims: tuple[int | None, ...],
                  steps: tuple[int, ...], origin: tuple[int, ...]) -> None:
@@ -51,8 +56,6 @@ class View:
         self.steps = steps
         self.origin = origin
         self._hash = hash((layout._hash, shape, base_dims, steps, origin))
-        self._children: Cache = _NO_CHILDREN
-        self.last_part: tuple[int, Any] = _NO_PART  # see `local_parts`
 
     def __hash__(self) -> int:
         return self._hash
@@ -106,12 +109,9 @@ class View:
         That is the array's pin, or the owner of the index at which a base dimension is fixed; None on the axes of
         the view's own dimensions, and on those that hold replicas.
         """
-        if not self.fixed_dims:
-            return self.layout.pins
-        coords = list(self.layout.pins)
-        for p in self.fixed_dims:
-            dim = self.layout.dims[p]
-            if dim.axis is not None and dim.extent:
+        coords, base_dims = list(self.layout.pins), self.base_dims
+        for p, dim in enumerate(self.layout.dims):
+            if dim.axis is not None and p not in base_dims and dim.extent:
                 coords[dim.axis] = dim.owner_from_part(dim.part_from_index(self.origin[p]))
         return tuple(coords)
 
@@ -151,6 +151,8 @@ class View:
         There is none for a stretched dimension, nor for a reversed one, nor for a step that does not divide the
         block size of a cyclic dimension.
         """
+        if self.origin and not self.shape:
+            return layout_of_number(self.layout.grid, self.fixed_coords)
         if self.is_whole:
             return self.layout
         if not self.has_own_layout:
@@ -212,11 +214,11 @@ class View:
 
     # Derived views ---------------------------------------------------------------------------------------------------
 
-    def _child(self, key: Any, shape: Sequence[int], base_dims: Sequence[int | None], steps: Sequence[int],
-               origin: Sequence[int]) -> View:
+    def _child(self, key: Any, shape: tuple[int, ...], base_dims: tuple[int | None, ...], steps: tuple[int, ...],
+               origin: tuple[int, ...]) -> View:
         if self._children is _NO_CHILDREN:
             self._children = Cache(_size_of_child)
-        child = View(self.layout, tuple(shape), tuple(base_dims), tuple(steps), tuple(origin))
+        child = View(self.layout, shape, base_dims, steps, origin)
         self._children.keep(key, child)
         return child
 
@@ -235,6 +237,8 @@ class View:
         return child if child is not None else self._index(frozen)
 
     def _index(self, key: tuple[Any, ...]) -> View:
+        if len(key) <= len(self.shape) and _INTEGERS.issuperset(map(type, key)):
+            return self._at(key)
         shape: list[int] = []
         base_dims: list[int | None] = []
         steps: list[int] = []
@@ -256,12 +260,23 @@ class View:
                 start = start if extent else 0
             else:
                 if not -n <= k < n:
-                    raise IndexError(f"index {k} is out of bounds for axis {d} with size {n}")
+                    raise _beyond((k,), (n,), d)
                 start = k % n
             if p is not None:
                 origin[p] += step * start
             d += 1
-        return self._child(key, shape, base_dims, steps, origin)
+        return self._child(key, tuple(shape), tuple(base_dims), tuple(steps), tuple(origin))
+
+    def _at(self, key: tuple[int, ...]) -> View:
+        """The view at indices of the first dimensions: an element, if these are all."""
+        shape, base_dims, steps, origin = self.shape, self.base_dims, self.steps, [*self.origin]
+        for k, n, p, step in zip(key, shape, base_dims, steps):  # noqa: B905  (the other dimensions stay)
+            if not -n <= k < n:
+                raise _beyond(key, shape)
+            if p is not None:
+                origin[p] += step * (k % n)
+        d = len(key)
+        return self._child(key, shape[d:], base_dims[d:], steps[d:], tuple(origin))
 
     def _complete(self, key: tuple[Any, ...]) -> tuple[Any, ...]:
         """An index with a slice for each dimension that it leaves out."""
@@ -283,8 +298,8 @@ class View:
         """The view whose dimension d is dimension `axes[d]` of this one (axes as checked by the caller)."""
         key = ("transpose", *axes)
         return self._children[key] or self._child(
-            key, [self.shape[a] for a in axes], [self.base_dims[a] for a in axes], [self.steps[a] for a in axes],
-            self.origin)
+            key, tuple([self.shape[a] for a in axes]), tuple([self.base_dims[a] for a in axes]),
+            tuple([self.steps[a] for a in axes]), self.origin)
 
     def broadcast_to(self, shape: tuple[int, ...]) -> View:
         """This view with dimensions added in front and those of extent 1 stretched, by NumPy's rules.
@@ -309,7 +324,7 @@ class View:
         for n, m, p, step in zip(self.shape, shape[n_new:], self.base_dims, self.steps, strict=True):
             base_dims.append(p if n == m else None)
             steps.append(step if n == m else 0)
-        return self._child(key, shape, base_dims, steps, self.origin)
+        return self._child(key, tuple(shape), tuple(base_dims), tuple(steps), self.origin)
 
     @lazy
     def turning_key(self) -> tuple[slice, ...]:
@@ -325,17 +340,16 @@ class View:
     def unstretched(self) -> View:
         """This view without its stretched dimensions."""
         kept = [d for d in range(self.ndim) if d not in self.stretched_dims]
-        return self._child(("unstretched",), [self.shape[d] for d in kept], [self.base_dims[d] for d in kept],
-                           [self.steps[d] for d in kept], self.origin)
+        return self._child(
+            ("unstretched",), tuple([self.shape[d] for d in kept]), tuple([self.base_dims[d] for d in kept]),
+            tuple([self.steps[d] for d in kept]), self.origin)
 
 
 def _size_of_child(key: Any, child: View) -> int:
     return VIEW_BYTES
 
 
-_NO_PART = -1, None
-
-_NO_CHILDREN = Cache(_size_of_child)
+View._children = _NO_CHILDREN = Cache(_size_of_child)
 """Of a view that no other was derived from."""
 
 
@@ -359,11 +373,22 @@ def joint_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 _ALL = (Ellipsis,)
 
+_INTEGERS, _FROZEN = frozenset((int,)), frozenset((int, type(None), type(Ellipsis)))
+"""The classes of indices that name one element of a dimension, and of those that are frozen as they are."""
+
+
+def _beyond(key: Sequence[int], shape: Sequence[int], d: int = 0) -> IndexError:
+    """What is raised for the first index that is beyond a dimension; these are counted from d on."""
+    d, k, n = next((d, k, n) for d, (k, n) in enumerate(zip(key, shape, strict=False), d) if not -n <= k < n)
+    return IndexError(f"index {k} is out of bounds for axis {d} with size {n}")
+
 
 def frozen_key(key: Any) -> tuple[Any, ...]:
     """An index as a hashable tuple, with each slice as (start, stop, step); raises `ArrayInKey` for arrays."""
     if not isinstance(key, tuple):
         key = (key,)
+    if _FROZEN.issuperset(map(type, key)):
+        return key
     return tuple([k if k.__class__ is int or k is None or k is Ellipsis
                   else _frozen_slice(k) if k.__class__ is slice else _frozen_index(k) for k in key])
 

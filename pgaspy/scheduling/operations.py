@@ -221,29 +221,20 @@ class Computed:
 
     Attributes
     ----------
-    function, is_array, loop_dtypes
-        As of `statement_form`.
-    views
-        As of the recipe.
+    form, views
+        As of the recipe; see `statement_form`.
     digest
         What is compared of it, when that is worked out.
     """
 
-    function: AnyFunction | None
-    is_array: tuple[bool, ...]
-    loop_dtypes: tuple[np.dtype[Any], ...]
+    form: tuple[Any, ...]
     views: tuple[View, ...]
     digest: int | None = None
 
     @property
-    def form(self) -> tuple[Any, ...]:
-        """See `Recipe`."""
-        return statement_form(self.function, self.is_array, self.loop_dtypes, self.loop_dtypes[-1:], False)
-
-    @property
     def name(self) -> str:
         """See `Recipe`."""
-        return "copy" if self.function is None else self.function.__name__
+        return "copy" if self.form[0] is None else self.form[0].__name__
 
     @property
     def n_tags(self) -> int:
