@@ -128,7 +128,8 @@ class Storage:
         return getattr(self, name)
 
     def _allocate(self) -> None:
-        shape = self.layout.held_by(world().rank).shape
+        layout = self.layout
+        shape = layout.shape if layout.n_procs == 1 else layout.held_by(world().rank).shape
         nbytes = self.dtype.itemsize
         for n in shape:
             nbytes *= n
