@@ -24,8 +24,8 @@ from pgaspy.job.procgrid import World, when_started, world
 from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.operands import WEAK
-from pgaspy.planning.local_parts import lie_alike, local_part
-from pgaspy.planning.pieces import local_view_shape, storage_geometry
+from pgaspy.planning.local_parts import lie_alike, local_part, place
+from pgaspy.planning.pieces import storage_geometry
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
 from pgaspy.scheduling.at_once import MAX_ELEMENTS, elements, execute
@@ -52,40 +52,48 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
     form = form_of(ufunc, base.dtype, other, is_first, False)
     if form is not None and scalars.are_numbers(form, base, view, y):
         return scalars.computed(key, form, x, y, number, is_first, layout)
-    is_alone = recording.is_alone()
-    here = None if is_alone else world().rank, key
-    if layout is None and (known := _known[here]) is not None:
-        return known.compute(key, base, y, number)
-    shape, bases = view.shape, [base] if y is None else [base, y._base]
-    if y is not None and y._view.shape != shape:
-        try:
-            shape = joint_shape(shape, y._view.shape)
-        except ValueError:
+    if form is None:
+        return None
+    here = None if recording.is_alone() else world().rank, key
+    call: _Known | _KnownPart | None = _known[here] if layout is None else None
+    if call is None:
+        call = _worked_out(form, view, None if y is None else y._view, layout)
+        if call is None:
             return None
-    comes_again = layout is None and recording.was_computed(key)
-    if form is None or (is_alone and not recording.may_compute(key, math.prod(shape), bases)):
-        return None
-    if y is not None and not is_alone and not lie_alike(view, y._view) and not view.layout.is_replicated:
-        return None
-    views = [view.broadcast_to(shape)] if y is None else [view.broadcast_to(shape), y._view.broadcast_to(shape)]
+        if layout is None and recording.was_computed(key):
+            _known.keep(here, call)
+    return call.compute(key, base, y, number)
+
+
+def _worked_out(form: Form, view: View, other: View | None, layout: Layout | None) -> _Known | _KnownPart | None:
+    """A call on views, of which there may be one; None if it is not to be computed."""
+    is_alone, shape, views = recording.is_alone(), view.shape, [view]
+    if other is not None:
+        if other.shape != shape:
+            try:
+                shape = joint_shape(shape, other.shape)
+            except ValueError:
+                return None
+        if not (is_alone or lie_alike(view, other) or view.layout.is_replicated):
+            return None
+        views = [view.broadcast_to(shape), other.broadcast_to(shape)]
     if layout is None:
         layout = result_layout(shape, views, default_for)
-    out = BaseView(Base(layout, form.loop[-1]), whole(layout))
-    operands: list[Any] = [(view, base.storage) for view, base in zip(views, bases, strict=True)]
-    if number is not None:
-        operands.insert(0 if is_first else 1, (None, Scalar(number, form.number_dtype)))
-    target, given = (out.view, out.base.storage), (view, None if y is None else y._view)
+    operands: list[View | None] = [*views]
+    if False in form.is_array:
+        operands.insert(form.is_array.index(False), None)
     if is_alone:
-        execute(form.kernel, form.loop, target, operands, 0)
-        if comes_again and 0 not in shape and len({*form.loop[:-1], *[base.dtype for base in bases]}) == 1:
-            _known.keep(here, _Known.of(form, out, views, is_first, given))
-        return out
-    part = _Part.of(form, target, operands)
-    if part is None or not part.compute(key, [*[memory for _, memory in operands], target[1]]):
-        return None
-    if comes_again:
-        _known.keep(here, _KnownPart(part, out.view, layout, is_first, given))
-    return out
+        return _Known.of(form, layout, operands, (view, other))
+    part = _Part.of(form, whole(layout), None, [(v, None) for v in operands])
+    return None if part is None else _KnownPart(part, layout, (view, other))
+
+
+def _memories(form: Form, base: Base, y: Any, number: complex | None) -> list[Any]:
+    """Those of the operands: of an array, and of another one or a Python number, if there is one."""
+    memories: list[Any] = [base.storage] if y is None else [base.storage, y._base.storage]
+    if number is not None:
+        memories.insert(form.is_array.index(False), Scalar(number, form.number_dtype))
+    return memories
 
 
 def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -> bool:
@@ -98,13 +106,12 @@ def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, num
     if form is None or source is None or None in view.base_dims:
         return False
     out = view, base.storage
+    operand = (None, Scalar(number, form.number_dtype)) if y is None else (source, y._base.storage)
     if not recording.is_alone():
-        other = (None, Scalar(number, form.number_dtype)) if y is None else (source, y._base.storage)
-        return _is_computed_in_parts(key, form, out, [out, other])
+        return _is_computed_in_parts(key, form, out, [out, operand])
     if not recording.may_compute(key, view.size, [base] if y is None else [base, y._base]):
         return False
-    other = (None, Scalar(number, form.number_dtype)) if y is None else _apart(source, y._base.storage, out)
-    execute(form.kernel, form.loop, out, [out, other], 0)
+    execute(form.kernel, form.loop, out, [out, _apart(operand, out)], 0)
     return True
 
 
@@ -116,6 +123,8 @@ def assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
         return False
     recording.settle(base, view)
     y, number = (None, value) if is_number else (value, None)
+    if scalars.are_numbers(form, base, view, y):
+        return scalars.assigned(key, form, base, view, y, number)
     out, bases = (view, base.storage), [base]
     operand: tuple[View | None, Any]
     if y is not None:
@@ -127,16 +136,13 @@ def assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
         if not recording.is_alone() and (not view.size or source.stretched_dims or (
                 base is y._base and source == view)):
             return False  # of which nothing, or something else, is recorded
-    if scalars.are_numbers(form, base, view, y):
-        return scalars.assigned(key, form, base, view, y, number)
-    if y is None:
+    else:
         operand = None, Scalar(number, base.dtype)
     if not recording.is_alone():
         return _is_computed_in_parts(key, form, out, [operand])
     if not recording.may_compute(key, view.size, bases):
         return False
-    view_of, memory = operand
-    execute(form.kernel, form.loop, out, [operand if view_of is None else _apart(view_of, memory, out)], 0)
+    execute(form.kernel, form.loop, out, [_apart(operand, out)], 0)
     return True
 
 
@@ -183,47 +189,47 @@ def reduced(reduction: Reduction, base: Base, view: View) -> BaseView | None:
 
 
 class _Known(NamedTuple):
-    """A call on one process, worked out: a kernel, its geometry, and where the result lies.
+    """A call on one process, worked out: how it is computed, where the result lies, and its geometry.
 
-    Offsets are those of the arrays, and strides of all operands, the output last, in bytes. The views of the call are
-    kept, so that their ids stay theirs.
+    Offsets and strides are those of all operands, the output last, in bytes; none where operands are cast. The views of
+    the call are kept, so that their ids stay theirs.
     """
 
     form: Form
-    view: View
     layout: Layout
-    size: int
-    offsets: tuple[int, ...]
-    strides: tuple[int, ...]
-    is_first: bool
+    operands: Sequence[View | None]
+    offsets: list[int]
+    strides: list[int]
     views: tuple[View | None, ...]
 
     @classmethod
-    def of(cls, form: Form, out: BaseView, operands: Sequence[View], is_first: bool,
+    def of(cls, form: Form, layout: Layout, operands: Sequence[View | None],
            views: tuple[View | None, ...]) -> _Known:
-        """What is worked out for a call whose arrays have the dtypes that the kernel takes."""
-        itemsize = form.loop[0].itemsize
-        geometry = [storage_geometry(view, 0, itemsize) for view in operands]
-        strides = [own for _, own in geometry]
-        if len(form.loop) - 1 > len(operands):
-            strides.insert(0 if is_first else 1, (0,) * out.view.ndim)
-        strides.append(storage_geometry(out.view, 0, form.loop[-1].itemsize)[1])
-        return cls(form, out.view, out.base.layout, out.view.size, tuple([offset for offset, _ in geometry]),
-                   tuple(itertools.chain.from_iterable(strides)), is_first, views)
+        """What is worked out for operands of one shape, which the result has as well; None for a number."""
+        offsets: list[int] = []
+        strides: list[int] = []
+        if not form.is_cast:
+            for view, dtype in zip((*operands, whole(layout)), form.loop, strict=True):
+                offset, own = (0, (0,) * layout.ndim) if view is None else storage_geometry(view, 0, dtype.itemsize)
+                offsets.append(offset)
+                strides += own
+        return cls(form, layout, operands, offsets, strides, views)
 
     def compute(self, key: tuple[Any, ...], base: Base, y: Any, number: complex | None) -> BaseView | None:
         """The result; None if it is not computed."""
-        form, bases = self.form, [base] if y is None else [base, y._base]
-        if not recording.may_compute(key, self.size, bases):
+        form, view = self.form, whole(self.layout)
+        memories = _memories(form, base, y, number)
+        if not recording.may_compute(key, view.size, [base] if y is None else [base, y._base]):
             return None
-        out = Base(self.layout, form.loop[-1])
-        addresses = [base.storage.address + offset for base, offset in zip(bases, self.offsets, strict=True)]
-        if number is not None:
-            scalar = Scalar(number, form.number_dtype)
-            addresses.insert(0 if self.is_first else 1, scalar.address)
-        addresses.append(out.storage.address)
-        run_elementwise(form.kernel, self.view.shape, addresses, self.strides)
-        return BaseView(out, self.view)
+        out = BaseView(Base(self.layout, form.loop[-1]), view)
+        if form.is_cast:
+            operands = [*zip(self.operands, memories, strict=True)]
+            execute(form.kernel, form.loop, (view, out.base.storage), operands, 0)
+        elif view.size:
+            memories.append(out.base.storage)
+            addresses = [memory.address + offset for memory, offset in zip(memories, self.offsets, strict=True)]
+            run_elementwise(form.kernel, view.shape, addresses, self.strides)
+        return out
 
 
 class _Part(NamedTuple):
@@ -237,40 +243,41 @@ class _Part(NamedTuple):
     call: Computed
     shape: tuple[int, ...]
     size: int
-    is_empty: bool
-    offsets: tuple[int, ...]
-    strides: tuple[int, ...]
+    offsets: list[int]
+    strides: list[int]
 
     @classmethod
-    def of(cls, form: Form, out: tuple[View, Storage],
+    def of(cls, form: Form, view: View, storage: Storage | None,
            operands: Sequence[tuple[View | None, Any]]) -> _Part | None:
-        """It; None if it is not to be computed so: what is read lies elsewhere, or is not of the kernel's dtypes."""
-        view, storage = out
+        """It, of operands and their memories; None if it is not to be computed so: what is read lies elsewhere, or is
+        cast. The output's storage, where it is not a new one.
+        """
         rank = world().rank
         part = local_part(view, rank)
-        if part is None or min(view.steps, default=1) < 1 or math.prod(part.shape) > MAX_ELEMENTS:
+        if part is None or form.is_cast or min(view.steps, default=1) < 1:
             return None
         offsets: list[int] = []
         strides: list[int] = []
-        for (v, memory), dtype in zip((*operands, out), form.loop, strict=True):
+        for (v, memory), dtype in zip((*operands, (view, None)), form.loop, strict=True):
+            itemsize, own = dtype.itemsize, part
             if v is None:
                 offsets.append(0)
                 strides += (0,) * len(part.shape)
                 continue
-            own = part
             if v is not view:
                 found = local_part(v, rank)
-                if found is None or not lie_alike(view, v) or (memory is storage and not v.disjoint(view)):
+                if found is None or not lie_alike(view, v) or (
+                        memory is storage is not None and not v.disjoint(view)):
                     return None
                 own = found.section(part.first, part.shape)
-            if memory.dtype != dtype:
-                return None
-            offsets.append(own.offset * dtype.itemsize)
-            strides += [stride * dtype.itemsize for stride in own.strides]
-        views = view, *[v for v, _ in operands if v is not None]
-        call = Computed(form.said, views)
-        return cls(form, call, part.shape, math.prod(part.shape), 0 in local_view_shape(view, rank),
-                   tuple(offsets), tuple(strides))
+            offsets.append(own.offset * itemsize)
+            for stride in own.strides:
+                strides.append(stride * itemsize)
+        size = math.prod(part.shape) if part.shape else int(place(view, rank) is not None)
+        if size > MAX_ELEMENTS:
+            return None
+        call = Computed(form.said, (view, *[v for v, _ in operands if v is not None]))
+        return cls(form, call, part.shape, size, offsets, strides)
 
     def compute(self, key: tuple[Any, ...], memories: Sequence[Any]) -> bool:
         """Whether it was computed."""
@@ -280,7 +287,7 @@ class _Part(NamedTuple):
                 return False
         if not recording.queue.may_compute(key, self.size, storages):
             return False
-        if not self.is_empty:
+        if self.size:
             addresses = [memory.address + offset for memory, offset in zip(memories, self.offsets, strict=True)]
             run_elementwise(self.form.kernel, self.shape, addresses, self.strides)
         recording.tell(self.call, storages)
@@ -291,20 +298,15 @@ class _KnownPart(NamedTuple):
     """A call on several processes, worked out, and where the result lies; for the views that are kept, see `_Known`."""
 
     part: _Part
-    view: View
     layout: Layout
-    is_first: bool
     views: tuple[View | None, ...]
 
     def compute(self, key: tuple[Any, ...], base: Base, y: Any, number: complex | None) -> BaseView | None:
         """The result; None if it is not computed."""
-        loop = self.part.form.loop
-        out = Base(self.layout, loop[-1])
-        memories: list[Any] = [base.storage] if y is None else [base.storage, y._base.storage]
-        if number is not None:
-            first = not self.is_first
-            memories.insert(int(first), Scalar(number, loop[int(first)]))
-        return BaseView(out, self.view) if self.part.compute(key, [*memories, out.storage]) else None
+        form = self.part.form
+        out = BaseView(Base(self.layout, form.loop[-1]), self.part.call.views[0])
+        memories = _memories(form, base, y, number)
+        return out if self.part.compute(key, [*memories, out.base.storage]) else None
 
 
 _known, _known_parts = Cache(), Cache()
@@ -324,14 +326,17 @@ when_started.append(_forget)
 def _is_computed_in_parts(key: tuple[Any, ...], form: Form, out: tuple[View, Storage],
                           operands: Sequence[tuple[View | None, Any]]) -> bool:
     """Have each process compute its part of what is written to an array, as `_Part` does; whether it did."""
-    places = [(id(view), memory is out[1]) for view, memory in operands]  # of views that the part keeps
-    known = world().rank, key, id(out[0]), *places
-    part = _known_parts[known]
+    part: _Part | None = None
+    comes_again = recording.was_computed(key)
+    if comes_again:
+        places = [(id(view), memory is out[1]) for view, memory in operands]  # of views that the part keeps
+        known = world().rank, key, id(out[0]), *places
+        part = _known_parts[known]
     if part is None:
-        part = _Part.of(form, out, operands)
+        part = _Part.of(form, *out, operands)
         if part is None:
             return False
-        if recording.was_computed(key):
+        if comes_again:
             _known_parts.keep(known, part)
     return part.compute(key, [*[memory for _, memory in operands], out[1]])
 
@@ -347,9 +352,10 @@ def _fitting(y: Any, shape: tuple[int, ...]) -> View | None:
         return None
 
 
-def _apart(view: View, storage: Storage, out: tuple[View, Storage]) -> tuple[View, Storage]:
+def _apart(operand: tuple[View | None, Any], out: tuple[View, Storage]) -> tuple[View | None, Any]:
     """An operand; a copy of it, where some of its elements are written to before they are read."""
-    if storage is not out[1] or view == out[0] or view.disjoint(out[0]):
-        return view, storage
+    view, memory = operand
+    if view is None or memory is not out[1] or view == out[0] or view.disjoint(out[0]):
+        return operand
     layout = replicated(view.shape, 1)
-    return whole(layout), wrap(layout, elements(view, storage, 0).copy()).storage
+    return whole(layout), wrap(layout, elements(view, memory, 0).copy()).storage

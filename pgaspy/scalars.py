@@ -6,6 +6,7 @@ come here, and what becomes of the others, is up to `immediate`.
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,8 @@ def assigned(key: tuple[Any, ...], form: Form, base: Base, view: View, y: Any, n
     """A number, or a Python number, copied to an element; whether it was."""
     if y is None:
         return _is_computed(key, form, (view,), (base.storage,), number, False)
+    if y._base.dtype != base.dtype or (y._base is base and y._view == view):
+        return False
     return _is_computed(key, form, (view, y._view), (base.storage, y._base.storage), None, False)
 
 
@@ -60,10 +63,8 @@ def _is_computed(key: tuple[Any, ...], form: Form, views: tuple[View, ...], stor
                  number: complex | None, is_first: bool) -> bool:
     """Have all that have the first element compute it of the others; whether it was computed."""
     is_alone = recording.is_alone()
-    if not is_alone:
-        for view in views[1:]:
-            if not lie_alike(views[0], view):
-                return False
+    if not (is_alone or all(map(lie_alike, repeat(views[0]), views[1:]))):
+        return False
     scalar = None if number is None else Scalar(number, form.number_dtype)
     if not recording.queue.may_compute(key, 1, storages):
         return False

@@ -10,6 +10,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy import immediate
+from pgaspy.execution import recording
 from tests.together import assert_equal, collectively
 
 pytestmark = pytest.mark.mpi
@@ -106,3 +107,20 @@ def test_numbers_have_no_geometry(monkeypatch: pytest.MonkeyPatch) -> None:
         expected[k, 0] *= expected[k, 3]
     assert_equal(a, expected)
     collectively(float(t) == 9)
+
+
+@pytest.mark.every
+@pytest.mark.skipif(pg.SIZE == 1, reason="one process tells nobody")
+def test_the_line_of_what_is_told() -> None:
+    a, b = pg.ones((6, 4)), pg.ones((6, 4))
+    statements = [
+        lambda: a + b, lambda: 2 * a, lambda: np.add(a, b), lambda: a.__iadd__(b), lambda: a[0, 0].__iadd__(1),
+        lambda: a.__setitem__(..., b), lambda: a.__setitem__((0, 0), 2)]
+    digests: Any = recording.queue.supervision.digests
+    lines = []
+    for statement in statements:
+        pg.sync()
+        for _ in range(TIMES):
+            statement()
+            lines.append(digests.entry(digests.n_entries - 1).at)
+    collectively(all("lambda" in line for line in lines), f"{lines}")

@@ -78,16 +78,17 @@ def _local_part(view: View, rank: int) -> LocalPart | None:
     is_any, origin, base_dims, memory_strides = held.is_any, view.origin, view.base_dims, held.strides
     box = [(0, n) for n in held.shape]
     offset = 0
-    for fixed in view.fixed_dims:
-        low, high = intervals[fixed]  # type: ignore[misc]
-        is_any = is_any and low <= origin[fixed] < high
-        local = origin[fixed] - low if is_any else 0
-        box[fixed] = local, local + 1
-        offset += local * memory_strides[fixed]
+    for fixed, index in enumerate(origin):
+        if fixed not in base_dims:
+            low, high = intervals[fixed]  # type: ignore[misc]
+            is_any = is_any and low <= index < high
+            local = index - low if is_any else 0
+            box[fixed] = local, local + 1
+            offset += local * memory_strides[fixed]
     if not is_any:
         nothing = (0,) * len(base_dims)
         return LocalPart(nothing, nothing, nothing, view.steps, 0, nothing, tuple(box), base_dims)
-    firsts, shape, starts, strides = [], [], [], []
+    along = []
     for n, p, step in zip(view.shape, base_dims, view.steps, strict=True):
         first, start, stride = 0, 0, 0
         if p is not None:
@@ -105,12 +106,12 @@ def _local_part(view: View, rank: int) -> LocalPart | None:
                 start, stride = begin + step * first - low, step * memory_strides[p]
                 box[p] = interval(start, step, n)
             offset += start * memory_strides[p]
-        firsts.append(first)
-        shape.append(n)
-        starts.append(start)
-        strides.append(stride)
-    return LocalPart(tuple(firsts), tuple(shape), tuple(starts), view.steps, offset, tuple(strides), tuple(box),
-                     base_dims)
+        along.append((first, n, start, stride))
+    firsts, shape, starts, strides = zip(*along, strict=True) if along else _NO_DIMENSIONS
+    return LocalPart(firsts, shape, starts, view.steps, offset, strides, tuple(box), base_dims)
+
+
+_NO_DIMENSIONS: tuple[tuple[int, ...], ...] = ((),) * 4
 
 
 def place(view: View, rank: int) -> int | None:
@@ -159,11 +160,11 @@ def lie_alike(out: View, view: View) -> bool:
     This may be so also where it is not found: dimensions of other extents, say, can be dealt out alike.
     """
     layout, other = out.layout, view.layout
-    if layout.n_procs == 1 or out is view or other.is_replicated or out == view:
+    if layout.n_procs == 1 or out is view or other.is_replicated:
         return True
     if layout.grid != other.grid:
         return False
-    if not (out.shape or view.shape) and out.fixed_coords == view.fixed_coords:
+    if out.fixed_coords == view.fixed_coords if not (out.shape or view.shape) else out == view:
         return True
     for own, theirs in zip(out.along_axes, view.along_axes, strict=True):
         if theirs is not None and theirs != own:

@@ -15,7 +15,7 @@ import itertools
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from operator import add, mul
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -463,9 +463,8 @@ def storage_geometry(view: View, rank: int, itemsize: int = 1) -> tuple[int, tup
         If the local part is not one strided section of the storage.
     """
     if view.layout.n_procs == 1:
-        rows = view.layout.row_strides
-        return itemsize * sum(map(mul, view.origin, rows)), tuple([
-            0 if p is None else itemsize * step * rows[p] for p, step in zip(view.base_dims, view.steps, strict=True)])
+        whole_offset, whole_strides = view.in_whole
+        return itemsize * whole_offset, tuple([itemsize * stride for stride in whole_strides])
     part = local_part(view, rank)
     if part is not None:
         return itemsize * part.offset, tuple([itemsize * stride for stride in part.strides])

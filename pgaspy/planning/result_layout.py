@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from pgaspy.blockmath import ceil_div, clipped
+from pgaspy.caches import cached
 from pgaspy.layout import BlockDim, Dim, Layout, whole_dim
 from pgaspy.planning.view import Section, View
 
@@ -57,7 +58,13 @@ def _distributed_layout(shape: tuple[int, ...], views: Sequence[View]) -> Layout
     axes = [dim.axis for dim in dims if dim.axis is not None]
     if len(set(axes)) != len(axes) or any(n > 1 and axis not in axes for axis, n in enumerate(grid)):
         return None
-    return Layout(grid, _worth_messages(dims))
+    return _layout(grid, *_worth_messages(dims))
+
+
+@cached
+def _layout(grid: tuple[int, ...], *dims: Dim) -> Layout:
+    """The one layout of these dimensions: what is worked out about it is found again."""
+    return Layout(grid, dims)
 
 
 def _worth_messages(dims: list[Dim]) -> list[Dim]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,8 @@ class View:
     last_part: tuple[int, Any] = -1, None
     last_place: tuple[int, int | None] = -1, None
     """See `local_parts`."""
+    digest: int | None = None
+    """See `digests`."""
     _children: Cache
 
     def __init__(self, layout: Layout, shape: tuple[int, ...], base_dims: tuple[int | None, ...],
@@ -97,6 +100,13 @@ class View:
         return tuple(d for d, p in enumerate(self.base_dims) if p is None and self.shape[d] != 1)
 
     @lazy
+    def in_whole(self) -> tuple[int, tuple[int, ...]]:
+        """Offset and strides, in elements, in an array of which one process has all."""
+        rows = self.layout.row_strides
+        return sum(map(mul, self.origin, rows)), tuple([
+            0 if p is None else step * rows[p] for p, step in zip(self.base_dims, self.steps, strict=True)])
+
+    @lazy
     def fixed_dims(self) -> tuple[int, ...]:
         """The base dimensions that are fixed at one index."""
         base_dims = self.base_dims
@@ -112,7 +122,7 @@ class View:
         coords, base_dims = list(self.layout.pins), self.base_dims
         for p, dim in enumerate(self.layout.dims):
             if dim.axis is not None and p not in base_dims and dim.extent:
-                coords[dim.axis] = dim.owner_from_part(dim.part_from_index(self.origin[p]))
+                coords[dim.axis] = dim.owner_from_part(dim.part_from_index(self.origin[p])) if dim.n_procs > 1 else 0
         return tuple(coords)
 
     @lazy
@@ -385,19 +395,21 @@ def _beyond(key: Sequence[int], shape: Sequence[int], d: int = 0) -> IndexError:
 
 def frozen_key(key: Any) -> tuple[Any, ...]:
     """An index as a hashable tuple, with each slice as (start, stop, step); raises `ArrayInKey` for arrays."""
+    if key.__class__ is int:
+        return (key,)
     if not isinstance(key, tuple):
         key = (key,)
     if _FROZEN.issuperset(map(type, key)):
         return key
-    return tuple([k if k.__class__ is int or k is None or k is Ellipsis
-                  else _frozen_slice(k) if k.__class__ is slice else _frozen_index(k) for k in key])
+    return tuple([_frozen_slice(k) if k.__class__ is slice
+                  else k if k.__class__ in _FROZEN else _frozen_index(k) for k in key])
 
 
 def _frozen_slice(k: slice) -> tuple[Any, ...]:
-    start, stop, step = k.start, k.stop, k.step
-    if start.__class__ in _PLAIN and stop.__class__ in _PLAIN and step.__class__ in _PLAIN:
-        return start, stop, step
-    return tuple(None if i is None else operator.index(i) for i in (start, stop, step))
+    limits = k.start, k.stop, k.step
+    if _PLAIN.issuperset(map(type, limits)):
+        return limits
+    return tuple(None if i is None else operator.index(i) for i in limits)
 
 
 _PLAIN = frozenset((int, type(None)))

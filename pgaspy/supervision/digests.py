@@ -99,6 +99,12 @@ def _digest_of_class(kind: type) -> Callable[[Any], int]:
 
 
 def _digest_of_view(view: View) -> int:
+    if view.digest is None:
+        view.digest = _new_digest_of_view(view)
+    return view.digest
+
+
+def _new_digest_of_view(view: View) -> int:
     base_dims, steps = view.base_dims, view.steps
     if None in base_dims:
         base_dims = tuple([_NONE if p is None else p for p in base_dims])

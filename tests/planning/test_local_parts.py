@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import numpy as np
 import pytest
 
 from pgaspy.layout import Distribution, default_layout, replicated
-from pgaspy.planning.local_parts import lie_alike, local_part
+from pgaspy.planning.local_parts import lie_alike, local_part, place
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.transfers import plan_transfer
 from pgaspy.planning.view import View, whole
@@ -51,6 +52,21 @@ def test_local_parts(seed: int) -> None:
             assert inside.ravel()[at].all()
             hull = [(low, high + 1) for low, high in zip(touched.min(0), touched.max(0), strict=True)]
             assert [*section.box] == hull
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_places_of_elements(seed: int) -> None:
+    """They are where the elements lie, on all processes that have them, in any layout."""
+    rng = random.Random(seed)
+    shape = random_shape(rng, 3)
+    layout = random_layout(rng, shape, rng.choice((1, 2, 3, 4, 6)))
+    data = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    parts = storages(layout, data)
+    for index in itertools.islice(np.ndindex(shape), 50):
+        element = whole(layout).index(index)
+        for rank, part in enumerate(parts):
+            places = np.flatnonzero(part == data[index])
+            assert place(element, rank) == (places[0] if len(places) else None)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -262,3 +262,10 @@ def test_balance_of_a_small_view() -> None:
     """A small corner of a block matrix lies on one process; the result of an operation on it does not."""
     a = bound("block", shape=(600,))
     assert result((60,), a.index(slice(0, 60))).max_local_size == 10
+
+
+def test_results_of_the_same_dimensions_have_one_layout() -> None:
+    """What has been worked out about it is found again for the next column."""
+    a = bound("block", "*", shape=(600, 7))
+    assert result((600,), a.index((slice(None), 3))) is result((600,), a.index((slice(None), 5)))
+    assert result((5, 7), a.index(slice(5))) is result((5, 7), a.index(slice(5)), a.index(slice(5)))
