@@ -6,7 +6,8 @@ come here, and what becomes of the others, is up to `immediate`.
 
 from __future__ import annotations
 
-from itertools import repeat
+from collections.abc import Sequence
+from itertools import compress, repeat
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.layout import Layout, replicated
 from pgaspy.planning.local_parts import lie_alike, place
 from pgaspy.planning.view import View, whole
+from pgaspy.scheduling.at_once import elements
 from pgaspy.scheduling.base import Base, SharedStorage, Storage, wrap
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView, Computed
@@ -25,9 +27,9 @@ from pgaspy.scheduling.operations import BaseView, Computed
 __all__ = ["are_numbers", "assigned", "computed"]
 
 
-def are_numbers(form: Form, view: View, y: Any) -> bool:
-    """Whether a view, and an array if there is one, have no dimensions, and are as the kernel takes them."""
-    return not (view.shape or form.is_cast or (y is not None and y._view.shape))
+def are_numbers(view: View, y: Any) -> bool:
+    """Whether a view, and an array if there is one, have no dimensions."""
+    return not (view.shape or (y is not None and y._view.shape))
 
 
 def computed(key: tuple[Any, ...], form: Form, x: Any, y: Any, number: complex | None, is_first: bool,
@@ -69,6 +71,9 @@ def _is_computed(key: tuple[Any, ...], form: Form, base: Base, view: View, x: An
     rank = world().rank
     if place(view, rank) is not None:
         addresses = list(map(_address, storages, views, repeat(rank)))
+        casts = _casts(form, storages, views, rank) if form.is_cast else ()
+        if casts:
+            addresses[1:] = [cast.address for cast in casts]
         addresses.append(addresses.pop(0))
         if scalar is not None:
             addresses.insert(0 if is_first else -1, scalar.address)
@@ -76,6 +81,13 @@ def _is_computed(key: tuple[Any, ...], form: Form, base: Base, view: View, x: An
     if not is_alone:
         recording.tell(Computed(form.said, views), storages)
     return True
+
+
+def _casts(form: Form, storages: Sequence[Storage], views: Sequence[View], rank: int) -> list[Scalar]:
+    """The operands that are arrays as the kernel takes them; the output comes before them."""
+    dtypes = compress(form.loop, form.is_array)
+    return [Scalar(elements(view, storage, rank), dtype)
+            for view, storage, dtype in zip(views[1:], storages[1:], dtypes, strict=True)]
 
 
 def _address(storage: Storage, view: View, rank: int) -> int:
