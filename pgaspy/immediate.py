@@ -50,10 +50,10 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
     base, view = x._base, x._view
     other: Any = type(number) if y is None else y._base.dtype
     form = form_of(ufunc, base.dtype, other, is_first, False)
-    if form is not None and scalars.are_numbers(form, base, view, y):
-        return scalars.computed(key, form, x, y, number, is_first, layout)
     if form is None:
         return None
+    if scalars.are_numbers(view, y):
+        return scalars.computed(key, form, x, y, number, is_first, layout)
     here = None if recording.is_alone() else world().rank, key
     call: _Known | _KnownPart | None = _known[here] if layout is None else None
     if call is None:
@@ -123,7 +123,7 @@ def assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
         return False
     recording.settle(base, view)
     y, number = (None, value) if is_number else (value, None)
-    if scalars.are_numbers(form, base, view, y):
+    if scalars.are_numbers(view, y):
         return scalars.assigned(key, form, base, view, y, number)
     out, bases = (view, base.storage), [base]
     operand: tuple[View | None, Any]

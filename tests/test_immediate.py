@@ -84,22 +84,24 @@ def test_calls_that_come_again_are_worked_out_once(statement: Callable[[Any, Any
     collectively(not kept and pg.stats().n_at_once - before == 1)
 
 
-def of_elements(a: Any, k: int) -> None:
+def of_elements(a: Any, k: int, true: Any) -> None:
     a[k, 1] += 2
     a[k, 2] = 3
     a[k, 3] = a[k, 1]
     a[k, 0] *= a[k, 3]
+    a[k, 0] *= true
 
 
 def test_numbers_have_no_geometry(monkeypatch: pytest.MonkeyPatch) -> None:
     """No strides are worked out of statements on elements that lie on one process, and on numbers that all have."""
     a, s = pg.array(np.arange(24.0).reshape(6, 4), layout=pg.Distribution("block", "*")), pg.ones(3).sum()
+    true = pg.ones(2, dtype=bool).all()
     pg.sync()
     with monkeypatch.context() as patch:
         for function in ("execute", "local_part", "storage_geometry"):
             patch.delattr(immediate, function)
         for k in range(6):
-            of_elements(a, k)
+            of_elements(a, k, true)
         t = s * 2 + s
     expected = np.arange(24.0).reshape(6, 4)
     for k in range(6):
