@@ -217,7 +217,7 @@ class Recipe:
 
 @dataclass(slots=True, eq=False)
 class Computed:
-    """A statement, or an assignment, that was computed without a recipe, as others are told of it.
+    """A statement, or an assignment, that was executed without a recipe, as others are told of it.
 
     Attributes
     ----------
@@ -234,6 +234,7 @@ class Computed:
     loop_dtypes: tuple[np.dtype[Any], ...]
     views: tuple[View, ...]
     digest: int | None = None
+    n_outputs: ClassVar[int] = 1
 
     @property
     def form(self) -> tuple[Any, ...]:
