@@ -28,6 +28,7 @@ from pgaspy.planning.result_layout import inherited
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.floating_point import Found
+from pgaspy.scheduling.kinds.inner import inner, may_come_to_all
 from pgaspy.scheduling.kinds.reduction import Indices, reduce
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.tasks import schedule, update, write
@@ -95,9 +96,19 @@ def _product(a: BaseView, b: BaseView) -> BaseView:
         return _product_of_halves(a, b)
     if a_view.ndim == b_view.ndim == 2:
         return _product_of_matrices(a, b, dtype)
+    if a_view.ndim == b_view.ndim == 1 and may_come_to_all(a_view, b_view, dtype):
+        return _inner_product(a, b, dtype)
     if a_view.ndim == 1:
         a, b = BaseView(b.base, b_view.transpose(tuple(reversed(range(b_view.ndim))))), a
     return _matrix_vector(a, b, dtype)
+
+
+def _inner_product(a: BaseView, b: BaseView, dtype: np.dtype[Any]) -> BaseView:
+    """The product of vectors that come to all processes."""
+    layout = replicated((), world().size)
+    target = BaseView(Base(layout, dtype), whole(layout))
+    record_cold(inner(target.view, a.view, b.view, dtype), (target.base.storage, a.base.storage, b.base.storage))
+    return target
 
 
 def _product_of_halves(a: BaseView, b: BaseView) -> BaseView:

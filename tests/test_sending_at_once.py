@@ -12,10 +12,12 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.execution import engine, recording
+from pgaspy.execution.direct import Direct
 from pgaspy.execution.queue import Queue
 from pgaspy.planning import trees
 from pgaspy.scheduling import collectives, messages
 from pgaspy.scheduling.at_once import MAX_ELEMENTS
+from pgaspy.scheduling.base import Storage
 from pgaspy.statements import known_calls
 from tests.layouts import NAMES, layout_of
 from tests.randomly import random_key, random_layout
@@ -103,7 +105,7 @@ def test_random_statements_in_any_tier_of_each_process(seed: int, monkeypatch: p
         monkeypatch.setattr(messages, "MAX_MESSAGE_BYTES", 56)
         monkeypatch.setattr(trees, "PACKET_BYTES", 40)
     if rng.random() < 0.3:
-        monkeypatch.setattr(collectives, "MAX_TREES", 0)
+        monkeypatch.setattr(collectives, "MAX_TREES", 1)
         monkeypatch.setattr(collectives, "MAX_DOUBLED_BYTES", rng.choice((0, 100)))
     if rng.random() < 0.3:
         monkeypatch.setattr(engine, "WINDOW_BYTES", 64)
@@ -252,3 +254,66 @@ def test_an_error_of_arguments_comes_before_anything_is_sent() -> None:
     raises_everywhere(ValueError, "broadcast", lambda: A[0] + A[:, 0])
     A[0] = A[2]
     assert_equal(A[0], np.arange(8.0, 12.0))
+
+
+def test_no_array_has_an_element_that_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = np.arange(12.0).reshape(3, 4)
+    A = pg.array(model, layout=layout_of("first dimension", model.shape))
+    pg.sync()
+    n_arrays = 0
+    allocate = Storage._allocate
+
+    def count(storage: Storage) -> None:
+        nonlocal n_arrays
+        n_arrays += 1
+        allocate(storage)
+
+    monkeypatch.setattr(Storage, "_allocate", count)
+    before = pg.stats()
+    found = [float(A[i, j]) for i in range(3) for j in range(4)]
+    n_sends = pg.COMM.allreduce((pg.stats() - before).n_sends)
+    collectively(found == model.ravel().tolist() and n_sends == 12 * (pg.SIZE - 1) and not n_arrays)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i2", "?", "c16", "U3", "M8[s]"])
+@pytest.mark.parametrize("layout", NAMES)
+def test_elements_are_read_in_any_tier_of_each_process(layout: str, dtype: str) -> None:
+    tiers = Tiers(len(layout))
+    model = np.arange(12).reshape(3, 4).astype(dtype)
+    A = pg.array(model, layout=layout_of(layout, (3, 4)))
+    for _ in range(3):
+        for index in np.ndindex(3, 4):
+            tiers.draw()
+            value = A[index].item()
+            collectively(value == model[index].item() and type(value) is type(model[index].item()))
+
+
+def test_a_failure_comes_before_an_element_that_is_read() -> None:
+    A = pg.array(np.arange(6.0))
+    B = pg.empty(pg.SIZE)
+    pg.schedule(_fail, pg.write(B))
+    recording.complete(B._base)
+    raises_everywhere(pg.TaskError, "division", lambda: float(A[5]))
+    collectively(float(A[5]) == 5.0)
+
+
+def _fail(b: Any) -> None:
+    b[:] = 1 // 0
+
+
+def test_what_is_handed_to_all_is_computed_with_where_it_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = np.arange(64.0).reshape(8, 8)
+    A = pg.array(model, layout=layout_of("first dimension", model.shape))
+    pg.sync()
+    n_buffers = 0
+    buffer = Direct.buffer
+
+    def count(direct: Direct, nbytes: int) -> int:
+        nonlocal n_buffers
+        n_buffers += 1
+        return buffer(direct, nbytes)
+
+    monkeypatch.setattr(Direct, "buffer", count)
+    found = A[1:, :1] * A[0, 1:]
+    collectively(n_buffers == (pg.SIZE > 1))
+    assert_equal(found, model[1:, :1] * model[0, 1:])

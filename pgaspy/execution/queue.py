@@ -283,7 +283,10 @@ class Queue:
             return False
         recipe.is_cold = True
         if not is_local:
-            return self._exchange(recipe, storages, values, code, instruction)
+            n, slots = len(storages), tuple(range(len(storages) + len(values)))
+            operation = NumberedOperation(0, recipe, slots[:n], slots[n:])
+            add_nodes = functools.partial(recipe.add_nodes_at_once, operation=operation, rank=rank)
+            return self._exchange(recipe, storages, values, add_nodes, code, instruction) is not None
         try:
             self._is_running = True
             recipe.execute(storages, values, rank)
@@ -308,33 +311,50 @@ class Queue:
             self._failed(error)
             raise
 
-    def _exchange(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType | None,
-                  instruction: int) -> bool:
-        """Execute an operation that may have messages; whether it was executed."""
+    def read(self, call: Computed, storages: tuple[Storage, ...], add_nodes: Callable[[Direct], None],
+             code: CodeType | None, instruction: int) -> Direct | None:
+        """Execute at once what brings elements to where they are read; None where it is recorded, and waited for.
+
+        Raises
+        ------
+        BaseException
+            As `finish` does, when it is executed.
+        """
+        if state() is not self._silent_state and self.are_errors_asked():
+            return None
+        if self._refusable or not (self._may_execute() and self._admits((id(call),), WORK_OF_MESSAGES)
+                                   and self._clear_way(storages)):
+            return None
+        direct = self._exchange(call, storages, (), add_nodes, code, instruction)
+        if direct is not None and self.engine.has_failed:
+            self._raise_failures(None)
+        return direct
+
+    def _exchange(self, call: Recipe | Computed, storages: tuple[Storage, ...], values: tuple[Any, ...],
+                  add_nodes: Callable[[Direct], None], code: CodeType | None, instruction: int) -> Direct | None:
+        """Execute an operation that may have messages, whose nodes are added so; None if it was not executed."""
         direct = Direct(self.engine, self.next_tag, [*storages, *values], len(storages),
-                        functools.partial(self._tell, recipe, storages, code, instruction))
-        slots = tuple(range(len(direct.memories)))
+                        functools.partial(self._tell, call, storages, code, instruction))
         try:
             self._is_running = True
             self.engine.make_room()
-            n = len(storages)
-            recipe.add_nodes_at_once(direct, NumberedOperation(0, recipe, slots[:n], slots[n:]), world().rank)
+            add_nodes(direct)
             if direct.awaited:
                 direct.finish()
             if not direct.is_begun:
                 direct.begin()
         except BaseException as error:
             if not (direct.is_begun or is_interrupt(error)):
-                return False
+                return None
             self._failed(error)
-            for storage in storages[:recipe.n_outputs]:
+            for storage in storages[:call.n_outputs]:
                 storage.poison = Poison(self.error or error, "")
             raise
         finally:
             self._is_running = False
-        self.next_tag += recipe.n_tags
+        self.next_tag += call.n_tags
         self.n_at_once += 1
-        return True
+        return direct
 
     def _may_execute(self) -> bool:
         """Whether nothing that will last is in the way of what is executed at once."""

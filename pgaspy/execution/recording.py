@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from pgaspy.execution import borrowers, progress
+from pgaspy.execution.direct import Direct
 from pgaspy.execution.queue import Queue, StandIns
 from pgaspy.host.call_sites import frame_of_program, is_program_file
 from pgaspy.job.endings import before_abort, is_interactive
@@ -29,8 +30,8 @@ from pgaspy.scheduling.operations import Computed, Operation, Recipe
 
 __all__ = ["Executor", "are_errors_asked", "check_free", "complete", "dry_run", "finish", "forget", "hold",
            "in_place_of_the_job", "is_alone", "is_complete", "is_executing", "is_planning", "keep_borrowed",
-           "may_compute", "queue", "record", "record_cold", "record_refusable", "settle", "stand_ins", "sync", "tell",
-           "tell_errors", "was_computed"]
+           "may_compute", "queue", "read", "record", "record_cold", "record_refusable", "settle", "stand_ins", "sync",
+           "tell", "tell_errors", "was_computed"]
 
 Executor = Callable[[Operation], None]
 
@@ -133,6 +134,13 @@ def tell(call: Computed, storages: tuple[Storage, ...]) -> None:
     queue.tell(call, storages, frame.f_code, frame.f_lasti)
 
 
+def read(call: Computed, storages: tuple[Storage, ...], add_nodes: Callable[[Direct], None]) -> Direct | None:
+    """See `Queue.read`; called by what an array's method calls. Collective."""
+    if _instead is not None:
+        return None
+    return queue.read(call, storages, add_nodes, *_where(_frame(_DEPTH_OF_READING)))
+
+
 def are_errors_asked() -> bool:
     """Whether floating-point errors of what is recorded next are to be told, and it is executed."""
     return not is_planning() and queue.are_errors_asked()
@@ -171,8 +179,9 @@ def was_computed(key: tuple[Any, ...]) -> bool:
 
 _frame = sys._getframe
 
-_DEPTH_OF_OPERATORS, _DEPTH_OF_COMPUTED = 3, 6
-"""Where the program is on the stack, if it called an operator: what is called most finds it at once."""
+_DEPTH_OF_OPERATORS, _DEPTH_OF_COMPUTED, _DEPTH_OF_READING = 3, 6, 4
+"""Where the program is on the stack, if it called an operator, or has an element: what is called most finds it at once.
+"""
 
 
 def _where(frame: FrameType) -> tuple[CodeType, int]:

@@ -84,6 +84,8 @@ class OperandPlan(NamedTuple):
         Where it cuts the output's local part, per dimension.
     is_in_place
         Whether it is known that it lies as the output does, and is used where it lies.
+    root
+        The rank of the process that has all of it, where that is to be handed to all, and nothing else is planned.
     """
 
     out: View
@@ -92,6 +94,7 @@ class OperandPlan(NamedTuple):
     temporary: tuple[int, ...] | None
     cuts: tuple[_Cuts, ...]
     is_in_place: bool = False
+    root: int | None = None
 
     @property
     def target(self) -> View:
@@ -152,7 +155,7 @@ def piece_in_place(out: View, views: Sequence[View], rank: int) -> Piece | None:
 
 def plan_assembled(out: View, view: View, copied: bool, rank: int) -> OperandPlan:
     """The same messages for an operand that is assembled, unless it is known to lie as the output does."""
-    return _in_place(out, view, copied, rank) or plan_operand(out, view, True, rank)
+    return _in_place(out, view, copied, rank) or _handed_out(out, view) or plan_operand(out, view, True, rank)
 
 
 def one_piece(out: View, views: Sequence[View], plans: Sequence[OperandPlan], rank: int) -> Piece | None:
@@ -181,6 +184,17 @@ def _in_place(out: View, view: View, copied: bool, rank: int) -> OperandPlan | N
     if part is None or local_part(view, rank) is None:
         return None
     return OperandPlan(out, view, NOTHING, None, () if 0 in part.shape else (_STRETCHED,) * out.ndim, True)
+
+
+def _handed_out(out: View, view: View) -> OperandPlan | None:
+    """The plan of an operand that one process has, and all get, as it is stretched along what is dealt out."""
+    root, stretched = view.only_holder, view.stretched_dims
+    if root is None or not view.size or view.layout.n_procs == 1 or out.fixed_coords.count(None) < len(out.layout.grid):
+        return None
+    for d, p in enumerate(out.base_dims):
+        if d not in stretched and p is not None and out.layout.dims[p].n_procs > 1:
+            return None
+    return OperandPlan(out, view, NOTHING, view.unstretched.shape, (), root=root)
 
 
 def max_pieces(out: View, rank: int) -> int:

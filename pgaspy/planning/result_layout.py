@@ -69,6 +69,8 @@ def _layout(grid: tuple[int, ...], *dims: Dim) -> Layout:
 
 def _worth_messages(dims: list[Dim]) -> list[Dim]:
     """The dimensions of a result; dealt out afresh where they are out of balance, if that gains enough."""
+    if 0 < math.prod([dim.extent for dim in dims]) <= WORTH_MESSAGES:
+        return dims  # less is gained, whatever is
     if all(_is_balanced(dim) for dim in dims if isinstance(dim, BlockDim) and dim.n_procs > 1):
         return dims
     balanced = [inherited(dim, dim.extent) if dim.n_procs > 1 else dim for dim in dims]

@@ -18,14 +18,26 @@ from pgaspy.planning.boxes import Box
 from pgaspy.planning.scans import Order
 from pgaspy.planning.transfers import Broadcast, Message, TransferPlan
 from pgaspy.planning.trees import broadcast_neighbours, packets_of, reduction_neighbours
+from pgaspy.planning.view import View
 from pgaspy.scheduling import memory, messages
+from pgaspy.scheduling.at_once import elements
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.messages import MAX_STAMPED_BYTES, Side, cast, pack_to, receive, send, unpack
-from pgaspy.scheduling.nodes import STAMP_BYTES, Location, Merge, Merging, Receive, Send
+from pgaspy.scheduling.nodes import (
+    STAMP_BYTES,
+    FunctionCall,
+    Location,
+    Memories,
+    Merge,
+    Merging,
+    Receive,
+    Send,
+    bytes_of,
+)
 from pgaspy.scheduling.operations import TAGS_PER_OPERAND
 
 __all__ = ["ALIGNMENT", "MAX_TREES", "broadcasts", "exchange_partials", "group_members", "hand_to_all",
-           "joined_before"]
+           "handed_out", "joined_before"]
 
 MAX_TREES = TAGS_PER_OPERAND - 1
 """Up to so many processes of a group hand out what they have by a tree of each; more gather it all together."""
@@ -68,6 +80,24 @@ def broadcasts(builder: Builder, plan: TransferPlan, dst: Side, src: Side, wire:
         _gather_by_doubling(builder, plan.broadcasts, dst, src, wire, tag, rank, group, is_wanted)
     else:
         _gather_around(builder, plan.broadcasts, dst, src, wire, tag, rank, group, is_wanted)
+
+
+def handed_out(builder: Builder, slot: int, view: View, dtype: np.dtype[Any], root: int, operand: int,
+               rank: int) -> int:
+    """What one process, the root, has of all elements of a view, on each process; the number of their buffer.
+
+    The messages are those of `broadcasts` for the operand of this number.
+    """
+    nbytes, n = view.size * dtype.itemsize, view.layout.n_procs
+    number = builder.buffer(nbytes)
+    if rank == root:
+        def pack(memories: Memories) -> None:
+            np.ndarray(view.shape, dtype, bytes_of(memories, number))[...] = elements(view, memories[slot], rank)
+
+        builder.add(FunctionCall(pack, "pack"), [(slot, None)], [(number, None)])
+    _hand_on(builder, (number, 0), None, nbytes, _Group(range(n), rank), root, operand * TAGS_PER_OPERAND + 1,
+             nbytes <= MAX_STAMPED_BYTES)
+    return number
 
 
 def _is_stamped(broadcast: Broadcast, wire: np.dtype[Any]) -> bool:

@@ -217,7 +217,7 @@ class Recipe:
 
 @dataclass(slots=True, eq=False)
 class Computed:
-    """A statement, or an assignment, that was computed without a recipe, as others are told of it.
+    """A statement, or an assignment, that was executed without a recipe, as others are told of it.
 
     Attributes
     ----------
@@ -230,6 +230,7 @@ class Computed:
     form: tuple[Any, ...]
     views: tuple[View, ...]
     digest: int | None = None
+    n_outputs: ClassVar[int] = 1
 
     @property
     def name(self) -> str:

@@ -146,7 +146,9 @@ def _digest_of_layout(layout: Layout) -> int:
             numbers += dim
         else:
             numbers += dim.extent, dim.n_procs, dim.axis, dim.block, dim.first_owner, dim.first_length, None
-    return hash(tuple([_NONE if x is None else x for x in numbers]))
+    while None in numbers:
+        numbers[numbers.index(None)] = _NONE
+    return hash(tuple(numbers))
 
 
 @cached

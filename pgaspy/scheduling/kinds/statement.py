@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from pgaspy.caches import lazy
+from pgaspy.job.procgrid import world
 from pgaspy.planning.pieces import (
     LOCAL,
+    OperandPlan,
     Piece,
     Source,
     lie_in_place,
@@ -24,6 +26,7 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling import at_once
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.builder import Access, Builder
+from pgaspy.scheduling.collectives import handed_out
 from pgaspy.scheduling.elementwise import add_operand, add_operand_messages, is_local_and_large, memory_of, overwritten
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.fusion import Input, Operand
@@ -31,6 +34,9 @@ from pgaspy.scheduling.nodes import FunctionCall, Location, Memories, NumpyCall
 from pgaspy.scheduling.operations import Elementwise, Moved, NumberedOperation, Recipe, statement_form
 
 __all__ = ["Statement"]
+
+
+_NOT_ASSEMBLED: tuple[int, tuple[list[OperandPlan], Piece | None] | None] = (-1, None)
 
 
 @dataclass(eq=False)
@@ -52,6 +58,7 @@ class Statement(Recipe):
     copied: tuple[bool, ...]
     has_mask: bool = False
     n_counted_at_once = 1
+    _last_assembled = _NOT_ASSEMBLED
 
     def __post_init__(self) -> None:
         self.n_outputs, self.updates = len(self.written), self.has_mask
@@ -98,9 +105,14 @@ class Statement(Recipe):
         return (self.n_outputs == 1 and not self.has_mask and self._kernel >= 0
                 and all(at_once.is_small(view, rank) for view in self.views))
 
+    @lazy
+    def _lies_in_place(self) -> bool:
+        """Whether nothing is sent, which is found alike on all processes."""
+        return True not in self.copied and lie_in_place(self.written[0], self.views[1:], world().rank)
+
     def is_local(self, rank: int) -> bool:
         """See `Recipe`."""
-        return True not in self.copied and lie_in_place(self.written[0], self.views[1:], rank)
+        return self._lies_in_place
 
     def execute(self, storages: Sequence[Storage], values: Sequence[Any], rank: int) -> None:
         """See `Recipe`."""
@@ -117,20 +129,31 @@ class Statement(Recipe):
 
     def add_nodes_at_once(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`. What does not lie as the output does is assembled, and one kernel computes all."""
-        out, slots, views = self.written[0], operation.slots, self.views[1:]
+        slots, views = operation.slots, self.views[1:]
         dtypes = [dtype for dtype in self.dtypes if dtype is not None]
-        plans = [plan_assembled(out, view, copied, rank) for view, copied in zip(views, self.copied, strict=True)]
+        plans, piece = self._assembled(rank)
         places = [slots[0]]
         for k, (slot, view, dtype, plan) in enumerate(zip(slots[1:], views, dtypes, plans, strict=True)):
-            if not plan.is_in_place:
+            if plan.root is not None:
+                slot = handed_out(builder, slot, plan.view, dtype, plan.root, k, rank)
+            elif not plan.is_in_place:
                 slot = add_operand(builder, Operand(operation, k, slot, view, dtype, plan), rank).temporary or 0
             places.append(slot)
-        piece = one_piece(out, views, plans, rank)
         if piece is not None:
             def compute(memories: Memories) -> None:
                 self._run(piece, [memories[n] for n in places], [memories[n] for n in operation.values])
 
             builder.add(FunctionCall(compute, self.name), [(n, None) for n in places[1:]], [(slots[0], None)])
+
+    def _assembled(self, rank: int) -> tuple[list[OperandPlan], Piece | None]:
+        """How operands come that are assembled, and the piece that the kernel computes then."""
+        last_rank, found = self._last_assembled
+        if found is None or last_rank != rank:
+            out, views = self.written[0], self.views[1:]
+            plans = [plan_assembled(out, view, copied, rank) for view, copied in zip(views, self.copied, strict=True)]
+            found = plans, one_piece(out, views, plans, rank)
+            self._last_assembled = rank, found
+        return found
 
     def moved(self, rank: int) -> Sequence[Moved]:
         """See `Recipe`."""

@@ -1,0 +1,76 @@
+"""Inner products of vectors that lie differently, and come to all processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.scheduling.kinds import inner
+from tests.layouts import NAMES, layout_of
+from tests.together import assert_equal, collectively
+
+pytestmark = pytest.mark.mpi
+
+
+def matrix(n: int, dtype: str, layout: str) -> tuple[Any, Any]:
+    """A square one of numbers that are not added exactly, as NumPy has it, and as it is dealt out."""
+    model = (np.random.default_rng(n).random((n, n)) * 9 - 4).astype(dtype)
+    return model, pg.array(model, layout=layout_of(layout, (n, n)))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "?", "c16"])
+@pytest.mark.parametrize("layout", NAMES)
+def test_rows_and_columns(layout: str, dtype: str) -> None:
+    model, A = matrix(7, dtype, layout)
+    for j in range(7):
+        for left, right in (((j, slice(j)), (slice(j), j)), ((slice(None, None, -2), j), (slice(1, 5), 6 - j)),
+                            ((j, slice(1, 7, 3)), (slice(5, 7), j)), ((j,), (6 - j,))):
+            found = A[left] @ A[right]
+            assert_equal(found, model[left] @ model[right], exact=False, rtol=1e-5)
+            collectively(len(set(pg.COMM.allgather(found.gather().tobytes()))) == 1)
+
+
+@pytest.mark.parametrize("dtypes", [("f4", "f8"), ("i2", "f4"), ("?", "i8")])
+def test_operands_of_different_dtypes(dtypes: tuple[str, str]) -> None:
+    (model, A), (other, B) = (matrix(9, dtype, "first dimension") for dtype in dtypes)
+    found = A[8, :6] @ B[1:7, 3]
+    collectively(found.dtype == (model[8, :6] @ other[1:7, 3]).dtype)
+    assert_equal(found, model[8, :6] @ other[1:7, 3], exact=False, rtol=1e-5)
+
+
+@pytest.mark.parametrize("column", [slice(0, 1), slice(None)])
+def test_nobody_waits_for_an_answer(column: slice) -> None:
+    """Each process sends once what it has to each other one; one that has all sends the product."""
+    model, A = matrix(8, "f8", "first dimension")
+    pg.sync()
+    before = pg.stats()
+    found = A[0, column] @ A[column, 0]
+    pg.sync()
+    counts = pg.stats() - before
+    expected = 0
+    if 1 < pg.SIZE <= inner.MAX_PROCESSES:
+        expected = (pg.SIZE - 1) * (A[column, 0].local().size > 0)
+        collectively(counts.n_sends == expected, str(counts))
+        nbytes = 8 if pg.RANK == 0 and column.stop == 1 else 8 * (A[column, 0].local().size + 8 * (pg.RANK == 0))
+        collectively(counts.nbytes_sent == expected * nbytes, str(counts))
+    assert_equal(found, model[0, column] @ model[column, 0], exact=False)
+
+
+def test_what_is_long_does_not_come_to_all() -> None:
+    n = inner.MAX_BYTES // 16 + 1
+    model = np.arange(3.0 * n).reshape(3, n) / n
+    A, B = (pg.array(x, layout=layout_of("first dimension", x.shape)) for x in (model, model.T.copy()))
+    pg.sync()
+    before = pg.stats()
+    found = A[0] @ B[:, 1]
+    pg.sync()
+    collectively((pg.stats() - before).nbytes_sent <= 8 * n + 64)
+    assert_equal(found, model[0] @ model[1], exact=False)
+
+
+def test_a_product_of_nothing() -> None:
+    _, A = matrix(5, "f8", "first dimension")
+    assert_equal(A[4, :0] @ A[:0, 4], np.float64(0))
