@@ -18,7 +18,7 @@ from pgaspy.layout import replicated
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.collectives import handed_out
-from pgaspy.scheduling.operations import Computed
+from pgaspy.scheduling.operations import Computed, statement_form
 
 __all__ = ["read"]
 
@@ -41,4 +41,5 @@ def read(base: Base, view: View) -> Any:
 @cached
 def _call(view: View, dtype: np.dtype[Any]) -> Computed:
     """What others are told."""
-    return Computed(None, (True,), (dtype, dtype), (whole(replicated((), view.layout.n_procs)), view))
+    said = statement_form(None, (True,), (dtype, dtype), (dtype,), False)
+    return Computed(said, (whole(replicated((), view.layout.n_procs)), view))
