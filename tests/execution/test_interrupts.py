@@ -285,8 +285,8 @@ def test_by_signals(expected: list[Arrays]) -> None:
 
 @swallows
 def test_by_the_keyboard(expected: list[Arrays]) -> None:
-    """A task is not torn: Ctrl-C is raised when it ends."""
-    draw, n_raised = random.Random(1), 0
+    """A task is not torn: Ctrl-C is raised when it ends. Just before it begins, the array is lost, and says so."""
+    draw, n_raised, n_lost = random.Random(1), 0, 0
     for _ in range(300):
         x, timer = arrays(), threading.Timer(draw.uniform(1e-4, 1e-3), signal.raise_signal, [signal.SIGINT])
         pg.sync()
@@ -298,8 +298,13 @@ def test_by_the_keyboard(expected: list[Arrays]) -> None:
             continue
         n_raised += n_done < len(STATEMENTS)
         if n_done < len(STATEMENTS):
-            check(x, n_done, expected, "Ctrl-C")
+            try:
+                check(x, n_done, expected, "Ctrl-C")
+            except pg.TaskError as error:
+                assert "it was interrupted" in str(error)
+                n_lost += 1
     assert n_raised > 3
+    assert n_lost < 3
 
 
 def test_a_second_one_in_a_task_is_raised_at_once() -> None:
