@@ -301,7 +301,8 @@ def test_by_the_keyboard(expected: list[Arrays]) -> None:
             try:
                 check(x, n_done, expected, "Ctrl-C")
             except pg.TaskError as error:
-                assert "it was interrupted" in str(error)
+                if "it was interrupted" not in str(error):
+                    raise
                 n_lost += 1
     assert n_raised > 3
     assert n_lost < 3
