@@ -40,7 +40,10 @@ __all__ = ["ALIGNMENT", "MAX_TREES", "broadcasts", "exchange_partials", "group_m
            "handed_out", "joined_before"]
 
 MAX_TREES = TAGS_PER_OPERAND - 1
-"""Up to so many processes of a group hand out what they have by a tree of each; more gather it all together."""
+"""Up to so many processes of a group hand out what they have by a tree of each; more gather it all together.
+
+One does so in any case, see `handed_out`.
+"""
 
 MAX_DOUBLED_BYTES = 1 << 18
 """So much is gathered in the fewest steps; more is handed around, so that it comes where it belongs."""
