@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgaspy.caches import cached
 from pgaspy.execution import recording
@@ -23,8 +24,8 @@ from pgaspy.scheduling.operations import Computed, statement_form
 __all__ = ["read"]
 
 
-def read(base: Base, view: View) -> Any:
-    """The element of a 0-d view as a Python scalar; None if it is not read so. Collective."""
+def read(base: Base, view: View) -> NDArray[Any] | None:
+    """The element of a 0-d view; None if it is not read so. Collective."""
     root, storage, dtype = view.only_holder, base.storage, base.dtype
     if root is None or storage.lender is not storage:
         return None
@@ -35,7 +36,7 @@ def read(base: Base, view: View) -> Any:
         handed_out(direct, 1, view, dtype, root, 0, job.rank)
 
     direct = recording.read(_call(view, dtype), (copy.storage, storage), add_nodes)
-    return None if direct is None else np.ndarray((), dtype, direct.memories[-1].bytes).item()
+    return None if direct is None else np.ndarray((), dtype, direct.memories[-1].bytes)
 
 
 @cached

@@ -288,6 +288,16 @@ def test_elements_are_read_in_any_tier_of_each_process(layout: str, dtype: str) 
             collectively(value == model[index].item() and type(value) is type(model[index].item()))
 
 
+def test_what_is_no_time_is_read_once() -> None:
+    """It is None as a Python scalar, and yet was read."""
+    A = pg.array(np.array(["NaT", "2020-01-01", "NaT"], "M8[D]"))
+    pg.sync()
+    before = pg.stats()
+    found = [A[k].item() for k in range(3)]
+    n_sends = pg.COMM.allreduce((pg.stats() - before).n_sends)
+    collectively([x is None for x in found] == [True, False, True] and n_sends == 3 * (pg.SIZE - 1))
+
+
 def test_a_failure_comes_before_an_element_that_is_read() -> None:
     A = pg.array(np.arange(6.0))
     B = pg.empty(pg.SIZE)
