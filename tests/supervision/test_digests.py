@@ -31,7 +31,7 @@ MISTAKES = {
         "for _ in range(100 + pg.RANK): A += 1\nprint('value', float(A[0, 0]))", "add", ("value 101.0",)),
     "an element": (
         "if pg.RANK == 1: print('value', float(A[7, 7]))\nx = float(B[7, 7])\nif pg.RANK == 0: print('rank 0', x)",
-        "assign", ("value 1.0",)),
+        "copy", ("value 1.0",)),
 }
 
 
