@@ -52,7 +52,7 @@ def main() -> None:
     a: Any = pg.ones(16)
     b = pg.ones(16)
     fluid = OF_SLICES["lattice Boltzmann"]
-    populations = pg.array(*fluid.operands(N_POINTS))
+    populations = pg.stack([pg.array(field) for field in fluid.operands(N_POINTS)[0]])
 
     def sweeps() -> None:
         heat(full, work, N)

@@ -128,7 +128,7 @@ class Loops:
         while n := self._n_next(begin, self.limit) or self._n_searched(begin, n_left):
             lag = 0 if self.loop is None else min(self.loop.period, self.limit - n)
             if n_left < n + lag:
-                self.n_due = min(max(n_left, lag) + n, self.limit)
+                self.n_due = n if self.loop is None else min(max(n_left, lag) + n, self.limit)
                 return found
             self._remember(begin, n)
             found.append(n)
@@ -180,28 +180,34 @@ class Loops:
                 return 0
             self._search()
             return self._n_next(begin, self.limit)
-        self._cuts.append(begin)
+        if self._cuts[-1:] != [begin]:
+            self._cuts.append(begin)
         self._search()
         return self._n_next(begin, self.limit) or self._n_known(begin, n_left)
 
     def _remember(self, begin: int, n: int) -> None:
-        """Note how a piece begins."""
+        """Note how a piece begins; one of whole iterations is preferred to others that begin so."""
         if n < MIN_REPEATED:
             return
         if len(self._n_after) == MAX_PIECES:
             self._n_after.clear()
         begin -= self._begin
-        self._n_after.setdefault(self._text[begin:begin + MIN_REPEATED], n)
+        beginning = self._text[begin:begin + MIN_REPEATED]
+        if self.loop is not None and n % self.loop.period == 0:
+            self._n_after[beginning] = n
+        else:
+            self._n_after.setdefault(beginning, n)
 
     def _n_known(self, begin: int, n_left: int) -> int:
         """How many of n operations are executed first outside of loops: as many as before, where they were begun with.
 
-        What comes before an operation that a piece has begun with is one: a function may be called again elsewhere.
+        It may be more than there are yet. What comes before an operation that a piece has begun with is one: a function
+        may be called again elsewhere.
         """
         window = self._text[begin - self._begin:]
         n = self._n_after.get(window[:MIN_REPEATED])
         if n is not None:
-            return min(n, n_left)
+            return n if n <= self.limit else n_left
         return _first_of(self._n_after, window, range(n_left)) or n_left
 
     def _search(self) -> None:
@@ -216,6 +222,10 @@ class Loops:
         self._since = self._found_at.setdefault(text[start:start + period], time.perf_counter())
         if period > self.limit:
             start = self._start_of_long(period, start)
+        else:
+            whole = {beginning for beginning, n in self._n_after.items() if n % period == 0}
+            known = _first_of(whole, text, range(start, start + period))
+            start = start if known is None else known
         self.loop, self._end = Repetition(period, self._begin + start), self._begin + len(text)
 
     def _start_of_long(self, period: int, start: int) -> int:

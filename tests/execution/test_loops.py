@@ -159,6 +159,18 @@ def test_what_begins_elsewhere_is_found_again() -> None:
         assert sum(map(len, new)) <= 3 * (10 + 7 * 5 + SHORT + LIMIT * (n > LIMIT // 2)), n
 
 
+@pytest.mark.parametrize("n", [300, 454, 500])
+def test_a_loop_of_long_iterations_is_cut_as_before_when_it_is_called_again(n: int) -> None:
+    """It was found in the middle of an iteration, and more is recorded than elsewhere before it is executed."""
+    body, stream = recipes("body", n), Stream(limit=512)
+    stream.record(recipes("before", LIMIT + 100))
+    for _ in range(2):
+        known = {*stream.pieces}
+        stream.record(body * 8)
+        stream.flush()
+    assert {*stream.pieces} == known
+
+
 def test_loops_in_a_loop_are_found_again() -> None:
     for seed in range(30):
         rng = random.Random(seed)
