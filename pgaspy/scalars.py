@@ -1,7 +1,8 @@
 """Numbers made of numbers, and elements that are assigned to: computed at once, as there is nothing to walk through.
 
-So are they on several processes where each that has the result has all that it is made of, as layouts tell. Which calls
-come here, and what becomes of the others, is up to `immediate`.
+So are they on several processes where each that has the result has all that it is made of, as layouts tell; and a
+number that all have is made of elements that are handed to all. Which calls come here, and what becomes of the others,
+is up to `immediate`.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ from itertools import compress, repeat
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgaspy.execution import recording
+from pgaspy.execution.direct import Direct
 from pgaspy.forms import Form
 from pgaspy.job.procgrid import world
-from pgaspy.kernels.bindings import run_elementwise
+from pgaspy.kernels.bindings import address, run_elementwise
 from pgaspy.layout import Layout, replicated
 from pgaspy.planning.local_parts import lie_alike, place
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.at_once import elements
 from pgaspy.scheduling.base import Base, SharedStorage, Storage, wrap
-from pgaspy.scheduling.nodes import Scalar
+from pgaspy.scheduling.collectives import handed_out
+from pgaspy.scheduling.nodes import FunctionCall, Memories, Scalar, bytes_in
 from pgaspy.scheduling.operations import BaseView, Computed
 
 __all__ = ["are_numbers", "assigned", "computed"]
@@ -63,31 +67,63 @@ def _is_computed(key: tuple[Any, ...], form: Form, base: Base, view: View, x: An
     else:
         views, storages = (view, x._view, y._view), (base.storage, x._base.storage, y._base.storage)
     is_alone = recording.is_alone()
-    if SharedStorage in map(type, storages) or not (is_alone or all(map(lie_alike, repeat(view), views[1:]))):
+    if SharedStorage in map(type, storages):
         return False
     scalar = None if number is None else Scalar(number, form.number_dtype)
+    if not is_alone and False in (are_here := [*map(lie_alike, repeat(view), views[1:])]):
+        return _is_handed_out(key, form, views, storages, are_here, scalar, is_first)
     if not recording.queue.may_compute(key, 1, storages):
         return False
     rank = world().rank
     if place(view, rank) is not None:
-        addresses = list(map(_address, storages, views, repeat(rank)))
-        casts = _casts(form, storages, views, rank) if form.is_cast else ()
-        if casts:
-            addresses[1:] = [cast.address for cast in casts]
-        addresses.append(addresses.pop(0))
-        if scalar is not None:
-            addresses.insert(0 if is_first else -1, scalar.address)
-        run_elementwise(form.kernel, (), addresses, ())
+        casts = [elements(v, storage, rank) for v, storage in zip(views[1:], storages[1:], strict=True)
+                 ] if form.is_cast else ()
+        _run(form, [*map(_address, storages, views, repeat(rank))], casts, scalar, is_first)
     if not is_alone:
         recording.tell(Computed(form.said, views), storages)
     return True
 
 
-def _casts(form: Form, storages: Sequence[Storage], views: Sequence[View], rank: int) -> list[Scalar]:
-    """The operands that are arrays as the kernel takes them; the output comes before them."""
-    dtypes = compress(form.loop, form.is_array)
-    return [Scalar(elements(view, storage, rank), dtype)
-            for view, storage, dtype in zip(views[1:], storages[1:], dtypes, strict=True)]
+def _is_handed_out(key: tuple[Any, ...], form: Form, views: tuple[View, ...], storages: tuple[Storage, ...],
+                   are_here: Sequence[bool], scalar: Scalar | None, is_first: bool) -> bool:
+    """The same of a number that all have, and whose operands all have, or one process has, which hands them to all.
+
+    The messages are those of the statement, where that is executed in any other way.
+    """
+    operands = [*zip(views[1:], storages[1:], are_here, strict=True)]
+    if not views[0].layout.is_replicated or any(not is_here and view.only_holder is None
+                                                for view, _, is_here in operands):
+        return False
+    rank, call = world().rank, Computed(form.said, views)
+
+    def add_nodes(direct: Direct) -> None:
+        places = []
+        for k, (view, storage, is_here) in enumerate(operands):
+            root: Any = view.only_holder
+            places.append(k + 1 if is_here else handed_out(direct, k + 1, view, storage.dtype, root, k, rank))
+
+        def compute(memories: Memories) -> None:
+            numbers = [elements(view, storage, rank) if is_here
+                       else np.ndarray((), storage.dtype, bytes_in(memories[place]))
+                       for (view, storage, is_here), place in zip(operands, places, strict=True)]
+            addresses = [storages[0].address, *map(address, numbers)]
+            _run(form, addresses, numbers if form.is_cast else (), scalar, is_first)
+
+        direct.add(FunctionCall(compute, call.name), [(n, None) for n in places], [(0, None)])
+
+    return recording.exchange(key, call, storages, add_nodes) is not None
+
+
+def _run(form: Form, addresses: list[int], operands: Sequence[NDArray[Any]], scalar: Scalar | None,
+         is_first: bool) -> None:
+    """Run the kernel: the output's address comes before those of the operands, which are given if they are cast."""
+    casts = [*map(Scalar, operands, compress(form.loop, form.is_array))] if operands else ()
+    if casts:
+        addresses[1:] = [cast.address for cast in casts]
+    addresses.append(addresses.pop(0))
+    if scalar is not None:
+        addresses.insert(0 if is_first else -1, scalar.address)
+    run_elementwise(form.kernel, (), addresses, ())
 
 
 def _address(storage: Storage, view: View, rank: int) -> int:

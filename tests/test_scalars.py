@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
+from pgaspy.execution import recording
 from pgaspy.scheduling import base
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
@@ -278,6 +279,25 @@ def test_numbers_of_numbers_are_numbers(of: Callable[[Any], Any], number_of: Cal
     x = np.arange(6.0).reshape(2, 3)
     found, expected = program(pg.array(x)), program(x)
     collectively([float(s) for s in found] == [float(s) for s in expected], f"{found}, {expected}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("at_once", [lambda rank: True, lambda rank: False, lambda rank: rank % 2 == 0],
+                         ids=["at once", "recorded", "either"])
+def test_numbers_of_elements_that_others_have(at_once: Callable[[int], bool], name: str,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages are the same however a process executes what it does."""
+    monkeypatch.setattr(recording.queue, "computes_at_once", at_once(pg.RANK))
+    x, y = np.arange(1, 36.0).reshape(5, 7), (np.arange(35) % 9 + 1).reshape(5, 7).astype("b")
+    a, b = pg.array(x, layout=layout_of(name, x.shape)), pg.array(y)
+    for i, j, k in ((0, 0, 0), (4, 6, 0), (0, 3, 4), (2, 6, 1)):
+        assert_equal(a[i, j] / b[k, j], x[i, j] / y[k, j])
+        assert_equal(b[k, i] * b[i, k], y[k, i] * y[i, k])
+        assert_equal(2 - b[i, j], 2 - y[i, j])
+        assert_equal(np.sqrt(a[i, j]) > b[k, k], np.sqrt(x[i, j]) > y[k, k])
+        a[i, j] = b[k, j] + a[k, j]
+        x[i, j] = y[k, j] + x[k, j]
+    assert_equal(a, x)
 
 
 @pytest.mark.parametrize("expression", [

@@ -320,15 +320,22 @@ class Queue:
         BaseException
             As `finish` does, when it is executed.
         """
-        if state() is not self._silent_state and self.are_errors_asked():
+        if self._refusable:
             return None
-        if self._refusable or not (self._may_execute() and self._admits((id(call),), WORK_OF_MESSAGES)
-                                   and self._clear_way(storages)):
-            return None
-        direct = self._exchange(call, storages, (), add_nodes, code, instruction)
+        direct = self.exchange((id(call),), call, storages, add_nodes, code, instruction)
         if direct is not None and self.engine.has_failed:
             self._raise_failures(None)
         return direct
+
+    def exchange(self, key: tuple[Any, ...], call: Computed, storages: tuple[Storage, ...],
+                 add_nodes: Callable[[Direct], None], code: CodeType | None, instruction: int) -> Direct | None:
+        """Execute at once what has messages, by its nodes; None where it is recorded. The key is as for `may_compute`.
+        """
+        if state() is not self._silent_state and self.are_errors_asked():
+            return None
+        if not (self._may_execute() and self._admits(key, WORK_OF_MESSAGES) and self._clear_way(storages)):
+            return None
+        return self._exchange(call, storages, (), add_nodes, code, instruction)
 
     def _exchange(self, call: Recipe | Computed, storages: tuple[Storage, ...], values: tuple[Any, ...],
                   add_nodes: Callable[[Direct], None], code: CodeType | None, instruction: int) -> Direct | None:

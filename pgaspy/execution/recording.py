@@ -28,8 +28,8 @@ from pgaspy.scheduling.base import borrowers as borrowed
 from pgaspy.scheduling.floating_point import Found
 from pgaspy.scheduling.operations import Computed, Operation, Recipe
 
-__all__ = ["Executor", "are_errors_asked", "check_free", "complete", "dry_run", "finish", "forget", "hold",
-           "in_place_of_the_job", "is_alone", "is_complete", "is_executing", "is_planning", "keep_borrowed",
+__all__ = ["Executor", "are_errors_asked", "check_free", "complete", "dry_run", "exchange", "finish", "forget",
+           "hold", "in_place_of_the_job", "is_alone", "is_complete", "is_executing", "is_planning", "keep_borrowed",
            "may_compute", "queue", "read", "record", "record_cold", "record_refusable", "settle", "stand_ins", "sync",
            "tell", "tell_errors", "was_computed"]
 
@@ -139,6 +139,12 @@ def read(call: Computed, storages: tuple[Storage, ...], add_nodes: Callable[[Dir
     if _instead is not None:
         return None
     return queue.read(call, storages, add_nodes, *_where(_frame(_DEPTH_OF_READING)))
+
+
+def exchange(key: tuple[Any, ...], call: Computed, storages: tuple[Storage, ...],
+             add_nodes: Callable[[Direct], None]) -> Direct | None:
+    """See `Queue.exchange`. Collective."""
+    return queue.exchange(key, call, storages, add_nodes, *_where(_frame(_DEPTH_OF_READING)))
 
 
 def are_errors_asked() -> bool:
