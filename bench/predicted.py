@@ -25,7 +25,7 @@ from bench import processes
 from bench.link import LAUNCHER, UNAVAILABLE
 from bench.timing import Result, note, report
 
-TASKS = {"heat": (1000, 1), "summa": (512, 1), "lbm": (400, 1), "cg": (600, 1)}
+TASKS = {"heat": (1000, 1), "summa": (512, 1), "lbm": (400, 4), "cg": (600, 1)}
 """Per program, points along each dimension, and the steps of a batch."""
 
 SECONDS = 5.0

@@ -33,7 +33,7 @@ SETTINGS: Mapping[str, Setting] = {
     "n_body": Setting(2000, 5, 2800, 5),
     "knn": Setting(4096, 8, 4096, 8, goal=1.8),
     "lattice_boltzmann_2d": Setting(300, 30, 800, 10),
-    "lattice_boltzmann_3d": Setting(80, 5, 96, 5),
+    "lattice_boltzmann_3d": Setting(80, 5, 96, 2),
     "jacobi": Setting(4096, 30, 5000, 30, n_reads=1),
     "jacobi_stencil": Setting(2000, 20, 3000, 20, n_reads=1),
 }

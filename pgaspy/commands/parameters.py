@@ -29,7 +29,11 @@ N_POINTS = 150, 2048
 N_BYTES = 4 << 20
 """Of a long message."""
 
-SECONDS_BETWEEN_TESTS = 1e-4
+N_ELEMENTS, N_COMPUTATIONS = 1 << 14, 256
+"""Of what is computed while it goes by, in some 20 microseconds each time; and how often without messages."""
+
+N_SHORT, SECONDS_TO_ARRIVE = 100, 5e-4
+"""Short messages; and how long to leave one alone, so that it is there."""
 
 
 def measure_parameters(products: float) -> dict[str, Any] | None:
@@ -160,9 +164,28 @@ def _seconds_of_adding(n: int) -> float:
 
 
 def _parameters_of_messages(link: Link, interpreter: _Interpreter) -> dict[str, float]:
-    copied = _seconds_per_byte_copied()
-    return {"latency": 1e-6 * link.latency, "overhead": _seconds_of_messages(interpreter),
-            "seconds_per_byte": 1e-9 / link.bandwidth, "seconds_per_byte_copied": copied}
+    return {"latency": max(1e-6 * link.latency - _seconds_of_calls(), 0.0),
+            "overhead": _seconds_of_messages(interpreter),
+            "seconds_per_byte": 1e-9 / link.bandwidth, "seconds_per_byte_copied": _seconds_per_byte_copied()}
+
+
+def _seconds_of_calls() -> float:
+    """What the calls take by which a short message is sent, and received when it is there.
+
+    T. Kielmann, H. Bal and K. Verstoep, *Fast Measurement of LogP Parameters for Message Passing Platforms*, 2000.
+    """
+    buffer, times = np.ones(1), []
+    following, before = (pg.RANK + 1) % pg.SIZE, (pg.RANK - 1) % pg.SIZE
+    for _ in range(N_SHORT):
+        pg.COMM.Barrier()
+        start = perf_counter()
+        pg.COMM.Send(buffer, following)
+        sent = perf_counter()
+        while (arrived := perf_counter()) - sent < SECONDS_TO_ARRIVE:
+            pass
+        pg.COMM.Recv(buffer, before)
+        times.append(sent - start + perf_counter() - arrived)
+    return min(times)
 
 
 def _seconds_of_messages(interpreter: _Interpreter) -> float:
@@ -181,31 +204,27 @@ def _seconds_of_messages(interpreter: _Interpreter) -> float:
 
 
 def _seconds_per_byte_copied() -> float:
-    """The time in calls of MPI while a long message goes to the next process, and one comes from the one before."""
+    """By how much computing takes longer while a long message goes to the next process, and one comes from the last.
+
+    So what counts is the processor's time in calls of MPI, and that which the system takes for the network.
+    """
     from mpi4py import MPI
 
     sent, received = np.ones(N_BYTES, np.uint8), np.ones(N_BYTES, np.uint8)
+    x, y = np.ones(N_ELEMENTS), np.empty(N_ELEMENTS)
     following, before = (pg.RANK + 1) % pg.SIZE, (pg.RANK - 1) % pg.SIZE
     comm, found = pg.COMM, []
     for _ in range(MIN_REPEATED):
-        idle = _seconds_of_test(comm)  # before there are messages, which it would attend to
         comm.Barrier()
         start = perf_counter()
+        for _ in range(N_COMPUTATIONS):
+            np.sqrt(x, out=y)
+        seconds = (perf_counter() - start) / N_COMPUTATIONS
+        comm.Barrier()
+        start, n = perf_counter(), 0
         requests = [comm.Irecv(received, before), comm.Isend(sent, following)]
-        spent, is_done = perf_counter() - start, False
-        while not is_done:
-            start = perf_counter()
-            is_done = MPI.Request.Testall(requests)
-            spent += perf_counter() - start - idle
-            while not is_done and perf_counter() - start < SECONDS_BETWEEN_TESTS:
-                pass
-        found.append(max(spent, 0.0))
-    return min(found) / (2 * N_BYTES)
-
-
-def _seconds_of_test(comm: Any) -> float:
-    """What a test takes that has nothing to do."""
-    start = perf_counter()
-    for _ in range(16):
-        comm.Iprobe(pg.RANK, 4711)
-    return (perf_counter() - start) / 16
+        while not MPI.Request.Testall(requests):
+            np.sqrt(x, out=y)
+            n += 1
+        found.append(max(perf_counter() - start - n * seconds, 0.0))
+    return median(found) / (2 * N_BYTES)
