@@ -286,6 +286,10 @@ class GlobalArray:
         """The array that lies in memory, and how a local part of that shows the elements: itself, as it is."""
         return self, lambda part: part
 
+    def _layout_like(self) -> Layout:
+        """The layout of a new array like it."""
+        return global_assign.layout_like(self._in_memory()[0]._base, self._view)
+
     def _is_base_of(self, found: GlobalArray) -> bool:
         """Whether what has been made of it is a view, and no copy."""
         return found._base is self._base

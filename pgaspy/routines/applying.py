@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements, of_numpy_arrays
-from pgaspy.global_assign import laid_out, layout_like
+from pgaspy.global_assign import laid_out
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, whole_dim
 from pgaspy.operands import check_dtype
@@ -71,7 +71,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     check_dtype(first.dtype)
     if not outer:
         return pg.array(first)
-    layout = layout_like(vectors._view)
+    layout = vectors._layout_like()
     if layout.dims[-1].n_procs > 1:
         layout = with_whole(vectors.shape, len(outer), world().size)
     dims = [*layout.dims[:-1], *map(whole_dim, first.shape)]
