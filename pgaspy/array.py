@@ -45,6 +45,20 @@ def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     return method
 
 
+def _equality(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
+    plain = _binary(ufunc)
+
+    def method(self: GlobalArray, other: Any) -> Any:
+        try:
+            return plain(self, other)
+        except TypeError:
+            found = HANDLED[GlobalArray.__eq__](ufunc, self, other)
+            if found is None:
+                raise
+            return found
+    return method
+
+
 def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> Any:
         if other.__class__ in WEAK:
@@ -720,7 +734,7 @@ class GlobalArray:
     __xor__, __rxor__, __ixor__ = _binary(np.bitwise_xor), _reflected(np.bitwise_xor), _in_place(np.bitwise_xor)
     __lt__, __le__, __gt__, __ge__ = _binary(np.less), _binary(np.less_equal), _binary(np.greater), _binary(
         np.greater_equal)
-    __eq__, __ne__ = _binary(np.equal), _binary(np.not_equal)  # type: ignore[assignment]
+    __eq__, __ne__ = _equality(np.equal), _equality(np.not_equal)  # type: ignore[assignment]
     __neg__, __pos__, __abs__, __invert__ = _unary(np.negative), _unary(np.positive), _unary(np.absolute), _unary(
         np.invert)
 
