@@ -45,6 +45,20 @@ def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     return method
 
 
+def _equality(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
+    plain = _binary(ufunc)
+
+    def method(self: GlobalArray, other: Any) -> Any:
+        try:
+            return plain(self, other)
+        except TypeError:
+            found = HANDLED[GlobalArray.__eq__](ufunc, self, other)
+            if found is None:
+                raise
+            return found
+    return method
+
+
 def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> Any:
         if other.__class__ in WEAK:
@@ -285,6 +299,10 @@ class GlobalArray:
     def _in_memory(self) -> tuple[GlobalArray, Callable[[NDArray[Any]], NDArray[Any]]]:
         """The array that lies in memory, and how a local part of that shows the elements: itself, as it is."""
         return self, lambda part: part
+
+    def _layout_like(self) -> Layout:
+        """The layout of a new array like it."""
+        return global_assign.layout_like(self._in_memory()[0]._base, self._view)
 
     def _is_base_of(self, found: GlobalArray) -> bool:
         """Whether what has been made of it is a view, and no copy."""
@@ -716,7 +734,7 @@ class GlobalArray:
     __xor__, __rxor__, __ixor__ = _binary(np.bitwise_xor), _reflected(np.bitwise_xor), _in_place(np.bitwise_xor)
     __lt__, __le__, __gt__, __ge__ = _binary(np.less), _binary(np.less_equal), _binary(np.greater), _binary(
         np.greater_equal)
-    __eq__, __ne__ = _binary(np.equal), _binary(np.not_equal)  # type: ignore[assignment]
+    __eq__, __ne__ = _equality(np.equal), _equality(np.not_equal)  # type: ignore[assignment]
     __neg__, __pos__, __abs__, __invert__ = _unary(np.negative), _unary(np.positive), _unary(np.absolute), _unary(
         np.invert)
 

@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 from pgaspy.array import GlobalArray
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import check_free, record
-from pgaspy.global_assign import joined, layout_like, redistributed
+from pgaspy.global_assign import joined, redistributed
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout
@@ -135,7 +135,7 @@ def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: 
     dtype = prototype.dtype if dtype is None else dtype
     shape = prototype.shape if shape is None else _checked_shape(shape)
     if layout is None and onenode is None and isinstance(prototype, GlobalArray) and shape == prototype.shape:
-        layout = layout_like(prototype._view)
+        layout = prototype._layout_like()
     return empty(shape, dtype, layout=layout, onenode=onenode, device=device)
 
 

@@ -111,7 +111,7 @@ def _check_cast(base: Base, view: View, target: np.dtype[Any]) -> None:
 def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype[Any] | None = None) -> BaseView:
     """A new array with the elements of a view; in the layout that a result of it takes, or in a given one."""
     if layout is None:
-        layout = layout_like(view)
+        layout = layout_like(base, view)
     target = BaseView(Base(layout, base.dtype if dtype is None else dtype), whole(layout))
     if view.size:
         _check_cast(base, view, target.base.dtype)
@@ -164,9 +164,10 @@ def _joint_shape(x: Any, index: tuple[int, ...], parts: dict[tuple[int, ...], An
     return (len(x), *found.pop())
 
 
-def layout_like(view: View) -> Layout:
-    """The layout of a new array like a view: that of results of operations on it."""
-    return view.layout if view.is_whole else result_layout(view.shape, [view], default_for)
+def layout_like(base: Base, view: View) -> Layout:
+    """The layout of a new array like a view: its own, if it is the whole array; else that of results of operations."""
+    own = view.own_layout if view.is_whole or view == base.section else None
+    return result_layout(view.shape, [view], default_for) if own is None else own
 
 
 def redistributed(base: Base, view: View, layout: Distribution | Layout | None) -> BaseView:

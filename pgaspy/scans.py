@@ -49,7 +49,8 @@ def accumulated(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DType
         If the ufunc does not take two operands and give one result, or for several axes.
     """
     d = _checked_axis("accumulate", ufunc, view, axis)
-    call = _scan_call(ufunc, view, base.dtype, None if dtype is None else np.dtype(dtype), out_dtype, d)
+    wanted = None if dtype is None else np.dtype(dtype)
+    call = _scan_call(ufunc, view, layout_like(base, view.turned), base.dtype, wanted, out_dtype, d)
     recipe = call.recipe
     target = BaseView(Base(recipe.target.layout, recipe.dtypes[0]), recipe.target)
     if view.size:
@@ -66,10 +67,9 @@ class _Call(NamedTuple):
 
 
 @cached
-def _scan_call(ufunc: np.ufunc, view: View, source: np.dtype[Any], wanted: np.dtype[Any] | None,
+def _scan_call(ufunc: np.ufunc, view: View, layout: Layout, source: np.dtype[Any], wanted: np.dtype[Any] | None,
                out: np.dtype[Any] | None, axis: int) -> _Call:
     turned, is_associative = view.turned, ufunc in ASSOCIATIVE
-    layout = layout_like(turned)
     if not is_associative:
         layout = _in_blocks(layout, axis)
     dtype = _loop_dtype("accumulate", ufunc, source, wanted, out)
@@ -141,7 +141,7 @@ def reduced_at(ufunc: np.ufunc, base: Base, view: View, indices: Any, axis: Any,
     dtypes = (_loop_dtype("reduceat", ufunc, base.dtype, wanted, out_dtype),) * 2
     layout = view.own_layout
     if layout is None or _in_blocks(layout, d) != layout or base.dtype != dtypes[0]:
-        base, view = copied(base, view, _in_blocks(layout_like(view.turned), d), dtypes[0])
+        base, view = copied(base, view, _in_blocks(layout_like(base, view.turned), d), dtypes[0])
         layout = view.layout
     dims = [*layout.dims[:d], whole_dim(len(found)), *layout.dims[d + 1:]]
     target = whole(Layout(layout.grid, dims, layout.pins))

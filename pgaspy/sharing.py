@@ -38,12 +38,14 @@ class SharedBase(Base):
     of the arrays, the others go on to take the section from the other array: its storage has that one's number here.
     """
 
-    __slots__ = ("_lender", "_section")
+    __slots__ = ("_lender", "section")
+
+    section: View
 
     def __init__(self, lender: Base, section: View) -> None:
         self.layout, self.dtype = section.layout, lender.dtype
         self._lender: Base | None = lender
-        self._section = section
+        self.section = section
         self.storage = SharedStorage(lender.storage, self)
 
     @property
@@ -53,7 +55,7 @@ class SharedBase(Base):
 
     def borrowed(self) -> BaseView:
         """What the array has, and where."""
-        return BaseView(self, self._section)
+        return BaseView(self, self.section)
 
     def keep_name(self) -> Storage:
         """See `Base`."""
@@ -76,7 +78,7 @@ class SharedBase(Base):
         return kept
 
     def _move_to(self, target: Base, source: Base) -> None:
-        _take(BaseView(target, self._section), BaseView(source, self._section))
+        _take(BaseView(target, self.section), BaseView(source, self.section))
         shared, own = self.storage, target.storage
         own.name = weakref.ref(self)
         if isinstance(shared, SharedStorage):

@@ -43,7 +43,7 @@ def in_order(base: Base, view: View, axis: int | None, gives_indices: bool, kth:
         base, view = reshaped(base, view, (-1,))
         axis = 0
     axis = normalize_axis_index(axis, view.ndim)
-    layout, n = layout_like(view), view.shape[axis]
+    layout, n = layout_like(base, view), view.shape[axis]
     if layout.dims[axis].n_procs == 1 or not view.size:
         return _sorted_parts(base, view, layout, axis, gives_indices, () if n == view.size else kth)
     if n == view.size:

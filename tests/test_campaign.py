@@ -12,7 +12,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.execution import engine, queue, recording, runs
-from tests.campaign import failing, injecting, model
+from tests.campaign import elementwise, failing, injecting, model
 from tests.campaign.jobs import Outcome, _wait_for_last, run_job
 from tests.campaign.names import LEFT_OUT, public, used
 from tests.campaign.programs import TABLE, Program, write_one, written
@@ -158,6 +158,18 @@ def test_a_process_that_is_left_is_found() -> None:
     _wait_for_last(outcome)
     assert outcome.kind == "hang"
     assert f"[{os.getpid()}]" in outcome.text
+
+
+def test_the_errors_of_numbers_are_known(tmp_path: Path) -> None:
+    writer = Writer(0, 1, tmp_path)
+    x = writer.create((5, 4), "d", owned=True)
+    number = writer.bind(f"{x}.var(ddof=1)", 1e-12)
+    assert number
+    elementwise._write(writer, number, f"{number} - 1.5", f"{number} -= 1.5", np.subtract, [number, "1.5"])
+    array = writer.bind(f"pg.expand_dims({number}, -1)", None)
+    assert array
+    assert min(writer.tolerance(number), writer.tolerance(array)) >= 1e-12
+    assert not writer.say(f"pg.schedule(ones, pg.write({number}))")  # as on global arrays
 
 
 def test_totals_are_those_of_the_file_and_of_what_is_under_way(tmp_path: Path) -> None:

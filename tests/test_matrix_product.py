@@ -59,6 +59,13 @@ def test_dtypes(first: str, second: str) -> None:
     check(pg.array(x) @ pg.array(y[:, 2]), x, y[:, 2])
 
 
+def test_a_vector_that_each_process_has_is_cast_where_it_lies() -> None:
+    x, y = RNG.integers(0, 5, 3).astype("h"), RNG.integers(0, 5, (3, 2))
+    a = pg.array(x, layout=pg.Distribution("cyclic(4)", grid=(1, pg.SIZE)))
+    b = pg.array(y, layout=pg.Distribution("block", "cyclic(2)", grid=(1, pg.SIZE)))
+    check(a.reshape(-1, 3) @ b, x[None], y)
+
+
 def test_layouts_of_products() -> None:
     layout = pg.Distribution("cyclic(2)", "cyclic(3)")
     a, b = pg.array(RNG.normal(size=(12, 8)), layout=layout), pg.array(RNG.normal(size=(8, 15)), layout=layout)

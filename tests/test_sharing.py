@@ -118,6 +118,24 @@ def test_many_copies_of_copies(seed: int, grid: tuple[int, int]) -> None:
     collectively([float(s) for s, _ in elements] == [s for _, s in elements])
 
 
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+def test_what_is_made_of_a_copy_lies_as_if_it_did_not_share(grid: tuple[int, int]) -> None:
+    for key in (np.s_[...], np.s_[:, 3:6], np.s_[1::2, 1:], np.s_[4], np.s_[:2, :1]):
+        for axes in AXES:
+            A, a = source(grid)
+            R = pg.replicate(A[key], axes)
+            own = R.redistribute(R.layout)
+            for x, y in zip(made_of(R), made_of(own), strict=True):
+                collectively(x.layout == y.layout, f"{x.layout}, and not {y.layout}")
+            assert_equal(R.astype("f"), a[key].astype("f"))
+            assert_equal(R.cumsum(axis=0), a[key].cumsum(axis=0))
+
+
+def made_of(x: Any) -> tuple[Any, ...]:
+    return (x + 1, x.T * x.T, x.sum(axis=0), x.copy(), x.astype("f"), pg.empty_like(x), pg.empty_like(x.real),
+            x.cumsum(axis=0), pg.sort(x, axis=0))
+
+
 def test_a_view_that_one_process_has() -> None:
     """It may be written to at any time, and nobody else knows."""
     A, a = source((1, pg.SIZE))

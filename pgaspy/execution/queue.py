@@ -18,6 +18,7 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import count, repeat
 from operator import attrgetter, call, is_not, or_
 from types import CodeType
@@ -36,7 +37,7 @@ from pgaspy.execution.transport import MpiTransport
 from pgaspy.host import environment
 from pgaspy.host.call_sites import frames_of_program, line_of, warn
 from pgaspy.job.endings import is_interactive
-from pgaspy.job.failures import DivergenceError, JobError, Mismatch, Poison, is_interrupt
+from pgaspy.job.failures import BusyError, DivergenceError, JobError, Mismatch, Poison, is_interrupt
 from pgaspy.job.procgrid import World, world
 from pgaspy.job.statistics import counts
 from pgaspy.scheduling import floating_point
@@ -442,11 +443,21 @@ class Queue:
 
         Raises
         ------
-        RuntimeError
+        BusyError
             If operations are being executed.
         """
         if self._is_running:
-            raise RuntimeError(_words_for_busy())
+            raise BusyError(_words_for_busy())
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """Refuse all calls meanwhile, as while a task is called."""
+        self.check_free()
+        self._is_running = True
+        try:
+            yield
+        finally:
+            self._is_running = False
 
     def _make_room(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
         """See to what has to be done before an operation is recorded.

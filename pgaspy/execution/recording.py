@@ -10,7 +10,7 @@ import atexit
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
@@ -28,10 +28,10 @@ from pgaspy.scheduling.base import borrowers as borrowed
 from pgaspy.scheduling.floating_point import Found
 from pgaspy.scheduling.operations import Computed, Operation, Recipe
 
-__all__ = ["Executor", "are_errors_asked", "check_free", "complete", "dry_run", "exchange", "finish", "forget",
-           "hold", "in_place_of_the_job", "is_alone", "is_complete", "is_executing", "is_planning", "keep_borrowed",
-           "may_compute", "queue", "read", "record", "record_cold", "record_refusable", "settle", "stand_ins", "sync",
-           "tell", "tell_errors", "was_computed"]
+__all__ = ["Executor", "are_errors_asked", "check_free", "closed", "complete", "dry_run", "exchange", "finish",
+           "forget", "hold", "in_place_of_the_job", "is_alone", "is_complete", "is_executing", "is_planning",
+           "keep_borrowed", "may_compute", "queue", "read", "record", "record_cold", "record_refusable", "settle",
+           "stand_ins", "sync", "tell", "tell_errors", "was_computed"]
 
 Executor = Callable[[Operation], None]
 
@@ -199,6 +199,11 @@ def _where(frame: FrameType) -> tuple[CodeType, int]:
 def hold(nbytes: int) -> None:
     """See `Queue.hold`."""
     queue.hold(nbytes)
+
+
+def closed() -> AbstractContextManager[None]:
+    """See `Queue.closed`."""
+    return queue.closed()
 
 
 def check_free() -> None:

@@ -50,6 +50,12 @@ class TaskError(RuntimeError):
     __module__ = "pgaspy"
 
 
+class BusyError(RuntimeError):
+    """Global arrays are used while operations are executed: by a task, or by another thread."""
+
+    __module__ = "pgaspy"
+
+
 class DivergenceError(RuntimeError):
     """The processes do not record the same collective operations; the message says which do what, and where."""
 

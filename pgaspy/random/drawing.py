@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from pgaspy.array import GlobalArray, made
 from pgaspy.creation import AnyLayout, Shape, empty
 from pgaspy.execution.recording import is_planning, record
-from pgaspy.global_assign import laid_out, layout_like
+from pgaspy.global_assign import laid_out
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
@@ -148,7 +148,7 @@ def joint_size(size: Shape | None, *parameters: Any) -> tuple[int, ...]:
 
 def _layout_of(shape: tuple[int, ...], parameters: Sequence[Any]) -> AnyLayout:
     """That of a parameter for each element; None, if there is no such array."""
-    return next((layout_like(p._view) for p in parameters if isinstance(p, GlobalArray) and p.shape == shape and shape),
+    return next((p._layout_like() for p in parameters if isinstance(p, GlobalArray) and p.shape == shape and shape),
                 None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,17 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import NDArray
 
 import pgaspy as pg
+from pgaspy.array import made
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements, of_numpy_arrays
-from pgaspy.global_assign import laid_out, layout_like
+from pgaspy.execution.recording import closed
+from pgaspy.global_assign import copied, laid_out
+from pgaspy.host.call_sites import warn
+from pgaspy.job.failures import BusyError
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, whole_dim
 from pgaspy.operands import check_dtype
+from pgaspy.planning.view import joint_shape
 from pgaspy.routines.mapping import on_parts
 from pgaspy.sorting import with_whole
 
@@ -33,7 +39,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     func1d
         Of a vector, a NumPy array, and more arguments; what it gives has one shape and dtype. It is called by the
         process that has the vector, and once more by all, for the first one, which tells the shape and dtype. One of
-        pgaspy's functions stands for NumPy's of that name.
+        pgaspy's functions stands for NumPy's of that name. If it uses global arrays, all processes call it for one
+        vector after the other, with a warning.
     axis
         The dimension, which is made whole on the way, if it is dealt out.
     arr
@@ -67,19 +74,46 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     outer = vectors.shape[:-1]
     if 0 in outer:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    first = np.asanyarray(func1d(vectors[(0,) * len(outer)].gather(), *args, **kwargs))
+    first = _without_arrays(func1d, vectors[(0,) * len(outer)].gather(), *args, **kwargs)
+    if first is NotImplemented:
+        rows = (vectors[index].gather() for index in np.ndindex(outer))
+        found = pg.array([func1d(row, *args, **kwargs) for row in rows])
+        return _in_the_place_of(found.reshape(*outer, *found.shape[1:]), axis, len(outer))
+    first = np.asanyarray(first)
     check_dtype(first.dtype)
     if not outer:
         return pg.array(first)
-    layout = layout_like(vectors._view)
+    layout = vectors._layout_like()
     if layout.dims[-1].n_procs > 1:
         layout = with_whole(vectors.shape, len(outer), world().size)
     dims = [*layout.dims[:-1], *map(whole_dim, first.shape)]
     result = pg.empty((*outer, *first.shape), first.dtype, layout=Layout(layout.grid, dims, layout.pins))
     pg.schedule(functools.partial(_apply, func1d, args, kwargs), pg.write(result),
                 pg.GlobalArray(*laid_out(vectors._base, vectors._view, layout)))
-    order = [*range(axis), *range(len(outer), result.ndim), *range(axis, len(outer))]
-    return result.transpose(order)
+    return _in_the_place_of(result, axis, len(outer))
+
+
+def _in_the_place_of(result: pg.GlobalArray, axis: int, n_outer: int) -> pg.GlobalArray:
+    """The dimensions after the outer ones, in the place of a dimension."""
+    return result.transpose([*range(axis), *range(n_outer, result.ndim), *range(axis, n_outer)])
+
+
+def _without_arrays(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """What a function gives that each process may call by itself; if it may not, `NotImplemented`, after a warning."""
+    try:
+        with closed():
+            found = function(*args, **options)
+        if not _is_global(found):
+            return found
+    except BusyError:
+        pass
+    warn("the function uses global arrays, so that all processes call it, for one vector or number after the other: "
+         "have it use NumPy's functions, and A.gather()", RuntimeWarning)
+    return NotImplemented
+
+
+def _is_global(x: Any) -> bool:
+    return isinstance(x, pg.GlobalArray) or (isinstance(x, list | tuple) and any(map(_is_global, x)))
 
 
 def _apply(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], result: NDArray[Any],
@@ -135,10 +169,11 @@ class vectorize:  # noqa: N801  (NumPy's name)
     Parameters
     ----------
     pyfunc
-        Of numbers; gives a number, or several.
+        Of numbers; gives a number, or several. If it uses global arrays, all processes call it for one element after
+        the other, with a warning.
     otypes
-        The dtypes of what it gives, as characters or dtypes. By default those of what it gives for the first elements,
-        for which all processes call it once more.
+        The dtypes of what it gives, as characters or dtypes. By default those of what it gives for the first elements.
+        For these all processes call it once more.
     doc
         The documentation, by default that of the function.
     excluded
@@ -186,18 +221,35 @@ class vectorize:  # noqa: N801  (NumPy's name)
             return self.pyfunc(*[full[i] for i in range(len(args))], **{name: full[name] for name in kwargs})
 
         of_elements = self.pyfunc if len(varied) == len(args) == len(given) else of_some
-        dtypes = self._dtypes(of_elements, arrays)
-        found = on_parts(np.vectorize(of_elements, otypes=dtypes), dtypes, arrays)
+        shape = joint_shape(*(x.shape for x in arrays))
+        has_elements = 0 not in shape
+        if not has_elements and self.otypes is None:
+            raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+        firsts = [x[(0,) * x.ndim]._as_scalar() for x in arrays] if has_elements else []
+        first = _without_arrays(of_elements, *firsts) if has_elements else None
+        if first is NotImplemented:
+            found = self._one_after_the_other(of_elements, arrays, shape)
+        else:
+            dtypes = self._dtypes(first)
+            found = on_parts(np.vectorize(of_elements, otypes=dtypes), dtypes, arrays)
         return found[0] if len(found) == 1 else tuple(found)
 
-    def _dtypes(self, of_elements: Callable[..., Any], arrays: Sequence[pg.GlobalArray]) -> list[np.dtype[Any]]:
-        """Those of what the function gives."""
+    def _one_after_the_other(self, of_elements: Callable[..., Any], arrays: Sequence[pg.GlobalArray],
+                             shape: tuple[int, ...]) -> list[pg.GlobalArray]:
+        """What the function gives if all processes call it for each element."""
+        elements = np.broadcast(*[x.gather().astype(object) for x in arrays])  # as NumPy passes them
+        found = [one if isinstance(one, tuple) else (one,) for one in starmap(of_elements, elements)]
+        results = [pg.array([*one]).reshape(shape) for one in zip(*found, strict=True)]
+        dtypes = self._dtypes(tuple(results))
+        return [made(*copied(x._base, x._view, dtype=dtype)) for x, dtype in zip(
+            results, dtypes, strict=True)]
+
+    def _dtypes(self, first: Any) -> list[np.dtype[Any]]:
+        """Those of what the function gives, as for some elements."""
         dtypes = self.otypes
         if dtypes is None:
-            if any(not x.size for x in arrays):
-                raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-            first = of_elements(*[x[(0,) * x.ndim]._as_scalar() for x in arrays])
-            dtypes = [np.asarray(x).dtype for x in (first if isinstance(first, tuple) else (first,))]
+            dtypes = [x.dtype if isinstance(x, pg.GlobalArray) else np.asarray(x).dtype
+                      for x in (first if isinstance(first, tuple) else (first,))]
         if any(dtype.kind in "OSUV" for dtype in dtypes):
             raise TypeError(f"vectorize has numbers as results, not {[*map(str, dtypes)]}")
         return dtypes

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 import pgaspy as pg
+from pgaspy.array import made
 from pgaspy.creation import as_array, as_global
 from pgaspy.dispatch import implements
-from pgaspy.operands import WEAK
+from pgaspy.operands import WEAK, as_numpy, refuse_masked
 from pgaspy.planning.view import joint_shape
+from pgaspy.routines.mapping import on_parts
 
 __all__ = [
     "allclose", "array_equal", "array_equiv", "isclose", "iscomplex", "iscomplexobj", "isneginf", "isposinf", "isreal",
@@ -19,6 +21,33 @@ __all__ = [
 
 
 # Two arrays ----------------------------------------------------------------------------------------------------------
+
+
+@implements(pg.GlobalArray.__eq__)
+def _unlike(ufunc: np.ufunc, x: pg.GlobalArray, y: Any) -> pg.GlobalArray | None:
+    """What `==` or `!=`, which is this ufunc, is where NumPy's arrays have no function for it. Collective.
+
+    An object is compared with each element, as Python does it. Text, numbers and times are never the same. None for all
+    else.
+    """
+    if not isinstance(y, pg.GlobalArray):
+        refuse_masked(y)
+        y = as_numpy(y)
+    if y.dtype.kind == "O" and not y.ndim:
+        return on_parts(lambda part: ufunc(part, y), [np.dtype(bool)], [x])[0]
+    if y.dtype.kind in "OV" or _are_comparable(x.dtype, y.dtype):
+        return None
+    found = pg.full_like(pg.broadcast_to(x, joint_shape(x.shape, y.shape)), ufunc is np.not_equal, dtype=bool)
+    return made(found._base, found._view)
+
+
+def _are_comparable(x: np.dtype[Any], y: np.dtype[Any]) -> bool:
+    """Whether NumPy has a function that tells whether elements of these dtypes are equal."""
+    try:
+        np.equal.resolve_dtypes((x, y, None))
+    except TypeError:
+        return False
+    return True
 
 
 @implements(np.isclose)

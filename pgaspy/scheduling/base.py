@@ -20,7 +20,7 @@ from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
 from pgaspy.layout import Layout
 from pgaspy.planning.pieces import local_view_shape, storage_geometry
-from pgaspy.planning.view import View
+from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import memory
 from pgaspy.scheduling.backend import backend
 
@@ -312,6 +312,11 @@ class Base:
     def lender(self) -> Base:
         """The array that others borrow from who borrow sections of this one."""
         return self
+
+    @property
+    def section(self) -> View:
+        """What the array has of its storage: all of it, but where it is a section of another array."""
+        return whole(self.layout)
 
 
 class FormerBase(Base):

@@ -43,6 +43,9 @@ MAX_REPORT_BYTES = 4096
 PATIENCE_SECONDS = 60
 """How long the others are waited for when one has found a difference: some may be in code of their own."""
 
+UNKNOWN = 0
+"""In the place of the digest of an operation."""
+
 DIGESTS, ALARM = 0, 1
 """The tags."""
 
@@ -185,16 +188,16 @@ class Checker:
     def _find_first(self, index: NDArray[np.int64]) -> bool:
         """Go back from an operation that differs to the first that does, as far as they are known; whether all answer.
 
-        All compare with the operations of rank 0.
+        All compare with the operations of rank 0; those that a process has not come to do not differ.
         """
         start = max(int(index[0]) + 1 - MAX_COMPARED, 0)
         known = self._n_added - len(self._latest)
-        own = np.array([self._latest[k - known] if known <= k < self._n_added else 0
+        own = np.array([self._latest[k - known] if known <= k < self._n_added else UNKNOWN
                         for k in range(start, int(index[0]) + 1)], np.int64)
         theirs = own.copy()
         if not _wait(self._comm.Ibcast(theirs)):
             return False
-        differing = np.flatnonzero((own != theirs) & (np.arange(start, start + len(own)) >= known))
+        differing = np.flatnonzero((own != theirs) & (own != UNKNOWN) & (theirs != UNKNOWN))
         if len(differing):
             index[0] = start + differing[0]
         return _wait(self._comm.Iallreduce(MPI.IN_PLACE, index, MPI.MIN))

@@ -146,10 +146,9 @@ def _write(writer: Writer, target: str, expression: str, text: str, function: An
     tolerance = tolerance_of(writer, function, operands, (result, value))
     if not is_defined(result) or (tolerance and value.dtype.kind not in "fc"):
         raise Refused
+    known = writer.tolerances.get(id(owner(value)), 0.0)
     if writer.say(text):
-        key = id(owner(value))
-        known = writer.tolerances.get(key, 0.0)
-        writer.tolerances[key] = known + tolerance + (rounding(value) if tolerance or known else 0.0)
+        writer.tolerate(target, known + tolerance + (rounding(value) if tolerance or known else 0.0))
         writer.settle(target, function in CHOOSING or function not in EXACT)
 
 

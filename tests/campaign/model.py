@@ -137,7 +137,8 @@ def module() -> Any:
         setattr(found, name, _anywhere(functools.partial(getattr(np, name), subok=False)))
     found.array = _anywhere(functools.partial(np.array, subok=False))
     found.fromfunction = _anywhere(np.fromfunction)
-    found.update = found.write = found.read = found.Distribution = found.nothing = _same
+    found.update = found.write = _target
+    found.read = found.Distribution = found.nothing = _same
     found.schedule = _schedule
     found.sync = found.stats = found.combine = found.datalayout = lambda *_, **__: None
     found.replicate = lambda array, axis, copy=True: array.copy()
@@ -155,6 +156,12 @@ def _same(x: Any = None, *_: Any, **__: Any) -> Any:
     return x
 
 
+def _target(x: Any) -> Any:
+    if isinstance(x, Scalar):
+        raise TypeError("a number does not support assignment")
+    return x
+
+
 def _anywhere(function: Callable[..., Any]) -> Callable[..., Any]:
     """A creation function that takes a layout besides."""
     def made(*arguments: Any, layout: Any = None, onenode: Any = None, **options: Any) -> Any:
@@ -163,7 +170,7 @@ def _anywhere(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _schedule(function: Callable[..., Any], *arguments: Any) -> None:
-    function(*(x.view(Array) if isinstance(x, Scalar) else x for x in arguments))  # a task may write to a number
+    function(*(x.view(Array) if isinstance(x, Scalar) else x for x in arguments))  # a task may index a number
 
 
 def _exchange_rows(array: Any, pivots: Any, start: int = 0) -> None:

@@ -76,7 +76,10 @@ def execute(lines: Sequence[str], folder: Path, is_model: bool) -> list[Observat
             except Exception as error:
                 noted.append(Observation(number, error))
                 if not isinstance(error, (*EXPECTED, NameError)):
-                    traceback.print_exc()  # the others may wait for this process
+                    error.add_note(f"in line {number}: {line}")
+                    if pg.SIZE > 1 and not is_model:
+                        raise  # the others may wait for this process
+                    traceback.print_exc()
                     break
             if is_model:
                 for name in names.keys() & line.split(" = ")[:1]:

@@ -92,8 +92,9 @@ class Writer:
         name = self.name()
         self.names[name] = value
         self.lines.append(f"{name} = {expression}")
-        if tolerance is None and isinstance(value, model.Scalar):  # it may share no memory: its origin is not known
-            tolerance = max(rounding(value), self.tolerances.get(id(owner(value)), 0.0))
+        known = self.tolerances.get(id(owner(value)))
+        if tolerance is None and (known is None or isinstance(value, model.Scalar)):  # of a number it is a copy
+            tolerance = max(rounding(value), known or 0.0)
         self.take(name, tolerance, n_axes, is_ambiguous)
         return name
 
@@ -101,13 +102,20 @@ class Writer:
              is_ambiguous: bool = False) -> None:
         """Note a new array that a name holds."""
         value = self.names[name]
-        self._kept.append(owner(value))
-        if tolerance is not None:
-            self.tolerances[id(owner(value))] = tolerance
+        if tolerance is None:
+            self._kept.append(owner(value))
+        else:
+            self.tolerate(name, tolerance)
         if n_axes is not None:
             self.n_axes[id(owner(value))] = n_axes
         self.holders.append(name)
         self.settle(name, is_ambiguous)
+
+    def tolerate(self, expression: str, tolerance: float) -> None:
+        """Note the error that an array may have; a number that is written to is another one."""
+        array = owner(self.value(expression))
+        self._kept.append(array)
+        self.tolerances[id(array)] = tolerance
 
     def trim(self) -> None:
         """Delete what there is too much of."""
@@ -322,10 +330,12 @@ def owner(value: Any) -> Any:
     return value
 
 
-def rounding(number: Any) -> float:
-    """How inexact a number may be, of which is not known how it was computed."""
-    is_exact = number.dtype.kind not in "fc" or not np.isfinite(number)
-    return 0.0 if is_exact else float((50 * np.finfo(number.dtype).eps + 1e-11) * (1 + abs(number)))
+def rounding(numbers: Any) -> float:
+    """How inexact numbers may be, of which is not known how they were computed."""
+    if numbers.dtype.kind not in "fc":
+        return 0.0
+    sizes = np.abs(np.asarray(numbers)[np.isfinite(numbers)])
+    return float((50 * np.finfo(sizes.dtype).eps + 1e-11) * (1 + sizes.max())) if sizes.size else 0.0
 
 
 def is_defined(value: Any) -> bool:

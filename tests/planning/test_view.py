@@ -131,4 +131,5 @@ def test_disjoint_views_share_no_element(seed: int) -> None:
         model = np.arange(np.prod(shape, dtype=int)).reshape(shape)
         (a, a_model), (b, b_model) = (random_view(rng, whole(default_layout(shape, 4)), model) for _ in range(2))
         is_disjoint = a.disjoint(b)
+        assert a.shares(b) == bool(set(a_model.ravel().tolist()) & set(b_model.ravel().tolist()))
     assert not set(a_model.ravel().tolist()) & set(b_model.ravel().tolist())

@@ -60,6 +60,37 @@ def test_functions(name: str, layout: str) -> None:
     assert_equal(found, expected)
 
 
+def table(m: Any, x: Any) -> Callable[[Any], Any]:
+    """A function that holds an array."""
+    held = x(X[:, 0])
+    return lambda v: float(held[int(v) % 6])
+
+
+WITH_ARRAYS: dict[str, Callable[[Any, Any], Any]] = {
+    "a number": lambda m, x: m.apply_along_axis(lambda v: m.sum(v[1:]), 1, x(X)),
+    "a vector": lambda m, x: m.apply_along_axis(lambda v: m.sort(v)[::-1], 1, x(Z)),
+    "a list": lambda m, x: m.apply_along_axis(lambda v: [m.max(v), 3.5], 0, x(Z)),
+    "a matrix": lambda m, x: m.apply_along_axis(lambda v: m.outer(v, v), 1, x(Z)),
+    "of a vector": lambda m, x: m.apply_along_axis(lambda v: m.cumsum(v), 0, x(X[2])),
+    "an argument": lambda m, x: m.apply_along_axis(np.dot, 0, x(X), x(X[:, 1])),
+    "of elements": lambda m, x: m.vectorize(table(m, x))(x(Z)),
+    "of an element": lambda m, x: m.vectorize(table(m, x))(x(Z)[1, 1, 1]),
+    "of dtypes": lambda m, x: m.vectorize(table(m, x), otypes="F")(x(X)),
+    "of elements that broadcast": lambda m, x: m.vectorize(lambda v, u: m.sum([v, u]))(x(Z), x(Z[0, :, :1])),
+    "several results": lambda m, x: m.vectorize(lambda v: (v, table(m, x)(v)))(x(X[1]))[1],
+}
+
+
+@pytest.mark.parametrize("layout", NAMES)
+@pytest.mark.parametrize("name", WITH_ARRAYS)
+def test_functions_that_use_global_arrays(name: str, layout: str) -> None:
+    expected = WITH_ARRAYS[name](np, np.asarray)
+    with pytest.warns(RuntimeWarning, match="uses global arrays") as warned:
+        found = WITH_ARRAYS[name](pg, lambda x: pg.array(x, layout=layout_of(layout, x.shape)))
+    assert {one.filename for one in warned} == {__file__}
+    assert_equal(found, expected)
+
+
 @pytest.mark.parametrize("layout", NAMES)
 def test_of_numpy(layout: str) -> None:
     """NumPy's functions find these."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
+import fractions
 from typing import Any
 
 import numpy as np
@@ -32,6 +35,39 @@ PAIRS: dict[str, tuple[Any, Any]] = {
 
 def globals_of(*given: Any) -> list[Any]:
     return [pg.array(x) if isinstance(x, np.ndarray | np.generic) else x for x in given]
+
+
+ARRAYS = {
+    "integers": np.arange(3), "floats": X, "booleans": I > 3, "complex": C, "bytes": np.array([b"a", b"1"]),
+    "text": np.array(["a", "1"]), "dates": np.array(["2020-01-01", "NaT"], "M8[D]"), "times": T, "none": X[:1, :0],
+    "a number": X[0, 0], "an array without dimensions": np.array(3)}
+OTHERS: list[Any] = [
+    None, {}, object(), "a", "1", b"a", np.str_("a"), np.array("1"), ["a"], [["a"], ["b"]], np.array([[1], [2]]), ...,
+    datetime.date(2020, 1, 1), np.datetime64("2020-01-01"), fractions.Fraction(1), decimal.Decimal(3), set(), len]
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_what_cannot_be_the_same_is_not(kind: str) -> None:
+    x = ARRAYS[kind]
+    a, = globals_of(x)
+    for other in OTHERS:
+        assert_equal(a == other, np.asarray(x == other))
+        assert_equal(a != other, np.asarray(x != other))
+        collectively((other in a) == bool(np.any(x == other)), f"{other!r}")
+        if isinstance(other, np.ndarray | list):
+            assert_equal(a == pg.array(np.array(other)), np.asarray(x == other))
+        elif not isinstance(other, np.generic):
+            assert_equal(other != a, np.asarray(x != other))
+
+
+def test_what_has_no_order_has_none() -> None:
+    a = pg.arange(3)
+    raises_everywhere(TypeError, "less", lambda: a < "a")
+    raises_everywhere(TypeError, "object dtype", lambda: a < None)
+    raises_everywhere(TypeError, "object dtype", lambda: a == [None, 1, 2])
+    raises_everywhere(TypeError, "masked arrays", lambda: a == np.ma.array([1, 2, 3]))
+    raises_everywhere(TypeError, "equal", lambda: a == np.void(b"a"))
+    raises_everywhere(ValueError, "broadcast", lambda: a == ["a", "b"])
 
 
 @pytest.mark.parametrize("pair", PAIRS)

@@ -77,6 +77,19 @@ if pg.RANK == 0:
     assert "DivergenceError: the processes do not do the same. Operation" in done.stderr
 
 
+def test_what_a_process_has_not_come_to_does_not_differ(tmp_path: Path) -> None:
+    """It learns of the difference while it does what all have done."""
+    (tmp_path / "program.py").write_text(f"""{START}
+for _ in range(10):
+    A += 1
+    if pg.RANK == 2: time.sleep(0.1)
+if pg.RANK == 0: print("value", float(A.sum()))
+""")
+    done = run_job(3, "program.py", cwd=tmp_path)
+    assert "rank 0: reduce, shapes (), (8, 8), at program.py:8" in done.stderr, done.stderr
+    assert "the end of the program" in done.stderr
+
+
 RIGHT = """
 if pg.RANK == 0:
     A.local()[...] += 1
