@@ -208,10 +208,12 @@ class View:
 
     def shares(self, other: View) -> bool:
         """Whether two views of one base share an element."""
+        if self.size == 0 or other.size == 0:
+            return False
         for a, b in zip(self._base_indices, other._base_indices, strict=True):
             if a.stop <= b.start or b.stop <= a.start or not (a.step == b.step == 1 or meet(a, b)):
                 return False
-        return self.size > 0 and other.size > 0
+        return True
 
     @lazy
     def _base_indices(self) -> tuple[range, ...]:
