@@ -68,7 +68,7 @@ def _is_computed(key: tuple[Any, ...], form: Form, base: Base, view: View, x: An
     scalar = None if number is None else Scalar(number, form.number_dtype)
     if not recording.queue.may_compute(key, 1, storages):
         return False
-    rank = world().rank
+    rank, work = world().rank, None
     if place(view, rank) is not None:
         addresses = list(map(_address, storages, views, repeat(rank)))
         casts = _casts(form, storages, views, rank) if form.is_cast else ()
@@ -77,9 +77,11 @@ def _is_computed(key: tuple[Any, ...], form: Form, base: Base, view: View, x: An
         addresses.append(addresses.pop(0))
         if scalar is not None:
             addresses.insert(0 if is_first else -1, scalar.address)
-        run_elementwise(form.kernel, (), addresses, ())
+        work = form.kernel, (), addresses, ()
     if not is_alone:
-        recording.tell(Computed(form.said, views), storages)
+        recording.compute(Computed(form.said, views), storages, work)
+    elif work is not None:
+        run_elementwise(*work)
     return True
 
 
