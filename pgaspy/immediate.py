@@ -287,10 +287,11 @@ class _Part(NamedTuple):
                 return False
         if not recording.queue.may_compute(key, self.size, storages):
             return False
+        work = None
         if self.size:
             addresses = [memory.address + offset for memory, offset in zip(memories, self.offsets, strict=True)]
-            run_elementwise(self.form.kernel, self.shape, addresses, self.strides)
-        recording.tell(self.call, storages)
+            work = self.form.kernel, self.shape, addresses, self.strides
+        recording.compute(self.call, storages, work)
         return True
 
 

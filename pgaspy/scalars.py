@@ -18,7 +18,7 @@ from pgaspy.execution import recording
 from pgaspy.execution.direct import Direct
 from pgaspy.forms import Form
 from pgaspy.job.procgrid import world
-from pgaspy.kernels.bindings import address, run_elementwise
+from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.layout import Layout, replicated
 from pgaspy.planning.local_parts import lie_alike, place
 from pgaspy.planning.view import View, whole
@@ -74,13 +74,18 @@ def _is_computed(key: tuple[Any, ...], form: Form, base: Base, view: View, x: An
         return _is_handed_out(key, form, views, storages, are_here, scalar, is_first)
     if not recording.queue.may_compute(key, 1, storages):
         return False
-    rank = world().rank
+    rank, work = world().rank, None
     if place(view, rank) is not None:
-        casts = [elements(v, storage, rank) for v, storage in zip(views[1:], storages[1:], strict=True)
-                 ] if form.is_cast else ()
-        _run(form, [*map(_address, storages, views, repeat(rank))], casts, scalar, is_first)
+        numbers = _as_taken(form, [elements(v, storage, rank) for v, storage in zip(
+            views[1:], storages[1:], strict=True)]) if form.is_cast else ()  # as long as they are read
+        addresses = [*map(_address, storages, views, repeat(rank))]
+        if numbers:
+            addresses[1:] = [number.address for number in numbers]
+        work = form.kernel, (), _in_order(addresses, scalar, is_first), ()
     if not is_alone:
-        recording.tell(Computed(form.said, views), storages)
+        recording.compute(Computed(form.said, views), storages, work)
+    elif work is not None:
+        run_elementwise(*work)
     return True
 
 
@@ -103,27 +108,28 @@ def _is_handed_out(key: tuple[Any, ...], form: Form, views: tuple[View, ...], st
             places.append(k + 1 if is_here else handed_out(direct, k + 1, view, storage.dtype, root, k, rank))
 
         def compute(memories: Memories) -> None:
-            numbers = [elements(view, storage, rank) if is_here
-                       else np.ndarray((), storage.dtype, bytes_in(memories[place]))
-                       for (view, storage, is_here), place in zip(operands, places, strict=True)]
-            addresses = [storages[0].address, *map(address, numbers)]
-            _run(form, addresses, numbers if form.is_cast else (), scalar, is_first)
+            numbers = _as_taken(form, [
+                elements(view, storage, rank) if is_here else np.ndarray((), storage.dtype, bytes_in(memories[place]))
+                for (view, storage, is_here), place in zip(operands, places, strict=True)])
+            addresses = [storages[0].address, *[number.address for number in numbers]]
+            run_elementwise(form.kernel, (), _in_order(addresses, scalar, is_first), ())
 
         direct.add(FunctionCall(compute, call.name), [(n, None) for n in places], [(0, None)])
 
     return recording.exchange(key, call, storages, add_nodes) is not None
 
 
-def _run(form: Form, addresses: list[int], operands: Sequence[NDArray[Any]], scalar: Scalar | None,
-         is_first: bool) -> None:
-    """Run the kernel: the output's address comes before those of the operands, which are given if they are cast."""
-    casts = [*map(Scalar, operands, compress(form.loop, form.is_array))] if operands else ()
-    if casts:
-        addresses[1:] = [cast.address for cast in casts]
+def _as_taken(form: Form, operands: Sequence[NDArray[Any]]) -> list[Scalar]:
+    """The operands that are arrays as the kernel takes them."""
+    return [*map(Scalar, operands, compress(form.loop, form.is_array))]
+
+
+def _in_order(addresses: list[int], scalar: Scalar | None, is_first: bool) -> list[int]:
+    """Those of the output and the arrays, as the kernel takes them, with that of a number."""
     addresses.append(addresses.pop(0))
     if scalar is not None:
         addresses.insert(0 if is_first else -1, scalar.address)
-    run_elementwise(form.kernel, (), addresses, ())
+    return addresses
 
 
 def _address(storage: Storage, view: View, rank: int) -> int:

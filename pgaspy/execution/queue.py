@@ -40,6 +40,7 @@ from pgaspy.job.endings import is_interactive
 from pgaspy.job.failures import BusyError, DivergenceError, JobError, Mismatch, Poison, is_interrupt
 from pgaspy.job.procgrid import World, world
 from pgaspy.job.statistics import counts
+from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.scheduling import floating_point
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
 from pgaspy.scheduling.base import Base, Storage, borrowers, came_back, lent
@@ -52,7 +53,7 @@ from pgaspy.supervision.alarms import Alarms
 from pgaspy.supervision.checking import first_words
 from pgaspy.supervision.recorder import Supervision
 
-__all__ = ["Queue", "StandIns", "when_disturbed"]
+__all__ = ["Queue", "StandIns", "Work", "when_disturbed"]
 
 MAX_OPERATIONS, MAX_UNKNOWN = 512, 256
 """Recorded operations are executed when they are so many; when they are so many already, if they are no loop's."""
@@ -83,6 +84,9 @@ MAX_CALLS_AT_ONCE = 1 << 14
 
 when_disturbed: list[Callable[[], None]] = []
 """What forgets which calls are recorded, where little is at a time, as what is new among it is executed at once."""
+
+Work = tuple[int, Sequence[int], Sequence[int], Sequence[int]]
+"""A kernel's number, the shape that it passes through, and the addresses and strides of its operands."""
 
 _name_of = attrgetter("name")
 _is_called = attrgetter("is_called")
@@ -288,28 +292,35 @@ class Queue:
             operation = NumberedOperation(0, recipe, slots[:n], slots[n:])
             add_nodes = functools.partial(recipe.add_nodes_at_once, operation=operation, rank=rank)
             return self._exchange(recipe, storages, values, add_nodes, code, instruction) is not None
+        is_executed = False
         try:
             self._is_running = True
             recipe.execute(storages, values, rank)
-        except Exception as error:
-            if is_interrupt(error):
-                raise
-            return False
+            is_executed = True
+            if not is_alone:
+                self._tell(recipe, storages, code, instruction)
+        except BaseException as error:
+            if not (is_executed or is_interrupt(error)):
+                return False
+            self._failed(error, () if is_alone else storages[:recipe.n_outputs])
+            raise
         finally:
             self._is_running = False
         self.n_at_once += 1
-        if not is_alone:
-            self.tell(recipe, storages, code, instruction)
         return True
 
-    def tell(self, recipe: Recipe | Computed, storages: Sequence[Storage], code: CodeType | None,
-             instruction: int) -> None:
-        """Take the number of what was computed at once, without messages, and have it compared; see `_tell`."""
-        self.next_tag += recipe.n_tags
+    def compute(self, call: Computed, storages: Sequence[Storage], work: Work | None, code: CodeType | None,
+                instruction: int) -> None:
+        """Compute a call at once, for which others do not wait, but take its number as well; see `may_compute`.
+
+        `work` is what a kernel does here, if there is anything.
+        """
         try:
-            self._tell(recipe, storages, code, instruction)
+            if work is not None:
+                run_elementwise(*work)
+            self._tell(call, storages, code, instruction)
         except BaseException as error:
-            self._failed(error)
+            self._failed(error, storages[:call.n_outputs])
             raise
 
     def read(self, call: Computed, storages: tuple[Storage, ...], add_nodes: Callable[[Direct], None],
@@ -354,13 +365,10 @@ class Queue:
         except BaseException as error:
             if not (direct.is_begun or is_interrupt(error)):
                 return None
-            self._failed(error)
-            for storage in storages[:call.n_outputs]:
-                storage.poison = Poison(self.error or error, "")
+            self._failed(error, storages[:call.n_outputs])
             raise
         finally:
             self._is_running = False
-        self.next_tag += call.n_tags
         self.n_at_once += 1
         return direct
 
@@ -412,18 +420,24 @@ class Queue:
 
     def _tell(self, recipe: Recipe | Computed, storages: Sequence[Storage], code: CodeType | None,
               instruction: int) -> int:
-        """Have what is executed at once compared with what other processes do, and look for what they have to say.
+        """Take the number of what is executed at once, and have it compared with what other processes do.
 
-        The program's digest after it.
+        They may have something to say, too. Returns the program's digest after it.
         """
+        self.next_tag += recipe.n_tags
         stamp = self.supervision.executed_at_once(recipe, storages, code, instruction)
         if time.perf_counter() > self._next_look:
             self._look(waits=False)
         return stamp
 
-    def _failed(self, error: BaseException) -> None:
-        """Fail the job, if others wait for this process; raise the error, if that is another one then."""
+    def _failed(self, error: BaseException, outputs: Sequence[Storage] = ()) -> None:
+        """Fail the job, if others wait for this process; raise the error, if that is another one then.
+
+        The outputs are those of what was executed at once, of which nobody knows how far it got.
+        """
         found = self.fail(error)
+        for storage in outputs:
+            storage.poison = Poison(self.error or error, "")
         if found is not error:
             raise found from found.__cause__
 

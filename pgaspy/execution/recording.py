@@ -16,7 +16,7 @@ from typing import Any
 
 from pgaspy.execution import borrowers, progress
 from pgaspy.execution.direct import Direct
-from pgaspy.execution.queue import Queue, StandIns
+from pgaspy.execution.queue import Queue, StandIns, Work
 from pgaspy.host.call_sites import frame_of_program, is_program_file
 from pgaspy.job.endings import before_abort, is_interactive
 from pgaspy.job.procgrid import World, when_ended, when_started, world
@@ -28,10 +28,10 @@ from pgaspy.scheduling.base import borrowers as borrowed
 from pgaspy.scheduling.floating_point import Found
 from pgaspy.scheduling.operations import Computed, Operation, Recipe
 
-__all__ = ["Executor", "are_errors_asked", "check_free", "closed", "complete", "dry_run", "exchange", "finish",
-           "forget", "hold", "in_place_of_the_job", "is_alone", "is_complete", "is_executing", "is_planning",
+__all__ = ["Executor", "are_errors_asked", "check_free", "closed", "complete", "compute", "dry_run", "exchange",
+           "finish", "forget", "hold", "in_place_of_the_job", "is_alone", "is_complete", "is_executing", "is_planning",
            "keep_borrowed", "may_compute", "queue", "read", "record", "record_cold", "record_refusable", "settle",
-           "stand_ins", "sync", "tell", "tell_errors", "was_computed"]
+           "stand_ins", "sync", "tell_errors", "was_computed"]
 
 Executor = Callable[[Operation], None]
 
@@ -123,15 +123,15 @@ def record_refusable(recipe: Recipe, storages: tuple[Storage, ...], values: tupl
         queue.await_refusal(storages)
 
 
-def tell(call: Computed, storages: tuple[Storage, ...]) -> None:
-    """See `Queue.tell`."""
+def compute(call: Computed, storages: tuple[Storage, ...], work: Work | None) -> None:
+    """See `Queue.compute`."""
     try:
         frame = _frame(_DEPTH_OF_COMPUTED)
         if not is_program_file[frame.f_code.co_filename]:
             frame = frame_of_program(frame)
     except ValueError:  # the stack is not so deep
         frame = frame_of_program(_frame(1))
-    queue.tell(call, storages, frame.f_code, frame.f_lasti)
+    queue.compute(call, storages, work, frame.f_code, frame.f_lasti)
 
 
 def read(call: Computed, storages: tuple[Storage, ...], add_nodes: Callable[[Direct], None]) -> Direct | None:

@@ -388,3 +388,41 @@ tried("goes on", lambda: float(A[0]))
     assert "rank 0 waits KeyboardInterrupt" in found
     assert {line for line in found if "goes on" in line} == {
         f"rank {rank} goes on {JOB}KeyboardInterrupt: , on rank 0, at program.py:" for rank in range(2)}, done.stderr
+
+
+AT_THE_END = AT_ONCE + """
+from pgaspy.kernels import bindings
+from pgaspy.scheduling.operations import Computed
+
+class Kernels:
+    def __getattr__(self, name):
+        return getattr(found, name)
+
+    def pg_run_elementwise(self, *work):
+        found.pg_run_elementwise(*work)
+        raise KeyboardInterrupt
+
+def interrupted(_):
+    raise KeyboardInterrupt
+
+found = bindings.lib
+if pg.RANK == 0:
+    {interrupt}
+tried("waits", lambda: {call})
+tried("goes on", lambda: float(A.sum()))
+tried("local", lambda: A.local()[0])
+"""
+
+
+@pytest.mark.parametrize(("interrupt", "call"), [
+    ("bindings.lib = Kernels()", "A.__iadd__(1)"), ("bindings.lib = Kernels()", "A.__setitem__(0, 7)"),
+    ("bindings.lib = Kernels()", "A[:1].__ipow__(3)"), ("Computed.n_tags = property(interrupted)", "float(A[0])")])
+def test_who_is_interrupted_at_the_end_of_what_is_done_at_once_tells_the_others(tmp_path: Path, interrupt: str,
+                                                                               call: str) -> None:
+    """It may be done, and is not taken for what is not, nor done again."""
+    done = job(tmp_path, AT_THE_END.format(interrupt=interrupt, call=call))
+    assert done.returncode
+    found, failed = lines(done), f"{JOB}KeyboardInterrupt: , on rank 0, at program.py:"
+    assert "rank 0 waits KeyboardInterrupt" in found
+    assert {line for line in found if "goes on" in line} == {f"rank {rank} goes on {failed}" for rank in range(2)}
+    assert f"rank 0 local {'0.0' if 'float' in call else failed}" in found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -133,3 +134,12 @@ def test_disjoint_views_share_no_element(seed: int) -> None:
         is_disjoint = a.disjoint(b)
         assert a.shares(b) == bool(set(a_model.ravel().tolist()) & set(b_model.ravel().tolist()))
     assert not set(a_model.ravel().tolist()) & set(b_model.ravel().tolist())
+
+
+def test_views_that_share_an_element() -> None:
+    """Some of them have none, and begin anywhere."""
+    view, indices = whole(default_layout((5,), 2)), range(5)
+    keys = [slice(start, stop, step) for start in range(5) for stop in range(5) for step in (1, 2, 3, -1, -2)]
+    for a, b in itertools.product(keys, repeat=2):
+        assert view.index(a).shares(view.index(b)) == bool({*indices[a]} & {*indices[b]}), (a, b)
+        assert view.index(a).index(b).shares(view) == bool(indices[a][b]), (a, b)
