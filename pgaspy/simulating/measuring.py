@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ MAX_BYTES_BESIDES = 256 << 20
 """More than caches hold."""
 
 N_WARMING, MIN_ROUNDS, MAX_ROUNDS, SECONDS = 2, 4, 200, 0.5
-"""So many rounds do not count; of others, as many as take so long, the least does."""
+"""So many rounds do not count; of others, as many as take so long, the median does."""
 
 SECONDS_TO_COMPILE = 10.0
 """So long rounds do not count, if kernels are still being compiled."""
@@ -78,7 +79,7 @@ class KernelTimes:
             n_warming += 1
             for node in keys:
                 node.compute(memories)
-        least = dict.fromkeys(keys, np.inf)
+        times: dict[Node, list[float]] = {node: [] for node in keys}
         others = np.ones(nbytes_besides // 8)
         begin = time.perf_counter()
         for n in range(MAX_ROUNDS):
@@ -86,11 +87,11 @@ class KernelTimes:
             for node in keys:
                 start = time.perf_counter()
                 node.compute(memories)
-                least[node] = min(least[node], time.perf_counter() - start)
+                times[node].append(time.perf_counter() - start)
             if n >= MIN_ROUNDS and time.perf_counter() - begin > SECONDS:
                 break
         for node, key in keys.items():
-            self._known.setdefault(key, least[node])
+            self._known.setdefault(key, median(times[node]))
 
 
 def _memories_of(node: Node) -> set[int]:

@@ -31,8 +31,9 @@ from pgaspy.execution.runs import conflicts as conflicts_of_schedules
 from pgaspy.host.call_sites import frames_of_program, line_of
 from pgaspy.job.defaults import set_anew
 from pgaspy.job.procgrid import simulated
-from pgaspy.planning.pieces import local_view_shape
+from pgaspy.planning.pieces import local_view_shape, storage_geometry
 from pgaspy.planning.trees import flood_targets
+from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.conversations import Conversation
 from pgaspy.scheduling.nodes import TaskCall
@@ -98,7 +99,7 @@ class Settings:
     machine
         What it runs on.
     task_seconds
-        What a call takes of a function with a name, on arrays.
+        What a call takes of a function with a name, on arrays, after so many bytes of others have been read.
     value, max_values
         What it goes on with in the place of a value that it reads; and how many it reads before it ends.
     kernels
@@ -111,7 +112,7 @@ class Settings:
     """
 
     machine: Machine
-    task_seconds: Callable[[str, Callable[..., Any], Sequence[Any]], float]
+    task_seconds: Callable[[str, Callable[..., Any], Sequence[Any], int], float]
     value: float | None = None
     max_values: int | None = None
     kernels: KernelTimes | None = None
@@ -337,12 +338,18 @@ class _Engine:
 
     def _seconds_of_task(self, run: Run, node: TaskCall) -> float:
         call = run.memories[node.value]
-        parts = [LocalShape(local_view_shape(view, self._rank), run.memories[slot].dtype) for slot, view in node.arrays]
+        parts, settings = [self._part(view, run.memories[slot].dtype) for slot, view in node.arrays], self._settings
         function, arguments = call.bound(parts)
+        nbytes_besides = max(sum(map(self._nbytes, self._arrays)) - sum(part.nbytes for part in parts), 0)
         try:
-            return self._settings.machine.kernel + self._settings.task_seconds(call.name, function, arguments)
+            return settings.machine.kernel + settings.task_seconds(call.name, function, arguments, nbytes_besides)
         except SimulationError as error:
             raise SimulationError(f"{error}, at {run.line_of(node)}") from error
+
+    def _part(self, view: View, dtype: np.dtype[Any]) -> LocalShape:
+        """What this process would have of a view."""
+        shape = local_view_shape(view, self._rank)
+        return LocalShape(shape, dtype, () if 0 in shape else storage_geometry(view, self._rank, dtype.itemsize)[1])
 
     def resume(self) -> None:
         """See `Engine`."""
@@ -391,15 +398,22 @@ class _Engine:
 
 @dataclass(frozen=True)
 class LocalShape:
-    """A local view of a task, without memory."""
+    """A local view of a task, without memory. It has strides, in bytes, if it has elements."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    strides: tuple[int, ...]
 
     @property
     def nbytes(self) -> int:
         """The bytes that it would have."""
         return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def nbytes_spanned(self) -> int:
+        """Those from the first of its elements in memory to the last."""
+        return self.dtype.itemsize + sum((n - 1) * abs(stride) for n, stride in zip(
+            self.shape, self.strides, strict=True)) if self.nbytes else 0
 
     @property
     def flags(self) -> Any:

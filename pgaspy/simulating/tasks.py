@@ -18,8 +18,8 @@ from pgaspy.simulating.scripts import LocalShape, SimulationError
 
 __all__ = ["Cost", "TaskTimes", "cost_from_text"]
 
-MAX_MEASURED_BYTES = 1 << 30
-"""What a task is measured on has so many bytes at most."""
+MAX_MEASURED_BYTES, MAX_BYTES_BESIDES = 1 << 30, 256 << 20
+"""What a task is measured on has so many bytes at most; and what is read before, as the program's other arrays are."""
 
 N_MEASURED, SECONDS_MEASURED = 200, 0.3
 """The median of so many calls counts, or of as many as take so long; and one before is not counted."""
@@ -65,8 +65,9 @@ class TaskTimes:
         self._measured: dict[Any, float] = {}
         self.used: set[str] = set()
 
-    def __call__(self, name: str, function: Callable[..., Any], arguments: Sequence[Any]) -> float:
-        """Those of one call."""
+    def __call__(self, name: str, function: Callable[..., Any], arguments: Sequence[Any],
+                 nbytes_besides: int = 0) -> float:
+        """Those of one call, before which so many bytes have been read, which leave the caches to them."""
         shapes = tuple(x for x in arguments if isinstance(x, LocalShape))
         said = next((key for key in (name, name.rpartition(".")[2]) if key in self._costs), None)
         if said is not None:
@@ -76,20 +77,23 @@ class TaskTimes:
         key = name, shapes
         if key not in self._measured:
             with threadpool_limits(self._threads):
-                self._measured[key] = _measured(name, function, arguments, sum(x.nbytes for x in shapes))
+                self._measured[key] = _measured(name, function, arguments, sum(x.nbytes_spanned for x in shapes),
+                                                min(nbytes_besides, MAX_BYTES_BESIDES))
         return self._measured[key]
 
 
-def _measured(name: str, function: Callable[..., Any], arguments: Sequence[Any], nbytes: int) -> float:
+def _measured(name: str, function: Callable[..., Any], arguments: Sequence[Any], nbytes: int,
+              nbytes_besides: int) -> float:
     remedy = f"--cost {name.rpartition('.')[2]}=... says what it takes"
     if nbytes > MAX_MEASURED_BYTES:
         raise SimulationError(f"the task {name} works on {of_bytes(nbytes)}, too much to measure it here: {remedy}")
     rng = np.random.default_rng(2012)
     given = [_filled(x, rng) if isinstance(x, LocalShape) else x for x in arguments]
-    times: list[float] = []
+    others, times = np.ones(nbytes_besides // 8), list[float]()
     begin = time.perf_counter()
     try:
         while len(times) <= N_MEASURED and (len(times) < 2 or time.perf_counter() - begin < SECONDS_MEASURED):
+            others.sum()
             start = time.perf_counter()
             function(*given)
             times.append(time.perf_counter() - start)
@@ -100,6 +104,10 @@ def _measured(name: str, function: Callable[..., Any], arguments: Sequence[Any],
 
 
 def _filled(x: LocalShape, rng: np.random.Generator) -> NDArray[Any]:
-    if x.dtype.kind in "fc":
-        return rng.standard_normal(x.shape).astype(x.dtype)
-    return np.ones(x.shape, x.dtype)
+    """Numbers at the same distances in memory, of which caches may have room for few."""
+    if 0 in x.shape:
+        return np.empty(x.shape, x.dtype)
+    n = x.nbytes_spanned // x.dtype.itemsize
+    numbers = rng.standard_normal(n).astype(x.dtype) if x.dtype.kind in "fc" else np.ones(n, x.dtype)
+    first = sum((n - 1) * -stride for n, stride in zip(x.shape, x.strides, strict=True) if stride < 0)
+    return np.ndarray(x.shape, x.dtype, numbers, first, x.strides)

@@ -238,14 +238,14 @@ def test_tasks_cost_what_is_said_or_what_is_measured() -> None:
 
     def seconds(times: TaskTimes) -> float:
         def work(x: Any, factor: float) -> None:
-            calls.append((x.shape, factor))
+            calls.append((x.shape, x.strides, factor))
 
-        return times("test.<locals>.work", work, [LocalShape((100, 10), np.dtype(float)), 2.0])
+        return times("test.<locals>.work", work, [LocalShape((100, 10), np.dtype(float), (4096, -8)), 2.0])
 
     assert seconds(said) == 8000 / 1e9
     assert not calls
     assert 0 < seconds(measured) < 1
-    assert set(calls) == {((100, 10), 2.0)}
+    assert set(calls) == {((100, 10), (4096, -8), 2.0)}
     n_calls = len(calls)
     seconds(measured)
     assert len(calls) == n_calls
