@@ -51,9 +51,9 @@ def measure_parameters(products: float) -> dict[str, Any] | None:
         return None
     means: dict[str, Any] = {name: median(values[name] for values, _ in found) for name in own}
     if link is not None:
-        copying = means.pop("seconds_per_byte_copied")
-        wire = means.pop("seconds_per_byte") - 2 * copying
-        means |= {"copying": 1 / copying if copying else None, "bandwidth": 1 / wire if wire > 0 else None}
+        copying, wire = means.pop("seconds_per_byte_copied"), means.pop("seconds_per_byte")
+        is_slow = wire > 2 * copying  # so that processors copy while it is busy, and else it is busy with their copies
+        means |= {"copying": 1 / copying if copying else None, "bandwidth": 1 / wire if is_slow else None}
     means["threads"] = pg.THREADS
     means["memory"] = [[nbytes, median(values[k][1] for _, values in found)] for k, (nbytes, _) in enumerate(table)]
     return means
