@@ -103,11 +103,12 @@ class Watchdog:
         self._thread.join(10)
 
     def _run(self) -> None:
+        waiting = select.poll()  # as the program may have more files open than `select` takes
+        waiting.register(self._wake, select.POLLIN)
         while True:
             if self._timeout:  # fires if this thread does not come here again
                 faulthandler.dump_traceback_later(self._timeout + 2 * self._tick, file=sys.__stderr__ or 2)
-            readable, _, _ = select.select([self._wake], [], [], self._tick)
-            is_asked = bool(readable) and signal.SIGUSR2 in os.read(self._wake, 4096)
+            is_asked = bool(waiting.poll(1e3 * self._tick)) and signal.SIGUSR2 in os.read(self._wake, 4096)
             if self._is_stopped:
                 break
             self._look()

@@ -115,6 +115,23 @@ def test_a_signal(tmp_path: Path) -> None:
         assert re.search(rf"^rank {rank} of 2 \(.*\): for \d+ s in the program\n  at program.py", stderr, re.MULTILINE)
 
 
+def test_a_signal_where_many_files_are_open(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("""
+import os, resource, signal, time
+
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+import pgaspy as pg
+
+pg.ones(3)
+os.kill(os.getpid(), signal.SIGUSR2)
+time.sleep(0.5)
+""")
+    done = run([sys.executable, "program.py"], cwd=tmp_path)
+    assert re.search(r"^rank 0 of 1 \(.*\): for \d+ s in the program\n  at program.py", done.stderr, re.MULTILINE)
+
+
 @pytest.mark.long
 def test_a_process_that_is_not_late_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "program.py").write_text(f"{START}\nfor _ in range(6):\n    time.sleep(0.2)\n    float(A.sum())\n")
