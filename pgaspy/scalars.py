@@ -111,7 +111,7 @@ def _is_handed_out(key: tuple[Any, ...], form: Form, views: tuple[View, ...], st
             numbers = _as_taken(form, [
                 elements(view, storage, rank) if is_here else np.ndarray((), storage.dtype, bytes_in(memories[place]))
                 for (view, storage, is_here), place in zip(operands, places, strict=True)])
-            addresses = [storages[0].address, *[number.address for number in numbers]]
+            addresses = [_address(storages[0], views[0], rank), *[number.address for number in numbers]]
             run_elementwise(form.kernel, (), _in_order(addresses, scalar, is_first), ())
 
         direct.add(FunctionCall(compute, call.name), [(n, None) for n in places], [(0, None)])
