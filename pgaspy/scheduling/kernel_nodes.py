@@ -283,7 +283,7 @@ class FusedReduceCall(_SingleKernel):
                  locations: Sequence[Location], leaves: Leaves, start: tuple[int, ...], name: str) -> None:
         super().__init__(program, shape, strides, locations, name)
         self.call = backend.reducing_kernel(program, shape, strides, leaves, start)
-        self.is_by_rows = leaves.is_one_along
+        self.is_by_rows = leaves.is_one_along and not self.cut_leaves
         self._slot_nbytes = [leaves.slot_size * np.dtype(types[0]).itemsize for _, types in program.reductions]
         self._set_length(self.call.n_units, self.n_elements)
 

@@ -25,7 +25,7 @@ from pgaspy.scheduling.backend import backend
 from tests.randomly import random_layout
 from tests.test_programs import STATEMENTS as PLAIN_STATEMENTS
 from tests.test_programs import Pair, Program, largest
-from tests.together import collectively
+from tests.together import assert_equal, collectively
 
 pytestmark = pytest.mark.mpi
 
@@ -483,3 +483,13 @@ def test_programs_reach_every_kind_of_statement() -> None:
         collectively(not problem, problem)
         names |= program.names
     collectively(names == {statement.__name__ for statement in STATEMENTS}, f"{names}")
+
+
+@pytest.mark.usefixtures("_chains")
+def test_parts_of_a_sum_that_share_leaves_are_no_chain() -> None:
+    """What a process has of a cyclic array lies apart in one that it has as a whole."""
+    x, y = np.array([2.0, 1, 0, 3] * 3), np.arange(12) + 1j
+    along, whole = (pg.Distribution("cyclic", grid=grid, axes=(1,)) for grid in ((1, pg.SIZE, 1), (pg.SIZE, 1)))
+    order = pg.array(x, layout=along).argsort(kind="stable")
+    found = (order * pg.array(y, layout=whole)).sum()
+    assert_equal(found, (x.argsort(kind="stable") * y).sum())
