@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from pgaspy.caches import cached
 from pgaspy.execution import recording
 from pgaspy.execution.direct import Direct
+from pgaspy.forms import copying
 from pgaspy.job.procgrid import world
 from pgaspy.layout import replicated
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.collectives import handed_out
-from pgaspy.scheduling.operations import Computed, statement_form
+from pgaspy.scheduling.operations import Computed
 
 __all__ = ["read"]
 
@@ -42,5 +43,4 @@ def read(base: Base, view: View) -> NDArray[Any] | None:
 @cached
 def _call(view: View, dtype: np.dtype[Any]) -> Computed:
     """What others are told."""
-    said = statement_form(None, (True,), (dtype, dtype), (dtype,), False)
-    return Computed(said, (whole(replicated((), view.layout.n_procs)), view))
+    return Computed(copying(dtype, False).said, (whole(replicated((), view.layout.n_procs)), view))

@@ -15,7 +15,7 @@ from pgaspy.kernels import bindings
 from pgaspy.scheduling.kernel_nodes import FusedCalls, KernelCall
 from pgaspy.scheduling.nodes import Copy, Node
 
-__all__ = ["KernelTimes"]
+__all__ = ["MAX_BYTES_BESIDES", "KernelTimes"]
 
 MAX_BYTES = 4 << 30
 """Of what a schedule works on."""

@@ -14,12 +14,13 @@ from threadpoolctl import threadpool_limits
 
 from pgaspy.host.units import quantity
 from pgaspy.host.words import of_bytes
+from pgaspy.simulating.measuring import MAX_BYTES_BESIDES
 from pgaspy.simulating.scripts import LocalShape, SimulationError
 
 __all__ = ["Cost", "TaskTimes", "cost_from_text"]
 
-MAX_MEASURED_BYTES, MAX_BYTES_BESIDES = 1 << 30, 256 << 20
-"""What a task is measured on has so many bytes at most; and what is read before, as the program's other arrays are."""
+MAX_MEASURED_BYTES = 1 << 30
+"""What a task is measured on has so many bytes at most."""
 
 N_MEASURED, SECONDS_MEASURED = 200, 0.3
 """The median of so many calls counts, or of as many as take so long; and one before is not counted."""
