@@ -17,6 +17,9 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.execution import recording
+from pgaspy.execution.engine import Engine
+from pgaspy.execution.queue import Queue
+from pgaspy.scheduling.operations import Recipe
 from tests.together import collectively, raises_everywhere
 
 X = np.array([0.0, 1.0, -1.0, np.inf, np.nan, 1e308, 1e-308, 3.0])
@@ -199,6 +202,7 @@ def test_each_context_has_its_own_state() -> None:
 
 def test_state_that_a_program_sets_for_good() -> None:
     def program() -> None:
+        np.seterr(divide="warn", over="warn", under="ignore", invalid="warn")
         before = np.seterr(divide="raise")
         raises_everywhere(FloatingPointError, "divide", lambda: 1 / pg.array(X))
         np.seterr(**before)
@@ -206,6 +210,25 @@ def test_state_that_a_program_sets_for_good() -> None:
 
     contextvars.copy_context().run(program)
     assert not recording.are_errors_asked()
+
+
+@pytest.mark.parametrize("computes_at_once", [False, True])
+def test_an_interrupt_while_errors_are_ignored(monkeypatch: pytest.MonkeyPatch, computes_at_once: bool) -> None:
+    """NumPy's `errstate` leaves the state that it has set, where an interrupt comes as it ends."""
+    def interrupted(*_: Any, **__: Any) -> None:
+        np.seterr(all="ignore")
+        raise KeyboardInterrupt
+
+    a = pg.array(X)
+    pg.sync()
+    monkeypatch.setattr(Queue, "computes_at_once", computes_at_once)
+    monkeypatch.setattr(Recipe, "execute", interrupted)
+    monkeypatch.setattr(Engine, "take", interrupted)
+    before = np.geterr()
+    with pytest.raises(KeyboardInterrupt):
+        a += 1
+        pg.sync()
+    assert np.geterr() == before
 
 
 def test_explaining_tells_nothing() -> None:

@@ -292,7 +292,7 @@ class Queue:
             operation = NumberedOperation(0, recipe, slots[:n], slots[n:])
             add_nodes = functools.partial(recipe.add_nodes_at_once, operation=operation, rank=rank)
             return self._exchange(recipe, storages, values, add_nodes, code, instruction) is not None
-        is_executed = False
+        is_executed, before = False, state()
         try:
             self._is_running = True
             recipe.execute(storages, values, rank)
@@ -302,7 +302,7 @@ class Queue:
         except BaseException as error:
             if not (is_executed or is_interrupt(error)):
                 return False
-            self._failed(error, () if is_alone else storages[:recipe.n_outputs])
+            self._failed(error, before, () if is_alone else storages[:recipe.n_outputs])
             raise
         finally:
             self._is_running = False
@@ -315,12 +315,13 @@ class Queue:
 
         `work` is what a kernel does here, if there is anything.
         """
+        before = state()
         try:
             if work is not None:
                 run_elementwise(*work)
             self._tell(call, storages, code, instruction)
         except BaseException as error:
-            self._failed(error, storages[:call.n_outputs])
+            self._failed(error, before, storages[:call.n_outputs])
             raise
 
     def read(self, call: Computed, storages: tuple[Storage, ...], add_nodes: Callable[[Direct], None],
@@ -354,6 +355,7 @@ class Queue:
         """Execute an operation that may have messages, whose nodes are added so; None if it was not executed."""
         direct = Direct(self.engine, self.next_tag, [*storages, *values], len(storages),
                         functools.partial(self._tell, call, storages, code, instruction))
+        before = state()
         try:
             self._is_running = True
             self.engine.make_room()
@@ -365,7 +367,7 @@ class Queue:
         except BaseException as error:
             if not (direct.is_begun or is_interrupt(error)):
                 return None
-            self._failed(error, storages[:call.n_outputs])
+            self._failed(error, before, storages[:call.n_outputs])
             raise
         finally:
             self._is_running = False
@@ -430,11 +432,13 @@ class Queue:
             self._look(waits=False)
         return stamp
 
-    def _failed(self, error: BaseException, outputs: Sequence[Storage] = ()) -> None:
+    def _failed(self, error: BaseException, before: object, outputs: Sequence[Storage] = ()) -> None:
         """Fail the job, if others wait for this process; raise the error, if that is another one then.
 
-        The outputs are those of what was executed at once, of which nobody knows how far it got.
+        The state of floating-point errors is again what it was before. The outputs are those of what was executed at
+        once, of which nobody knows how far it got.
         """
+        floating_point.restore(before)
         found = self.fail(error)
         for storage in outputs:
             storage.poison = Poison(self.error or error, "")
@@ -578,7 +582,7 @@ class Queue:
 
         With `pieces`, those of these lengths are handed over.
         """
-        engine = self.engine
+        engine, before = self.engine, state()
         timeline, start, n_operations = counts.timeline, time.perf_counter(), 0
         try:
             self._is_running = True
@@ -596,7 +600,7 @@ class Queue:
             if engine.has_failed:
                 self._set_limit()
         except BaseException as error:
-            self._failed(error)
+            self._failed(error, before)
             raise
         finally:
             self._is_running = False
