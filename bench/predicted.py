@@ -3,8 +3,8 @@
 On processes of this machine with a core each, and on two hosts that a slow link joins, at three rates. The machine is
 what `pgaspy selftest --json` measures there; kernels, tasks and the interpreter are measured here, by as many
 processes at once. Of many short batches of steps the middle fifth counts, with its waiting; on one machine by the
-processor's time, as a process that waits does so by testing, and over a link by the clock. Both want a machine that
-does nothing else.
+processor's time, as a process that waits does so by testing, and over a link by the clock. Both are done in turn, and
+medians count; they want a machine that does nothing else.
 
 Usage: python -m bench.predicted [--processes 1,2] [--rates 200mbit,1gbit,4gbit] [--programs heat,summa,lbm,cg]
 """
@@ -28,8 +28,10 @@ from bench.timing import Result, note, report
 TASKS = {"heat": (1000, 1), "summa": (512, 1), "lbm": (400, 4), "cg": (600, 1)}
 """Per program, points along each dimension, and the steps of a batch."""
 
-SECONDS = 5.0
+SECONDS = 3.0
 """What the batches of one program take together, about."""
+
+TURNS = 3
 
 BATCHES_OF_SIMULATION = 8
 
@@ -65,29 +67,40 @@ def compared(where: str, n: int, launcher: list[str], programs: Sequence[str]) -
             task = {"program": program, "n": size, "steps": n_steps, "batches": 5}
             out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps(task)])
             once = min(json.loads(out.splitlines()[-1])["seconds"])
-            task["batches"] = max(min(int(SECONDS / once), 3000), 50)
-            out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps(task)])
-            measured = json.loads(out.splitlines()[-1])
-            task["batches"] = BATCHES_OF_SIMULATION
-            told = json.loads(started([
-                sys.executable, "-m", "pgaspy", "run", "-n", str(n), "--threads", "1", "-m", "pgaspy", "simulate",
-                "bench.jobs.predicted", "--machine", file, "--value", "1",
-                "--measure", "-n", str(n), "--json", "--", json.dumps(task)]))
-            phase = told["jobs"][0]["phases"][2 * BATCHES_OF_SIMULATION - 1]
-            times = measured["seconds" if "hosts" in where else "processor"]
-            order = sorted(range(len(times)), key=times.__getitem__)
-            middle = order[len(order) * 2 // 5:len(order) * 3 // 5 + 1]
-            seconds = median(times[k] for k in middle)
-            waiting = mean(measured["waiting"][k] for k in middle)
-            predicted, longer = phase["seconds"], max(phase["seconds"], seconds)
+            batches = max(min(int(SECONDS / once), 3000), 50)
+            turns = []
+            for _ in range(TURNS):
+                out = started([*launcher, "-m", "bench.jobs.predicted", json.dumps({**task, "batches": batches})])
+                turns.append((*_middle(json.loads(out.splitlines()[-1]), "seconds" if "hosts" in where else
+                                       "processor"), *_simulated(task, n, file)))
+            seconds, waiting, predicted, predicted_waiting = (median(x) for x in zip(*turns, strict=True))
+            longer = max(predicted, seconds)
             found += [
                 Result(f"{program}, {where}: predicted", 1e3 * predicted, "ms", "measured", 1e3 * seconds,
                        longer / min(predicted, seconds), GOAL, at_most=True),
-                Result(f"{program}, {where}: predicted waiting", 100 * phase["waiting"], "%", "measured",
+                Result(f"{program}, {where}: predicted waiting", 100 * predicted_waiting, "%", "measured",
                        100 * waiting),
-                Result(f"{program}, {where}: predicted waiting less measured", 100 * abs(phase["waiting"] - waiting),
+                Result(f"{program}, {where}: predicted waiting less measured", 100 * abs(predicted_waiting - waiting),
                        "points", goal=GOAL_WAITING)]
     return found
+
+
+def _middle(measured: dict[str, list[float]], clock: str) -> tuple[float, float]:
+    """The time of a batch, and its waiting."""
+    times = measured[clock]
+    order = sorted(range(len(times)), key=times.__getitem__)
+    middle = order[len(order) * 2 // 5:len(order) * 3 // 5 + 1]
+    return median(times[k] for k in middle), mean(measured["waiting"][k] for k in middle)
+
+
+def _simulated(task: dict[str, Any], n: int, machine: str) -> tuple[float, float]:
+    """The same, as predicted."""
+    out = started([
+        sys.executable, "-m", "pgaspy", "run", "-n", str(n), "--threads", "1", "-m", "pgaspy", "simulate",
+        "bench.jobs.predicted", "--machine", machine, "--value", "1", "--measure", "-n", str(n), "--json", "--",
+        json.dumps({**task, "batches": BATCHES_OF_SIMULATION})])
+    phase = json.loads(out)["jobs"][0]["phases"][2 * BATCHES_OF_SIMULATION - 1]
+    return phase["seconds"], phase["waiting"]
 
 
 def started(command: list[str]) -> Any:

@@ -71,15 +71,14 @@ def schedule_buffers(schedule: Schedule) -> Mapping[int, int]:
 
 
 def graph_of(schedule: Schedule, shapes: Sequence[tuple[tuple[int, ...], int]], machine: Machine,
-             times: KernelTimes | None = None, nbytes_of_arrays: int = 0) -> Graph:
+             times: KernelTimes | None = None, nbytes_besides: int = 0) -> Graph:
     """The graph of a schedule whose bases have these local shapes and item sizes; with `times`, kernels are measured.
 
-    All arrays that are there have so many bytes.
+    The arrays that it does not use have so many bytes.
     """
     memories = _Memories(schedule, shapes)
-    total = memories.total(schedule.nodes)
-    speed = machine.memory_speed(total)
-    measured = {} if times is None else times.of(schedule.nodes, memories.nbytes, max(nbytes_of_arrays - total, 0))
+    speed = machine.memory_speed(memories.total(schedule.nodes))
+    measured = {} if times is None else times.of(schedule.nodes, memories.nbytes, nbytes_besides)
     nodes = tuple(_work(node, memories, machine, speed, measured.get(node)) for node in schedule.nodes)
     return Graph(nodes, tuple(node.successors for node in schedule.nodes), schedule.n_waits, schedule.nodes_by_age,
                  schedule.last_joined, schedule.n_uses, schedule.named)

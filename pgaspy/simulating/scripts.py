@@ -310,7 +310,8 @@ class _Engine:
     def _graph(self, run: Run, storages: Sequence[Storage]) -> Graph:
         schedule, settings = run.schedule, self._settings
         shapes = [(storage.layout.local_shape(self._rank), storage.dtype.itemsize) for storage in storages]
-        made = graph_of(schedule, shapes, settings.machine, settings.kernels, sum(map(self._nbytes, self._arrays)))
+        besides = sum(map(self._nbytes, {*self._arrays} - {*storages}))
+        made = graph_of(schedule, shapes, settings.machine, settings.kernels, besides)
         talking = {number: node for number, node in enumerate(schedule.nodes) if isinstance(node, Conversation)
                    and node.talks}
         if not talking:
