@@ -219,7 +219,7 @@ class GlobalArray:
     def __repr__(self) -> str:
         layout = self._view.own_layout
         where = f"view of {self._view.layout}" if layout is None else f"{layout}"
-        is_there = self._is_scalar_result() and recording.is_complete(self._base)
+        is_there = self._is_scalar_result() and layout.is_replicated and recording.is_complete(self._base)
         value = f"{global_assign.element(self._base, self._view)!r}, " if is_there else ""
         return f"GlobalArray({value}shape={self.shape}, dtype={self.dtype}, {where})"
 
@@ -247,8 +247,10 @@ class GlobalArray:
         return np.array(self.item(), self.dtype)[()]
 
     def _is_scalar_result(self) -> bool:
-        """Whether every process holds this one value, so that showing it costs nothing."""
-        return self.ndim == 0 and self._view.layout.is_replicated
+        """Whether this is a number, of which `str` and `format` show the value, and no element of an array that not all
+        processes have.
+        """
+        return self.ndim == 0 and (self._view.layout.is_replicated or not self._view.layout.ndim)
 
     # Local access ----------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from pgaspy.blockmath import ceil_div, clipped
 from pgaspy.caches import cached
@@ -33,17 +34,28 @@ def result_layout(shape: tuple[int, ...], views: Sequence[View],
     `SHARE`), unless little is gained (see `WORTH_MESSAGES`), and one of a cyclic dimension that has no layout, are
     dealt out afresh. Of windows that are shifted against each other, one in between is taken.
 
-    Where that does not give distinct axes of one grid, or leaves an axis of the grid without a dimension, the default
-    is taken. Replicated and one-process operands choose only when there is no other.
+    Where an axis of the grid is left without a dimension, as of rows, the result lies where operands are fixed there,
+    at the place of the first, unless one is dealt out along it or too much is gained (see `WORTH_MESSAGES`). Where that
+    does not give distinct axes of one grid, the default is taken. Replicated and one-process operands choose only when
+    there is no other. A number lies where the first operand does that not all processes have, if there is one.
     """
     if not shape:
-        return default_for(())
+        return _layout_of_number(views) or default_for(())
     distributed = [view for view in views if view.layout.is_distributed]
     if distributed:
         return _distributed_layout(shape, distributed) or default_for(shape)
     for view in views:
         return Layout(view.layout.grid, [whole_dim(n) for n in shape], view.layout.pins)
     return default_for(shape)
+
+
+def _layout_of_number(views: Sequence[View]) -> Layout | None:
+    """Where the first operand lies that not all processes have; None if all have all of them."""
+    for view in views:
+        own = view.own_layout
+        if own is not None and not own.is_replicated:
+            return own
+    return None
 
 
 def _distributed_layout(shape: tuple[int, ...], views: Sequence[View]) -> Layout | None:
@@ -56,15 +68,34 @@ def _distributed_layout(shape: tuple[int, ...], views: Sequence[View]) -> Layout
             return None
         dims.append(dim)
     axes = [dim.axis for dim in dims if dim.axis is not None]
-    if len(set(axes)) != len(axes) or any(n > 1 and axis not in axes for axis, n in enumerate(grid)):
+    if len(set(axes)) != len(axes):
         return None
-    return _layout(grid, *_worth_messages(dims))
+    left = [axis for axis, n in enumerate(grid) if n > 1 and axis not in axes]
+    pins = _pins(grid, left, views)
+    if pins is None or (left and math.prod(map(_longest_part, dims)) > WORTH_MESSAGES):
+        return None
+    return _layout(grid, pins, *_worth_messages(dims))
+
+
+def _pins(grid: tuple[int, ...], axes: Sequence[int], views: Sequence[View]) -> tuple[int | None, ...] | None:
+    """Where a result lies along these axes, of which it has no dimension; None if operands are dealt out along one, or
+    nothing is fixed there.
+    """
+    pins: list[int | None] = [None] * len(grid)
+    for axis in axes:
+        if any(view.layout.grid != grid for view in views):
+            return None
+        places: list[Any] = [place for view in views if (place := view.along_axes[axis]) is not None]
+        if not places or any(place[0] != "at" for place in places):
+            return None
+        pins[axis] = places[0][1]
+    return tuple(pins)
 
 
 @cached
-def _layout(grid: tuple[int, ...], *dims: Dim) -> Layout:
-    """The one layout of these dimensions: what is worked out about it is found again."""
-    return Layout(grid, dims)
+def _layout(grid: tuple[int, ...], pins: tuple[int | None, ...], *dims: Dim) -> Layout:
+    """The one layout of these: what is worked out about it is found again."""
+    return Layout(grid, dims, pins)
 
 
 def _worth_messages(dims: list[Dim]) -> list[Dim]:

@@ -36,7 +36,7 @@ def _no_state() -> None:
 state: Callable[[], object] = _no_state
 """What NumPy keeps of `np.errstate`: one object from one change to the next."""
 
-_set_state: Callable[[object], object] = id
+_set_state: Callable[[Any], object] = id
 _default_state: object = None
 """That of a program that has changed nothing."""
 

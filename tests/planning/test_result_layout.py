@@ -15,6 +15,7 @@ from pgaspy.layout import (
     Distribution,
     Layout,
     default_layout,
+    layout_of_number,
     one_process,
     replicated,
     whole_dim,
@@ -249,9 +250,40 @@ def test_undistributed_dimensions_stay_so() -> None:
     assert result((20, 28), a.index((slice(None), slice(2, None)))).dims == (BlockDim(20, 6, 0, 20), whole_dim(28))
 
 
-@pytest.mark.parametrize("views", [[], [bound("block", shape=(20,)).index(3)]])
-def test_scalars_are_replicated(views: list[View]) -> None:
-    assert result((), *views) == replicated((), P)
+def test_numbers_lie_where_the_first_operand_does_that_not_all_have() -> None:
+    a, b, r = bound("block", shape=(20,)), bound("block", "cyclic", shape=(8, 9)), whole(replicated((4,), P))
+    assert result(()) == result((), r.index(2)) == replicated((), P)
+    assert result((), r.index(2), a.index(3), a.index(9)) == layout_of_number((P,), (1,))
+    assert result((), b.index((5, 4)), a.index(3)) == layout_of_number(b.layout.grid, (2, 0))
+
+
+def test_rows_lie_where_the_first_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WORTH_MESSAGES", WORTH_MESSAGES)
+    a = bound("block", "cyclic(2)", shape=(600, 700))
+    b = bound("block", "*", shape=(600, 700))
+    row, other, column, fixed = a.index(150), a.index(599), a.index((slice(None), 3)), b.index(450)
+    dims = a.layout.dims
+    assert a.layout.grid == (3, 2)
+    assert result((700,), row, other) == Layout(a.layout.grid, dims[1:], (0, None))
+    assert result((700,), other, row) == Layout(a.layout.grid, dims[1:], (2, None))
+    assert result((600,), column).pins == (None, 1)
+    assert result((700,), fixed) == Layout((P,), [whole_dim(700)], (4,))
+    assert result((700,), row, fixed) == default_layout((700,), P)  # of two grids
+
+
+def test_rows_are_dealt_out_with_what_is() -> None:
+    """What is dealt out along the axis that a row leaves, or lies on it as copies, says nothing of one place."""
+    a = bound("block", "block", shape=(600, 700))
+    along = bound("*", "block", shape=(600, 700), grid=a.layout.grid, axes=(None, 1)).index(0)
+    assert along.layout.replica_axes == (0,)
+    assert result((700,), along) == default_layout((700,), P)
+
+
+def test_long_rows_are_dealt_out_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WORTH_MESSAGES", WORTH_MESSAGES)
+    for n in WORTH_MESSAGES, WORTH_MESSAGES + 1:
+        layout = result((n,), bound("block", "*", shape=(60, n)).index(7))
+        assert layout.is_pinned == (n == WORTH_MESSAGES)
 
 
 def test_no_operand_gives_the_default() -> None:
