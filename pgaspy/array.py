@@ -219,7 +219,8 @@ class GlobalArray:
     def __repr__(self) -> str:
         layout = self._view.own_layout
         where = f"view of {self._view.layout}" if layout is None else f"{layout}"
-        is_there = self._is_scalar_result() and layout.is_replicated and recording.is_complete(self._base)
+        is_there = (self._is_scalar_result() and self._view.layout.is_replicated
+                    and recording.is_complete(self._base))
         value = f"{global_assign.element(self._base, self._view)!r}, " if is_there else ""
         return f"GlobalArray({value}shape={self.shape}, dtype={self.dtype}, {where})"
 

@@ -219,6 +219,11 @@ def test_an_interrupt_while_errors_are_ignored(monkeypatch: pytest.MonkeyPatch, 
         np.seterr(all="ignore")
         raise KeyboardInterrupt
 
+    def added() -> None:
+        nonlocal a
+        a += 1
+        pg.sync()
+
     a = pg.array(X)
     pg.sync()
     monkeypatch.setattr(Queue, "computes_at_once", computes_at_once)
@@ -226,8 +231,7 @@ def test_an_interrupt_while_errors_are_ignored(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(Engine, "take", interrupted)
     before = np.geterr()
     with pytest.raises(KeyboardInterrupt):
-        a += 1
-        pg.sync()
+        added()
     assert np.geterr() == before
 
 
