@@ -1,8 +1,8 @@
 """Numbers made of numbers, and elements that are assigned to: computed at once, as there is nothing to walk through.
 
-So are they on several processes where each that has the result has all that it is made of, as layouts tell; and a
-number that all have is made of elements that are handed to all. Which calls come here, and what becomes of the others,
-is up to `immediate`.
+So are they on several processes where each that has the result has all that it is made of, as layouts tell; where it
+has not, the process that has an operand sends it. Which calls come here, and what becomes of the others, is up to
+`immediate`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.at_once import elements
 from pgaspy.scheduling.base import Base, SharedStorage, Storage, wrap
-from pgaspy.scheduling.collectives import handed_out
+from pgaspy.scheduling.collectives import handed_out, sent
 from pgaspy.scheduling.nodes import FunctionCall, Memories, Scalar, bytes_in
 from pgaspy.scheduling.operations import BaseView, Computed
 
@@ -75,7 +75,7 @@ def _is_computed(key: tuple[Any, ...], form: Form, base: Base, view: View, x: An
         return False
     scalar = None if number is None else Scalar(number, form.number_dtype)
     if not is_alone and False in (are_here := [*map(lie_alike, repeat(view), views[1:])]):
-        return _is_handed_out(key, form, views, storages, are_here, scalar, is_first)
+        return _is_brought(key, form, views, storages, are_here, scalar, is_first)
     if not recording.queue.may_compute(key, 1, storages):
         return False
     rank, work = world().rank, None
@@ -93,32 +93,40 @@ def _is_computed(key: tuple[Any, ...], form: Form, base: Base, view: View, x: An
     return True
 
 
-def _is_handed_out(key: tuple[Any, ...], form: Form, views: tuple[View, ...], storages: tuple[Storage, ...],
-                   are_here: Sequence[bool], scalar: Scalar | None, is_first: bool) -> bool:
-    """The same of a number that all have, and whose operands all have, or one process has, which hands them to all.
+def _is_brought(key: tuple[Any, ...], form: Form, views: tuple[View, ...], storages: tuple[Storage, ...],
+                are_here: Sequence[bool], scalar: Scalar | None, is_first: bool) -> bool:
+    """The same of a number that one process has, or all have, of operands that are there, or that one process has: it
+    sends them.
 
     The messages are those of the statement, where that is executed in any other way.
     """
-    operands = [*zip(views[1:], storages[1:], are_here, strict=True)]
-    if not views[0].layout.is_replicated or any(not is_here and view.only_holder is None
-                                                for view, _, is_here in operands):
+    out, operands = views[0], [*zip(views[1:], storages[1:], are_here, strict=True)]
+    target = out.only_holder
+    if (target is None and not out.layout.is_replicated) or any(
+            not is_here and view.only_holder is None for view, _, is_here in operands):
         return False
     rank, call = world().rank, Computed(form.said, views)
 
     def add_nodes(direct: Direct) -> None:
         places = []
         for k, (view, storage, is_here) in enumerate(operands):
-            root: Any = view.only_holder
-            places.append(k + 1 if is_here else handed_out(direct, k + 1, view, storage.dtype, root, k, rank))
+            source: Any = view.only_holder
+            if is_here:
+                places.append(k + 1)
+            elif target is None:
+                places.append(handed_out(direct, k + 1, view, storage.dtype, source, k, rank))
+            else:
+                places.append(sent(direct, k + 1, view, storage.dtype, source, target, k, rank))
 
         def compute(memories: Memories) -> None:
             numbers = _as_taken(form, [
                 elements(view, storage, rank) if is_here else np.ndarray((), storage.dtype, bytes_in(memories[place]))
                 for (view, storage, is_here), place in zip(operands, places, strict=True)])
-            addresses = [_address(storages[0], views[0], rank), *[number.address for number in numbers]]
+            addresses = [_address(storages[0], out, rank), *[number.address for number in numbers]]
             run_elementwise(form.kernel, (), _in_order(addresses, scalar, is_first), ())
 
-        direct.add(FunctionCall(compute, call.name), [(n, None) for n in places], [(0, None)])
+        if target in (None, rank):
+            direct.add(FunctionCall(compute, call.name), [(n, None) for n in places], [(0, None)])
 
     return recording.exchange(key, call, storages, add_nodes) is not None
 

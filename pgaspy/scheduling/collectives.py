@@ -37,7 +37,7 @@ from pgaspy.scheduling.nodes import (
 from pgaspy.scheduling.operations import TAGS_PER_OPERAND
 
 __all__ = ["ALIGNMENT", "MAX_TREES", "broadcasts", "exchange_partials", "group_members", "hand_to_all",
-           "handed_out", "joined_before"]
+           "handed_out", "joined_before", "sent"]
 
 MAX_TREES = TAGS_PER_OPERAND - 1
 """Up to so many processes of a group hand out what they have by a tree of each; more gather it all together.
@@ -92,14 +92,37 @@ def handed_out(builder: Builder, slot: int, view: View, dtype: np.dtype[Any], ro
     The messages are those of `broadcasts` for the operand of this number.
     """
     nbytes, n = view.size * dtype.itemsize, view.layout.n_procs
-    number = builder.buffer(nbytes)
-    if rank == root:
+    number = _packed(builder, slot, view, dtype, rank == root, rank)
+    _hand_on(builder, (number, 0), None, nbytes, _Group(range(n), rank), root, operand * TAGS_PER_OPERAND + 1,
+             nbytes <= MAX_STAMPED_BYTES)
+    return number
+
+
+def sent(builder: Builder, slot: int, view: View, dtype: np.dtype[Any], source: int, target: int, operand: int,
+         rank: int) -> int:
+    """What one process has of all elements of a view, on another one, where it is the buffer of this number.
+
+    The message is that of `transfer` for the operand of this number.
+    """
+    if rank not in (source, target):
+        return slot
+    nbytes, tag = view.size * dtype.itemsize, operand * TAGS_PER_OPERAND
+    number = _packed(builder, slot, view, dtype, rank == source, rank)
+    if rank == source:
+        send(builder, (number, 0), None, nbytes, target, tag)
+    else:
+        receive(builder, (number, 0), None, nbytes, source, tag)
+    return number
+
+
+def _packed(builder: Builder, slot: int, view: View, dtype: np.dtype[Any], is_here: bool, rank: int) -> int:
+    """A buffer for all elements of a view, which has them if they are here; its number."""
+    number = builder.buffer(view.size * dtype.itemsize)
+    if is_here:
         def pack(memories: Memories) -> None:
             np.ndarray(view.shape, dtype, bytes_of(memories, number))[...] = elements(view, memories[slot], rank)
 
         builder.add(FunctionCall(pack, "pack"), [(slot, None)], [(number, None)])
-    _hand_on(builder, (number, 0), None, nbytes, _Group(range(n), rank), root, operand * TAGS_PER_OPERAND + 1,
-             nbytes <= MAX_STAMPED_BYTES)
     return number
 
 
