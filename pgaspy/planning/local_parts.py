@@ -163,7 +163,7 @@ def lie_alike(out: View, view: View) -> bool:
     if layout.n_procs == 1 or out is view or other.is_replicated:
         return True
     if layout.grid != other.grid:
-        return False
+        return view.only_holder is not None and view.only_holder == out.only_holder
     if out.fixed_coords == view.fixed_coords if not (out.shape or view.shape) else out == view:
         return True
     for own, theirs in zip(out.along_axes, view.along_axes, strict=True):

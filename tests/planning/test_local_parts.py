@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from pgaspy.layout import Distribution, default_layout, replicated
+from pgaspy.layout import Distribution, default_layout, one_process, replicated
 from pgaspy.planning.local_parts import lie_alike, local_part, place
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.transfers import plan_transfer
@@ -105,3 +105,12 @@ def test_what_is_found_to_lie_alike() -> None:
     assert lie_alike(square.index(3), square.index(2))
     assert not lie_alike(square.index(3), square.index(4))
     assert not lie_alike(square, square.transpose((1, 0)))
+
+
+def test_what_one_process_has_lies_alike_on_any_grids() -> None:
+    matrix, vector = whole(default_layout((8, 8), 4)), whole(default_layout((8,), 4))
+    alone = whole(one_process((8,), 4, 3))
+    assert lie_alike(matrix.index((0, 4)), vector.index(3))
+    assert not lie_alike(matrix.index((0, 4)), vector.index(4))
+    assert lie_alike(vector.index(7), alone.index(0))
+    assert not lie_alike(matrix.index(4), alone)
