@@ -40,6 +40,11 @@ class Form(NamedTuple):
     is_cast: bool
     said: tuple[Any, ...]
 
+    @property
+    def is_assignment(self) -> bool:
+        """Whether elements are copied, as an assignment does."""
+        return self.said[0] is None
+
 
 @cached
 def form_of(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool, is_in_place: bool) -> Form | None:

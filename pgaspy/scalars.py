@@ -106,6 +106,7 @@ def _is_brought(key: tuple[Any, ...], form: Form, views: tuple[View, ...], stora
             not is_here and view.only_holder is None for view, _, is_here in operands):
         return False
     rank, call = world().rank, Computed(form.said, views)
+    is_read = form.is_assignment and out.layout.is_on_one_process
 
     def add_nodes(direct: Direct) -> None:
         places = []
@@ -116,7 +117,7 @@ def _is_brought(key: tuple[Any, ...], form: Form, views: tuple[View, ...], stora
             elif target is None:
                 places.append(handed_out(direct, k + 1, view, storage.dtype, source, k, rank))
             else:
-                places.append(sent(direct, k + 1, view, storage.dtype, source, target, k, rank))
+                places.append(sent(direct, k + 1, view, storage.dtype, source, target, k, rank, is_read))
 
         def compute(memories: Memories) -> None:
             numbers = _as_taken(form, [

@@ -77,6 +77,15 @@ def _element(rng: random.Random, xs: list[Any], xp: Any) -> Any:
     return xp.asarray(float(value) + float(x[at]))
 
 
+def _elements(rng: random.Random, xs: list[Any], xp: Any) -> Any:
+    """Numbers made of elements that lie anywhere, of arrays on other grids and on one process, and assigned there."""
+    x, y, z = [xs[rng.randrange(5)] for _ in range(3)]
+    at, first, second = (tuple(rng.randrange(n) for n in a.shape) for a in (x, y, z))
+    number = y[first] - 2 * z[second]
+    x[at] = rng.choice((y[first], number))
+    return number
+
+
 def _row(rng: random.Random, xs: list[Any], xp: Any) -> Any:
     x = xs[rng.randrange(3)]
     i, k = rng.randrange(len(x)), rng.randrange(len(x))
@@ -95,7 +104,7 @@ def _overlap(rng: random.Random, xs: list[Any], xp: Any) -> Any:
     x[:-1] += x[1:]
 
 
-STATEMENTS: list[Callable[..., Any]] = [_in_place, _assigned, _result, _element, _row, _outer, _overlap]
+STATEMENTS: list[Callable[..., Any]] = [_in_place, _assigned, _result, _element, _elements, _row, _outer, _overlap]
 
 
 @pytest.mark.parametrize("seed", range(120))
@@ -112,7 +121,8 @@ def test_random_statements_in_any_tier_of_each_process(seed: int, monkeypatch: p
     recording.forget()
     shape = rng.randint(2, 7), rng.randint(2, 7)
     models: list[Any] = [np.arange(np.prod(shape)).reshape(shape) % 7.0 + k for k in range(3)]
-    arrays = [pg.array(model, layout=random_layout(rng, shape, pg.SIZE)) for model in models]
+    models += np.arange(shape[0]) % 5.0, np.array(3.0)  # of which elements are taken
+    arrays = [pg.array(model, layout=random_layout(rng, model.shape, pg.SIZE)) for model in models]
     for _ in range(20):
         statement, state = rng.choice(STATEMENTS), rng.getstate()
         try:
@@ -205,6 +215,36 @@ def test_what_lies_alike_is_not_sent(layout: str) -> None:
         other[k, 3] *= -1.0
     assert_equal(A, model)
     assert_equal(B, other)
+
+
+def test_elements_on_one_process_are_not_sent() -> None:
+    """Whatever the grids are of the arrays that they are of."""
+    A, x = pg.ones((2 * pg.SIZE, 8)), pg.ones(2 * pg.SIZE)
+    s, t = pg.ones((), onenode=0), pg.ones(3, onenode=0)
+    pg.sync()
+    before = pg.stats()
+    number = A[0, 0] * x[0] - s * t[2]
+    x[0] = t[1]
+    s[()] = A[0, 1]
+    A[0] *= t[0]
+    pg.sync()
+    counts = pg.stats() - before
+    collectively(counts.n_messages == 0, str(counts))
+    collectively(float(number) == 0)
+
+
+def test_elements_come_to_one_process_in_any_tier_of_each_process() -> None:
+    """What is assigned to an array on one process brings a stamp, and no operand of a number does."""
+    x = pg.arange(2.0 * pg.SIZE)
+    s, t = pg.zeros((), onenode=0), pg.zeros(2 * pg.SIZE, onenode=pg.SIZE - 1)
+    pg.sync()
+    for is_at_once in pg.RANK % 2 == 0, pg.RANK % 2 == 1:
+        recording.queue.computes_at_once = is_at_once  # type: ignore[misc]
+        for k in range(2 * pg.SIZE):
+            t[k] = x[k]
+            s[()] = x[k] + s
+    assert_equal(t, np.arange(2.0 * pg.SIZE))
+    assert_equal(s, pg.SIZE * (2.0 * pg.SIZE - 1) * 2)
 
 
 def test_what_is_large_is_under_way_or_recorded_before() -> None:

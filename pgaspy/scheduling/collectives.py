@@ -99,19 +99,20 @@ def handed_out(builder: Builder, slot: int, view: View, dtype: np.dtype[Any], ro
 
 
 def sent(builder: Builder, slot: int, view: View, dtype: np.dtype[Any], source: int, target: int, operand: int,
-         rank: int) -> int:
+         rank: int, is_read: bool) -> int:
     """What one process has of all elements of a view, on another one, where it is the buffer of this number.
 
-    The message is that of `transfer` for the operand of this number.
+    The message is that of `transfer` for the operand of this number, which says what `is_read` does.
     """
     if rank not in (source, target):
         return slot
     nbytes, tag = view.size * dtype.itemsize, operand * TAGS_PER_OPERAND
+    is_stamped = is_read and nbytes <= MAX_STAMPED_BYTES
     number = _packed(builder, slot, view, dtype, rank == source, rank)
     if rank == source:
-        send(builder, (number, 0), None, nbytes, target, tag)
+        send(builder, (number, 0), None, nbytes, target, tag, is_stamped)
     else:
-        receive(builder, (number, 0), None, nbytes, source, tag)
+        receive(builder, (number, 0), None, nbytes, source, tag, is_stamped=is_stamped)
     return number
 
 
