@@ -1227,6 +1227,9 @@ class GlobalElement(GlobalScalar):
 
     __slots__ = ()
 
+    def _is_scalar_result(self) -> bool:
+        return self._view.layout.is_replicated  # also where it has memory of its own, as its array was written to
+
     def detach(self) -> None:
         """Have the element as it is now in memory of its own, before all processes write to it. Not collective."""
         self._base, self._view = sharing.snapshot(self._base, self._view)
