@@ -32,6 +32,7 @@ SECONDS = 3.0
 """What the batches of one program take together, about."""
 
 TURNS = 3
+"""How often each is measured, and predicted."""
 
 BATCHES_OF_SIMULATION = 8
 

@@ -81,20 +81,6 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     return method
 
 
-def _in_element(ufunc: np.ufunc, plain: Callable[[Any, Any], Any]) -> Callable[[GlobalArray, Any], Any]:
-    """In place of an element, which does not change: another number, which lies where the element does.
-
-    That is where it is going to be assigned.
-    """
-    def method(self: GlobalArray, other: Any) -> Any:
-        is_weak = other.__class__ in WEAK
-        if self._view.layout.n_procs == 1 or not (is_weak or (isinstance(other, GlobalArray) and not other.ndim)):
-            return plain(self, other)
-        return ufuncs.apply_where_it_lies(ufunc, made, self, None if is_weak else other._plain(),
-                                          other if is_weak else None)
-    return method
-
-
 def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], GlobalArray]:
     def method(self: GlobalArray) -> Any:
         return ufuncs.apply_operator(ufunc, made, self)
@@ -1227,6 +1213,9 @@ class GlobalElement(GlobalScalar):
 
     __slots__ = ()
 
+    def _is_scalar_result(self) -> bool:
+        return self._view.layout.is_replicated  # also where it has memory of its own, as its array was written to
+
     def detach(self) -> None:
         """Have the element as it is now in memory of its own, before all processes write to it. Not collective."""
         self._base, self._view = sharing.snapshot(self._base, self._view)
@@ -1241,10 +1230,6 @@ class GlobalElement(GlobalScalar):
     def borrowed(self) -> BaseView:
         """Where the element is."""
         return BaseView(self._base, self._view)
-
-
-for _name, _ufunc in IN_PLACE.items():
-    setattr(GlobalElement, f"__i{_name}__", _in_element(_ufunc, getattr(operator, f"__{_name}__")))
 
 
 def made(base: Base, view: View) -> GlobalArray:

@@ -41,11 +41,10 @@ PRODUCTS_PER_ELEMENT = 16
 
 
 def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None,
-             is_first: bool, layout: Layout | None = None) -> BaseView | None:
+             is_first: bool) -> BaseView | None:
     """A function of a global array and another one or a Python number (which may come first), or of itself alone.
 
-    `key` is what the call depends on; `layout` the result's, by default that which follows from the operands. None if
-    it is not computed.
+    `key` is what the call depends on. None if it is not computed.
     """
     base, view = x._base, x._view
     other: Any = type(number) if y is None else y._base.dtype
@@ -53,19 +52,19 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
     if form is None:
         return None
     if scalars.are_numbers(view, y):
-        return scalars.computed(key, form, x, y, number, is_first, layout)
+        return scalars.computed(key, form, x, y, number, is_first)
     here = None if recording.is_alone() else world().rank, key
-    call: _Known | _KnownPart | None = _known[here] if layout is None else None
+    call: _Known | _KnownPart | None = _known[here]
     if call is None:
-        call = _worked_out(form, view, None if y is None else y._view, layout)
+        call = _worked_out(form, view, None if y is None else y._view)
         if call is None:
             return None
-        if layout is None and recording.was_computed(key):
+        if recording.was_computed(key):
             _known.keep(here, call)
     return call.compute(key, base, y, number)
 
 
-def _worked_out(form: Form, view: View, other: View | None, layout: Layout | None) -> _Known | _KnownPart | None:
+def _worked_out(form: Form, view: View, other: View | None) -> _Known | _KnownPart | None:
     """A call on views, of which there may be one; None if it is not to be computed."""
     is_alone, shape, views = recording.is_alone(), view.shape, [view]
     if other is not None:
@@ -77,8 +76,7 @@ def _worked_out(form: Form, view: View, other: View | None, layout: Layout | Non
         if not (is_alone or lie_alike(view, other) or view.layout.is_replicated):
             return None
         views = [view.broadcast_to(shape), other.broadcast_to(shape)]
-    if layout is None:
-        layout = result_layout(shape, views, default_for)
+    layout = result_layout(shape, views, default_for)
     operands: list[View | None] = [*views]
     if False in form.is_array:
         operands.insert(form.is_array.index(False), None)

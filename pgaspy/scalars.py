@@ -20,7 +20,7 @@ from pgaspy.forms import Form
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
 from pgaspy.kernels.bindings import run_elementwise
-from pgaspy.layout import Layout, replicated
+from pgaspy.layout import replicated
 from pgaspy.planning.local_parts import lie_alike, place
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
@@ -38,15 +38,15 @@ def are_numbers(view: View, y: Any) -> bool:
     return not (view.shape or (y is not None and y._view.shape))
 
 
-def computed(key: tuple[Any, ...], form: Form, x: Any, y: Any, number: complex | None, is_first: bool,
-             layout: Layout | None) -> BaseView | None:
+def computed(key: tuple[Any, ...], form: Form, x: Any, y: Any, number: complex | None,
+             is_first: bool) -> BaseView | None:
     """A function of a number and another one, or a Python number, which may come first; None if it is not computed.
 
-    The result lies in the layout, by default where the first operand does that not all processes have.
+    The result lies where the first operand does that not all processes have.
     """
-    if layout is None and recording.is_alone():
+    if recording.is_alone():
         layout = replicated((), 1)
-    elif layout is None:
+    else:
         layout = result_layout((), (x._view,) if y is None else (x._view, y._view), default_for)
     out = BaseView(wrap(layout, np.empty((), form.loop[-1])), whole(layout))
     return out if _is_computed(key, form, *out, x, y, number, is_first) else None

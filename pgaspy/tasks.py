@@ -92,7 +92,8 @@ def schedule(function: Callable[..., Any], *arguments: Any, empty: bool = False)
     -----
     A local part may be empty, have no rows but columns, or be smaller than those of other processes. What is only read
     may be empty where the function is called, and so may what is written beside something that is not: the maximum of
-    such a part is `a.max(initial=...)`.
+    such a part is `a.max(initial=...)`. A number that is made of elements lies where the first of these does, and is
+    empty elsewhere: `number.redistribute()` is on every process.
 
     The call that M. R. B. Kristensen, Y. Zheng and B. Vinter (*PGAS for Distributed Numerical Python Targeting
     Multi-core Clusters*, IPDPS 2012) named as future work.

@@ -11,8 +11,7 @@ import numpy as np
 
 from pgaspy.execution.recording import is_executing, record
 from pgaspy.immediate import computed, computed_in_place
-from pgaspy.operands import PARTS_FROM_BYTES, as_numpy, check_dtype, described, with_parts
-from pgaspy.planning.view import whole
+from pgaspy.operands import PARTS_FROM_BYTES, as_numpy, described, with_parts
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.kinds.statement import Statement
@@ -35,7 +34,7 @@ from pgaspy.statements import (
     statement_into,
 )
 
-__all__ = ["apply", "apply_in_place", "apply_operator", "apply_where_it_lies", "check_target"]
+__all__ = ["apply", "apply_in_place", "apply_operator", "check_target"]
 
 
 def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), where: Any = True, dtype: Any = None,
@@ -165,23 +164,6 @@ def _apply_in_place_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...]) ->
     record_statement_into(statement, [base, other], base)
     if statement.written[0].has_own_layout and not statement.is_cold:
         known_calls.keep(key, (statement, _number_dtype(statement), descriptions))
-
-
-def apply_where_it_lies(ufunc: np.ufunc, make: Any, x: Any, y: Any = None, number: complex | None = None) -> Any:
-    """`apply` for an element of an array, and a number; the result lies where the element does."""
-    layout, inputs = x._view.own_layout, (x, number if y is None else y)
-    key = apply_where_it_lies, ufunc, id(x._view), x._base.dtype, (
-        number.__class__ if y is None else (id(y._view), y._base.dtype))
-    if is_executing() and (result := computed(key, ufunc, x, y, number, False, layout)) is not None:
-        return make(*result)
-    bases, descriptions = zip(*map(described, inputs), strict=True)
-    if depends_on_values(ufunc, descriptions):
-        return apply(ufunc, inputs, make=make)
-    dtype = loop_dtypes(ufunc, descriptions, (None,), False, None, "same_kind")[-1]
-    check_dtype(dtype)
-    output = BaseView(Base(layout, dtype), whole(layout))
-    record_into((ufunc, None, "same_kind"), bases, descriptions, *output)
-    return make(*output)
 
 
 def _number_dtype(statement: Statement) -> np.dtype[Any]:

@@ -235,6 +235,15 @@ def test_numbers_of_elements_show_their_values() -> None:
     assert float(number) == 18
 
 
+def test_elements_show_where_they_lie_also_when_their_array_was_written_to() -> None:
+    a = pg.arange(10.0)
+    kept = a[3]
+    before = str(kept)
+    a += 1
+    collectively(str(kept) == before and (before == "3.0") == (pg.SIZE == 1), before)
+    collectively(float(kept) == 3)
+
+
 @pytest.mark.parametrize("of", [lambda a: a[1, 2], lambda a: a[0].sum(), lambda a: a[0, 0, ...][()]])
 @pytest.mark.parametrize("how", writes(lambda a: a))
 def test_what_writes_to_numbers_is_refused(of: Callable[[Any], Any], how: str) -> None:

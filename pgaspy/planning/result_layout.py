@@ -37,7 +37,8 @@ def result_layout(shape: tuple[int, ...], views: Sequence[View],
     Where an axis of the grid is left without a dimension, as of rows, the result lies where operands are fixed there,
     at the place of the first, unless one is dealt out along it or too much is gained (see `WORTH_MESSAGES`). Where that
     does not give distinct axes of one grid, the default is taken. Replicated and one-process operands choose only when
-    there is no other. A number lies where the first operand does that not all processes have, if there is one.
+    there is no other; a number that is dealt out with others on another grid says nothing of where a row lies. A number
+    lies where the first operand does that not all processes have, if there is one.
     """
     if not shape:
         return _layout_of_number(views) or default_for(())
@@ -59,7 +60,8 @@ def _layout_of_number(views: Sequence[View]) -> Layout | None:
 
 
 def _distributed_layout(shape: tuple[int, ...], views: Sequence[View]) -> Layout | None:
-    grid = views[0].layout.grid
+    grid = next((view.layout.grid for view in views if not _is_number(view)), views[0].layout.grid)
+    views = [view for view in views if view.layout.grid == grid or not _is_number(view)]
     dims: list[Dim] = []
     for d, extent in enumerate(shape):
         found = [view for view in views if view.base_dims[d] is not None]
@@ -77,14 +79,19 @@ def _distributed_layout(shape: tuple[int, ...], views: Sequence[View]) -> Layout
     return _layout(grid, pins, *_worth_messages(dims))
 
 
+def _is_number(view: View) -> bool:
+    """Whether a view repeats one element in all dimensions."""
+    return view.base_dims.count(None) == len(view.base_dims)
+
+
 def _pins(grid: tuple[int, ...], axes: Sequence[int], views: Sequence[View]) -> tuple[int | None, ...] | None:
     """Where a result lies along these axes, of which it has no dimension; None if operands are dealt out along one, or
     nothing is fixed there.
     """
     pins: list[int | None] = [None] * len(grid)
+    if axes and any(view.layout.grid != grid for view in views):
+        return None
     for axis in axes:
-        if any(view.layout.grid != grid for view in views):
-            return None
         places: list[Any] = [place for view in views if (place := view.along_axes[axis]) is not None]
         if not places or any(place[0] != "at" for place in places):
             return None

@@ -271,6 +271,18 @@ def test_rows_lie_where_the_first_one_does(monkeypatch: pytest.MonkeyPatch) -> N
     assert result((700,), row, fixed) == default_layout((700,), P)  # of two grids
 
 
+def test_numbers_on_other_grids_leave_rows_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WORTH_MESSAGES", WORTH_MESSAGES)
+    a, x = bound("block", "block", shape=(600, 700)), bound("block", shape=(20,))
+    row, number = a.index(150), x.index(19)
+    own = result((700,), row)
+    assert own.pins == (0, None)
+    assert result((700,), row, number) == result((700,), number, row) == own
+    assert result((600, 700), number, a) == a.layout
+    assert result((700,), number) == Layout((P,), [whole_dim(700)], (P - 1,))
+    assert result((700,), a.index((599, 0)), row).pins == (2, None)  # the first one's place, on one grid
+
+
 def test_rows_are_dealt_out_with_what_is() -> None:
     """What is dealt out along the axis that a row leaves, or lies on it as copies, says nothing of one place."""
     a = bound("block", "block", shape=(600, 700))
