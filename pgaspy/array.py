@@ -828,6 +828,8 @@ class GlobalArray:
             max = None if type(max) is int and max >= limits.max else max
         if min is None and max is None:
             return ufuncs.apply(np.positive, (self,), target, make=made)
+        if self.dtype.kind == "b" and type(min) in (int, float) and hasattr(max, "dtype"):
+            min = np.result_type(self.dtype, min, max.dtype).type(min)  # else it alone would choose a wider dtype
         result: Any = self
         if min is not None:  # into `out` at the end only, as `max` may overlap it
             result = ufuncs.apply(np.maximum, (result, min), () if max is not None else target, make=made)

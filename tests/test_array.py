@@ -261,6 +261,12 @@ def test_names_of_limits() -> None:
     raises_everywhere(ValueError, "is forbidden", lambda: pg.clip(a, 3, 4, max=5))
 
 
+@pytest.mark.parametrize("dtype", "bfd")
+def test_clip_of_booleans_by_a_number_and_an_array(dtype: str) -> None:
+    x, limits = np.array([True, False]), np.array([3, 2], dtype)
+    assert_equal(pg.clip(pg.array(x), -1, pg.array(limits)), np.clip(x, -1, limits))
+
+
 def test_clip() -> None:
     a = pg.array(X)
     for limits in ((-1, 2), (None, 2), (-1, None), (X[0], None), (None, None), (3, -3)):
