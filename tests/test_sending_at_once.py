@@ -188,6 +188,31 @@ def test_what_sends_is_computed_at_once() -> None:
     collectively(len(set(pg.COMM.allgather(total))) == 1)
 
 
+def test_an_element_that_lies_there_in_another_grid_is_not_sent() -> None:
+    A, b = pg.ones((6, 6)), pg.full(3, 2.0, onenode=0)
+    pg.sync()
+    before = pg.stats()
+    numbers = [A[0, 0] * b[k] for k in range(3)]
+    counts = pg.stats() - before
+    collectively(counts.n_messages == 0 and counts.n_at_once == 3, str(counts))
+    collectively([float(number) for number in numbers] == [2.0] * 3)
+
+
+@pytest.mark.parametrize("how", [lambda a, x: a.__setitem__((1, 1), x),
+                                 lambda a, x: a.__setitem__((1, 1), a[1, 1] + x)])
+@pytest.mark.parametrize("first", [0, 1])
+def test_elements_of_what_one_process_has_are_assigned_in_any_tier(how: Callable[[Any, Any], Any], first: int) -> None:
+    A, B = pg.zeros((3, 3), onenode=0), pg.full((4, 4), 5.0)
+    pg.sync()
+    for k in range(4):
+        recording.queue.computes_at_once = (pg.RANK + k) % 2 == first  # type: ignore[misc]
+        how(A, B[3, k])
+    model = np.zeros((3, 3))
+    for _ in range(4):
+        how(model, 5.0)
+    assert_equal(A, model)
+
+
 @pytest.mark.parametrize("layout", NAMES)
 def test_what_lies_alike_is_not_sent(layout: str) -> None:
     model = np.arange(64.0).reshape(8, 8)
