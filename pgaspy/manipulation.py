@@ -24,7 +24,7 @@ from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.global_assign import assign
 from pgaspy.layout import Layout
 from pgaspy.operands import as_numpy, check_device
-from pgaspy.planning.result_layout import inherited
+from pgaspy.planning.result_layout import WORTH_MESSAGES, inherited
 from pgaspy.planning.view import View
 from pgaspy.reductions import NO_VALUE
 from pgaspy.scheduling.functions import WHERE
@@ -538,11 +538,14 @@ def _each_repeated(a: GlobalArray, counts: GlobalArray | NDArray[Any], axis: int
 
 
 def empty_like_result(a: GlobalArray, extents: tuple[int, ...], dtype: DTypeLike) -> GlobalArray:
-    """A new array, dealt out over the grid as `a` is, for other extents; else in the default layout."""
+    """A new array, dealt out over the grid as `a` is, for other extents; else in the default layout, as long rows are.
+    """
     layout = a._view.own_layout
-    if layout is not None and not layout.replica_axes and len(extents) == a.ndim and set(layout.pins) <= {None}:
-        return empty(extents, dtype, layout=Layout(
-            layout.grid, [inherited(dim, n) for dim, n in zip(layout.dims, extents, strict=True)]))
+    if layout is not None and not layout.replica_axes and len(extents) == a.ndim:
+        found = Layout(layout.grid, [inherited(dim, n) for dim, n in zip(layout.dims, extents, strict=True)],
+                       layout.pins)
+        if not layout.is_pinned or (a._view.layout.is_distributed and found.max_local_size <= WORTH_MESSAGES):
+            return empty(extents, dtype, layout=found)
     return empty(extents, dtype)
 
 

@@ -261,6 +261,23 @@ def test_recurrences_of_rows_and_of_elements_send_at_borders_only() -> None:
     assert_equal(c, z)
 
 
+def test_what_is_made_of_rows_stays() -> None:
+    n = 3 * pg.SIZE
+    A = pg.array(np.arange(5.0 * n).reshape(n, 5), layout=pg.Distribution("block", "*"))
+    x = np.arange(5.0) + 5 * (n - 1)
+    pg.sync()
+    before = pg.stats()
+    rolled = np.roll(A[-1], 2) + A[-1]
+    joined = np.concatenate([A[-1], rolled])
+    padded = np.pad(A[-1], 1)
+    pg.sync()
+    counts = pg.stats() - before
+    collectively(counts.n_messages == 0, f"{counts}")
+    assert_equal(rolled, np.roll(x, 2) + x)
+    assert_equal(joined, np.concatenate([x, np.roll(x, 2) + x]))
+    assert_equal(padded, np.pad(x, 1))
+
+
 def test_elements_on_one_process_are_not_sent() -> None:
     """Whatever the grids are of the arrays that they are of."""
     A, x = pg.ones((2 * pg.SIZE, 8)), pg.ones(2 * pg.SIZE)

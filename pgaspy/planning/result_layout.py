@@ -11,7 +11,7 @@ from pgaspy.caches import cached
 from pgaspy.layout import BlockDim, Dim, Layout, whole_dim
 from pgaspy.planning.view import Section, View
 
-__all__ = ["inherited", "result_layout"]
+__all__ = ["WORTH_MESSAGES", "inherited", "result_layout"]
 
 SHARE = 2
 """A window is kept whose largest part is longer than that of the dimension dealt out afresh by at most one in so many.
