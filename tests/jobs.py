@@ -15,6 +15,9 @@ __all__ = ["ROOT", "clean_environment", "launcher", "run", "run_job"]
 ROOT = Path(__file__).parent.parent
 TIMEOUT_SECONDS = 60
 
+NOT_STARTED = "listener thread failed to start"
+"""What Open MPI's launcher says where it fails now and then, before the program begins."""
+
 
 def clean_environment() -> dict[str, str]:
     """This process's environment without its traces of MPI: it is a job of one, the child starts another job."""
@@ -23,9 +26,14 @@ def clean_environment() -> dict[str, str]:
 
 
 def run(command: list[str], cwd: Path, timeout: float = TIMEOUT_SECONDS) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end; what it printed, and its status."""
-    return subprocess.run(command, env=clean_environment(), cwd=cwd, timeout=timeout, capture_output=True, text=True,
-                          errors="replace", check=False)
+    """Run a command to its end; what it printed, and its status. What its launcher does not start is run again, once.
+    """
+    for is_last in False, True:
+        done = subprocess.run(command, env=clean_environment(), cwd=cwd, timeout=timeout, capture_output=True,
+                              text=True, errors="replace", check=False)
+        if is_last or NOT_STARTED not in done.stderr:
+            break
+    return done
 
 
 def launcher(n: int) -> list[str]:
