@@ -34,7 +34,7 @@ from pgaspy.scheduling.nodes import (
     Send,
     bytes_of,
 )
-from pgaspy.scheduling.operations import TAGS_PER_OPERAND
+from pgaspy.scheduling.operations import TAGS_PER_OPERAND, first_tag
 
 __all__ = ["ALIGNMENT", "MAX_TREES", "broadcasts", "exchange_partials", "group_members", "hand_to_all",
            "handed_out", "joined_before", "sent"]
@@ -93,7 +93,7 @@ def handed_out(builder: Builder, slot: int, view: View, dtype: np.dtype[Any], ro
     """
     nbytes, n = view.size * dtype.itemsize, view.layout.n_procs
     number = _packed(builder, slot, view, dtype, rank == root, rank)
-    _hand_on(builder, (number, 0), None, nbytes, _Group(range(n), rank), root, operand * TAGS_PER_OPERAND + 1,
+    _hand_on(builder, (number, 0), None, nbytes, _Group(range(n), rank), root, first_tag(operand) + 1,
              nbytes <= MAX_STAMPED_BYTES)
     return number
 
@@ -106,7 +106,7 @@ def sent(builder: Builder, slot: int, view: View, dtype: np.dtype[Any], source: 
     """
     if rank not in (source, target):
         return slot
-    nbytes, tag = view.size * dtype.itemsize, operand * TAGS_PER_OPERAND
+    nbytes, tag = view.size * dtype.itemsize, first_tag(operand)
     is_stamped = is_read and nbytes <= MAX_STAMPED_BYTES
     number = _packed(builder, slot, view, dtype, rank == source, rank)
     if rank == source:

@@ -29,8 +29,8 @@ from pgaspy.scheduling.fusion import FusionGroup, Input, Kernel, Operand, Reduce
 from pgaspy.scheduling.kernel_nodes import FusedCall, FusedCalls, FusedReduceCall, LeafResults, finish_leaves
 from pgaspy.scheduling.messages import Side, receive_into_buffer, send_message, view_side
 from pgaspy.scheduling.nodes import Location, Node
-from pgaspy.scheduling.operations import NumberedOperation, Recipe
-from pgaspy.scheduling.transfer_nodes import first_tag, transfer
+from pgaspy.scheduling.operations import NumberedOperation, Recipe, first_tag
+from pgaspy.scheduling.transfer_nodes import transfer
 
 __all__ = ["Received", "add_group", "add_operand", "add_operand_messages", "add_sends", "can_reduce",
            "is_local_and_large", "memory_of", "overwritten"]

@@ -26,11 +26,16 @@ from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.functions import AnyFunction
 
 __all__ = ["TAGS_PER_OPERAND", "BaseView", "Computed", "Elementwise", "Exchange", "Moved", "NumberedOperation",
-           "Operation", "Part", "Recipe", "Reducing", "statement_form"]
+           "Operation", "Part", "Recipe", "Reducing", "first_tag", "statement_form"]
 
 
 TAGS_PER_OPERAND = 5
 """One for its messages to single processes, and one for each tree of messages: as many in a job of any size."""
+
+
+def first_tag(operand: int) -> int:
+    """The tag of an operand's messages, counted from that of the operation; those of its broadcasts follow."""
+    return operand * TAGS_PER_OPERAND
 
 
 class BaseView(NamedTuple):

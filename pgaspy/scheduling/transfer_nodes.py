@@ -27,14 +27,9 @@ from pgaspy.scheduling.messages import (
     unpack,
 )
 from pgaspy.scheduling.nodes import Copy
-from pgaspy.scheduling.operations import TAGS_PER_OPERAND
+from pgaspy.scheduling.operations import first_tag
 
-__all__ = ["first_tag", "transfer"]
-
-
-def first_tag(operand: int) -> int:
-    """The tag of an operand's messages, counted from that of the operation; those of its broadcasts follow."""
-    return operand * TAGS_PER_OPERAND
+__all__ = ["transfer"]
 
 
 def transfer(builder: Builder, plan: TransferPlan, dst: Side, src: Side, overlaps: bool, operand: int, rank: int,
