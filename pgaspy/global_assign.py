@@ -36,8 +36,8 @@ from pgaspy.statements import (
     refusals,
 )
 
-__all__ = ["aligned", "assign", "copied", "element", "gathered", "item", "joined", "laid_out", "layout_like",
-           "redistributed", "replicate"]
+__all__ = ["aligned", "assign", "copied", "element", "everywhere", "gathered", "item", "joined", "laid_out",
+           "layout_like", "redistributed", "replicate"]
 
 
 def assign(base: Base, view: View, value: Any) -> None:
@@ -122,6 +122,13 @@ def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype
     return target
 
 
+def everywhere(base: Base, view: View) -> BaseView:
+    """The elements of a view on every process: in a new array, where not all have them."""
+    if view.layout.is_replicated:
+        return BaseView(base, view)
+    return copied(base, view, replicated(view.shape, world().size))
+
+
 def joined(x: Any, dtype: DTypeLike | None = None) -> BaseView:
     """A new array of the global arrays in a sequence, and what is beside them, as NumPy's `array` makes it.
 
@@ -198,7 +205,7 @@ def item(base: Base, view: View) -> Any:
     if not view.layout.is_replicated:
         if (found := read(base, view)) is not None:
             return found.item()
-        base, view = copied(base, view, replicated((), world().size))
+        base, view = everywhere(base, view)
     finish(base)
     if (given := stand_ins()) is not None:
         return given.elements((), base.dtype).item()

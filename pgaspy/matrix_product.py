@@ -17,7 +17,7 @@ from pgaspy.array import GlobalArray, made
 from pgaspy.contraction import product_of_stacks
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import are_errors_asked, is_alone, record_cold, tell_errors
-from pgaspy.global_assign import copied
+from pgaspy.global_assign import copied, everywhere
 from pgaspy.immediate import product, product_of_matrices
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
@@ -188,9 +188,7 @@ def _matrix_vector(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView:
     recipe = reduce(target.view, a.view, (last,), _Product(dtype), (dtype, a.base.dtype, x.base.dtype), (x.view,))
     recipe.is_cold = recipe.is_cold and not is_alone()
     record_cold(recipe, (target.base.storage, a.base.storage, x.base.storage))
-    if last == 0 and not target_layout.is_replicated:
-        return copied(*target, replicated((), world().size))
-    return target
+    return everywhere(*target) if last == 0 else target
 
 
 def own_columns_first(a: View, x: View) -> bool:

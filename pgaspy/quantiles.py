@@ -15,9 +15,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from pgaspy.array import Axis, GlobalArray, into, made
 from pgaspy.creation import arange, as_global
 from pgaspy.dispatch import implements
-from pgaspy.global_assign import copied
-from pgaspy.job.procgrid import world
-from pgaspy.layout import replicated
+from pgaspy.global_assign import everywhere
 from pgaspy.manipulation import clip, stack, where
 from pgaspy.numpy_names import floor, isnan
 from pgaspy.operands import as_numpy
@@ -257,9 +255,8 @@ def _in_rows(a: GlobalArray, axis: Axis) -> GlobalArray:
 def _shaped(result: GlobalArray, a: GlobalArray, axis: Axis, keepdims: bool) -> GlobalArray:
     """The result with the reduced dimensions, where they are kept; without dimensions, a number on every process."""
     if not keepdims:
-        if not result.ndim and not result._view.layout.is_replicated:
-            return made(*copied(result._base, result._view, replicated((), world().size)))
-        return made(result._base, result._view)
+        found = result._base, result._view
+        return made(*(found if result.ndim else everywhere(*found)))
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     return result.reshape([1 if d in axes else n for d, n in enumerate(a.shape)])
 

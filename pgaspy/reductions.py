@@ -23,11 +23,10 @@ from numpy.typing import DTypeLike, NDArray
 from pgaspy import ufuncs
 from pgaspy.caches import cached
 from pgaspy.execution.recording import is_alone, record_cold
-from pgaspy.global_assign import copied
+from pgaspy.global_assign import copied, everywhere
 from pgaspy.immediate import reduced
-from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
-from pgaspy.layout import replicated, without_dims
+from pgaspy.layout import without_dims
 from pgaspy.operands import as_numpy, described
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import local_scans
@@ -259,7 +258,7 @@ def _recorded(call: _Call, base: Base) -> BaseView:
     result = BaseView(Base(view.layout, recipe.dtypes[0]), view)
     record_cold(recipe, (result.base.storage, base.storage))
     if is_full_on_some:
-        result = copied(*result, replicated((), world().size))
+        result = everywhere(*result)
     return result if key is None else BaseView(result.base, result.view.index(key))
 
 
