@@ -264,6 +264,8 @@ class Held(NamedTuple):
         Per dimension, the indices [first, stop) that it owns, where they are an interval, else None.
     shape, strides
         Those of its part, which is C-ordered; strides in elements.
+    size
+        The elements of its part.
     """
 
     rank: int
@@ -272,9 +274,10 @@ class Held(NamedTuple):
     intervals: tuple[tuple[int, int] | None, ...]
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    size: int
 
 
-_NOBODYS = Held(-1, (), False, (), (), ())
+_NOBODYS = Held(-1, (), False, (), (), (), 0)
 
 
 class Layout:
@@ -292,6 +295,9 @@ class Layout:
     """
 
     __slots__ = ("__dict__", "_hash", "_last_held", "dims", "grid", "pins")
+
+    digest: int | None = None
+    """See `digests`."""
 
     def __init__(self, grid: Sequence[int], dims: Sequence[Dim], pins: Sequence[int | None] | None = None) -> None:
         check_shape(tuple([dim.extent for dim in dims]))
@@ -431,7 +437,8 @@ class Layout:
         for n in reversed(shape):
             strides.append(stride)
             stride *= n or 1
-        return Held(rank, coords, is_any, tuple(intervals), tuple(shape), tuple(strides[::-1]))
+        return Held(rank, coords, is_any, tuple(intervals), tuple(shape), tuple(strides[::-1]),
+                    math.prod(shape))
 
     def owner_from_global_index(self, index: Sequence[int]) -> int:
         """The lowest rank that holds the element."""

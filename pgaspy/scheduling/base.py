@@ -7,7 +7,6 @@ nobody counts, and nothing is inferred from how the interpreter counts.
 
 from __future__ import annotations
 
-import math
 import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -129,7 +128,8 @@ class Storage:
         return getattr(self, name)
 
     def _allocate(self) -> None:
-        shape, nbytes = _size_held(self.layout, self.dtype, world().rank)
+        held = self.layout.held_by(world().rank)
+        shape, nbytes = held.shape, held.size * self.dtype.itemsize
         if nbytes < memory.REUSED_FROM_BYTES:
             self.hold(np.empty(shape, self.dtype))
         else:
@@ -189,13 +189,6 @@ class Storage:
             self._leased = weakref.ref(lease, lent.discard)
             lent.add(self._leased)
         return np.asarray(lease)
-
-
-@cached
-def _size_held(layout: Layout, dtype: np.dtype[Any], rank: int) -> tuple[tuple[int, ...], int]:
-    """The shape of the part of an array that a process holds, and its bytes."""
-    shape = layout.held_by(rank).shape
-    return shape, math.prod(shape) * dtype.itemsize
 
 
 class FormerStorage(Storage):

@@ -134,6 +134,8 @@ class Recipe:
         What people call it.
     errors_in
         The function that its floating-point errors are said to be in; else, that which has them.
+    digest
+        What is compared of it, when that is worked out.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -146,6 +148,7 @@ class Recipe:
     is_cold = True
     n_counted_at_once: ClassVar[int | None] = None
     name = errors_in = ""
+    digest: int | None = None
 
     def __str__(self) -> str:
         return f"{self.name} {self.views[0].shape}" if self.views else self.name
@@ -159,6 +162,11 @@ class Recipe:
     def outputs(self) -> tuple[View, ...]:
         """What it writes."""
         return self.views[: self.n_outputs]
+
+    @lazy
+    def said(self) -> tuple[str, tuple[tuple[int, ...], ...]]:
+        """Its name, and the shapes of its views."""
+        return self.name, tuple([view.shape for view in self.views])
 
     @lazy
     def n_tags(self) -> int:
@@ -241,6 +249,11 @@ class Computed:
     def name(self) -> str:
         """See `Recipe`."""
         return "copy" if self.form[0] is None else self.form[0].__name__
+
+    @property
+    def said(self) -> tuple[str, tuple[tuple[int, ...], ...]]:
+        """See `Recipe`."""
+        return self.name, tuple([view.shape for view in self.views])
 
     @property
     def n_tags(self) -> int:

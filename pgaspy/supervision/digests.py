@@ -33,6 +33,7 @@ MAX_OPERATIONS = 4096
 
 _number_of = attrgetter("number")
 _is_collective = attrgetter("is_collective")
+_said = attrgetter("said")
 
 _OF_ARRAYS = {"copied", "overlaps"}
 """What follows from which arrays are the same, as their numbers tell; of elements, each process may keep others."""
@@ -42,27 +43,21 @@ def digests_of(recipes: Sequence[Recipe], storages: Sequence[Sequence[Any]]) -> 
     """The digests of operations, with the storages of each, which have numbers."""
     of_all = map(_number_of, chain.from_iterable(storages))
     numbers = map(tuple, map(islice, repeat(of_all), map(len, storages)))
-    return array("q", map(hash, zip(map(_digest_of_recipe, recipes), numbers, strict=True)))
+    return array("q", map(hash, zip(map(_digest_of, recipes), numbers, strict=True)))
 
 
-@cached
-def _digest_of_recipe(recipe: Recipe) -> int:
-    kind: Any = recipe.__class__
-    return _digest_of_tuple(_fields_of(kind)(recipe)) if recipe.form is None else _digest_of_call(recipe)
-
-
-def _digest_of_call(call: Recipe | Computed) -> int:
-    """That of what has a form."""
-    form: Any = call.form
-    return hash((_digest_of_form(form), *map(_digest_of_view, call.views)))
-
-
-def _digest_of_computed(call: Any) -> int:
-    """The same of what was computed, worked out once."""
-    if call.digest is None:
-        call.digest = _digest_of_call(call)
-    found: int = call.digest
+def _digest_of(operation: Any) -> int:
+    """That of a recipe, or of what was computed without one."""
+    if operation.digest is None:
+        operation.digest = _digest_of_fields_of(operation) if operation.form is None else hash(
+            (_digest_of_form(operation.form), *map(_digest_of_view, operation.views)))
+    found: int = operation.digest
     return found
+
+
+def _digest_of_fields_of(recipe: Recipe) -> int:
+    kind: Any = recipe.__class__
+    return _digest_of_tuple(_fields_of(kind)(recipe))
 
 
 @cached
@@ -138,8 +133,13 @@ _NONE, _POSITIVE = 1 << 59, (1 << 59) - 1
 """For None, and to make integers positive: -1 and -2 have one hash."""
 
 
-@cached
 def _digest_of_layout(layout: Layout) -> int:
+    if layout.digest is None:
+        layout.digest = _new_digest_of_layout(layout)
+    return layout.digest
+
+
+def _new_digest_of_layout(layout: Layout) -> int:
     numbers: list[Any] = [*layout.grid, *layout.pins]
     for dim in layout.dims:
         if isinstance(dim, BlockDim):
@@ -220,7 +220,7 @@ class Digests:
         self.rolling = zlib.crc32(found, self.rolling)
         self.n_entries += len(found)
         self.pending += found
-        self._latest += zip(recipes, codes, instructions)  # noqa: B905  (which the interpreter does faster)
+        self._latest += zip(map(_said, recipes), codes, instructions)  # noqa: B905  (which the interpreter does faster)
         return stamps
 
     def take_one(self, recipe: Recipe | Computed, storages: Sequence[Storage], code: CodeType | None,
@@ -229,12 +229,11 @@ class Digests:
         for storage in storages:
             if storage.number == Storage.number:
                 storage.number = next(self._numbers)
-        digest = _digest_of_computed(recipe) if recipe.__class__ is Computed else _digest_of_recipe(recipe)
-        found = array("q", (hash((digest, tuple(map(_number_of, storages)))),))
+        found = array("q", (hash((_digest_of(recipe), tuple(map(_number_of, storages)))),))
         self.rolling = zlib.crc32(found, self.rolling)
         self.n_entries += 1
         self.pending += found
-        self._latest.append((recipe, code, instruction))
+        self._latest.append((recipe.said, code, instruction))
         return self.rolling
 
     def _give_numbers(self, storages: Iterable[Sequence[Storage]]) -> None:
@@ -260,5 +259,5 @@ class Digests:
         what, code, instruction = self._latest[position]
         if isinstance(what, str):
             return Said(what, "")
-        shapes = ", ".join(str(view.shape) for view in what.views)
-        return Said(f"{what.name}, shapes {shapes}", line_at(code, instruction))
+        name, shapes = what
+        return Said(f"{name}, shapes {', '.join(map(str, shapes))}", line_at(code, instruction))
