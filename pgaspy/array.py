@@ -205,8 +205,7 @@ class GlobalArray:
     def __repr__(self) -> str:
         layout = self._view.own_layout
         where = f"view of {self._view.layout}" if layout is None else f"{layout}"
-        is_there = (self._is_scalar_result() and self._view.layout.is_replicated
-                    and recording.is_complete(self._base))
+        is_there = self.ndim == 0 and self._view.layout.is_replicated and recording.is_complete(self._base)
         value = f"{global_assign.element(self._base, self._view)!r}, " if is_there else ""
         return f"GlobalArray({value}shape={self.shape}, dtype={self.dtype}, {where})"
 
@@ -215,14 +214,13 @@ class GlobalArray:
         HANDLED[GlobalArray.show](self)
 
     def __str__(self) -> str:
-        return str(self._as_scalar()) if self._is_scalar_result() else repr(self)
+        return repr(self) if self.shape else str(self._as_scalar())
 
     def __format__(self, spec: str) -> str:
-        if self._is_scalar_result():
+        if not self.shape:
             return format(self._as_scalar(), spec)
         if spec:
-            raise TypeError("unsupported format string passed to GlobalArray.__format__: of a single element, format "
-                            "float(A[i, j])")
+            raise TypeError("unsupported format string passed to GlobalArray.__format__")
         return repr(self)
 
     def __round__(self, n_digits: int | None = None) -> Any:
@@ -232,12 +230,6 @@ class GlobalArray:
     def _as_scalar(self) -> Any:
         """The one element as NumPy's scalar, which shows as many digits as the dtype has."""
         return np.array(self.item(), self.dtype)[()]
-
-    def _is_scalar_result(self) -> bool:
-        """Whether this is a number, of which `str` and `format` show the value, and no element of an array that not all
-        processes have.
-        """
-        return self.ndim == 0 and (self._view.layout.is_replicated or not self._view.layout.ndim)
 
     # Local access ----------------------------------------------------------------------------------------------------
 
@@ -1214,9 +1206,6 @@ class GlobalElement(GlobalScalar):
     """
 
     __slots__ = ()
-
-    def _is_scalar_result(self) -> bool:
-        return self._view.layout.is_replicated  # also where it has memory of its own, as its array was written to
 
     def detach(self) -> None:
         """Have the element as it is now in memory of its own, before all processes write to it. Not collective."""

@@ -75,9 +75,6 @@ class ElementView(GlobalArray):
         """The dtype of the numbers."""
         return self._dtype
 
-    def _is_scalar_result(self) -> bool:
-        return False
-
     def _plain(self) -> GlobalArray:
         return GlobalArray(self._base, self._view)
 

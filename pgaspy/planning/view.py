@@ -419,7 +419,7 @@ _PLAIN = frozenset((int, type(None)))
 
 def _frozen_index(k: Any) -> int:
     if isinstance(k, bool | np.bool_ | np.ndarray | list | tuple | range) or getattr(k, "shape", ()) != () or (
-            not getattr(k, "_is_number", True)):
+            not getattr(k, "_is_number", True) or getattr(k, "dtype", None) == bool):
         raise ArrayInKey
     try:
         return operator.index(k)
