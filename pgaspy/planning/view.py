@@ -414,12 +414,12 @@ def _frozen_slice(k: slice) -> tuple[Any, ...]:
     return tuple(None if i is None else operator.index(i) for i in limits)
 
 
-_PLAIN = frozenset((int, type(None)))
+_PLAIN, _BOOL = frozenset((int, type(None))), np.dtype(bool)
 
 
 def _frozen_index(k: Any) -> int:
     if isinstance(k, bool | np.bool_ | np.ndarray | list | tuple | range) or getattr(k, "shape", ()) != () or (
-            not getattr(k, "_is_number", True) or getattr(k, "dtype", None) == bool):
+            not getattr(k, "_is_number", True) or getattr(k, "dtype", None) == _BOOL):
         raise ArrayInKey
     try:
         return operator.index(k)
