@@ -15,6 +15,13 @@ from bench.timing import Result, in_turns, ratio, report
 N = 20_000_000
 GOALS = {"sin": 1.7, "tanh": 1.7, "exp": 1.3, "log": 1.3, "sqrt": None}
 
+NARROW: dict[str, tuple[str, Any]] = {
+    "bools.sum()": ("?", lambda x: float(x.sum())), "bools.mean()": ("?", lambda x: float(x.mean())),
+    "~bools": ("?", np.invert), "bools.astype(float)": ("?", lambda x: x.astype(float)),
+    "bytes.sum()": ("b", lambda x: float(x.sum())), "(bytes == 1).sum()": ("b", lambda x: float((x == 1).sum())),
+}
+"""What is done with elements of a byte each: a type, and a function of an array of it."""
+
 
 def summed_product(x: Any, y: Any, axis: int) -> Any:
     """A reduction that ends an elementwise kernel."""
@@ -52,6 +59,11 @@ def main() -> None:
         gbytes = 2 * u.nbytes / 1e9
         results.append(Result(f"(x * y).sum(axis={axis})", gbytes / median(ours), "GB/s", "NumPy",
                               gbytes / median(numpys), ratio(ours, numpys)))
+    for name, (char, function) in NARROW.items():
+        narrow = (x > 2).astype(char)
+        ours, numpys = in_turns(partial(function, pg.array(narrow)), partial(function, narrow), before=pg.sync)
+        results.append(Result(name, N / median(ours) / 1e9, "G elements/s", "NumPy", N / median(numpys) / 1e9,
+                              ratio(ours, numpys)))
     W = pg.empty((4000, 4000))
     transposed, straight = in_turns(lambda: W.__setitem__(..., U.T), lambda: W.__setitem__(..., U), before=pg.sync)
     gbytes = 2 * u.nbytes / 1e9

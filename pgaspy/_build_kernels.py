@@ -32,7 +32,7 @@ void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addr
 void pg_run_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses,
                         const int64_t *strides);
 
-typedef struct { const char *name, *step, *join; ...; } reduce_row;
+typedef struct { const char *name, *step, *join, *lane; ...; } reduce_row;
 const reduce_row *pg_reduce_row(int row);
 int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64_t *in_kept_strides,
               const int64_t *out_strides, int n_reduced, const int64_t *reduced_shape,

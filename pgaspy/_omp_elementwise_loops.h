@@ -6,7 +6,7 @@
  */
 #define FOR1(A, R, xs, rs, function) \
     SIMD_FOR(i, n) \
-        *(T_##R *)(r + i * (rs)) = function(*(const T_##A *)(x + i * (xs)));
+        *(T_##R *)(r + i * (rs)) = function(*(const M_##A *)(x + i * (xs)));
 
 #define LOOP1(A, R, name, ...) \
 static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
@@ -18,7 +18,7 @@ static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
     if (xs == xc && rs == rc) \
         FOR1(A, R, xc, rc, pg_##name##_##A##_##R) \
     else if (xs == 0 && rs == rc) { \
-        const T_##R value = pg_##name##_##A##_##R(*(const T_##A *)x); \
+        const T_##R value = pg_##name##_##A##_##R(*(const M_##A *)x); \
         SIMD_FOR(i, n) \
             ((T_##R *)r)[i] = value; \
     } else \
@@ -28,7 +28,7 @@ static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
 #define FOR2(A, R, a_address, b_address, rs, function) \
     SIMD_FOR(i, n) \
         *(T_##R *)(r + i * (rs)) = \
-            function(*(const T_##A *)(a_address), *(const T_##A *)(b_address));
+            function(*(const M_##A *)(a_address), *(const M_##A *)(b_address));
 
 #define LOOP2(A, R, name, ...) \
 static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
@@ -37,7 +37,7 @@ static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
     char *r = p[2]; \
     const int64_t xs = s[0], ys = s[1], rs = s[2]; \
     const int64_t c = sizeof(T_##A), rc = sizeof(T_##R); \
-    const T_##A x0 = *(const T_##A *)x, y0 = *(const T_##A *)y; \
+    const M_##A x0 = *(const M_##A *)x, y0 = *(const M_##A *)y; \
     if (xs == c && ys == c && rs == rc) \
         FOR2(A, R, x + i * c, y + i * c, rc, pg_##name##_##A##A##_##R) \
     else if (xs == c && ys == 0 && rs == rc) \
@@ -48,12 +48,11 @@ static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
         FOR2(A, R, x + i * xs, y + i * ys, rs, pg_##name##_##A##A##_##R) \
 }
 
-/* GCC vectorises a choice by a byte, but not by a _Bool. */
 #define FOR3(A, cs, a_address, b_address, rs, function) \
     SIMD_FOR(i, n) \
         *(T_##A *)(r + i * (rs)) = \
-            function(*(const T_B *)(condition + i * (cs)) != 0, *(const T_##A *)(a_address), \
-                     *(const T_##A *)(b_address));
+            function(*(const M_t *)(condition + i * (cs)), *(const M_##A *)(a_address), \
+                     *(const M_##A *)(b_address));
 
 #define LOOP3(A, name, ...) \
 static void name##_##A(int64_t n, char *const p[], const int64_t s[]) \
@@ -62,7 +61,7 @@ static void name##_##A(int64_t n, char *const p[], const int64_t s[]) \
     char *r = p[3]; \
     const int64_t cs = s[0], xs = s[1], ys = s[2], rs = s[3]; \
     const int64_t cc = sizeof(T_t), c = sizeof(T_##A); \
-    const T_##A x0 = *(const T_##A *)x, y0 = *(const T_##A *)y; \
+    const M_##A x0 = *(const M_##A *)x, y0 = *(const M_##A *)y; \
     if (cs == cc && xs == c && ys == c && rs == c) \
         FOR3(A, cc, x + i * c, y + i * c, c, pg_##name##_t##A##A##_##A) \
     else if (cs == cc && xs == c && ys == 0 && rs == c) \

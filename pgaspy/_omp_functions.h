@@ -56,7 +56,23 @@ PG_FUNCTION T_##R pg_join_##name##_##A##_##R(T_##R *lanes) \
     return lanes[0]; \
 }
 
+#define SUM(A, L) REDUCE(A, l, add, 0, a + b)
 #include "_omp_table.h"
+#undef SUM
+
+/* What joins the accumulators of a sum that are narrower than it. */
+#define JOIN_SUMS(L) \
+PG_FUNCTION T_l pg_join_sums_##L(const T_##L *lanes) \
+{ \
+    T_l sums[LANES]; \
+    SIMD_FOR(k, LANES) \
+        sums[k] = lanes[k]; \
+    return pg_join_add_l_l(sums); \
+}
+JOIN_SUMS(b)
+JOIN_SUMS(h)
+JOIN_SUMS(i)
+#undef JOIN_SUMS
 
 #undef REDUCE
 #undef LOOP1

@@ -35,6 +35,18 @@ typedef double complex T_D;
 #define CHAR_F "F"
 #define CHAR_D "D"
 
+/* Elements as they are read: any byte but 0 is true, and GCC vectorises what is done with bytes, but not with _Bool. */
+typedef T_B M_t;
+typedef T_b M_b;
+typedef T_B M_B;
+typedef T_h M_h;
+typedef T_i M_i;
+typedef T_l M_l;
+typedef T_f M_f;
+typedef T_d M_d;
+typedef T_F M_F;
+typedef T_D M_D;
+
 /* Type classes: each applies the macro X to its types, passing the other arguments on. */
 #define BOOL(X, ...)      X(t, __VA_ARGS__)
 #define NARROW(X, ...)    X(b, __VA_ARGS__) X(B, __VA_ARGS__) X(h, __VA_ARGS__) X(i, __VA_ARGS__)

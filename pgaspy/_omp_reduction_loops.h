@@ -4,12 +4,12 @@
  *
  * A leaf along memory prefetches what comes next: folding its lanes would else interrupt what is loaded.
  */
-#define REDUCE(A, R, name, if_empty, ...) \
+#define LEAF_ALONG(A, L, R, name, join, ...) \
 static void leaf_##name##_##A##R(int64_t n, const void *from, const void *next, void *to) \
 { \
-    const T_##A *x = from; \
+    const M_##A *x = from; \
     if (n < LANES) { \
-        T_##R a = (T_##R)x[0]; \
+        T_##R a = (T_##R)(T_##A)x[0]; \
         for (int64_t i = 1; i < n; i++) { \
             const T_##A b = x[i]; \
             a = (__VA_ARGS__); \
@@ -17,26 +17,28 @@ static void leaf_##name##_##A##R(int64_t n, const void *from, const void *next, 
         *(T_##R *)to = a; \
         return; \
     } \
-    T_##R lanes[LANES]; \
+    T_##L lanes[LANES]; \
     SIMD_FOR(k, LANES) \
-        lanes[k] = (T_##R)x[k]; \
+        lanes[k] = (T_##L)(T_##A)x[k]; \
     int64_t i = LANES; \
     for (; i + LANES <= n; i += LANES) { \
         for (int k = 0; k < LANES; k += 64 / sizeof(T_##A)) \
             __builtin_prefetch((const T_##A *)next + i + k); \
         SIMD_FOR(k, LANES) { \
-            const T_##R a = lanes[k]; \
+            const T_##L a = lanes[k]; \
             const T_##A b = x[i + k]; \
             lanes[k] = (__VA_ARGS__); \
         } \
     } \
     for (int64_t k = 0; i + k < n; k++) { \
-        const T_##R a = lanes[k]; \
+        const T_##L a = lanes[k]; \
         const T_##A b = x[i + k]; \
         lanes[k] = (__VA_ARGS__); \
     } \
-    *(T_##R *)to = pg_join_##name##_##A##_##R(lanes); \
-} \
+    *(T_##R *)to = join(lanes); \
+}
+
+#define AFTER_LEAVES(A, R, name, if_empty, ...) \
 static void fold_##name##_##A##R(int64_t n, const void *from, int64_t stride, void *to) \
 { \
     const char *x = from; \
@@ -44,13 +46,13 @@ static void fold_##name##_##A##R(int64_t n, const void *from, int64_t stride, vo
     if (stride == sizeof(T_##A)) \
         SIMD_FOR(k, n) { \
             const T_##R a = r[k]; \
-            const T_##A b = ((const T_##A *)x)[k]; \
+            const T_##A b = ((const M_##A *)x)[k]; \
             r[k] = (__VA_ARGS__); \
         } \
     else \
         SIMD_FOR(k, n) { \
             const T_##R a = r[k]; \
-            const T_##A b = *(const T_##A *)(x + k * stride); \
+            const T_##A b = *(const M_##A *)(x + k * stride); \
             r[k] = (__VA_ARGS__); \
         } \
 } \
@@ -71,12 +73,23 @@ static void pair_##name##_##A##R(int64_t n, void *results) \
     } \
 } \
 static const T_##R empty_##name##_##A##R = if_empty;
+
+#define REDUCE(A, R, name, if_empty, ...) \
+    LEAF_ALONG(A, R, R, name, pg_join_##name##_##A##_##R, __VA_ARGS__) \
+    AFTER_LEAVES(A, R, name, if_empty, __VA_ARGS__)
+#define SUM(A, L) \
+    LEAF_ALONG(A, L, l, add, pg_join_sums_##L, a + b) \
+    AFTER_LEAVES(A, l, add, 0, a + b)
 #include "_omp_table.h"
+#undef SUM
 #undef REDUCE
+#undef LEAF_ALONG
+#undef AFTER_LEAVES
 
 typedef struct {
     const char *name;           /* as in "add t->l" */
     const char *step, *join;    /* the functions that generated code calls: "pg_reduce_add_t_l" ... */
+    const char *lane;           /* the type of a leaf's accumulators, where it is not the result's; else "" */
     int64_t in_size, out_size;
     loop_fn *copy_in, *convert, *copy_out;
     void (*leaf)(int64_t n, const void *from, const void *next, void *to);
@@ -86,16 +99,20 @@ typedef struct {
     const void *empty;
 } reduce_row;
 
-#define REDUCE(A, R, name, ...) { \
-    #name " " CHAR_##A "->" CHAR_##R, "pg_reduce_" #name "_" #A "_" #R, "pg_join_" #name "_" #A "_" #R, \
+#define ROW(A, R, name, lane) { \
+    #name " " CHAR_##A "->" CHAR_##R, "pg_reduce_" #name "_" #A "_" #R, "pg_join_" #name "_" #A "_" #R, lane, \
     sizeof(T_##A), sizeof(T_##R), \
     copy_##A##A, copy_##A##R, copy_##R##R, \
     leaf_##name##_##A##R, fold_##name##_##A##R, merge_##name##_##A##R, \
     pair_##name##_##A##R, &empty_##name##_##A##R},
+#define REDUCE(A, R, name, ...) ROW(A, R, name, "")
+#define SUM(A, L) ROW(A, l, add, CHAR_##L)
 static const reduce_row reduce_rows[] = {
 #include "_omp_table.h"
 };
+#undef SUM
 #undef REDUCE
+#undef ROW
 
 /* A row of the table, NULL past its end. */
 static const reduce_row *pg_reduce_row(int row)

@@ -34,7 +34,7 @@ static void totals_##name##_##A##R(int64_t n, const char *x, int64_t stride, voi
     const int64_t lane = d.length * stride; \
     T_##R *t = totals; \
     for (int k = 0; k < d.lanes; k++) \
-        t[k] = (T_##R)*(const T_##A *)(x + k * lane); \
+        t[k] = (T_##R)(T_##A)*(const M_##A *)(x + k * lane); \
     int64_t i = 1; \
     if (d.lanes > 1) { \
         T_##R a[SCAN_LANES]; \
@@ -42,13 +42,13 @@ static void totals_##name##_##A##R(int64_t n, const char *x, int64_t stride, voi
             a[k] = t[k]; \
         for (; i < d.last; i++) \
             _Pragma("GCC unroll 8") for (int k = 0; k < SCAN_LANES; k++) \
-                a[k] = pg_reduce_##name##_##A##_##R(a[k], *(const T_##A *)(x + k * lane + i * stride)); \
+                a[k] = pg_reduce_##name##_##A##_##R(a[k], *(const M_##A *)(x + k * lane + i * stride)); \
         for (int k = 0; k < SCAN_LANES; k++) \
             t[k] = a[k]; \
     } \
     for (int k = 0; k < MAX(d.lanes - 1, 1); k++) \
         for (int64_t j = i; j < d.length; j++) \
-            t[k] = pg_reduce_##name##_##A##_##R(t[k], *(const T_##A *)(x + k * lane + j * stride)); \
+            t[k] = pg_reduce_##name##_##A##_##R(t[k], *(const M_##A *)(x + k * lane + j * stride)); \
 } \
 /* The totals of lanes become what comes before each; `carry`, if it `is_there`, what comes before the first. */ \
 static void before_##name##_##A##R(int lanes, void *totals, void *carry, int is_there) \
@@ -74,18 +74,18 @@ PG_FUNCTION void lanes_##name##_##A##R(int64_t n, const char *x, int64_t stride,
     const int64_t lane = d.length * stride, to_lane = d.length * to_stride; \
     T_##R a[SCAN_LANES]; \
     for (int k = 0; k < d.lanes; k++) \
-        a[k] = put_##name##_##A##R(to + k * to_lane, before[k], (T_##R)*(const T_##A *)(x + k * lane), \
+        a[k] = put_##name##_##A##R(to + k * to_lane, before[k], (T_##R)(T_##A)*(const M_##A *)(x + k * lane), \
                                    is_first && k == 0); \
     int64_t i = 1; \
     if (d.lanes > 1) \
         for (; i < d.last; i++) \
             _Pragma("GCC unroll 8") for (int k = 0; k < SCAN_LANES; k++) { \
-                a[k] = pg_reduce_##name##_##A##_##R(a[k], *(const T_##A *)(x + k * lane + i * stride)); \
+                a[k] = pg_reduce_##name##_##A##_##R(a[k], *(const M_##A *)(x + k * lane + i * stride)); \
                 put_##name##_##A##R(to + k * to_lane + i * to_stride, before[k], a[k], is_first && k == 0); \
             } \
     for (int k = 0; k < MAX(d.lanes - 1, 1); k++) \
         for (int64_t j = i; j < d.length; j++) { \
-            a[k] = pg_reduce_##name##_##A##_##R(a[k], *(const T_##A *)(x + k * lane + j * stride)); \
+            a[k] = pg_reduce_##name##_##A##_##R(a[k], *(const M_##A *)(x + k * lane + j * stride)); \
             put_##name##_##A##R(to + k * to_lane + j * to_stride, before[k], a[k], is_first && k == 0); \
         } \
 } \
@@ -103,13 +103,15 @@ static void next_##name##_##A##R(int64_t n, char *const p[], const int64_t s[]) 
     char *to = p[2]; \
     if (s[0] == sizeof(T_##R) && s[1] == sizeof(T_##A) && s[2] == sizeof(T_##R)) \
         SIMD_FOR(i, n) \
-            ((T_##R *)to)[i] = pg_reduce_##name##_##A##_##R(((const T_##R *)a)[i], ((const T_##A *)b)[i]); \
+            ((T_##R *)to)[i] = pg_reduce_##name##_##A##_##R(((const T_##R *)a)[i], ((const M_##A *)b)[i]); \
     else \
         for (int64_t i = 0; i < n; i++) \
             *(T_##R *)(to + i * s[2]) = pg_reduce_##name##_##A##_##R( \
-                *(const T_##R *)(a + i * s[0]), *(const T_##A *)(b + i * s[1])); \
+                *(const T_##R *)(a + i * s[0]), *(const M_##A *)(b + i * s[1])); \
 }
+#define SUM(A, L) REDUCE(A, l, add, 0, a + b)
 #include "_omp_table.h"
+#undef SUM
 #undef REDUCE
 
 typedef struct {
@@ -123,7 +125,9 @@ typedef struct {
 
 #define REDUCE(A, R, name, ...) {sizeof(T_##R), totals_##name##_##A##R, before_##name##_##A##R, \
     scan_##name##_##A##R, copy_##A##R, next_##name##_##A##R},
+#define SUM(A, L) REDUCE(A, l, add)
 static const scan_row scan_rows[] = {
 #include "_omp_table.h"
 };
+#undef SUM
 #undef REDUCE

@@ -12,6 +12,7 @@
  *   MATHS1, MATHS2                     as UNARY and BINARY, for expressions that call libm
  *   CAST, MATHS_CAST (from, to, name, expression)
  *   REDUCE (from, to, name, value if empty, expression in the accumulator a and the element b)
+ *   SUM    (from, lanes)               REDUCE to l by adding; sums of LEAF / LANES elements fit into `lanes`
  */
 #ifdef CAST
 #define COPY_TO(to) ALL(COPY_FROM, to)
@@ -135,9 +136,9 @@ REDUCE(f, f, add, 0, a + b)
 REDUCE(d, d, add, 0, a + b)
 REDUCE(F, F, add, 0, a + b)
 REDUCE(D, D, add, 0, a + b)
-REDUCE(t, l, add, 0, a + b)
-REDUCE(b, l, add, 0, a + b)
-REDUCE(h, l, add, 0, a + b)
+SUM(t, b)
+SUM(b, h)
+SUM(h, i)
 REDUCE(i, l, add, 0, a + b)
 REDUCE(l, l, add, 0, a + b)
 REDUCE(f, f, multiply, 1, a * b)

@@ -17,13 +17,17 @@ from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["mean", "std", "var"]
 
+_SUMMED_AS_INTEGERS = (np.dtype(bool), np.dtype(np.int8), np.dtype(np.int16))
+"""Their sums are the same, and are found at the speed of memory."""
+
 
 def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdims: bool = False,
          where: Any = True) -> BaseView:
     """The arithmetic mean over `axis`; of integers in float64, of float16 by way of float32. Collective."""
     dtype = result_dtype = None if dtype is None else np.dtype(dtype)
     if dtype is None and base.dtype.kind in "iub":
-        dtype = result_dtype = np.dtype(float)
+        result_dtype = np.dtype(float)
+        dtype = np.dtype(int) if base.dtype in _SUMMED_AS_INTEGERS and where is True else result_dtype
     elif dtype is None and base.dtype == np.float16:
         dtype, result_dtype = np.dtype(np.float32), base.dtype
     total = ufunc_reduce(np.add, base, view, axis, dtype, keepdims, where=where)

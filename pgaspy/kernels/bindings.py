@@ -32,8 +32,8 @@ __all__ = [
     "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall", "ItemPlaces", "Leaves",
     "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "compact", "expand", "fill_random",
     "find_beyond", "function", "get_threads", "histogram", "is_maths", "load_int64", "lookup", "merge", "merges",
-    "n_completed", "pack_items", "philox", "random_bits", "reduce_functions", "reduce_lookup", "run_elementwise",
-    "scan", "set_threads", "store_int64", "unpack_items",
+    "n_completed", "narrow_lane", "pack_items", "philox", "random_bits", "reduce_functions", "reduce_lookup",
+    "run_elementwise", "scan", "set_threads", "store_int64", "unpack_items",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -116,6 +116,11 @@ def reduce_functions(name: str, types: str) -> tuple[str, str]:
     """Return the C functions of a reduction: the step to an accumulator, and what joins these at the end."""
     row = lib.pg_reduce_row(_reduction(name, types))
     return _text(row.step), _text(row.join)
+
+
+def narrow_lane(name: str, types: str) -> str:
+    """Return the narrowest type that the accumulators of a leaf may have, where that is not the result's; else ""."""
+    return _text(lib.pg_reduce_row(_reduction(name, types)).lane)
 
 
 def _kernel(name: str, types: str) -> int:

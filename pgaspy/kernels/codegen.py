@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pgaspy.kernels.bindings import BLOCK, LANES, function, is_maths, reduce_functions
+from pgaspy.kernels.bindings import BLOCK, LANES, function, is_maths, narrow_lane, reduce_functions
 from pgaspy.kernels.program import Program
 
 __all__ = ["HEADERS", "NAME", "has_maths", "source"]
@@ -46,6 +46,9 @@ CHUNK_OF_BOOLS = 256
 
 AS_WIDE = {1: "B", 2: "h", 4: "i"}
 """Integers that are as wide as other elements, by their bytes; there are none of more than 8."""
+
+LANES_AS_WIDE = {1: "b", 2: "h", 4: "i"}
+"""The same for the accumulators of sums of narrow integers."""
 
 
 def has_maths(program: Program) -> bool:
@@ -115,6 +118,27 @@ def _loops(assignments: Iterable[_Assignment]) -> list[list[_Assignment]]:
     return loops
 
 
+class _Reduction(NamedTuple):
+    """The types of a reduction's result and of its accumulators, the step to one, and what joins them at the end."""
+
+    result: str
+    lane: str
+    step: str
+    join: str
+
+    @classmethod
+    def of(cls, row: tuple[str, str], widest: int) -> _Reduction:
+        """That of a name and types, in a program of elements of so many bytes at most."""
+        result = lane = row[1][-1]
+        step, join = reduce_functions(*row)
+        narrow = narrow_lane(*row)
+        if narrow:
+            lane = LANES_AS_WIDE.get(max(widest, np.dtype(narrow).itemsize), result)
+        if lane != result:
+            step, join = f"pg_add_{lane}{lane}_{lane}", f"pg_join_sums_{lane}"
+        return cls(f"T_{_identifier(result)}", f"T_{_identifier(lane)}", step, join)
+
+
 def _inputs(loop: Sequence[_Assignment]) -> set[int]:
     """The values that a loop reads and does not make."""
     return {value for step in loop for value in step.inputs} - {step.value for step in loop}
@@ -138,13 +162,13 @@ class _Function:
         self._inputs = [number for number in range(program.n_inputs) if number not in self._scalars]
         self._outputs = list(range(program.n_inputs, len(program.operands)))
         reduced = zip(self._outputs[len(self._outputs) - program.n_reduced:], program.reductions, strict=True)
-        self._reductions = {j: (f"T_{_identifier(row[1][-1])}", *reduce_functions(*row)) for j, row in reduced}
+        chars = list(enumerate(program.operands)) + [(step.value, step.char) for step in assignments]
+        widest = max(np.dtype(char).itemsize for _, char in chars)
+        self._reductions = {j: _Reduction.of(row, widest) for j, row in reduced}
         self._reduced = {value: j for value, j in number_from_output.items() if j in self._reductions}
         read = {value for loop in self._loops for value in _inputs(loop)}
         self._left = sorted(read.difference(range(program.n_inputs), number_from_output))
-        chars = list(enumerate(program.operands)) + [(step.value, step.char) for step in assignments]
         self._types = {value: f"T_{_identifier(char)}" for value, char in chars}
-        widest = max(np.dtype(char).itemsize for _, char in chars)
         self._wide = f"T_{AS_WIDE.get(widest, 'l')}"
         self._copied = [number for number in self._inputs if program.operands[number] == "?" and widest > 1]
         self._kept = {value: self._wide if char == "?" else self._types[value] for value, char in chars}
@@ -168,7 +192,7 @@ class _Function:
         yield from (f"    {self._wide} w{j}[{max(n, CHUNK_OF_BOOLS)}];" for j in self._copied)
         if self._reductions:
             yield f"    const int reduces = s[{next(iter(self._reductions)) + 1}] == REDUCED;"
-        yield from (f"    {to_type} r{j}[LANES];" for j, (to_type, _, _) in self._reductions.items())
+        yield from (f"    {row.lane} r{j}[LANES];" for j, row in self._reductions.items())
         longest = str(max(n, CHUNK_OF_BOOLS)) if self._copied else "reduces ? LEAF : n" if self._reductions else "n"
         yield f"    const int64_t chunk = {n if self._has_maths else f'{self._is_contiguous()} ? {longest} : {n}'};"
         yield "    for (int64_t i = 0; i < n; i += chunk) {"
@@ -197,15 +221,15 @@ class _Function:
                 yield f"        else {store}"
             else:
                 yield f"        if (!reduces) {store}"
-        for j, (to_type, _, join) in self._reductions.items():
-            yield f"        if (ENDS_LEAF(i + m)) (({to_type} *)p[{j + 1}])[i / LEAF] = {join}(r{j});"
+        for j, row in self._reductions.items():
+            yield f"        if (ENDS_LEAF(i + m)) (({row.result} *)p[{j + 1}])[i / LEAF] = {row.join}(r{j});"
         yield "    }"
         yield "}"
 
     def _reduce(self, j: int, element: str) -> str:
         """The step of a reduction to the accumulators."""
-        to_type, step, _ = self._reductions[j]
-        return f"r{j}[k] = (i + block) % LEAF == 0 ? ({to_type}){element} : {step}(r{j}[k], {element});"
+        row = self._reductions[j]
+        return f"r{j}[k] = (i + block) % LEAF == 0 ? ({row.lane}){element} : {row.step}(r{j}[k], {element});"
 
     def _is_contiguous(self) -> str:
         stored = [j for j in self._outputs if j not in self._reductions]

@@ -312,6 +312,30 @@ def test_sums_are_pairwise() -> None:
     assert (np.abs(across - exact) <= 2 * np.spacing(np.float32(exact))).all()
 
 
+@pytest.mark.parametrize(("types", "value"), [
+    ("?->l", True), *((f"{c}->l", x) for c in "bhi" for x in (np.iinfo(c).min, np.iinfo(c).max))])  # fmt: skip
+def test_sums_of_extremes(types: str, value: int) -> None:
+    c = types[0]
+    program = Program(2 * c, 1, "", (Step("copy", f"{c}->{c}", (0,), 1),), (("add", types),))
+    for n in 31, 512, 5000:
+        x = np.full(n, value, c)
+        assert reduce("add", types, x, (0,)) == n * int(value)
+        for loop in None, jit.compiled(program, frozenset()):
+            (result,) = reduce_program(program, [x], range(1), [(slice(0, n),)], None, loop)
+            assert result == n * int(value)
+
+
+def test_any_byte_but_zero_is_true() -> None:
+    x = np.array([0, 1, 2, 255] * 150, np.uint8).view(bool)
+    assert reduce("add", "?->l", x, (0,)) == 450
+    assert (reduce("add", "?->l", x.reshape(150, 4), (0,)) == [0, 150, 150, 150]).all()
+    for name, types, expected in ("logical_not", "?->?", 150), ("copy", "?->b", 450), ("copy", "?->d", 450):
+        row, out = k.lookup(name, types), np.empty(600, types[-1])
+        assert row is not None
+        k.ElementwiseCall(row, (600,), [(1,), out.strides]).call(k.address(x), k.address(out))
+        assert out.sum() == expected
+
+
 def test_sum_of_negative_zeros() -> None:
     assert np.signbit(reduce("add", "d->d", np.array([-0.0, -0.0]), (0,)))
     assert not np.signbit(reduce("add", "d->d", np.array([]), (0,)))
@@ -524,7 +548,9 @@ RESIDUAL = Program(
 )  # fmt: skip
 PLAIN = Program("dd", 1, "", (Step("absolute", "d->d", (0,), 1),), (("add", "d->d"),))
 COUNT = Program("i?", 1, "", (Step("copy", "i->?", (0,), 1),), (("add", "?->l"),))
-ENDINGS = {"residual": RESIDUAL, "plain": PLAIN, "count": COUNT}
+NARROW = Program("b?b", 1, "", (Step("logical_not", "b->?", (0,), 1), Step("copy", "b->b", (0,), 2)),
+                 (("add", "?->l"), ("add", "b->l")))  # fmt: skip
+ENDINGS = {"residual": RESIDUAL, "plain": PLAIN, "count": COUNT, "narrow": NARROW}
 
 
 Box = tuple[slice, ...]

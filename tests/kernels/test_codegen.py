@@ -131,6 +131,7 @@ def test_what_generated_code_calls(name: str, types: str, function: str, is_math
 
 def test_what_generated_code_reduces_with() -> None:
     assert k.reduce_functions("add", "?->l") == ("pg_reduce_add_t_l", "pg_join_add_t_l")
+    assert [k.narrow_lane("add", f"{c}->{'l' if c in '?bhi' else c}") for c in "?bhid"] == ["b", "h", "i", "", ""]
     unknown = chain("ddd", 2, ("unknown", D2, (0, 1), 2))
     with pytest.raises(TypeError, match="no kernel unknown dd->d"):
         codegen.source(unknown)
