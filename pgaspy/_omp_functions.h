@@ -57,7 +57,9 @@ PG_FUNCTION T_##R pg_join_##name##_##A##_##R(T_##R *lanes) \
 }
 
 #define SUM(A, L) REDUCE(A, l, add, 0, a + b)
+#define TRUTH(A, ...) REDUCE(A, t, __VA_ARGS__)
 #include "_omp_table.h"
+#undef TRUTH
 #undef SUM
 
 /* What joins the accumulators of a sum that are narrower than it. */

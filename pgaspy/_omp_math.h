@@ -185,6 +185,60 @@ FLOAT_DIVMOD(d)
 #define float_modulo(a, b)       _Generic((a), T_f: modulo_f, T_d: modulo_d)(a, b)
 #define float_floor_divide(a, b) _Generic((a), T_f: floor_divide_f, T_d: floor_divide_d)(a, b)
 
+/*
+ * Quotients of integers, rounded down; 0 by 0. Processors divide vectors of floats, but not of integers. The quotient of
+ * integers that floats have exactly is rounded to no integer that it is less than, as it is apart from that by more.
+ */
+#define INTEGER_QUOTIENT(A) \
+static inline T_##A quotient_##A(T_##A a, T_##A b) \
+{ \
+    return b == 0 ? 0 : b == -1 ? -a : a / b - (a % b != 0 && (a ^ b) < 0); \
+}
+#ifdef __SSE4_1__           /* which rounds down */
+#define SHORT_QUOTIENT(A) \
+static inline T_##A quotient_##A(T_##A a, T_##A b) \
+{ \
+    const int32_t floor_ = (int32_t)floorf((float)a / (float)(b == 0 ? 1 : b)); \
+    return b == 0 ? 0 : floor_; \
+}
+SHORT_QUOTIENT(b)
+SHORT_QUOTIENT(B)
+SHORT_QUOTIENT(h)
+static inline T_i quotient_i(T_i a, T_i b)
+{
+    const T_i floor_ = (T_i)floor((double)a / (double)(b == 0 || b == -1 ? 1 : b));
+    return b == 0 ? 0 : b == -1 ? -a : floor_;
+}
+#else
+INTEGER_QUOTIENT(b)
+INTEGER_QUOTIENT(B)
+INTEGER_QUOTIENT(h)
+INTEGER_QUOTIENT(i)
+#endif
+#ifdef __AVX512DQ__         /* which converts int64 */
+/*
+ * A quotient of floats is off by 2**11 at most, and that of what is left by 1, up or down. Masks take the place of
+ * choices, which GCC makes branches of.
+ */
+static inline T_l quotient_l(T_l a, T_l b)
+{
+    const T_l by_one = -(T_l)((uint64_t)b + 1 <= 2);    /* -1, 0 or 1: the quotient is the product */
+    const T_l by = (2 & by_one) | (b & ~by_one);
+    T_l quotient = (T_l)((double)a / (double)by), rest = a - quotient * by;
+    const T_l more = (T_l)((double)rest / (double)by);
+    quotient += more;
+    rest -= more * by;
+    const T_l below = -(T_l)((rest != 0) & ((rest ^ by) < 0));
+    quotient += below + (rest + (by & below) == by);
+    return (a * b & by_one) | (quotient & ~by_one);
+}
+#else
+INTEGER_QUOTIENT(l)
+#endif
+
+#define integer_quotient(a, b) _Generic((a), T_b: quotient_b, T_B: quotient_B, T_h: quotient_h, T_i: quotient_i, \
+                                        T_l: quotient_l)(a, b)
+
 /* Logarithms of sums of powers of e and of 2, of which the larger one may be beyond all floats. */
 #define LOGADDEXP(R) \
 static inline T_##R log_add_exp_##R(T_##R a, T_##R b) \

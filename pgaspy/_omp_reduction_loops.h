@@ -4,7 +4,7 @@
  *
  * A leaf along memory prefetches what comes next: folding its lanes would else interrupt what is loaded.
  */
-#define LEAF_ALONG(A, L, R, name, join, ...) \
+#define LEAF_ALONG(A, L, R, name, joined, ...) \
 static void leaf_##name##_##A##R(int64_t n, const void *from, const void *next, void *to) \
 { \
     const M_##A *x = from; \
@@ -19,7 +19,7 @@ static void leaf_##name##_##A##R(int64_t n, const void *from, const void *next, 
     } \
     T_##L lanes[LANES]; \
     SIMD_FOR(k, LANES) \
-        lanes[k] = (T_##L)(T_##A)x[k]; \
+        lanes[k] = (T_##L)(T_##R)(T_##A)x[k]; \
     int64_t i = LANES; \
     for (; i + LANES <= n; i += LANES) { \
         for (int k = 0; k < LANES; k += 64 / sizeof(T_##A)) \
@@ -35,52 +35,56 @@ static void leaf_##name##_##A##R(int64_t n, const void *from, const void *next, 
         const T_##A b = x[i + k]; \
         lanes[k] = (__VA_ARGS__); \
     } \
-    *(T_##R *)to = join(lanes); \
+    *(T_##R *)to = joined; \
 }
 
 #define AFTER_LEAVES(A, R, name, if_empty, ...) \
 static void fold_##name##_##A##R(int64_t n, const void *from, int64_t stride, void *to) \
 { \
     const char *x = from; \
-    T_##R *r = to; \
+    M_##R *r = to; \
     if (stride == sizeof(T_##A)) \
         SIMD_FOR(k, n) { \
-            const T_##R a = r[k]; \
+            const M_##R a = r[k]; \
             const T_##A b = ((const M_##A *)x)[k]; \
             r[k] = (__VA_ARGS__); \
         } \
     else \
         SIMD_FOR(k, n) { \
-            const T_##R a = r[k]; \
+            const M_##R a = r[k]; \
             const T_##A b = *(const M_##A *)(x + k * stride); \
             r[k] = (__VA_ARGS__); \
         } \
 } \
 static void merge_##name##_##A##R(int64_t n, void *to, const void *from) \
 { \
-    T_##R *r = to; \
+    M_##R *r = to; \
     SIMD_FOR(k, n) { \
-        const T_##R a = r[k], b = ((const T_##R *)from)[k]; \
+        const M_##R a = r[k], b = ((const M_##R *)from)[k]; \
         r[k] = (__VA_ARGS__); \
     } \
 } \
 static void pair_##name##_##A##R(int64_t n, void *results) \
 { \
-    T_##R *r = results; \
+    M_##R *r = results; \
     SIMD_FOR(k, n) { \
-        const T_##R a = r[2 * k], b = r[2 * k + 1]; \
+        const M_##R a = r[2 * k], b = r[2 * k + 1]; \
         r[k] = (__VA_ARGS__); \
     } \
 } \
 static const T_##R empty_##name##_##A##R = if_empty;
 
 #define REDUCE(A, R, name, if_empty, ...) \
-    LEAF_ALONG(A, R, R, name, pg_join_##name##_##A##_##R, __VA_ARGS__) \
+    LEAF_ALONG(A, R, R, name, pg_join_##name##_##A##_##R(lanes), __VA_ARGS__) \
     AFTER_LEAVES(A, R, name, if_empty, __VA_ARGS__)
 #define SUM(A, L) \
-    LEAF_ALONG(A, L, l, add, pg_join_sums_##L, a + b) \
+    LEAF_ALONG(A, L, l, add, pg_join_sums_##L(lanes), a + b) \
     AFTER_LEAVES(A, l, add, 0, a + b)
+#define TRUTH(A, name, if_empty, ...) \
+    LEAF_ALONG(A, B, t, name, pg_join_##name##_##A##_t((T_t *)lanes), __VA_ARGS__) \
+    AFTER_LEAVES(A, t, name, if_empty, __VA_ARGS__)
 #include "_omp_table.h"
+#undef TRUTH
 #undef SUM
 #undef REDUCE
 #undef LEAF_ALONG
@@ -107,9 +111,11 @@ typedef struct {
     pair_##name##_##A##R, &empty_##name##_##A##R},
 #define REDUCE(A, R, name, ...) ROW(A, R, name, "")
 #define SUM(A, L) ROW(A, l, add, CHAR_##L)
+#define TRUTH(A, name, ...) REDUCE(A, t, name)
 static const reduce_row reduce_rows[] = {
 #include "_omp_table.h"
 };
+#undef TRUTH
 #undef SUM
 #undef REDUCE
 #undef ROW

@@ -110,7 +110,9 @@ static void next_##name##_##A##R(int64_t n, char *const p[], const int64_t s[]) 
                 *(const T_##R *)(a + i * s[0]), *(const M_##A *)(b + i * s[1])); \
 }
 #define SUM(A, L) REDUCE(A, l, add, 0, a + b)
+#define TRUTH(A, ...) REDUCE(A, t, __VA_ARGS__)
 #include "_omp_table.h"
+#undef TRUTH
 #undef SUM
 #undef REDUCE
 
@@ -126,8 +128,10 @@ typedef struct {
 #define REDUCE(A, R, name, ...) {sizeof(T_##R), totals_##name##_##A##R, before_##name##_##A##R, \
     scan_##name##_##A##R, copy_##A##R, next_##name##_##A##R},
 #define SUM(A, L) REDUCE(A, l, add)
+#define TRUTH(A, ...) REDUCE(A, t, __VA_ARGS__)
 static const scan_row scan_rows[] = {
 #include "_omp_table.h"
 };
+#undef TRUTH
 #undef SUM
 #undef REDUCE

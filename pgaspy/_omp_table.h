@@ -13,6 +13,7 @@
  *   CAST, MATHS_CAST (from, to, name, expression)
  *   REDUCE (from, to, name, value if empty, expression in the accumulator a and the element b)
  *   SUM    (from, lanes)               REDUCE to l by adding; sums of LEAF / LANES elements fit into `lanes`
+ *   TRUTH  (from, name, value if empty, expression)  REDUCE to t
  */
 #ifdef CAST
 #define COPY_TO(to) ALL(COPY_FROM, to)
@@ -28,10 +29,8 @@ BINARY(REALS, multiply, a * b)
 BINARY(COMPLEXES, multiply, complex_multiply(a, b))
 BINARY(FLOATS, divide, a / b)
 BINARY(COMPLEXES, divide, complex_divide(a, b))
-BINARY(INTEGERS, floor_divide,
-       b == 0 ? 0 : b == -1 ? -a : a / b - (a % b != 0 && (a ^ b) < 0))
-BINARY(INTEGERS, remainder,
-       b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a ^ b) < 0 ? b : 0))
+BINARY(INTEGERS, floor_divide, integer_quotient(a, b))
+BINARY(INTEGERS, remainder, b == 0 ? 0 : a - b * integer_quotient(a, b))
 MATHS2(FLOATS, floor_divide, float_floor_divide(a, b))
 MATHS2(FLOATS, remainder, float_modulo(a, b))
 
@@ -162,8 +161,8 @@ REDUCE(i, i, minimum, INT32_MAX, a <= b ? a : b)
 REDUCE(l, l, minimum, INT64_MAX, a <= b ? a : b)
 REDUCE(B, B, minimum, UINT8_MAX, a <= b ? a : b)
 #define LOGICAL(from, ...) \
-    REDUCE(from, t, logical_and, 1, a & (b != 0)) \
-    REDUCE(from, t, logical_or, 0, a | (b != 0))
+    TRUTH(from, logical_and, 1, a & (b != 0)) \
+    TRUTH(from, logical_or, 0, a | (b != 0))
 ALL(LOGICAL)
 #undef LOGICAL
 #endif

@@ -730,8 +730,9 @@ class GlobalArray:
         return ufuncs.apply(shortcut, (self,), out=(self,))
 
     def _power_shortcut(self, exponent: Any) -> np.ufunc | None:
-        if type(exponent) is int and exponent == 2 and self.dtype == bool and not self._is_number:
-            return np.square  # which gives int8, and `power` int64, as it does of a NumPy scalar
+        if type(exponent) is int and exponent == 2 and (
+                self.dtype.kind in "iu" or (self.dtype == bool and not self._is_number)):
+            return np.square  # of bools int8, where `power` gives int64, as it does of a NumPy scalar
         return _POWERS.get(exponent) if type(exponent) in (int, float) and self.dtype.kind in "fc" else None
 
     def __matmul__(self, other: Any) -> GlobalArray:

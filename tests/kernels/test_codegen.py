@@ -137,6 +137,21 @@ def test_what_generated_code_reduces_with() -> None:
         codegen.source(unknown)
 
 
+@pytest.mark.parametrize("char", "bBhil")
+def test_quotients_of_extremes(compiled: Compile, char: str) -> None:
+    info, rng = np.iinfo(char), np.random.default_rng(7)
+    edges = {0, *(sign * (1 << p) + d for p in range(info.bits) for sign in (-1, 1) for d in (-1, 0, 1))}
+    edges = np.array([x for x in edges | {info.min, info.max} if info.min <= x <= info.max], char)
+    a, b = (x.ravel() for x in np.meshgrid(edges, edges))
+    multiples = (b * rng.choice(edges, b.size) + rng.integers(-1, 2, b.size)).astype(char)
+    a, b = np.concatenate([a, multiples]), np.concatenate([b, b])
+    types = f"{char}{char}->{char}"
+    program = chain(4 * char, 2, ("floor_divide", types, (0, 1), 2), ("remainder", types, (0, 1), 3))
+    expected = [np.floor_divide(a, b), np.remainder(a, b)]
+    assert_same(compiled(program)([a, b]), expected)
+    assert_same(static(program, [a, b]), expected)
+
+
 @pytest.mark.parametrize(("char", "maths"), [*itertools.product("?bBhilfdFD", [False]),
                                              *itertools.product("fdFD", [True])])  # fmt: skip
 def test_all_rows(compiled: Compile, char: str, maths: bool) -> None:
@@ -311,7 +326,7 @@ def test_maths_within_4_ulp(compiled: Compile, char: str, libm: bool) -> None:
     for found, (name, _, places) in zip(compiled(program, libm=libm)(inputs), steps, strict=True):
         exact = getattr(np, name)(*(inputs[place].astype(np.longdouble) for place in places))
         ulp = np.abs((found - exact) / np.spacing(np.abs(exact).astype(char)))
-        assert ulp.max() < (0.7 if libm and name in ("exp", "log", "sin", "cos", "power") else 4), name
+        assert ulp.max() < (0.9 if libm and name in ("exp", "log", "sin", "cos", "power") else 4), name
 
 
 def test_libm_is_the_one_of_the_system(compiled: Compile) -> None:
