@@ -205,9 +205,12 @@ class GlobalArray:
     def __repr__(self) -> str:
         layout = self._view.own_layout
         where = f"view of {self._view.layout}" if layout is None else f"{layout}"
-        is_there = self.ndim == 0 and self._view.layout.is_replicated and recording.is_complete(self._base)
-        value = f"{global_assign.element(self._base, self._view)!r}, " if is_there else ""
+        value = f"{global_assign.element(self._base, self._view)!r}, " if self._is_there() else ""
         return f"GlobalArray({value}shape={self.shape}, dtype={self.dtype}, {where})"
+
+    def _is_there(self) -> bool:
+        """Whether it is one element, which this process has, and nothing is left to do for it. Executes nothing."""
+        return self.ndim == 0 and self._view.layout.is_replicated and recording.is_complete(self._base)
 
     def show(self) -> None:
         """Print the elements on rank 0, those at the edges of a long array. Collective; see `print_once`."""

@@ -75,6 +75,9 @@ class ElementView(GlobalArray):
         """The dtype of the numbers."""
         return self._dtype
 
+    def _is_there(self) -> bool:
+        return False  # its base is made by all processes together
+
     def _plain(self) -> GlobalArray:
         return GlobalArray(self._base, self._view)
 

@@ -230,9 +230,10 @@ def test_random_programs(seed: int) -> None:
 
 def test_showing_one_process() -> None:
     """What is not collective records nothing."""
-    a = pg.array(Z)
+    a, number = pg.array(Z), pg.array(Z[0, 0])
     r = a.real
     if pg.RANK == 0:
+        repr(number.imag), repr(r[0, 0, ...])
         repr(r), r.shape, r.dtype, r.layout, r.itemsize, r.local().sum(), list(r.blocks()), r.T.mT
         r[0, ...], str(r[0, ...]), len(r), r.nbytes, r.pgrid(), r.global_indices(0), r[1:], r.view("i8"), r.real
         r.device, r.reshape(3, 1, 4)
