@@ -12,7 +12,7 @@ from pgaspy.caches import Cache, cached
 from pgaspy.execution.queue import when_disturbed
 from pgaspy.execution.recording import is_alone, record_cold
 from pgaspy.job.defaults import default_for
-from pgaspy.job.procgrid import world
+from pgaspy.job.procgrid import World, when_started, world
 from pgaspy.operands import PARTS_FROM_BYTES, check_dtype, described, with_parts
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
@@ -40,6 +40,15 @@ Keys have the views' ids; entries have the views, so that their ids stay theirs.
 when_disturbed.append(known_calls.forget)
 
 _statements = Cache()
+
+
+def _forget(job: World) -> None:
+    """Forget where results lie: another job may have another default layout."""
+    known_calls.forget()
+    _statements.forget()
+
+
+when_started.append(_forget)
 
 
 def statement_for(ufunc: AnyFunction, descriptions: Sequence[Any], has_mask: bool, dtype: Any,

@@ -100,6 +100,26 @@ def test_the_same_processes_begin_anew_after_a_failure(n: int) -> None:
     assert done.stdout.count("done") == n
 
 
+OTHER_DEFAULTS = """
+import pgaspy as pg
+from pgaspy.job.procgrid import begin_anew
+
+for grid in (pg.SIZE, 1), (1, pg.SIZE):
+    pg.datalayout(grid=grid)
+    x = pg.arange(8.0)
+    for _ in range(40):  # at once, and recorded
+        assert (x[:, None] + x).layout.grid == pg.maximum(x[:, None], x).layout.grid == grid
+    begin_anew()
+print("done")
+"""
+
+
+def test_results_lie_as_the_new_job_has_it() -> None:
+    done = run_script(OTHER_DEFAULTS, 2)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("done") == 2
+
+
 LEFT_ALONE = """
 import gc
 import weakref
