@@ -355,17 +355,18 @@ class Queue:
         """Execute an operation that may have messages, whose nodes are added so; None if it was not executed."""
         direct = Direct(self.engine, self.next_tag, [*storages, *values], len(storages),
                         functools.partial(self._tell, call, storages, code, instruction))
-        before = state()
+        before, has_room = state(), False
         try:
             self._is_running = True
             self.engine.make_room()
+            has_room = True
             add_nodes(direct)
             if direct.awaited:
                 direct.finish()
             if not direct.is_begun:
                 direct.begin()
         except BaseException as error:
-            if not (direct.is_begun or is_interrupt(error)):
+            if has_room and not (direct.is_begun or is_interrupt(error)):
                 return None
             self._failed(error, before, storages[:call.n_outputs])
             raise

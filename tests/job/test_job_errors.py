@@ -426,3 +426,26 @@ def test_who_is_interrupted_at_the_end_of_what_is_done_at_once_tells_the_others(
     assert "rank 0 waits KeyboardInterrupt" in found
     assert {line for line in found if "goes on" in line} == {f"rank {rank} goes on {failed}" for rank in range(2)}
     assert f"rank 0 local {'0.0' if 'float' in call else failed}" in found
+
+
+HEARD_WHILE_THERE_IS_MADE_ROOM = AT_ONCE + """
+from pgaspy.execution import recording
+
+n = 1 << 18
+A, B = pg.ones(n + 200, onenode=0), pg.empty(n, onenode=1)
+pg.sync()
+def use():
+    if pg.RANK == 1:
+        time.sleep(1)  # so that rank 0 has to wait until something of what it sends has arrived
+        raise recording.queue.fail(MemoryError("no more"))
+    for k in range(200):
+        B[...] = A[k:k + n]
+tried("sends", use)
+"""
+
+
+def test_what_is_heard_while_there_is_made_room_for_messages_is_raised(tmp_path: Path) -> None:
+    done = job(tmp_path, HEARD_WHILE_THERE_IS_MADE_ROOM)
+    assert done.returncode
+    assert lines(done) == {"rank 1 sends MemoryError no more",
+                           f"rank 0 sends {JOB}MemoryError: no more, on rank 1, at program.py:"}, done.stderr
