@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from pgaspy.host.call_sites import warn
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
 from pgaspy.layout import Distribution
+from pgaspy.operands import told
 from pgaspy.tasks import schedule, write
 from pgaspy.values import value
 
@@ -140,6 +141,7 @@ def histogram(a: Any, bins: int | ArrayLike = 10, range: Range | None = None, de
     weights = None if weights is None else as_global(weights)
     if weights is not None and weights.shape != a.shape:
         raise ValueError("weights should have the same shape as a.")
+    bins, range = told(bins), told(range)
     found = histogram_bin_edges(a, bins, range)
     edges = found.copy()  # as the program may change those that it gets, or has given
     n_bins, is_uniform = max(edges.size - 1, 0), np.ndim(bins) == 0
@@ -181,8 +183,7 @@ def histogram_bin_edges(a: Any, bins: int | ArrayLike = 10, range: Range | None 
     if isinstance(bins, str):
         raise TypeError(f"bins={bins!r}: say how many there are, or give their edges")
     a = _without_flags(as_global(a))
-    if isinstance(bins, GlobalArray):
-        bins = bins.gather()
+    bins, range = told(bins), told(range)
     is_asked = range is None and np.ndim(bins) == 0 and a.size > 0
     return np.histogram_bin_edges(_extremes(a) if is_asked else np.empty(0, a.dtype), bins, range)
 
@@ -235,8 +236,7 @@ def histogramdd(sample: Any, bins: Any = 10, range: Sequence[Range] | None = Non
     weights = None if weights is None else as_global(weights)
     if weights is not None and weights.shape != columns[0].shape:
         raise ValueError("The weights and list don't have the same length.")
-    if isinstance(bins, Iterable):
-        bins = [b.gather() if isinstance(b, GlobalArray) else b for b in bins]
+    bins, range = told(bins), told(range)
     edges = [*np.histogramdd(np.stack([_extremes(x) for x in columns], axis=1), bins, range)[1]]
     own_edges = [edge.copy() for edge in edges]
 

@@ -23,7 +23,7 @@ from pgaspy.creation import Shape, arange, array, as_global, asarray, empty
 from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.global_assign import assign
 from pgaspy.layout import Layout
-from pgaspy.operands import as_numpy, check_device
+from pgaspy.operands import as_numpy, check_device, told
 from pgaspy.planning.result_layout import WORTH_MESSAGES, inherited
 from pgaspy.planning.view import View
 from pgaspy.reductions import NO_VALUE
@@ -267,7 +267,7 @@ def roll(a: Any, shift: SupportsIndex | Sequence[SupportsIndex], axis: Axis = No
     if axis is None:
         return roll(a.ravel(), shift, 0).reshape(a.shape)
     total = [0] * a.ndim
-    for s, d in np.broadcast(as_numpy(shift), normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)):
+    for s, d in np.broadcast(np.asarray(told(shift)), normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)):
         total[d] += s.item()
     result = empty_like_result(a, a.shape, a.dtype)
     for target, source in _rolled_parts(result._view, a._view, tuple(total)):

@@ -16,6 +16,7 @@ from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global, zeros
 from pgaspy.dispatch import HANDLED, implements
 from pgaspy.manipulation import flip
+from pgaspy.operands import told
 from pgaspy.sorting import check_kind, in_blocks, in_order
 
 __all__ = ["argpartition", "argsort", "lexsort", "partition", "sort"]
@@ -136,7 +137,7 @@ def _places(a: GlobalArray, kth: int | Sequence[int], axis: int | None, kind: st
     """The indices to partition by, in order and from 0 on; what NumPy does not partition by is refused."""
     n = a.size if axis is None else a.shape[normalize_axis_index(axis, a.ndim)]
     np.empty(1).partition(0, kind=kind)  # type: ignore[arg-type]  # which may be any text here
-    places = [*map(operator.index, kth if isinstance(kth, Sequence) else [kth])]
+    places = [*map(operator.index, np.atleast_1d(told(kth)))]
     for k in places:
         if not -n <= k < n:
             raise ValueError(f"kth(={k}) out of bounds ({n})")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.typing import NDArray
 
 from pgaspy.array import Axis, GlobalArray, into, made
 from pgaspy.creation import arange, as_global
@@ -18,7 +19,7 @@ from pgaspy.dispatch import implements
 from pgaspy.global_assign import everywhere
 from pgaspy.manipulation import clip, stack, where
 from pgaspy.numpy_names import floor, isnan
-from pgaspy.operands import as_numpy
+from pgaspy.operands import told
 from pgaspy.order import sort
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
@@ -104,7 +105,7 @@ def quantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, 
     >>> pg.quantile(pg.arange(11), [0.1, 0.25]).gather()
     array([1. , 2.5])
     """
-    return into(_quantiles(as_global(a), as_numpy(q), type(q) in (int, float), axis, method, keepdims), (out,))
+    return into(_quantiles(as_global(a), _told(q), type(q) in (int, float), axis, method, keepdims), (out,))
 
 
 @implements(np.percentile)
@@ -154,7 +155,7 @@ def nanquantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = Non
     >>> float(pg.nanquantile(pg.array([3, pg.nan, 1, 2]), 0.75))
     2.5
     """
-    return into(_nanquantiles(as_global(a), as_numpy(q), type(q) in (int, float), axis, method, keepdims), (out,))
+    return into(_nanquantiles(as_global(a), _told(q), type(q) in (int, float), axis, method, keepdims), (out,))
 
 
 @implements(np.nanpercentile)
@@ -233,8 +234,12 @@ def _check_quantiles(a: GlobalArray, q: Any, method: str) -> None:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(_METHODS)}")
 
 
+def _told(q: Any) -> NDArray[Any]:
+    return np.asarray(told(q))
+
+
 def _hundredths(q: Any) -> Any:
-    parts = np.asarray(as_numpy(q) / 100)
+    parts = np.asarray(_told(q) / 100)
     if not _are_parts(parts):
         raise ValueError("Percentiles must be in the range [0, 100]")
     return parts

@@ -12,6 +12,7 @@ from pgaspy.array import GlobalArray
 from pgaspy.creation import AnyLayout, arange, as_global
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import roll
+from pgaspy.operands import told
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 
@@ -48,6 +49,7 @@ def fftfreq(n: int, d: float = 1.0, device: str | None = None, *, dtype: DTypeLi
     >>> pg.fft.fftfreq(4, 0.5).gather()
     array([ 0. ,  0.5, -1. , -0.5])
     """
+    n, d = told(n), told(d)
     i = arange(_checked(n), layout=layout, device=device)
     return _as(dtype, (i - n * (i > (n - 1) // 2)) * (1.0 / (n * d)))
 
@@ -62,6 +64,7 @@ def rfftfreq(n: int, d: float = 1.0, device: str | None = None, *, dtype: DTypeL
     >>> pg.fft.rfftfreq(4, 0.5).gather()
     array([0. , 0.5, 1. ])
     """
+    n, d = told(n), told(d)
     return _as(dtype, arange(_checked(n) // 2 + 1, layout=layout, device=device) * (1.0 / (n * d)))
 
 

@@ -18,6 +18,7 @@ from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks, is_tall,
 from pgaspy.linalg.one_call import HOUSEHOLDER, JACOBI, by_one_call, check_finite, like, on_all, takes_one_call
 from pgaspy.linalg.operands import as_columns, as_matrix, common_dtype
 from pgaspy.linalg.stacks import is_stack, over_stacks
+from pgaspy.operands import told
 from pgaspy.values import value
 
 __all__ = ["QRResult", "lstsq", "qr", "qr_of_tall", "rows_times"]
@@ -125,6 +126,7 @@ def lstsq(a: Any, b: Any,
     (m, n), B = a.shape, as_columns(b)
     k, r = min(m, n), B.shape[1]
     real = np.finfo(dtype).dtype
+    rcond = told(rcond)
     if rcond is None:
         rcond = float(np.finfo(dtype).eps) * max(m, n)
     elif rcond < 0:

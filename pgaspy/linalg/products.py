@@ -17,6 +17,7 @@ from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.linalg.by_lu import inv
 from pgaspy.linalg.operands import as_square
+from pgaspy.operands import told
 
 __all__ = ["cross", "matrix_power", "matrix_transpose", "multi_dot", "outer", "tensordot", "vecdot"]
 
@@ -87,6 +88,7 @@ def tensordot(a: Any, b: Any, axes: int | Sequence[Any] = 2) -> pg.GlobalArray:
            [12., 12.]])
     """
     a, b = pg.asarray(a), pg.asarray(b)
+    axes = told(axes)
     axes_a: list[Any]
     axes_b: list[Any]
     if isinstance(axes, int | np.integer):

@@ -10,6 +10,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from pgaspy.array import GlobalArray
 from pgaspy.creation import AnyLayout, Shape
+from pgaspy.execution.recording import is_planning
+from pgaspy.operands import told
 from pgaspy.random import trials
 from pgaspy.random.drawing import Drawing, as_parameter, checked, is_global
 from pgaspy.random.streams import Numbers, Stream
@@ -75,6 +77,8 @@ class Univariate(Drawing):
         if dtype.kind not in "iub":
             raise TypeError(f"Unsupported dtype {dtype!r} for integers")
         first, last = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        if not is_planning():  # as a number that is read gives the same as one that is given
+            low, high = (x if np.ndim(x) else told(x) for x in (low, high))
         if np.ndim(low) or np.ndim(high) or is_global(low) or is_global(high):
             return self._integers(low, high, first, last, size, dtype, endpoint, layout, onenode)
         low, high = int(low), int(high) + endpoint

@@ -10,6 +10,7 @@ import numpy as np
 import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
+from pgaspy.operands import told
 from pgaspy.routines.mapping import mapped
 
 __all__ = ["interp"]
@@ -50,6 +51,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
     array([ 0.,  5., 25.])
     """
     x, xp, fp = as_global(x), as_global(xp), as_global(fp)
+    left, right, period = told((left, right, period))
     if period is not None and not period:
         raise ValueError("period must be a non-zero value")
     if xp.ndim != 1 or fp.ndim != 1:

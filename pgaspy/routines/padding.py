@@ -10,7 +10,7 @@ import numpy as np
 import pgaspy as pg
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import empty_like_result
-from pgaspy.operands import as_numpy
+from pgaspy.operands import told
 from pgaspy.reductions import NO_VALUE
 from pgaspy.routines.rearranging import moveaxis
 
@@ -106,7 +106,7 @@ def _widths(pad_width: Any, ndim: int) -> list[Any]:
         for d, width in pad_width.items():
             of_dims[d] = width if isinstance(width, tuple) else (width, width)
         pad_width = of_dims
-    widths = as_numpy(pad_width)
+    widths = np.asarray(told(pad_width))
     if widths.size and widths.dtype.kind != "i":
         raise TypeError("`pad_width` must be of integral type.")
     return _indices(widths, ndim)
@@ -114,8 +114,8 @@ def _widths(pad_width: Any, ndim: int) -> list[Any]:
 
 def _options(keyword: str, value: Any, ndim: int) -> list[Any]:
     if keyword == "stat_length" and value is not None:
-        return _indices(np.round(as_numpy(value)).astype(int), ndim)
-    return [value] * ndim if value is None or isinstance(value, str) else _pairs(as_numpy(value), ndim)
+        return _indices(np.round(np.asarray(told(value))).astype(int), ndim)
+    return [value] * ndim if value is None or isinstance(value, str) else _pairs(np.asarray(told(value)), ndim)
 
 
 def _indices(x: Any, ndim: int) -> list[Any]:

@@ -14,6 +14,7 @@ import pgaspy as pg
 from pgaspy.array import check_array
 from pgaspy.creation import Shape, as_global
 from pgaspy.dispatch import implements
+from pgaspy.operands import told
 from pgaspy.routines.mapping import mapped
 from pgaspy.values import is_any
 
@@ -215,7 +216,7 @@ def unravel_index(indices: Any, shape: Shape, order: Literal["C", "F"] = "C") ->
     >>> int(row), int(column)
     (0, 1)
     """
-    extents = tuple(map(operator.index, shape if isinstance(shape, Sequence) else (shape,)))
+    extents = tuple(map(operator.index, np.atleast_1d(told(shape))))
     if isinstance(indices, int):
         return np.unravel_index(indices, extents, order)
     counted, n = as_global(indices), math.prod(extents)
