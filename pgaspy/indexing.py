@@ -408,7 +408,7 @@ def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> No
     entries = key if isinstance(key, tuple) else (key,)
     if all(k is None or k is Ellipsis or (isinstance(k, slice | int) and not isinstance(k, bool)) for k in entries):
         target = a[entries if Ellipsis in entries else (*entries, ...)]
-        ufuncs.apply(ufunc, (target, *([value] if values else [])), (target,))
+        ufuncs.apply(ufunc, (target, *([value] if values else [])), (target,), casting="unsafe")
         return
     bring(a, selected(a._view, key), value, ufunc)
 

@@ -129,6 +129,16 @@ def test_floating_point_sums_are_those_of_numpy() -> None:
 
 
 @mpi
+@pytest.mark.parametrize("dtype, value", [("u1", 1), ("u8", 300), ("i4", 2.5), ("i8", np.uint64(3)), ("f4", 0.1)])
+def test_at_casts_what_it_computes_whatever_the_key(dtype: str, value: Any) -> None:
+    for key in 1, slice(1, 6, 2), (), [1, 1]:
+        x, a = np.ones(N, dtype), pg.ones(N, dtype)
+        np.add.at(x, key, value)
+        np.add.at(a, key, value)
+        assert_equal(a, x)
+
+
+@mpi
 @pytest.mark.parametrize("layout", [{"onenode": 0}, {"layout": pg.Distribution("*")}], ids=str)
 def test_pinned_and_replicated_arrays(layout: Any) -> None:
     x = np.arange(N) * 1.0
