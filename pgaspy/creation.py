@@ -23,7 +23,7 @@ from pgaspy.global_assign import joined, redistributed
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout
-from pgaspy.operands import as_numpy, check_device, check_dtype, has_arrays, native, refuse_masked
+from pgaspy.operands import as_numbers, as_numpy, check_device, check_dtype, has_arrays, native, refuse_masked
 from pgaspy.planning.pieces import indices_at, local_indices
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage
@@ -288,6 +288,17 @@ def as_array(x: Any) -> GlobalArray | NDArray[Any]:
     """
     refuse_masked(x)
     return x._plain() if isinstance(x, GlobalArray) else array(x) if has_arrays(x) else as_numpy(x)
+
+
+def as_values(x: Any, dtype: np.dtype[Any]) -> GlobalArray | NDArray[Any]:
+    """What is assigned to elements of a dtype, as `as_array`; Python's numbers have to be in its range, as for NumPy.
+
+    Raises
+    ------
+    OverflowError, TypeError, ValueError
+        For Python's numbers that are too large, complex, or not finite.
+    """
+    return as_numbers(x, dtype) if not hasattr(x, "dtype") and not has_arrays(x) else as_array(x)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,

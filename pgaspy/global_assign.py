@@ -20,7 +20,7 @@ from pgaspy.immediate import assigned
 from pgaspy.job.defaults import default_for, layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_dim
-from pgaspy.operands import WEAK, Operand, as_numpy, check_dtype, has_arrays, native
+from pgaspy.operands import WEAK, Operand, as_numbers, as_numpy, check_dtype, has_arrays, native
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.reading import read
@@ -67,7 +67,8 @@ def assign(base: Base, view: View, value: Any) -> None:
         if has_arrays(value):
             assign(base, view, Operand(*joined(value)))
             return
-        value = value if type(value) in (int, float, complex) else as_numpy(value)
+        if type(value) not in (int, float, complex):
+            value = as_numpy(value) if hasattr(value, "dtype") else as_numbers(value, base.dtype)
         if isinstance(value, np.ndarray) and value.dtype.hasobject:  # Python's dates and fractions, which NumPy casts
             value = value.astype(base.dtype)
         elementwise_copy(base, view, _without_leading_ones(value, view.ndim))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pgaspy import ufuncs
 from pgaspy.array import GlobalArray, made
-from pgaspy.creation import arange, as_array, empty
+from pgaspy.creation import arange, as_array, as_values, empty
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import is_planning, record, record_refusable
 from pgaspy.job.defaults import default_for
@@ -367,7 +367,7 @@ def put(a: GlobalArray, key: Any, value: Any) -> None:
     if plain is not None:
         a[plain] = value
         return
-    value = as_array(value)
+    value = as_values(value, a.dtype)
     mask = _only_mask(key)
     if mask is not None and mask.ndim == a.ndim and value.ndim > 1:
         raise TypeError("where a mask of an array's shape is true, a value of at most one dimension is assigned: this "
@@ -383,7 +383,7 @@ def put(a: GlobalArray, key: Any, value: Any) -> None:
 
 def put_where(a: GlobalArray, mask: Indices, value: Any) -> None:
     """Assign where a mask is true: one value, or those at the same places. It takes no exchange."""
-    value = as_array(value)
+    value = as_values(value, a.dtype)
     value = _of_one(value, a.dtype) if value.size == 1 else value.astype(a.dtype)
     ufuncs.apply(WHERE, (mask, value, a), (a,), casting="unsafe")
 
@@ -423,7 +423,7 @@ def _bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | N
     shape, view = selection.result_shape, selection.view
     if ufunc is None:
         check_writable(a._view)
-    value = as_array(value)
+    value = as_array(value) if ufunc is not None else as_values(value, a.dtype)
     _check_broadcast(value, shape)
     n_run_dims = selection.n_last if ufunc is None else 0
     n_items = math.prod(shape[:len(shape) - n_run_dims])

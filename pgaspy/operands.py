@@ -22,8 +22,8 @@ from pgaspy.scheduling.operations import BaseView
 from pgaspy.supervision.recorder import take
 
 __all__ = [
-    "PARTS_FROM_BYTES", "WEAK", "Operand", "as_base_view", "as_numpy", "check_device", "check_dtype", "described",
-    "has_arrays", "native", "operand_from_numpy", "refuse_masked", "told", "with_parts",
+    "PARTS_FROM_BYTES", "WEAK", "Operand", "as_base_view", "as_numbers", "as_numpy", "check_device", "check_dtype",
+    "described", "has_arrays", "native", "operand_from_numpy", "refuse_masked", "told", "with_parts",
 ]
 
 WEAK = (int, float, complex)
@@ -65,6 +65,13 @@ def check_device(device: str | None) -> None:
 def as_numpy(x: Any, dtype: DTypeLike | None = None) -> NDArray[Any]:
     """NumPy's array of what is the same on every process, also of sequences of numbers that are global arrays."""
     return np.asarray(_with_values(x), dtype)
+
+
+def as_numbers(x: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """`as_numpy` of Python's numbers, which have to be in the range of a dtype that they are assigned to."""
+    found = as_numpy(x)
+    is_refusable = dtype.kind in "iu" or (dtype.kind == "f" and found.dtype.kind == "c")
+    return as_numpy(x, dtype) if is_refusable else found
 
 
 def _with_values(x: Any) -> Any:

@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy import ufuncs
 from pgaspy.array import Axis, GlobalArray, check_array, into, made
-from pgaspy.creation import arange, array, as_array, as_global, empty, ones
+from pgaspy.creation import arange, array, as_array, as_global, as_values, empty, ones
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
 from pgaspy.indexing import Compaction, Selection, as_indices, bring, counted, positions, put_where, read
@@ -149,7 +149,7 @@ def put(a: GlobalArray, ind: Any, v: Any, mode: Mode = "raise") -> None:
     _check_safe(ind, np.dtype(np.intp))
     indices = _brought_within(ind, a.size, mode).reshape(-1)
     if indices.size and np.size(v):
-        bring(a, counted(a._view, indices), _repeated(v, indices.size))
+        bring(a, counted(a._view, indices), _repeated(as_values(v, a.dtype), indices.size))
 
 
 def _repeated(values: Any, n: int) -> Any:
@@ -448,7 +448,7 @@ def putmask(a: GlobalArray, mask: Any, values: Any) -> None:
     array([ 0,  1,  2,  9, 16, 25])
     """
     check_array(a, "putmask")
-    given, mask, values = values, as_array(mask), as_array(values)
+    given, mask, values = values, as_array(mask), as_values(values, a.dtype)
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
     _check_safe(given, a.dtype)
@@ -676,7 +676,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> GlobalAr
     if axis is None:
         a, axis = a.reshape(-1), 0
     d = normalize_axis_index(axis, a.ndim)
-    n, values = a.shape[d], as_array(values)
+    n, values = a.shape[d], as_values(values, a.dtype)
     if isinstance(obj, GlobalArray) and obj.ndim:
         raise TypeError("insert takes indices that are the same on every process: gather() them")
     indices = np.arange(*obj.indices(n)) if isinstance(obj, slice) else np.asarray(as_indices(obj))
@@ -758,6 +758,7 @@ class FlatElements:
         selection = self._selection(key)
         n = math.prod(selection.shape)
         if n and np.size(value):
+            value = as_values(value, self.base.dtype)
             value = _repeated(value, n) if np.size(value) <= n else as_array(value).reshape(-1)[:n]
             bring(self.base, selection, value.reshape(selection.shape) if value.size == n else value)
 

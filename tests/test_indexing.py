@@ -129,13 +129,35 @@ def test_floating_point_sums_are_those_of_numpy() -> None:
 
 
 @mpi
-@pytest.mark.parametrize("dtype, value", [("u1", 1), ("u8", 300), ("i4", 2.5), ("i8", np.uint64(3)), ("f4", 0.1)])
+@pytest.mark.parametrize(("dtype", "value"), [("u1", 1), ("u8", 300), ("i4", 2.5), ("i8", np.uint64(3)), ("f4", 0.1)])
 def test_at_casts_what_it_computes_whatever_the_key(dtype: str, value: Any) -> None:
     for key in 1, slice(1, 6, 2), (), [1, 1]:
         x, a = np.ones(N, dtype), pg.ones(N, dtype)
         np.add.at(x, key, value)
         np.add.at(a, key, value)
         assert_equal(a, x)
+
+
+@mpi
+@pytest.mark.parametrize(("dtype", "value"), [("i1", 300), ("u1", -1), ("i4", np.nan), ("i8", np.inf), ("u8", 2j),
+                                          ("f8", 1j)])
+def test_numbers_of_python_that_a_dtype_does_not_have_are_refused(dtype: str, value: Any) -> None:
+    for key in 0, slice(0, 2), [0, 1], np.arange(N) < 2, (np.array([[0, 1]]),):
+        for values in (value, [value, 1]) if not isinstance(key, int) else (value,):
+            x, a = np.ones(N, dtype), pg.ones(N, dtype)
+            with pytest.raises((OverflowError, TypeError, ValueError)) as error:
+                x[key] = values
+            with pytest.raises(error.type):
+                a[key] = values
+            assert_equal(a, x)
+    for write in pg.put, pg.insert, lambda a, i, value: a.flat.__setitem__(i, value):
+        with pytest.raises((OverflowError, TypeError, ValueError)):
+            write(pg.ones(N, dtype), [0, 1], value)
+    x, a = np.ones(N, dtype), pg.ones(N, dtype)
+    for b in x, a:
+        b[[0, 1]] = np.array([3, 4.5])  # elements of arrays are cast, whatever they are
+        b[[2]] = [True]
+    assert_equal(a, x)
 
 
 @mpi
