@@ -40,6 +40,7 @@ def tried(name, call):
 
 A = pg.arange(64.0)
 pg.sync()
+MPI.COMM_WORLD.Barrier()  # so that no process hears of a failure before it comes to what is tried
 queue.Queue.computes_at_once = False
 """
 AT_ONCE = """
