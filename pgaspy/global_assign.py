@@ -67,6 +67,8 @@ def assign(base: Base, view: View, value: Any) -> None:
         if has_arrays(value):
             assign(base, view, Operand(*joined(value)))
             return
+        if isinstance(value, np.integer | np.floating) and base.dtype.kind in "iu":
+            value = value.item()  # which has to be in the dtype's range, where it is no array
         if type(value) not in (int, float, complex):
             value = as_numpy(value) if hasattr(value, "dtype") else as_numbers(value, base.dtype)
         if isinstance(value, np.ndarray) and value.dtype.hasobject:  # Python's dates and fractions, which NumPy casts

@@ -161,6 +161,25 @@ def test_numbers_of_python_that_a_dtype_does_not_have_are_refused(dtype: str, va
 
 
 @mpi
+@pytest.mark.parametrize("value", [np.float64("nan"), np.float32(300), np.int64(300), np.float64("inf"), np.int16(-3)])
+def test_numbers_of_numpy_that_a_slice_does_not_have_are_refused(value: Any) -> None:
+    for dtype in "i1", "u1":
+        for key in 0, slice(0, 2), ...:
+            x, a = np.ones(N, dtype), pg.ones(N, dtype)
+            outcomes = []
+            for b in x, a:
+                try:
+                    b[key] = value
+                    outcomes.append(None)
+                except (OverflowError, ValueError) as error:
+                    outcomes.append(type(error))
+            assert outcomes[0] == outcomes[1]
+            assert_equal(a, x)
+    with pytest.raises((OverflowError, ValueError)):
+        pg.pad(pg.ones(3, "i1"), 1, constant_values=np.nan)
+
+
+@mpi
 @pytest.mark.parametrize("layout", [{"onenode": 0}, {"layout": pg.Distribution("*")}], ids=str)
 def test_pinned_and_replicated_arrays(layout: Any) -> None:
     x = np.arange(N) * 1.0
