@@ -67,7 +67,7 @@ def assign(base: Base, view: View, value: Any) -> None:
         if has_arrays(value):
             assign(base, view, Operand(*joined(value)))
             return
-        if isinstance(value, np.integer | np.floating) and base.dtype.kind in "iu":
+        if isinstance(value, np.integer | np.floating) and base.dtype.kind == "i":
             value = value.item()  # which has to be in the dtype's range, where it is no array
         if type(value) not in (int, float, complex):
             value = as_numpy(value) if hasattr(value, "dtype") else as_numbers(value, base.dtype)
