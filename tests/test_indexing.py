@@ -163,7 +163,7 @@ def test_numbers_of_python_that_a_dtype_does_not_have_are_refused(dtype: str, va
 @mpi
 @pytest.mark.parametrize("value", [np.float64("nan"), np.float32(300), np.int64(300), np.float64("inf"), np.int16(-3)])
 def test_numbers_of_numpy_that_a_slice_does_not_have_are_refused(value: Any) -> None:
-    for dtype in "i1", "u1":
+    for dtype in ("i1", "u1") if isinstance(value, np.integer) else ("i1",):  # else, NumPy warns of casts
         for key in 0, slice(0, 2), ...:
             x, a = np.ones(N, dtype), pg.ones(N, dtype)
             outcomes = []
