@@ -223,7 +223,8 @@ class GlobalArray:
         if not self.shape:
             return format(self._as_scalar(), spec)
         if spec:
-            raise TypeError("unsupported format string passed to GlobalArray.__format__")
+            raise TypeError("unsupported format string passed to GlobalArray.__format__: of a single element, format "
+                            "float(A[i, j])")
         return repr(self)
 
     def __round__(self, n_digits: int | None = None) -> Any:

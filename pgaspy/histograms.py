@@ -20,9 +20,8 @@ from pgaspy.host.call_sites import warn
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
 from pgaspy.layout import Distribution
-from pgaspy.operands import told
 from pgaspy.tasks import schedule, write
-from pgaspy.values import value
+from pgaspy.values import told, value
 
 __all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 

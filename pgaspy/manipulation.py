@@ -23,12 +23,12 @@ from pgaspy.creation import Shape, arange, array, as_global, asarray, empty
 from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.global_assign import assign
 from pgaspy.layout import Layout
-from pgaspy.operands import as_numpy, check_device, told
+from pgaspy.operands import as_numpy, check_device
 from pgaspy.planning.result_layout import WORTH_MESSAGES, inherited
 from pgaspy.planning.view import View
 from pgaspy.reductions import NO_VALUE
 from pgaspy.scheduling.functions import WHERE
-from pgaspy.values import is_any
+from pgaspy.values import is_any, told
 
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "astype", "broadcast_to", "clip", "concat", "concatenate", "copy",

@@ -23,7 +23,7 @@ from pgaspy.supervision.recorder import take
 
 __all__ = [
     "PARTS_FROM_BYTES", "WEAK", "Operand", "as_base_view", "as_numbers", "as_numpy", "check_device", "check_dtype",
-    "described", "has_arrays", "native", "operand_from_numpy", "refuse_masked", "told", "with_parts",
+    "described", "has_arrays", "native", "operand_from_numpy", "refuse_masked", "with_parts",
 ]
 
 WEAK = (int, float, complex)
@@ -80,17 +80,6 @@ def _with_values(x: Any) -> Any:
         may_have_any = any(issubclass(kind, list | tuple) or hasattr(kind, "_is_number") for kind in {*map(type, x)})
         return [_with_values(element) for element in x] if may_have_any else x
     return x._as_scalar() if getattr(x, "_is_number", False) else x
-
-
-def told(x: Any) -> Any:
-    """What is no operand, but says what to do, with NumPy's arrays and scalars in the place of global ones, also in
-    sequences. Collective, if there are any.
-    """
-    if isinstance(x, list | tuple):
-        return type(x)(map(told, x)) if type(x) in (list, tuple) else x
-    if not hasattr(x, "_is_number"):
-        return x
-    return x.gather() if x.ndim else x._as_scalar()
 
 
 def has_arrays(x: Any) -> bool:

@@ -16,8 +16,8 @@ from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global, zeros
 from pgaspy.dispatch import HANDLED, implements
 from pgaspy.manipulation import flip
-from pgaspy.operands import told
 from pgaspy.sorting import check_kind, in_blocks, in_order
+from pgaspy.values import told
 
 __all__ = ["argpartition", "argsort", "lexsort", "partition", "sort"]
 

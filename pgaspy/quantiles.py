@@ -19,8 +19,8 @@ from pgaspy.dispatch import implements
 from pgaspy.global_assign import everywhere
 from pgaspy.manipulation import clip, stack, where
 from pgaspy.numpy_names import floor, isnan
-from pgaspy.operands import told
 from pgaspy.order import sort
+from pgaspy.values import told
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 

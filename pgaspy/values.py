@@ -9,7 +9,7 @@ import numpy as np
 from pgaspy.array import GlobalArray
 from pgaspy.execution.recording import is_planning
 
-__all__ = ["is_any", "value"]
+__all__ = ["is_any", "told", "value"]
 
 
 def value(x: Any, planned: Any) -> Any:
@@ -17,6 +17,17 @@ def value(x: Any, planned: Any) -> Any:
     if is_planning():
         return planned
     return x.gather() if x.ndim else x.item()
+
+
+def told(x: Any) -> Any:
+    """What is no operand, but says what to do, with NumPy's arrays and scalars in the place of global ones, also in
+    sequences. Collective, if there are any.
+    """
+    if type(x) in (list, tuple):
+        return type(x)(map(told, x))
+    if not isinstance(x, GlobalArray):
+        return x
+    return x.gather() if x.ndim else x._as_scalar()
 
 
 def is_any(flags: Any) -> bool:

@@ -115,7 +115,7 @@ OF_OUR_OWN = [
     ("pg.zeros((3, 4), layout='cyclic')", TypeError, "Distribution or a Layout.*'cyclic'"),
     ("pg.zeros(3.0)", TypeError, "integer"),
     ("pg.datalayout(grid='block')", (TypeError, RuntimeError), "processes along each axis|once"),
-    ("f'{a:.2f}'", TypeError, "unsupported format string"),
+    ("f'{a:.2f}'", TypeError, r"float\(A\[i, j\]\)"),
     ("a.gather(root=99)", ValueError, "root=99.*ranks are 0 to"),
     ("pg.explain(a)", TypeError, "takes a function"),
     ("pg.nditer", AttributeError, r"A.gather\(\)"),

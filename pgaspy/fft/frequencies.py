@@ -12,7 +12,7 @@ from pgaspy.array import GlobalArray
 from pgaspy.creation import AnyLayout, arange, as_global
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import roll
-from pgaspy.operands import told
+from pgaspy.values import told
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 

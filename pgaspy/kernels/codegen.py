@@ -44,11 +44,8 @@ CHUNK_BYTES = 8192
 CHUNK_OF_BOOLS = 256
 """The elements of a chunk that only its bools are copied of. A leaf consists of whole chunks."""
 
-AS_WIDE = {1: "B", 2: "h", 4: "i"}
+AS_WIDE = {1: "b", 2: "h", 4: "i"}
 """Integers that are as wide as other elements, by their bytes; there are none of more than 8."""
-
-LANES_AS_WIDE = {1: "b", 2: "h", 4: "i"}
-"""The same for the accumulators of sums of narrow integers."""
 
 
 def has_maths(program: Program) -> bool:
@@ -133,7 +130,7 @@ class _Reduction(NamedTuple):
         step, join = reduce_functions(*row)
         narrow = narrow_lane(*row)
         if narrow:
-            lane = LANES_AS_WIDE.get(max(widest, np.dtype(narrow).itemsize), result)
+            lane = AS_WIDE.get(max(widest, np.dtype(narrow).itemsize), result)
         if lane != result:
             step, join = f"pg_add_{lane}{lane}_{lane}", f"pg_join_sums_{lane}"
         return cls(f"T_{_identifier(result)}", f"T_{_identifier(lane)}", step, join)

@@ -18,8 +18,7 @@ from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks, is_tall,
 from pgaspy.linalg.one_call import HOUSEHOLDER, JACOBI, by_one_call, check_finite, like, on_all, takes_one_call
 from pgaspy.linalg.operands import as_columns, as_matrix, common_dtype
 from pgaspy.linalg.stacks import is_stack, over_stacks
-from pgaspy.operands import told
-from pgaspy.values import value
+from pgaspy.values import told, value
 
 __all__ = ["QRResult", "lstsq", "qr", "qr_of_tall", "rows_times"]
 

@@ -17,7 +17,7 @@ from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.linalg.by_lu import inv
 from pgaspy.linalg.operands import as_square
-from pgaspy.operands import told
+from pgaspy.values import told
 
 __all__ = ["cross", "matrix_power", "matrix_transpose", "multi_dot", "outer", "tensordot", "vecdot"]
 

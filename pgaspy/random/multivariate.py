@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from pgaspy.array import GlobalArray
 from pgaspy.creation import AnyLayout, Shape
-from pgaspy.operands import as_numpy
 from pgaspy.random import trials
-from pgaspy.random.drawing import Drawing, as_parameter, is_global
+from pgaspy.random.drawing import Drawing, as_parameter
 from pgaspy.random.streams import Numbers, Stream
-from pgaspy.values import is_any
+from pgaspy.values import is_any, told
 
 __all__ = ["Multivariate"]
 
@@ -91,7 +90,7 @@ class Multivariate(Drawing):
 
 
 def _on_every_process(x: Any) -> NDArray[Any]:
-    return np.asarray(x.gather()) if is_global(x) else as_numpy(x)
+    return np.asarray(told(x))
 
 
 # Of rows -------------------------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 import pgaspy as pg
 from pgaspy.creation import AnyLayout, Shape
 from pgaspy.job.defaults import layout_for
-from pgaspy.operands import as_numpy
 from pgaspy.random.drawing import LEAST, Drawing, joint_size
+from pgaspy.values import told
 
 __all__ = ["Rearranging"]
 
@@ -132,7 +132,7 @@ def _is_integer(x: Any) -> bool:
 
 
 def _probabilities(p: Any, n: int) -> NDArray[Any]:
-    p = np.asarray(p.gather() if isinstance(p, pg.GlobalArray) else as_numpy(p)).astype(float)
+    p = np.asarray(told(p)).astype(float)
     if p.ndim != 1:
         raise ValueError("p must be 1-dimensional")
     if len(p) != n:

@@ -10,12 +10,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from pgaspy.array import GlobalArray
 from pgaspy.creation import AnyLayout, Shape
-from pgaspy.execution.recording import is_planning
-from pgaspy.operands import told
 from pgaspy.random import trials
 from pgaspy.random.drawing import Drawing, as_parameter, checked, is_global
 from pgaspy.random.streams import Numbers, Stream
-from pgaspy.values import is_any
+from pgaspy.values import is_any, value
 
 __all__ = ["Univariate"]
 
@@ -77,8 +75,8 @@ class Univariate(Drawing):
         if dtype.kind not in "iub":
             raise TypeError(f"Unsupported dtype {dtype!r} for integers")
         first, last = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        if not is_planning():  # as a number that is read gives the same as one that is given
-            low, high = (x if np.ndim(x) else told(x) for x in (low, high))
+        # one global number is read, and draws what that number as an argument draws
+        low, high = (value(x, x) if is_global(x) and not x.ndim else x for x in (low, high))
         if np.ndim(low) or np.ndim(high) or is_global(low) or is_global(high):
             return self._integers(low, high, first, last, size, dtype, endpoint, layout, onenode)
         low, high = int(low), int(high) + endpoint

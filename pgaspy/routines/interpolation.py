@@ -10,8 +10,8 @@ import numpy as np
 import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
-from pgaspy.operands import told
 from pgaspy.routines.mapping import mapped
+from pgaspy.values import told
 
 __all__ = ["interp"]
 

@@ -10,9 +10,9 @@ import numpy as np
 import pgaspy as pg
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import empty_like_result
-from pgaspy.operands import told
 from pgaspy.reductions import NO_VALUE
 from pgaspy.routines.rearranging import moveaxis
+from pgaspy.values import told
 
 __all__ = ["pad"]
 

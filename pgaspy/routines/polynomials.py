@@ -16,7 +16,7 @@ import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
-from pgaspy.operands import as_numpy
+from pgaspy.values import told
 
 __all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots"]
 
@@ -273,4 +273,4 @@ def _coefficients(p: Any) -> NDArray[Any] | np.poly1d:
     """All of them, as every process has them."""
     if isinstance(p, np.poly1d):
         return p
-    return p.gather() if isinstance(p, pg.GlobalArray) else as_numpy(p)
+    return np.asarray(told(p))

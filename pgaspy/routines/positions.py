@@ -14,9 +14,8 @@ import pgaspy as pg
 from pgaspy.array import check_array
 from pgaspy.creation import Shape, as_global
 from pgaspy.dispatch import implements
-from pgaspy.operands import told
 from pgaspy.routines.mapping import mapped
-from pgaspy.values import is_any
+from pgaspy.values import is_any, told
 
 __all__ = [
     "diag_indices", "diag_indices_from", "fill_diagonal", "mask_indices", "ravel_multi_index", "tril_indices",

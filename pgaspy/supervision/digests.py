@@ -49,15 +49,11 @@ def digests_of(recipes: Sequence[Recipe], storages: Sequence[Sequence[Any]]) -> 
 def _digest_of(operation: Any) -> int:
     """That of a recipe, or of what was computed without one."""
     if operation.digest is None:
-        operation.digest = _digest_of_fields_of(operation) if operation.form is None else hash(
-            (_digest_of_form(operation.form), *map(_digest_of_view, operation.views)))
+        operation.digest = (
+            hash((_digest_of_form(operation.form), *map(_digest_of_view, operation.views)))
+            if operation.form is not None else _digest_of_tuple(_fields_of(operation.__class__)(operation)))
     found: int = operation.digest
     return found
-
-
-def _digest_of_fields_of(recipe: Recipe) -> int:
-    kind: Any = recipe.__class__
-    return _digest_of_tuple(_fields_of(kind)(recipe))
 
 
 @cached
