@@ -25,7 +25,8 @@ static int64_t count_true(int64_t n, const uint8_t *mask)
     static void expand_##T(int64_t n_true, const uint8_t *mask, const T *values, T *to)                 \
     {                                                                                                   \
         for (int64_t i = 0, k = 0; k < n_true; i++) {                                                   \
-            to[i] = mask[i] ? values[k] : to[i];                                                        \
+            const T *from[2] = {to + i, values + k};  /* in memory: of `?:` GCC makes a branch */        \
+            to[i] = *from[mask[i] != 0];                                                                \
             k += mask[i] != 0;                                                                          \
         }                                                                                               \
     }
@@ -134,9 +135,13 @@ static int pg_expand(int64_t n, int64_t itemsize, int64_t mask_address, int64_t 
         return -1;
     #pragma omp parallel for num_threads(team) if (team > 1) schedule(dynamic)
     for (int64_t start = 0; start < n; start += STRETCH) {
-        const int64_t s = start / STRETCH;
-        expand_stretch(itemsize, before[s + 1] - before[s], mask + start,
-                       (const char *)values_address + before[s] * itemsize, (char *)to_address + start * itemsize);
+        const int64_t s = start / STRETCH, n_true = before[s + 1] - before[s];
+        const char *values = (const char *)values_address + before[s] * itemsize;
+        char *to = (char *)to_address + start * itemsize;
+        if (n_true == MIN(STRETCH, n - start))
+            memcpy(to, values, (size_t)(n_true * itemsize));
+        else
+            expand_stretch(itemsize, n_true, mask + start, values, to);
     }
     free(before);
     return 0;
