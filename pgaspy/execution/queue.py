@@ -536,8 +536,8 @@ class Queue:
             self._check_rescue(storage)
             return
         if self._refusable:
-            self._refusable.clear()
             self._flush(self.engine.finish, cause)
+            self._refusable.clear()  # last: what is interrupted is waited for by the next call
             self._set_limit()
         if storage is None:
             if self.recorded.fields or not self.engine.is_silent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
@@ -110,7 +111,9 @@ LENGTHS = [*range(1, 40), 64, 81, 127, 128, 129, 200, 223, 224, 225, 255, 256, 2
 
 @pytest.mark.parametrize("limit", [LIMIT, 2 * LIMIT])
 @pytest.mark.parametrize("n_before", [0, 2, 100, 250, 777])
-def test_a_loop_of_any_length_is_planned_a_few_times(n_before: int, limit: int) -> None:
+def test_a_loop_of_any_length_is_planned_a_few_times(
+        n_before: int, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "SHORT_SECONDS", math.inf)  # however slow the machine is
     for n in LENGTHS:
         body = recipes("body", n)
         stream = streamed(recipes("before", n_before), *[body] * max(6, 1000 // n), limit=limit)
