@@ -26,7 +26,7 @@ from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.operands import WEAK
 from pgaspy.planning.local_parts import lie_alike, local_part, place
 from pgaspy.planning.pieces import storage_geometry
-from pgaspy.planning.result_layout import result_layout
+from pgaspy.planning.result_layout import result_view
 from pgaspy.planning.view import View, joint_shape, whole
 from pgaspy.scheduling.at_once import MAX_ELEMENTS, elements, execute
 from pgaspy.scheduling.base import Base, Storage, wrap
@@ -76,14 +76,15 @@ def _worked_out(form: Form, view: View, other: View | None) -> _Known | _KnownPa
         if not (is_alone or lie_alike(view, other) or view.layout.is_replicated):
             return None
         views = [view.broadcast_to(shape), other.broadcast_to(shape)]
-    layout = result_layout(shape, views, default_for)
-    operands: list[View | None] = [*views]
+    result = result_view(shape, views, default_for)
+    order = result.memory_order
+    operands: list[View | None] = [*views] if order is None else [v.transpose(order) for v in views]
     if False in form.is_array:
         operands.insert(form.is_array.index(False), None)
     if is_alone:
-        return _Known.of(form, layout, operands, (view, other))
-    part = _Part.of(form, whole(layout), None, [(v, None) for v in operands])
-    return None if part is None else _KnownPart(part, layout, (view, other))
+        return _Known.of(form, result, operands, (view, other))
+    part = _Part.of(form, whole(result.layout), None, [(v, None) for v in operands])
+    return None if part is None else _KnownPart(part, result, (view, other))
 
 
 def _memories(form: Form, base: Base, y: Any, number: complex | None) -> list[Any]:
@@ -187,23 +188,24 @@ def reduced(reduction: Reduction, base: Base, view: View) -> BaseView | None:
 
 
 class _Known(NamedTuple):
-    """A call on one process, worked out: how it is computed, where the result lies, and its geometry.
+    """A call on one process, worked out: how it is computed, how the new array is seen, and its geometry.
 
-    Offsets and strides are those of all operands, the output last, in bytes; none where operands are cast. The views of
-    the call are kept, so that their ids stay theirs.
+    It is computed in the order in which elements lie. Offsets and strides are those of all operands, the output last,
+    in bytes; none where operands are cast. The views of the call are kept, so that their ids stay theirs.
     """
 
     form: Form
-    layout: Layout
+    result: View
     operands: Sequence[View | None]
     offsets: list[int]
     strides: list[int]
     views: tuple[View | None, ...]
 
     @classmethod
-    def of(cls, form: Form, layout: Layout, operands: Sequence[View | None],
+    def of(cls, form: Form, result: View, operands: Sequence[View | None],
            views: tuple[View | None, ...]) -> _Known:
-        """What is worked out for operands of one shape, which the result has as well; None for a number."""
+        """What is worked out for operands of one shape, which the new array has as well; None for a number."""
+        layout = result.layout
         offsets: list[int] = []
         strides: list[int] = []
         if not form.is_cast:
@@ -211,22 +213,23 @@ class _Known(NamedTuple):
                 offset, own = (0, (0,) * layout.ndim) if view is None else storage_geometry(view, 0, dtype.itemsize)
                 offsets.append(offset)
                 strides += own
-        return cls(form, layout, operands, offsets, strides, views)
+        return cls(form, result, operands, offsets, strides, views)
 
     def compute(self, key: tuple[Any, ...], base: Base, y: Any, number: complex | None) -> BaseView | None:
         """The result; None if it is not computed."""
-        form, view = self.form, whole(self.layout)
+        form, view = self.form, self.result
         memories = _memories(form, base, y, number)
         if not recording.may_compute(key, view.size, [base] if y is None else [base, y._base]):
             return None
-        out = BaseView(Base(self.layout, form.loop[-1]), view)
+        layout = view.layout
+        out = BaseView(Base(layout, form.loop[-1]), view)
         if form.is_cast:
             operands = [*zip(self.operands, memories, strict=True)]
-            execute(form.kernel, form.loop, (view, out.base.storage), operands, 0)
+            execute(form.kernel, form.loop, (whole(layout), out.base.storage), operands, 0)
         elif view.size:
             memories.append(out.base.storage)
             addresses = [memory.address + offset for memory, offset in zip(memories, self.offsets, strict=True)]
-            run_elementwise(form.kernel, view.shape, addresses, self.strides)
+            run_elementwise(form.kernel, layout.shape, addresses, self.strides)
         return out
 
 
@@ -294,16 +297,18 @@ class _Part(NamedTuple):
 
 
 class _KnownPart(NamedTuple):
-    """A call on several processes, worked out, and where the result lies; for the views that are kept, see `_Known`."""
+    """A call on several processes, worked out, and how the new array is seen; for the views that are kept, see
+    `_Known`.
+    """
 
     part: _Part
-    layout: Layout
+    result: View
     views: tuple[View | None, ...]
 
     def compute(self, key: tuple[Any, ...], base: Base, y: Any, number: complex | None) -> BaseView | None:
         """The result; None if it is not computed."""
         form = self.part.form
-        out = BaseView(Base(self.layout, form.loop[-1]), self.part.call.views[0])
+        out = BaseView(Base(self.result.layout, form.loop[-1]), self.result)
         memories = _memories(form, base, y, number)
         return out if self.part.compute(key, [*memories, out.base.storage]) else None
 
@@ -324,7 +329,13 @@ when_started.append(_forget)
 
 def _is_computed_in_parts(key: tuple[Any, ...], form: Form, out: tuple[View, Storage],
                           operands: Sequence[tuple[View | None, Any]]) -> bool:
-    """Have each process compute its part of what is written to an array, as `_Part` does; whether it did."""
+    """Have each process compute its part of what is written to an array, as `_Part` does; whether it did.
+
+    As of what is recorded, it is told of views in the order of memory.
+    """
+    if (order := out[0].memory_order) is not None:
+        out = out[0].transpose(order), out[1]
+        operands = [(None if view is None else view.transpose(order), memory) for view, memory in operands]
     part: _Part | None = None
     comes_again = recording.was_computed(key)
     if comes_again:

@@ -97,10 +97,16 @@ def _reduced(ufunc: np.ufunc, base: Base, view: View, axes: tuple[int, ...], wan
 @cached
 def _ufunc_call(ufunc: np.ufunc, view: View, source: np.dtype[Any], wanted: np.dtype[Any] | None,
                 axes: tuple[int, ...], keepdims: bool) -> _Call:
-    """The reduction of a view that has a layout of its own when its reversed dimensions are turned round."""
+    """The reduction of a view that has a layout of its own when its reversed dimensions are turned round.
+
+    It goes through memory in order, where what is left of the dimensions is in that order, too.
+    """
     reduction = _reduction_by(ufunc, source, wanted)
     key = [None if d in axes else s for d, s in enumerate(view.turning_key) if keepdims or d not in axes]
-    return _call(view.turned, axes, reduction, (reduction.dtype, source), key)
+    view, order = view.turned, view.memory_order
+    if order is not None and (left := [d for d in order if d not in axes]) == sorted(left):
+        view, axes = view.transpose(order), tuple([n for n, d in enumerate(order) if d in axes])
+    return _call(view, axes, reduction, (reduction.dtype, source), key)
 
 
 @cached

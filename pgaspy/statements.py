@@ -14,7 +14,7 @@ from pgaspy.execution.recording import is_alone, record_cold
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import World, when_started, world
 from pgaspy.operands import PARTS_FROM_BYTES, check_dtype, described, with_parts
-from pgaspy.planning.result_layout import result_layout
+from pgaspy.planning.result_layout import result_layout, result_view
 from pgaspy.planning.view import View, joint_shape, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import AnyFunction
@@ -67,12 +67,15 @@ def new_statement(ufunc: AnyFunction, descriptions: Sequence[Any], has_mask: boo
     """Work out a call whose results are new arrays."""
     loop = loop_dtypes(ufunc, descriptions, (None,) * ufunc.nout, has_mask, dtype, casting)
     views, shape = broadcast(descriptions)
-    layout = result_layout(shape, [v for v in views if v is not None], default_for)
+    arrays = [v for v in views if v is not None]
+    result = result_view(shape, arrays, default_for)
+    if result.memory_order is not None:
+        views = tuple([None if v is None else v.transpose(result.memory_order) for v in views])
     output_dtypes = tuple(map(_canonical, loop[len(descriptions):]))
-    for result in output_dtypes:
-        check_dtype(result)
-    return Statement(ufunc, (whole(layout),) * ufunc.nout, views, _dtypes(descriptions), loop, output_dtypes,
-                     (False,) * sum(v is not None for v in views), has_mask)
+    for found in output_dtypes:
+        check_dtype(found)
+    return Statement(ufunc, (whole(result.layout),) * ufunc.nout, result, views, _dtypes(descriptions), loop,
+                     output_dtypes, (False,) * len(arrays), has_mask)
 
 
 def _canonical(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -191,9 +194,13 @@ def _new_statement_into(call: tuple[Any, Any, str] | None, same: Sequence[bool],
         key = view.turning_key
         view = view.index(key)
         views = tuple(None if v is None else v.index(key) for v in views)
+    result = view
+    if (order := view.memory_order) is not None:
+        view = view.transpose(order)
+        views = tuple([None if v is None else v.transpose(order) for v in views])
     copied = tuple(is_out and v != view and not v.disjoint(view)
                    for is_out, v in zip(same, views, strict=True) if v is not None)
-    return Statement(function, (view,), views, _dtypes(descriptions), loop, (out.dtype,), copied, has_mask)
+    return Statement(function, (view,), result, views, _dtypes(descriptions), loop, (out.dtype,), copied, has_mask)
 
 
 def _record_aside(statement: Statement, bases: Sequence[Any], out: Base) -> None:
@@ -220,6 +227,8 @@ def is_computed_first(recipe: Recipe) -> bool:
 def record_assignment(target: BaseView, source: BaseView, was_tried: bool = False) -> Assign:
     """Record `target[...] = source`, for views of one shape; the recipe. It is hot, if to compute it was tried."""
     (out, view), (base, from_) = target, source
+    if (order := view.memory_order) is not None:
+        view, from_ = view.transpose(order), from_.transpose(order)
     recipe = assign(view, from_, out.dtype, base.dtype, out is base and not view.disjoint(from_))
     if was_tried:
         recipe.is_cold = recipe.is_cold and not is_computed_first(recipe)

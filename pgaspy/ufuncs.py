@@ -73,14 +73,10 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
 
 def _results(statement: Statement, bases: Sequence[Any], make: Any) -> Any:
     """Record a statement whose results are new arrays, and make something of these."""
-    written = statement.written
-    if len(written) == 1:
-        output = Base(written[0].layout, statement.output_dtypes[0])
-        record_statement(statement, (output,), bases)
-        return make(output, written[0])
-    outputs = tuple([Base(view.layout, d) for view, d in zip(written, statement.output_dtypes, strict=True)])
+    view = statement.result
+    outputs = tuple([Base(view.layout, dtype) for dtype in statement.output_dtypes])
     record_statement(statement, outputs, bases)
-    return tuple([make(base, view) for base, view in zip(outputs, written, strict=True)])
+    return make(outputs[0], view) if len(outputs) == 1 else tuple([make(base, view) for base in outputs])
 
 
 def apply_operator(ufunc: np.ufunc, make: Any, x: Any, y: Any = None, number: complex | None = None,
@@ -123,7 +119,7 @@ def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) 
     statement.is_cold = not is_computed_first(statement)
     result = _results(statement, bases, make)
     if len(statement.written) == 1 and not statement.is_cold:
-        view, dtype = statement.written[0], statement.output_dtypes[0]
+        view, dtype = statement.result, statement.output_dtypes[0]
         known_calls.keep(key, (statement, view, view.layout, dtype, type(result), _number_dtype(statement),
                                descriptions))
     return result
@@ -198,10 +194,11 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
         broadcast(descriptions, target.shape)
     _check_apart(given)
     statement = new_statement(ufunc, descriptions, has_mask, dtype, casting)
-    outputs = tuple(Base(view.layout, d) for view, d in zip(statement.written, statement.output_dtypes, strict=True))
+    view = statement.result
+    outputs = tuple(Base(view.layout, dtype) for dtype in statement.output_dtypes)
     record_statement(statement, outputs, bases)
     results = []
-    for target, base, view in zip(out, outputs, statement.written, strict=True):
+    for target, base in zip(out, outputs, strict=True):
         if target is not None:
             with target._written() as written:
                 record_assignment(BaseView(written._base, written._view), BaseView(base, view))

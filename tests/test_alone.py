@@ -343,8 +343,8 @@ def test_an_interrupt_leaves_each_statement_done_or_not(seed: int) -> None:
 @pytest.mark.usefixtures("anew")
 def test_a_call_that_comes_again_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     shapes: list[tuple[int, ...]] = []
-    found = immediate.result_layout
-    monkeypatch.setattr(immediate, "result_layout", lambda shape, *more: (shapes.append(shape), found(shape, *more))[1])
+    found = immediate.result_view
+    monkeypatch.setattr(immediate, "result_view", lambda shape, *more: (shapes.append(shape), found(shape, *more))[1])
     x = np.arange(24.0).reshape(4, 6)
     a = pg.array(x)
     for k in (2, 3, 5, 7):

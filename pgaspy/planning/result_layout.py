@@ -9,9 +9,9 @@ from typing import Any
 from pgaspy.blockmath import ceil_div, clipped
 from pgaspy.caches import cached
 from pgaspy.layout import BlockDim, Dim, Layout, whole_dim
-from pgaspy.planning.view import Section, View
+from pgaspy.planning.view import Section, View, whole
 
-__all__ = ["WORTH_MESSAGES", "inherited", "result_layout"]
+__all__ = ["WORTH_MESSAGES", "inherited", "result_layout", "result_view"]
 
 SHARE = 2
 """A window is kept whose largest part is longer than that of the dimension dealt out afresh by at most one in so many.
@@ -48,6 +48,29 @@ def result_layout(shape: tuple[int, ...], views: Sequence[View],
     for view in views:
         return Layout(view.layout.grid, [whole_dim(n) for n in shape], view.layout.pins)
     return default_for(shape)
+
+
+def result_view(shape: tuple[int, ...], views: Sequence[View],
+                default_for: Callable[[tuple[int, ...]], Layout]) -> View:
+    """The view of a new base as which the result is seen: it has that layout, and its elements lie in the order of the
+    operands', as NumPy's do. So what is computed of transposed arrays alone is the transposed of what is computed.
+    """
+    layout, order = result_layout(shape, views, default_for), _memory_order(views)
+    if order is None:
+        return whole(layout)
+    base = _layout(layout.grid, layout.pins, *[layout.dims[d] for d in order])
+    return whole(base).transpose([order.index(d) for d in range(len(order))])
+
+
+def _memory_order(views: Sequence[View]) -> tuple[int, ...] | None:
+    """The dimensions in the order in which operands have them in memory; None if not all are transposed."""
+    order = next((view.memory_order for view in views if view.memory_order and not view.stretched_dims), None)
+    if order is not None:
+        for view in views:
+            named = [p for d in order if (p := view.base_dims[d]) is not None]
+            if named != sorted(named):
+                return None
+    return order
 
 
 def _layout_of_number(views: Sequence[View]) -> Layout | None:

@@ -107,6 +107,18 @@ class View:
             0 if p is None else step * rows[p] for p, step in zip(self.base_dims, self.steps, strict=True)])
 
     @lazy
+    def memory_order(self) -> tuple[int, ...] | None:
+        """The dimensions in the order of those of the base; None where that is their own, as without transposition."""
+        named = [p for p in self.base_dims if p is not None]
+        if named == sorted(named):
+            return None
+        return tuple(sorted(range(len(self.shape)), key=self._place_in_base))
+
+    def _place_in_base(self, d: int) -> int:
+        p = self.base_dims[d]
+        return -1 if p is None else p
+
+    @lazy
     def fixed_dims(self) -> tuple[int, ...]:
         """The base dimensions that are fixed at one index."""
         base_dims = self.base_dims

@@ -46,11 +46,13 @@ class Statement(Recipe):
     `function` is a NumPy ufunc (or one that behaves so), None for a copy; the operands' views are broadcast to the
     outputs' shape, None for a scalar; `loop_dtypes` are the dtypes the function computes with, inputs first; `copied`
     says of each operand that is an array whether it has to be assembled first, as the output overlaps it; `has_mask`
-    that the last operand is a mask, where the function is to be computed.
+    that the last operand is a mask, where the function is to be computed. Arrays are read and written in the order of
+    memory: where all are transposed, so is `result`, as which the program sees what is written.
     """
 
     function: AnyFunction | None
     written: tuple[View, ...]
+    result: View
     operands: tuple[View | None, ...]
     dtypes: tuple[np.dtype[Any] | None, ...]
     loop_dtypes: tuple[np.dtype[Any], ...]
