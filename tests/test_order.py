@@ -395,6 +395,14 @@ def test_partitions(kth: Any, axis: int | None) -> None:
     raises_everywhere(ValueError, "out of bounds", lambda: pg.partition(A, kth, 2))
 
 
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3)])
+def test_of_nothing_any_index_is_taken(shape: tuple[int, ...]) -> None:
+    a = np.zeros(shape)
+    for axis in (None, *range(a.ndim)):
+        assert_equal(pg.partition(pg.array(a), 7, axis), np.partition(a, 7, axis))
+        assert_equal(pg.argpartition(pg.array(a), 7, axis), np.argpartition(a, 7, axis))
+
+
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", ["block", "first dimension", "cyclic(3) columns", "replicated"])
 @pytest.mark.parametrize("shape", [(5, 40), (2, 3, 40), (1, 40)])
