@@ -33,13 +33,13 @@ static __attribute__((noinline, unused)) \
 void gather_##A(T_##A *buffer, const char *x, int64_t stride, int64_t m, int64_t full) \
 { \
     if (stride == 0) { \
-        const T_##A value = *(const T_##A *)x; \
+        const T_##A value = *(const M_##A *)x; \
         SIMD_FOR(k, full) \
             buffer[k] = value; \
         return; \
     } \
     SIMD_FOR(k, m) \
-        buffer[k] = *(const T_##A *)(x + k * stride); \
+        buffer[k] = *(const M_##A *)(x + k * stride); \
     for (int64_t k = m; k < full; k++) \
         buffer[k] = buffer[m / BLOCK * BLOCK]; \
 } \

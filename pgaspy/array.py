@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -29,6 +29,7 @@ from pgaspy.statements import refusals
 __all__ = ["IN_PLACE", "GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "into", "made"]
 
 Axis = int | Sequence[int] | None
+Casting = Literal["same_kind", "unsafe"]
 
 
 def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
@@ -584,10 +585,10 @@ class GlobalArray:
         return global_assign.item(one._base, one._view)
 
     def __float__(self) -> float:
-        return float(self._scalar())
+        return float(self._real_scalar())
 
     def __int__(self) -> int:
-        return int(self._scalar())
+        return int(self._real_scalar())
 
     def __complex__(self) -> complex:
         return complex(self._scalar())
@@ -597,6 +598,11 @@ class GlobalArray:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars, not one of shape "
                             f"{self.shape}")
         return global_assign.item(self._base, self._view)
+
+    def _real_scalar(self) -> Any:
+        """The number; a complex one as NumPy's, of which the real part is taken, with a warning."""
+        found = self._scalar()
+        return np.complex128(found) if found.__class__ is complex else found
 
     def __index__(self) -> int:
         if self.ndim or self.dtype.kind not in "iu":
@@ -906,7 +912,8 @@ class GlobalArray:
 
         Integers and booleans are added in float64, float16 in float32. Where there are no elements, it is NaN.
         """
-        return _reduced(moments.mean(self._base, self._view, axis, dtype=dtype, keepdims=keepdims, where=where), out)
+        return _reduced(moments.mean(self._base, self._view, axis, dtype=dtype, keepdims=keepdims, where=where), out,
+                        "unsafe")
 
     def var(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None, ddof: float = 0,
             keepdims: bool = False, *, where: Any = True, mean: Any = NO_VALUE,
@@ -928,7 +935,7 @@ class GlobalArray:
             Also if both `ddof` and `correction` are given.
         """
         return _reduced(moments.var(self._base, self._view, axis, dtype=dtype, ddof=_divisor(ddof, correction),
-                                    keepdims=keepdims, where=where, center=mean), out)
+                                    keepdims=keepdims, where=where, center=mean), out, "unsafe")
 
     def std(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None, ddof: float = 0,
             keepdims: bool = False, *, where: Any = True, mean: Any = NO_VALUE,
@@ -1320,9 +1327,9 @@ def _divisor(ddof: float, correction: float) -> float:
     return correction
 
 
-def _reduced(result: BaseView, out: GlobalArray | None) -> GlobalArray:
-    """What the method of a reduction returns."""
-    return made(*result) if out is None else into(made(*result), (out,))
+def _reduced(result: BaseView, out: GlobalArray | None, casting: Casting = "same_kind") -> GlobalArray:
+    """What the method of a reduction returns; NumPy casts means to any dtype."""
+    return made(*result) if out is None else into(made(*result), (out,), casting)
 
 
 def _indices(result: BaseView, out: GlobalArray | None) -> GlobalArray:
@@ -1338,7 +1345,7 @@ def _indices(result: BaseView, out: GlobalArray | None) -> GlobalArray:
     return _assigned(made(*result), out)
 
 
-def into(result: GlobalArray, out: tuple[Any, ...]) -> GlobalArray:
+def into(result: GlobalArray, out: tuple[Any, ...], casting: Casting = "same_kind") -> GlobalArray:
     """The result, assigned to `out` where there is one; of the same shape, by casts within a kind, as in NumPy."""
     target = out[0] if out else None
     if target is None:
@@ -1346,7 +1353,7 @@ def into(result: GlobalArray, out: tuple[Any, ...]) -> GlobalArray:
     ufuncs.check_target(target, is_assigned=True)
     if target.shape != result.shape:
         raise ValueError(f"out= has shape {target.shape}, the result has shape {result.shape}")
-    if not np.can_cast(result.dtype, target.dtype, "same_kind"):
+    if not np.can_cast(result.dtype, target.dtype, casting):
         raise TypeError(f"the result of dtype {result.dtype} cannot be cast to that of out=, {target.dtype}, within a "
                         "kind: use astype")
     target[...] = result

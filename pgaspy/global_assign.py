@@ -56,6 +56,8 @@ def assign(base: Base, view: View, value: Any) -> None:
     if found is not None:
         record(found[0], (base.storage, value._base.storage))
         return
+    if view.is_read_only:
+        check_writable(view)
     if recording.is_executing() and (given is not None or value.__class__ in WEAK):
         if assigned(key or (id(view), base.dtype, value.__class__), base, view, value):
             return

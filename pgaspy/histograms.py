@@ -275,6 +275,7 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Sequence[Range] | None = 
     x, y = as_global(x), as_global(y)
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
+    bins = told(bins)
     if isinstance(bins, Sized) and len(bins) > 2:
         bins = [bins, bins]
     counts, (x_edges, y_edges) = histogramdd([x, y], bins, range, density, weights)

@@ -27,7 +27,7 @@ def local(base: Base, view: View) -> NDArray[Any]:
     if (given := stand_ins()) is not None:
         return given.part(local_view_shape(view, world().rank), base.dtype)
     array = lent_view(base.storage, view)
-    array.flags.writeable = not _is_replicated(view)
+    array.flags.writeable = not (_is_replicated(view) or view.is_read_only)
     return array
 
 

@@ -195,7 +195,8 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> GlobalArray:
 
 @implements(np.broadcast_to)
 def broadcast_to(array: Any, shape: Shape) -> GlobalArray:
-    """The view with dimensions stretched to a shape; it cannot be assigned to, and has no layout. Not collective.
+    """The view with dimensions stretched to a shape; nothing is assigned through it, nor through views of it. Where it
+    repeats elements it has no layout. Not collective.
 
     Raises
     ------
@@ -203,7 +204,7 @@ def broadcast_to(array: Any, shape: Shape) -> GlobalArray:
         If the shape has less dimensions, or another extent where that of the array is not 1.
     """
     array = asarray(array)
-    return array._over(array._view.broadcast_to(_integers(shape)))
+    return array._over(array._view.broadcast_to(_integers(shape)).read_only)
 
 
 def _integers(x: Any) -> tuple[int, ...]:

@@ -192,9 +192,9 @@ def mask_of(where: Any, view: View) -> Any:
 
 def _masked(array: BaseView, mask: Any, reduction: _UfuncReduction) -> BaseView:
     """The array, with the identity where the mask is not true."""
-    dtype = reduction.dtype
-    if dtype.kind == "b" != array.base.dtype.kind:
-        array = copied(*array, dtype=dtype)
+    dtype, own = reduction.dtype, array.base.dtype
+    if dtype.kind == "b" != own.kind or np.promote_types(own, dtype) not in (own, dtype):
+        array = copied(*array, dtype=dtype)  # of int64 and uint64, the identity would make floats
     identity = np.int64(reduction.identity).view(dtype) if dtype.kind in "mM" else dtype.type(reduction.identity)
     return apply(WHERE, mask, array, identity)
 

@@ -254,13 +254,13 @@ def elementwise_copy(out: Base, view: View, x: Any) -> None:
 
 
 def check_writable(view: View) -> None:
-    """Refuse to write through a view that repeats elements.
+    """Refuse to write through a view that repeats elements, or that is one of such a view.
 
     Raises
     ------
     ValueError
         As NumPy does.
     """
-    if any(view.shape[d] > 1 for d in view.stretched_dims):
-        raise ValueError(f"assignment destination is read-only: a view broadcast to shape {view.shape} repeats "
+    if view.is_read_only or any(view.shape[d] > 1 for d in view.stretched_dims):
+        raise ValueError(f"assignment destination is read-only: what is broadcast, as to shape {view.shape}, repeats "
                          "elements; copy() it first")

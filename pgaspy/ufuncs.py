@@ -20,6 +20,7 @@ from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import (
     COMPARISONS,
     broadcast,
+    check_writable,
     depends_on_values,
     is_computed_first,
     known_calls,
@@ -136,6 +137,8 @@ def apply_in_place(ufunc: np.ufunc, x: Any, y: Any = None, number: complex | Non
         key = ufunc, id(x_view), x_base.dtype, number.__class__
     found = known_calls[key]
     if found is None:
+        if x_view.is_read_only:
+            check_writable(x_view)
         if not (is_executing() and computed_in_place(key, ufunc, x, y, number)):
             if y is not None and y._base is not y_base:  # an element of x that has got memory of its own
                 key = ufunc, id(x_view), x_base.dtype, id(y._view), y._base.dtype, False
@@ -227,6 +230,8 @@ def check_target(target: Any, is_assigned: bool = False) -> None:
     if target._is_number:
         raise TypeError("a number does not support assignment: assign to an array, as by A[i, j] = x; A[i, j, ...] is "
                         "one without dimensions")
+    if target._view.is_read_only:
+        check_writable(target._view)
     if target._refusal and not is_assigned:
         raise ValueError(target._refusal)
 

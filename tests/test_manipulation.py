@@ -217,3 +217,33 @@ def test_products_that_are_assigned() -> None:
     assert_equal(c, np.outer(X[:, 0], X[:, 1]))
     raises_everywhere(ValueError, "out= has shape", lambda: pg.matmul(a, a.T, out=c[1:]))
     raises_everywhere(TypeError, "within a kind", lambda: np.outer(a[0], a[0], out=pg.empty((X.shape[1],) * 2, int)))
+
+
+WRITES: dict[str, Callable[[Any], object]] = {
+    "all": lambda b: b.__setitem__(..., 7),
+    "a row": lambda b: b[0].__setitem__(slice(None), b[0]),
+    "an element": lambda b: b.__setitem__((0,) * b.ndim, 7),
+    "in place": lambda b: b[0].__iadd__(1),
+    "in place of columns": lambda b: b.T[0].__imul__(b.T[0]),
+    "out": lambda b: np.add(b[0], 1, out=b[0]),
+    "by a mask": lambda b: b.__setitem__(b > 2, 0),
+    "by indices": lambda b: b.__setitem__([0], 0),
+    "sorted": lambda b: b[0].sort(),
+    "copyto": lambda b: np.copyto(b[0], 1),
+    "put": lambda b: np.put(b, [0], 9),
+    "local": lambda b: b[0].local().__setitem__(..., 1),
+}
+
+
+@pytest.mark.parametrize("writes", WRITES)
+@pytest.mark.parametrize("shape", [X.shape, (2, *X.shape)])
+def test_nothing_is_written_through_what_is_broadcast(writes: str, shape: tuple[int, ...]) -> None:
+    a = pg.array(X)
+    b = np.broadcast_to(a, shape)
+    raises_everywhere(ValueError, "read-only", lambda: WRITES[writes](b))
+    assert_equal(a, X)
+    a[0] = 5  # an equal view of it
+    a[...] += 1
+    copied = b.copy()
+    copied[0] = 1
+    assert_equal(b[-1], np.where(np.arange(6)[:, None] == 0, 6.0, X + 1) if len(shape) > 2 else X[-1] + 1)

@@ -197,6 +197,9 @@ def test_out() -> None:
     assert_equal(out, x.sum(axis=1))
     np.add.reduce(a, axis=1, out=out[::-1])
     assert_equal(out, x.sum(axis=1)[::-1])
+    of_integers = pg.zeros((5, 6), int)
+    assert_equal(a.mean(axis=1, out=of_integers), x.mean(axis=1).astype(int))
+    raises_everywhere(TypeError, "cast", lambda: a.std(axis=1, out=of_integers))
 
 
 def test_a_result_is_an_array() -> None:
@@ -248,6 +251,16 @@ def test_masks_and_initial_values(name: str, dtype: str) -> None:
                 assert_equal(getattr(np, reduction)(a, axis, keepdims=keepdims, where=given), expected, exact=False)
     assert_equal(a.max(initial=2), x.max(initial=2))
     collectively(a.sum(1, initial=2).layout == a.sum(1).layout)
+
+
+@pytest.mark.parametrize("wanted", ["i2", "i4", "i8", "u1", "u8"])
+@pytest.mark.parametrize("own", ["i1", "i8", "u8", "?"])
+def test_masks_where_another_dtype_is_asked_for(own: str, wanted: str) -> None:
+    high = 1 if own == "?" else np.iinfo(own).max
+    x = np.array([high, high - 1, 5, high], own)
+    for reduction in ("sum", "prod"):
+        assert_equal(getattr(pg, reduction)(pg.array(x), dtype=wanted, where=pg.array(x) > 0),
+                     getattr(np, reduction)(x, dtype=wanted, where=x > 0))
 
 
 def test_masks_of_times_and_ufuncs() -> None:

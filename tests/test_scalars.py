@@ -103,6 +103,14 @@ def test_scalars_behave_as_those_of_numpy(program: Callable[[Any], list[Any]], n
     collectively([float(s) for s in found] == [float(s) for s in expected], f"{found}, {expected}")
 
 
+def test_complex_numbers_are_made_real_as_those_of_numpy() -> None:
+    a = pg.array([3.5 + 2j, 1])
+    for number in (a[0], a.sum() - 1, np.vdot(a[:1], a[:1]) / (3.5 - 2j)):
+        with pytest.warns(np.exceptions.ComplexWarning):
+            collectively((float(number), int(number)) == (3.5, 3))
+    collectively(complex(a[0]) == 3.5 + 2j)
+
+
 def test_elements_that_processes_keep_by_themselves() -> None:
     """What one process holds makes no operation that others would have to record."""
     a = pg.arange(10.0)

@@ -112,5 +112,5 @@ def ifftshift(x: Any, axes: Axes = None) -> GlobalArray:
 
 
 def _shifted(x: GlobalArray, axes: Axes, by: Any) -> GlobalArray:
-    chosen = tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
+    chosen = tuple(range(x.ndim)) if axes is None else tuple(np.atleast_1d(told(axes)).tolist())
     return roll(x, tuple(by(x.shape[axis]) for axis in chosen), chosen)

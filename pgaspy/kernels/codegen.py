@@ -183,7 +183,7 @@ class _Function:
         types, n = self._types, self._n_chunk
         yield f"void {NAME}(int64_t n, char *const p[], const int64_t s[])"
         yield "{"
-        yield from (f"    const {types[j]} v{j} = *(const {types[j]} *)p[{j + 1}];" for j in self._scalars)
+        yield from (f"    const {types[j]} v{j} = *(const M_{types[j][2:]} *)p[{j + 1}];" for j in self._scalars)
         yield from (f"    {types[j]} b{j}[{n}];" for j in (*self._inputs, *self._outputs))
         yield from (f"    {self._kept[j]} a{j}[{n}];" for j in self._left)
         yield from (f"    {self._wide} w{j}[{max(n, CHUNK_OF_BOOLS)}];" for j in self._copied)

@@ -44,6 +44,8 @@ class View:
 
     __slots__ = ("__dict__", "_hash", "base_dims", "layout", "origin", "shape", "steps")
 
+    is_read_only = False
+    """Whether nothing is written through it, as through what NumPy's `broadcast_to` gives; it is equal to others."""
     last_part: tuple[int, Any] = -1, None
     last_place: tuple[int, int | None] = -1, None
     """See `local_parts`."""
@@ -243,6 +245,8 @@ class View:
         if self._children is _NO_CHILDREN:
             self._children = Cache(_size_of_child)
         child = View(self.layout, shape, base_dims, steps, origin)
+        if self.is_read_only:
+            child.is_read_only = True
         self._children.keep(key, child)
         return child
 
@@ -351,6 +355,13 @@ class View:
         return self._child(key, tuple(shape), tuple(base_dims), tuple(steps), self.origin)
 
     @lazy
+    def read_only(self) -> View:
+        """This view, through which nothing is written."""
+        found = View(self.layout, self.shape, self.base_dims, self.steps, self.origin)
+        found.is_read_only = True
+        return found
+
+    @lazy
     def turning_key(self) -> tuple[slice, ...]:
         """The index that turns the reversed dimensions round, and leaves the others as they are."""
         return tuple(slice(None, None, -1 if step < 0 else 1) for step in self.steps)
@@ -364,9 +375,8 @@ class View:
     def unstretched(self) -> View:
         """This view without its stretched dimensions."""
         kept = [d for d in range(self.ndim) if d not in self.stretched_dims]
-        return self._child(
-            ("unstretched",), tuple([self.shape[d] for d in kept]), tuple([self.base_dims[d] for d in kept]),
-            tuple([self.steps[d] for d in kept]), self.origin)
+        return View(self.layout, tuple([self.shape[d] for d in kept]), tuple([self.base_dims[d] for d in kept]),
+                    tuple([self.steps[d] for d in kept]), self.origin)
 
 
 def _size_of_child(key: Any, child: View) -> int:

@@ -258,6 +258,7 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int], mode: Any
     >>> pg.ravel_multi_index((pg.array([0, 1]), pg.array([2, 1])), (2, 3)).gather()
     array([2, 4])
     """
+    dims = told(tuple(dims))
     if len(multi_index) != len(dims):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(dims)}")
     indices = [as_global(i) for i in multi_index]

@@ -457,6 +457,17 @@ def test_short_messages_and_poisoned_memory(monkeypatch: pytest.MonkeyPatch) -> 
     check_programs(range(20_000, 20_000 + N_SHORT))
 
 
+def check_truth_of_bytes() -> None:
+    """Any byte but 0 is true, also in what is stretched, which a compiled kernel reads once."""
+    x = (np.arange(100_000) % 4).astype(np.uint8)
+    flags, others = pg.array(x).view(bool), pg.array(x != 0)
+    for k in range(4):
+        for function in (np.bitwise_xor, np.equal, np.less, np.bitwise_and):
+            expected = (function(x[k:k + 1] != 0, x != 0) & (x != 0)).sum()
+            for _ in range(4):  # planned, too
+                assert_equal((function(flags[k:k + 1], others) & others).sum(), expected)
+
+
 @pytest.mark.usefixtures("_as_it_was", "_chains")
 @pytest.mark.parametrize("compiles", [True, False])
 def test_compiled_programs(compiles: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -469,6 +480,7 @@ def test_compiled_programs(compiles: bool, tmp_path: Path, monkeypatch: pytest.M
     kernel_nodes._loop.cache_clear()
     before = pg.stats()
     check_programs(range(30_000, 30_000 + N_COMPILED))
+    check_truth_of_bytes()
     done = pg.stats() - before
     pg.COMM.Barrier()
     kernel_nodes._loop.cache_clear()
