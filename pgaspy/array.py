@@ -29,7 +29,6 @@ from pgaspy.statements import refusals
 __all__ = ["IN_PLACE", "GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "into", "made"]
 
 Axis = int | Sequence[int] | None
-Casting = Literal["same_kind", "unsafe"]
 
 
 def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
@@ -1327,7 +1326,8 @@ def _divisor(ddof: float, correction: float) -> float:
     return correction
 
 
-def _reduced(result: BaseView, out: GlobalArray | None, casting: Casting = "same_kind") -> GlobalArray:
+def _reduced(result: BaseView, out: GlobalArray | None,
+             casting: Literal["same_kind", "unsafe"] = "same_kind") -> GlobalArray:
     """What the method of a reduction returns; NumPy casts means to any dtype."""
     return made(*result) if out is None else into(made(*result), (out,), casting)
 
@@ -1345,7 +1345,8 @@ def _indices(result: BaseView, out: GlobalArray | None) -> GlobalArray:
     return _assigned(made(*result), out)
 
 
-def into(result: GlobalArray, out: tuple[Any, ...], casting: Casting = "same_kind") -> GlobalArray:
+def into(result: GlobalArray, out: tuple[Any, ...],
+         casting: Literal["same_kind", "unsafe"] = "same_kind") -> GlobalArray:
     """The result, assigned to `out` where there is one; of the same shape, by casts within a kind, as in NumPy."""
     target = out[0] if out else None
     if target is None:

@@ -29,7 +29,7 @@ from pgaspy.kernels import bindings
 from pgaspy.layout import without_dims
 from pgaspy.operands import as_numpy, described
 from pgaspy.planning.view import View, whole
-from pgaspy.scheduling import local_scans
+from pgaspy.scheduling import local_scans, products
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.floating_point import errors
 from pgaspy.scheduling.functions import WHERE
@@ -110,9 +110,12 @@ def _ufunc_call(ufunc: np.ufunc, view: View, source: np.dtype[Any], wanted: np.d
 
 
 @cached
-def _reduction_by(ufunc: np.ufunc, source: np.dtype[Any], wanted: np.dtype[Any] | None) -> _UfuncReduction:
+def _reduction_by(ufunc: np.ufunc, source: np.dtype[Any],
+                  wanted: np.dtype[Any] | None) -> _UfuncReduction | _ProductReduction:
     """How elements of a dtype are reduced."""
     dtype = _result_dtype(ufunc, source, wanted)
+    if products.are_products(ufunc, dtype):
+        return _ProductReduction(dtype)
     sums_halves = ufunc is np.add and dtype == np.float16  # in float32, as NumPy does those that follow each other
     return _UfuncReduction(ufunc, dtype, _identity(ufunc, dtype), np.dtype(np.float32) if sums_halves else dtype)
 
@@ -190,7 +193,7 @@ def mask_of(where: Any, view: View) -> Any:
     return mask[key] if isinstance(mask, np.ndarray) else _Operand(mask._base, mask._view.index(key))
 
 
-def _masked(array: BaseView, mask: Any, reduction: _UfuncReduction) -> BaseView:
+def _masked(array: BaseView, mask: Any, reduction: _UfuncReduction | _ProductReduction) -> BaseView:
     """The array, with the identity where the mask is not true."""
     dtype, own = reduction.dtype, array.base.dtype
     if dtype.kind == "b" != own.kind or np.promote_types(own, dtype) not in (own, dtype):
@@ -324,6 +327,33 @@ class _UfuncReduction:
     @property
     def result(self) -> Callable[[NDArray[Any]], NDArray[Any]] | None:
         return None if self.partial_dtype is self.dtype else _as_halves
+
+
+@dataclass(frozen=True, slots=True)
+class _ProductReduction:
+    """Products of floating-point numbers, which neither over- nor underflow before all are multiplied."""
+
+    dtype: np.dtype[Any]
+    identity = 1
+
+    @property
+    def partial_dtype(self) -> np.dtype[Any]:
+        return products.dtype_of(self.dtype)
+
+    def kernel(self, char: str) -> None:
+        return None
+
+    def partial(self, local: NDArray[Any], axes: tuple[int, ...],
+                indices: Indices, operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        return products.of_elements(local, axes, self.dtype)
+
+    @property
+    def merge(self) -> Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]:
+        return products.times
+
+    @property
+    def result(self) -> Callable[[NDArray[Any]], NDArray[Any]]:
+        return products.values_of
 
 
 def _as_halves(sums: NDArray[Any]) -> NDArray[Any]:

@@ -47,6 +47,17 @@ def scanned(ufunc: np.ufunc, local: NDArray[Any], out: NDArray[Any], before: NDA
                 ufunc(before, scanned, out=scanned)
     if row is not None:
         bindings.scan(row, local, before, out)
+    if ufunc is np.multiply and out.dtype.kind in "fc" and not (np.isfinite(out).all() and out.all()):
+        _multiply_in_order(local, out, before)
+
+
+def _multiply_in_order(local: NDArray[Any], out: NDArray[Any], before: NDArray[Any] | None) -> None:
+    """The products one after the other, as those of stretches may overflow where all that is before them is zero."""
+    factors = local.astype(out.dtype)
+    with np.errstate(all="ignore"):
+        if before is not None:
+            np.multiply(before, factors[0], out=factors[0, ...])
+        np.multiply.accumulate(factors, out=out)
 
 
 def joined(ufunc: np.ufunc, before: NDArray[Any] | None, after: NDArray[Any]) -> NDArray[Any]:

@@ -1,0 +1,107 @@
+"""Products of floating-point numbers, as pairs of a factor and a power of two: they neither over- nor underflow on the
+way, so that zeros do not meet what is infinite only because factors are multiplied apart.
+
+A factor is zero, infinite, NaN, or has its larger part between 1/2 and 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.caches import cached
+from pgaspy.scheduling import local_scans
+from pgaspy.scheduling.floating_point import errors
+
+__all__ = ["accumulated", "are_products", "dtype_of", "of_elements", "times", "values_of"]
+
+FARTHEST = 1 << 20
+"""An exponent beyond those of all dtypes."""
+
+
+def are_products(ufunc: np.ufunc, dtype: np.dtype[Any]) -> bool:
+    """Whether what a ufunc joins are products of floating-point numbers."""
+    return ufunc is np.multiply and dtype.kind in "fc"
+
+
+@cached
+def dtype_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """That of the pairs, of the products' dtype."""
+    return np.dtype([("factor", dtype), ("exponent", np.int64)])
+
+
+def times(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+    """The products of pairs."""
+    with np.errstate(all="ignore"):
+        return _pairs(lower["factor"] * higher["factor"], lower["exponent"] + higher["exponent"])
+
+
+def values_of(pairs: NDArray[Any]) -> NDArray[Any]:
+    """What pairs come to, in the dtype of the products."""
+    with errors("reduce"):
+        return _scaled(pairs["factor"], np.clip(pairs["exponent"], -FARTHEST, FARTHEST))
+
+
+def of_elements(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The products of elements along some dimensions, as pairs."""
+    kept = [d for d in range(local.ndim) if d not in axes]
+    shape = [local.shape[d] for d in kept]
+    if local.size == 0:
+        return _pairs(np.ones(shape, dtype), 0)
+    found = local_scans.reduced(np.multiply, local, axes, dtype)
+    with np.errstate(all="ignore"):
+        if np.isfinite(found).all() and found.all():
+            return _pairs(found, 0)
+        rows = local.transpose(*kept, *axes).reshape(*shape, -1).astype(dtype)
+        at_once = _n_at_once(dtype)
+        pairs = _pairs(rows, 0)
+        exponent = pairs["exponent"].sum(-1)
+        while pairs.shape[-1] > 1:
+            starts = np.arange(0, pairs.shape[-1], at_once)
+            pairs = _pairs(np.multiply.reduceat(pairs["factor"], starts, axis=-1), 0)
+            exponent += pairs["exponent"].sum(-1)
+        return _pairs(pairs["factor"][..., 0], exponent)
+
+
+def accumulated(pairs: NDArray[Any]) -> NDArray[Any]:
+    """The products of pairs up to each, along the first dimension."""
+    n, at_once = len(pairs), _n_at_once(pairs.dtype["factor"])
+    with np.errstate(all="ignore"):
+        if n <= at_once:
+            return _pairs(np.multiply.accumulate(pairs["factor"]), np.add.accumulate(pairs["exponent"]))
+    whole = np.zeros((-n % at_once + n, *pairs.shape[1:]), pairs.dtype)
+    whole["factor"] = 1
+    whole[:n] = pairs
+    chunks = np.moveaxis(whole.reshape(-1, at_once, *pairs.shape[1:]), 0, 1)
+    within = accumulated(chunks)
+    within[:, 1:] = times(accumulated(within[-1])[:-1], within[:, 1:])
+    found: NDArray[Any] = np.moveaxis(within, 1, 0).reshape(whole.shape)[:n]
+    return found
+
+
+def _n_at_once(dtype: np.dtype[Any]) -> int:
+    """So many factors are multiplied without underflow."""
+    return max(-np.finfo(dtype).minexp // 2, 2)
+
+
+def _pairs(factor: NDArray[Any], exponent: Any) -> NDArray[Any]:
+    """The pairs that are `factor * 2**exponent`."""
+    found = np.empty(np.shape(factor), dtype_of(factor.dtype))
+    is_complex = factor.dtype.kind == "c"
+    own = np.frexp(np.maximum(abs(factor.real), abs(factor.imag)) if is_complex else factor)[1]
+    own = np.where(np.isfinite(factor), own, 0)
+    found["factor"] = _scaled(factor, -own)
+    found["exponent"] = exponent + own
+    return found
+
+
+def _scaled(factor: NDArray[Any], exponent: NDArray[Any]) -> NDArray[Any]:
+    """`factor * 2**exponent`."""
+    exponent = exponent.astype(np.intc)
+    if factor.dtype.kind != "c":
+        return np.asarray(np.ldexp(factor, exponent))
+    found = np.empty(factor.shape, factor.dtype)
+    found.real, found.imag = np.ldexp(factor.real, exponent), np.ldexp(factor.imag, exponent)
+    return found
