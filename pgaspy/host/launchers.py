@@ -7,18 +7,45 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import PurePath
 
 import mpi4py
 
-__all__ = ["check_size", "is_command", "name"]
+__all__ = ["check_size", "is_command", "name", "stand_apart"]
 
 SIZES = {"OMPI_COMM_WORLD_SIZE": "mpirun", "PMI_SIZE": "mpiexec", "SLURM_STEP_NUM_TASKS": "srun"}
 """The variables that hold the number of processes, the nearest launcher first: mpiexec may be srun's child."""
 
 RANK = "PMIX_RANK"
 """PMIx says no more than which of the processes this is."""
+
+
+OF_A_PROCESS = ("PMIX_NAMESPACE", RANK, "PMI_RANK", "PMI_FD", "PMI_PORT", "SLURM_STEP_ID", "SLURM_PROCID")
+"""The variables that say which process of which job this is."""
+
+OF_LAUNCHERS = ("PMIX_", "PMI_", "PRTE_", "OMPI_", "MPI_LOCAL", "HYDI_", "SLURM_STEP", "SLURM_PROCID")
+"""How the variables begin that MPI finds its job by; settings, which have "_MCA_" in their names, are no such ones."""
+
+MARK = "_PROCESS_OF_PGASPY"
+"""The variable that says which process has joined the job that others describe."""
+
+
+def stand_apart(pid: int, environment: MutableMapping[str, str] = os.environ) -> None:
+    """Have a process run by itself that a process of the job has started, as `multiprocessing` or `subprocess` do.
+
+    It has the variables of that one, whose place in the job MPI would give to it as well: the other one would crash, or
+    this one wait for the others for ever.
+    """
+    own = " ".join(f"{name}={environment[name]}" for name in OF_A_PROCESS if name in environment)
+    joined, _, known = environment.get(MARK, "").partition(" ")
+    if not own:
+        return
+    if known != own or joined == str(pid):
+        environment[MARK] = f"{pid} {own}"
+        return
+    for name in [name for name in environment if name.startswith(OF_LAUNCHERS) and "_MCA_" not in name]:
+        del environment[name]
 
 
 def name(environment: Mapping[str, str] = os.environ) -> str:
@@ -74,3 +101,4 @@ def is_command(argv: Sequence[str], command_line: Sequence[str]) -> bool:
 
 if is_command(sys.argv, sys.orig_argv):  # it starts MPI if it needs it: on some login nodes that ends the process
     mpi4py.rc(initialize=False, finalize=True)
+stand_apart(os.getpid())

@@ -59,3 +59,31 @@ def test_name(variables: dict[str, str], name: str) -> None:
 ])
 def test_is_command(argv: list[str], command_line: list[str], is_command: bool) -> None:
     assert launchers.is_command(argv, command_line) is is_command
+
+
+RANK_0 = {"PMIX_NAMESPACE": "job", "PMIX_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2", "OMPI_MCA_btl": "self", "HOME": "/"}
+
+
+def test_a_child_of_a_process_stands_apart() -> None:
+    variables = dict(RANK_0)
+    launchers.stand_apart(7, variables)
+    launchers.stand_apart(7, variables)  # again, as a reloaded module does
+    assert {name: variables[name] for name in RANK_0} == RANK_0
+    launchers.stand_apart(8, variables)
+    assert set(variables) == {"OMPI_MCA_btl", "HOME", launchers.MARK}
+    launchers.stand_apart(9, variables)  # its own child
+    launchers.check_size(1, variables)
+
+
+def test_a_job_that_a_process_starts_is_one() -> None:
+    variables = dict(RANK_0)
+    launchers.stand_apart(7, variables)
+    variables |= {"PMIX_NAMESPACE": "another"}
+    launchers.stand_apart(8, variables)
+    assert variables["PMIX_RANK"] == "0"
+
+
+def test_who_was_not_launched_leaves_no_mark() -> None:
+    variables = {"HOME": "/", "SLURM_JOB_ID": "3"}
+    launchers.stand_apart(7, variables)
+    assert variables == {"HOME": "/", "SLURM_JOB_ID": "3"}
