@@ -5,11 +5,14 @@ What NumPy computes of the local part is advised nowhere: the median of a part, 
 
 from __future__ import annotations
 
+from types import ModuleType
+
 __all__ = ["INSTEAD", "instead_of", "missing"]
 
 _LOAD = "pg.load(file) of a file in NumPy's format .npy, or pg.array of what NumPy reads"
 _SAVE = "pg.save(file, A)"
 _PRINT = "pg.print_once(A), with np.printoptions"
+_OF_PARTS = "NumPy's for the local parts, A.local() and B.local()"
 _OF_PART = "that of the local part, as in A.local()."
 
 INSTEAD = {
@@ -24,25 +27,36 @@ INSTEAD = {
     "fromfile": _LOAD,
     "genfromtxt": _LOAD,
     "loadtxt": _LOAD,
+    "may_share_memory": _OF_PARTS,
     "memmap": _LOAD,
     "row_stack": "pg.vstack((A, B))",
     "savetxt": _SAVE,
     "savez": _SAVE,
     "savez_compressed": _SAVE,
+    "shares_memory": _OF_PARTS,
     "strides": _OF_PART + "strides",
     "tofile": _SAVE,
 }
 """For arrays A and B, vectors a and b."""
 
+_OF_WHOLE = "call NumPy's, with A.gather() for an array A: that is the whole of it on every process"
+
+
 def instead_of(name: str) -> str:
     """What to call instead of one of NumPy's functions or methods."""
     if name in INSTEAD:
         return f"use {INSTEAD[name]}"
-    return ("call NumPy's, with A.gather() for an array A: that is the whole of it on every process; "
-            "with pg.fallback() does so by itself")
+    return f"{_OF_WHOLE}; with pg.fallback() does so by itself"
 
 
 def missing(owner: str, name: str, obj: object, numpys: object) -> AttributeError:
     """The error that something of pgaspy has no attribute; `numpys` is what NumPy has in its place."""
-    advice = f": {instead_of(name)}" if hasattr(numpys, name) and not name.startswith("_") else ""
+    advice = ""
+    if hasattr(numpys, name) and not name.startswith("_"):
+        if isinstance(getattr(numpys, name), ModuleType):
+            advice = ": it is a module of NumPy's own, to import from NumPy"
+        elif isinstance(numpys, type) and name not in INSTEAD:
+            advice = f": {_OF_WHOLE}"
+        else:
+            advice = f": {instead_of(name)}"
     return AttributeError(f"{owner} has no attribute {name!r}{advice}", name=name, obj=obj)

@@ -119,7 +119,9 @@ def advice(prefix: str, text: str) -> str:
             getattr(pg.random.default_rng(1), text)
         except AttributeError as error:
             return str(error).partition(": ")[2]
-    return instead_of(text) if text in INSTEAD else "NumPy's, with `A.gather()`; or in `pg.fallback()`"
+    if text in INSTEAD:
+        return instead_of(text)
+    return "NumPy's, with `A.gather()`" + ("" if prefix == "array." else "; or in `pg.fallback()`")
 
 
 # What tests use ------------------------------------------------------------------------------------------------------
