@@ -27,7 +27,7 @@ from pgaspy.operands import WEAK
 from pgaspy.planning.local_parts import lie_alike, local_part, place
 from pgaspy.planning.pieces import storage_geometry
 from pgaspy.planning.result_layout import result_view
-from pgaspy.planning.view import View, joint_shape, whole
+from pgaspy.planning.view import View, in_memory_order, joint_shape, whole
 from pgaspy.scheduling.at_once import MAX_ELEMENTS, elements, execute
 from pgaspy.scheduling.base import Base, Storage, wrap
 from pgaspy.scheduling.kinds.reduction import Reduction, indices_of
@@ -77,13 +77,13 @@ def _worked_out(form: Form, view: View, other: View | None) -> _Known | _KnownPa
             return None
         views = [view.broadcast_to(shape), other.broadcast_to(shape)]
     result = result_view(shape, views, default_for)
-    order = result.memory_order
-    operands: list[View | None] = [*views] if order is None else [v.transpose(order) for v in views]
+    written, ordered = in_memory_order(result, views)
+    operands = [*ordered]
     if False in form.is_array:
         operands.insert(form.is_array.index(False), None)
     if is_alone:
         return _Known.of(form, result, operands, (view, other))
-    part = _Part.of(form, whole(result.layout), None, [(v, None) for v in operands])
+    part = _Part.of(form, written, None, [(v, None) for v in operands])
     return None if part is None else _KnownPart(part, result, (view, other))
 
 
@@ -333,9 +333,8 @@ def _is_computed_in_parts(key: tuple[Any, ...], form: Form, out: tuple[View, Sto
 
     As of what is recorded, it is told of views in the order of memory.
     """
-    if (order := out[0].memory_order) is not None:
-        out = out[0].transpose(order), out[1]
-        operands = [(None if view is None else view.transpose(order), memory) for view, memory in operands]
+    written, views = in_memory_order(out[0], [view for view, _ in operands])
+    out, operands = (written, out[1]), [*zip(views, [memory for _, memory in operands], strict=True)]
     part: _Part | None = None
     comes_again = recording.was_computed(key)
     if comes_again:

@@ -12,7 +12,6 @@ __all__ = ["INSTEAD", "instead_of", "missing"]
 _LOAD = "pg.load(file) of a file in NumPy's format .npy, or pg.array of what NumPy reads"
 _SAVE = "pg.save(file, A)"
 _PRINT = "pg.print_once(A), with np.printoptions"
-_OF_PARTS = "NumPy's for the local parts, A.local() and B.local()"
 _OF_PART = "that of the local part, as in A.local()."
 
 INSTEAD = {
@@ -27,13 +26,11 @@ INSTEAD = {
     "fromfile": _LOAD,
     "genfromtxt": _LOAD,
     "loadtxt": _LOAD,
-    "may_share_memory": _OF_PARTS,
     "memmap": _LOAD,
     "row_stack": "pg.vstack((A, B))",
     "savetxt": _SAVE,
     "savez": _SAVE,
     "savez_compressed": _SAVE,
-    "shares_memory": _OF_PARTS,
     "strides": _OF_PART + "strides",
     "tofile": _SAVE,
 }

@@ -114,7 +114,7 @@ def _reduction_by(ufunc: np.ufunc, source: np.dtype[Any],
                   wanted: np.dtype[Any] | None) -> _UfuncReduction | _ProductReduction:
     """How elements of a dtype are reduced."""
     dtype = _result_dtype(ufunc, source, wanted)
-    if products.are_products(ufunc, dtype):
+    if local_scans.are_products(ufunc, dtype):
         return _ProductReduction(dtype)
     sums_halves = ufunc is np.add and dtype == np.float16  # in float32, as NumPy does those that follow each other
     return _UfuncReduction(ufunc, dtype, _identity(ufunc, dtype), np.dtype(np.float32) if sums_halves else dtype)

@@ -15,7 +15,7 @@ from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import World, when_started, world
 from pgaspy.operands import PARTS_FROM_BYTES, check_dtype, described, with_parts
 from pgaspy.planning.result_layout import result_layout, result_view
-from pgaspy.planning.view import View, joint_shape, whole
+from pgaspy.planning.view import View, in_memory_order, joint_shape, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.kinds.assignment import Assign, assign
@@ -69,12 +69,11 @@ def new_statement(ufunc: AnyFunction, descriptions: Sequence[Any], has_mask: boo
     views, shape = broadcast(descriptions)
     arrays = [v for v in views if v is not None]
     result = result_view(shape, arrays, default_for)
-    if result.memory_order is not None:
-        views = tuple([None if v is None else v.transpose(result.memory_order) for v in views])
+    written, operands = in_memory_order(result, views)
     output_dtypes = tuple(map(_canonical, loop[len(descriptions):]))
     for found in output_dtypes:
         check_dtype(found)
-    return Statement(ufunc, (whole(result.layout),) * ufunc.nout, result, views, _dtypes(descriptions), loop,
+    return Statement(ufunc, (written,) * ufunc.nout, result, tuple(operands), _dtypes(descriptions), loop,
                      output_dtypes, (False,) * len(arrays), has_mask)
 
 
@@ -194,13 +193,11 @@ def _new_statement_into(call: tuple[Any, Any, str] | None, same: Sequence[bool],
         key = view.turning_key
         view = view.index(key)
         views = tuple(None if v is None else v.index(key) for v in views)
-    result = view
-    if (order := view.memory_order) is not None:
-        view = view.transpose(order)
-        views = tuple([None if v is None else v.transpose(order) for v in views])
-    copied = tuple(is_out and v != view and not v.disjoint(view)
-                   for is_out, v in zip(same, views, strict=True) if v is not None)
-    return Statement(function, (view,), result, views, _dtypes(descriptions), loop, (out.dtype,), copied, has_mask)
+    written, operands = in_memory_order(view, views)
+    copied = tuple(is_out and v != written and not v.disjoint(written)
+                   for is_out, v in zip(same, operands, strict=True) if v is not None)
+    return Statement(function, (written,), view, tuple(operands), _dtypes(descriptions), loop, (out.dtype,), copied,
+                     has_mask)
 
 
 def _record_aside(statement: Statement, bases: Sequence[Any], out: Base) -> None:

@@ -54,7 +54,6 @@ def test_the_table() -> None:
     ("x.byteswap()", AttributeError, r"GlobalArray has no attribute 'byteswap': call NumPy's, with A.gather\(\)"),
     ("x.tobytes()", AttributeError, r"on every process$"),
     ("pg.polynomial", AttributeError, "a module of NumPy's own"),
-    ("np.shares_memory(x, x)", TypeError, "use NumPy's for the local parts"),
     ("np.einsum_path('ij', x)", TypeError, r"A.gather\(\)"),
 ])
 def test_messages(statement: str, error: type[Exception], match: str) -> None:

@@ -20,7 +20,6 @@ SIZES = {"OMPI_COMM_WORLD_SIZE": "mpirun", "PMI_SIZE": "mpiexec", "SLURM_STEP_NU
 RANK = "PMIX_RANK"
 """PMIx says no more than which of the processes this is."""
 
-
 OF_A_PROCESS = ("PMIX_NAMESPACE", RANK, "PMI_RANK", "PMI_FD", "PMI_PORT", "SLURM_STEP_ID", "SLURM_PROCID")
 """The variables that say which process of which job this is."""
 

@@ -20,7 +20,7 @@ from pgaspy.blockmath import meet
 from pgaspy.caches import Cache, cached, lazy
 from pgaspy.layout import MAX_NDIM, BlockDim, Dim, Layout, check_shape, layout_of_number, rank_from_coords, whole_dim
 
-__all__ = ["ArrayInKey", "Section", "View", "frozen_key", "joint_shape", "whole"]
+__all__ = ["ArrayInKey", "Section", "View", "frozen_key", "in_memory_order", "joint_shape", "whole"]
 
 VIEW_BYTES = 1400
 """Of a view with its key, and with what is worked out about it, in the mean."""
@@ -385,6 +385,14 @@ def _size_of_child(key: Any, child: View) -> int:
 
 View._children = _NO_CHILDREN = Cache(_size_of_child)
 """Of a view that no other was derived from."""
+
+
+def in_memory_order(view: View, others: Sequence[View | None]) -> tuple[View, Sequence[View | None]]:
+    """A view and others of its shape, with the dimensions in the order of the base of the first."""
+    order = view.memory_order
+    if order is None:
+        return view, others
+    return view.transpose(order), tuple([None if other is None else other.transpose(order) for other in others])
 
 
 def joint_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:

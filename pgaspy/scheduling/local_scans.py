@@ -13,7 +13,7 @@ from pgaspy.kernels import bindings
 from pgaspy.planning.scans import Run
 from pgaspy.scheduling.floating_point import errors, is_telling
 
-__all__ = ["has_kernel", "joined", "reduced", "run_views", "scanned"]
+__all__ = ["are_products", "has_kernel", "joined", "may_have_overflowed", "reduced", "run_views", "scanned"]
 
 
 def has_kernel(ufunc: np.ufunc, dtype: np.dtype[Any], out_dtype: np.dtype[Any]) -> bool:
@@ -47,8 +47,18 @@ def scanned(ufunc: np.ufunc, local: NDArray[Any], out: NDArray[Any], before: NDA
                 ufunc(before, scanned, out=scanned)
     if row is not None:
         bindings.scan(row, local, before, out)
-    if ufunc is np.multiply and out.dtype.kind in "fc" and not (np.isfinite(out).all() and out.all()):
+    if are_products(ufunc, out.dtype) and may_have_overflowed(out):
         _multiply_in_order(local, out, before)
+
+
+def are_products(ufunc: np.ufunc, dtype: np.dtype[Any]) -> bool:
+    """Whether what a ufunc joins are products of floating-point numbers."""
+    return ufunc is np.multiply and dtype.kind in "fc"
+
+
+def may_have_overflowed(products: NDArray[Any]) -> bool:
+    """Whether any of these is zero, infinite or NaN, which parts of them may have been."""
+    return not (np.isfinite(products).all() and products.all())
 
 
 def _multiply_in_order(local: NDArray[Any], out: NDArray[Any], before: NDArray[Any] | None) -> None:

@@ -15,15 +15,10 @@ from pgaspy.caches import cached
 from pgaspy.scheduling import local_scans
 from pgaspy.scheduling.floating_point import errors
 
-__all__ = ["accumulated", "are_products", "dtype_of", "of_elements", "times", "values_of"]
+__all__ = ["accumulated", "dtype_of", "of_elements", "times", "values_of"]
 
 FARTHEST = 1 << 20
 """An exponent beyond those of all dtypes."""
-
-
-def are_products(ufunc: np.ufunc, dtype: np.dtype[Any]) -> bool:
-    """Whether what a ufunc joins are products of floating-point numbers."""
-    return ufunc is np.multiply and dtype.kind in "fc"
 
 
 @cached
@@ -52,7 +47,7 @@ def of_elements(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]
         return _pairs(np.ones(shape, dtype), 0)
     found = local_scans.reduced(np.multiply, local, axes, dtype)
     with np.errstate(all="ignore"):
-        if np.isfinite(found).all() and found.all():
+        if not local_scans.may_have_overflowed(found):
             return _pairs(found, 0)
         rows = local.transpose(*kept, *axes).reshape(*shape, -1).astype(dtype)
         at_once = _n_at_once(dtype)

@@ -63,7 +63,7 @@ class Scan(Recipe):
     @property
     def _has_products(self) -> bool:
         """Whether totals are products that are kept as pairs, lest they overflow where the results do not."""
-        return products.are_products(self.ufunc, self.dtypes[0])
+        return local_scans.are_products(self.ufunc, self.dtypes[0])
 
     @property
     def _total_dtype(self) -> np.dtype[Any]:
