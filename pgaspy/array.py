@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy import global_assign, local_access, moments, reshaping, scans, sharing, sorting, ufuncs
+from pgaspy import alone, global_assign, local_access, moments, reshaping, scans, sharing, sorting, ufuncs
 from pgaspy.dispatch import HANDLED, OTHERS
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
@@ -33,6 +33,8 @@ Axis = int | Sequence[int] | None
 
 def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> Any:
+        if alone.is_on and (found := _computed(ufunc, self, other)) is not None:
+            return found
         if other.__class__ is GlobalArray:
             return ufuncs.apply_operator(ufunc, made, self, other)
         if other.__class__ in WEAK:
@@ -62,6 +64,8 @@ def _equality(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> Any:
         if other.__class__ in WEAK:
+            if alone.is_on and (found := alone.computed(ufunc, self, None, other, True)) is not None:
+                return _small(*found)
             return ufuncs.apply_operator(ufunc, made, self, None, other, True)
         if _defers(other) or _repeats(ufunc, self, other):
             return NotImplemented
@@ -71,7 +75,9 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 
 def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> GlobalArray:
-        if other.__class__ in WEAK:
+        if alone.is_on and _is_computed_in_place(ufunc, self, other):
+            pass
+        elif other.__class__ in WEAK:
             ufuncs.apply_in_place(ufunc, self, None, other)
         elif isinstance(other, GlobalArray):
             ufuncs.apply_in_place(ufunc, self, other if other.__class__ is GlobalArray else other._plain())
@@ -83,10 +89,30 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 
 def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], GlobalArray]:
     def method(self: GlobalArray) -> Any:
+        if alone.is_on and (found := alone.computed(ufunc, self, None, None, False)) is not None:
+            return _small(*found)
         return ufuncs.apply_operator(ufunc, made, self)
     method.__name__ = ufunc.__name__
     method.__doc__ = f"NumPy's `{ufunc.__name__}` of each element. Collective."
     return method
+
+
+def _computed(ufunc: np.ufunc, x: Any, y: Any) -> GlobalArray | None:
+    """An operation on two operands, the first of them a global array, by `alone`; None if it does not compute it."""
+    if y.__class__ in alone.kinds or y.__class__ in alone.OF_NUMPY:
+        found = alone.computed(ufunc, x, y, None, False)
+    elif y.__class__ in WEAK:
+        found = alone.computed(ufunc, x, None, y, False)
+    else:
+        return None
+    return None if found is None else _small(*found)
+
+
+def _is_computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
+    """Whether `alone` has computed an operation in place."""
+    if y.__class__ in alone.kinds or y.__class__ in alone.OF_NUMPY:
+        return alone.computed_in_place(ufunc, x, y, None)
+    return y.__class__ in WEAK and alone.computed_in_place(ufunc, x, None, y)
 
 
 def _operand(x: Any) -> Any:
@@ -112,7 +138,7 @@ class GlobalArray:
     process owns and are not.
     """
 
-    __slots__ = ("__weakref__", "_base", "_view")
+    __slots__ = ("__weakref__", "_base", "_elements", "_source", "_view")
 
     _is_number = False
     __hash__ = None  # type: ignore[assignment]
@@ -121,6 +147,8 @@ class GlobalArray:
     def __init__(self, base: Base, view: View) -> None:
         self._base = base
         self._view = view
+        self._elements: Any = None
+        self._source: alone.Source | None = None
 
     # Metadata --------------------------------------------------------------------------------------------------------
 
@@ -132,22 +160,22 @@ class GlobalArray:
     @property
     def shape(self) -> tuple[int, ...]:
         """The global extents."""
-        return self._view.shape
+        return self._view.shape if self._source is None else self._elements.shape
 
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return len(self._view.shape)
+        return len(self.shape)
 
     @property
     def size(self) -> int:
         """The number of elements, over all processes."""
-        return self._view.size
+        return self._view.size if self._source is None else self._elements.size
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the elements."""
-        return self._base.dtype
+        return self._base.dtype if self._source is None else self._elements.dtype
 
     @property
     def itemsize(self) -> int:
@@ -233,7 +261,7 @@ class GlobalArray:
 
     def _as_scalar(self) -> Any:
         """The one element as NumPy's scalar, which shows as many digits as the dtype has."""
-        return np.array(self.item(), self.dtype)[()]
+        return self._elements if self._source is not None else np.array(self.item(), self.dtype)[()]
 
     # Local access ----------------------------------------------------------------------------------------------------
 
@@ -294,6 +322,8 @@ class GlobalArray:
         return found._base is self._base
 
     def __getitem__(self, key: Any) -> GlobalArray:
+        if alone.is_on and (found := alone.section(self, key)) is not None:
+            return _small(*found)
         try:
             view = self._view.index(key)
             return GlobalArray(self._base, view) if view.shape else _element(self._base, view, key)
@@ -474,6 +504,8 @@ class GlobalArray:
     # Movement --------------------------------------------------------------------------------------------------------
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if alone.is_on and alone.assigned(self, key, value):
+            return
         if value.__class__ is not GlobalArray and isinstance(value, GlobalArray):
             value = value._plain()
         try:
@@ -581,6 +613,8 @@ class GlobalArray:
                 raise IndexError(f"index {first} is out of bounds for size {self.size}")
             index = first if isinstance(first, tuple) else np.unravel_index(first % self.size, self.shape)
         one = self[index] if index else self
+        if one._source is not None and not one.shape:
+            return one._elements.item()
         return global_assign.item(one._base, one._view)
 
     def __float__(self) -> float:
@@ -593,6 +627,8 @@ class GlobalArray:
         return complex(self._scalar())
 
     def _scalar(self) -> Any:
+        if self._source is not None and not self.shape:
+            return self._elements.item()
         if self._view.shape:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars, not one of shape "
                             f"{self.shape}")
@@ -622,9 +658,13 @@ class GlobalArray:
         if method == "__call__" and is_plain and ufunc.signature is None:
             x, *others = inputs
             if ufunc.nin == len(inputs) == 1:
+                if alone.is_on and (small := alone.computed(ufunc, x, None, None, False)) is not None:
+                    return _small(*small)
                 return ufuncs.apply_operator(ufunc, made, x)
             if ufunc.nin == len(inputs) == 2:
                 y, = others
+                if alone.is_on and (found := _computed(ufunc, x, y)) is not None:
+                    return found
                 if isinstance(x, GlobalArray) and isinstance(y, GlobalArray):
                     return ufuncs.apply_operator(ufunc, made, x, y)
                 if isinstance(x, GlobalArray) and y.__class__ in WEAK:
@@ -697,6 +737,10 @@ class GlobalArray:
     if not TYPE_CHECKING:  # to which every name would be right, then
 
         def __getattr__(self, name: str) -> Any:
+            if name in ("_base", "_view"):
+                self._base, self._view = alone.settled(self)
+                self._source = None
+                return getattr(self, name)
             raise missing("a GlobalArray", name, self, np.ndarray)
 
     def __reduce__(self) -> Any:
@@ -730,7 +774,7 @@ class GlobalArray:
 
     def __pow__(self, exponent: Any) -> GlobalArray:
         shortcut = self._power_shortcut(exponent)
-        return _power(self, exponent) if shortcut is None else ufuncs.apply_operator(shortcut, made, self)
+        return _power(self, exponent) if shortcut is None else _unary(shortcut)(self)
 
     def __ipow__(self, exponent: Any) -> GlobalArray:
         shortcut = self._power_shortcut(exponent)
@@ -745,6 +789,8 @@ class GlobalArray:
         return _POWERS.get(exponent) if type(exponent) in (int, float) and self.dtype.kind in "fc" else None
 
     def __matmul__(self, other: Any) -> GlobalArray:
+        if alone.is_on and (found := alone.product(self, other)) is not None:
+            return _small(*found)
         return NotImplemented if _defers(other) else HANDLED[np.matmul](self, other)
 
     def __rmatmul__(self, other: Any) -> GlobalArray:
@@ -1237,6 +1283,17 @@ class GlobalElement(GlobalScalar):
 def made(base: Base, view: View) -> GlobalArray:
     """The array that is the result of an operation; a scalar, where it has no dimensions."""
     return GlobalArray(base, view) if view.shape else GlobalScalar(base, view)
+
+
+def _small(elements: Any, source: alone.Source) -> GlobalArray:
+    """The array that has these elements, and no base yet."""
+    found = _new(GlobalArray if elements.shape else GlobalScalar)
+    found._elements, found._source = elements, source
+    return found
+
+
+_new = object.__new__
+alone.kinds.update((GlobalArray, GlobalScalar))
 
 
 def _element(base: Base, view: View, key: Any) -> GlobalArray:

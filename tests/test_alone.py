@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import immediate
+from pgaspy import alone, immediate
 from pgaspy.execution import recording
 from pgaspy.execution.queue import HOT_CALLS, Queue
 from pgaspy.job.procgrid import begin_anew
@@ -36,11 +36,13 @@ def at_once(statement: Callable[[], object]) -> int:
     return pg.stats().n_at_once - before
 
 
-@pytest.fixture(params=["at once", "in turn", "recorded", "in order"])
+@pytest.fixture(params=["by NumPy", "at once", "in turn", "recorded", "in order"])
 def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Each way in which operations are executed."""
     pg.sync()
-    monkeypatch.setattr(Queue, "computes_at_once", request.param == "at once")
+    monkeypatch.setattr(Queue, "computes_at_once", request.param in ("by NumPy", "at once"))
+    if request.param != "by NumPy":
+        monkeypatch.setattr(alone, "is_on", False)
     if request.param == "in turn":
         have_recorded(monkeypatch)
     recording.queue.overlaps = request.param != "in order"
@@ -49,10 +51,17 @@ def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.fixture
-def anew() -> None:
-    """Nothing has been done often."""
+def by_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is small is computed by kernels on one process, too."""
+    monkeypatch.setattr(alone, "is_on", False)
+
+
+@pytest.fixture
+def anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing has been done often, and kernels compute."""
     begin_anew()
     known_calls.forget()
+    monkeypatch.setattr(alone, "is_on", False)
 
 
 def bits(n: int) -> list[bytes]:
@@ -221,6 +230,7 @@ def test_what_is_recorded_on_the_same_array_comes_before() -> None:
     assert (large.local()[:6] == [3, 3, 3, 3, 3, 2]).all()
 
 
+@pytest.mark.usefixtures("by_kernels")
 def test_elements_and_replicas_keep_what_they_were() -> None:
     a = pg.arange(6.0).reshape(2, 3)
     element, row, view = a[1, 1], pg.replicate(a, axis=0), a.local()
@@ -253,6 +263,7 @@ def test_an_element_is_added_to_its_place_again_and_again(tier: str) -> None:
     assert float(element) == 20
 
 
+@pytest.mark.usefixtures("by_kernels")
 def test_operands_that_are_written_to_are_copied() -> None:
     a, model = pg.arange(10.0), np.arange(10.0)
 
@@ -266,6 +277,7 @@ def test_operands_that_are_written_to_are_copied() -> None:
     assert_equal(a, model)
 
 
+@pytest.mark.usefixtures("by_kernels")
 def test_an_element_of_what_is_written_to() -> None:
     a, model = pg.arange(12.0).reshape(3, 4) + 1.0, np.arange(12.0).reshape(3, 4) + 1.0
 

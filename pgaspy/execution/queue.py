@@ -253,6 +253,13 @@ class Queue:
         self._refusable.update(storages)
         self._set_limit()
 
+    def is_clear(self) -> bool:
+        """Whether nothing is recorded or under way, and what is small may be computed at once, on this only process."""
+        engine = self.engine
+        if self.recorded.fields or not (engine.is_alone and engine.is_idle) or engine.has_failed or self._refusable:
+            return False
+        return self._may_execute() and (state() is self._silent_state or not self.are_errors_asked())
+
     def may_compute(self, key: tuple[Any, ...], n_elements: int, storages: Sequence[Storage]) -> bool:
         """Whether to compute a call at once, not to record it: on one process, until that took as long as planning.
 

@@ -167,6 +167,11 @@ def is_alone() -> bool:
     return queue.engine.is_alone and _instead is None
 
 
+def is_clear() -> bool:
+    """Whether nothing is recorded or under way, and what is small may be computed at once, on this only process."""
+    return _instead is None and queue.is_clear()
+
+
 def settle(base: Base, written: View) -> None:
     """Have what is borrowed of a view, which is about to be written to, in memory of its own."""
     if borrowed:

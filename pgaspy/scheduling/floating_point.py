@@ -19,7 +19,7 @@ import numpy as np
 from pgaspy.host import environment
 from pgaspy.host.call_sites import warn
 
-__all__ = ["Found", "errors", "is_asked", "is_telling", "noted", "raises", "restore", "state", "tell",
+__all__ = ["Found", "errors", "is_asked", "is_telling", "noted", "raises", "restore", "set_state", "state", "tell",
            "to_be_raised"]
 
 Found = dict[tuple[str, str], int]
@@ -36,7 +36,7 @@ def _no_state() -> None:
 state: Callable[[], object] = _no_state
 """What NumPy keeps of `np.errstate`: one object from one change to the next."""
 
-_set_state: Callable[[Any], object] = id
+set_state: Callable[[Any], object] = id
 _default_state: object = None
 """That of a program that has changed nothing."""
 
@@ -45,7 +45,7 @@ try:
 except ImportError:  # then nobody but the environment asks
     pass
 else:
-    state, _set_state = _extobj_contextvar.get, _extobj_contextvar.set
+    state, set_state = _extobj_contextvar.get, _extobj_contextvar.set
     _default_state = contextvars.Context().run(state)
 
 
@@ -64,7 +64,7 @@ def restore(before: object) -> None:
     the one that it has set.
     """
     if state() is not before:
-        _set_state(before)
+        set_state(before)
 
 
 def is_asked() -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pgaspy as pg
-from pgaspy import immediate, statements
+from pgaspy import alone, immediate, statements
 from pgaspy.execution import engine, recording
 from pgaspy.execution import queue as queue_module
 from pgaspy.kernels import bindings, jit
@@ -38,6 +38,8 @@ class Settings:
         With which byte memory that is used again is filled before.
     at_once
         For the process of each rank, in turn: how much work of one call is done at once before that is recorded.
+    by_numpy
+        Whether NumPy computes what is small, on one process.
     """
 
     overlaps: bool = True
@@ -52,6 +54,7 @@ class Settings:
     balances: bool = False
     poison: int | None = None
     at_once: tuple[int, ...] = (WORK_OF_PLANNING,)
+    by_numpy: bool = True
 
 
 def drawn(seed: int) -> Settings:
@@ -64,7 +67,7 @@ def drawn(seed: int) -> Settings:
         poison=rng.choice(PATTERNS) if rng.random() < 0.6 else None,
         **{name: rng.random() < 0.4 for name in ("pools", "chains", "window", "short_messages", "pieces", "gathers",
                                                       "balances")},
-        at_once=tuple(rng.choice((0, 2, 4, 32)) * ELEMENTS_PER_CALL for _ in range(4)))
+        at_once=tuple(rng.choice((0, 2, 4, 32)) * ELEMENTS_PER_CALL for _ in range(4)), by_numpy=rng.random() < 0.5)
 
 
 @contextlib.contextmanager
@@ -109,6 +112,8 @@ def under(settings: Settings) -> Iterator[None]:
     _forget()
     patch(queue_module, "WORK_OF_PLANNING", settings.at_once[pg.RANK % len(settings.at_once)])
     patch(type(queue), "computes_at_once", True)
+    if not settings.by_numpy:
+        patch(alone, "is_on", False)
     queue.overlaps = settings.overlaps
     queue.max_operations = settings.max_operations[pg.RANK % len(settings.max_operations)]
     try:
