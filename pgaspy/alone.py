@@ -31,11 +31,14 @@ from pgaspy.scheduling.operations import BaseView
 __all__ = ["OF_NUMPY", "Small", "Source", "assigned", "computed", "computed_in_place", "is_on", "kinds", "product",
            "section", "settled"]
 
-MAX_ELEMENTS = 1 << 12
-"""Of an array: from so many on, threads and kernels that are shared gain more than recording costs."""
+MAX_ELEMENTS = 1 << 15
+"""Of an array: from so many on, threads gain more than a kernel's call costs."""
+
+FEW = 1 << 12
+"""Elements that are passed through in about the time in which a call is recorded: so few are never recorded."""
 
 MAX_MATRIX = 1 << 16
-"""Elements of a section, and of a matrix that is multiplied by a vector, which BLAS does in any case."""
+"""Elements of a matrix that is multiplied by a vector, which BLAS does in any case."""
 
 MAX_DEPTH = 8
 """Of views that follow one from another, before they are made."""
@@ -110,7 +113,7 @@ def section(x: Any, key: Any) -> Small | None:
         found = elements[key]
     except (IndexError, TypeError):
         return None
-    if found.size > MAX_MATRIX:
+    if found.size > MAX_ELEMENTS:
         return None
     source = x._source
     if source is None:
@@ -128,17 +131,17 @@ def computed(ufunc: np.ufunc, x: Any, y: Any, number: complex | None, is_first: 
     """A function of a global array and another operand or a Python number (which may come first), or of itself alone;
     None if it is not computed here.
     """
-    a = _operand(x) if x.__class__ in kinds else None
-    if a is None:
+    if x.__class__ not in kinds or (a := _operand(x)) is None:
         return None
+    shape = a.shape
     if y is None:
         other, operands = number.__class__, (a,) if number is None else (number, a) if is_first else (a, number)
     else:
         b = _operand(y)
-        if b is None or (a.shape != b.shape and not _go_together(a, b, y.__class__ in OF_NUMPY)):
+        if b is None or (b.shape != shape and b.shape and (shape := _joint_shape(a, b, y)) is None):
             return None
         other, operands = b.dtype, (a, b)
-    if _exact_result(ufunc, a.dtype, other) is None or not recording.is_clear():
+    if _exact_result(ufunc, a.dtype, other) is None or not _is_done(ufunc, shape):
         return None
     before = state()
     try:
@@ -149,7 +152,6 @@ def computed(ufunc: np.ufunc, x: Any, y: Any, number: complex | None, is_first: 
     finally:
         set_state(before)
     recording.queue.n_at_once += 1
-    shape = found.shape
     if not shape:
         return found, _OF_NUMBER
     if not found.flags.c_contiguous:
@@ -163,7 +165,8 @@ def computed_in_place(ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -
     b = number if y is None else _operand(y)
     if a is None or b is None or borrowers:
         return False
-    if _exact_result(ufunc, a.dtype, b.__class__ if y is None else b.dtype) is not a.dtype or not recording.is_clear():
+    if _exact_result(ufunc, a.dtype, b.__class__ if y is None else b.dtype) is not a.dtype or not _is_done(
+            ufunc, a.shape):
         return False
     before = state()
     try:
@@ -179,25 +182,27 @@ def computed_in_place(ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -
 
 def assigned(x: Any, key: Any, value: Any) -> bool:
     """`x[key] = value`, of what has the same dtype, or a Python number; whether it was done."""
-    if not (_is_plain(key) or key is Ellipsis) or borrowers or x.__class__ not in kinds or not recording.is_clear():
+    if x.__class__ not in kinds or borrowers or not (_is_plain(key) or key is Ellipsis):
         return False
-    elements = elements_of(x)
-    if elements is None:
+    if value.__class__ not in WEAK:
+        value = _operand(value)
+        if value is None:
+            return False
+    if not recording.is_clear() or (elements := elements_of(x)) is None:
         return False
     if value.__class__ in WEAK:
+        is_number = True
         if value.__class__ not in _NUMBERS.get(elements.dtype.kind, ()):
             return False
-        is_number = True
     else:
-        value = _operand(value)
-        if value is None or value.dtype is not elements.dtype:
-            return False
         is_number = not value.shape
+        if value.dtype is not elements.dtype:
+            return False
     before = state()
     try:
         set_state(_SILENT)
         part = elements[key]
-        if part.size > MAX_ELEMENTS or not (part.shape or is_number):
+        if not (part.shape or is_number) or not _is_done(None, part.shape):
             return False
         if part.shape:
             part[...] = value
@@ -221,7 +226,7 @@ def product(x: Any, y: Any) -> Small | None:
     if not (a.ndim and b.ndim and a.ndim + b.ndim <= 3 and a.shape[-1] == b.shape[0]):
         return None
     matrix, vector, like, last = (a, b, x, a.ndim - 1) if a.ndim >= b.ndim else (b.T, a, y, 0)
-    if min(matrix.strides) <= 0 or not recording.is_clear():
+    if min(matrix.strides) <= 0:
         return None
     before = state()
     try:
@@ -254,7 +259,7 @@ def settled(x: Any) -> BaseView:
 def elements_of(x: Any) -> Any:
     """Those of an array of a class that may be small, as NumPy's array, or number; None where there are none.
 
-    They are what is recorded only where that is executed; see `recording.is_clear`.
+    Nothing may be recorded that they depend on; see `recording.is_clear`.
     """
     found = x._elements
     if found is None:
@@ -266,26 +271,27 @@ def elements_of(x: Any) -> Any:
 
 
 def _operand(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
-    """The elements of an operand, if they are few enough; else None."""
+    """The elements of an operand, if they are few enough, and there is nothing that comes before; else None."""
     if x.__class__ in kinds:
-        if x._source is None and x._view.size > max_elements:
-            return None
-        x = elements_of(x)
-    elif x.__class__ not in OF_NUMPY:
-        return None
-    return x if x is None or x.size <= max_elements else None
+        few = x._view if x._source is None else x._elements
+        return elements_of(x) if few.size <= max_elements and recording.is_clear() else None
+    return x if x.__class__ in OF_NUMPY and x.size <= max_elements else None
 
 
-def _go_together(a: Any, b: Any, is_numpys: bool) -> bool:
-    """Whether operands of different shapes are stretched to few elements; NumPy's, if it is the second, to the first's.
-    """
-    if not b.shape:
-        return True
+def _joint_shape(a: Any, b: Any, y: Any) -> tuple[int, ...] | None:
+    """The shape to which operands are stretched, if they can be; NumPy's are to that of the first only."""
     try:
         shape = joint_shape(a.shape, b.shape)
     except ValueError:
-        return False
-    return math.prod(shape) <= MAX_ELEMENTS and not (is_numpys and shape != a.shape)
+        return None
+    return None if y.__class__ in OF_NUMPY and shape != a.shape else shape
+
+
+def _is_done(function: np.ufunc | None, shape: tuple[int, ...]) -> bool:
+    """Whether to have a function, or an assignment, done here: what has more than a few elements, unless it was often.
+    """
+    n = math.prod(shape)
+    return n <= FEW or (n <= MAX_ELEMENTS and recording.queue.admits((function, shape), n))
 
 
 _PLAIN = frozenset({int, slice})

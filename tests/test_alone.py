@@ -373,7 +373,7 @@ def test_a_call_that_comes_again_is_worked_out_once(monkeypatch: pytest.MonkeyPa
 def test_what_is_large_is_hot_sooner() -> None:
     def n_at_once(n_elements: int) -> int:
         queue, keys = Queue(), [(k,) for k in range(8)]
-        return sum(queue._admits(key, n_elements) for _ in range(50) for key in keys)
+        return sum(queue.admits(key, n_elements) for _ in range(50) for key in keys)
 
     few, many = n_at_once(0), n_at_once(MAX_ELEMENTS)
     assert few == 8 * (WORK_OF_PLANNING // ELEMENTS_PER_CALL) + HOT_CALLS

@@ -268,7 +268,7 @@ class Queue:
         """
         if state() is not self._silent_state and self.are_errors_asked():
             return False
-        if not self._may_execute() or not self._admits(key, n_elements) or not self._clear_way(storages):
+        if not self._may_execute() or not self.admits(key, n_elements) or not self._clear_way(storages):
             return False
         self.n_at_once += 1
         return True
@@ -291,7 +291,7 @@ class Queue:
             return False
         is_local = recipe.is_local(rank)
         n_elements = recipe.views[-1].size // world().size + (0 if is_local else WORK_OF_MESSAGES)
-        if not self._admits((id(recipe),), n_elements) or not self._clear_way(storages):
+        if not self.admits((id(recipe),), n_elements) or not self._clear_way(storages):
             return False
         recipe.is_cold = True
         if not is_local:
@@ -353,7 +353,7 @@ class Queue:
         """
         if state() is not self._silent_state and self.are_errors_asked():
             return None
-        if not (self._may_execute() and self._admits(key, WORK_OF_MESSAGES) and self._clear_way(storages)):
+        if not (self._may_execute() and self.admits(key, WORK_OF_MESSAGES) and self._clear_way(storages)):
             return None
         return self._exchange(call, storages, (), add_nodes, code, instruction)
 
@@ -387,7 +387,7 @@ class Queue:
         return (self.computes_at_once and self.error is None and not self._is_running and self.engine.overlaps
                 and self.engine.straight is None and counts.timeline is None)
 
-    def _admits(self, key: tuple[Any, ...], n_elements: int) -> bool:
+    def admits(self, key: tuple[Any, ...], n_elements: int) -> bool:
         """Count a call; whether to do it at once: it is small, and not done often, or among others that were not."""
         if n_elements > MAX_ELEMENTS:
             return False
