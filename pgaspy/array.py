@@ -13,7 +13,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy import alone, global_assign, local_access, moments, reshaping, scans, sharing, sorting, ufuncs
+from pgaspy import global_assign, local_access, moments, reshaping, scans, sharing, sorting, ufuncs
+from pgaspy.alone import functions, sections, small
 from pgaspy.dispatch import HANDLED, OTHERS
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
@@ -26,14 +27,14 @@ from pgaspy.scheduling.base import Base, FormerBase
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import refusals
 
-__all__ = ["IN_PLACE", "GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "into", "made"]
+__all__ = ["IN_PLACE", "GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "into", "made", "of_elements"]
 
 Axis = int | Sequence[int] | None
 
 
 def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> Any:
-        if alone.is_on and (found := _computed(ufunc, self, other)) is not None:
+        if small.is_on and (found := _computed(ufunc, self, other)) is not None:
             return found
         if other.__class__ is GlobalArray:
             return ufuncs.apply_operator(ufunc, made, self, other)
@@ -64,8 +65,8 @@ def _equality(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> Any:
         if other.__class__ in WEAK:
-            if alone.is_on and (found := alone.computed(ufunc, self, None, other, True)) is not None:
-                return _small(*found)
+            if small.is_on and (found := functions.computed(ufunc, self, None, other, True)) is not None:
+                return of_elements(*found)
             return ufuncs.apply_operator(ufunc, made, self, None, other, True)
         if _defers(other) or _repeats(ufunc, self, other):
             return NotImplemented
@@ -75,7 +76,7 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 
 def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> GlobalArray:
-        if alone.is_on and _is_computed_in_place(ufunc, self, other):
+        if small.is_on and _is_computed_in_place(ufunc, self, other):
             pass
         elif other.__class__ in WEAK:
             ufuncs.apply_in_place(ufunc, self, None, other)
@@ -89,8 +90,8 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 
 def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], GlobalArray]:
     def method(self: GlobalArray) -> Any:
-        if alone.is_on and (found := alone.computed(ufunc, self, None, None, False)) is not None:
-            return _small(*found)
+        if small.is_on and (found := _computed(ufunc, self, None)) is not None:
+            return found
         return ufuncs.apply_operator(ufunc, made, self)
     method.__name__ = ufunc.__name__
     method.__doc__ = f"NumPy's `{ufunc.__name__}` of each element. Collective."
@@ -98,21 +99,22 @@ def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], GlobalArray]:
 
 
 def _computed(ufunc: np.ufunc, x: Any, y: Any) -> GlobalArray | None:
-    """An operation on two operands, the first of them a global array, by `alone`; None if it does not compute it."""
-    if y.__class__ in alone.kinds or y.__class__ in alone.OF_NUMPY:
-        found = alone.computed(ufunc, x, y, None, False)
+    """An operation on a global array, and another operand if it is not None; None if it is not computed at once here.
+    """
+    if y is None or y.__class__ in small.kinds or y.__class__ in small.OF_NUMPY:
+        found = functions.computed(ufunc, x, y, None, False)
     elif y.__class__ in WEAK:
-        found = alone.computed(ufunc, x, None, y, False)
+        found = functions.computed(ufunc, x, None, y, False)
     else:
         return None
-    return None if found is None else _small(*found)
+    return None if found is None else of_elements(*found)
 
 
 def _is_computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
-    """Whether `alone` has computed an operation in place."""
-    if y.__class__ in alone.kinds or y.__class__ in alone.OF_NUMPY:
-        return alone.computed_in_place(ufunc, x, y, None)
-    return y.__class__ in WEAK and alone.computed_in_place(ufunc, x, None, y)
+    """Whether an operation in place has been computed at once."""
+    if y.__class__ in small.kinds or y.__class__ in small.OF_NUMPY:
+        return functions.computed_in_place(ufunc, x, y, None)
+    return y.__class__ in WEAK and functions.computed_in_place(ufunc, x, None, y)
 
 
 def _operand(x: Any) -> Any:
@@ -148,7 +150,7 @@ class GlobalArray:
         self._base = base
         self._view = view
         self._elements: Any = None
-        self._source: alone.Source | None = None
+        self._source: small.Source | None = None
 
     # Metadata --------------------------------------------------------------------------------------------------------
 
@@ -322,8 +324,8 @@ class GlobalArray:
         return found._base is self._base
 
     def __getitem__(self, key: Any) -> GlobalArray:
-        if alone.is_on and (found := alone.section(self, key)) is not None:
-            return _small(*found)
+        if small.is_on and (found := sections.section(self, key)) is not None:
+            return of_elements(*found)
         try:
             view = self._view.index(key)
             return GlobalArray(self._base, view) if view.shape else _element(self._base, view, key)
@@ -504,7 +506,7 @@ class GlobalArray:
     # Movement --------------------------------------------------------------------------------------------------------
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if alone.is_on and alone.assigned(self, key, value):
+        if small.is_on and sections.assigned(self, key, value):
             return
         if value.__class__ is not GlobalArray and isinstance(value, GlobalArray):
             value = value._plain()
@@ -526,6 +528,8 @@ class GlobalArray:
 
     def copy(self) -> GlobalArray:
         """A new array with these elements, in the layout that results of operations on them have. Collective."""
+        if small.is_on and (found := small.copied(self)) is not None:
+            return of_elements(*found)
         return self._alike(*global_assign.copied(self._base, self._view))
 
     def astype(self, dtype: DTypeLike, copy: bool = True, *, casting: Any = "unsafe") -> GlobalArray:
@@ -658,12 +662,12 @@ class GlobalArray:
         if method == "__call__" and is_plain and ufunc.signature is None:
             x, *others = inputs
             if ufunc.nin == len(inputs) == 1:
-                if alone.is_on and (small := alone.computed(ufunc, x, None, None, False)) is not None:
-                    return _small(*small)
+                if small.is_on and (found := _computed(ufunc, x, None)) is not None:
+                    return found
                 return ufuncs.apply_operator(ufunc, made, x)
             if ufunc.nin == len(inputs) == 2:
                 y, = others
-                if alone.is_on and (found := _computed(ufunc, x, y)) is not None:
+                if small.is_on and (found := _computed(ufunc, x, y)) is not None:
                     return found
                 if isinstance(x, GlobalArray) and isinstance(y, GlobalArray):
                     return ufuncs.apply_operator(ufunc, made, x, y)
@@ -738,8 +742,8 @@ class GlobalArray:
 
         def __getattr__(self, name: str) -> Any:
             if name in ("_base", "_view"):
-                self._base, self._view = alone.settled(self)
-                self._source = None
+                self._base, self._view = small.settled(self)
+                self._source = None  # last: an interrupt before leaves what is equal
                 return getattr(self, name)
             raise missing("a GlobalArray", name, self, np.ndarray)
 
@@ -789,8 +793,8 @@ class GlobalArray:
         return _POWERS.get(exponent) if type(exponent) in (int, float) and self.dtype.kind in "fc" else None
 
     def __matmul__(self, other: Any) -> GlobalArray:
-        if alone.is_on and (found := alone.product(self, other)) is not None:
-            return _small(*found)
+        if small.is_on and (found := functions.product(self, other)) is not None:
+            return of_elements(*found)
         return NotImplemented if _defers(other) else HANDLED[np.matmul](self, other)
 
     def __rmatmul__(self, other: Any) -> GlobalArray:
@@ -942,14 +946,20 @@ class GlobalArray:
         >>> int(A.sum(initial=100, where=A > 3))
         109
         """
-        return _reduced(ufunc_reduce(np.add, self._base, self._view, axis, dtype, keepdims,
-                                     initial, where, out), out)
+        return self._total(np.add, axis, dtype, out, keepdims, initial, where)
+
+    def _total(self, ufunc: np.ufunc, axis: Axis, dtype: DTypeLike | None, out: GlobalArray | None, keepdims: bool,
+               initial: Any, where: Any) -> GlobalArray:
+        if small.is_on and axis is dtype is out is None and where is True and not keepdims and initial is NO_VALUE:
+            found = functions.reduced(ufunc, self)
+            if found is not None:
+                return of_elements(*found)
+        return _reduced(ufunc_reduce(ufunc, self._base, self._view, axis, dtype, keepdims, initial, where, out), out)
 
     def prod(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
              keepdims: bool = False, initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:
         """The product of the elements along dimensions. Collective; all else is as for `sum`."""
-        return _reduced(ufunc_reduce(np.multiply, self._base, self._view, axis, dtype, keepdims,
-                                     initial, where, out), out)
+        return self._total(np.multiply, axis, dtype, out, keepdims, initial, where)
 
     def mean(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
              keepdims: bool = False, *, where: Any = True) -> GlobalArray:
@@ -957,6 +967,10 @@ class GlobalArray:
 
         Integers and booleans are added in float64, float16 in float32. Where there are no elements, it is NaN.
         """
+        if small.is_on and axis is dtype is out is None and where is True and not keepdims and self.dtype.char in "fd":
+            total = functions.reduced(np.add, self)
+            if total is not None:
+                return of_elements(*total) / self.size
         return _reduced(moments.mean(self._base, self._view, axis, dtype=dtype, keepdims=keepdims, where=where), out,
                         "unsafe")
 
@@ -998,8 +1012,7 @@ class GlobalArray:
         ValueError
             Also if there are no elements, or a mask, and no initial value.
         """
-        return _reduced(ufunc_reduce(np.minimum, self._base, self._view, axis, None, keepdims,
-                                     initial, where, out), out)
+        return self._total(np.minimum, axis, None, out, keepdims, initial, where)
 
     def max(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False,
             initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:
@@ -1010,20 +1023,17 @@ class GlobalArray:
         ValueError
             Also if there are no elements, or a mask, and no initial value.
         """
-        return _reduced(ufunc_reduce(np.maximum, self._base, self._view, axis, None, keepdims,
-                                     initial, where, out), out)
+        return self._total(np.maximum, axis, None, out, keepdims, initial, where)
 
     def any(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False, *,
             where: Any = True) -> GlobalArray:
         """Whether any element along dimensions is true. Collective; all else is as for `sum`."""
-        return _reduced(ufunc_reduce(np.logical_or, self._base, self._view, axis, None, keepdims,
-                                     where=where), out)
+        return self._total(np.logical_or, axis, None, out, keepdims, NO_VALUE, where)
 
     def all(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False, *,
             where: Any = True) -> GlobalArray:
         """Whether all elements along dimensions are true. Collective; all else is as for `sum`."""
-        return _reduced(ufunc_reduce(np.logical_and, self._base, self._view, axis, None, keepdims,
-                                     where=where), out)
+        return self._total(np.logical_and, axis, None, out, keepdims, NO_VALUE, where)
 
     def argmin(self, axis: int | None = None, out: GlobalArray | None = None, *,
                keepdims: bool = False) -> GlobalArray:
@@ -1285,15 +1295,17 @@ def made(base: Base, view: View) -> GlobalArray:
     return GlobalArray(base, view) if view.shape else GlobalScalar(base, view)
 
 
-def _small(elements: Any, source: alone.Source) -> GlobalArray:
-    """The array that has these elements, and no base yet."""
+def of_elements(elements: Any, source: small.Source | BaseView) -> GlobalArray:
+    """The array that has these elements; it has no base yet, unless it is given."""
+    if isinstance(source, BaseView):
+        return GlobalArray(*source)
     found = _new(GlobalArray if elements.shape else GlobalScalar)
     found._elements, found._source = elements, source
     return found
 
 
 _new = object.__new__
-alone.kinds.update((GlobalArray, GlobalScalar))
+small.kinds.update((GlobalArray, GlobalScalar))
 
 
 def _element(base: Base, view: View, key: Any) -> GlobalArray:

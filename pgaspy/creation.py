@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike, NDArray
 
+from pgaspy.alone.small import filled
 from pgaspy.array import GlobalArray
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import check_free, record
@@ -571,7 +572,8 @@ def generated(array: GlobalArray, values: Callable[..., Any]) -> GlobalArray:
             rows = local[start:start + n_rows]
             rows[...] = values(indices_at(view, 0, rank, np.arange(start, start + len(rows))), *others)
 
-    record(generate(view.layout), (array._base.storage,), (fill,))
+    if not filled(array, fill):
+        record(generate(view.layout), (array._base.storage,), (fill,))
     return array
 
 

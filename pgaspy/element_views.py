@@ -43,7 +43,9 @@ class ElementView(GlobalArray):
 
     __slots__ = ("_array", "_aspect", "_dtype")
 
-    _elements = _source = None  # type: ignore[assignment]  # its base is made whenever it is asked for
+    _elements = _source = None
+    """In the place of the slots: its base is made whenever it is asked for."""
+
     def __init__(self, array: GlobalArray, aspect: _Aspect) -> None:
         self._array, self._aspect = array, aspect
         self._dtype = aspect.take.resolve_dtypes((array.dtype,))[-1]

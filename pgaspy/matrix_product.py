@@ -24,7 +24,7 @@ from pgaspy.job.procgrid import world
 from pgaspy.layout import BlockDim, Layout, replicated, without_dims
 from pgaspy.operands import as_base_view, check_dtype
 from pgaspy.planning.local_parts import local_part
-from pgaspy.planning.result_layout import inherited
+from pgaspy.planning.result_layout import product_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.floating_point import Found
@@ -136,7 +136,7 @@ def _product_of_stacks(a: BaseView, b: BaseView) -> BaseView:
 def _product_of_matrices(a: BaseView, b: BaseView, dtype: np.dtype[Any]) -> BaseView:
     from pgaspy.algorithms.summa import summa  # imported with pgaspy, it could not be run by its name without a warning
 
-    layout = product_layout(a.view, b.view)
+    layout = product_layout(a.view, b.view, default_for)
     if is_alone() and (found := product_of_matrices(a, b, layout, dtype)) is not None:
         return found
     c = BaseView(Base(layout, dtype), whole(layout))
@@ -155,17 +155,6 @@ def _sum_outer_products(a: BaseView, b: BaseView, c: BaseView) -> None:
         apply(np.multiply, (A[:, k:k + 1], B[k:k + 1]), out=(term if k else C,))
         if k:
             C += term
-
-
-def product_layout(a: View, b: View) -> Layout:
-    """The layout of A @ B: rows as A's and columns as B's, where these lie on two axes of one grid."""
-    shape = a.shape[0], b.shape[1]
-    grid = a.layout.grid
-    if a.own_layout is not None and b.own_layout is not None and grid == b.layout.grid and len(grid) == 2:
-        dims = a.own_layout.dims[0], b.own_layout.dims[1]
-        if (dims[0].axis, dims[1].axis) in ((0, 1), (1, 0)):
-            return Layout(grid, [inherited(dim, dim.extent) for dim in dims])
-    return default_for(shape)
 
 
 def _matrix_vector(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView:

@@ -37,7 +37,7 @@ from pgaspy.scheduling.kinds.reduction import Indices, Reduce, Reduction, reduce
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import known_calls, record_into
 
-__all__ = ["NO_VALUE", "apply", "arg_reduce", "axes_of", "mask_of", "ufunc_reduce"]
+__all__ = ["NO_VALUE", "apply", "arg_reduce", "axes_of", "mask_of", "reduction_by", "ufunc_reduce"]
 
 NO_VALUE: Any = np._NoValue
 """What NumPy has in the place of an argument that is not given."""
@@ -81,7 +81,7 @@ def _reduced(ufunc: np.ufunc, base: Base, view: View, axes: tuple[int, ...], wan
              keepdims: bool, known: tuple[Any, ...] | None = None) -> BaseView:
     """The reduction of all elements along dimensions; among the `known_calls`, where it has a key there."""
     if is_alone() and len(axes) == view.ndim and not keepdims and (
-            result := reduced(_reduction_by(ufunc, base.dtype, wanted), base, view)):
+            result := reduced(reduction_by(ufunc, base.dtype, wanted), base, view)):
         return result
     if view.turned.own_layout is None:
         known = None
@@ -101,7 +101,7 @@ def _ufunc_call(ufunc: np.ufunc, view: View, source: np.dtype[Any], wanted: np.d
 
     It goes through memory in order, where what is left of the dimensions is in that order, too.
     """
-    reduction = _reduction_by(ufunc, source, wanted)
+    reduction = reduction_by(ufunc, source, wanted)
     key = [None if d in axes else s for d, s in enumerate(view.turning_key) if keepdims or d not in axes]
     view, order = view.turned, view.memory_order
     if order is not None and (left := [d for d in order if d not in axes]) == sorted(left):
@@ -110,7 +110,7 @@ def _ufunc_call(ufunc: np.ufunc, view: View, source: np.dtype[Any], wanted: np.d
 
 
 @cached
-def _reduction_by(ufunc: np.ufunc, source: np.dtype[Any],
+def reduction_by(ufunc: np.ufunc, source: np.dtype[Any],
                   wanted: np.dtype[Any] | None) -> _UfuncReduction | _ProductReduction:
     """How elements of a dtype are reduced."""
     dtype = _result_dtype(ufunc, source, wanted)
@@ -160,7 +160,7 @@ def _limited(ufunc: np.ufunc, array: BaseView, axes: tuple[int, ...], wanted: np
             raise ValueError(f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where "
                              "mask one has to specify 'initial'")
         _check_elements(ufunc, array.view, axes)
-    reduction = _reduction_by(ufunc, array.base.dtype, wanted)
+    reduction = reduction_by(ufunc, array.base.dtype, wanted)
     value = None if initial is None or initial is NO_VALUE else _initial(initial, reduction.dtype)
     if mask is not None:
         array = _masked(array, mask, reduction)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import pgaspy as pg
-from pgaspy import alone
+from pgaspy.alone import small
 from pgaspy.execution import queue, recording
 
 __all__ = ["have_recorded", "kernels_of"]
@@ -26,7 +26,7 @@ def kernels_of(program: Callable[[], object]) -> tuple[int, int]:
 
 def have_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have what is not known to come again executed in turn, as where much of it was done before."""
-    monkeypatch.setattr(alone, "is_on", False)
+    monkeypatch.setattr(small, "is_on", False)
     monkeypatch.setattr(queue.Queue, "computes_at_once", True)
     monkeypatch.setattr(queue, "WORK_OF_PLANNING", 0)
     monkeypatch.setattr(queue, "HOT_CALLS", -1)

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import alone, immediate
+from pgaspy import immediate
+from pgaspy.alone import small
 from pgaspy.execution import recording
 from pgaspy.execution.queue import HOT_CALLS, Queue
 from pgaspy.job.procgrid import begin_anew
@@ -42,7 +43,7 @@ def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     pg.sync()
     monkeypatch.setattr(Queue, "computes_at_once", request.param in ("by NumPy", "at once"))
     if request.param != "by NumPy":
-        monkeypatch.setattr(alone, "is_on", False)
+        monkeypatch.setattr(small, "is_on", False)
     if request.param == "in turn":
         have_recorded(monkeypatch)
     recording.queue.overlaps = request.param != "in order"
@@ -53,7 +54,7 @@ def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 @pytest.fixture
 def by_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is small is computed by kernels on one process, too."""
-    monkeypatch.setattr(alone, "is_on", False)
+    monkeypatch.setattr(small, "is_on", False)
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing has been done often, and kernels compute."""
     begin_anew()
     known_calls.forget()
-    monkeypatch.setattr(alone, "is_on", False)
+    monkeypatch.setattr(small, "is_on", False)
 
 
 def bits(n: int) -> list[bytes]:

@@ -33,13 +33,13 @@ from pgaspy.scheduling.functions import Function
 from tests.test_architecture import FOLDERS, OF_ALL
 
 OF_THE_JOB = {
-    "alone.is_on", "execution.recording._instead", "execution.recording._noted", "execution.recording.queue", "job.defaults._of_job",
-    "job.procgrid._world", "job.statistics.counts", "kernels.jit.counts", "kernels.jit.may_notify",
-    "supervision.recorder._of_job"}
+    "alone.small.is_on", "execution.recording._instead", "execution.recording._noted", "execution.recording.queue",
+    "job.defaults._of_job", "job.procgrid._world", "job.statistics.counts", "kernels.jit.counts",
+    "kernels.jit.may_notify", "supervision.recorder._of_job"}
 """What the beginning of a job makes anew."""
 
 OF_THE_PROCESS = {
-    "alone._SILENT": "NumPy's own, which stays what it is",
+    "alone.small._SILENT": "NumPy's own, which stays what it is",
     "caches._kept_types": "caches of pure functions stay",
     "caches.kept": "caches of pure functions stay",
     "execution.engine._left": "messages of a job that has ended may still arrive there",
@@ -59,7 +59,7 @@ OF_THE_PROCESS = {
     "scheduling.memory._returned": "memory is used again",
     "scheduling.nodes._completed": "calls that are complete are counted with those of C, which never begin anew"}
 
-REGISTRIES = {"alone.kinds", "caches.own_sizes", "dispatch.HANDLED", "execution.queue.when_disturbed",
+REGISTRIES = {"alone.small.kinds", "caches.own_sizes", "dispatch.HANDLED", "execution.queue.when_disturbed",
               "host.external_settings.SETTINGS", "job.endings.before_abort",
               "job.procgrid.when_ended", "job.procgrid.when_started", "job.statistics.when_asked",
               "statements.refusals"}

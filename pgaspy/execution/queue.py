@@ -143,6 +143,7 @@ class Queue:
         self._silent_state: object = self  # of NumPy, which asks for no floating-point errors
         self._schedules = Cache(_size_of_schedule, units=lambda key: len(key[0]))
         self._done_at_once: dict[tuple[Any, ...], int] = {}
+        self._done_by_numpy: dict[tuple[Any, ...], int] = {}
         self._refusable: set[Storage] = set()  # of operations that may refuse what they are given
         self.n_at_once = self._n_hot = self._n_disturbed = 0
         self._set_limit()
@@ -256,7 +257,7 @@ class Queue:
     def is_clear(self) -> bool:
         """Whether nothing is recorded or under way, and what is small may be computed at once, on this only process."""
         engine = self.engine
-        if self.recorded.fields or not (engine.is_alone and engine.is_idle) or engine.has_failed or self._refusable:
+        if self.recorded.fields or not (engine.is_alone and engine.is_idle) or self._refusable:
             return False
         return self._may_execute() and (state() is self._silent_state or not self.are_errors_asked())
 
@@ -272,6 +273,14 @@ class Queue:
             return False
         self.n_at_once += 1
         return True
+
+    def is_seldom(self, key: tuple[Any, ...]) -> bool:
+        """Count a call that NumPy may compute, on one process; whether it was not done as often as makes calls hot."""
+        done = self._done_by_numpy
+        if len(done) > MAX_CALLS_AT_ONCE:
+            done.clear()
+        done[key] = n = done.get(key, 0) + 1
+        return n <= WORK_OF_PLANNING // ELEMENTS_PER_CALL
 
     def was_computed(self, key: tuple[Any, ...]) -> bool:
         """Whether such a call was computed at once before, so that it is likely to come again."""

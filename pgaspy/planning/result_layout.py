@@ -11,7 +11,7 @@ from pgaspy.caches import cached
 from pgaspy.layout import BlockDim, Dim, Layout, whole_dim
 from pgaspy.planning.view import Section, View, whole
 
-__all__ = ["WORTH_MESSAGES", "inherited", "result_layout", "result_view"]
+__all__ = ["WORTH_MESSAGES", "inherited", "product_layout", "result_layout", "result_view"]
 
 SHARE = 2
 """A window is kept whose largest part is longer than that of the dimension dealt out afresh by at most one in so many.
@@ -60,6 +60,17 @@ def result_view(shape: tuple[int, ...], views: Sequence[View],
         return whole(layout)
     base = _layout(layout.grid, layout.pins, *[layout.dims[d] for d in order])
     return whole(base).transpose([order.index(d) for d in range(len(order))])
+
+
+def product_layout(a: View, b: View, default_for: Callable[[tuple[int, ...]], Layout]) -> Layout:
+    """The layout of A @ B: rows as A's and columns as B's, where these lie on two axes of one grid."""
+    shape = a.shape[0], b.shape[1]
+    grid = a.layout.grid
+    if a.own_layout is not None and b.own_layout is not None and grid == b.layout.grid and len(grid) == 2:
+        dims = a.own_layout.dims[0], b.own_layout.dims[1]
+        if (dims[0].axis, dims[1].axis) in ((0, 1), (1, 0)):
+            return Layout(grid, [inherited(dim, dim.extent) for dim in dims])
+    return default_for(shape)
 
 
 def _memory_order(views: Sequence[View]) -> tuple[int, ...] | None:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pgaspy as pg
-from pgaspy import alone, immediate, statements
+from pgaspy import immediate, statements
+from pgaspy.alone import small
 from pgaspy.execution import engine, recording
 from pgaspy.execution import queue as queue_module
 from pgaspy.kernels import bindings, jit
@@ -113,7 +114,7 @@ def under(settings: Settings) -> Iterator[None]:
     patch(queue_module, "WORK_OF_PLANNING", settings.at_once[pg.RANK % len(settings.at_once)])
     patch(type(queue), "computes_at_once", True)
     if not settings.by_numpy:
-        patch(alone, "is_on", False)
+        patch(small, "is_on", False)
     queue.overlaps = settings.overlaps
     queue.max_operations = settings.max_operations[pg.RANK % len(settings.max_operations)]
     try:

@@ -1,0 +1,228 @@
+"""Functions of small arrays: NumPy's, where these give the bits that kernels give, else a kernel.
+
+Where it is not certain, or anything is in the way, they leave a call to those that record it, which know what to do,
+and what to raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.alone.likeness import is_distributed, like_of, like_of_two, likeness, multiply, sum_along, view_of
+from pgaspy.alone.small import (
+    MAX_ELEMENTS,
+    NUMBERS,
+    OF_NUMBER,
+    OF_NUMPY,
+    Small,
+    called,
+    in_order_of_memory,
+    is_borrowed,
+    kinds,
+    operand,
+    takes,
+)
+from pgaspy.blas import add_product
+from pgaspy.caches import cached
+from pgaspy.forms import Form, form_of
+from pgaspy.kernels.bindings import address, run_elementwise
+from pgaspy.operands import WEAK
+from pgaspy.planning.view import joint_shape
+from pgaspy.reductions import reduction_by
+
+__all__ = ["chosen", "computed", "computed_in_place", "product", "reduced"]
+
+MAX_MATRIX = 1 << 16
+"""Elements of a matrix that is multiplied by a vector, which BLAS does in any case."""
+
+MAX_PRODUCTS = 1 << 19
+"""Of numbers, in a product of matrices: about as long as it takes to pass through the elements of the largest array."""
+
+
+def computed(ufunc: np.ufunc, x: Any, y: Any, number: complex | None, is_first: bool) -> Small | None:
+    """A function of a global array and another operand or a Python number (which may come first), or of itself alone;
+    None if it is not computed here.
+    """
+    if x.__class__ not in kinds or (a := operand(x)) is None:
+        return None
+    shape = a.shape
+    other: Any
+    operands: tuple[Any, ...]
+    if y is None:
+        other, operands = type(number), (a,) if number is None else (number, a) if is_first else (a, number)
+    else:
+        b = operand(y)
+        if b is None or (b.shape != shape and b.shape and (shape := _joint_shape(a, b, y)) is None):
+            return None
+        other, operands = b.dtype, (a, b)
+    if not takes(ufunc, shape):
+        return None
+    dtype = _exact_result(ufunc, a.dtype, other)
+    if dtype is not None:
+        found = called(_FIRST_ZERO[ufunc] if ufunc in _FIRST_ZERO and dtype.kind == "f" else ufunc, *operands)
+    else:
+        form = form_of(ufunc, a.dtype, other, is_first, False)
+        found = None if form is None else called(_by_kernel, form, shape, operands)
+    if found is None or not shape:
+        return None if found is None else (found, OF_NUMBER)
+    is_one = y is None or y.__class__ in OF_NUMPY
+    return _result(found, like_of(x) if is_one else like_of_two(x, a.shape, y, b.shape, shape))
+
+
+def _result(elements: NDArray[Any], like: Any) -> Small:
+    """A new array that is like a view."""
+    return elements, (like, None, False) if elements.flags.c_contiguous else in_order_of_memory(elements, like)
+
+
+def computed_in_place(ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -> bool:
+    """The same into the array itself; whether it was computed."""
+    a = operand(x)
+    b: Any = number if y is None else operand(y)
+    if a is None or b is None or is_borrowed(x):
+        return False
+    other: Any = type(number) if y is None else b.dtype
+    dtype = _exact_result(ufunc, a.dtype, other)
+    return dtype is a.dtype and takes(ufunc, a.shape) and called(ufunc, a, b, a) is not None
+
+
+def chosen(condition: Any, x: Any, y: Any) -> Small | None:
+    """`where(condition, x, y)` of arrays of one shape and dtype, one of which may be a Python number; None if it is not
+    computed here.
+    """
+    arrays = [array for array in (condition, x, y) if array.__class__ not in WEAK]
+    if len(arrays) < 2 or not {*map(type, arrays)} <= kinds or condition.__class__ in WEAK:
+        return None
+    mask, *others = elements = [*map(operand, arrays)]
+    if any(found is None or found.shape != mask.shape for found in elements) or mask.dtype.kind != "b":
+        return None
+    dtype = others[0].dtype
+    if any(found.dtype is not dtype for found in others) or not mask.shape or not takes(np.where, mask.shape):
+        return None
+    if any(number.__class__ in WEAK and number.__class__ not in NUMBERS.get(dtype.kind, ()) for number in (x, y)):
+        return None
+    rest = iter(others)
+    found = called(_where, mask, dtype, *[value if value.__class__ in WEAK else next(rest) for value in (x, y)])
+    likes = [*map(like_of, arrays)]
+    return None if found is None else _result(found, next(filter(is_distributed, likes), likes[0]))
+
+
+def _where(mask: NDArray[Any], dtype: np.dtype[Any], *operands: Any) -> NDArray[Any]:
+    """NumPy's, of arrays and numbers of a dtype, which these have to fit in."""
+    return np.where(mask, *[dtype.type(x) if x.__class__ in WEAK else x for x in operands])
+
+
+def product(x: Any, y: Any) -> Small | None:
+    """A product of matrices and vectors; None if it is not computed here."""
+    if x.__class__ not in kinds or y.__class__ not in kinds:
+        return None
+    a, b = operand(x, MAX_MATRIX), operand(y, MAX_MATRIX)
+    if a is None or b is None or a.dtype is not b.dtype or a.dtype.char not in "fd":
+        return None
+    if not (1 <= a.ndim <= 2 and 1 <= b.ndim <= 2 and a.shape[-1] == b.shape[0]):
+        return None
+    if a.ndim == b.ndim == 2:
+        return _product_of_matrices(x, a, y, b)
+    matrix, vector, like, last = (a, b, x, 1) if a.ndim == 2 else (b.T, a, y, 0)
+    if min(matrix.strides) <= 0:
+        return None
+    found = called(np.matmul, matrix, np.ascontiguousarray(vector))
+    return found, (likeness(sum_along, like_of(like), last), None, True) if found.shape else OF_NUMBER
+
+
+def _product_of_matrices(x: Any, a: NDArray[Any], y: Any, b: NDArray[Any]) -> Small | None:
+    m, n = a.shape[0], b.shape[1]
+    if min(*a.strides, *b.strides) <= 0 or m * n > MAX_ELEMENTS or m * a.shape[1] * n > MAX_PRODUCTS:
+        return None
+    found = np.empty((m, n), a.dtype)
+    called(add_product, found, a, b, 1, 0)
+    return found, (likeness(multiply, like_of(x), view_of(like_of(y))), None, True)
+
+
+def reduced(ufunc: np.ufunc, x: Any) -> Small | None:
+    """All elements reduced to one; None if it is not computed here."""
+    if x.__class__ not in kinds or (a := operand(x)) is None:
+        return None
+    if not a.size or not a.shape or min(a.strides) <= 0 or not takes(ufunc, a.shape):
+        return None
+    reduction = reduction_by(ufunc, a.dtype, None)
+    found = called(reduction.partial, a, tuple(range(a.ndim)), _NO_INDICES, ())
+    if found is not None and reduction.result is not None:
+        found = reduction.result(found)
+    return None if found is None else (found[()], OF_NUMBER)
+
+
+_NO_INDICES: Any = None
+"""Reductions by functions need none."""
+
+# Which functions, and how --------------------------------------------------------------------------------------------
+
+_EXACT = {np.add, np.subtract, np.multiply, np.divide, np.negative, np.positive, np.absolute, np.fabs, np.square,
+          np.sqrt, np.floor, np.ceil, np.trunc, np.rint, np.isnan, np.isinf, np.isfinite, np.minimum, np.maximum,
+          np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.logical_not,
+          np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert}
+_OF_FLOATS = {np.divide, np.sqrt, np.fabs, np.floor, np.ceil, np.trunc, np.rint, np.isnan, np.isinf, np.isfinite}
+_OF_TRUTHS = {np.equal, np.not_equal, np.logical_not, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert}
+"""Functions whose results are the same to the bit wherever they are computed; those of floats, and of truths, alone."""
+
+
+@cached
+def _exact_result(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any) -> np.dtype[Any] | None:
+    """The dtype of a function of a dtype and another, or a class of numbers, or `NoneType` where there is none; None
+    where it is not certain that NumPy gives the same bits.
+    """
+    operands = [dtype] if other is type(None) else [dtype, other]
+    if ufunc not in _EXACT or ufunc.nin != len(operands):
+        return None
+    try:
+        *taken, found = ufunc.resolve_dtypes((*operands, None))
+    except TypeError:
+        return None
+    if ufunc in _FIRST_ZERO and found.kind == "f" and any(x != found for x in operands if isinstance(x, np.dtype)):
+        return None  # a zero may change its sign where it is cast
+    of = "f" if ufunc in _OF_FLOATS else "fiub" if ufunc in _OF_TRUTHS else "fiu"
+    return found if len({*taken}) == 1 and taken[0].kind in of and taken[0].char not in "eg" else None
+
+
+def _minimum(a: Any, b: Any) -> Any:
+    """NumPy's of floats, but of two zeros the first one, whatever their signs, as kernels have it."""
+    return np.where(np.less_equal(a, b) | np.not_equal(a, a), *_floats(a, b))[()]
+
+
+def _maximum(a: Any, b: Any) -> Any:
+    return np.where(np.greater_equal(a, b) | np.not_equal(a, a), *_floats(a, b))[()]
+
+
+def _floats(*operands: Any) -> list[Any]:
+    """Operands with floats in the place of Python's integers, of which `where` would make other dtypes."""
+    return [float(x) if x.__class__ is int else x for x in operands]
+
+
+_FIRST_ZERO: dict[np.ufunc, Callable[..., Any]] = {np.minimum: _minimum, np.maximum: _maximum}
+
+
+def _by_kernel(form: Form, shape: tuple[int, ...], operands: Sequence[Any]) -> Any:
+    """What a kernel gives, of arrays and a number."""
+    dtypes = [dtype if is_array else form.number_dtype
+              for dtype, is_array in zip(form.loop, form.is_array, strict=False)]
+    arrays = [np.asarray(x, dtype) for x, dtype in zip(operands, dtypes, strict=True)]
+    pattern = next((x for x in arrays if x.shape == shape and not x.flags.c_contiguous), None)
+    found = np.empty(shape, form.loop[-1]) if pattern is None else np.empty_like(pattern, form.loop[-1])
+    arrays = [np.broadcast_to(x, shape) for x in arrays]
+    arrays.append(found)
+    run_elementwise(form.kernel, shape, [*map(address, arrays)], [step for array in arrays for step in array.strides])
+    return found if shape else found[()]
+
+
+def _joint_shape(a: Any, b: Any, y: Any) -> tuple[int, ...] | None:
+    """The shape to which operands are stretched, if they can be. NumPy's may be to that of the first, but not it to
+    theirs, as its view would say nothing of the result.
+    """
+    try:
+        shape = joint_shape(a.shape, b.shape)
+    except ValueError:
+        return None
+    return None if y.__class__ in OF_NUMPY and shape != a.shape else shape

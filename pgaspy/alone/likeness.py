@@ -1,0 +1,113 @@
+"""Likeness: what the views of arrays follow from that have their elements only, and so the layouts of results.
+
+To make a view, or a layout, takes longer than to compute a small array. So it is noted from which view one follows, and
+how; no array is kept for that, and not more than a few such notes, one in another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pgaspy.job.defaults import default_for
+from pgaspy.layout import replicated, without_dims
+from pgaspy.planning.result_layout import product_layout, result_layout
+from pgaspy.planning.view import View, whole
+
+__all__ = ["Like", "index", "index_result", "is_distributed", "like_of", "like_of_two", "likeness", "multiply",
+           "sum_along", "view_of"]
+
+MAX_DEPTH = 8
+"""Of views that follow one from another, before they are made."""
+
+
+class Like(NamedTuple):
+    """What a view follows from.
+
+    Attributes
+    ----------
+    make
+        What makes it of the parent's view, and of the argument.
+    depth
+        How many such lie one in another.
+    is_distributed
+        Whether the base of the first one is: results are like what is.
+    """
+
+    make: Callable[[View, Any], View]
+    parent: Like | View
+    argument: Any
+    depth: int
+    is_distributed: bool
+
+
+_new = tuple.__new__  # which takes half the time
+
+
+def likeness(make: Callable[[View, Any], View], parent: Any, argument: Any) -> Any:
+    """What is made of a view, later; the view itself, if it follows from many others."""
+    if parent.__class__ is View:
+        return _new(Like, (make, parent, argument, 1, parent.layout.is_distributed))
+    if parent.depth < MAX_DEPTH:
+        return _new(Like, (make, parent, argument, parent.depth + 1, parent.is_distributed))
+    return make(view_of(parent), argument)
+
+
+def view_of(like: Any) -> View:
+    """The view; of a number that follows from nothing, that of one which lies on all processes."""
+    if like is None:
+        return whole(replicated((), 1))
+    return like if like.__class__ is View else like.make(view_of(like.parent), like.argument)
+
+
+def index(view: View, key: Any) -> View:
+    """The section of a view."""
+    return view.index(key)
+
+
+def index_result(view: View, key: Any) -> View:
+    """The section of a result that is like a view."""
+    return whole(result_layout(view.shape, [view], default_for)).index(key)
+
+
+def sum_along(view: View, d: int) -> View:
+    """What a result is like that is summed along a dimension."""
+    return whole(without_dims(view.own_layout or result_layout(view.shape, [view], default_for), (d,)))
+
+
+def multiply(view: View, other: View) -> View:
+    """What the product of two matrices is like."""
+    return whole(product_layout(view, other, default_for))
+
+
+# Of operands ---------------------------------------------------------------------------------------------------------
+
+
+def like_of(x: Any) -> Any:
+    """What the layout of a result follows from that is made of an array: a `Like`, or a view; None, of some numbers."""
+    source = x._source
+    return x._view if source is None else source[0]
+
+
+def is_distributed(like: Any) -> bool:
+    """Whether a result is like it sooner than like what is not."""
+    return like.layout.is_distributed if like.__class__ is View else like is not None and like.is_distributed
+
+
+def like_of_two(x: Any, x_shape: tuple[int, ...], y: Any, y_shape: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """The same of two arrays, of which those shapes are known, and that of the result; see `result_layout`."""
+    first, second = like_of(x), like_of(y)
+    if first is second:
+        return first
+    is_first, is_second = is_distributed(first), is_distributed(second)
+    if x_shape == shape and (is_first or not is_second) and _has_dims(first):
+        return first
+    if y_shape == shape and is_second and not (is_first and x_shape) and _has_dims(second):
+        return second
+    views = [view_of(like).broadcast_to(shape) for like in (first, second)]
+    return whole(result_layout(shape, views, default_for))
+
+
+def _has_dims(like: Any) -> bool:
+    """Whether each dimension of a view is one of its base, which a result may follow."""
+    return like.__class__ is not View or None not in like.base_dims

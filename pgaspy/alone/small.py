@@ -1,0 +1,193 @@
+"""Arrays of one process that have their elements only, as NumPy's array or number.
+
+Such an array knows where it comes from: it is a section of an array, or the result of a function. Its base and its
+view, and so its layout, are made when anything outside this folder asks for them (`settled`). What is in the way of
+computing with elements at once, what is recorded, or an error that was asked for, `recording.is_clear` tells.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.alone.likeness import like_of, view_of
+from pgaspy.execution import recording
+from pgaspy.job.defaults import default_for
+from pgaspy.job.failures import is_interrupt
+from pgaspy.job.procgrid import World, when_started
+from pgaspy.layout import Layout, replicated
+from pgaspy.operands import WEAK
+from pgaspy.planning.result_layout import result_layout
+from pgaspy.planning.view import whole
+from pgaspy.scheduling.base import Base, Storage, borrowers, local_view, wrap
+from pgaspy.scheduling.floating_point import set_state, state
+from pgaspy.scheduling.operations import BaseView
+
+__all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "Small", "Source", "called", "copied", "elements_of",
+           "filled", "in_order_of_memory", "is_borrowed", "is_on", "kinds", "operand", "settled", "takes"]
+
+MAX_ELEMENTS = 1 << 15
+"""Of an array: with more, threads gain more than the call of a kernel costs."""
+
+FEW = 1 << 12
+"""Elements that are passed through in about the time in which a call is recorded: so few are never recorded."""
+
+is_on = False
+"""Whether the job has one process, and NumPy's errors can be passed over."""
+
+kinds: set[Any] = set()
+"""The classes of arrays that may be small: not those whose elements may come to lie elsewhere. `array` tells them."""
+
+OF_NUMPY: set[Any] = {np.ndarray, np.float64, np.float32, np.int64, np.int32}
+"""The classes of NumPy's operands that are taken as they are."""
+
+NUMBERS: dict[str, tuple[type, ...]] = {"f": (float, int), "i": (int,), "u": (int,), "c": WEAK}
+"""The classes of Python's numbers that elements of a kind are assigned."""
+
+Source = tuple[Any, Any, bool]
+"""Where an array comes from that has its elements only: what its view follows from (see `likeness`), the array that it
+is a section of, and True. Of a new array, the view that it has, None and True; or one that it is like, None and False.
+"""
+
+Small = tuple[Any, Source | BaseView]
+"""The elements of an array, and where they come from; or where they lie, if they are not in the order of rows."""
+
+OF_NUMBER: Source = None, None, False
+"""What is computed of numbers lies on all processes."""
+
+
+def _silent_state() -> Any:
+    """NumPy's, when floating-point errors are passed over, as by kernels."""
+    np.seterr(all="ignore")
+    return state()
+
+
+_SILENT = contextvars.Context().run(_silent_state)
+
+
+def _begin(job: World) -> None:
+    global is_on
+    is_on = job.size == 1 and _SILENT is not None
+
+
+when_started.append(_begin)
+
+
+def elements_of(x: Any) -> Any:
+    """Those of an array of these kinds; None where there are none that NumPy could write to as well.
+
+    Nothing may be recorded that they depend on. What is large, and was never written to, is not allocated for them.
+    """
+    if recording.queue.engine.has_failed and _is_poisoned(x):
+        return None
+    found = x._elements
+    if found is None:
+        base, view = x._base, x._view
+        if base.__class__ is not Base or view.is_read_only or view.stretched_dims:
+            return None
+        if "local" not in vars(base.storage) and math.prod(base.layout.shape) > MAX_ELEMENTS:
+            return None
+        x._elements = found = local_view(base.storage, view)
+    return found
+
+
+def operand(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
+    """The elements of an operand, also of NumPy's, if they are few enough, and nothing comes before; else None."""
+    if x.__class__ in kinds:
+        size = x._view.size if x._source is None else x._elements.size
+        return elements_of(x) if size <= max_elements and recording.is_clear() else None
+    return x if x.__class__ in OF_NUMPY and x.size <= max_elements else None
+
+
+def is_borrowed(x: Any) -> bool:
+    """Whether somebody has elements of an array's base, and may need a copy of them before they are written to."""
+    if not borrowers:
+        return False
+    storage = _storage(x)
+    return storage is not None and any(reference.storage is storage for reference in [*borrowers])
+
+
+def _is_poisoned(x: Any) -> bool:
+    """Whether the elements are not what was recorded, as something has failed."""
+    storage = _storage(x)
+    return storage is not None and storage.poison is not None
+
+
+def _storage(x: Any) -> Storage | None:
+    """That of an array, or of the array that it is a section of; None if there is none yet."""
+    while x._source is not None:
+        x = x._source[1]
+        if x is None:
+            return None
+    found: Storage = x._base.storage
+    return found
+
+
+def takes(function: Any, shape: tuple[int, ...]) -> bool:
+    """Whether to do a function here, which is counted: of a few elements always, of more unless it was done often."""
+    n = math.prod(shape)
+    return n <= FEW or (n <= MAX_ELEMENTS and recording.queue.is_seldom((function, shape)))
+
+
+def called(function: Callable[..., Any], *operands: Any, default: Any = None) -> Any:
+    """What a function gives, or what is given in the place of None; None if it refuses its operands."""
+    before = state()
+    try:
+        set_state(_SILENT)
+        found = function(*operands)
+    except (IndexError, TypeError, ValueError, OverflowError) as error:
+        if is_interrupt(error):
+            raise
+        return None
+    finally:
+        set_state(before)
+    recording.queue.n_at_once += 1
+    return default if found is None else found
+
+
+def settled(x: Any) -> BaseView:
+    """The base and the view of an array that has its elements only."""
+    like, owner, is_exact = x._source
+    if owner is not None:
+        return BaseView(owner._base, view_of(like))
+    elements = np.asarray(x._elements)
+    if not elements.shape:
+        layout = None if like is None else view_of(like).own_layout
+        layout = layout or replicated((), 1)
+    else:
+        view = view_of(like)
+        layout = view.layout if is_exact else result_layout(elements.shape, [view], default_for)
+    return BaseView(wrap(layout, elements), whole(layout))
+
+
+def in_order_of_memory(elements: NDArray[Any], like: Any) -> BaseView:
+    """A base for elements that are not in the order of rows, and the view of it that is; the layout is like a view."""
+    layout = result_layout(elements.shape, [view_of(like)], default_for)
+    order = sorted(range(elements.ndim), key=lambda d: -elements.strides[d])
+    base = Layout(layout.grid, [layout.dims[d] for d in order], layout.pins)
+    view = whole(base).transpose([order.index(d) for d in range(elements.ndim)])
+    return BaseView(wrap(base, np.ascontiguousarray(elements.transpose(order))), view)
+
+
+def copied(x: Any) -> Small | None:
+    """A copy of an array, but of numbers, and of whole bases, whose layout it keeps; None if it is not made here."""
+    if x.__class__ not in kinds or (x._source is None and x._view.is_whole) or not x.shape:
+        return None
+    elements = operand(x)
+    if elements is None or not takes(None, elements.shape):
+        return None
+    recording.queue.n_at_once += 1
+    return elements.copy(), (like_of(x), None, False)
+
+
+def filled(x: Any, fill: Callable[[Storage], None]) -> bool:
+    """Have the local part of a new array filled; whether it was."""
+    shape = x._view.shape
+    if not (is_on and math.prod(shape) <= MAX_ELEMENTS and recording.is_clear() and takes(fill.__code__, shape)):
+        return False
+    return called(fill, x._base.storage, default=True) is not None

@@ -1,0 +1,337 @@
+"""Small arrays of one process, which are NumPy's: as those of the other tiers, to the bit, the dtype and the layout."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import operator
+import random
+import signal
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.alone import small
+from pgaspy.execution import recording
+from pgaspy.scheduling.at_once import MAX_ELEMENTS
+from tests.randomly import random_key
+
+LAYOUTS: tuple[Any, ...] = (None, pg.Distribution("cyclic(3)", "*"), pg.Distribution("*", "cyclic(2)"),
+                            pg.Distribution("*", "*"))
+NUMBERS = 2, 0.5, -3, 300, 1j, np.float64(1.5), np.int64(2)
+OPERATIONS = (operator.add, operator.sub, operator.mul, operator.truediv, operator.lt, operator.eq, np.minimum,
+              np.maximum, operator.floordiv, np.hypot)
+UNARY = operator.neg, abs, np.sqrt, np.exp, np.isfinite, np.floor
+DTYPES = "dflib?DBe"
+
+
+def is_small(x: Any) -> bool:
+    """Whether an array has its elements only."""
+    return x._source is not None
+
+
+def taken(rng: random.Random, x: Any, y: Any) -> Any:
+    return rng.choice(OPERATIONS)(x, y)
+
+
+def with_number(rng: random.Random, x: Any, y: Any) -> Any:
+    key = random_key(rng, x.shape)
+    number = rng.choice((*NUMBERS, np.arange(1.0, x.shape[-1] + 1) if x.shape else 1))
+    operands = (x[key], number) if rng.random() < 0.5 else (number, x[key])
+    return rng.choice(OPERATIONS)(*operands)
+
+
+def number_assigned(rng: random.Random, x: Any, y: Any) -> None:
+    x[random_key(rng, x.shape)] = rng.choice(NUMBERS)
+
+
+def section_assigned(rng: random.Random, x: Any, y: Any) -> None:
+    key = random_key(rng, x.shape)
+    x[key] = y[key] if rng.random() < 0.5 else y
+
+
+def function(rng: random.Random, x: Any, y: Any) -> Any:
+    return rng.choice(UNARY)(x[random_key(rng, x.shape)])
+
+
+def in_place(rng: random.Random, x: Any, y: Any) -> Any:
+    key = random_key(rng, x.shape)
+    return rng.choice((operator.iadd, operator.imul))(x[key], y[key] if rng.random() < 0.7 else rng.choice(NUMBERS))
+
+
+def multiplied(rng: random.Random, x: Any, y: Any) -> Any:
+    return x[random_key(rng, x.shape)] @ y.T[..., 0] if rng.random() < 0.5 else x @ y.T
+
+
+def reduced(rng: random.Random, x: Any, y: Any) -> Any:
+    return getattr(x[random_key(rng, x.shape)], rng.choice(("sum", "max", "min", "mean", "any", "prod")))()
+
+
+def selected(rng: random.Random, x: Any, y: Any) -> Any:
+    if rng.random() < 0.5:
+        return x[y > 1]
+    x[y > 0] = rng.choice(NUMBERS)
+    return x.ravel()[pg.array([rng.randrange(-x.size, x.size) for _ in "123" if x.size])]
+
+
+def chosen(rng: random.Random, x: Any, y: Any) -> Any:
+    return np.where(x > y, x, rng.choice((y, *NUMBERS)))
+
+
+def copied(rng: random.Random, x: Any, y: Any) -> Any:
+    return x[random_key(rng, x.shape)].copy()
+
+
+STATEMENTS = (taken, with_number, number_assigned, section_assigned, function, in_place, multiplied, reduced, selected,
+              chosen, copied)
+ERRORS = TypeError, ValueError, OverflowError, IndexError
+
+
+def ran(seed: int) -> list[Any]:
+    """What a random program of small arrays gives: bytes, dtypes, and where they lie."""
+    rng, values = random.Random(seed), np.random.default_rng(seed)
+    shape = rng.randint(1, 7), rng.randint(1, 7)
+    arrays: list[Any] = [
+        pg.array((values.random(shape) * 9 - 4).astype(rng.choice(DTYPES)), layout=rng.choice(LAYOUTS)) for _ in "123"]
+    found: list[Any] = []
+    for _ in range(15):
+        statement, x, y = rng.choice(STATEMENTS), rng.choice(arrays), rng.choice(arrays)
+        state = rng.getstate()
+        try:
+            result = statement(rng, x, y)
+        except ERRORS as error:
+            result = type(error)
+        rng.setstate(state)
+        found.append((statement.__name__, result if isinstance(result, type) else type(result).__name__))
+        if isinstance(result, pg.GlobalArray):
+            if result.shape and result.dtype.char in DTYPES:
+                arrays[rng.randrange(3)] = result
+            found.append(told(result))
+    return [*found, *map(told, arrays)]
+
+
+def told(x: Any) -> tuple[Any, ...]:
+    """What is to be the same of an array in all tiers."""
+    has_strides = min(x.shape, default=0) > 1 and x._view.own_layout is not None
+    return x.gather().tobytes(), x.dtype, x.shape, (x == x).layout.dims, x.local().strides if has_strides else None
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("seed", range(400))
+def test_they_are_as_those_of_kernels(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = ran(seed)
+    monkeypatch.setattr(small, "is_on", False)
+    assert found == ran(seed)
+
+
+def test_statements_record_nothing_and_work_out_no_layout() -> None:
+    A, x = pg.ones((20, 20)), pg.ones(20)
+    pg.sync()
+    before = pg.stats()
+    y = A[3, 2:] * 2.0 - x[2:] / A[1, 1]
+    A[4, 2:] += y
+    z = A[:, 5] @ A
+    assert is_small(y)
+    assert is_small(z)
+    done = pg.stats() - before
+    assert (done.n_recorded, done.n_at_once) == (6, 6)
+    assert float(z[2]) == 23
+    assert y.layout == (A[3, 2:] + 1).layout
+
+
+def test_sections_are_views_of_their_array_before_and_after_it_has_a_base() -> None:
+    x = pg.arange(12.0) + 1  # which has its elements only
+    row, inner = x[2:], x[2:][1:-1]
+    row[0] = 50
+    inner *= 2
+    assert is_small(x)
+    x.layout  # noqa: B018  (which gives it a base)
+    assert not is_small(x)
+    inner[0] += 1
+    row.reshape(2, 5)
+    row[-1] = 7
+    model = np.arange(12.0) + 1
+    model[2] = 50
+    model[3:11] *= 2
+    model[3] += 1
+    model[11] = 7
+    for found, expected in (x, model), (row, model[2:]), (inner, model[3:-1]):
+        np.testing.assert_array_equal(found.gather(), expected)
+        assert found._base is x._base
+
+
+def test_elements_keep_what_they_were() -> None:
+    x = pg.arange(5.0)
+    element, number = x[2], x[1] + x[3]
+    x[...] = 0
+    assert (float(element), float(number), element.dtype) == (2, 4, x.dtype)
+    y = element
+    y += 1
+    assert float(element) == 2
+    with pytest.raises(TypeError, match="does not support assignment"):
+        element[...] = 1
+
+
+def test_what_is_recorded_comes_before() -> None:
+    large = pg.ones(MAX_ELEMENTS + 1)
+    large *= 3
+    few = large[:4]
+    assert not recording.is_clear()
+    few += 1
+    assert float(large[0]) == 4
+    pg.schedule(lambda part: part.fill(9), pg.update(few))
+    assert float(few[1] + large[2]) == 18
+
+
+def test_what_borrows_elements_keeps_them() -> None:
+    x = pg.arange(6.0)
+    copies = pg.replicate(x, axis=0)
+    x[2:] = 7
+    copies[0] = 8
+    np.testing.assert_array_equal(x.gather(), [0, 1, 7, 7, 7, 7])
+    np.testing.assert_array_equal(copies.gather(), [8, 1, 2, 3, 4, 5])
+
+
+def test_what_failed_is_not_read_and_is_no_obstacle_to_others() -> None:
+    def fails(part: Any) -> None:
+        raise ValueError("bad")
+
+    x, y = pg.zeros(6), pg.zeros(6)
+    pg.sync()
+    section = x[2:]
+    pg.schedule(fails, pg.update(x))
+    with pytest.raises(pg.TaskError):
+        pg.sync()
+    assert is_small(y[1:] + 1)
+    for statement in (lambda: section + 1, lambda: float(x[3]), lambda: section[0], lambda: y.__iadd__(x)):
+        with pytest.raises(pg.TaskError):
+            np.add(statement(), 1).sum().item()
+
+
+def test_local_views_see_what_is_written() -> None:
+    x = pg.zeros(4)
+    seen = x.local()
+    x[1:3] += 2
+    seen[0] = 5
+    y = x + 1
+    np.testing.assert_array_equal(seen, [5, 2, 2, 0])
+    np.testing.assert_array_equal(y.local(), [6, 3, 3, 1])
+
+
+@pytest.mark.parametrize("step", [lambda x: x[1:], lambda x: x + 1, lambda x: (x + 1)[1:], lambda x: x[:-1] + x[1:],
+                                  lambda x: x[::-1][1:] * x[0]])
+def test_what_follows_from_what_is_not_kept(step: Callable[[Any], Any]) -> None:
+    x = pg.zeros(4000)
+    for _ in range(3500):
+        x = step(x)
+    gc.collect()
+    assert sum(isinstance(found, pg.GlobalArray) for found in gc.get_objects()) < 100
+    assert x.layout.shape == x.shape
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, IndexError, OverflowError, KeyboardInterrupt])
+def test_an_interrupt_leaves_each_statement_done_or_not(error: type[BaseException]) -> None:
+    class Stop(error):  # type: ignore[misc, valid-type]
+        """What the handler raises."""
+
+    def handler(*_: Any) -> None:
+        raise Stop
+
+    x, n_done, n_stopped, before = pg.zeros(20), 0, 0, signal.signal(signal.SIGALRM, handler)
+    gc.disable()  # other libraries' callbacks, in which an exception is lost
+    try:
+        for _ in range(300):
+            number = 0
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 2e-5)
+                while number < 1000:
+                    x += 1.0
+                    number += 1
+            except Stop:
+                n_stopped += 1
+            n_done += number
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        gc.enable()
+    assert n_done <= x.gather()[0] <= n_done + n_stopped
+    assert n_stopped > 200
+
+
+def test_integers_that_do_not_fit_are_refused_by_every_function() -> None:
+    x, mask = pg.array([1, 2], dtype=np.int8), pg.array([True, False])
+    for ufunc in (np.add, np.subtract, np.multiply, np.minimum, np.maximum, np.bitwise_and, np.hypot):
+        for number in 300, -300:
+            with pytest.raises(OverflowError) if ufunc is not np.hypot else contextlib.nullcontext():
+                ufunc(x, number)
+    with pytest.raises(OverflowError):
+        pg.where(mask, x, 300)
+    with pytest.raises(OverflowError):
+        x[0] = 300
+    with pytest.raises(OverflowError):
+        x[mask] = 300
+    assert (x < 300).all()
+    assert x.gather().tolist() == [1, 2]
+
+
+def test_what_was_never_written_to_is_not_allocated_for_a_section() -> None:
+    assert pg.empty(1 << 50)[3:5].shape == (2,)
+
+
+def test_what_others_borrow_is_no_obstacle() -> None:
+    x, y = pg.arange(5.0), pg.arange(5.0)
+    copies = pg.replicate(x, axis=0)
+    pg.sync()
+    before = pg.stats()
+    y[1:] += 1
+    assert is_small(y[1:] * 2)
+    assert (pg.stats() - before).n_at_once == 3
+    x[0] = 9
+    assert float(copies[0]) == 0
+
+
+def test_of_more_elements_what_comes_often_is_recorded() -> None:
+    x, total = pg.ones(8192), 0
+    pg.sync()
+    for _ in range(200):
+        total += is_small(x * 2.0)
+    assert 10 < total < 40
+    pg.sync()
+    assert is_small(x[:4000] * 2.0)
+
+
+def test_results_lie_in_the_order_of_their_operands() -> None:
+    x = pg.ones((5, 7))
+    for result in x.T + 1, 2 * x.T, x.T + x.T, -x.T, np.where(x.T > 1, x.T, 0.0), np.exp(x.T):
+        assert result.local().strides == (8, 56)
+        assert result.layout == x.T.layout
+        assert result[1:].layout == (x.T + 0)[1:].layout
+    assert (x.T + x.T.copy()).shape == (7, 5)
+
+
+def test_errors_are_told_where_they_are_asked_for() -> None:
+    x = pg.array([1.0, 0.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x / 0.0
+        x[1] / x[1]
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        1.0 / x
+    with pytest.raises(IndexError, match="out of bounds"):
+        x[2]
+    with pytest.raises(ValueError, match="broadcast"):
+        x[:] = pg.ones(3)
+    with pytest.raises(ValueError, match="read-only"):
+        pg.broadcast_to(x, (2, 2))[0] = 1.0
+    with pytest.raises(TypeError):
+        pg.arange(3).__itruediv__(2)
+
+
+def test_of_two_zeros_the_first_is_the_least_as_for_kernels() -> None:
+    x = pg.array([0.0, -0.0])
+    assert np.signbit(np.minimum(x, -x).gather()).tolist() == [False, True]
+    assert np.signbit(np.maximum(x[1], x[0]).item())
