@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 import pgaspy as pg
+from pgaspy.alone import small
 from pgaspy.execution import loops, recording
 from pgaspy.execution.queue import Queue
 from tests.together import NotTogether
@@ -45,6 +46,12 @@ def _records(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """Have everything recorded, where tests look at schedules: in these folders, and where they are marked so."""
     if request.path.parent.name in RECORDED or request.node.get_closest_marker("recorded") is not None:
         monkeypatch.setattr(Queue, "computes_at_once", False)
+
+
+@pytest.fixture
+def by_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is small is computed by kernels on one process, too."""
+    monkeypatch.setattr(small, "is_on", False)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -52,12 +52,6 @@ def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.fixture
-def by_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is small is computed by kernels on one process, too."""
-    monkeypatch.setattr(small, "is_on", False)
-
-
-@pytest.fixture
 def anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing has been done often, and kernels compute."""
     begin_anew()

@@ -9,7 +9,9 @@ import pytest
 
 import pgaspy as pg
 from pgaspy import matrix_product
-from pgaspy.matrix_product import MAX_OUTER_PRODUCTS, MIN_ELEMENTS_OF_SUM, own_columns_first, product_layout
+from pgaspy.job.defaults import default_for
+from pgaspy.matrix_product import MAX_OUTER_PRODUCTS, MIN_ELEMENTS_OF_SUM, own_columns_first
+from pgaspy.planning.result_layout import product_layout
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
@@ -71,7 +73,7 @@ def test_layouts_of_products() -> None:
     a, b = pg.array(RNG.normal(size=(12, 8)), layout=layout), pg.array(RNG.normal(size=(8, 15)), layout=layout)
     c = a @ b
     collectively(c.layout.dims == (a.layout.dims[0], b.layout.dims[1]))
-    collectively(product_layout(a._view, b._view) == c.layout)
+    collectively(product_layout(a._view, b._view, default_for) == c.layout)
     collectively((a @ b[:, 0]).layout.dims == (a.layout.dims[0],))
     collectively((a[0] @ b).layout.dims == (b.layout.dims[1],))
 
@@ -121,7 +123,7 @@ def test_few_inner_indices(k: int, types: str, names: tuple[str, str]) -> None:
     a, b = (pg.array(z, layout=layout_of(name, z.shape)) for z, name in zip((x, y), names, strict=True))
     c = a @ b
     check(c, x, y)
-    collectively(c.layout == product_layout(a._view, b._view))
+    collectively(c.layout == product_layout(a._view, b._view, default_for))
     check(a[::-1] @ b[:, 1:], x[::-1], y[:, 1:])
     check(a @ a.T, x, x.T)
     a[...] = 0

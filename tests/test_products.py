@@ -24,6 +24,7 @@ FACTORS: dict[str, NDArray[Any]] = {
     "infinite first": np.where(np.arange(N) == 0, np.inf, 0.01),
     "NaN": np.where(np.arange(N) == N // 2, np.nan, 1.5),
     "small": np.full(N, 0.01),
+    "zero last": np.where(np.arange(N) == N - 1, 0, 1.001),
     "signs": np.where(np.arange(N) % 3 == 0, -1.0, 1.0),
     "near one": np.random.default_rng(1).uniform(0.9, 1.1, N),
 }
@@ -67,4 +68,20 @@ def test_pairs_up_to_each(dtype: str) -> None:
         found = products.values_of(products.accumulated(pairs))
         wide = np.longdouble if dtype == "d" else np.clongdouble
         expected = np.multiply.accumulate(x.astype(wide)).astype(dtype)
-    collectively(np.allclose(found, expected, rtol=1e-3, atol=1e-44), f"{found}")
+    rtol, atol = (1e-12, 1e-320) if dtype == "d" else (1e-4, 1e-43)
+    collectively(np.allclose(found, expected, rtol=rtol, atol=atol), f"{found}")
+
+
+def test_what_digits_are_lost_of_in_parts_alone() -> None:
+    factors = np.ones(4096)
+    for places in (0, [2048, 2049]), ([0, 4095], [2047, 2048]), (4095, [0, 1]):
+        x = factors.copy()
+        x[places[0]], x[places[1]] = 1e200, 3e-162
+        with np.errstate(all="ignore"):
+            expected = float(np.prod(x.astype(np.longdouble)))
+        collectively(bool(np.isclose(float(pg.array(x).prod()), expected, rtol=1e-12)), f"{places}")
+
+
+def test_true_products_where_numpy_passes_what_is_infinite() -> None:
+    assert_equal(pg.array([1e200, 1e200, 0.0]).prod(), np.zeros(()))
+    assert_equal(pg.array([1e200] * 3 + [1e-200] * 3).prod(), np.ones(()), exact=False, rtol=1e-12)

@@ -336,6 +336,7 @@ def test_what_is_sent_ahead_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     collectively(recording.queue.engine.is_silent)
 
 
+@pytest.mark.usefixtures("by_kernels")
 def test_hot_statements_that_send_are_recorded() -> None:
     A = pg.array(np.ones((8, 8)))
     model = np.ones((8, 8))

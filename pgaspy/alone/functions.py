@@ -33,6 +33,8 @@ from pgaspy.kernels.bindings import address, run_elementwise
 from pgaspy.operands import WEAK
 from pgaspy.planning.view import joint_shape
 from pgaspy.reductions import reduction_by
+from pgaspy.scheduling import products
+from pgaspy.scheduling.local_scans import are_products
 
 __all__ = ["chosen", "computed", "computed_in_place", "product", "reduced"]
 
@@ -148,10 +150,13 @@ def reduced(ufunc: np.ufunc, x: Any) -> Small | None:
         return None
     if not a.size or not a.shape or min(a.strides) <= 0 or not takes(ufunc, a.shape):
         return None
-    reduction = reduction_by(ufunc, a.dtype, None)
-    found = called(reduction.partial, a, tuple(range(a.ndim)), _NO_INDICES, ())
-    if found is not None and reduction.result is not None:
-        found = reduction.result(found)
+    reduction, axes = reduction_by(ufunc, a.dtype, None), tuple(range(a.ndim))
+    if are_products(ufunc, reduction.dtype):
+        found = called(products.at_once, a, axes, reduction.dtype)
+    else:
+        found = called(reduction.partial, a, axes, _NO_INDICES, ())
+        if found is not None and reduction.result is not None:
+            found = reduction.result(found)
     return None if found is None else (found[()], OF_NUMBER)
 
 

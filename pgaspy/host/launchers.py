@@ -6,6 +6,7 @@ Imported before anything that imports MPI, since that starts it.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import PurePath
@@ -40,11 +41,22 @@ def stand_apart(pid: int, environment: MutableMapping[str, str] = os.environ) ->
     joined, _, known = environment.get(MARK, "").partition(" ")
     if not own:
         return
-    if known != own or joined == str(pid):
+    if known != own or joined == str(pid) or _has_connection(environment.get("PMI_FD", "")):
         environment[MARK] = f"{pid} {own}"
         return
     for name in [name for name in environment if name.startswith(OF_LAUNCHERS) and "_MCA_" not in name]:
         del environment[name]
+
+
+def _has_connection(descriptor: str) -> bool:
+    """Whether a process has the connection to its launcher that a variable names: those that it starts have not.
+
+    Another launcher, which it starts, may give the same number to those that it starts.
+    """
+    try:
+        return stat.S_ISSOCK(os.fstat(int(descriptor)).st_mode)
+    except (ValueError, OSError):
+        return False
 
 
 def name(environment: Mapping[str, str] = os.environ) -> str:

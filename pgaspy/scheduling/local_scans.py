@@ -13,7 +13,7 @@ from pgaspy.kernels import bindings
 from pgaspy.planning.scans import Run
 from pgaspy.scheduling.floating_point import errors, is_telling
 
-__all__ = ["are_products", "has_kernel", "joined", "may_have_overflowed", "reduced", "run_views", "scanned"]
+__all__ = ["are_products", "has_kernel", "joined", "reduced", "run_views", "scanned"]
 
 
 def has_kernel(ufunc: np.ufunc, dtype: np.dtype[Any], out_dtype: np.dtype[Any]) -> bool:
@@ -37,9 +37,12 @@ def reduced(ufunc: np.ufunc, local: NDArray[Any], axes: tuple[int, ...], dtype: 
 
 def scanned(ufunc: np.ufunc, local: NDArray[Any], out: NDArray[Any], before: NDArray[Any] | None = None) -> None:
     """`ufunc.accumulate` along the first axis into an array of one shape, joined to what comes before each row."""
-    row = _kernel(ufunc, local.dtype, out.dtype)
     if out.size == 0:
         return
+    if are_products(ufunc, out.dtype):
+        _multiply_in_order(local, out, before)
+        return
+    row = _kernel(ufunc, local.dtype, out.dtype)
     if row is None or is_telling():
         with errors("accumulate"):
             scanned = ufunc.accumulate(local, dtype=type(out.dtype), out=out if row is None else None)
@@ -47,27 +50,20 @@ def scanned(ufunc: np.ufunc, local: NDArray[Any], out: NDArray[Any], before: NDA
                 ufunc(before, scanned, out=scanned)
     if row is not None:
         bindings.scan(row, local, before, out)
-    if are_products(ufunc, out.dtype) and may_have_overflowed(out):
-        _multiply_in_order(local, out, before)
 
 
 def are_products(ufunc: np.ufunc, dtype: np.dtype[Any]) -> bool:
-    """Whether what a ufunc joins are products of floating-point numbers."""
+    """Whether what a ufunc joins are products of floating-point numbers, which may over- or underflow."""
     return ufunc is np.multiply and dtype.kind in "fc"
 
 
-def may_have_overflowed(products: NDArray[Any]) -> bool:
-    """Whether any of these is zero, infinite or NaN, which parts of them may have been."""
-    return not (np.isfinite(products).all() and products.all())
-
-
 def _multiply_in_order(local: NDArray[Any], out: NDArray[Any], before: NDArray[Any] | None) -> None:
-    """The products one after the other, as those of stretches may overflow where all that is before them is zero."""
-    factors = local.astype(out.dtype)
-    with np.errstate(all="ignore"):
+    """The products one after the other: those of stretches apart may overflow, or lose digits, where these do not."""
+    with errors("accumulate"):
         if before is not None:
-            np.multiply(before, factors[0], out=factors[0, ...])
-        np.multiply.accumulate(factors, out=out)
+            local = local.astype(out.dtype)
+            np.multiply(before, local[0], out=local[0, ...])
+        np.multiply.accumulate(local, dtype=out.dtype, out=out)
 
 
 def joined(ufunc: np.ufunc, before: NDArray[Any] | None, after: NDArray[Any]) -> NDArray[Any]:

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.caches import cached
-from pgaspy.scheduling import local_scans
-from pgaspy.scheduling.floating_point import errors
+from pgaspy.scheduling.floating_point import errors, is_telling
 
-__all__ = ["accumulated", "dtype_of", "of_elements", "times", "values_of"]
+__all__ = ["accumulated", "at_once", "dtype_of", "of_elements", "times", "values_of"]
+
+CHUNK = 1 << 14
+"""Factors that are made pairs at a time, so that these stay in the cache."""
 
 FARTHEST = 1 << 20
 """An exponent beyond those of all dtypes."""
@@ -43,18 +45,35 @@ def of_elements(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]
     """The products of elements along some dimensions, as pairs."""
     kept = [d for d in range(local.ndim) if d not in axes]
     shape = [local.shape[d] for d in kept]
-    if local.size == 0:
-        return _pairs(np.ones(shape, dtype), 0)
-    found = local_scans.reduced(np.multiply, local, axes, dtype)
+    if is_telling():
+        with errors("reduce"):
+            np.multiply.reduce(local, axes, dtype)
+    found = at_once(local, axes, dtype)
+    if found is not None:
+        return _pairs(found, 0)
+    rows = local.transpose(*kept, *axes).reshape(*shape, -1)
+    total = _pairs(np.ones(shape, dtype), 0)
+    for start in range(0, rows.shape[-1], CHUNK):
+        total = times(total, _of_rows(rows[..., start:start + CHUNK].astype(dtype)))
+    return total
+
+
+def at_once(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any] | None:
+    """The products themselves; None if one over- or underflows on the way, as the processor's flags tell."""
+    noted = []
+    with np.errstate(all="ignore", over="call", under="call", call=lambda *error: noted.append(error)):
+        found = np.asarray(np.multiply.reduce(local, axes, dtype))
+    return None if noted else found
+
+
+def _of_rows(rows: NDArray[Any]) -> NDArray[Any]:
+    """The products along the last dimension, as pairs."""
+    n_at_once = _n_at_once(rows.dtype)
     with np.errstate(all="ignore"):
-        if not local_scans.may_have_overflowed(found):
-            return _pairs(found, 0)
-        rows = local.transpose(*kept, *axes).reshape(*shape, -1).astype(dtype)
-        at_once = _n_at_once(dtype)
         pairs = _pairs(rows, 0)
         exponent = pairs["exponent"].sum(-1)
         while pairs.shape[-1] > 1:
-            starts = np.arange(0, pairs.shape[-1], at_once)
+            starts = np.arange(0, pairs.shape[-1], n_at_once)
             pairs = _pairs(np.multiply.reduceat(pairs["factor"], starts, axis=-1), 0)
             exponent += pairs["exponent"].sum(-1)
         return _pairs(pairs["factor"][..., 0], exponent)
@@ -62,14 +81,14 @@ def of_elements(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]
 
 def accumulated(pairs: NDArray[Any]) -> NDArray[Any]:
     """The products of pairs up to each, along the first dimension."""
-    n, at_once = len(pairs), _n_at_once(pairs.dtype["factor"])
+    n, n_at_once = len(pairs), _n_at_once(pairs.dtype["factor"])
     with np.errstate(all="ignore"):
-        if n <= at_once:
+        if n <= n_at_once:
             return _pairs(np.multiply.accumulate(pairs["factor"]), np.add.accumulate(pairs["exponent"]))
-    whole = np.zeros((-n % at_once + n, *pairs.shape[1:]), pairs.dtype)
+    whole = np.zeros((-n % n_at_once + n, *pairs.shape[1:]), pairs.dtype)
     whole["factor"] = 1
     whole[:n] = pairs
-    chunks = np.moveaxis(whole.reshape(-1, at_once, *pairs.shape[1:]), 0, 1)
+    chunks = np.moveaxis(whole.reshape(-1, n_at_once, *pairs.shape[1:]), 0, 1)
     within = accumulated(chunks)
     within[:, 1:] = times(accumulated(within[-1])[:-1], within[:, 1:])
     found: NDArray[Any] = np.moveaxis(within, 1, 0).reshape(whole.shape)[:n]

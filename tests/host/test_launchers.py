@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from pgaspy.host import launchers
@@ -81,6 +83,17 @@ def test_a_job_that_a_process_starts_is_one() -> None:
     variables |= {"PMIX_NAMESPACE": "another"}
     launchers.stand_apart(8, variables)
     assert variables["PMIX_RANK"] == "0"
+
+
+def test_a_job_that_a_process_starts_is_one_also_if_its_variables_are_the_same() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        variables = {"PMI_RANK": "0", "PMI_FD": str(ours.fileno()), "PMI_SIZE": "2"}
+        of_process = {**variables, "PMI_FD": "1000000"}
+        for found, is_launched in (variables, True), (of_process, False):
+            launchers.stand_apart(1, found)
+            launchers.stand_apart(2, found)
+            assert ("PMI_RANK" in found) == is_launched
 
 
 def test_who_was_not_launched_leaves_no_mark() -> None:
