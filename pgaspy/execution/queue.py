@@ -255,11 +255,13 @@ class Queue:
         self._set_limit()
 
     def is_clear(self) -> bool:
-        """Whether nothing is recorded, under way, or to be told, and what is small may be computed at once, on this only
-        process.
+        """Whether nothing is recorded or under way on this only process, no failure is to be told, and what is small may
+        be computed at once.
         """
         engine = self.engine
-        if self.recorded.fields or not (engine.is_alone and engine.is_idle) or engine.failures or self._refusable:
+        if self.recorded.fields or not (engine.is_alone and engine.is_idle) or self._refusable:
+            return False
+        if engine.failures and not all(poison.is_seen for poison in engine.failures):
             return False
         return self._may_execute() and (state() is self._silent_state or not self.are_errors_asked())
 
