@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pgaspy.job.defaults import default_for
-from pgaspy.layout import replicated, without_dims
+from pgaspy.layout import Layout, replicated, whole_dim, without_dims
 from pgaspy.planning.result_layout import product_layout, result_layout
 from pgaspy.planning.view import View, whole
 
 __all__ = ["Like", "index", "index_result", "is_distributed", "like_of", "like_of_two", "likeness", "multiply",
-           "sum_along", "view_of"]
+           "select", "sum_along", "view_of"]
 
 MAX_DEPTH = 8
 """Of views that follow one from another, before they are made."""
@@ -68,6 +68,12 @@ def index(view: View, key: Any) -> View:
 def index_result(view: View, key: Any) -> View:
     """The section of a result that is like a view."""
     return whole(result_layout(view.shape, [view], default_for)).index(key)
+
+
+def select(view: View, rest: tuple[int, ...]) -> View:
+    """What is read by indices that lie so: as they do, in the first dimensions, with others of these extents."""
+    layout = result_layout(view.shape, [view], default_for)
+    return whole(Layout(layout.grid, [*layout.dims, *map(whole_dim, rest)], layout.pins))
 
 
 def sum_along(view: View, d: int) -> View:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from pgaspy.alone.likeness import index, index_result, is_distributed, like_of, likeness
+from pgaspy.alone.likeness import index, index_result, is_distributed, like_of, likeness, select
 from pgaspy.alone.small import MAX_ELEMENTS, NUMBERS, Small, called, elements_of, is_borrowed, kinds, operand, takes
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
 from pgaspy.job.failures import is_interrupt
+from pgaspy.layout import MAX_NDIM
 from pgaspy.operands import WEAK
 from pgaspy.planning.view import whole
 
@@ -19,16 +21,17 @@ __all__ = ["assigned", "section"]
 _SLICING = frozenset({int, slice})
 """The classes of indices of which views are made here."""
 
-_BOOL, _INTEGERS = np.dtype(bool), frozenset({np.dtype(np.int64), np.dtype(np.int32)})
+_INT = frozenset({int})
 
 
 def section(x: Any, key: Any) -> Small | None:
     """`x[key]`; None if it is not made here.
 
-    By integers and slices it is a view; by an array of integers, or by a mask, a copy.
+    By integers and slices it is a view; by arrays of integers, or by a mask, a copy, which lies as an array of integers
+    does that is dealt out, or else as a new array.
     """
     is_slicing = _is_slicing(key)
-    if x.__class__ not in kinds or not (is_slicing or _may_be_index(key)) or not recording.is_clear():
+    if x.__class__ not in kinds or not (is_slicing or _may_select(key)) or not recording.is_clear():
         return None
     elements = elements_of(x)
     if elements is None:
@@ -43,6 +46,19 @@ def section(x: Any, key: Any) -> Small | None:
     return found, (like, x if owner is None else owner, True) if found.shape else (like, None, False)
 
 
+def _selected(elements: Any, key: Any) -> Small | None:
+    """The elements that a key with arrays names."""
+    numpys = _numpys_key(elements, key)
+    if numpys is None:
+        return None
+    found = called(elements.__getitem__, numpys)
+    if found is None:
+        return None
+    if key.__class__ in kinds and numpys.__class__ is tuple and is_distributed(like := like_of(key)):
+        return found, (likeness(select, like, elements.shape[1:]), None, True)
+    return np.ascontiguousarray(found), (whole(default_for(found.shape)), None, True)
+
+
 def _part(elements: Any, key: Any) -> Any:
     """The elements that an index of integers and slices names; None if there are none of these indices."""
     try:
@@ -53,24 +69,10 @@ def _part(elements: Any, key: Any) -> Any:
         return None
 
 
-def _selected(elements: Any, key: Any) -> Small | None:
-    """The elements that an array of integers names, or for which a mask is true."""
-    indices = _indices(key, elements)
-    if indices is None or not takes(None, indices.shape):
-        return None
-    found = called(elements.__getitem__, indices)
-    if found is None:
-        return None
-    like = like_of(key)
-    if indices.dtype is _BOOL or not is_distributed(like):
-        return found, (whole(default_for(found.shape)), None, True)
-    return found, (like, None, False)
-
-
 def assigned(x: Any, key: Any, value: Any) -> bool:
     """`x[key] = value`, of what has the same dtype, or a Python number; whether it was done."""
     is_slicing = _is_slicing(key) or key is Ellipsis
-    if x.__class__ not in kinds or not (is_slicing or _may_be_index(key)):
+    if x.__class__ not in kinds or not (is_slicing or _may_select(key)):
         return False
     is_number = value.__class__ in WEAK
     if not is_number and (value := operand(value)) is None:
@@ -84,9 +86,8 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
         return False
     is_number = is_number or not value.shape
     if not is_slicing:
-        indices = _indices(key, elements)
-        return (indices is not None and (is_number or value.ndim == 1) and takes(None, elements.shape)
-                and called(elements.__setitem__, indices, value, default=True) is not None)
+        numpys = _numpys_key(elements, key)
+        return numpys is not None and called(elements.__setitem__, numpys, value, default=True) is not None
     part = _part(elements, key)
     if part is None or not (part.shape or is_number) or not takes(None, part.shape):
         return False
@@ -98,16 +99,35 @@ def _is_slicing(key: Any) -> bool:
     return _SLICING.issuperset(map(type, key)) if key.__class__ is tuple else key.__class__ in _SLICING
 
 
-def _may_be_index(key: Any) -> bool:
-    """Whether an index is an array that may be small."""
-    return key.__class__ in kinds and not key._is_number
+def _may_select(key: Any) -> bool:
+    """Whether a key has arrays, or lists, which may name few elements; and else integers and slices."""
+    if key.__class__ is tuple:
+        return 0 < len(key) <= MAX_NDIM and all(k.__class__ in _SLICING or _may_select(k) for k in key)
+    return (key.__class__ in kinds and not key._is_number) or key.__class__ is np.ndarray or (
+        key.__class__ is list and _INT.issuperset(map(type, key)))
 
 
-def _indices(key: Any, elements: Any) -> Any:
-    """The integers that an array has, for one dimension, or the mask, of the shape of the elements; else None."""
-    found = operand(key)
-    if found is None or not found.shape:
+def _numpys_key(elements: Any, key: Any) -> Any:
+    """A key with arrays as NumPy takes it; None if it is none of integers or of one mask, or if it names too much."""
+    keys = key if key.__class__ is tuple else (key,)
+    if len(keys) > elements.ndim:
         return None
-    if found.dtype is _BOOL:
-        return found if found.shape == elements.shape else None
-    return found if found.ndim == elements.ndim == 1 and found.dtype in _INTEGERS else None
+    found = []
+    n_each, n_joint = math.prod(elements.shape[len(keys):]), 1
+    for k, extent in zip(keys, elements.shape, strict=False):
+        if k.__class__ in _SLICING:
+            n_each *= extent if k.__class__ is slice else 1
+            found.append(k)
+            continue
+        indices = np.asarray(k, np.intp) if k.__class__ is list else operand(k)
+        if indices is None or not indices.shape:
+            return None
+        if indices.dtype.kind == "b":
+            if key.__class__ is tuple or indices.shape != elements.shape:
+                return None
+            return indices if takes(None, indices.shape) else None
+        if indices.dtype.kind not in "iu":
+            return None
+        n_joint = max(n_joint, indices.size)
+        found.append(indices)
+    return tuple(found) if takes(None, (n_each, n_joint)) else None

@@ -255,8 +255,8 @@ class Queue:
         self._set_limit()
 
     def is_clear(self) -> bool:
-        """Whether nothing is recorded or under way on this only process, no failure is to be told, and what is small may
-        be computed at once.
+        """Whether nothing is recorded or under way on this only process, nor to be told, so that what is small may be
+        computed at once.
         """
         engine = self.engine
         if self.recorded.fields or not (engine.is_alone and engine.is_idle) or self._refusable:
