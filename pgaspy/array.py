@@ -1064,12 +1064,19 @@ class GlobalArray:
         >>> int(A.argmin())
         3
         """
-        return _indices(arg_reduce("argmin", self._base, self._view, axis, keepdims), out)
+        return self._position("argmin", axis, out, keepdims)
 
     def argmax(self, axis: int | None = None, out: GlobalArray | None = None, *,
                keepdims: bool = False) -> GlobalArray:
         """The index of the greatest element along a dimension. Collective; all else is as for `argmin`."""
-        return _indices(arg_reduce("argmax", self._base, self._view, axis, keepdims), out)
+        return self._position("argmax", axis, out, keepdims)
+
+    def _position(self, name: str, axis: int | None, out: GlobalArray | None, keepdims: bool) -> GlobalArray:
+        if small.is_on and axis is None and out is None and not keepdims:
+            found = functions.position(name, self)
+            if found is not None:
+                return of_elements(*found)
+        return _indices(arg_reduce(name, self._base, self._view, axis, keepdims), out)
 
     # Order -----------------------------------------------------------------------------------------------------------
 

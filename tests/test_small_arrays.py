@@ -68,14 +68,23 @@ def multiplied(rng: random.Random, x: Any, y: Any) -> Any:
 
 
 def reduced(rng: random.Random, x: Any, y: Any) -> Any:
-    return getattr(x[random_key(rng, x.shape)], rng.choice(("sum", "max", "min", "mean", "any", "prod")))()
+    return getattr(x[random_key(rng, x.shape)], rng.choice(("sum", "max", "min", "mean", "any", "prod", "argmin",
+                                                                 "argmax")))()
 
 
 def selected(rng: random.Random, x: Any, y: Any) -> Any:
     if rng.random() < 0.5:
         return x[y > 1]
-    x[y > 0] = rng.choice(NUMBERS)
-    return x.ravel()[pg.array([rng.randrange(-x.size, x.size) for _ in "123" if x.size])]
+    if rng.random() < 0.2:
+        x[y > 0] = rng.choice(NUMBERS)
+    n = len(x)
+    rows = [rng.randrange(-n, n) for _ in "123" if n]
+    keys = [pg.array(rows, dtype=int), np.array(rows, int), rows, [True] * n, (rows, slice(1, None)), (slice(1), rows),
+            (pg.array(rows, dtype=int), rng.choice((0, pg.array(rows, dtype=int) // 2)))]
+    key = rng.choice(keys)
+    if rng.random() < 0.5:
+        x[key] = rng.choice((x[key][::-1], 3))
+    return x[key]
 
 
 def chosen(rng: random.Random, x: Any, y: Any) -> Any:
@@ -108,7 +117,9 @@ def ran(seed: int) -> list[Any]:
         rng.setstate(state)
         found.append((statement.__name__, result if isinstance(result, type) else type(result).__name__))
         if isinstance(result, pg.GlobalArray):
-            if result.shape and result.dtype.char in DTYPES:
+            if statement is selected:  # which lies as a new array does, where rows are selected of it
+                result = pg.array(result.gather())
+            elif result.shape and result.dtype.char in DTYPES:
                 arrays[rng.randrange(3)] = result
             found.append(told(result))
     return [*found, *map(told, arrays)]

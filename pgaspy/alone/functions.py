@@ -36,7 +36,7 @@ from pgaspy.reductions import reduction_by
 from pgaspy.scheduling import products
 from pgaspy.scheduling.local_scans import are_products
 
-__all__ = ["chosen", "computed", "computed_in_place", "product", "reduced"]
+__all__ = ["chosen", "computed", "computed_in_place", "position", "product", "reduced"]
 
 MAX_MATRIX = 1 << 16
 """Elements of a matrix that is multiplied by a vector, which BLAS does in any case."""
@@ -158,6 +158,15 @@ def reduced(ufunc: np.ufunc, x: Any) -> Small | None:
         if found is not None and reduction.result is not None:
             found = reduction.result(found)
     return None if found is None else (found[()], OF_NUMBER)
+
+
+def position(name: str, x: Any) -> Small | None:
+    """Where the first least or greatest element is, in row-major order (`argmin`, `argmax`); None if it is not looked
+    for here.
+    """
+    if x.__class__ not in kinds or (a := operand(x)) is None or not a.size or not a.shape or not takes(name, a.shape):
+        return None
+    return called(getattr(np, name), a), OF_NUMBER
 
 
 _NO_INDICES: Any = None
