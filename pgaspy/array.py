@@ -263,7 +263,8 @@ class GlobalArray:
 
     def _as_scalar(self) -> Any:
         """The one element as NumPy's scalar, which shows as many digits as the dtype has."""
-        return self._elements if self._source is not None else np.array(self.item(), self.dtype)[()]
+        has_value = self._source is not None and not self.shape
+        return self._elements if has_value else np.array(self.item(), self.dtype)[()]
 
     # Local access ----------------------------------------------------------------------------------------------------
 

@@ -112,6 +112,8 @@ def with_parts(operands: Sequence[Any], out: View | None) -> Sequence[Any]:
     try:
         shape = joint_shape(*[np.shape(x) if not hasattr(x, "_view") else x._view.shape for x in operands],
                             *([] if out is None else [out.shape]))
+        if out is not None and shape != out.shape:
+            return operands  # which who works out the statement refuses, or takes without leading extents of 1
         if out is not None:
             layout = out.own_layout
         else:

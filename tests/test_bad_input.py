@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
+from pgaspy.operands import PARTS_FROM_BYTES
 from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = pytest.mark.mpi
@@ -297,3 +298,14 @@ def test_pivots_that_are_no_later_rows(pivots: list[int], match: str, layout: pg
         pg.sync()
 
     raises_everywhere(pg.TaskError, match, exchange)
+
+
+def test_large_arrays_do_not_fit_into_extents_of_one() -> None:
+    x, large = pg.zeros(1), np.ones(PARTS_FROM_BYTES // 8 + 1)
+    for statement in (lambda: x.__setitem__(..., large), lambda: x.__iadd__(large), lambda: np.add(large, 1.0, out=x),
+                      lambda: pg.full(1, large), lambda: np.add(x, 1.0, out=x, where=np.ones(PARTS_FROM_BYTES, bool)),
+                      lambda: pg.zeros((1, len(large))).__setitem__(..., np.ones((2, len(large))))):
+        raises_everywhere(ValueError, "broadcast", statement)
+    y = pg.zeros(len(large))
+    y[...] = large[None]
+    collectively(float(y.sum()) == len(large))

@@ -207,6 +207,31 @@ def test_what_borrows_elements_keeps_them() -> None:
     np.testing.assert_array_equal(copies.gather(), [8, 1, 2, 3, 4, 5])
 
 
+def test_bounds_of_slices_are_read_once() -> None:
+    x = pg.arange(10.0)
+    for bound in np.array(8), pg.array(8):
+        section = x[bound:]
+        bound[...] = 0
+        section **= 1
+        section += 1
+        assert section.shape == (2,)
+    np.testing.assert_array_equal(x.gather(), [*range(8), 10, 11])
+
+
+def test_what_is_pending_decides_whether_a_section_is_true() -> None:
+    x = pg.ones(5)
+    pg.sync()
+    section = x[:1]
+    pg.schedule(lambda part: part.fill(0), pg.update(x))
+    assert not section
+
+
+def test_elements_of_text_have_the_dtype_of_their_array() -> None:
+    x = pg.array([b"abcde", b""])
+    assert x[1].dtype == "S5"
+    assert pg.full(3, x[1:][0]).gather().tolist() == [b""] * 3
+
+
 def test_what_failed_is_not_read_and_is_no_obstacle_to_others() -> None:
     def fails(part: Any) -> None:
         raise ValueError("bad")

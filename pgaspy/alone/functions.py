@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.alone.likeness import is_distributed, like_of, like_of_two, likeness, multiply, sum_along, view_of
+from pgaspy.alone.likeness import is_distributed, like_of, like_of_two, likeness, multiply, sum_along, view_like, view_of
 from pgaspy.alone.small import (
     MAX_ELEMENTS,
     NUMBERS,
@@ -132,7 +132,7 @@ def product(x: Any, y: Any) -> Small | None:
     if min(matrix.strides) <= 0:
         return None
     found = called(np.matmul, matrix, np.ascontiguousarray(vector))
-    return found, (likeness(sum_along, like_of(like), last), None, True) if found.shape else OF_NUMBER
+    return found, (likeness(sum_along, view_like(like), last), None, True) if found.shape else OF_NUMBER
 
 
 def _product_of_matrices(x: Any, a: NDArray[Any], y: Any, b: NDArray[Any]) -> Small | None:
@@ -141,7 +141,7 @@ def _product_of_matrices(x: Any, a: NDArray[Any], y: Any, b: NDArray[Any]) -> Sm
         return None
     found = np.empty((m, n), a.dtype)
     called(add_product, found, a, b, 1, 0)
-    return found, (likeness(multiply, like_of(x), view_of(like_of(y))), None, True)
+    return found, (likeness(multiply, view_like(x), view_of(view_like(y))), None, True)
 
 
 def reduced(ufunc: np.ufunc, x: Any) -> Small | None:

@@ -15,7 +15,7 @@ from pgaspy.planning.result_layout import product_layout, result_layout
 from pgaspy.planning.view import View, whole
 
 __all__ = ["Like", "index", "index_result", "is_distributed", "like_of", "like_of_two", "likeness", "multiply",
-           "select", "sum_along", "view_of"]
+           "select", "sum_along", "view_like", "view_of"]
 
 MAX_DEPTH = 8
 """Of views that follow one from another, before they are made."""
@@ -67,18 +67,23 @@ def index(view: View, key: Any) -> View:
 
 def index_result(view: View, key: Any) -> View:
     """The section of a result that is like a view."""
-    return whole(result_layout(view.shape, [view], default_for)).index(key)
+    return result(view).index(key)
+
+
+def result(view: View, _: Any = None) -> View:
+    """That of a result that is like a view."""
+    return whole(result_layout(view.shape, [view], default_for))
 
 
 def select(view: View, rest: tuple[int, ...]) -> View:
     """What is read by indices that lie so: as they do, in the first dimensions, with others of these extents."""
-    layout = result_layout(view.shape, [view], default_for)
+    layout = result(view).layout
     return whole(Layout(layout.grid, [*layout.dims, *map(whole_dim, rest)], layout.pins))
 
 
 def sum_along(view: View, d: int) -> View:
     """What a result is like that is summed along a dimension."""
-    return whole(without_dims(view.own_layout or result_layout(view.shape, [view], default_for), (d,)))
+    return whole(without_dims(view.own_layout or result(view).layout, (d,)))
 
 
 def multiply(view: View, other: View) -> View:
@@ -93,6 +98,15 @@ def like_of(x: Any) -> Any:
     """What the layout of a result follows from that is made of an array: a `Like`, or a view; None, of some numbers."""
     source = x._source
     return x._view if source is None else source[0]
+
+
+def view_like(x: Any) -> Any:
+    """What the view of an array follows from that has dimensions, or that view."""
+    source = x._source
+    if source is None:
+        return x._view
+    like, _, is_exact = source
+    return like if is_exact else likeness(result, like, None)
 
 
 def is_distributed(like: Any) -> bool:

@@ -96,7 +96,18 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
 
 
 def _is_slicing(key: Any) -> bool:
-    return _SLICING.issuperset(map(type, key)) if key.__class__ is tuple else key.__class__ in _SLICING
+    """Whether a key is of integers, and of slices whose bounds stay what they are."""
+    if key.__class__ is tuple:
+        for k in key:
+            if k.__class__ is not int and not (k.__class__ is slice and _has_plain_bounds(k)):
+                return False
+        return True
+    return key.__class__ is int or (key.__class__ is slice and _has_plain_bounds(key))
+
+
+def _has_plain_bounds(key: slice) -> bool:
+    return (key.start is None or key.start.__class__ is int) and (key.stop is None or key.stop.__class__ is int) and (
+        key.step is None or key.step.__class__ is int)
 
 
 def _may_select(key: Any) -> bool:

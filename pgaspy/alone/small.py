@@ -88,8 +88,8 @@ def elements_of(x: Any) -> Any:
     found = x._elements
     if found is None:
         base, view = x._base, x._view
-        if base.__class__ is not Base or view.is_read_only or view.stretched_dims:
-            return None
+        if base.__class__ is not Base or view.is_read_only or view.stretched_dims or base.dtype.kind in "SU":
+            return None  # the elements of text have lengths of their own, where NumPy has them
         if "local" not in vars(base.storage) and math.prod(base.layout.shape) > MAX_ELEMENTS:
             return None
         x._elements = found = local_view(base.storage, view)
