@@ -12,7 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.alone.likeness import is_distributed, like_of, like_of_two, likeness, multiply, sum_along, view_like, view_of
+from pgaspy.alone.likeness import (
+    is_distributed,
+    like_of,
+    like_of_two,
+    likeness,
+    multiply,
+    sum_along,
+    view_like,
+    view_of,
+)
 from pgaspy.alone.small import (
     MAX_ELEMENTS,
     NUMBERS,
