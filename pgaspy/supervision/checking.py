@@ -260,8 +260,10 @@ def _message(index: int, said: Sequence[dict[str, str]]) -> str:
     ranks = defaultdict(list)
     for rank, one in enumerate(said):
         ranks[_sentence(one, differing)].append(rank)
-    return "\n".join([f"the processes do not do the same. Operation {index} is",
-                      *(f"  on {listed('rank', numbers)}: {words}" for words, numbers in ranks.items())])
+    lines = [f"  on {listed('rank', numbers)}: {words}" for words, numbers in ranks.items()]
+    if len(lines) == 1:
+        lines.append("  but of other arrays, or of other parts of them; with PGASPY_CHECK=1 it is said which")
+    return "\n".join([f"the processes do not do the same. Operation {index} is", *lines])
 
 
 def _sentence(said: dict[str, str], differing: set[str]) -> str:
