@@ -26,6 +26,7 @@ BENCHMARKS: dict[str, list[tuple[int, list[str]]]] = {
     "kernels": [(1, [])],
     "importing": [(1, [])],
     "overhead": [(1, [])],
+    "small_arrays": [(1, [])],
     "steps": [(1, []), (2, [])],
     "first_time": [(1, []), (2, [])],
     "loops": [(1, []), (2, [])],

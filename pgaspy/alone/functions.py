@@ -234,7 +234,7 @@ def _by_kernel(form: Form, shape: tuple[int, ...], operands: Sequence[Any]) -> A
     arrays = [np.asarray(x, dtype) for x, dtype in zip(operands, dtypes, strict=True)]
     pattern = next((x for x in arrays if x.shape == shape and not x.flags.c_contiguous), None)
     found = np.empty(shape, form.loop[-1]) if pattern is None else np.empty_like(pattern, form.loop[-1])
-    arrays = [np.broadcast_to(x, shape) for x in arrays]
+    arrays = [x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays]
     arrays.append(found)
     run_elementwise(form.kernel, shape, [*map(address, arrays)], [step for array in arrays for step in array.strides])
     return found if shape else found[()]
