@@ -23,6 +23,7 @@ from pgaspy.alone.likeness import (
     view_of,
 )
 from pgaspy.alone.small import (
+    FEW,
     MAX_ELEMENTS,
     NUMBERS,
     OF_NUMBER,
@@ -37,6 +38,7 @@ from pgaspy.alone.small import (
 )
 from pgaspy.blas import add_product
 from pgaspy.caches import cached
+from pgaspy.execution import recording
 from pgaspy.forms import Form, form_of
 from pgaspy.kernels.bindings import address, run_elementwise
 from pgaspy.operands import WEAK
@@ -58,7 +60,7 @@ def computed(ufunc: np.ufunc, x: Any, y: Any, number: complex | None, is_first: 
     """A function of a global array and another operand or a Python number (which may come first), or of itself alone;
     None if it is not computed here.
     """
-    if x.__class__ not in kinds or (a := operand(x)) is None:
+    if x.__class__ not in kinds or not recording.is_clear() or (a := operand(x)) is None:
         return None
     shape = a.shape
     other: Any
@@ -70,7 +72,7 @@ def computed(ufunc: np.ufunc, x: Any, y: Any, number: complex | None, is_first: 
         if b is None or (b.shape != shape and b.shape and (shape := _joint_shape(a, b, y)) is None):
             return None
         other, operands = b.dtype, (a, b)
-    if not takes(ufunc, shape):
+    if not ((a.size <= FEW and shape == a.shape) or takes(ufunc, shape)):
         return None
     dtype = _exact_result(ufunc, a.dtype, other)
     if dtype is not None:
@@ -91,13 +93,14 @@ def _result(elements: NDArray[Any], like: Any) -> Small:
 
 def computed_in_place(ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -> bool:
     """The same into the array itself; whether it was computed."""
-    a = operand(x)
+    if x.__class__ not in kinds or not recording.is_clear() or (a := operand(x)) is None:
+        return False
     b: Any = number if y is None else operand(y)
-    if a is None or b is None or is_borrowed(x):
+    if b is None or is_borrowed(x):
         return False
     other: Any = type(number) if y is None else b.dtype
     dtype = _exact_result(ufunc, a.dtype, other)
-    return dtype is a.dtype and takes(ufunc, a.shape) and called(ufunc, a, b, a) is not None
+    return dtype is a.dtype and (a.size <= FEW or takes(ufunc, a.shape)) and called(ufunc, a, b, a) is not None
 
 
 def chosen(condition: Any, x: Any, y: Any) -> Small | None:
@@ -105,7 +108,7 @@ def chosen(condition: Any, x: Any, y: Any) -> Small | None:
     computed here.
     """
     arrays = [array for array in (condition, x, y) if array.__class__ not in WEAK]
-    if len(arrays) < 2 or not {*map(type, arrays)} <= kinds or condition.__class__ in WEAK:
+    if len(arrays) < 2 or not {*map(type, arrays)} <= kinds or condition.__class__ in WEAK or not recording.is_clear():
         return None
     mask, *others = elements = [*map(operand, arrays)]
     if any(found is None or found.shape != mask.shape for found in elements) or mask.dtype.kind != "b":
@@ -128,7 +131,7 @@ def _where(mask: NDArray[Any], dtype: np.dtype[Any], *operands: Any) -> NDArray[
 
 def product(x: Any, y: Any) -> Small | None:
     """A product of matrices and vectors; None if it is not computed here."""
-    if x.__class__ not in kinds or y.__class__ not in kinds:
+    if x.__class__ not in kinds or y.__class__ not in kinds or not recording.is_clear():
         return None
     a, b = operand(x, MAX_MATRIX), operand(y, MAX_MATRIX)
     if a is None or b is None or a.dtype is not b.dtype or a.dtype.char not in "fd":
@@ -155,7 +158,7 @@ def _product_of_matrices(x: Any, a: NDArray[Any], y: Any, b: NDArray[Any]) -> Sm
 
 def reduced(ufunc: np.ufunc, x: Any) -> Small | None:
     """All elements reduced to one; None if it is not computed here."""
-    if x.__class__ not in kinds or (a := operand(x)) is None:
+    if x.__class__ not in kinds or not recording.is_clear() or (a := operand(x)) is None:
         return None
     if not a.size or not a.shape or min(a.strides) <= 0 or not takes(ufunc, a.shape):
         return None
@@ -173,7 +176,9 @@ def position(name: str, x: Any) -> Small | None:
     """Where the first least or greatest element is, in row-major order (`argmin`, `argmax`); None if it is not looked
     for here.
     """
-    if x.__class__ not in kinds or (a := operand(x)) is None or not a.size or not a.shape or not takes(name, a.shape):
+    if x.__class__ not in kinds or not recording.is_clear() or (a := operand(x)) is None:
+        return None
+    if not a.size or not a.shape or not takes(name, a.shape):
         return None
     return called(getattr(np, name), a), OF_NUMBER
 

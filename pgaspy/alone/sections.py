@@ -38,8 +38,13 @@ def section(x: Any, key: Any) -> Small | None:
         return None
     if not is_slicing:
         return _selected(elements, key)
-    found = _part(elements, key)
-    if found is None or found.size > MAX_ELEMENTS:
+    try:
+        found = elements[key]
+    except (IndexError, TypeError) as error:
+        if is_interrupt(error):
+            raise
+        return None
+    if found.size > MAX_ELEMENTS:
         return None
     like, owner, is_exact = x._source or (x._view, None, True)
     like = likeness(index if is_exact else index_result, like, key)
@@ -59,25 +64,15 @@ def _selected(elements: Any, key: Any) -> Small | None:
     return np.ascontiguousarray(found), (whole(default_for(found.shape)), None, True)
 
 
-def _part(elements: Any, key: Any) -> Any:
-    """The elements that an index of integers and slices names; None if there are none of these indices."""
-    try:
-        return elements[key]
-    except (IndexError, TypeError) as error:
-        if is_interrupt(error):
-            raise
-        return None
-
-
 def assigned(x: Any, key: Any, value: Any) -> bool:
     """`x[key] = value`, of what has the same dtype, or a Python number; whether it was done."""
     is_slicing = _is_slicing(key) or key is Ellipsis
     if x.__class__ not in kinds or not (is_slicing or _may_select(key)):
         return False
     is_number = value.__class__ in WEAK
-    if not is_number and (value := operand(value)) is None:
+    if not recording.is_clear() or (not is_number and (value := operand(value)) is None):
         return False
-    if not recording.is_clear() or (elements := elements_of(x)) is None or is_borrowed(x):
+    if (elements := elements_of(x)) is None or is_borrowed(x):
         return False
     if is_number:
         if value.__class__ not in NUMBERS.get(elements.dtype.kind, ()):
@@ -88,8 +83,13 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
     if not is_slicing:
         numpys = _numpys_key(elements, key)
         return numpys is not None and called(elements.__setitem__, numpys, value, default=True) is not None
-    part = _part(elements, key)
-    if part is None or not (part.shape or is_number) or not takes(None, part.shape):
+    try:
+        part = elements[key]
+    except (IndexError, TypeError) as error:
+        if is_interrupt(error):
+            raise
+        return False
+    if not (part.shape or is_number) or not takes(None, part.shape):
         return False
     target, key = (part, ...) if part.shape else (elements, key)
     return called(target.__setitem__, key, value, default=True) is not None

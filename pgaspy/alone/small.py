@@ -28,8 +28,9 @@ from pgaspy.scheduling.base import Base, Storage, borrowers, local_view, wrap
 from pgaspy.scheduling.floating_point import set_state, state
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "Small", "Source", "called", "copied", "elements_of",
-           "filled", "in_order_of_memory", "is_borrowed", "is_on", "kinds", "operand", "settled", "takes"]
+__all__ = ["FEW", "MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "Small", "Source", "called", "copied",
+           "elements_of", "filled", "in_order_of_memory", "is_borrowed", "is_on", "kinds", "operand", "settled",
+           "takes"]
 
 MAX_ELEMENTS = 1 << 15
 """Of an array: with more, threads gain more than the call of a kernel costs."""
@@ -81,7 +82,8 @@ when_started.append(_begin)
 def elements_of(x: Any) -> Any:
     """Those of an array of these kinds; None where there are none that NumPy could write to as well.
 
-    Nothing may be recorded that they depend on. What is large, and was never written to, is not allocated for them.
+    It is for callers to see that nothing is recorded that they depend on (`recording.is_clear`), before they ask. What
+    is large, and was never written to, is not allocated for them.
     """
     if recording.queue.engine.has_failed and _is_poisoned(x):
         return None
@@ -97,10 +99,10 @@ def elements_of(x: Any) -> Any:
 
 
 def operand(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
-    """The elements of an operand, also of NumPy's, if they are few enough, and nothing comes before; else None."""
+    """The elements of an operand, also of NumPy's, if they are few enough; else None. See `elements_of`."""
     if x.__class__ in kinds:
         size = x._view.size if x._source is None else x._elements.size
-        return elements_of(x) if size <= max_elements and recording.is_clear() else None
+        return elements_of(x) if size <= max_elements else None
     return x if x.__class__ in OF_NUMPY and x.size <= max_elements else None
 
 
@@ -178,7 +180,7 @@ def copied(x: Any) -> Small | None:
     """A copy of an array, but of numbers, and of whole bases, whose layout it keeps; None if it is not made here."""
     if x.__class__ not in kinds or (x._source is None and x._view.is_whole) or not x.shape:
         return None
-    elements = operand(x)
+    elements = operand(x) if recording.is_clear() else None
     if elements is None or not takes(None, elements.shape):
         return None
     recording.queue.n_at_once += 1

@@ -259,11 +259,13 @@ class Queue:
         computed at once.
         """
         engine = self.engine
-        if self.recorded.fields or not (engine.is_alone and engine.is_idle) or self._refusable:
+        if self.recorded.fields or not engine.is_alone or self._is_running or not engine.is_idle or self._refusable:
+            return False
+        if not (self.computes_at_once and engine.overlaps) or self.error is not None or counts.timeline is not None:
             return False
         if engine.failures and not all(poison.is_seen for poison in engine.failures):
             return False
-        return self._may_execute() and (state() is self._silent_state or not self.are_errors_asked())
+        return state() is self._silent_state or not self.are_errors_asked()
 
     def may_compute(self, key: tuple[Any, ...], n_elements: int, storages: Sequence[Storage]) -> bool:
         """Whether to compute a call at once, not to record it: on one process, until that took as long as planning.
