@@ -88,7 +88,7 @@ def selected(rng: random.Random, x: Any, y: Any) -> Any:
 
 
 def chosen(rng: random.Random, x: Any, y: Any) -> Any:
-    return np.where(x > y, x, rng.choice((y, *NUMBERS)))
+    return np.where(x > y, rng.choice((x, *NUMBERS[:3])), rng.choice((y, *NUMBERS)))
 
 
 def copied(rng: random.Random, x: Any, y: Any) -> Any:

@@ -104,19 +104,18 @@ def computed_in_place(ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -
 
 
 def chosen(condition: Any, x: Any, y: Any) -> Small | None:
-    """`where(condition, x, y)` of arrays of one shape and dtype, one of which may be a Python number; None if it is not
-    computed here.
-    """
+    """`where(condition, x, y)` of arrays of one shape, and a dtype, and Python numbers; None if it is not done here."""
     arrays = [array for array in (condition, x, y) if array.__class__ not in WEAK]
-    if len(arrays) < 2 or not {*map(type, arrays)} <= kinds or condition.__class__ in WEAK or not recording.is_clear():
+    if condition.__class__ in WEAK or not {*map(type, arrays)} <= kinds or not recording.is_clear():
         return None
     mask, *others = elements = [*map(operand, arrays)]
     if any(found is None or found.shape != mask.shape for found in elements) or mask.dtype.kind != "b":
         return None
-    dtype = others[0].dtype
+    numbers = [number for number in (x, y) if number.__class__ in WEAK]
+    dtype = others[0].dtype if others else np.result_type(*map(type, numbers))
     if any(found.dtype is not dtype for found in others) or not mask.shape or not takes(np.where, mask.shape):
         return None
-    if any(number.__class__ in WEAK and number.__class__ not in NUMBERS.get(dtype.kind, ()) for number in (x, y)):
+    if any(number.__class__ not in NUMBERS.get(dtype.kind, ()) for number in numbers):
         return None
     rest = iter(others)
     found = called(_where, mask, dtype, *[value if value.__class__ in WEAK else next(rest) for value in (x, y)])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pgaspy.alone.likeness import index, index_result, is_distributed, like_of, likeness, select
-from pgaspy.alone.small import MAX_ELEMENTS, NUMBERS, Small, called, elements_of, is_borrowed, kinds, operand, takes
+from pgaspy.alone.small import FEW, NUMBERS, Small, called, elements_of, is_borrowed, kinds, operand, takes
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
 from pgaspy.job.failures import is_interrupt
@@ -44,8 +44,8 @@ def section(x: Any, key: Any) -> Small | None:
         if is_interrupt(error):
             raise
         return None
-    if found.size > MAX_ELEMENTS:
-        return None
+    if found.size > FEW and not takes(slice, found.shape):
+        return None  # what comes often is found again as a view, which this one would have to become
     like, owner, is_exact = x._source or (x._view, None, True)
     like = likeness(index if is_exact else index_result, like, key)
     return found, (like, x if owner is None else owner, True) if found.shape else (like, None, False)
