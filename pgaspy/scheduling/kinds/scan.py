@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.caches import cached
+from pgaspy.caches import cached, lazy
 from pgaspy.layout import Layout, rank_from_coords
 from pgaspy.planning.boxes import view_box
 from pgaspy.planning.scans import Order, runs_of
 from pgaspy.planning.view import View
-from pgaspy.scheduling import at_once, local_scans, products
+from pgaspy.scheduling import at_once, local_scans
 from pgaspy.scheduling.base import Storage, local_view
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.collectives import hand_to_all, joined_before
@@ -23,6 +23,7 @@ from pgaspy.scheduling.floating_point import errors
 from pgaspy.scheduling.messages import receive, send
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
 from pgaspy.scheduling.operations import Exchange, NumberedOperation, Recipe
+from pgaspy.scheduling.totals import Totals, totals_by
 
 __all__ = ["Scan", "scan"]
 
@@ -60,23 +61,9 @@ class Scan(Recipe):
     def _order(self) -> Order:
         return Order(self._layout.dims[self.axis], self.is_reversed)
 
-    @property
-    def _has_products(self) -> bool:
-        """Whether totals are products that are kept as pairs, lest they overflow where the results do not."""
-        return local_scans.are_products(self.ufunc, self.dtypes[0])
-
-    @property
-    def _total_dtype(self) -> np.dtype[Any]:
-        return products.dtype_of(self.dtypes[0]) if self._has_products else self.dtypes[0]
-
-    def _totals_of(self, elements: NDArray[Any]) -> NDArray[Any]:
-        """What elements come to along the first dimension."""
-        dtype = self.dtypes[0]
-        return (products.of_elements(elements, (0,), dtype) if self._has_products
-                else local_scans.reduced(self.ufunc, elements, (0,), dtype))
-
-    def _joined(self, before: NDArray[Any], totals: NDArray[Any]) -> NDArray[Any]:
-        return products.times(before, totals) if self._has_products else local_scans.joined(self.ufunc, before, totals)
+    @lazy
+    def _totals(self) -> Totals:
+        return totals_by(self.ufunc, self.dtypes[0])
 
     def _holds(self, rank: int) -> bool:
         return self._layout.holds(self._layout.coords_from_rank(rank))
@@ -139,12 +126,11 @@ class Scan(Recipe):
         """The parts' totals, exchanged: in each round what comes before this part, and what the round comes to."""
         order, coord, members = self._order, self._coord(rank), self._members(rank)
         runs, rows = runs_of(order, coord), self._rows_shape(rank)
-        dtype, n_rounds = self._total_dtype, order.n_rounds
+        dtype, n_rounds = self._totals.dtype, order.n_rounds
         position, n_parts = order.position_from_coord(coord), sum(run.n_parts for run in runs)
         size = n_rounds * math.prod(rows)
         totals = self._add_totals(builder, operation, rank, n_parts, size) if runs else None
-        merge = products.times if self._has_products else self.ufunc
-        before, up_to = joined_before(builder, totals, size, dtype, merge, order, members, position)
+        before, up_to = joined_before(builder, totals, size, dtype, self._totals.merge, order, members, position)
         if n_rounds > 1:
             last = order.coord_from_position(len(members) - 1)
             of_rounds = up_to if coord == last and up_to is not None else builder.buffer(size * dtype.itemsize)
@@ -155,7 +141,7 @@ class Scan(Recipe):
 
     def _add_totals(self, builder: Builder, operation: NumberedOperation, rank: int, n_parts: int, size: int) -> int:
         """What each part of this process comes to; the place of one that it does not have is zero."""
-        dtype, slot, source = self._total_dtype, operation.slots[1], self.source
+        dtype, slot, source = self._totals.dtype, operation.slots[1], self.source
         runs, rows = runs_of(self._order, self._coord(rank)), self._rows_shape(rank)
         number = builder.buffer(size * dtype.itemsize)
 
@@ -164,7 +150,7 @@ class Scan(Recipe):
             found[n_parts:] = np.zeros((), dtype)
             first = 0
             for run in local_scans.run_views(self._along(local_view(memories[slot], source)), runs):
-                found[first:first + run.shape[1]] = self._totals_of(run)
+                found[first:first + run.shape[1]] = self._totals.of_elements(run)
                 first += run.shape[1]
 
         builder.add(FunctionCall(compute, "totals"), [(slot, view_box(source, rank))], [(number, None)])
@@ -173,19 +159,16 @@ class Scan(Recipe):
     def _add_rounds(self, builder: Builder, before: int | None, of_rounds: int, n_rounds: int,
                     rows: tuple[int, ...]) -> int:
         """What comes before this process's part of each round: earlier rounds, and earlier positions in this one."""
-        dtype = self._total_dtype
+        dtype = self._totals.dtype
         number = builder.buffer(n_rounds * math.prod(rows) * dtype.itemsize)
 
         def compute(memories: Memories) -> None:
             found, rounds = (bytes_of(memories, k).view(dtype).reshape(n_rounds, *rows) for k in (number, of_rounds))
             earlier = None if before is None else bytes_of(memories, before).view(dtype).reshape(n_rounds, *rows)
             found[:1] = np.zeros((), dtype) if earlier is None else earlier[:1]
-            if self._has_products:
-                found[1:] = products.accumulated(rounds[:-1])
-            else:
-                local_scans.scanned(self.ufunc, rounds[:-1], found[1:])
+            found[1:] = self._totals.accumulated(rounds[:-1])
             if earlier is not None:
-                found[1:] = self._joined(found[1:], earlier[1:])
+                found[1:] = self._totals.joined(found[1:], earlier[1:])
 
         reads = [(k, None) for k in (of_rounds, before) if k is not None]
         builder.add(FunctionCall(compute, "rounds"), reads, [(number, None)])
@@ -204,9 +187,7 @@ class Scan(Recipe):
             if before is None:
                 local_scans.scanned(self.ufunc, source, results)
                 return
-            carries = bytes_of(memories, before).view(self._total_dtype).reshape(-1, *rows)
-            if self._has_products:
-                carries = products.values_of(carries)
+            carries = self._totals.values(bytes_of(memories, before).view(self._totals.dtype).reshape(-1, *rows))
             part = 0
             for x, found in zip(*(local_scans.run_views(local, runs) for local in (source, results)), strict=True):
                 n = x.shape[1]
