@@ -374,3 +374,10 @@ def test_of_two_zeros_the_first_is_the_least_as_for_kernels() -> None:
     x = pg.array([0.0, -0.0])
     assert np.signbit(np.minimum(x, -x).gather()).tolist() == [False, True]
     assert np.signbit(np.maximum(x[1], x[0]).item())
+    assert not np.signbit(np.minimum(x[0], x[1]).item())
+    for number in 1.0, np.inf, np.nan:
+        y = pg.array([number, np.nan, 2.0])
+        for function in np.minimum, np.maximum:
+            for k in range(3):
+                np.testing.assert_equal(function(y[0], y[k]).item(), function(number, y.gather()[k]))
+                np.testing.assert_equal(function(y[k], y[0]).item(), function(y.gather()[k], number))

@@ -216,10 +216,14 @@ def _exact_result(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any) -> np.dtype
 
 def _minimum(a: Any, b: Any) -> Any:
     """NumPy's of floats, but of two zeros the first one, whatever their signs, as kernels have it."""
+    if a.__class__ is np.float64 is b.__class__:
+        return a if a <= b or a != a else b
     return np.where(np.less_equal(a, b) | np.not_equal(a, a), *_floats(a, b))[()]
 
 
 def _maximum(a: Any, b: Any) -> Any:
+    if a.__class__ is np.float64 is b.__class__:
+        return a if a >= b or a != a else b
     return np.where(np.greater_equal(a, b) | np.not_equal(a, a), *_floats(a, b))[()]
 
 
