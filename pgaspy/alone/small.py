@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import contextvars
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,8 @@ from pgaspy.scheduling.floating_point import set_state, state
 from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["FEW", "MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "Small", "Source", "called", "copied",
-           "elements_of", "filled", "in_order_of_memory", "is_borrowed", "is_on", "kinds", "operand", "settled",
-           "takes"]
+           "elements_of", "filled", "in_order_of_memory", "is_borrowed", "is_on", "kinds", "operand", "passed_over",
+           "settled", "takes"]
 
 MAX_ELEMENTS = 1 << 15
 """Of an array: with more, threads gain more than the call of a kernel costs."""
@@ -77,6 +78,17 @@ def _begin(job: World) -> None:
 
 
 when_started.append(_begin)
+
+
+@contextmanager
+def passed_over() -> Iterator[None]:
+    """Leave small arrays to what records them, meanwhile, as that is to be measured."""
+    global is_on
+    before, is_on = is_on, False
+    try:
+        yield
+    finally:
+        is_on = before
 
 
 def elements_of(x: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pgaspy as pg
+from pgaspy.alone import small
 from pgaspy.commands.network import Link, measure_ring
 
 __all__ = ["measure_parameters"]
@@ -72,8 +73,9 @@ class _Seconds(NamedTuple):
         return self.recording + self.executing
 
 
+@small.passed_over()
 def _least(statements: Callable[[], object]) -> _Seconds:
-    """Those of statements, with which all processes begin together. Collective."""
+    """Those of statements that are recorded, with which all processes begin together. Collective."""
     def take() -> tuple[float, ...]:
         before, start = pg.stats().seconds_computing, perf_counter()
         statements()
