@@ -362,7 +362,11 @@ def _numpys_time(x: Any) -> Any:
 
 def _numbers(start: Any, stop: Any, step: Any, dtype: np.dtype[Any] | None) -> tuple[Any, Any, int]:
     """The first number of a range, the difference to the next, and how many there are."""
-    dtype = np.arange(start * 0, stop * 0, step).dtype if dtype is None else dtype
+    if dtype is None:
+        is_large = any(isinstance(x, int) and not -1 << 63 <= x < 1 << 63 for x in (start, stop, step))
+        dtype = np.result_type(*(np.array(x).dtype for x in (start, stop, step))) if is_large else np.arange(
+            start * 0, stop * 0, step).dtype
+    check_dtype(dtype)
     if step == 0:
         raise ZeroDivisionError("arange: the step is zero")
     first, second = np.array([start, start + step]).astype(dtype)

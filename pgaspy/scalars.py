@@ -82,7 +82,7 @@ def _is_computed(key: tuple[Any, ...], form: Form, base: Base, view: View, x: An
     if place(view, rank) is not None:
         numbers = _as_taken(form, [elements(v, storage, rank) for v, storage in zip(
             views[1:], storages[1:], strict=True)]) if form.is_cast else ()  # as long as they are read
-        addresses = [*map(_address, storages, views, repeat(rank))]
+        addresses = [_address(storage, view, rank) for storage, view in zip(storages, views, strict=True)]
         if numbers:
             addresses[1:] = [number.address for number in numbers]
         work = form.kernel, (), _in_order(addresses, scalar, is_first), ()

@@ -198,3 +198,11 @@ def test_masked_arrays_are_refused() -> None:
     masked = np.ma.masked_equal(np.arange(3.0), 1)
     for call in (lambda: pg.ones(3) + masked, lambda: pg.full(3, masked)):
         raises_everywhere(TypeError, "masks would be lost", call)
+
+
+@pytest.mark.mpi
+def test_ranges_beyond_the_integers_of_64_bits() -> None:
+    with np.errstate(all="ignore"):
+        for arguments in (2**63, 2**63 + 3), (-2**63, -2**63 + 5000, 1000):
+            assert_equal(pg.arange(*arguments), np.arange(*arguments))
+    raises_everywhere(TypeError, "object", lambda: pg.arange(0, 2**64, 2**62))

@@ -85,3 +85,9 @@ def test_what_digits_are_lost_of_in_parts_alone() -> None:
 def test_true_products_where_numpy_passes_what_is_infinite() -> None:
     assert_equal(pg.array([1e200, 1e200, 0.0]).prod(), np.zeros(()))
     assert_equal(pg.array([1e200] * 3 + [1e-200] * 3).prod(), np.ones(()), exact=False, rtol=1e-12)
+
+
+def test_parts_of_complex_products_are_of_any_magnitudes() -> None:
+    x = np.array([1e-191 + 1e222j, 1.0])
+    for found in pg.array(x).prod(), pg.array(x).cumprod()[-1], pg.array(x[None]).prod(axis=1)[0]:
+        collectively(found.item() == x[0])

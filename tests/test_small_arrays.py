@@ -232,6 +232,35 @@ def test_elements_of_text_have_the_dtype_of_their_array() -> None:
     assert pg.full(3, x[1:][0]).gather().tolist() == [b""] * 3
 
 
+def test_what_is_selected_by_turned_arrays_lies_in_rows() -> None:
+    x, i = pg.array([10, 20, 30]), pg.array([[0, 1], [2, 0], [1, 1]])
+    y = pg.arange(24).reshape(2, 3, 4)
+    pg.sync()
+    for found, expected in ((x[i.T], [[10, 30, 20], [20, 10, 20]]),
+                            (y.transpose(0, 2, 1)[pg.array([1, 0])], y.gather().transpose(0, 2, 1)[[1, 0]])):
+        np.testing.assert_array_equal((found + 0).gather(), expected)
+        np.testing.assert_array_equal(found.gather(), expected)
+
+
+def test_of_values_for_one_element_the_last_counts() -> None:
+    x, y = pg.zeros(2), pg.zeros((3, 1))
+    i, j = pg.array([[0, 1], [1, 0], [0, 1]]).T, pg.array([0, 0, 1, 1])[::-1]
+    pg.sync()
+    x[i] = np.array([1.0, 2, 3])
+    y[j, [-1]] = np.array([4.0, 3, 2, 1])[::-1]
+    y[pg.array([2, 2]), 0] = pg.array([7.0, 8.0])
+    assert x.gather().tolist() == [2, 3]
+    assert y.gather()[:, 0].tolist() == [4, 2, 8]
+
+
+def test_indices_that_are_no_integers_of_the_machine_are_out_of_bounds() -> None:
+    for key in [2**63], [0, 2**70]:
+        with pytest.raises(IndexError):
+            pg.zeros(3)[key]
+        with pytest.raises(IndexError):
+            pg.zeros(3)[key] = 1.0
+
+
 def test_what_failed_is_not_read_and_is_no_obstacle_to_others() -> None:
     def fails(part: Any) -> None:
         raise ValueError("bad")
@@ -272,7 +301,8 @@ def test_what_follows_from_what_is_not_kept(step: Callable[[Any], Any]) -> None:
     assert x.layout.shape == x.shape
 
 
-@pytest.mark.parametrize("error", [ValueError, TypeError, IndexError, OverflowError, KeyboardInterrupt])
+@pytest.mark.parametrize("error", [ValueError, TypeError, IndexError, OverflowError, StopIteration,
+                                   KeyboardInterrupt])
 def test_an_interrupt_leaves_each_statement_done_or_not(error: type[BaseException]) -> None:
     class Stop(error):  # type: ignore[misc, valid-type]
         """What the handler raises."""
@@ -349,6 +379,7 @@ def test_results_lie_in_the_order_of_their_operands() -> None:
         assert result.local().strides == (8, 56)
         assert result.layout == x.T.layout
         assert result[1:].layout == (x.T + 0)[1:].layout
+    assert np.hypot(x[:, :5].copy(), x[:, :5].T).local().strides == (40, 8)
     assert (x.T + x.T.copy()).shape == (7, 5)
 
 

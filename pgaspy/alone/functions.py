@@ -240,11 +240,12 @@ def _by_kernel(form: Form, shape: tuple[int, ...], operands: Sequence[Any]) -> A
     dtypes = [dtype if is_array else form.number_dtype
               for dtype, is_array in zip(form.loop, form.is_array, strict=False)]
     arrays = [np.asarray(x, dtype) for x, dtype in zip(operands, dtypes, strict=True)]
-    pattern = next((x for x in arrays if x.shape == shape and not x.flags.c_contiguous), None)
-    found = np.empty(shape, form.loop[-1]) if pattern is None else np.empty_like(pattern, form.loop[-1])
+    patterns = [x for x in arrays if x.shape == shape]
+    is_turned = patterns and not any(x.flags.c_contiguous for x in patterns)
+    found = np.empty_like(patterns[0], form.loop[-1]) if is_turned else np.empty(shape, form.loop[-1])
     arrays = [x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays]
     arrays.append(found)
-    run_elementwise(form.kernel, shape, [*map(address, arrays)], [step for array in arrays for step in array.strides])
+    run_elementwise(form.kernel, shape, [address(x) for x in arrays], [step for x in arrays for step in x.strides])
     return found if shape else found[()]
 
 

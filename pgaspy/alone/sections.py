@@ -59,9 +59,10 @@ def _selected(elements: Any, key: Any) -> Small | None:
     found = called(elements.__getitem__, numpys)
     if found is None:
         return None
+    found = np.ascontiguousarray(found)
     if key.__class__ in kinds and numpys.__class__ is tuple and is_distributed(like := like_of(key)):
         return found, (likeness(select, like, elements.shape[1:]), None, True)
-    return np.ascontiguousarray(found), (whole(default_for(found.shape)), None, True)
+    return found, (whole(default_for(found.shape)), None, True)
 
 
 def assigned(x: Any, key: Any, value: Any) -> bool:
@@ -82,7 +83,9 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
     is_number = is_number or not value.shape
     if not is_slicing:
         numpys = _numpys_key(elements, key)
-        return numpys is not None and called(elements.__setitem__, numpys, value, default=True) is not None
+        if numpys is None or not (is_number or _is_in_order(elements, numpys, value)):
+            return False
+        return called(elements.__setitem__, numpys, value, default=True) is not None
     try:
         part = elements[key]
     except (IndexError, TypeError) as error:
@@ -93,6 +96,17 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
         return False
     target, key = (part, ...) if part.shape else (elements, key)
     return called(target.__setitem__, key, value, default=True) is not None
+
+
+def _is_in_order(elements: Any, key: Any, values: Any) -> bool:
+    """Whether NumPy assigns values to what a key with arrays names in the order of rows, so that the last one counts.
+
+    It goes through memory as that suits several operands; so there are to be one array of indices, and as many values.
+    """
+    if key.__class__ is not tuple:
+        return True  # a mask, which names nothing twice
+    return len(key) == 1 and key[0].flags.c_contiguous and values.flags.c_contiguous and (
+        values.shape == key[0].shape + elements.shape[1:])
 
 
 def _is_slicing(key: Any) -> bool:
@@ -130,7 +144,7 @@ def _numpys_key(elements: Any, key: Any) -> Any:
             n_each *= extent if k.__class__ is slice else 1
             found.append(k)
             continue
-        indices = np.asarray(k, np.intp) if k.__class__ is list else operand(k)
+        indices = operand(np.asarray(k) if k.__class__ is list and k else k)
         if indices is None or not indices.shape:
             return None
         if indices.dtype.kind == "b":

@@ -392,7 +392,8 @@ def _store_round(link: Link, items: Items, plan: _Plan, given: NDArray[Any], sto
 
 def _packed(values: NDArray[Any], positions: NDArray[np.uint32]) -> NDArray[Any]:
     found = np.empty(positions.size, values.dtype)
-    bindings.pack_items(positions.size, values.itemsize, *map(bindings.address, (found, values, positions)))
+    addresses = [bindings.address(x) for x in (found, values, positions)]  # `map` would end where a handler stops it
+    bindings.pack_items(positions.size, values.itemsize, *addresses)
     return found
 
 

@@ -1,11 +1,13 @@
 """Products of floating-point numbers, as pairs of a factor and a power of two: they neither over- nor underflow on the
 way, so that zeros do not meet what is infinite only because factors are multiplied apart.
 
-A factor is zero, infinite, NaN, or has its larger part between 1/2 and 1.
+Where nothing over- or underflows, factors are the products themselves, and exponents zero. Else a factor is zero,
+infinite, NaN, or has its larger part between 1/2 and 1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,7 +33,12 @@ def dtype_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def times(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
     """The products of pairs."""
+    exponent = lower["exponent"] + higher["exponent"]
+    found = _unless_noted(lambda: lower["factor"] * higher["factor"])
+    if found is not None:
+        return _as_pairs(found, exponent)
     with np.errstate(all="ignore"):
+        lower, higher = (_pairs(x["factor"], x["exponent"]) for x in (lower, higher))
         return _pairs(lower["factor"] * higher["factor"], lower["exponent"] + higher["exponent"])
 
 
@@ -50,7 +57,7 @@ def of_elements(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]
             np.multiply.reduce(local, axes, dtype)
     found = at_once(local, axes, dtype)
     if found is not None:
-        return _pairs(found, 0)
+        return _as_pairs(found, 0)
     rows = local.transpose(*kept, *axes).reshape(*shape, -1)
     total = _pairs(np.ones(shape, dtype), 0)
     for start in range(0, rows.shape[-1], CHUNK):
@@ -59,10 +66,16 @@ def of_elements(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]
 
 
 def at_once(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any] | None:
-    """The products themselves; None if one over- or underflows on the way, as the processor's flags tell."""
+    """The products themselves; None if one over- or underflows on the way."""
+    found = _unless_noted(lambda: np.multiply.reduce(local, axes, dtype))
+    return None if found is None else np.asarray(found)
+
+
+def _unless_noted(function: Callable[[], NDArray[Any]]) -> NDArray[Any] | None:
+    """What a function gives; None if it over- or underflows, as the processor's flags tell."""
     noted = []
     with np.errstate(all="ignore", over="call", under="call", call=lambda *error: noted.append(error)):
-        found = np.asarray(np.multiply.reduce(local, axes, dtype))
+        found = function()
     return None if noted else found
 
 
@@ -82,7 +95,11 @@ def _of_rows(rows: NDArray[Any]) -> NDArray[Any]:
 def accumulated(pairs: NDArray[Any]) -> NDArray[Any]:
     """The products of pairs up to each, along the first dimension."""
     n, n_at_once = len(pairs), _n_at_once(pairs.dtype["factor"])
+    factors = _unless_noted(lambda: np.multiply.accumulate(pairs["factor"]))
+    if factors is not None:
+        return _as_pairs(factors, np.add.accumulate(pairs["exponent"]))
     with np.errstate(all="ignore"):
+        pairs = _pairs(pairs["factor"], pairs["exponent"])
         if n <= n_at_once:
             return _pairs(np.multiply.accumulate(pairs["factor"]), np.add.accumulate(pairs["exponent"]))
     whole = np.zeros((-n % n_at_once + n, *pairs.shape[1:]), pairs.dtype)
@@ -100,8 +117,15 @@ def _n_at_once(dtype: np.dtype[Any]) -> int:
     return max(-np.finfo(dtype).minexp // 2, 2)
 
 
+def _as_pairs(factor: NDArray[Any], exponent: Any) -> NDArray[Any]:
+    """The pairs of factors as they are, and exponents."""
+    found = np.empty(np.shape(factor), dtype_of(factor.dtype))
+    found["factor"], found["exponent"] = factor, exponent
+    return found
+
+
 def _pairs(factor: NDArray[Any], exponent: Any) -> NDArray[Any]:
-    """The pairs that are `factor * 2**exponent`."""
+    """The pairs that are `factor * 2**exponent`, whose factors neither over- nor underflow when some are multiplied."""
     found = np.empty(np.shape(factor), dtype_of(factor.dtype))
     is_complex = factor.dtype.kind == "c"
     own = np.frexp(np.maximum(abs(factor.real), abs(factor.imag)) if is_complex else factor)[1]
