@@ -779,7 +779,7 @@ class GlobalArray:
 
     def __pow__(self, exponent: Any) -> GlobalArray:
         shortcut = self._power_shortcut(exponent)
-        return _power(self, exponent) if shortcut is None else _unary(shortcut)(self)
+        return _power(self, exponent) if shortcut is None else _SHORTCUTS[shortcut](self)
 
     def __ipow__(self, exponent: Any) -> GlobalArray:
         shortcut = self._power_shortcut(exponent)
@@ -1328,6 +1328,9 @@ def _element(base: Base, view: View, key: Any) -> GlobalArray:
 _power = _binary(np.power)
 _POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal, 1: np.positive}
 """Exponents for which NumPy, too, takes a function that is faster and more accurate than `power`."""
+
+_SHORTCUTS: dict[np.ufunc, Callable[[GlobalArray], GlobalArray]] = {
+    function: _unary(function) for function in (*_POWERS.values(), np.square)}
 
 
 def _along_dimensions(ufunc: np.ufunc, method: str, inputs: Sequence[Any], dtype: DTypeLike | None,
