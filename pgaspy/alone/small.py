@@ -123,7 +123,7 @@ def is_borrowed(x: Any) -> bool:
     if not borrowers:
         return False
     storage = _storage(x)
-    return storage is not None and any(reference.storage is storage for reference in [*borrowers])
+    return storage is not None and storage in [reference.storage for reference in [*borrowers]]
 
 
 def _is_poisoned(x: Any) -> bool:

@@ -263,7 +263,7 @@ class Queue:
             return False
         if not (self.computes_at_once and engine.overlaps) or self.error is not None or counts.timeline is not None:
             return False
-        if engine.failures and not all(poison.is_seen for poison in engine.failures):
+        if engine.failures and False in [poison.is_seen for poison in engine.failures]:
             return False
         return state() is self._silent_state or not self.are_errors_asked()
 
