@@ -65,8 +65,8 @@ def _equality(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> Any:
         if other.__class__ in WEAK:
-            if small.is_on and (found := functions.computed(ufunc, self, None, other, True)) is not None:
-                return of_elements(*found)
+            if small.is_on and (found := _computed(ufunc, self, other, True)) is not None:
+                return found
             return ufuncs.apply_operator(ufunc, made, self, None, other, True)
         if _defers(other) or _repeats(ufunc, self, other):
             return NotImplemented
@@ -76,7 +76,7 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 
 def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> GlobalArray:
-        if small.is_on and _is_computed_in_place(ufunc, self, other):
+        if small.is_on and functions.computed_in_place(ufunc, self, other):
             pass
         elif other.__class__ in WEAK:
             ufuncs.apply_in_place(ufunc, self, None, other)
@@ -90,7 +90,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 
 def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], GlobalArray]:
     def method(self: GlobalArray) -> Any:
-        if small.is_on and (found := _computed(ufunc, self, None)) is not None:
+        if small.is_on and (found := _computed(ufunc, self)) is not None:
             return found
         return ufuncs.apply_operator(ufunc, made, self)
     method.__name__ = ufunc.__name__
@@ -98,23 +98,10 @@ def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], GlobalArray]:
     return method
 
 
-def _computed(ufunc: np.ufunc, x: Any, y: Any) -> GlobalArray | None:
-    """An operation on a global array, and another operand if it is not None; None if it is not computed at once here.
-    """
-    if y is None or y.__class__ in small.kinds or y.__class__ in small.OF_NUMPY:
-        found = functions.computed(ufunc, x, y, None, False)
-    elif y.__class__ in WEAK:
-        found = functions.computed(ufunc, x, None, y, False)
-    else:
-        return None
+def _computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> GlobalArray | None:
+    """See `functions.computed`."""
+    found = functions.computed(ufunc, x, y, is_first)
     return None if found is None else of_elements(*found)
-
-
-def _is_computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
-    """Whether an operation in place has been computed at once."""
-    if y.__class__ in small.kinds or y.__class__ in small.OF_NUMPY:
-        return functions.computed_in_place(ufunc, x, y, None)
-    return y.__class__ in WEAK and functions.computed_in_place(ufunc, x, None, y)
 
 
 def _operand(x: Any) -> Any:
@@ -663,7 +650,7 @@ class GlobalArray:
         if method == "__call__" and is_plain and ufunc.signature is None:
             x, *others = inputs
             if ufunc.nin == len(inputs) == 1:
-                if small.is_on and (found := _computed(ufunc, x, None)) is not None:
+                if small.is_on and (found := _computed(ufunc, x)) is not None:
                     return found
                 return ufuncs.apply_operator(ufunc, made, x)
             if ufunc.nin == len(inputs) == 2:

@@ -23,7 +23,6 @@ from pgaspy.alone.likeness import (
     view_of,
 )
 from pgaspy.alone.small import (
-    FEW,
     MAX_ELEMENTS,
     NUMBERS,
     OF_NUMBER,
@@ -34,6 +33,7 @@ from pgaspy.alone.small import (
     is_borrowed,
     kinds,
     operand,
+    ready,
     takes,
 )
 from pgaspy.blas import add_product
@@ -56,23 +56,26 @@ MAX_PRODUCTS = 1 << 19
 """Of numbers, in a product of matrices: about as long as it takes to pass through the elements of the largest array."""
 
 
-def computed(ufunc: np.ufunc, x: Any, y: Any, number: complex | None, is_first: bool) -> Small | None:
-    """A function of a global array and another operand or a Python number (which may come first), or of itself alone;
-    None if it is not computed here.
+def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> Small | None:
+    """A function of a global array and another operand, which is the first one if it `is_first`, and a Python number;
+    or of the array alone. None if it is not computed here.
     """
-    if x.__class__ not in kinds or not recording.is_clear() or (a := operand(x)) is None:
+    a = ready(x)
+    if a is None:
         return None
     shape = a.shape
     other: Any
     operands: tuple[Any, ...]
     if y is None:
-        other, operands = type(number), (a,) if number is None else (number, a) if is_first else (a, number)
+        other, operands = type(None), (a,)
+    elif y.__class__ in WEAK:
+        other, operands = type(y), (y, a) if is_first else (a, y)
     else:
         b = operand(y)
         if b is None or (b.shape != shape and b.shape and (shape := _joint_shape(a, b, y)) is None):
             return None
         other, operands = b.dtype, (a, b)
-    if not ((a.size <= FEW and shape == a.shape) or takes(ufunc, shape)):
+    if not takes(ufunc, shape):
         return None
     dtype = _exact_result(ufunc, a.dtype, other)
     if dtype is not None:
@@ -82,8 +85,7 @@ def computed(ufunc: np.ufunc, x: Any, y: Any, number: complex | None, is_first: 
         found = None if form is None else called(_by_kernel, form, shape, operands)
     if found is None or not shape:
         return None if found is None else (found, OF_NUMBER)
-    is_one = y is None or y.__class__ in OF_NUMPY
-    return _result(found, like_of(x) if is_one else like_of_two(x, a.shape, y, b.shape, shape))
+    return _result(found, like_of_two(x, a.shape, y, b.shape, shape) if y.__class__ in kinds else like_of(x))
 
 
 def _result(elements: NDArray[Any], like: Any) -> Small:
@@ -91,36 +93,39 @@ def _result(elements: NDArray[Any], like: Any) -> Small:
     return elements, (like, None, False) if elements.flags.c_contiguous else in_order_of_memory(elements, like)
 
 
-def computed_in_place(ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -> bool:
-    """The same into the array itself; whether it was computed."""
-    if x.__class__ not in kinds or not recording.is_clear() or (a := operand(x)) is None:
+def computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
+    """A function of a global array and another operand into the array itself; whether it was computed."""
+    a = ready(x)
+    if a is None or is_borrowed(x):
         return False
-    b: Any = number if y is None else operand(y)
-    if b is None or is_borrowed(x):
+    is_number = y.__class__ in WEAK
+    b = y if is_number else operand(y)
+    if b is None:
         return False
-    other: Any = type(number) if y is None else b.dtype
+    other: Any = type(y) if is_number else b.dtype
     dtype = _exact_result(ufunc, a.dtype, other)
-    return dtype is a.dtype and (a.size <= FEW or takes(ufunc, a.shape)) and called(ufunc, a, b, a) is not None
+    return dtype is a.dtype and takes(ufunc, a.shape) and called(ufunc, a, b, a) is not None
 
 
-def chosen(condition: Any, x: Any, y: Any) -> Small | None:
+def chosen(*given: Any) -> Small | None:
     """`where(condition, x, y)` of arrays of one shape, and a dtype, and Python numbers; None if it is not done here."""
-    arrays = [array for array in (condition, x, y) if array.__class__ not in WEAK]
-    if condition.__class__ in WEAK or not {*map(type, arrays)} <= kinds or not recording.is_clear():
+    arrays = [x for x in given if x.__class__ not in WEAK]
+    if given[0].__class__ in WEAK or not {*map(type, arrays)} <= kinds or not recording.is_clear():
         return None
-    mask, *others = elements = [*map(operand, arrays)]
-    if any(found is None or found.shape != mask.shape for found in elements) or mask.dtype.kind != "b":
+    found: list[Any] = [x if x.__class__ in WEAK else operand(x) for x in given]
+    mask, *operands = found
+    numbers = [x for x in operands if x.__class__ in WEAK]
+    others = [x for x in operands if x.__class__ not in WEAK]
+    if any(x is None or x.shape != mask.shape for x in (mask, *others)) or mask.dtype.kind != "b":
         return None
-    numbers = [number for number in (x, y) if number.__class__ in WEAK]
     dtype = others[0].dtype if others else np.result_type(*map(type, numbers))
-    if any(found.dtype is not dtype for found in others) or not mask.shape or not takes(np.where, mask.shape):
+    if any(x.dtype is not dtype for x in others) or not mask.shape or not takes(np.where, mask.shape):
         return None
     if any(number.__class__ not in NUMBERS.get(dtype.kind, ()) for number in numbers):
         return None
-    rest = iter(others)
-    found = called(_where, mask, dtype, *[value if value.__class__ in WEAK else next(rest) for value in (x, y)])
+    elements = called(_where, mask, dtype, *operands)
     likes = [*map(like_of, arrays)]
-    return None if found is None else _result(found, next(filter(is_distributed, likes), likes[0]))
+    return None if elements is None else _result(elements, next(filter(is_distributed, likes), likes[0]))
 
 
 def _where(mask: NDArray[Any], dtype: np.dtype[Any], *operands: Any) -> NDArray[Any]:
@@ -157,9 +162,8 @@ def _product_of_matrices(x: Any, a: NDArray[Any], y: Any, b: NDArray[Any]) -> Sm
 
 def reduced(ufunc: np.ufunc, x: Any) -> Small | None:
     """All elements reduced to one; None if it is not computed here."""
-    if x.__class__ not in kinds or not recording.is_clear() or (a := operand(x)) is None:
-        return None
-    if not a.size or not a.shape or min(a.strides) <= 0 or not takes(ufunc, a.shape):
+    a = ready(x)
+    if a is None or not a.size or not a.shape or min(a.strides) <= 0 or not takes(ufunc, a.shape):
         return None
     reduction, axes = reduction_by(ufunc, a.dtype, None), tuple(range(a.ndim))
     if are_products(ufunc, reduction.dtype):
@@ -175,9 +179,8 @@ def position(name: str, x: Any) -> Small | None:
     """Where the first least or greatest element is, in row-major order (`argmin`, `argmax`); None if it is not looked
     for here.
     """
-    if x.__class__ not in kinds or not recording.is_clear() or (a := operand(x)) is None:
-        return None
-    if not a.size or not a.shape or not takes(name, a.shape):
+    a = ready(x)
+    if a is None or not a.size or not a.shape or not takes(name, a.shape):
         return None
     return called(getattr(np, name), a), OF_NUMBER
 

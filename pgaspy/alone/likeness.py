@@ -15,7 +15,7 @@ from pgaspy.planning.result_layout import product_layout, result_layout
 from pgaspy.planning.view import View, whole
 
 __all__ = ["Like", "index", "index_result", "is_distributed", "like_of", "like_of_two", "likeness", "multiply",
-           "select", "sum_along", "view_like", "view_of"]
+           "result", "select", "sum_along", "view_like", "view_of"]
 
 MAX_DEPTH = 8
 """Of views that follow one from another, before they are made."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pgaspy.alone.likeness import index, index_result, is_distributed, like_of, likeness, select
-from pgaspy.alone.small import FEW, NUMBERS, Small, called, elements_of, is_borrowed, kinds, operand, takes
+from pgaspy.alone.small import NUMBERS, Small, called, elements_of, is_borrowed, kinds, operand, takes
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
 from pgaspy.job.failures import is_interrupt
@@ -38,17 +38,22 @@ def section(x: Any, key: Any) -> Small | None:
         return None
     if not is_slicing:
         return _selected(elements, key)
-    try:
-        found = elements[key]
-    except (IndexError, TypeError) as error:
-        if is_interrupt(error):
-            raise
-        return None
-    if found.size > FEW and not takes(slice, found.shape):
+    found = _part(elements, key)
+    if found is None or not takes(slice, found.shape):
         return None  # what comes often is found again as a view, which this one would have to become
     like, owner, is_exact = x._source or (x._view, None, True)
     like = likeness(index if is_exact else index_result, like, key)
     return found, (like, x if owner is None else owner, True) if found.shape else (like, None, False)
+
+
+def _part(elements: Any, key: Any) -> Any:
+    """The elements that a key of integers and slices names; None if there are none."""
+    try:
+        return elements[key]
+    except (IndexError, TypeError) as error:
+        if is_interrupt(error):
+            raise
+        return None
 
 
 def _selected(elements: Any, key: Any) -> Small | None:
@@ -86,13 +91,8 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
         if numpys is None or not (is_number or _is_in_order(elements, numpys, value)):
             return False
         return called(elements.__setitem__, numpys, value, default=True) is not None
-    try:
-        part = elements[key]
-    except (IndexError, TypeError) as error:
-        if is_interrupt(error):
-            raise
-        return False
-    if not (part.shape or is_number) or not takes(None, part.shape):
+    part = _part(elements, key)
+    if part is None or not (part.shape or is_number) or not takes(None, part.shape):
         return False
     target, key = (part, ...) if part.shape else (elements, key)
     return called(target.__setitem__, key, value, default=True) is not None

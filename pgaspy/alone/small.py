@@ -16,22 +16,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.alone.likeness import like_of, view_of
+from pgaspy.alone.likeness import like_of, result, view_like, view_of
 from pgaspy.execution import recording
-from pgaspy.job.defaults import default_for
 from pgaspy.job.failures import is_interrupt
 from pgaspy.job.procgrid import World, when_started
-from pgaspy.layout import Layout, replicated
+from pgaspy.layout import replicated
 from pgaspy.operands import WEAK
-from pgaspy.planning.result_layout import result_layout
+from pgaspy.planning.result_layout import view_in_order
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage, borrowers, local_view, wrap
 from pgaspy.scheduling.floating_point import set_state, state
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["FEW", "MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "Small", "Source", "called", "copied",
+__all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "Small", "Source", "called", "copied",
            "elements_of", "filled", "in_order_of_memory", "is_borrowed", "is_on", "kinds", "operand", "passed_over",
-           "settled", "takes"]
+           "ready", "settled", "takes"]
 
 MAX_ELEMENTS = 1 << 15
 """Of an array: with more, threads gain more than the call of a kernel costs."""
@@ -118,6 +117,11 @@ def operand(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
     return x if x.__class__ in OF_NUMPY and x.size <= max_elements else None
 
 
+def ready(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
+    """The elements of a global array, if they are few enough, and nothing comes before; else None."""
+    return operand(x, max_elements) if x.__class__ in kinds and recording.is_clear() else None
+
+
 def is_borrowed(x: Any) -> bool:
     """Whether somebody has elements of an array's base, and may need a copy of them before they are written to."""
     if not borrowers:
@@ -166,34 +170,26 @@ def called(function: Callable[..., Any], *operands: Any, default: Any = None) ->
 
 def settled(x: Any) -> BaseView:
     """The base and the view of an array that has its elements only."""
-    like, owner, is_exact = x._source
+    like, owner, _ = x._source
     if owner is not None:
         return BaseView(owner._base, view_of(like))
     elements = np.asarray(x._elements)
-    if not elements.shape:
-        layout = None if like is None else view_of(like).own_layout
-        layout = layout or replicated((), 1)
-    else:
-        view = view_of(like)
-        layout = view.layout if is_exact else result_layout(elements.shape, [view], default_for)
-    return BaseView(wrap(layout, elements), whole(layout))
+    view = view_of(view_like(x)) if elements.shape else whole(view_of(like).own_layout or replicated((), 1))
+    return BaseView(wrap(view.layout, elements), view)
 
 
 def in_order_of_memory(elements: NDArray[Any], like: Any) -> BaseView:
     """A base for elements that are not in the order of rows, and the view of it that is; the layout is like a view."""
-    layout = result_layout(elements.shape, [view_of(like)], default_for)
     order = sorted(range(elements.ndim), key=lambda d: -elements.strides[d])
-    base = Layout(layout.grid, [layout.dims[d] for d in order], layout.pins)
-    view = whole(base).transpose([order.index(d) for d in range(elements.ndim)])
-    return BaseView(wrap(base, np.ascontiguousarray(elements.transpose(order))), view)
+    view = view_in_order(result(view_of(like)).layout, order)
+    return BaseView(wrap(view.layout, np.ascontiguousarray(elements.transpose(order))), view)
 
 
 def copied(x: Any) -> Small | None:
     """A copy of an array, but of numbers, and of whole bases, whose layout it keeps; None if it is not made here."""
-    if x.__class__ not in kinds or (x._source is None and x._view.is_whole) or not x.shape:
-        return None
-    elements = operand(x) if recording.is_clear() else None
-    if elements is None or not takes(None, elements.shape):
+    elements = ready(x)
+    if elements is None or (x._source is None and x._view.is_whole) or not elements.shape or not takes(
+            None, elements.shape):
         return None
     recording.queue.n_at_once += 1
     return elements.copy(), (like_of(x), None, False)
@@ -201,7 +197,6 @@ def copied(x: Any) -> Small | None:
 
 def filled(x: Any, fill: Callable[[Storage], None]) -> bool:
     """Have the local part of a new array filled; whether it was."""
-    shape = x._view.shape
-    if not (is_on and math.prod(shape) <= MAX_ELEMENTS and recording.is_clear() and takes(fill.__code__, shape)):
+    if not (is_on and recording.is_clear() and takes(fill.__code__, x._view.shape)):
         return False
     return called(fill, x._base.storage, default=True) is not None

@@ -143,7 +143,6 @@ class Queue:
         self._silent_state: object = self  # of NumPy, which asks for no floating-point errors
         self._schedules = Cache(_size_of_schedule, units=lambda key: len(key[0]))
         self._done_at_once: dict[tuple[Any, ...], int] = {}
-        self._done_by_numpy: dict[tuple[Any, ...], int] = {}
         self._refusable: set[Storage] = set()  # of operations that may refuse what they are given
         self.n_at_once = self._n_hot = self._n_disturbed = 0
         self._set_limit()
@@ -282,11 +281,7 @@ class Queue:
 
     def is_seldom(self, key: tuple[Any, ...]) -> bool:
         """Count a call that NumPy may compute, on one process; whether it was not done as often as makes calls hot."""
-        done = self._done_by_numpy
-        if len(done) > MAX_CALLS_AT_ONCE:
-            done.clear()
-        done[key] = n = done.get(key, 0) + 1
-        return n <= WORK_OF_PLANNING // ELEMENTS_PER_CALL
+        return self._count(key, ELEMENTS_PER_CALL)
 
     def was_computed(self, key: tuple[Any, ...]) -> bool:
         """Whether such a call was computed at once before, so that it is likely to come again."""
@@ -406,15 +401,21 @@ class Queue:
         """Count a call; whether to do it at once: it is small, and not done often, or among others that were not."""
         if n_elements > MAX_ELEMENTS:
             return False
+        if self._count(key, ELEMENTS_PER_CALL + n_elements):
+            self._n_hot = 0
+            return True
+        self._n_hot += 1 + n_elements // ELEMENTS_PER_CALL
+        return self._n_hot <= HOT_CALLS
+
+    def _count(self, key: tuple[Any, ...], work: int) -> bool:
+        """Count a call by its work; whether all of its kind was less than planning is."""
         done = self._done_at_once
-        work = done.get(key, 0) + ELEMENTS_PER_CALL + n_elements
+        work += done.get(key, 0)
         if work > WORK_OF_PLANNING:
-            self._n_hot += 1 + n_elements // ELEMENTS_PER_CALL
-            return self._n_hot <= HOT_CALLS
+            return False
         if len(done) > MAX_CALLS_AT_ONCE:
             done.clear()
         done[key] = work
-        self._n_hot = 0
         return True
 
     def _clear_way(self, storages: Sequence[Storage]) -> bool:

@@ -126,13 +126,10 @@ def _as_pairs(factor: NDArray[Any], exponent: Any) -> NDArray[Any]:
 
 def _pairs(factor: NDArray[Any], exponent: Any) -> NDArray[Any]:
     """The pairs that are `factor * 2**exponent`, whose factors neither over- nor underflow when some are multiplied."""
-    found = np.empty(np.shape(factor), dtype_of(factor.dtype))
     is_complex = factor.dtype.kind == "c"
     own = np.frexp(np.maximum(abs(factor.real), abs(factor.imag)) if is_complex else factor)[1]
     own = np.where(np.isfinite(factor), own, 0)
-    found["factor"] = _scaled(factor, -own)
-    found["exponent"] = exponent + own
-    return found
+    return _as_pairs(_scaled(factor, -own), exponent + own)
 
 
 def _scaled(factor: NDArray[Any], exponent: NDArray[Any]) -> NDArray[Any]:
