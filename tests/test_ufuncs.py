@@ -159,6 +159,16 @@ def test_outputs_that_share_elements() -> None:
             assert_equal(found, expected)
 
 
+@pytest.mark.parametrize("function", [np.isfinite, np.isinf, np.isnan, np.signbit])
+def test_a_mask_and_every_second_element_of_an_output(function: np.ufunc) -> None:
+    """NumPy 2.4 stores two of sixteen there."""
+    x = np.resize([1.0, -2.0, np.inf, np.nan, -0.0], 100)
+    out, mask = pg.array(np.resize([True, False], 200)), np.arange(100) % 3 > 0
+    function(pg.array(x), out=out[::2], where=pg.array(mask))
+    expected = np.where(mask, function(x), True)
+    assert_equal(out, np.stack([expected, np.zeros(100, bool)], axis=1).ravel())
+
+
 def test_out_and_where() -> None:
     x, y = np.arange(12.0).reshape(3, 4), np.arange(4) % 2 == 0
     a, mask = pg.array(x), pg.array(y)

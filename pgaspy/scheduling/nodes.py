@@ -323,8 +323,16 @@ class NumpyCall(Node):
                 counted_call(functools.partial(np.copyto, casting="unsafe"), outputs[0], inputs[0])
                 return
             options: dict[str, Any] = {"where": inputs.pop()} if self._has_mask else {}
+            if self._function in _OF_SIGNS:
+                found = self._function(*inputs, signature=self._signature)
+                counted_call(functools.partial(np.copyto, casting="unsafe", **options), outputs[0], found)
+                return
             counted_call(functools.partial(self._function, out=tuple(outputs), casting="unsafe",
                                            signature=self._signature, **options), *inputs)
+
+
+_OF_SIGNS = {np.isfinite, np.isinf, np.isnan, np.signbit}
+"""Of these NumPy 2.4 stores only a part, where the output's elements do not lie side by side."""
 
 
 class TaskCall(Node):
