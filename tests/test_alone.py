@@ -21,6 +21,7 @@ from pgaspy.execution.queue import HOT_CALLS, Queue
 from pgaspy.job.procgrid import begin_anew
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
 from pgaspy.scheduling.base import SharedStorage
+from pgaspy.scheduling.kinds.statement import Statement
 from pgaspy.statements import known_calls
 from tests.flushes import have_recorded
 from tests.randomly import random_key
@@ -150,6 +151,45 @@ def test_what_is_recorded_first_is_executed_in_turn_and_planned_when_it_comes_ag
         seen.append((done.n_planned, done.n_kernels))
         assert_equal(total, ((2 + np.arange(20).reshape(5, 4)) / 4 - (np.arange(20).reshape(5, 4) > 3)).sum(axis=0))
     assert seen == [(0, 0), (1, 1), (0, 1)]
+
+
+@pytest.mark.mpi
+def test_what_comes_together_for_the_first_time_is_executed_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    have_recorded(monkeypatch)
+    a, seen = pg.arange(40.0).reshape(10, 4), []
+    pg.sync()
+    for _ in range(3):
+        before = pg.stats()
+        b = 2 * a
+        b[1:-1] += a[:-2] * a[2:]
+        b /= b.max()
+        pg.sync()
+        seen.append((pg.stats() - before).n_planned)
+        model = 2 * np.arange(40.0).reshape(10, 4)
+        model[1:-1] += model[:-2] * model[2:] / 4
+        assert_equal(b, model / model.max())
+    collectively(seen == [0, 1, 0], str(seen))
+
+
+@pytest.mark.mpi
+def test_what_fails_in_turn_before_it_begins_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    have_recorded(monkeypatch)
+    monkeypatch.setattr(recording.queue.engine, "is_alone", False)  # alone, it would fail by itself
+    failed = []
+
+    def execute(self: Statement, *arguments: Any) -> None:
+        failed.append(self)
+        raise MemoryError
+
+    monkeypatch.setattr(Statement, "execute", execute)
+    a = pg.arange(12.0)
+    pg.sync()
+    b = (a + 1) * a
+    b[1:] -= a[1:]
+    model = (np.arange(12.0) + 1) * np.arange(12.0)
+    model[1:] -= np.arange(1.0, 12.0)
+    assert_equal(b, model)
+    collectively(len(failed) == 3, str(failed))
 
 
 def test_what_is_large_is_planned_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,9 @@ class Direct(Builder):
         self.is_begun = True
         self.stamps[0] = self._stamp()
 
-    def finish(self) -> None:
-        """Wait for all that it receives."""
+    def complete(self) -> None:
+        """Wait for all that it receives, and have it begin, if it has no message."""
         while self.awaited:
             self._carrier.wait_for(self, next(iter(self.awaited)))
+        if not self.is_begun:
+            self.begin()

@@ -47,7 +47,7 @@ from pgaspy.scheduling.base import Base, Storage, borrowers, came_back, lent
 from pgaspy.scheduling.floating_point import state
 from pgaspy.scheduling.in_turn import in_turn
 from pgaspy.scheduling.operations import Computed, NumberedOperation, Recipe
-from pgaspy.scheduling.recorded import Recorded
+from pgaspy.scheduling.recorded import Recorded, RecordedOperation
 from pgaspy.scheduling.schedule import Schedule, described, may_be_postponed, schedule_of
 from pgaspy.supervision.alarms import Alarms
 from pgaspy.supervision.checking import first_words
@@ -73,11 +73,11 @@ MAX_HELD_BYTES = 64 << 20
 HOT_CALLS = 64
 """After so many calls in a row, each done often before, what is done often is recorded."""
 
+WARM = WORK_OF_PLANNING // 4
+"""On several processes, what was done at once so much goes with what is recorded beside it, as parts of one loop do."""
+
 MAX_DISTURBED = 8
 """After so many flushes in a row of few operations, for calls that are not recorded, it is forgotten which are."""
-
-WORK_OF_MESSAGES = 3 * ELEMENTS_PER_CALL
-"""What an operation takes longer that may send something, as elements that are passed through."""
 
 MAX_CALLS_AT_ONCE = 1 << 14
 """Of calls that are computed at once, so many are known by what they have taken."""
@@ -143,6 +143,7 @@ class Queue:
         self._silent_state: object = self  # of NumPy, which asks for no floating-point errors
         self._schedules = Cache(_size_of_schedule, units=lambda key: len(key[0]))
         self._done_at_once: dict[tuple[Any, ...], int] = {}
+        self._met: set[int] = set()  # forms of operations that were executed in turn
         self._refusable: set[Storage] = set()  # of operations that may refuse what they are given
         self.n_at_once = self._n_hot = self._n_disturbed = 0
         self._set_limit()
@@ -300,14 +301,11 @@ class Queue:
         if not self._may_execute() or not recipe.is_done_at_once(rank):
             return False
         is_local = recipe.is_local(rank)
-        n_elements = recipe.views[-1].size // world().size + (0 if is_local else WORK_OF_MESSAGES)
-        if not self.admits((id(recipe),), n_elements) or not self._clear_way(storages):
+        if not self.admits((id(recipe),), recipe.views[-1].size // world().size) or not self._clear_way(storages):
             return False
         recipe.is_cold = True
         if not is_local:
-            n, slots = len(storages), tuple(range(len(storages) + len(values)))
-            operation = NumberedOperation(0, recipe, slots[:n], slots[n:])
-            add_nodes = functools.partial(recipe.add_nodes_at_once, operation=operation, rank=rank)
+            add_nodes = functools.partial(_add_nodes, recipe, len(storages), len(values))
             return self._exchange(recipe, storages, values, add_nodes, code, instruction) is not None
         is_executed, before = False, state()
         try:
@@ -363,7 +361,7 @@ class Queue:
         """
         if state() is not self._silent_state and self.are_errors_asked():
             return None
-        if not (self._may_execute() and self.admits(key, WORK_OF_MESSAGES) and self._clear_way(storages)):
+        if not (self._may_execute() and self.admits(key, 0) and self._clear_way(storages)):
             return None
         return self._exchange(call, storages, (), add_nodes, code, instruction)
 
@@ -378,10 +376,7 @@ class Queue:
             self.engine.make_room()
             has_room = True
             add_nodes(direct)
-            if direct.awaited:
-                direct.finish()
-            if not direct.is_begun:
-                direct.begin()
+            direct.complete()
         except BaseException as error:
             if has_room and not (direct.is_begun or is_interrupt(error)):
                 return None
@@ -394,15 +389,24 @@ class Queue:
 
     def _may_execute(self) -> bool:
         """Whether nothing that will last is in the way of what is executed at once."""
-        return (self.computes_at_once and self.error is None and not self._is_running and self.engine.overlaps
-                and self.engine.straight is None and counts.timeline is None)
+        return (self._executes_at_once and self.error is None and not self._is_running
+                and self.engine.straight is None)
+
+    @property
+    def _executes_at_once(self) -> bool:
+        """Whether anything is executed at once in this job."""
+        return self.computes_at_once and self.engine.overlaps and counts.timeline is None
 
     def admits(self, key: tuple[Any, ...], n_elements: int) -> bool:
         """Count a call; whether to do it at once: it is small, and not done often, or among others that were not."""
         if n_elements > MAX_ELEMENTS:
             return False
+        done = 0 if self.engine.is_alone else self._done_at_once.get(key, 0)
+        if done >= WARM and self._n_hot > HOT_CALLS:
+            return False
         if self._count(key, ELEMENTS_PER_CALL + n_elements):
-            self._n_hot = 0
+            if done < WARM:
+                self._n_hot = 0
             return True
         self._n_hot += 1 + n_elements // ELEMENTS_PER_CALL
         return self._n_hot <= HOT_CALLS
@@ -642,7 +646,7 @@ class Queue:
         """Hand to the engine what was postponed."""
         self._hand_over(len(self.recorded))
 
-    def _hand_over(self, n: int) -> None:
+    def _hand_over(self, n: int, may_be_in_turn: bool = True) -> None:
         """Have the engine execute the first n operations.
 
         What may be interrupted before it is the engine's leaves them recorded.
@@ -659,7 +663,12 @@ class Queue:
         first, rest = recorded.split(n)
         n_fields = len(first.fields) + len(rest.fields)
         try:
-            run = self._run_of(first, rest)
+            key, named = self._form_of(first, rest)
+            if may_be_in_turn and self._are_done_in_turn(key):
+                del recorded, first, named  # so that arrays go when nothing uses them any more
+                self._do_in_turn(n)
+                return
+            run = self._run_of(first, key, named)
         except Exception as error:
             if is_interrupt(error) or (n == 1 and not engine.is_alone):
                 raise
@@ -802,13 +811,15 @@ class Queue:
     def forget(self) -> None:
         """Forget the cached schedules."""
         self._schedules.forget()
+        self._met.clear()
 
-    def _run_of(self, recorded: Recorded, rest: Recorded) -> Run:
-        """A run of operations, after which others are executed that are recorded as well."""
+    def _form_of(self, recorded: Recorded, rest: Recorded) -> tuple[tuple[Any, ...], Mapping[Storage, bool]]:
+        """The normal form of operations, after which others are executed that are recorded as well, by which their
+        schedule is found; and their arrays, with whether somebody holds them besides.
+        """
         first_uses: dict[Storage, int] = {}
-        recipes, storages, values, *callers = recorded.columns()
+        recipes, storages, _, *_ = recorded.columns()
         uses = tuple(map(first_uses.setdefault, storages, count()))
-        counts.n_flushes += 1
         named = tuple(map(is_not, map(call, map(_name_of, first_uses)), repeat(None)))
         if _is_collecting():
             named = (True,) * len(named)
@@ -819,13 +830,69 @@ class Queue:
         key: tuple[Any, ...] = recipes, uses, named
         if floating_point.is_telling():
             key = *key, floating_point
+        return key, dict(zip(first_uses, named, strict=True))
+
+    def _run_of(self, recorded: Recorded, key: tuple[Any, ...], named: Mapping[Storage, bool]) -> Run:
+        """A run of operations, of this form."""
+        counts.n_flushes += 1
         schedule: Schedule | None = self._schedules[key]
         if schedule is None or schedule.is_in_turn:
-            schedule = self._plan(recorded, dict(zip(first_uses, named, strict=True)), is_new=schedule is None)
+            schedule = self._plan(recorded, named, is_new=schedule is None)
             self._schedules.keep(key, schedule)
         counts.n_fused += schedule.n_fused
         counts.n_kernels += schedule.n_kernels
-        return Run(schedule, [*first_uses, *values], *callers)
+        _, _, values, *callers = recorded.columns()
+        return Run(schedule, [*named, *values], *callers)
+
+    def _are_done_in_turn(self, key: tuple[Any, ...]) -> bool:
+        """Whether operations of this form are executed one after the other: on several processes, the first time that
+        they come together, where to make a schedule of them would take longer.
+        """
+        rank, recipes = world().rank, key[0]
+        if self.engine.is_alone or self.engine.has_failed or len(key) > 3 or not self._executes_at_once:
+            return False
+        if hash(key) in self._met or self._schedules[key] is not None:
+            return False
+        if len(self._met) > MAX_CALLS_AT_ONCE:
+            self._met.clear()
+        self._met.add(hash(key))
+        return len(recipes) > 1 and all(recipe.is_done_at_once(rank) or recipe.elementwise is None
+                                        for recipe in recipes)
+
+    def _do_in_turn(self, n: int) -> None:
+        """Execute the first n operations so: each at once, or by a schedule of its own."""
+        for _ in range(n):
+            operation = self.recorded[0]
+            for storage in operation.storages:
+                if self.engine.uses(storage):
+                    self.engine.finish(storage)
+            if not self.engine.has_failed and self._is_done(operation):
+                _, self.recorded = self.recorded.split(1)
+            else:
+                self._hand_over(1, may_be_in_turn=False)
+
+    def _is_done(self, operation: RecordedOperation) -> bool:
+        """Execute an operation at once, if it may be, and does not fail before others are told of it; whether so."""
+        (recipe, storages, values, number, code, instruction), rank = operation, world().rank
+        if not (recipe.is_collective and recipe.is_done_at_once(rank)):
+            return False
+        tell = functools.partial(self.supervision.executed_at_once, recipe, storages, code, instruction)
+        direct = None
+        try:
+            if recipe.is_local(rank):
+                recipe.execute(storages, values, rank)
+            else:
+                direct = Direct(self.engine, number, [*storages, *values], len(storages), tell)
+                self.engine.make_room()
+                _add_nodes(recipe, len(storages), len(values), direct)
+                direct.complete()
+        except Exception as error:
+            if is_interrupt(error) or (direct is not None and direct.is_begun):
+                raise
+            return False
+        if direct is None:
+            tell()
+        return True
 
     def _plan(self, recorded: Recorded, named: Mapping[Storage, bool], is_new: bool) -> Schedule:
         """The schedule of operations that are new, or come again."""
@@ -839,6 +906,12 @@ class Queue:
         schedule = schedule_of(operations, named.__getitem__, world().rank, self.engine.overlaps)
         counts.planned(start, len(operations))
         return schedule
+
+
+def _add_nodes(recipe: Recipe, n_storages: int, n_values: int, direct: Direct) -> None:
+    """Execute an operation by its nodes, each when it is added."""
+    slots = tuple(range(n_storages + n_values))
+    recipe.add_nodes_at_once(direct, NumberedOperation(0, recipe, slots[:n_storages], slots[n_storages:]), world().rank)
 
 
 _phases = OrderedDict[str, None](start=None, stop=None)
