@@ -23,7 +23,7 @@ from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import IMAG, PUT_IMAG, PUT_REAL, REAL, Function, bits_as, put_bits
 
-__all__ = ["imag", "real"]
+__all__ = ["imag", "is_apart", "real"]
 
 
 class _Aspect(NamedTuple):
@@ -276,3 +276,15 @@ def _bits(own: np.dtype[Any], other: np.dtype[Any]) -> _Aspect:
         raise ValueError(f"elements of {own} have {own.itemsize} bytes, and those of {other} {other.itemsize}: they "
                          "are viewed as others of their size only; A.local().view(dtype) has those of this process")
     return _Aspect(bits_as(own, other), put_bits(own, other), lambda part: part.view(other))
+
+
+def is_apart(a: GlobalArray, b: GlobalArray) -> bool:
+    """Whether two arrays have nothing in common. Not collective."""
+    aspects = set()
+    while isinstance(a, ElementView):
+        aspects.add(a._aspect)
+        a = a._array
+    while isinstance(b, ElementView):
+        aspects.add(b._aspect)
+        b = b._array
+    return aspects >= {_REAL, _IMAG} or a._base is not b._base or not a._view.shares(b._view)

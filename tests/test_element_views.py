@@ -274,3 +274,18 @@ def test_what_is_refused() -> None:
     raises_everywhere(ValueError, "of their size only", lambda: a.view("f8"))
     raises_everywhere(TypeError, "object", lambda: a.view("O"))
     assert_equal(a, Z)
+
+
+def test_who_shares_memory() -> None:
+    def shared(xp: Any) -> list[bool]:
+        a, c = xp.ones((12, 7)), xp.ones((6, 4), complex)
+        pairs = [(a, a[1:]), (a[:3], a[4:]), (a, a.copy()), (a[3], a[:, 2]), (a[::2], a[1::2]), (a, a.T[::-1]),
+                 (a[::3, 1:], a[1::2]), (a, c), (a[:0], a), (c.real, c), (c[1:].imag, c), (c.real, c.imag),
+                 (c.real, c.real[2]), (c.real[1:], c[0])]
+        return [np.shares_memory(*pair) for pair in pairs]
+
+    assert shared(pg) == shared(np)
+    a = pg.ones(9)
+    assert not pg.may_share_memory(a[:4], a[4:])
+    with pytest.raises(TypeError, match="local parts"):
+        pg.shares_memory(pg.ones(3), np.ones(3))

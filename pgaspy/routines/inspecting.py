@@ -10,10 +10,11 @@ from numpy.typing import DTypeLike
 from pgaspy.array import GlobalArray
 from pgaspy.creation import asarray
 from pgaspy.dispatch import implements
+from pgaspy.element_views import is_apart
 from pgaspy.layout import MAX_NDIM
 from pgaspy.operands import check_device
 
-__all__ = ["can_cast", "from_dlpack", "result_type"]
+__all__ = ["can_cast", "from_dlpack", "may_share_memory", "result_type", "shares_memory"]
 
 
 @implements(np.result_type)
@@ -94,6 +95,42 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     array([0, 1, 2])
     """
     return asarray(x if isinstance(x, GlobalArray) else np.from_dlpack(x), device=device, copy=copy)
+
+
+@implements(np.shares_memory)
+def shares_memory(a: GlobalArray, b: GlobalArray, max_work: int | None = None) -> bool:
+    """Whether two arrays have an element in common, so that who writes to one may change the other. Not collective.
+
+    Parameters
+    ----------
+    a, b
+        Global arrays. Of local parts, NumPy's function tells.
+    max_work
+        As in NumPy; it is always known without a search.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+
+    Examples
+    --------
+    >>> import pgaspy as pg
+    >>> a = pg.zeros(8)
+    >>> pg.shares_memory(a[::2], a[1:]), pg.shares_memory(a[::2], a[1::2]), pg.shares_memory(a, a.copy())
+    (True, False, False)
+    """
+    for x in a, b:
+        if not isinstance(x, GlobalArray):
+            raise TypeError(f"shares_memory takes global arrays, not one of {type(x).__name__}: NumPy's takes local "
+                            "parts")
+    return not is_apart(a, b)
+
+
+@implements(np.may_share_memory)
+def may_share_memory(a: GlobalArray, b: GlobalArray, max_work: int | None = None) -> bool:
+    """The same: see `shares_memory`. Not collective."""
+    return shares_memory(a, b, max_work)
 
 
 class NamespaceInfo:
