@@ -178,7 +178,7 @@ class Queue:
 
     def begin(self, job: World) -> None:
         """Be the queue of a job, whose processes wait for each other. Collective."""
-        self.supervision.begin(job, self.engine, self._look)
+        self.supervision.begin(job, self.engine, self._look, lambda: self.next_tag)
         if job.size > 1:
             patience = None if is_interactive() else float(environment.value("PGASPY_ABORT_AFTER"))
             self.alarms = Alarms(job.communicator, patience)
@@ -646,11 +646,8 @@ class Queue:
         """Hand to the engine what was postponed."""
         self._hand_over(len(self.recorded))
 
-    def _hand_over(self, n: int, may_be_in_turn: bool = True) -> None:
-        """Have the engine execute the first n operations.
-
-        What may be interrupted before it is the engine's leaves them recorded.
-        """
+    def _hand_over(self, n: int) -> None:
+        """Have the engine execute the first n operations."""
         engine = self.engine
         if engine.has_failed:
             if n > 1 and any(storage.poison is not None for storage in self.recorded.storages):
@@ -659,20 +656,25 @@ class Queue:
             if n == 1 and self._is_left_out():
                 _, self.recorded = self.recorded.split(1)
                 return
-        recorded = self.recorded
+        self._hand_over_any(n)
+
+    def _hand_over_any(self, n: int, may_be_in_turn: bool = True) -> None:
+        """The same, whatever is poisoned. What may be interrupted before it is the engine's leaves them recorded."""
+        engine, recorded = self.engine, self.recorded
         first, rest = recorded.split(n)
         n_fields = len(first.fields) + len(rest.fields)
         try:
             key, named = self._form_of(first, rest)
-            if may_be_in_turn and self._are_done_in_turn(key):
-                del recorded, first, named  # so that arrays go when nothing uses them any more
-                self._do_in_turn(n)
-                return
-            run = self._run_of(first, key, named)
+            is_in_turn = may_be_in_turn and self._are_done_in_turn(key)
+            run = None if is_in_turn else self._run_of(first, key, named)
         except Exception as error:
             if is_interrupt(error) or (n == 1 and not engine.is_alone):
                 raise
             self._plan_failed(n, error)
+            return
+        if run is None:
+            del recorded, first, named  # so that arrays go when nothing uses them any more
+            self._do_in_turn(n)
             return
         if not engine.is_alone:
             run.stamps = self.supervision.executed(first, run.schedule.stamped)
@@ -849,7 +851,7 @@ class Queue:
         they come together, where to make a schedule of them would take longer.
         """
         rank, recipes = world().rank, key[0]
-        if self.engine.is_alone or self.engine.has_failed or len(key) > 3 or not self._executes_at_once:
+        if self.engine.is_alone or len(key) > 3 or not self._executes_at_once:
             return False
         if hash(key) in self._met or self._schedules[key] is not None:
             return False
@@ -866,10 +868,10 @@ class Queue:
             for storage in operation.storages:
                 if self.engine.uses(storage):
                     self.engine.finish(storage)
-            if not self.engine.has_failed and self._is_done(operation):
+            if all(storage.poison is None for storage in operation.storages) and self._is_done(operation):
                 _, self.recorded = self.recorded.split(1)
             else:
-                self._hand_over(1, may_be_in_turn=False)
+                self._hand_over_any(1, may_be_in_turn=False)
 
     def _is_done(self, operation: RecordedOperation) -> bool:
         """Execute an operation at once, if it may be, and does not fail before others are told of it; whether so."""

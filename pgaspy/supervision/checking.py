@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from pgaspy.host.words import listed
 from pgaspy.job.failures import DivergenceError
 from pgaspy.planning.trees import flood_targets
+from pgaspy.supervision.contents import Contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ PATIENCE_SECONDS = 60
 UNKNOWN = 0
 """In the place of the digest of an operation."""
 
-DIGESTS, ALARM = 0, 1
+DIGESTS, ALARM, CONTENTS = 0, 1, 2
 """The tags."""
 
 
@@ -67,7 +68,13 @@ class Entries(Protocol):
 
 
 class Checker:
-    """The operations of this process, compared with those of the rank before it."""
+    """The operations of this process, compared with those of the rank before it.
+
+    Attributes
+    ----------
+    contents
+        The NumPy arrays that they take, where these are compared by themselves.
+    """
 
     def __init__(self, comm: MPI.Intracomm, entries: Entries) -> None:
         """Collective. What operations are is asked `entries`."""
@@ -80,7 +87,8 @@ class Checker:
         self._theirs: deque[int] = deque()
         self._n_agreed = 0
         self._unsent: list[int] = []
-        self._sending = MPI.REQUEST_NULL
+        self._sending = self._sending_contents = MPI.REQUEST_NULL
+        self.contents: Contents | None = None
         self._error: DivergenceError | None = None
 
     def add(self, digests: Sequence[int]) -> None:
@@ -126,9 +134,11 @@ class Checker:
             self.poll()
             time.sleep(1e-3)
 
-    def meet(self, look: Callable[[], None]) -> None:
+    def meet(self, look: Callable[[], None], is_end: bool = False) -> None:
         """Wait until all processes have come here, and agree up to here; `look` polls, and may do more. Collective."""
-        while self._own:
+        if is_end and self.contents is not None:
+            self.contents.end()
+        while self._own or (is_end and self.contents is not None and self.contents.is_awaited):
             look()
             time.sleep(1e-4)
         meet(self._meetings, look)
@@ -146,13 +156,21 @@ class Checker:
         if sends and self._unsent and self._sending.Test():
             digests, self._unsent = np.array(self._unsent, np.int64), []
             self._sending = self._comm.Isend(digests, self._comm.rank + 1, DIGESTS)
+        contents = self.contents
+        if sends and contents is not None and contents.unsent and self._sending_contents.Test():
+            told, contents.unsent = np.array(contents.unsent, np.int64), []
+            self._sending_contents = self._comm.Isend(told, self._comm.rank + 1, CONTENTS)
         status = MPI.Status()
         while self._comm.Iprobe(MPI.ANY_SOURCE, MPI.ANY_TAG, status):
             found = np.empty(status.Get_count(MPI.INT64_T), np.int64)
             self._comm.Recv(found, status.source, status.tag)
             if status.tag == ALARM:
                 self._diverge(int(found[0]))
-            self._theirs.extend(found.tolist())
+            if status.tag == CONTENTS:
+                assert contents is not None
+                contents.heard(found.tolist())
+            else:
+                self._theirs.extend(found.tolist())
         while self._own and self._theirs:
             if self._own.popleft() != self._theirs.popleft():
                 self._diverge(self._n_agreed)

@@ -22,6 +22,7 @@ from pgaspy.scheduling.operations import Computed, Operation, Recipe
 from pgaspy.scheduling.recorded import Recorded
 from pgaspy.supervision import watchdog
 from pgaspy.supervision.checking import BATCH, Checker
+from pgaspy.supervision.contents import Contents
 from pgaspy.supervision.digests import Digests
 from pgaspy.supervision.journal import Journal
 from pgaspy.supervision.watchdog import Activity
@@ -47,11 +48,11 @@ class Supervision:
         self._watchdog: watchdog.Watchdog | None = None
         self._checks_all = self._is_paused = False
 
-    def begin(self, job: World, activity: Activity, look: Callable[[], None]) -> None:
+    def begin(self, job: World, activity: Activity, look: Callable[[], None], number: Callable[[], int]) -> None:
         """Compare what the processes do, and note and watch it as far as the environment asks for it. Collective.
 
         The watchdog asks `activity` what this process does; `look` is called while it waits for all others, for what
-        they have to say.
+        they have to say. `number` gives that of the next operation.
         """
         global _of_job
         _of_job = self
@@ -63,7 +64,9 @@ class Supervision:
             self.digests, self._look = Digests(), look
             entries = self.journal if checks and self.journal is not None else self.digests
             self.checker = Checker(job.communicator, entries)
-            self._checks_all = checks
+            self._checks_all, self._number = checks, number
+            if not checks:
+                self.checker.contents = Contents(job.rank, job.size)
         if timeout or watchdog.is_wanted(job.size):
             self._watchdog = watchdog.begin(job.communicator, timeout, activity, self._words)
 
@@ -78,7 +81,8 @@ class Supervision:
         if operation.recipe.is_collective:
             self._note(operation.recipe, operation.bases, operation.values, number)
 
-    def announce(self, call: str, values: Sequence[Any], bases: Sequence[Base], meets: bool) -> None:
+    def announce(self, call: str, values: Sequence[Any], bases: Sequence[Base], meets: bool,
+                 is_end: bool = False) -> None:
         """See the function of this name."""
         if self._is_paused:
             return
@@ -88,12 +92,16 @@ class Supervision:
             if self.digests is not None:
                 self.digests.announce(call)
             self.compare()
-            self.checker.meet(self._look)
+            self.checker.meet(self._look, is_end)
 
     def take(self, x: NDArray[Any]) -> None:
         """See the function of this name."""
-        if self.journal is not None and not self._is_paused:
+        if self._is_paused:
+            return
+        if self.journal is not None:
             self.journal.take(x)
+        if self.checker is not None and self.checker.contents is not None:
+            self.checker.contents.take(x, self._number())
 
     def executed(self, recorded: Recorded, stamped: Sequence[int]) -> Mapping[int, int]:
         """Take note of operations, which are about to be executed; the program's digests after some of them.
@@ -145,7 +153,7 @@ class Supervision:
     def end(self) -> None:
         """Wait for the others here rather than in MPI, where a process could say nothing any more. Collective."""
         if self.checker is not None:
-            self.announce("the end of the program", (), (), meets=True)
+            self.announce("the end of the program", (), (), meets=True, is_end=True)
         elif self._watchdog is not None:
             self._watchdog.meet()
         self.stop()

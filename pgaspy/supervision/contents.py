@@ -1,0 +1,107 @@
+"""Whether NumPy arrays that operations take are the same on every process, as far as a sample of each tells.
+
+Who makes them of random numbers without a seed has other ones on each process, and would get results of all together.
+Each process tells the next rank, which warns. A statement may take an array more often on one process than on others,
+as each chooses how to execute it: what they have taken is compared per number of the operation that comes next.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+import zlib
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pgaspy.host.call_sites import frame_of_program
+
+__all__ = ["Contents"]
+
+MAX_SAMPLE = 512
+"""Elements of an array that are looked at, about, evenly along each dimension."""
+
+END = 1 << 62
+"""The number of what comes after all operations."""
+
+
+class _Taken(NamedTuple):
+    """An array that was taken before the operation of a number, and where."""
+
+    number: int
+    checksum: int
+    file: str
+    line: int
+
+
+class Contents:
+    """The NumPy arrays that this process has taken, compared with those of the rank before it.
+
+    Attributes
+    ----------
+    unsent
+        What the next rank has not been told: numbers of operations, each followed by a checksum.
+    is_awaited
+        Whether the rank before has not told all yet.
+    """
+
+    def __init__(self, rank: int, n_ranks: int) -> None:
+        self.unsent: list[int] = []
+        self.is_awaited = rank > 0
+        self._rank = rank
+        self._sends = rank < n_ranks - 1
+        self._warns = rank in (1, n_ranks - 1)  # of many that differ, two say so
+        self._own: deque[_Taken] = deque()
+        self._theirs: deque[tuple[int, int]] = deque()
+
+    def take(self, x: NDArray[Any], number: int) -> None:
+        """Take an array for the operation of a number, or a later one."""
+        if x.dtype.hasobject:
+            return
+        checksum = _checksum(x)
+        if self._sends:
+            self.unsent += number, checksum
+        if self._rank > 0:
+            frame = frame_of_program(sys._getframe(1))
+            self._own.append(_Taken(number, checksum, frame.f_code.co_filename, frame.f_lineno))
+
+    def end(self) -> None:
+        """No more is taken."""
+        self.unsent += [END, 0] * self._sends
+        self._own.append(_Taken(END, 0, "", 0))
+
+    def heard(self, told: Sequence[int]) -> None:
+        """Compare with what the rank before has told."""
+        theirs, own = self._theirs, self._own
+        theirs.extend(zip(told[::2], told[1::2], strict=True))
+        self.is_awaited = not theirs or theirs[-1][0] != END
+        while own and theirs and own[-1].number > theirs[0][0] < theirs[-1][0]:
+            number, mine, others = theirs[0][0], [], set()
+            while own[0].number <= number:
+                if (taken := own.popleft()).number == number:
+                    mine.append(taken)
+            while theirs[0][0] == number:
+                others.add(theirs.popleft()[1])
+            if mine and {taken.checksum for taken in mine} != others:
+                self._warn(next((taken for taken in mine if taken.checksum not in others), mine[0]))
+
+    def _warn(self, taken: _Taken) -> None:
+        if self._warns:
+            self._warns = False
+            warnings.warn_explicit(
+                f"a NumPy array is not the same on rank {self._rank} as on rank {self._rank - 1}: each process goes on "
+                "with its own. Seed NumPy's random numbers alike, or make them by pg.random; PGASPY_CHECK=1 finds all "
+                "that differs", UserWarning, taken.file, taken.line)
+
+
+def _checksum(x: NDArray[Any]) -> int:
+    """Of some elements."""
+    if x.size > MAX_SAMPLE:
+        n = max(round(MAX_SAMPLE ** (1 / x.ndim)), 1)
+        x = x[tuple([slice(None, None, -(-extent // n)) for extent in x.shape])]
+    if x.dtype.char in "gG":  # of which some bytes are nobody's
+        x = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    return zlib.crc32(x.tobytes())

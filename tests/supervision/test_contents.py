@@ -1,0 +1,94 @@
+"""NumPy arrays that operations take: a warning says where they are not the same on every process."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pgaspy.supervision.contents import Contents
+from tests.jobs import run_job
+
+PROGRAM = """
+import numpy as np
+import pgaspy as pg
+
+def seeded(n):
+    return np.random.default_rng(n).random(n)
+
+A = pg.array(seeded(90_000).reshape(300, 300))
+for k in range(50):
+    A[k] *= seeded(300)
+{line}
+print("sum", float((A @ pg.array(seeded(300))).sum()) > 0)
+"""
+
+
+@pytest.mark.jobs
+@pytest.mark.parametrize(("line", "n"), [
+    ("A += np.random.rand(300)", 2), ("A[:, 1:] = np.random.rand(300, 299)", 3), ("b = pg.array(np.random.rand(5))", 2),
+    ("b = pg.array(np.random.rand(400, 400)[:, ::3])", 2), ("x = A @ np.random.rand(300)", 3)])
+def test_random_numbers_without_a_seed(tmp_path: Path, line: str, n: int) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM.format(line=line))
+    done = run_job(n, str(program), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("sum True") == n
+    assert done.stderr.count("program.py:11: UserWarning: a NumPy array is not the same on rank") == min(n - 1, 2)
+    assert line in done.stderr
+
+
+@pytest.mark.jobs
+def test_what_is_the_same_is_not_told(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM.format(line=""))
+    done = run_job(3, str(program), cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def told(*taken: list[tuple[int, float]]) -> list[str]:
+    """The warnings of a last rank, as it and the rank before take arrays of numbers, told in some parts."""
+    own, other = Contents(1, 2), Contents(0, 2)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for k, part in enumerate(taken):
+            for number, value in part:
+                (own if k % 2 else other).take(np.full(3, value), number)
+            own.heard(other.unsent)
+            other.unsent.clear()
+        own.end()
+        other.end()
+        assert own.is_awaited
+        own.heard(other.unsent)
+    assert not own.is_awaited
+    assert not other.is_awaited
+    return [str(warning.message) for warning in found]
+
+
+def test_what_is_taken_twice_by_one_of_them() -> None:
+    assert not told([(0, 1.0), (0, 2.0), (7, 3.0), (9, 3.0)], [(0, 1.0), (0, 2.0), (0, 1.0), (7, 3.0), (7, 3.0)])
+    assert not told([(0, 1.0)], [(3, 2.0)], [(4, 2.0)], [(4, 2.0)])
+    assert len(told([(0, 1.0), (5, 2.0)], [(0, 1.0)], [], [(5, 2.5), (5, 2.0), (6, 3.0)])) == 1
+    assert len(told([], [(1, 1.0), (2, 2.0)], [(1, 7.0), (2, 7.0)])) == 1, "once"
+    assert not told([], [])
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (5,), (10**6,), (3, 10**5), (10, 20, 30), (1,) * 10])
+def test_a_sample_is_small_and_finds_other_numbers(shape: tuple[int, ...]) -> None:
+    own = Contents(0, 2)
+    rng = np.random.default_rng(5)
+    for _ in range(2):
+        own.take(rng.random(shape), 0)
+    first, second = own.unsent[1::2]
+    assert (first == second) is (0 in shape)
+
+
+def test_bytes_that_are_not_part_of_a_number() -> None:
+    own = Contents(0, 2)
+    for fill in 0, 255:
+        x = np.frombuffer(bytearray([fill]) * 64, np.longdouble).copy()
+        x[...] = 2.5
+        own.take(x, 0)
+    assert own.unsent[1] == own.unsent[3]
