@@ -1244,6 +1244,21 @@ class GlobalScalar(GlobalArray):
         found = self._as_array().reshape(*shape, order=order)
         return found if found.ndim else self
 
+    def is_integer(self) -> bool:
+        """Whether it is an integer; an AttributeError of other numbers than NumPy's that tell. Collective."""
+        found: bool = self._as_scalar().is_integer()
+        return found
+
+    def as_integer_ratio(self) -> tuple[int, int]:
+        """The integers whose quotient it is; else as `is_integer`. Collective."""
+        found: tuple[int, int] = self._as_scalar().as_integer_ratio()
+        return found
+
+    def bit_count(self) -> int:
+        """How many bits of an integer's absolute value are one; else as `is_integer`. Collective."""
+        found: int = self._as_scalar().bit_count()
+        return found
+
     def _as_array(self) -> GlobalArray:
         return GlobalArray(*sharing.snapshot(self._base, self._view))
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pgaspy.array import GlobalArray
+from pgaspy.bin_rules import number_of_bins
 from pgaspy.creation import as_global, empty, zeros
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
@@ -95,7 +96,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> GlobalArray:
 
 
 @implements(np.histogram)
-def histogram(a: Any, bins: int | ArrayLike = 10, range: Range | None = None, density: bool | None = None,
+def histogram(a: Any, bins: int | str | ArrayLike = 10, range: Range | None = None, density: bool | None = None,
               weights: Any = None) -> tuple[GlobalArray, NDArray[Any]]:
     """How many elements of an array fall into each bin. Collective; waits for the extremes, where no range is given.
 
@@ -105,7 +106,8 @@ def histogram(a: Any, bins: int | ArrayLike = 10, range: Range | None = None, de
         Any shape.
     bins
         How many bins of one width, or their edges, shape (n + 1,), which increase. A bin includes its left edge, the
-        last one both.
+        last one both. Or the name of one of NumPy's rules for how many there should be: "auto", "doane", "fd", "rice",
+        "scott", "sqrt", "stone", "sturges".
     range
         Of the bins, where their number is given; that of the elements by default.
     density
@@ -123,9 +125,10 @@ def histogram(a: Any, bins: int | ArrayLike = 10, range: Range | None = None, de
     Raises
     ------
     ValueError
-        If there are no bins, or their edges do not increase; if the range is not finite; if weights have another shape.
+        If there are no bins, or their edges do not increase, or no such rule; if the range is not finite; if weights
+        have another shape.
     TypeError
-        If `bins` is neither: NumPy's rules for how many there should be are not known here.
+        If `bins` is neither, or a rule, and there are weights.
 
     Examples
     --------
@@ -141,7 +144,8 @@ def histogram(a: Any, bins: int | ArrayLike = 10, range: Range | None = None, de
     if weights is not None and weights.shape != a.shape:
         raise ValueError("weights should have the same shape as a.")
     bins, range = told(bins), told(range)
-    found = histogram_bin_edges(a, bins, range)
+    found = histogram_bin_edges(a, bins, range, weights)
+    bins = found.size - 1 if isinstance(bins, str) else bins
     edges = found.copy()  # as the program may change those that it gets, or has given
     n_bins, is_uniform = max(edges.size - 1, 0), np.ndim(bins) == 0
     dtype = np.dtype(np.int64) if weights is None else weights.dtype
@@ -169,7 +173,7 @@ def histogram(a: Any, bins: int | ArrayLike = 10, range: Range | None = None, de
 
 
 @implements(np.histogram_bin_edges)
-def histogram_bin_edges(a: Any, bins: int | ArrayLike = 10, range: Range | None = None,
+def histogram_bin_edges(a: Any, bins: int | str | ArrayLike = 10, range: Range | None = None,
                         weights: Any = None) -> NDArray[Any]:
     """The edges of the bins of `histogram`, which see. Collective, where no range is given.
 
@@ -179,12 +183,18 @@ def histogram_bin_edges(a: Any, bins: int | ArrayLike = 10, range: Range | None 
     >>> pg.histogram_bin_edges(pg.array([1.0, 2.0, 4.0]), bins=3)
     array([1., 2., 3., 4.])
     """
-    if isinstance(bins, str):
-        raise TypeError(f"bins={bins!r}: say how many there are, or give their edges")
     a = _without_flags(as_global(a))
     bins, range = told(bins), told(range)
     is_asked = range is None and np.ndim(bins) == 0 and a.size > 0
-    return np.histogram_bin_edges(_extremes(a) if is_asked else np.empty(0, a.dtype), bins, range)
+    extremes = _extremes(a) if is_asked else np.empty(0, a.dtype)
+    if isinstance(bins, str):
+        if weights is not None:
+            raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
+        ends = np.histogram_bin_edges(extremes, 1, range)
+        within = a if range is None else a[(a >= ends[0]) & (a <= ends[1])]
+        bins = number_of_bins(within, bins, ends[1] - ends[0],
+                              lambda n_bins: histogram(within, n_bins, tuple(ends))[0].gather())
+    return np.histogram_bin_edges(extremes, bins, range)
 
 
 @implements(np.histogramdd)

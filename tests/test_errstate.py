@@ -165,6 +165,18 @@ def test_what_was_recorded_before_is_not_told() -> None:
     collectively(found == {"divide by zero encountered in divide", "invalid value encountered in divide"})
 
 
+def test_transforms_tell_nothing_to_who_waits_for_them() -> None:
+    a = pg.zeros((13, 13))
+    a[::3, ::2] = 1e-320
+    a[1, 1] = 3
+    pg.sync()
+    found = [pg.fft.fft(a, axis=0), pg.fft.fft(a[1]), pg.fft.rfft(a, axis=1), pg.fft.irfft(a, 24, axis=0),
+             pg.fft.rfft(a[0]), pg.fft.fft(a.astype(np.float32))]
+    with np.errstate(all="raise"):
+        pg.sync()
+    collectively(all(bool(np.isfinite(x).all()) for x in found))
+
+
 @pytest.mark.parametrize("mode", ["call", "log", "print"])
 def test_modes_other_than_warnings(mode: str) -> None:
     def said(xp: Any) -> set[Any]:

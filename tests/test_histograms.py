@@ -79,7 +79,8 @@ def test_bincount_of_little() -> None:
     (ValueError, "not finite", lambda: pg.histogram(pg.array([1.0, np.nan]))),
     (ValueError, "larger than min", lambda: pg.histogram(pg.ones(3), range=(2, 1))),
     (ValueError, "same shape", lambda: pg.histogram(pg.ones(3), weights=pg.ones(4))),
-    (TypeError, "auto", lambda: pg.histogram(pg.ones(3), "auto")),
+    (TypeError, "weighted", lambda: pg.histogram(pg.ones(3), "auto", weights=pg.ones(3))),
+    (ValueError, "not a valid estimator", lambda: pg.histogram(pg.ones(3), "many")),
     (ValueError, "monotonic", lambda: pg.digitize(pg.ones(3), [1, 3, 2])),
     (TypeError, "not supported between", lambda: pg.digitize(pg.zeros(3, "M8[s]"), [1.5, 3])),
     (TypeError, ".", lambda: pg.searchsorted(np.array([1.5, 3]), pg.zeros(3, "M8[s]"))),
@@ -294,3 +295,18 @@ def test_there_may_be_no_bins(edges: list[float]) -> None:
     for options in ({}, {"weights": x}, {"density": True}):
         assert_equal(pg.histogram(pg.array(x), edges, **options)[0], np.histogram(x, edges, **options)[0])
     assert_equal(pg.histogramdd(pg.array(5), 2)[0], np.histogramdd(np.array(5), 2)[0])
+
+
+@pytest.mark.parametrize("rule", ["auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges"])
+@pytest.mark.parametrize("x", [
+    RNG.normal(size=(30, 40)), RNG.exponential(2, 90), RNG.integers(0, 30, 70), RNG.integers(0, 255, 50).astype("B"),
+    RNG.random(60).astype("f"), np.ones(1), np.full(7, 2.5), np.arange(2.0), np.empty(0)])
+@pytest.mark.filterwarnings("ignore:The number of bins estimated:RuntimeWarning")
+def test_rules_for_the_number_of_bins(rule: str, x: NDArray[Any]) -> None:
+    a = pg.array(x)
+    for between in (None, (0.2, 2.2)):
+        counts, edges = pg.histogram(a, rule, between)
+        expected, expected_edges = np.histogram(x, rule, between)
+        assert_equal(counts, expected)
+        np.testing.assert_allclose(edges, expected_edges)
+        np.testing.assert_allclose(pg.histogram_bin_edges(a, rule, between), expected_edges)

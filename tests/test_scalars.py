@@ -406,3 +406,16 @@ def test_what_is_a_number_of_an_array_without_dimensions(call: Any) -> None:
     found = call(pg, pg.array(np.array(1)))
     assert_equal(found, call(np, np.array(1)))
     raises_everywhere(TypeError, "does not support", lambda: found.fill(3))
+
+
+@pytest.mark.parametrize("dtype", ["d", "f", "l", "B"])
+def test_methods_of_numbers(dtype: str) -> None:
+    x = np.arange(6).astype(dtype)
+    a = pg.array(x)
+    for k in (0, 3):
+        collectively(a[k].is_integer() == x[k].is_integer() and a.sum().is_integer())
+    if dtype in "df":
+        collectively((a[3] / 4).as_integer_ratio() == (3, 4) and not (a[3] / 4).is_integer())
+    else:
+        collectively(a[5].bit_count() == 2)
+    raises_everywhere(AttributeError, "is_integer", lambda: pg.ones(2, complex)[0].is_integer())

@@ -411,3 +411,19 @@ def test_of_two_zeros_the_first_is_the_least_as_for_kernels() -> None:
             for k in range(3):
                 np.testing.assert_equal(function(y[0], y[k]).item(), function(number, y.gather()[k]))
                 np.testing.assert_equal(function(y[k], y[0]).item(), function(y.gather()[k], number))
+
+
+@pytest.mark.parametrize("n_dims", [1, 2, 3])
+def test_masks_of_the_first_dimensions(n_dims: int) -> None:
+    x = np.arange(60.0).reshape(5, 4, 3)
+    mask = (np.arange(60).reshape(5, 4, 3) % 7 < 3)[(..., *(0,) * (3 - n_dims))]
+    a = pg.array(x)
+    found = a[mask]
+    a[mask] = found * 2
+    a[pg.array(mask)] += 1
+    a[mask] = 3.0
+    a[mask] = np.arange(1.0, x[mask][:1].size + 1).reshape(x[mask][:1].shape)[0]
+    x[mask] = np.arange(1.0, x[mask][:1].size + 1).reshape(x[mask][:1].shape)[0]
+    assert np.array_equal(a.gather(), x)
+    with pytest.raises(IndexError, match="did not match"):
+        a[np.ones(4, bool)]

@@ -148,9 +148,9 @@ def _numpys_key(elements: Any, key: Any) -> Any:
         if indices is None or not indices.shape:
             return None
         if indices.dtype.kind == "b":
-            if key.__class__ is tuple or indices.shape != elements.shape:
+            if key.__class__ is tuple or indices.shape != elements.shape[:indices.ndim]:
                 return None
-            return indices if takes(None, indices.shape) else None
+            return indices if takes(None, elements.shape) else None
         if indices.dtype.kind not in "iu":
             return None
         n_joint = max(n_joint, indices.size)

@@ -87,6 +87,7 @@ def _turn(x: GlobalArray, n: int, sign: int) -> None:
 
 
 def _turn_part(indices: NDArray[np.int64], n: int, sign: int, part: NDArray[Any]) -> None:
-    for start in range(0, len(part), ROOTS_AT_ONCE):
-        here = slice(start, start + ROOTS_AT_ONCE)
-        part[here] *= roots(sign, n, indices[here], part.dtype)
+    with np.errstate(all="ignore"):
+        for start in range(0, len(part), ROOTS_AT_ONCE):
+            here = slice(start, start + ROOTS_AT_ONCE)
+            part[here] *= roots(sign, n, indices[here], part.dtype)

@@ -138,7 +138,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     values = svdvals(A).gather()
     if tol is None:
         tol = values.max(initial=0) * _tolerance(A, rtol)
-    return int((values > tol).sum())
+    return np.intp((values > tol).sum())
 
 
 @implements(np.linalg.pinv)
