@@ -91,3 +91,21 @@ def test_parts_of_complex_products_are_of_any_magnitudes() -> None:
     x = np.array([1e-191 + 1e222j, 1.0])
     for found in pg.array(x).prod(), pg.array(x).cumprod()[-1], pg.array(x[None]).prod(axis=1)[0]:
         collectively(found.item() == x[0])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_running_products_are_those_of_one_number_after_the_other(seed: int) -> None:
+    """Wherever parts meet: also of what overflows, and comes to zero, and of NaN."""
+    rng = np.random.default_rng(seed)
+    dtype = rng.choice(["f4", "f8", "g"])
+    large = 1e30 if dtype == "f4" else 1e250
+    numbers = [1, 2, -0.5, large, 1 / large, 0, np.inf, -np.inf, np.nan, 3, 1e-3, -large]
+    shape = (int(rng.integers(1, 40)), *([3] if rng.random() < 0.5 else []))
+    likely = [0.2, 0.15, 0.15, 0.1, 0.1, *[0.02] * 4, 0.1, 0.07, 0.05]
+    x = rng.choice(numbers, shape, p=likely).astype(dtype)
+    with np.errstate(all="ignore"):
+        expected = np.cumprod(x, 0)
+    for dim in ("block", "cyclic(1)", "cyclic(3)"):
+        found = pg.cumprod(pg.array(x, layout=pg.Distribution(dim, *["*"] * (x.ndim - 1))), 0).gather()
+        collectively(np.allclose(found, expected, 1e-4 if dtype == "f4" else 1e-11, np.finfo("f4").tiny * 1e7,
+                                 equal_nan=True), f"{x.tolist()}\n{expected.tolist()}\n{found.tolist()}")

@@ -254,6 +254,17 @@ class Queue:
         self._refusable.update(storages)
         self._set_limit()
 
+    def wait_for_refusal(self, storages: Iterable[Storage]) -> None:
+        """Wait for what may refuse what it is given, if it was to write to some of these.
+
+        Raises
+        ------
+        BaseException
+            What it has refused.
+        """
+        if not self._refusable.isdisjoint(storages):
+            self.finish(cause="refusal")
+
     def is_clear(self) -> bool:
         """Whether nothing is recorded or under way on this only process, nor to be told, so that what is small may be
         computed at once.
@@ -515,8 +526,7 @@ class Queue:
         """
         if self.error is not None:
             raise self.error.with_traceback(None)
-        if not self._refusable.isdisjoint(storages):
-            self.finish(cause="refusal")
+        self.wait_for_refusal(storages)
         if self.engine.has_failed and (poison := self._poison_in_use(recipe, storages)) is not None:
             error = poison.show()
             if recipe.is_collective and not poison.is_shared:

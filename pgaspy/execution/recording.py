@@ -76,6 +76,7 @@ when_ended.append(_end)
 
 def _note_and_record(operation: Operation) -> None:
     queue.check_free()
+    queue.wait_for_refusal([base.storage for base in operation.bases])  # what raises here is not recorded
     queue.supervision.note(operation, queue.next_tag)
     _record(operation)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pgaspy.caches import cached
 from pgaspy.scheduling.floating_point import errors, is_telling
 
-__all__ = ["accumulated", "at_once", "dtype_of", "of_elements", "times", "values_of"]
+__all__ = ["accumulated", "at_once", "dtype_of", "of_elements", "times", "unless_noted", "values_of"]
 
 CHUNK = 1 << 14
 """Factors that are made pairs at a time, so that these stay in the cache."""
@@ -34,7 +34,7 @@ def dtype_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def times(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
     """The products of pairs."""
     exponent = lower["exponent"] + higher["exponent"]
-    found = _unless_noted(lambda: lower["factor"] * higher["factor"])
+    found = unless_noted(lambda: lower["factor"] * higher["factor"])
     if found is not None:
         return _as_pairs(found, exponent)
     with np.errstate(all="ignore"):
@@ -67,11 +67,11 @@ def of_elements(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]
 
 def at_once(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any] | None:
     """The products themselves; None if one over- or underflows on the way."""
-    found = _unless_noted(lambda: np.multiply.reduce(local, axes, dtype))
+    found = unless_noted(lambda: np.multiply.reduce(local, axes, dtype))
     return None if found is None else np.asarray(found)
 
 
-def _unless_noted(function: Callable[[], NDArray[Any]]) -> NDArray[Any] | None:
+def unless_noted(function: Callable[[], NDArray[Any]]) -> NDArray[Any] | None:
     """What a function gives; None if it over- or underflows, as the processor's flags tell."""
     noted = []
     with np.errstate(all="ignore", over="call", under="call", call=lambda *error: noted.append(error)):
@@ -95,7 +95,7 @@ def _of_rows(rows: NDArray[Any]) -> NDArray[Any]:
 def accumulated(pairs: NDArray[Any]) -> NDArray[Any]:
     """The products of pairs up to each, along the first dimension."""
     n, n_at_once = len(pairs), _n_at_once(pairs.dtype["factor"])
-    factors = _unless_noted(lambda: np.multiply.accumulate(pairs["factor"]))
+    factors = unless_noted(lambda: np.multiply.accumulate(pairs["factor"]))
     if factors is not None:
         return _as_pairs(factors, np.add.accumulate(pairs["exponent"]))
     with np.errstate(all="ignore"):

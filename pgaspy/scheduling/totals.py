@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.scheduling import local_scans, products
+from pgaspy.scheduling import local_scans, products, running_products
 
 __all__ = ["Totals", "totals_by"]
 
@@ -79,6 +79,27 @@ class _OfProducts:
         return products.values_of(totals)
 
 
+class _OfRealProducts:
+    """The same of real numbers, as running products come to them."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._factors, self.dtype, self.merge = dtype, running_products.dtype_of(dtype), running_products.joined
+
+    def of_elements(self, elements: NDArray[Any]) -> NDArray[Any]:
+        return running_products.of_elements(elements, self._factors)
+
+    def joined(self, before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
+        return running_products.joined(before, after)
+
+    def accumulated(self, totals: NDArray[Any]) -> NDArray[Any]:
+        return running_products.accumulated(totals)
+
+    def values(self, totals: NDArray[Any]) -> NDArray[Any]:
+        return running_products.values_of(totals)
+
+
 def totals_by(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Totals:
     """How a scan by a ufunc makes them, whose results have a dtype."""
-    return _OfProducts(dtype) if local_scans.are_products(ufunc, dtype) else _ByUfunc(ufunc, dtype)
+    if not local_scans.are_products(ufunc, dtype):
+        return _ByUfunc(ufunc, dtype)
+    return _OfProducts(dtype) if dtype.kind == "c" else _OfRealProducts(dtype)
