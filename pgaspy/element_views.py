@@ -23,7 +23,7 @@ from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import IMAG, PUT_IMAG, PUT_REAL, REAL, Function, bits_as, put_bits
 
-__all__ = ["imag", "is_apart", "real"]
+__all__ = ["imag", "real"]
 
 
 class _Aspect(NamedTuple):

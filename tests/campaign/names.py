@@ -35,6 +35,7 @@ LEFT_OUT: dict[str, str] = {
         isinstance(x, float) or (isinstance(x, type) and issubclass(x, np.generic)))), _SAME),
     **dict.fromkeys(("can_cast", "result_type", "array.__array_namespace__", "array.device", "array.to_device"),
                     "metadata, which tests/standard compares"),
+    **dict.fromkeys(("may_share_memory", "shares_memory"), "metadata, which tests/test_element_views.py compares"),
     **dict.fromkeys(("array.__dlpack__", "array.__dlpack_device__", "from_dlpack"),
                     "of one process; in tests/standard"),
     **dict.fromkeys(("unique_all", "unique_counts", "unique_inverse", "unique_values", "linalg.matrix_norm",
