@@ -160,7 +160,7 @@ def namespace(noted: list[Observation], line: Callable[[], int], folder: Path, i
     return {**numpy, "pg": module or pgaspy, "values": values, "regular": regular, "Box": Box, "closure": closure,
             "generator": generator, "lose": lose, "negate": negate, "ones": ones, "twice": twice, "swap": swap,
             "see": see, "check": check, "collected": collected, "look": look, "lease": lease, "local": local,
-            "each_block": each_block, "printed": printed, "put_ranks": put_ranks}
+            "each_block": each_block, "printed": printed, "put_ranks": put_ranks, "inf": np.inf}
 
 
 def _where(x: Any) -> Any:
