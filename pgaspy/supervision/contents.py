@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pgaspy.host.call_sites import frame_of_program
 
-__all__ = ["Contents"]
+__all__ = ["Contents", "checksum"]
 
 MAX_SAMPLE = 512
 """Elements of an array that are looked at, about, evenly along each dimension."""
@@ -61,12 +61,12 @@ class Contents:
         """Take an array for the operation of a number, or a later one."""
         if x.dtype.hasobject:
             return
-        checksum = _checksum(x)
+        found = checksum(_sample(x))
         if self._sends:
-            self.unsent += number, checksum
+            self.unsent += number, found
         if self._rank > 0:
             frame = frame_of_program(sys._getframe(1))
-            self._own.append(_Taken(number, checksum, frame.f_code.co_filename, frame.f_lineno))
+            self._own.append(_Taken(number, found, frame.f_code.co_filename, frame.f_lineno))
 
     def end(self) -> None:
         """No more is taken."""
@@ -97,11 +97,21 @@ class Contents:
                 "that differs", UserWarning, taken.file, taken.line)
 
 
-def _checksum(x: NDArray[Any]) -> int:
-    """Of some elements."""
-    if x.size > MAX_SAMPLE:
-        n = max(round(MAX_SAMPLE ** (1 / x.ndim)), 1)
-        x = x[tuple([slice(None, None, -(-extent // n)) for extent in x.shape])]
-    if x.dtype.char in "gG":  # of which some bytes are nobody's
-        x = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
-    return zlib.crc32(x.tobytes())
+def _sample(x: NDArray[Any]) -> NDArray[Any]:
+    """Some elements."""
+    if x.size <= MAX_SAMPLE:
+        return x
+    n = max(round(MAX_SAMPLE ** (1 / x.ndim)), 1)
+    return x[tuple([slice(None, None, -(-extent // n)) for extent in x.shape])]
+
+
+def checksum(x: NDArray[Any]) -> int:
+    """Of the elements; those of a long double have bytes that nobody sets, so that it is taken as the sum of two."""
+    if not x.nbytes:
+        return 0
+    if x.dtype.char in "gG":
+        parts = np.ascontiguousarray(x).reshape(-1).view(np.longdouble)
+        with np.errstate(all="ignore"):
+            high = parts.astype(np.float64)
+            x = np.stack((high, (parts - high).astype(np.float64)))
+    return zlib.crc32(np.ascontiguousarray(x).reshape(-1).view(np.uint8).data)

@@ -10,7 +10,6 @@ import functools
 import os
 import sys
 import types
-import zlib
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import Recipe
+from pgaspy.supervision.contents import checksum
 
 __all__ = ["MAX_ENTRIES", "Entry", "Journal"]
 
@@ -106,7 +106,7 @@ class Journal:
 
     def take(self, x: NDArray[Any]) -> None:
         """Note the elements of a NumPy array that the next operation takes."""
-        self._contents.append(_checksum(x))
+        self._contents.append(checksum(x))
 
     def note(self, what: Recipe | str, bases: Sequence[Base], values: Sequence[Any], number: int = -1) -> Entry:
         """Note an operation, or a call that is none."""
@@ -167,16 +167,6 @@ def _section(view: View) -> str:
         f" of dimensions {view.base_dims}" if view.base_dims != (*range(view.ndim),) else "")
 
 
-def _checksum(x: NDArray[Any]) -> int:
-    """Of the elements; those of a long double have bytes that nobody sets, so that it is taken as the sum of two."""
-    if x.dtype.char in "gG":
-        parts = np.ascontiguousarray(x).reshape(-1).view(np.longdouble)
-        with np.errstate(all="ignore"):
-            high = parts.astype(np.float64)
-            x = np.stack((high, (parts - high).astype(np.float64)))
-    return zlib.crc32(np.ascontiguousarray(x).reshape(-1).view(np.uint8).data)
-
-
 def _text(value: Any, depth: int = 0) -> str:
     """A value as far as processes have it in common: of a function, its name and what it was made with."""
     if isinstance(value, Scalar):
@@ -192,7 +182,7 @@ def _text(value: Any, depth: int = 0) -> str:
                                                    *(value.__kwdefaults__ or {}).values())]
         return f"{value.__qualname__}({', '.join(made_with)})"
     if isinstance(value, np.ndarray):
-        return f"array with checksum {_checksum(value):08x}"
+        return f"array with checksum {checksum(value):08x}"
     if isinstance(value, np.ufunc):
         return value.__name__
     if isinstance(value, tuple | list):
