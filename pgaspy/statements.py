@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pgaspy.caches import Cache, cached
-from pgaspy.execution.queue import when_disturbed
 from pgaspy.execution.recording import is_alone, record_cold
+from pgaspy.execution.tiers import when_disturbed
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import World, when_started, world
 from pgaspy.operands import PARTS_FROM_BYTES, check_dtype, described, with_parts

@@ -8,7 +8,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.alone import small
-from pgaspy.execution import queue, recording
+from pgaspy.execution import queue, recording, tiers
 
 __all__ = ["have_recorded", "kernels_of"]
 
@@ -28,6 +28,6 @@ def have_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have what is not known to come again executed in turn, as where much of it was done before."""
     monkeypatch.setattr(small, "is_on", False)
     monkeypatch.setattr(queue.Queue, "computes_at_once", True)
-    monkeypatch.setattr(queue, "WORK_OF_PLANNING", 0)
-    monkeypatch.setattr(queue, "HOT_CALLS", -1)
+    monkeypatch.setattr(tiers, "WORK_OF_PLANNING", 0)
+    monkeypatch.setattr(tiers, "HOT_CALLS", -1)
     recording.forget()

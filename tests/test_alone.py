@@ -17,7 +17,8 @@ import pgaspy as pg
 from pgaspy import immediate
 from pgaspy.alone import small
 from pgaspy.execution import recording
-from pgaspy.execution.queue import HOT_CALLS, Queue
+from pgaspy.execution.queue import Queue
+from pgaspy.execution.tiers import HOT_CALLS, Tiers
 from pgaspy.job.procgrid import begin_anew
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
 from pgaspy.scheduling.base import SharedStorage
@@ -407,8 +408,8 @@ def test_a_call_that_comes_again_is_worked_out_once(monkeypatch: pytest.MonkeyPa
 
 def test_what_is_large_is_hot_sooner() -> None:
     def n_at_once(n_elements: int) -> int:
-        queue, keys = Queue(), [(k,) for k in range(8)]
-        return sum(queue.admits(key, n_elements) for _ in range(50) for key in keys)
+        tiers, keys = Tiers(), [(k,) for k in range(8)]
+        return sum(tiers.admits(key, n_elements) for _ in range(50) for key in keys)
 
     few, many = n_at_once(0), n_at_once(MAX_ELEMENTS)
     assert few == 8 * (WORK_OF_PLANNING // ELEMENTS_PER_CALL) + HOT_CALLS

@@ -45,7 +45,7 @@ OF_THE_PROCESS = {
     "execution.engine._left": "messages of a job that has ended may still arrive there",
     "execution.progress._helper": "the thread that makes progress",
     "execution.progress._is_over": "the thread that makes progress",
-    "execution.queue._phases": "what the interpreter's collector of garbage is doing",
+    "execution.schedules._phases": "what the interpreter's collector of garbage is doing",
     "job.endings._comm_of_errors": "how the process ends",
     "job.procgrid._is_in_job": "how the process ends",
     "kernels.jit._compiler": "compiled kernels stay: their machine code is referred to",
@@ -59,7 +59,7 @@ OF_THE_PROCESS = {
     "scheduling.memory._returned": "memory is used again",
     "scheduling.nodes._completed": "calls that are complete are counted with those of C, which never begin anew"}
 
-REGISTRIES = {"alone.small.kinds", "caches.own_sizes", "dispatch.HANDLED", "execution.queue.when_disturbed",
+REGISTRIES = {"alone.small.kinds", "caches.own_sizes", "dispatch.HANDLED", "execution.tiers.when_disturbed",
               "host.external_settings.SETTINGS", "job.endings.before_abort",
               "job.procgrid.when_ended", "job.procgrid.when_started", "job.statistics.when_asked",
               "statements.refusals"}

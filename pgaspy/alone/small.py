@@ -149,7 +149,7 @@ def _storage(x: Any) -> Storage | None:
 def takes(function: Any, shape: tuple[int, ...]) -> bool:
     """Whether to do a function here, which is counted: of a few elements always, of more unless it was done often."""
     n = math.prod(shape)
-    return n <= FEW or (n <= MAX_ELEMENTS and recording.queue.is_seldom((function, shape)))
+    return n <= FEW or (n <= MAX_ELEMENTS and recording.queue.tiers.is_seldom((function, shape)))
 
 
 def called(function: Callable[..., Any], *operands: Any, default: Any = None) -> Any:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
+from pgaspy.job.failures import is_interrupt
 from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.builder import Access, Builder
 from pgaspy.scheduling.nodes import Communication, Memories, Node, new_buffer
 
-__all__ = ["Carrier", "Direct"]
+__all__ = ["Carrier", "Direct", "attempt"]
 
 
 class Carrier(Protocol):
@@ -118,3 +119,18 @@ class Direct(Builder):
             self._carrier.wait_for(self, next(iter(self.awaited)))
         if not self.is_begun:
             self.begin()
+
+
+def attempt(direct: Direct, do: Callable[[Direct], None]) -> bool:
+    """Execute an operation by a function that adds its nodes, or does all of it; whether it was executed.
+
+    It was not if that failed before other processes may have been told of it, so that it can be done otherwise.
+    """
+    try:
+        do(direct)
+        direct.complete()
+    except Exception as error:
+        if direct.is_begun or is_interrupt(error):
+            raise
+        return False
+    return True

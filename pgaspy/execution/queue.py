@@ -4,35 +4,33 @@ A flush hands operations to the engine as a run. A value that is read causes a f
 read, many recorded operations, many bytes that they hold, `sync`, and the end of the program. Each process may flush
 anywhere, because no message depends on flushes.
 
-The schedule of a run is found by the normal form of its operations, which numbers their bases. A loop that records the
-same operations in each iteration is therefore planned once. What has not been done often is not recorded, where that is
-cheaper: the queue tells, and does or counts it at once.
+What has not been done often (see `tiers`) is not recorded, where that is cheaper, but executed at once.
 """
 
 from __future__ import annotations
 
 import functools
-import gc
 import sys
 import threading
 import time
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count, repeat
-from operator import attrgetter, call, is_not, or_
+from itertools import repeat
+from operator import attrgetter
 from types import CodeType
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.caches import ENTRY_BYTES, Cache, size_of
 from pgaspy.execution.borrowers import settled
-from pgaspy.execution.direct import Direct
+from pgaspy.execution.direct import Direct, attempt
 from pgaspy.execution.engine import Engine
 from pgaspy.execution.loops import Loops
 from pgaspy.execution.runs import Run
+from pgaspy.execution.schedules import Form, Schedules, form_of
+from pgaspy.execution.tiers import Tiers
 from pgaspy.execution.transport import MpiTransport
 from pgaspy.host import environment
 from pgaspy.host.call_sites import frames_of_program, line_of, warn
@@ -42,18 +40,16 @@ from pgaspy.job.procgrid import World, world
 from pgaspy.job.statistics import counts
 from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.scheduling import floating_point
-from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
 from pgaspy.scheduling.base import Base, Storage, borrowers, came_back, lent
 from pgaspy.scheduling.floating_point import state
-from pgaspy.scheduling.in_turn import in_turn
 from pgaspy.scheduling.operations import Computed, NumberedOperation, Recipe
 from pgaspy.scheduling.recorded import Recorded, RecordedOperation
-from pgaspy.scheduling.schedule import Schedule, described, may_be_postponed, schedule_of
+from pgaspy.scheduling.schedule import may_be_postponed
 from pgaspy.supervision.alarms import Alarms
 from pgaspy.supervision.checking import first_words
 from pgaspy.supervision.recorder import Supervision
 
-__all__ = ["Queue", "StandIns", "Work", "when_disturbed"]
+__all__ = ["Queue", "StandIns", "Work"]
 
 MAX_OPERATIONS, MAX_UNKNOWN = 512, 256
 """Recorded operations are executed when they are so many; when they are so many already, if they are no loop's."""
@@ -70,25 +66,9 @@ SECONDS_TO_PART = 1.0
 MAX_HELD_BYTES = 64 << 20
 """They are also executed when they hold so many bytes that nobody else does: copies of NumPy operands."""
 
-HOT_CALLS = 64
-"""After so many calls in a row, each done often before, what is done often is recorded."""
-
-WARM = WORK_OF_PLANNING // 4
-"""On several processes, what was done at once so much goes with what is recorded beside it, as parts of one loop do."""
-
-MAX_DISTURBED = 8
-"""After so many flushes in a row of few operations, for calls that are not recorded, it is forgotten which are."""
-
-MAX_CALLS_AT_ONCE = 1 << 14
-"""Of calls that are computed at once, so many are known by what they have taken."""
-
-when_disturbed: list[Callable[[], None]] = []
-"""What forgets which calls are recorded, where little is at a time, as what is new among it is executed at once."""
-
 Work = tuple[int, Sequence[int], Sequence[int], Sequence[int]]
 """A kernel's number, the shape that it passes through, and the addresses and strides of its operands."""
 
-_name_of = attrgetter("name")
 _is_called = attrgetter("is_called")
 
 
@@ -113,6 +93,8 @@ class Queue:
         What executes it.
     error
         Why no operation can be executed any more, where that is so.
+    tiers
+        Which calls are executed at once.
     alarms
         How the processes of the job learn of a failure; None where there is one process.
     next_tag
@@ -141,11 +123,10 @@ class Queue:
         self._loops = Loops(MAX_OPERATIONS, MAX_UNKNOWN)
         self._next_look = 0.0
         self._silent_state: object = self  # of NumPy, which asks for no floating-point errors
-        self._schedules = Cache(_size_of_schedule, units=lambda key: len(key[0]))
-        self._done_at_once: dict[tuple[Any, ...], int] = {}
-        self._met: set[int] = set()  # forms of operations that were executed in turn
+        self._schedules = Schedules()
+        self.tiers = Tiers()
         self._refusable: set[Storage] = set()  # of operations that may refuse what they are given
-        self.n_at_once = self._n_hot = self._n_disturbed = 0
+        self.n_at_once = 0
         self._set_limit()
 
     @property
@@ -286,18 +267,10 @@ class Queue:
         """
         if state() is not self._silent_state and self.are_errors_asked():
             return False
-        if not self._may_execute() or not self.admits(key, n_elements) or not self._clear_way(storages):
+        if not self._may_execute() or not self._admits(key, n_elements) or not self._clear_way(storages):
             return False
         self.n_at_once += 1
         return True
-
-    def is_seldom(self, key: tuple[Any, ...]) -> bool:
-        """Count a call that NumPy may compute, on one process; whether it was not done as often as makes calls hot."""
-        return self._count(key, ELEMENTS_PER_CALL)
-
-    def was_computed(self, key: tuple[Any, ...]) -> bool:
-        """Whether such a call was computed at once before, so that it is likely to come again."""
-        return key in self._done_at_once
 
     def execute(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType | None,
                 instruction: int) -> bool:
@@ -308,32 +281,15 @@ class Queue:
         """
         if state() is not self._silent_state and self.are_errors_asked():
             return False
-        recipe.is_cold, rank, is_alone = False, world().rank, self.engine.is_alone
+        recipe.is_cold, rank = False, world().rank
         if not self._may_execute() or not recipe.is_done_at_once(rank):
             return False
-        is_local = recipe.is_local(rank)
-        if not self.admits((id(recipe),), recipe.views[-1].size // world().size) or not self._clear_way(storages):
+        if not self._admits((id(recipe),), recipe.views[-1].size // world().size) or not self._clear_way(storages):
             return False
         recipe.is_cold = True
-        if not is_local:
-            add_nodes = functools.partial(_add_nodes, recipe, len(storages), len(values))
-            return self._exchange(recipe, storages, values, add_nodes, code, instruction) is not None
-        is_executed, before = False, state()
-        try:
-            self._is_running = True
-            recipe.execute(storages, values, rank)
-            is_executed = True
-            if not is_alone:
-                self._tell(recipe, storages, code, instruction)
-        except BaseException as error:
-            if not (is_executed or is_interrupt(error)):
-                return False
-            self._failed(error, before, () if is_alone else storages[:recipe.n_outputs])
-            raise
-        finally:
-            self._is_running = False
-        self.n_at_once += 1
-        return True
+        do = functools.partial(_execute, recipe, storages, values)
+        is_local = recipe.is_local(rank)
+        return self._attempt(recipe, storages, values, do, is_local, code, instruction) is not None
 
     def compute(self, call: Computed, storages: Sequence[Storage], work: Work | None, code: CodeType | None,
                 instruction: int) -> None:
@@ -372,31 +328,30 @@ class Queue:
         """
         if state() is not self._silent_state and self.are_errors_asked():
             return None
-        if not (self._may_execute() and self.admits(key, 0) and self._clear_way(storages)):
+        if not (self._may_execute() and self._admits(key, 0) and self._clear_way(storages)):
             return None
-        return self._exchange(call, storages, (), add_nodes, code, instruction)
+        return self._attempt(call, storages, (), add_nodes, False, code, instruction)
 
-    def _exchange(self, call: Recipe | Computed, storages: tuple[Storage, ...], values: tuple[Any, ...],
-                  add_nodes: Callable[[Direct], None], code: CodeType | None, instruction: int) -> Direct | None:
-        """Execute an operation that may have messages, whose nodes are added so; None if it was not executed."""
-        direct = Direct(self.engine, self.next_tag, [*storages, *values], len(storages),
-                        functools.partial(self._tell, call, storages, code, instruction))
-        before, has_room = state(), False
+    def _attempt(self, call: Recipe | Computed, storages: tuple[Storage, ...], values: tuple[Any, ...],
+                 do: Callable[[Direct], None], is_local: bool, code: CodeType | None,
+                 instruction: int) -> Direct | None:
+        """Execute an operation, which may have messages unless it `is_local`; None if it was not executed."""
+        is_alone = self.engine.is_alone
+        tell = functools.partial(self._tell, call, storages, code, instruction) if not is_alone else _no_stamp
+        direct = Direct(self.engine, self.next_tag, [*storages, *values], len(storages), tell)
+        before = state()
         try:
             self._is_running = True
-            self.engine.make_room()
-            has_room = True
-            add_nodes(direct)
-            direct.complete()
+            if not is_local:
+                self.engine.make_room()
+            is_executed = attempt(direct, do)
         except BaseException as error:
-            if has_room and not (direct.is_begun or is_interrupt(error)):
-                return None
-            self._failed(error, before, storages[:call.n_outputs])
+            self._failed(error, before, () if is_alone else storages[:call.n_outputs])
             raise
         finally:
             self._is_running = False
-        self.n_at_once += 1
-        return direct
+        self.n_at_once += is_executed
+        return direct if is_executed else None
 
     def _may_execute(self) -> bool:
         """Whether nothing that will last is in the way of what is executed at once."""
@@ -408,30 +363,9 @@ class Queue:
         """Whether anything is executed at once in this job."""
         return self.computes_at_once and self.engine.overlaps and counts.timeline is None
 
-    def admits(self, key: tuple[Any, ...], n_elements: int) -> bool:
-        """Count a call; whether to do it at once: it is small, and not done often, or among others that were not."""
-        if n_elements > MAX_ELEMENTS:
-            return False
-        done = 0 if self.engine.is_alone else self._done_at_once.get(key, 0)
-        if done >= WARM and self._n_hot > HOT_CALLS:
-            return False
-        if self._count(key, ELEMENTS_PER_CALL + n_elements):
-            if done < WARM:
-                self._n_hot = 0
-            return True
-        self._n_hot += 1 + n_elements // ELEMENTS_PER_CALL
-        return self._n_hot <= HOT_CALLS
-
-    def _count(self, key: tuple[Any, ...], work: int) -> bool:
-        """Count a call by its work; whether all of its kind was less than planning is."""
-        done = self._done_at_once
-        work += done.get(key, 0)
-        if work > WORK_OF_PLANNING:
-            return False
-        if len(done) > MAX_CALLS_AT_ONCE:
-            done.clear()
-        done[key] = work
-        return True
+    def _admits(self, key: tuple[Any, ...], n_elements: int) -> bool:
+        """See `Tiers.admits`."""
+        return self.tiers.admits(key, n_elements, self.engine.is_alone)
 
     def _clear_way(self, storages: Sequence[Storage]) -> bool:
         """See to it that nothing is recorded that has to come before what uses some storages; whether that is so.
@@ -447,12 +381,9 @@ class Queue:
             if not self.engine.is_alone or any(storage in recorded for storage in storages):
                 if any(map(_is_called, self.recorded.recipes)):
                     return False  # a task may raise, or take any time
-                self._n_disturbed = self._n_disturbed + 1 if len(self.recorded) < HOT_CALLS else 0
+                n_recorded = len(self.recorded)
                 self._flush(self.engine.catch_up, None)
-                if self._n_disturbed >= MAX_DISTURBED:
-                    self._n_disturbed = 0
-                    for forget in when_disturbed:
-                        forget()
+                self.tiers.disturb(n_recorded)
         if not self.engine.is_idle:
             for storage in storages:
                 if self.engine.uses(storage):
@@ -674,16 +605,17 @@ class Queue:
         first, rest = recorded.split(n)
         n_fields = len(first.fields) + len(rest.fields)
         try:
-            key, named = self._form_of(first, rest)
-            is_in_turn = may_be_in_turn and self._are_done_in_turn(key)
-            run = None if is_in_turn else self._run_of(first, key, named)
+            form = form_of(first, rest)
+            run = None if may_be_in_turn and self._are_done_in_turn(form) else self._run_of(first, form)
         except Exception as error:
             if is_interrupt(error) or (n == 1 and not engine.is_alone):
                 raise
             self._plan_failed(n, error)
             return
+        if not rest.fields:
+            self._held_bytes = 0
         if run is None:
-            del recorded, first, named  # so that arrays go when nothing uses them any more
+            del recorded, first, form  # so that arrays go when nothing uses them any more
             self._do_in_turn(n)
             return
         if not engine.is_alone:
@@ -695,7 +627,7 @@ class Queue:
         run.taken_from = None
         dropped = map(run.memories.__getitem__, run.schedule.dropped)
         deque(map(setattr, dropped, repeat("name"), repeat(came_back)), maxlen=0)
-        del recorded, first  # so that arrays go when the run drops them
+        del recorded, first, form  # so that arrays go when the run drops them
         engine.resume()
 
     def _hand_over_pieces(self, pieces: Iterable[int]) -> None:
@@ -823,51 +755,15 @@ class Queue:
     def forget(self) -> None:
         """Forget the cached schedules."""
         self._schedules.forget()
-        self._met.clear()
 
-    def _form_of(self, recorded: Recorded, rest: Recorded) -> tuple[tuple[Any, ...], Mapping[Storage, bool]]:
-        """The normal form of operations, after which others are executed that are recorded as well, by which their
-        schedule is found; and their arrays, with whether somebody holds them besides.
-        """
-        first_uses: dict[Storage, int] = {}
-        recipes, storages, _, *_ = recorded.columns()
-        uses = tuple(map(first_uses.setdefault, storages, count()))
-        named = tuple(map(is_not, map(call, map(_name_of, first_uses)), repeat(None)))
-        if _is_collecting():
-            named = (True,) * len(named)
-        if rest.fields:
-            named = tuple(map(or_, named, map({*rest.storages}.__contains__, first_uses)))
-        else:
-            self._held_bytes = 0
-        key: tuple[Any, ...] = recipes, uses, named
-        if floating_point.is_telling():
-            key = *key, floating_point
-        return key, dict(zip(first_uses, named, strict=True))
-
-    def _run_of(self, recorded: Recorded, key: tuple[Any, ...], named: Mapping[Storage, bool]) -> Run:
-        """A run of operations, of this form."""
-        counts.n_flushes += 1
-        schedule: Schedule | None = self._schedules[key]
-        if schedule is None or schedule.is_in_turn:
-            schedule = self._plan(recorded, named, is_new=schedule is None)
-            self._schedules.keep(key, schedule)
-        counts.n_fused += schedule.n_fused
-        counts.n_kernels += schedule.n_kernels
-        _, _, values, *callers = recorded.columns()
-        return Run(schedule, [*named, *values], *callers)
-
-    def _are_done_in_turn(self, key: tuple[Any, ...]) -> bool:
+    def _are_done_in_turn(self, form: Form) -> bool:
         """Whether operations of this form are executed one after the other: on several processes, the first time that
         they come together, where to make a schedule of them would take longer.
         """
-        rank, recipes = world().rank, key[0]
-        if self.engine.is_alone or len(key) > 3 or not self._executes_at_once:
+        if (self.engine.is_alone or floating_point.is_telling() or not self._executes_at_once
+                or not self._schedules.is_new(form)):
             return False
-        if hash(key) in self._met or self._schedules[key] is not None:
-            return False
-        if len(self._met) > MAX_CALLS_AT_ONCE:
-            self._met.clear()
-        self._met.add(hash(key))
+        rank, recipes = world().rank, form.recipes
         return len(recipes) > 1 and all(recipe.is_done_at_once(rank) or recipe.elementwise is None
                                         for recipe in recipes)
 
@@ -889,60 +785,35 @@ class Queue:
         if not (recipe.is_collective and recipe.is_done_at_once(rank)):
             return False
         tell = functools.partial(self.supervision.executed_at_once, recipe, storages, code, instruction)
-        direct = None
-        try:
-            if recipe.is_local(rank):
-                recipe.execute(storages, values, rank)
-            else:
-                direct = Direct(self.engine, number, [*storages, *values], len(storages), tell)
-                self.engine.make_room()
-                _add_nodes(recipe, len(storages), len(values), direct)
-                direct.complete()
-        except Exception as error:
-            if is_interrupt(error) or (direct is not None and direct.is_begun):
-                raise
-            return False
-        if direct is None:
-            tell()
-        return True
+        if not recipe.is_local(rank):
+            self.engine.make_room()
+        direct = Direct(self.engine, number, [*storages, *values], len(storages), tell)
+        return attempt(direct, functools.partial(_execute, recipe, storages, values))
 
-    def _plan(self, recorded: Recorded, named: Mapping[Storage, bool], is_new: bool) -> Schedule:
-        """The schedule of operations that are new, or come again."""
-        start = time.perf_counter()
-        operations = [recorded[n][:3] for n in range(len(recorded))]
-        if (is_new and self.computes_at_once and self.engine.is_alone and self.engine.overlaps
-                and not floating_point.is_telling()):
-            found = in_turn(*described(operations, named.__getitem__))
-            if found is not None:
-                return found
-        schedule = schedule_of(operations, named.__getitem__, world().rank, self.engine.overlaps)
-        counts.planned(start, len(operations))
-        return schedule
+    def _run_of(self, recorded: Recorded, form: Form) -> Run:
+        """A run of operations, of this form."""
+        may_be_in_turn = self.computes_at_once and self.engine.is_alone and self.engine.overlaps
+        schedule = self._schedules.find(recorded, form, may_be_in_turn, self.engine.overlaps)
+        counts.n_flushes += 1
+        counts.n_fused += schedule.n_fused
+        counts.n_kernels += schedule.n_kernels
+        _, _, values, *callers = recorded.columns()
+        return Run(schedule, [*form.named, *values], *callers)
 
 
-def _add_nodes(recipe: Recipe, n_storages: int, n_values: int, direct: Direct) -> None:
-    """Execute an operation by its nodes, each when it is added."""
-    slots = tuple(range(n_storages + n_values))
-    recipe.add_nodes_at_once(direct, NumberedOperation(0, recipe, slots[:n_storages], slots[n_storages:]), world().rank)
+def _execute(recipe: Recipe, storages: Sequence[Storage], values: Sequence[Any], direct: Direct) -> None:
+    """Execute an operation whole, or by its nodes, each when it is added."""
+    rank = world().rank
+    if recipe.is_local(rank):
+        recipe.execute(storages, values, rank)
+        return
+    slots, n = tuple(range(len(storages) + len(values))), len(storages)
+    recipe.add_nodes_at_once(direct, NumberedOperation(0, recipe, slots[:n], slots[n:]), rank)
 
 
-_phases = OrderedDict[str, None](start=None, stop=None)
-_told: Any = _phases.move_to_end
-gc.callbacks.append(_told)
-"""Of the collector of garbage: the last one is what it did last. No code of Python runs while it is told."""
-
-
-def _is_collecting() -> bool:
-    """Whether garbage is being collected, so that this is called by a `__del__`, or at the end of a generator.
-
-    The weak references to what is garbage are gone then, while it can still be used.
-    """
-    return next(reversed(_phases)) == "start"
-
-
-def _size_of_schedule(key: tuple[Any, ...], schedule: Schedule) -> int:
-    """What a schedule takes, with the small buffers that it keeps for its next run, and its key."""
-    return ENTRY_BYTES + size_of(key, schedule) + schedule.nbytes_kept
+def _no_stamp() -> int:
+    """Of the only process, which tells nobody."""
+    return 0
 
 
 def _overwrites(recipe: Recipe, storages: Sequence[Storage], storage: Storage) -> bool:

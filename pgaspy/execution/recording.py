@@ -185,8 +185,8 @@ def may_compute(key: tuple[Any, ...], n_elements: int, bases: Sequence[Base]) ->
 
 
 def was_computed(key: tuple[Any, ...]) -> bool:
-    """See `Queue.was_computed`."""
-    return queue.was_computed(key)
+    """See `Tiers.was_admitted`."""
+    return queue.tiers.was_admitted(key)
 
 
 _frame = sys._getframe

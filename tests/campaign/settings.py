@@ -12,8 +12,7 @@ from typing import Any
 import pgaspy as pg
 from pgaspy import immediate, statements
 from pgaspy.alone import small
-from pgaspy.execution import engine, recording
-from pgaspy.execution import queue as queue_module
+from pgaspy.execution import engine, recording, tiers
 from pgaspy.kernels import bindings, jit
 from pgaspy.planning import chains, interiors, result_layout, trees
 from pgaspy.scheduling import collectives, elementwise, kernel_nodes, memory, messages, schedule
@@ -111,7 +110,7 @@ def under(settings: Settings) -> Iterator[None]:
         patch(kernel_nodes, "COMPILED_FROM_WORK", 0)
         patch(kernel_nodes, "WAITS", True)
     _forget()
-    patch(queue_module, "WORK_OF_PLANNING", settings.at_once[pg.RANK % len(settings.at_once)])
+    patch(tiers, "WORK_OF_PLANNING", settings.at_once[pg.RANK % len(settings.at_once)])
     patch(type(queue), "computes_at_once", True)
     if not settings.by_numpy:
         patch(small, "is_on", False)

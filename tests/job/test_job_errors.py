@@ -18,7 +18,7 @@ START = """
 import os, resource, signal, sys, time
 import pgaspy as pg
 from mpi4py import MPI
-from pgaspy.execution import engine, queue
+from pgaspy.execution import engine, queue, schedules
 from pgaspy.scheduling import schedule
 
 def internal_error(*_):
@@ -64,7 +64,7 @@ def lines(done: subprocess.CompletedProcess[str]) -> set[str]:
 
 WAITS = """
 if pg.RANK == 1:
-    fail_in(queue, "schedule_of")
+    fail_in(schedules, "schedule_of")
 B = A[::-1] + 1
 tried("waits", lambda: {call})
 tried("flushes", pg.sync)
@@ -122,7 +122,7 @@ def start(thread):
     raise RuntimeError("can't start new thread")
 if pg.RANK == 1:
     threading.Thread.start = start
-    fail_in(queue, "schedule_of")
+    fail_in(schedules, "schedule_of")
 B = A[::-1] + 1
 tried("waits", lambda: float(B.sum()))
 tried("the other", lambda: B.local()[0])
@@ -167,7 +167,7 @@ def test_a_process_that_does_not_answer_is_ended(tmp_path: Path, monkeypatch: py
 comm = pg.COMM
 if pg.RANK == 0:
     {call}
-fail_in(queue, "schedule_of")
+fail_in(schedules, "schedule_of")
 tried("waits", lambda: float((A + 1).sum()))
 time.sleep(60)
 """)
@@ -190,7 +190,7 @@ for k, (one, other) in enumerate(zip(fields, others)):
 G = fields[0][::-1].copy()
 MPI.COMM_WORLD.Barrier()
 if pg.RANK == 0:
-    fail_in(queue, "schedule_of")
+    fail_in(schedules, "schedule_of")
 tried("gathers", lambda: G.gather()[:2])
 tried("gathers", lambda: fields[0].gather()[:2])
 """)
@@ -242,7 +242,7 @@ if pg.RANK == 0:
     pg.schedule(bad, pg.update(A))
 else:
     MPI.COMM_WORLD.recv(source=0)
-    fail_in(queue, "schedule_of")
+    fail_in(schedules, "schedule_of")
 B[...] = B[::-1]
 tried("waits", lambda: B.local()[0])
 tried("flushes", pg.sync)
@@ -258,7 +258,7 @@ tried("flushes", pg.sync)
     ("pg.schedule(lambda a: 1 // 0, pg.update(A))", 1, "ZeroDivisionError"),
     ("pg.schedule(lambda a: 1 // 0, pg.update(A))\ndel A", 1, "ZeroDivisionError"),
     ("pg.schedule(lambda a: 1 // 0, pg.update(A))\ntried('seen', pg.sync)", 0, ""),
-    ("fail_in(queue, 'schedule_of')\nB = pg.ones(1 << 19)", 1, "a mistake of pgaspy"),
+    ("fail_in(schedules, 'schedule_of')\nB = pg.ones(1 << 19)", 1, "a mistake of pgaspy"),
 ])
 def test_what_nobody_saw_is_told_at_the_end(tmp_path: Path, program: str, status: int, words: str) -> None:
     (tmp_path / "program.py").write_text(START + program)
@@ -324,7 +324,7 @@ def test_others_have_time_to_save_what_they_have(tmp_path: Path, ends: str) -> N
     """The process that has failed does not end the job before they come to their end."""
     done = job(tmp_path, f"""
 if pg.RANK == 1:
-    fail_in(queue, "schedule_of")
+    fail_in(schedules, "schedule_of")
 try:
     float((A[::-1] + 1).sum())
 except BaseException:

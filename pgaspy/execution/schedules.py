@@ -1,0 +1,132 @@
+"""Schedules that were made, found again by the normal form of their operations, which numbers the arrays.
+
+A loop that records the same operations in each iteration is therefore planned once.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from itertools import count, repeat
+from operator import attrgetter, call, is_not, or_
+from typing import Any, NamedTuple
+
+from pgaspy.caches import ENTRY_BYTES, Cache, size_of
+from pgaspy.execution.tiers import MAX_CALLS
+from pgaspy.job.procgrid import world
+from pgaspy.job.statistics import counts
+from pgaspy.scheduling import floating_point
+from pgaspy.scheduling.base import Storage
+from pgaspy.scheduling.in_turn import in_turn
+from pgaspy.scheduling.operations import Recipe
+from pgaspy.scheduling.recorded import Recorded
+from pgaspy.scheduling.schedule import Schedule, described, schedule_of
+
+__all__ = ["Form", "Schedules", "form_of"]
+
+_name_of = attrgetter("name")
+
+
+class Form(NamedTuple):
+    """The normal form of operations.
+
+    Attributes
+    ----------
+    key
+        What schedules are found by: recipes, which arrays they are of, and which of these somebody holds besides.
+    named
+        The arrays, with whether somebody does.
+    """
+
+    key: tuple[Any, ...]
+    named: Mapping[Storage, bool]
+
+    @property
+    def recipes(self) -> tuple[Recipe, ...]:
+        """Those of the operations."""
+        found: tuple[Recipe, ...] = self.key[0]
+        return found
+
+
+def form_of(recorded: Recorded, rest: Recorded) -> Form:
+    """The form of operations, after which others are executed that are recorded as well."""
+    first_uses: dict[Storage, int] = {}
+    recipes, storages, _, *_ = recorded.columns()
+    uses = tuple(map(first_uses.setdefault, storages, count()))
+    named = tuple(map(is_not, map(call, map(_name_of, first_uses)), repeat(None)))
+    if _is_collecting():
+        named = (True,) * len(named)
+    if rest.fields:
+        named = tuple(map(or_, named, map({*rest.storages}.__contains__, first_uses)))
+    key: tuple[Any, ...] = recipes, uses, named
+    if floating_point.is_telling():
+        key = *key, floating_point
+    return Form(key, dict(zip(first_uses, named, strict=True)))
+
+
+class Schedules:
+    """Those of one process."""
+
+    def __init__(self) -> None:
+        self._found = Cache(_size_of_schedule, units=lambda key: len(key[0]))
+        self._met: set[int] = set()
+
+    def forget(self) -> None:
+        """Forget them."""
+        self._found.forget()
+        self._met.clear()
+
+    def is_new(self, form: Form) -> bool:
+        """Note a form of operations; whether it was never seen, nor planned, before."""
+        seen = hash(form.key)
+        if seen in self._met or self._found[form.key] is not None:
+            return False
+        if len(self._met) > MAX_CALLS:
+            self._met.clear()
+        self._met.add(seen)
+        return True
+
+    def find(self, recorded: Recorded, form: Form, may_be_in_turn: bool, overlaps: bool) -> Schedule:
+        """That of operations of a form; the first time one that executes them in turn, if that may be.
+
+        With `overlaps`, operations are fused, and executed while messages are under way.
+        """
+        found: Schedule | None = self._found[form.key]
+        if found is None or found.is_in_turn:
+            found = _planned(recorded, form, may_be_in_turn and found is None, overlaps)
+            self._found.keep(form.key, found)
+        return found
+
+
+def _planned(recorded: Recorded, form: Form, may_be_in_turn: bool, overlaps: bool) -> Schedule:
+    """The schedule of operations that are new, or come again."""
+    start = time.perf_counter()
+    operations = [recorded[n][:3] for n in range(len(recorded))]
+    if may_be_in_turn and not floating_point.is_telling():
+        found = in_turn(*described(operations, form.named.__getitem__))
+        if found is not None:
+            return found
+    schedule = schedule_of(operations, form.named.__getitem__, world().rank, overlaps)
+    counts.planned(start, len(operations))
+    return schedule
+
+
+_phases = OrderedDict[str, None](start=None, stop=None)
+_told: Any = _phases.move_to_end
+gc.callbacks.append(_told)
+"""Of the collector of garbage: the last one is what it did last. No code of Python runs while it is told."""
+
+
+def _is_collecting() -> bool:
+    """Whether garbage is being collected, so that this is called by a `__del__`, or at the end of a generator.
+
+    The weak references to what is garbage are gone then, while it can still be used.
+    """
+    return next(reversed(_phases)) == "start"
+
+
+def _size_of_schedule(key: tuple[Any, ...], schedule: Schedule) -> int:
+    """What a schedule takes, with the small buffers that it keeps for its next run, and its key."""
+    return ENTRY_BYTES + size_of(key, schedule) + schedule.nbytes_kept

@@ -1,0 +1,83 @@
+"""Tiers: whether a call is executed at once, or recorded and planned with others, by how often it was made.
+
+To plan operations together takes longer than to execute small ones once, and wins that back where they come again. So
+calls are cold until they have taken as long as planning, and hot from then on. What is cold would cut a run of what is
+hot into small pieces: so what is hot is recorded only after many hot calls in a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
+
+__all__ = ["HOT_CALLS", "MAX_CALLS", "Tiers", "when_disturbed"]
+
+HOT_CALLS = 64
+"""After so many calls in a row, each done often before, what is done often is recorded."""
+
+WARM = WORK_OF_PLANNING // 4
+"""On several processes, what was done at once so much goes with what is recorded beside it, as parts of one loop do."""
+
+MAX_DISTURBED = 8
+"""After so many flushes in a row of few operations, for calls that are not recorded, it is forgotten which are."""
+
+MAX_CALLS = 1 << 14
+"""Of calls that are executed at once, so many are known by what they have taken."""
+
+when_disturbed: list[Callable[[], None]] = []
+"""What forgets which calls are recorded, where little is at a time, as what is new among it is executed at once."""
+
+
+class Tiers:
+    """The calls of one process."""
+
+    def __init__(self) -> None:
+        self._work: dict[tuple[Any, ...], int] = {}
+        self._n_hot = self._n_disturbed = 0
+
+    def admits(self, key: tuple[Any, ...], n_elements: int, is_alone: bool = True) -> bool:
+        """Count a call; whether to do it at once: it is small, and not done often, or among others that were not.
+
+        The key is what tells calls apart. That one is taken for another now and then does no harm. `is_alone` says
+        whether the job has one process.
+        """
+        if n_elements > MAX_ELEMENTS:
+            return False
+        done = 0 if is_alone else self._work.get(key, 0)
+        if done >= WARM and self._n_hot > HOT_CALLS:
+            return False
+        if self._count(key, ELEMENTS_PER_CALL + n_elements):
+            if done < WARM:
+                self._n_hot = 0
+            return True
+        self._n_hot += 1 + n_elements // ELEMENTS_PER_CALL
+        return self._n_hot <= HOT_CALLS
+
+    def is_seldom(self, key: tuple[Any, ...]) -> bool:
+        """Count a call that NumPy may compute, on one process; whether it was not done as often as makes calls hot."""
+        return self._count(key, ELEMENTS_PER_CALL)
+
+    def was_admitted(self, key: tuple[Any, ...]) -> bool:
+        """Whether such a call was executed at once before, so that it is likely to come again."""
+        return key in self._work
+
+    def _count(self, key: tuple[Any, ...], work: int) -> bool:
+        """Count a call by its work; whether all of its kind was less than planning is."""
+        done = self._work
+        work += done.get(key, 0)
+        if work > WORK_OF_PLANNING:
+            return False
+        if len(done) > MAX_CALLS:
+            done.clear()
+        done[key] = work
+        return True
+
+    def disturb(self, n_recorded: int) -> None:
+        """Note that so many recorded operations are executed, as a call that is not recorded comes after them."""
+        self._n_disturbed = self._n_disturbed + 1 if n_recorded < HOT_CALLS else 0
+        if self._n_disturbed >= MAX_DISTURBED:
+            self._n_disturbed = 0
+            for forget in when_disturbed:
+                forget()
