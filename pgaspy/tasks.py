@@ -6,6 +6,7 @@ computes, messages for later ones travel.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from pgaspy.array import GlobalArray
 from pgaspy.execution.recording import record
 from pgaspy.job.failures import TaskError
 from pgaspy.scheduling.base import check_local
+from pgaspy.scheduling.floating_point import called_under, state
 from pgaspy.scheduling.kinds.task import task
 from pgaspy.ufuncs import check_target
 
@@ -69,8 +71,9 @@ def schedule(function: Callable[..., Any], *arguments: Any, empty: bool = False)
     Parameters
     ----------
     function
-        Called once on this process; not where there is something that it writes, and all of that is empty. What it
-        returns is dropped. It may use the local views during the call only, and must not use global arrays, or MPI.
+        Called once on this process, under the `np.errstate` of this call; not where there is something that it writes,
+        and all of that is empty. What it returns is dropped. It may use the local views during the call only, and must
+        not use global arrays, or MPI.
         Arguments by keyword come with `functools.partial`.
     arguments
         A global array, or a view of one, becomes the NumPy view of its local part, as `local` gives it: to be read, or
@@ -139,13 +142,13 @@ def _target(A: Any) -> GlobalArray:
 class _Call:
     """A task with its arguments, where arrays are placeholders for their local views."""
 
-    __slots__ = ("_arguments", "_function", "_n_written", "_positions", "_where")
+    __slots__ = ("_arguments", "_function", "_n_written", "_positions", "_state", "_where")
 
     may_be_repeated = False
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any], positions: Sequence[int], n_written: int,
                  where: str) -> None:
-        self._function, self._n_written, self._where = function, n_written, where
+        self._function, self._n_written, self._where, self._state = function, n_written, where, state()
         self._arguments = [None if isinstance(x, Argument) else x for x in arguments]
         arrays = [k for k, x in enumerate(arguments) if isinstance(x, Argument)]
         self._positions = [(k, position, arguments[k].shown) for k, position in zip(arrays, positions, strict=True)]
@@ -164,7 +167,9 @@ class _Call:
             if position >= self._n_written:
                 view.flags.writeable = False
             arguments[k] = shown(view)
-        return self._function, arguments
+        if state() is self._state:
+            return self._function, arguments
+        return functools.partial(called_under, self._state, self._function), arguments
 
     def failed(self, error: BaseException) -> TaskError:
         """What is raised for an exception of the function."""

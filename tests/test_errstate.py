@@ -251,3 +251,19 @@ def test_explaining_tells_nothing() -> None:
     a = pg.array(X)
     with np.errstate(all="raise"):
         assert "divide" in str(pg.explain(lambda: 1 / a))
+
+
+@pytest.mark.mpi
+def test_a_task_has_the_state_under_which_it_was_scheduled() -> None:
+    def see(part: Any) -> None:
+        seen.append(np.geterr()["divide"])
+
+    seen: list[str] = []
+    a = pg.zeros(4)
+    with np.errstate(divide="ignore"):
+        pg.schedule(see, pg.update(a), empty=True)
+    pg.schedule(see, pg.update(a), empty=True)
+    with np.errstate(divide="ignore"):
+        pg.sync()
+    assert seen == ["ignore", np.geterr()["divide"]]
+    assert seen[1] != "ignore"

@@ -195,7 +195,7 @@ _ONE_BY_ONE = {"fft": "fft", "ifft": "ifft", "fftn": "fft", "ifftn": "ifft"}
 
 def _in_place(call: Callable[..., None], axes: tuple[int, ...], options: dict[str, Any],
               then: Callable[[NDArray[Any]], None] | None, part: NDArray[Any]) -> None:
-    with np.errstate(all="ignore"):  # of whoever waits for it; transforms tell nothing
+    with np.errstate(all="ignore"):  # transforms tell nothing
         call(part, axes, **options)
         if then is not None:
             then(part)

@@ -19,8 +19,8 @@ import numpy as np
 from pgaspy.host import environment
 from pgaspy.host.call_sites import warn
 
-__all__ = ["Found", "errors", "is_asked", "is_telling", "noted", "raises", "restore", "set_state", "state", "tell",
-           "to_be_raised"]
+__all__ = ["Found", "called_under", "errors", "is_asked", "is_telling", "noted", "raises", "restore", "set_state",
+           "state", "tell", "to_be_raised"]
 
 Found = dict[tuple[str, str], int]
 """What was found, as (error, function), and the processor's flags then."""
@@ -65,6 +65,18 @@ def restore(before: object) -> None:
     """
     if state() is not before:
         set_state(before)
+
+
+def called_under(found: object, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of the program under the state that it was given to the library under, which others may wait
+    for under another one.
+    """
+    before = state()
+    set_state(found)
+    try:
+        return function(*arguments)
+    finally:
+        restore(before)
 
 
 def is_asked() -> bool:
