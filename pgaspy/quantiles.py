@@ -6,7 +6,7 @@ Where these places are follows from the extent alone, so that all is recorded, a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from pgaspy.global_assign import everywhere
 from pgaspy.manipulation import clip, stack, where
 from pgaspy.numpy_names import floor, isnan
 from pgaspy.order import sort
+from pgaspy.sorting import with_places
 from pgaspy.values import told
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
@@ -62,7 +63,10 @@ def median(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_
     a = as_global(a)
     rows = _in_rows(a, axis)
     n = rows.shape[-1]
-    middle = rows[..., (n - 1) // 2:n // 2 + 1] if n else rows
+    middle = rows
+    if n:
+        rows, at = _with_places(rows, {(n - 1) // 2, n // 2})
+        middle = rows[..., at[(n - 1) // 2]:at[n // 2] + 1]
     return into(_shaped(_or_nan(middle.mean(-1), rows), a, axis, keepdims), (out,))
 
 
@@ -130,7 +134,7 @@ def nanmedian(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwri
     _check_no_dates(a, "nanmedian")
     if a.dtype.kind not in "fc":
         return median(a, axis, out, keepdims=keepdims)
-    rows = _in_rows(a, axis)
+    rows = sort(_in_rows(a, axis))
     n = (~isnan(rows)).sum(-1)
     middle = stack([_element_at(rows, (n - 1) // 2), _element_at(rows, n // 2)], -1).mean(-1)
     return into(_shaped(_where_any(n, middle), a, axis, keepdims), (out,))
@@ -175,7 +179,7 @@ def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str
     if method not in _INTERPOLATING:
         raise ValueError(f"method {method!r} is not supported for what may be NaN: use one of "
                          f"{', '.join(_INTERPOLATING)}")
-    rows = _in_rows(a, axis)
+    rows = sort(_in_rows(a, axis))
     n = (~isnan(rows)).sum(-1)
     dtype = rows.dtype if is_weak else np.result_type(rows.dtype, q.dtype)
 
@@ -212,17 +216,28 @@ def _quantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, k
     rows = _in_rows(a, axis)
     if not rows.shape[-1]:
         raise IndexError("there are no elements to take quantiles of")
-    return _of_parts(lambda part: _or_nan(_between(rows, part, is_weak, method), rows), q, a, axis, keepdims)
+    n = rows.shape[-1]
+    rows, at = _with_places(rows, {k for part in _each(q) for k in _ends(_METHODS[method](n, part), n)})
+
+    def found(part: Any) -> GlobalArray:
+        place = _METHODS[method](n, part)
+        low, high = (rows[..., at[k]] for k in _ends(place, n))
+        return _or_nan(_between(low, high, place, is_weak, method), rows)
+    return _of_parts(found, q, a, axis, keepdims)
 
 
 def _of_parts(found: Callable[[Any], GlobalArray], q: Any, a: GlobalArray, axis: Axis,
               keepdims: bool) -> GlobalArray:
     """What is found for each part, in the shape of the parts; nothing, where there are none."""
-    parts = q.reshape(-1) if q.size else np.full(1, 0.5, q.dtype)  # which tells shape and dtype
-    results = [_shaped(found(part), a, axis, keepdims) for part in parts]
+    results = [_shaped(found(part), a, axis, keepdims) for part in _each(q)]
     if not q.ndim:
         return results[0]
     return stack(results)[:q.size].reshape((*q.shape, *results[0].shape))
+
+
+def _each(q: NDArray[Any]) -> NDArray[Any]:
+    """The parts one after the other; of none, one that tells shape and dtype."""
+    return q.reshape(-1) if q.size else np.full(1, 0.5, q.dtype)
 
 
 def _check_quantiles(a: GlobalArray, q: Any, method: str) -> None:
@@ -250,11 +265,20 @@ def _are_parts(q: Any) -> bool:
 
 
 def _in_rows(a: GlobalArray, axis: Axis) -> GlobalArray:
-    """The elements sorted along the last dimension, which stands for the given ones."""
+    """The elements, the given dimensions as one, the last."""
     axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
     others = [d for d in range(a.ndim) if d not in axes]
     n = math.prod(a.shape[d] for d in axes)
-    return sort(a.transpose((*others, *axes)).reshape((*[a.shape[d] for d in others], n)))
+    return a.transpose((*others, *axes)).reshape((*[a.shape[d] for d in others], n))
+
+
+def _with_places(rows: GlobalArray, places: set[int]) -> tuple[GlobalArray, Mapping[int, int]]:
+    """Rows with what they would have at these places if they were sorted, and at the last one, where NaN would be; and
+    where that is. It is last.
+    """
+    wanted = sorted({*places, rows.shape[-1] - 1})
+    found, at = with_places(rows._base, rows._view, wanted)
+    return GlobalArray(*found), dict(zip(wanted, at, strict=True))
 
 
 def _shaped(result: GlobalArray, a: GlobalArray, axis: Axis, keepdims: bool) -> GlobalArray:
@@ -274,20 +298,22 @@ def _or_nan(result: GlobalArray, rows: GlobalArray) -> GlobalArray:
     return where(last == last, result, last).astype(result.dtype, copy=False)  # NaN differs from itself
 
 
-def _between(rows: GlobalArray, part: Any, is_weak: bool, method: str) -> GlobalArray:
-    """The element, or what is interpolated between two, that a part of all ends with."""
-    n = rows.shape[-1]
-    place = _METHODS[method](n, part)
+def _between(low: GlobalArray, high: GlobalArray, place: Any, is_weak: bool, method: str) -> GlobalArray:
+    """The element at a place, or what is interpolated between the two that it is between."""
     if isinstance(place, int) or (method == "linear" and isinstance(place, np.integer)):
-        return rows[..., int(np.clip(place, 0, n - 1))].copy()
-    before = int(np.floor(place))
-    weight = place - before
+        return low.copy()
+    weight = place - int(np.floor(place))
     if method == "averaged_inverted_cdf":
         weight = type(weight)(1 if weight else 0.5)
     elif method == "midpoint":
         weight = type(weight)(0.5 if weight else 0)
-    low, high = (rows[..., int(np.clip(k, 0, n - 1))] for k in (before, before + 1))
     return _interpolated(low, high, float(weight) if is_weak else weight)
+
+
+def _ends(place: Any, n: int) -> tuple[int, int]:
+    """The places of n that one is at, or between: the one before, and the next."""
+    before = int(np.floor(place))
+    return int(np.clip(before, 0, n - 1)), int(np.clip(before + 1, 0, n - 1))
 
 
 def _interpolated(low: Any, high: Any, weight: Any) -> Any:

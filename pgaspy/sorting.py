@@ -8,6 +8,8 @@ The functions take and return bases and views; the methods of `GlobalArray` and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
@@ -16,16 +18,21 @@ from pgaspy.caches import cached
 from pgaspy.execution.recording import record, record_cold
 from pgaspy.global_assign import copied, layout_like
 from pgaspy.job.procgrid import world
-from pgaspy.layout import BlockDim, Dim, Layout, whole_dim
+from pgaspy.layout import BlockDim, Dim, Layout, replicated, whole_dim
 from pgaspy.planning.view import View, whole
 from pgaspy.reshaping import reshaped
 from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.kinds.selection import select
 from pgaspy.scheduling.kinds.sorting import sort, sort_parts
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["INDEX", "blocks", "check_kind", "in_blocks", "in_order", "sorted_blocks", "with_whole"]
+__all__ = ["INDEX", "blocks", "check_kind", "in_blocks", "in_order", "sorted_blocks", "with_places",
+           "with_whole"]
 
 INDEX = np.dtype(np.intp)
+
+MAX_SELECTED = 16
+"""Places of a vector that are looked for one by one; to find more, all of it is sorted."""
 
 
 def check_kind(kind: str | None, order: None, stable: bool | None) -> None:
@@ -55,6 +62,23 @@ def in_order(base: Base, view: View, axis: int | None, gives_indices: bool, kth:
         on_the_way = with_whole(view.shape, axis, world().size)
         result = _sorted_parts(*copied(base, view, on_the_way), on_the_way, axis, gives_indices, kth)
     return result if result.view.own_layout == layout else copied(*result, layout)
+
+
+def with_places(base: Base, view: View, places: Sequence[int]) -> tuple[BaseView, Sequence[int]]:
+    """Of rows, along the last dimension, what they would have at these places if they were sorted; and where that is.
+
+    The places are in order, and so is where they are.
+    """
+    layout, axis, n = layout_like(base, view), view.ndim - 1, view.shape[-1]
+    if layout.dims[axis].n_procs == 1 and n:
+        return _sorted_parts(base, view, layout, axis, False, tuple(places)), places
+    if n == view.size and len(places) <= MAX_SELECTED and base.dtype.kind in "biufmM":
+        source, _ = in_blocks(base, view.index((0,) * axis))
+        target = replicated((len(places),), world().size)
+        found = BaseView(Base(target, base.dtype), whole(target))
+        record(select(target, source.layout, base.dtype, tuple(places)), (found.base.storage, source.storage))
+        return BaseView(found.base, found.view.index((*(None,) * axis, slice(None)))), range(len(places))
+    return in_order(base, view, axis, False, tuple(places)), places
 
 
 def _sorted_parts(base: Base, view: View, layout: Layout, axis: int, gives_indices: bool,

@@ -10,7 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 import pgaspy as pg
+from pgaspy import sorting
 from pgaspy.execution import recording
+from pgaspy.scheduling.kinds import selection
 from tests.layouts import NAMES, layout_of
 from tests.simulated import Job
 from tests.together import assert_equal, collectively, raises_everywhere
@@ -311,6 +313,36 @@ def test_medians(name: str, axis: Any, keepdims: bool) -> None:
 def test_medians_of_dtypes(dtype: str, n: int) -> None:
     a = np.random.default_rng(n).integers(0, 50, n).astype(dtype)
     assert_equal(pg.median(pg.array(a)), np.median(a), exact=False, rtol=1e-3)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("few", [2, 1 << 13])
+@pytest.mark.parametrize("n_values", [1, 2, 20, 1 << 15])
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if np.dtype(dtype).kind in "biufmM"])
+def test_elements_at_places(monkeypatch: pytest.MonkeyPatch, dtype: str, n_values: int, few: int) -> None:
+    for name, value in {"FEW": few, "SAMPLES": 16, "MARGIN": 1}.items():
+        monkeypatch.setattr(selection, name, value)
+    rng = np.random.default_rng(n_values)
+    for n in (1, 2, 5, 17, 100, 1000):
+        a = keys(rng, n, dtype, n_values)
+        A = pg.array(a)
+        places = sorted({*rng.integers(n, size=rng.integers(1, 16)).tolist(), n - 1})
+        found, at = sorting.with_places(A._base, A._view, places)
+        assert_equal(pg.GlobalArray(*found)[at[0]:at[-1] + 1].gather()[np.array(at) - at[0]], np.sort(a)[places])
+
+
+@pytest.mark.parametrize("size", [2, 5, 16])
+def test_elements_at_places_on_many_processes(size: int) -> None:
+    a = np.random.default_rng(size).normal(size=20_000)
+
+    def program() -> list[float]:
+        A = pg.array(a)
+        return [float(pg.median(A)), float(pg.quantile(A, 0.001)), float(pg.quantile(A, 1.0)),
+                float(pg.median(A[::7][1:]))]
+
+    expected = [np.median(a), np.quantile(a, 0.001), a.max(), np.median(a[::7][1:])]
+    job = Job(program, [lambda n: False] * size)
+    assert all(found == expected for found in job.results.values())
 
 
 @pytest.mark.mpi

@@ -31,9 +31,12 @@ def sort_along(axis: int, source: Array, target: Array, gives_indices: bool, kth
 
     With `kth`, partition it in place of sorting, by NumPy's `partition`.
     """
-    if source.size == source.shape[axis] and not kth:
-        flat = target.reshape(-1)
-        sort_vector(source.reshape(-1), [np.empty(flat.size, source.dtype), flat] if gives_indices else [flat])
+    if source.size == source.shape[axis]:
+        vector, flat = source.reshape(-1), target.reshape(-1)
+        if kth:
+            flat[...] = vector.argpartition(kth) if gives_indices else np.partition(vector, kth)
+        else:
+            sort_vector(vector, [np.empty(flat.size, source.dtype), flat] if gives_indices else [flat])
         return
     longest = max((d for d in range(source.ndim) if d != axis % source.ndim), key=lambda d: source.shape[d])
     own, out = source.swapaxes(0, longest), target.swapaxes(0, longest)
