@@ -327,7 +327,7 @@ class Engine(ReadyNodes[Run]):
         node = run.nodes[number]
         if node.talks:
             self._talk(run, number, node)  # type: ignore[arg-type]
-        elif node.has_parts and (self._requests or number in run.parts) and not self.has_failed:
+        elif number in run.parts or (node.has_parts and self._requests and not self.has_failed):
             self._compute_part(run, number, node)
         else:
             self._execute_or_spoil(run, node)

@@ -13,7 +13,7 @@ import pytest
 import pgaspy as pg
 from pgaspy.execution import engine, recording
 from pgaspy.layout import replicated
-from pgaspy.scheduling import schedule
+from pgaspy.scheduling import kernel_nodes, schedule
 from tests.layouts import layout_of
 from tests.simulated import Job
 from tests.together import assert_equal, collectively
@@ -238,3 +238,32 @@ def test_both_executors(overlaps: bool) -> None:
         program()
     finally:
         recording.queue.overlaps = before
+
+
+def test_what_has_begun_in_parts_goes_on_when_something_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not computed anew, over what it has computed."""
+    monkeypatch.setattr(kernel_nodes, "PART_ELEMENTS", 64)
+    recording.forget()
+    compute_part, of_job, n_parts = engine.Engine._compute_part, recording.queue.engine, 0
+
+    def then_fails(self: Any, *work: Any) -> None:
+        nonlocal n_parts
+        n_parts += 1
+        compute_part(self, *work)
+        self.has_failed = True
+
+    monkeypatch.setattr(engine.Engine, "_compute_part", then_fails)
+    a, b = pg.arange(1000.0), pg.zeros((400, 100))
+    pg.sync()
+    if pg.RANK:
+        time.sleep(0.05)  # for which rank 0 waits
+    try:
+        for _ in range(3):
+            a = a[::-1] + 1
+            b += 1
+            pg.sync()
+    finally:
+        of_job.has_failed = False
+        recording.forget()
+    collectively(bool((b.local() == 3).all()))
+    collectively(pg.SIZE == 1 or pg.RANK > 0 or n_parts > 0)
