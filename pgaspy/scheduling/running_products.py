@@ -1,9 +1,10 @@
 """What running products of real numbers come to, of parts that are multiplied apart: as if one number after the other.
 
 A running product that has become infinite stays so, or becomes NaN with the next zero; and one that has become zero
-stays so, or becomes NaN with what is infinite. So of each part it is known what its factors come to, as a pair (see
-`products`); the powers of two between which the running products of it are, until the first zero or infinite factor,
-and which of both comes first; and whether there are such factors.
+stays so, or becomes NaN with what is infinite. Which of it comes first, in a part, depends on the product before it
+alone: from one power of two on it becomes infinite, and below another one, zero. So of each part it is known what its
+factors come to, as a pair (see `products`); these two powers, of its factors before the first one that is zero or
+infinite itself; and whether there are such factors.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ MIN_ROWS = 256
 
 @cached
 def dtype_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """That of what parts come to, of the products' dtype: a pair, and besides in log2 how large products become."""
-    return np.dtype([("factor", dtype), ("exponent", np.int64), ("high", np.float64), ("low", np.float64),
-                     ("falls_first", np.bool_), ("has_zero", np.bool_), ("has_infinite", np.bool_)], align=True)
+    """That of what parts come to, of the products' dtype: a pair; and in log2, what comes before a part is to be less
+    than `below` for its products to become zero, and at least `above` for them to become infinite.
+    """
+    return np.dtype([("factor", dtype), ("exponent", np.int64), ("below", np.float64), ("above", np.float64),
+                     ("has_zero", np.bool_), ("has_infinite", np.bool_)], align=True)
 
 
 def of_elements(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -42,6 +45,7 @@ def of_elements(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def _of_few(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     found = np.zeros(elements.shape[1:], dtype_of(dtype))
+    least_normal, infinite = _limits(dtype)
     running = None if is_telling() or not len(elements) else products.unless_noted(
         lambda: np.multiply.accumulate(elements, 0, dtype))
     if running is not None:
@@ -49,23 +53,41 @@ def _of_few(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         sizes = abs(running)
         low, high = sizes.min(0), sizes.max(0)
         if low.all() and np.isfinite(high).all():
-            last = np.log2(sizes[-1].astype(_logs_of(dtype)))
-            found["low"], found["high"] = (np.log2(x.astype(_logs_of(dtype))) for x in (low, high))
-            found["falls_first"] = 2 * last > found["low"] + found["high"]  # about
+            found["below"], found["above"] = (limit - np.log2(x.astype(_logs_of(dtype)))
+                                              for limit, x in ((least_normal, low), (infinite, high)))
             return found
     pairs = products.of_elements(elements, (0,), dtype)
     found["factor"], found["exponent"] = pairs["factor"], pairs["exponent"]
-    with np.errstate(all="ignore"):
-        is_zero, is_infinite = elements == 0, ~np.isfinite(elements)
-        found["has_zero"], found["has_infinite"] = is_zero.any(0), is_infinite.any(0)
-        is_over = np.logical_or.accumulate(is_zero | is_infinite, 0)
-        sizes = np.where(is_over, 0, np.log2(abs(elements.astype(_logs_of(dtype)))).astype(np.float64))
-        running = np.add.accumulate(sizes, 0)
-        rising, falling = np.where(is_over, -np.inf, running), np.where(is_over, np.inf, running)
-        found["high"], found["low"] = rising.max(0, initial=-np.inf), falling.min(0, initial=np.inf)
-        if len(elements):
-            found["falls_first"] = falling.argmin(0) < rising.argmax(0)
+    found["below"], found["above"] = -np.inf, np.inf
+    if len(elements):
+        with np.errstate(all="ignore"):
+            is_zero, is_infinite = elements == 0, ~np.isfinite(elements)
+            found["has_zero"], found["has_infinite"] = is_zero.any(0), is_infinite.any(0)
+            found["below"], found["above"] = _bounds(elements, is_zero | is_infinite, dtype)
     return found
+
+
+def _bounds(elements: NDArray[Any], is_beyond: NDArray[np.bool_],
+            dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """See `dtype_of`: up to where either limit is passed, whatever comes before."""
+    least_normal, infinite = _limits(dtype)
+    is_over = np.logical_or.accumulate(is_beyond, 0)
+    sizes = np.where(is_over, 0, np.log2(abs(elements.astype(_logs_of(dtype)))).astype(np.float64))
+    running = np.add.accumulate(sizes, 0)
+    low = np.minimum.accumulate(np.where(is_over, np.inf, running), 0)
+    high = np.maximum.accumulate(np.where(is_over, -np.inf, running), 0)
+    is_wide = high - low >= infinite - least_normal
+    place = np.where(is_wide.any(0), is_wide.argmax(0), len(elements) - 1)[None]
+    last, low, high = (np.take_along_axis(x, place, 0)[0] for x in (running, low, high))
+    below, above = least_normal - low, infinite - high
+    return (np.where(high == last, below, np.minimum(below, above)),
+            np.where(high == last, np.maximum(below, above), above))
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """In log2, below which numbers become zero, and from which on they become infinite."""
+    limits = np.finfo(dtype)
+    return float(limits.minexp - limits.nmant - 1), float(limits.maxexp)
 
 
 def _logs_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -82,48 +104,27 @@ def joined(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
     found["has_infinite"] = before["has_infinite"] | after["has_infinite"]
     is_over, size = before["has_zero"] | before["has_infinite"], _sizes(before)
     with np.errstate(all="ignore"):
-        high, low = np.where(is_over, -np.inf, size + after["high"]), np.where(is_over, np.inf, size + after["low"])
-    rises, falls = high > before["high"], low < before["low"]
-    found["high"], found["low"] = np.where(rises, high, before["high"]), np.where(falls, low, before["low"])
-    found["falls_first"] = np.where(rises == falls, np.where(rises, after["falls_first"], before["falls_first"]), rises)
+        below, above = (np.where(is_over, never, after[name] - size)
+                        for name, never in (("below", -np.inf), ("above", np.inf)))
+    found["below"] = np.minimum(np.maximum(before["below"], below), before["above"])
+    found["above"] = np.maximum(np.minimum(before["above"], above), before["below"])
     return found
 
 
 def accumulated(totals: NDArray[Any]) -> NDArray[Any]:
-    """What they come to up to each, along the first dimension."""
-    found = np.empty_like(totals)
-    pairs = products.accumulated(totals)
-    found["factor"], found["exponent"] = pairs["factor"], pairs["exponent"]
-    for name in "has_zero", "has_infinite":
-        found[name] = np.logical_or.accumulate(totals[name], 0)
-    before = np.zeros(totals.shape)
-    is_over = np.zeros(totals.shape, bool)
-    is_over[1:] = (found["has_zero"] | found["has_infinite"])[:-1]
-    with np.errstate(all="ignore"):
-        before[1:] = np.add.accumulate(np.where(is_over, 0, _sizes(totals)), 0)[:-1]
-        rising = np.where(is_over, -np.inf, before + totals["high"])
-        falling = np.where(is_over, np.inf, before + totals["low"])
-    found["high"], found["low"] = np.maximum.accumulate(rising, 0), np.minimum.accumulate(falling, 0)
-    last_rise, last_fall = (_last(is_new) for is_new in (rising == found["high"], falling == found["low"]))
-    found["falls_first"] = np.where(last_rise == last_fall, np.take_along_axis(totals["falls_first"], last_rise, 0),
-                                    last_fall < last_rise)
+    """What they come to up to each, along the first dimension: by doubling, as in `prefixes`."""
+    found, step = totals.copy(), 1
+    while step < len(found):
+        found[step:] = joined(found[:-step], found[step:])
+        step *= 2
     return found
-
-
-def _last(flags: NDArray[Any]) -> NDArray[Any]:
-    """The last place up to each, along the first dimension, that has a flag."""
-    places = np.arange(len(flags)).reshape(-1, *(1,) * (flags.ndim - 1))
-    return np.maximum.accumulate(np.where(flags, places, 0), 0)
 
 
 def values_of(totals: NDArray[Any]) -> NDArray[Any]:
     """The running products after them, in their dtype; what becomes too large or too small on the way does not return.
     """
     found = np.asarray(products.values_of(totals))
-    limits = np.finfo(found.dtype)
-    with np.errstate(all="ignore"):
-        is_large = totals["high"] >= limits.maxexp
-        is_small = totals["low"] < limits.minexp - limits.nmant - 1
+    is_large, is_small = totals["above"] <= 0, totals["below"] > 0
     if not (is_large.any() or is_small.any()):
         return found
     with errors("reduce"):
@@ -131,7 +132,6 @@ def values_of(totals: NDArray[Any]) -> NDArray[Any]:
         nothing = np.isnan(totals["factor"])
         large = np.where(totals["has_zero"] | nothing, np.nan, sign * np.inf)
         small = np.where(totals["has_infinite"] | nothing, np.nan, sign * 0)
-    is_small &= ~is_large | totals["falls_first"]
     return np.where(is_small, small, np.where(is_large, large, found)).astype(found.dtype)
 
 
