@@ -11,7 +11,7 @@ from typing import Any
 
 from pgaspy.array import GlobalArray
 from pgaspy.creation import AnyLayout, asarray
-from pgaspy.execution.recording import stand_ins, sync
+from pgaspy.execution.recording import stand_ins, sync, together
 from pgaspy.fileio.agreement import on_first_rank
 from pgaspy.fileio.collective import LocalPart, exchange
 from pgaspy.fileio.formats import Format, Header
@@ -58,11 +58,12 @@ def load(file: str | os.PathLike[str], *, layout: AnyLayout = None, onenode: int
     order. Bytes after the last element are ignored, as NumPy does.
     """
     path = _checked_path(file)
-    sync()
-    announce("load", path, meets=True)
-    header = on_first_rank(lambda: _read_header(path))
-    base = Base(layout_for(header.shape, layout, onenode), native(header.dtype))
-    exchange(path, path, header, lambda: LocalPart(base.layout, base.local, header.strides))
+    with together():
+        sync()
+        announce("load", path, meets=True)
+        header = on_first_rank(lambda: _read_header(path))
+        base = Base(layout_for(header.shape, layout, onenode), native(header.dtype))
+        exchange(path, path, header, lambda: LocalPart(base.layout, base.local, header.strides))
     if base.dtype != header.dtype:
         base.local.byteswap(inplace=True)
     return GlobalArray(base, whole(base.layout))
@@ -93,9 +94,13 @@ def save(file: str | os.PathLike[str], array: Any) -> None:
     array = asarray(array)
     if array._view.own_layout is None:
         array = array.copy()
-    base = array._base
-    sync()  # all that is recorded comes before the call
-    announce("save", path, bases=(base,), meets=True)
+    with together():
+        sync()  # all that is recorded comes before the call
+        announce("save", path, bases=(array._base,), meets=True)
+        _write(path, array)
+
+
+def _write(path: str, array: GlobalArray) -> None:
     layout, local = array.layout, array.local()
     new = on_first_rank(lambda: create(path, FORMAT, array.shape, array.dtype))
     try:

@@ -223,7 +223,8 @@ class Queue:
         if floating_point.raises():
             words = floating_point.to_be_raised(found)
             if is_collective and self.alarms is not None:
-                words = first_words(world().communicator, words, self._look)
+                with self.together():
+                    words = first_words(world().communicator, words, self._look)
             if words:
                 raise FloatingPointError(words)
 
@@ -436,6 +437,20 @@ class Queue:
         """
         if self._is_running:
             raise BusyError(_words_for_busy())
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Fail the job, if this process leaves by an interrupt, or by another failure of it, what all take part in.
+
+        What all of them raise there is left to them.
+        """
+        before = state()
+        try:
+            yield
+        except BaseException as error:
+            if is_interrupt(error) or isinstance(error, JobError | DivergenceError):
+                self._failed(error, before)
+            raise
 
     @contextmanager
     def closed(self) -> Iterator[None]:

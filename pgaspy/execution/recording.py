@@ -31,7 +31,7 @@ from pgaspy.scheduling.operations import Computed, Operation, Recipe
 __all__ = ["Executor", "are_errors_asked", "check_free", "closed", "complete", "compute", "dry_run", "exchange",
            "finish", "forget", "hold", "in_place_of_the_job", "is_alone", "is_complete", "is_executing", "is_planning",
            "keep_borrowed", "may_compute", "queue", "read", "record", "record_cold", "record_refusable", "settle",
-           "stand_ins", "sync", "tell_errors", "was_computed"]
+           "stand_ins", "sync", "tell_errors", "together", "was_computed"]
 
 Executor = Callable[[Operation], None]
 
@@ -210,6 +210,11 @@ def hold(nbytes: int) -> None:
 def closed() -> AbstractContextManager[None]:
     """See `Queue.closed`."""
     return queue.closed()
+
+
+def together() -> AbstractContextManager[None]:
+    """See `Queue.together`. Collective."""
+    return queue.together()
 
 
 def check_free() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgaspy.execution.recording import sync
+from pgaspy.execution.recording import sync, together
 from pgaspy.job.procgrid import world
 from pgaspy.random.multivariate import Multivariate
 from pgaspy.random.rearranging import Rearranging
@@ -28,9 +28,10 @@ def default_rng(seed: int | Sequence[int] | np.random.SeedSequence | None = None
     if seed is None:
         seed = np.random.SeedSequence().entropy
         if world().size > 1:
-            sync()
-            announce("default_rng", meets=True)
-            seed = world().communicator.bcast(seed)
+            with together():
+                sync()
+                announce("default_rng", meets=True)
+                seed = world().communicator.bcast(seed)
     sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     return Generator(int(sequence.generate_state(1, np.uint64)[0]))
 

@@ -36,19 +36,20 @@ class Alarms:
         self._comm, self._answers = comm.Dup(), comm.Dup()
         self._patience = patience
         self._is_raised = self._has_ended = False
+        self._heard: JobError | None = None
         self._said: list[Any] = []
         self._is_stopped = threading.Event()
 
     def heard(self) -> JobError | None:
-        """What another process has said, which is handed on. Does not wait."""
+        """What another process has said, which is handed on; from then on, each time. Does not wait."""
         status = MPI.Status()
         if self._is_raised or not self._comm.Iprobe(MPI.ANY_SOURCE, MPI.ANY_TAG, status):
-            return None
+            return self._heard
         text = bytearray(status.Get_count(MPI.BYTE))
         self._comm.Recv([text, MPI.BYTE], status.source, status.tag)
-        error = JobError(**json.loads(text))
-        self.tell(error)
-        return error
+        self._heard = JobError(**json.loads(text))
+        self.tell(self._heard)
+        return self._heard
 
     def tell(self, error: JobError) -> None:
         """Tell the others of a failure, and see to it that they answer. Only the first one counts."""

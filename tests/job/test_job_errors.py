@@ -391,6 +391,30 @@ tried("goes on", lambda: float(A[0]))
         f"rank {rank} goes on {JOB}KeyboardInterrupt: , on rank 0, at program.py:" for rank in range(2)}, done.stderr
 
 
+@pytest.mark.parametrize("call", ["pg.save('a.npy', A)", "pg.random.default_rng()", "divided()"])
+def test_who_is_interrupted_in_a_call_that_waits_for_all_tells_them(tmp_path: Path, call: str) -> None:
+    done = job(tmp_path, AT_ONCE + f"""
+import numpy as np
+
+def divided():
+    with np.errstate(divide="raise"):
+        A / 0
+
+if pg.RANK == 0:
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+else:
+    time.sleep(1.5)
+tried("waits", lambda: {call})
+tried("goes on", lambda: float(A.sum()))
+""")
+    assert done.returncode
+    found = lines(done)
+    assert "rank 0 waits KeyboardInterrupt" in found
+    assert {line for line in found if "goes on" in line} == {
+        f"rank {rank} goes on {JOB}KeyboardInterrupt: , on rank 0, at program.py:" for rank in range(2)}, done.stderr
+
+
 AT_THE_END = AT_ONCE + """
 from pgaspy.kernels import bindings
 from pgaspy.scheduling.operations import Computed
@@ -435,18 +459,28 @@ from pgaspy.execution import recording
 n = 1 << 18
 A, B = pg.ones(n + 200, onenode=0), pg.empty(n, onenode=1)
 pg.sync()
+def at_once():
+    for k in range(200):
+        B[...] = A[k:k + n]
+def in_turn():
+    engine.WINDOW_BYTES = 0
+    B[...] = A[:n]
+    pg.schedule(lambda a: None, A)
+    B[...] = A[:n]
+    B[1:] = A[1:n]
+    recording.queue._flush(recording.queue.engine.catch_up, None)
 def use():
     if pg.RANK == 1:
         time.sleep(1)  # so that rank 0 has to wait until something of what it sends has arrived
         raise recording.queue.fail(MemoryError("no more"))
-    for k in range(200):
-        B[...] = A[k:k + n]
+    {way}()
 tried("sends", use)
 """
 
 
-def test_what_is_heard_while_there_is_made_room_for_messages_is_raised(tmp_path: Path) -> None:
-    done = job(tmp_path, HEARD_WHILE_THERE_IS_MADE_ROOM)
+@pytest.mark.parametrize("way", ["at_once", "in_turn"])
+def test_what_is_heard_while_there_is_made_room_for_messages_is_raised(tmp_path: Path, way: str) -> None:
+    done = job(tmp_path, HEARD_WHILE_THERE_IS_MADE_ROOM.format(way=way))
     assert done.returncode
     assert lines(done) == {"rank 1 sends MemoryError no more",
                            f"rank 0 sends {JOB}MemoryError: no more, on rank 1, at program.py:"}, done.stderr
