@@ -270,7 +270,7 @@ def roll(a: Any, shift: SupportsIndex | Sequence[SupportsIndex], axis: Axis = No
         return roll(a.ravel(), shift, 0).reshape(a.shape)
     total = [0] * a.ndim
     for s, d in np.broadcast(np.asarray(told(shift)), normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)):
-        total[d] += s.item()
+        total[d] += int(s)
     result = empty_like_result(a, a.shape, a.dtype)
     for target, source in _rolled_parts(result._view, a._view, tuple(total)):
         assign(result._base, target, GlobalArray(a._base, source))

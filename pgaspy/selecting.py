@@ -757,6 +757,8 @@ class FlatElements:
     def __setitem__(self, key: Any, value: Any) -> None:
         selection = self._selection(key)
         n = math.prod(selection.shape)
+        if not selection.shape and np.size(value) != 1:
+            raise ValueError(f"one element is assigned to, and there are {np.size(value)} values")
         if n and np.size(value):
             value = as_values(value, self.base.dtype)
             value = _repeated(value, n) if np.size(value) <= n else as_array(value).reshape(-1)[:n]

@@ -32,6 +32,7 @@ def test_roll(name: str, shift: int) -> None:
     assert_equal(pg.roll(a, (shift, 2), (0, 1)), np.roll(X, (shift, 2), (0, 1)))
     assert_equal(pg.roll(a, shift, (0, 1)), np.roll(X, shift, (0, 1)))
     assert_equal(pg.roll(a, (shift, 2, 1), (0, 0, 1)), np.roll(X, (shift, 2, 1), (0, 0, 1)))
+    assert_equal(pg.roll(a, shift + 0.7, (0, 0)), np.roll(X, shift + 0.7, (0, 0)))  # type: ignore[arg-type]
     assert_equal(np.roll(c[:, ::-1], shift, 2), np.roll(Z[:, ::-1], shift, 2))
     assert_equal(pg.roll(a[:0], shift, 0), np.roll(X[:0], shift, 0))
 

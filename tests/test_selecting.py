@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from operator import setitem
 from typing import Any
 
 import numpy as np
@@ -175,6 +176,8 @@ def test_flat() -> None:
         a.flat[key] = value
         x.flat[key] = value
     assert_equal(a, x)
+    for value in [7, 8], []:
+        raises_everywhere(ValueError, f"there are {len(value)} values", lambda value=value: setitem(a.flat, 2, value))
     with pytest.warns(RuntimeWarning, match="gathers"):
         assert [*a.flat] == [*x.flat]
     assert len(a.flat) == x.size
