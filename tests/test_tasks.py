@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from mpi4py import MPI
 
 import pgaspy as pg
+from pgaspy.execution import recording
 from pgaspy.layout import one_process, replicated
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively, raises_everywhere
@@ -281,6 +283,23 @@ def test_several_tasks_raise() -> None:
         pg.schedule(failing, pg.update(a))
     raised = n_raised(*[pg.sync] * 4)
     collectively(raised == 3, f"{raised}")
+
+
+def test_what_was_caught_leaves_no_trace() -> None:
+    engine = recording.queue.engine
+    gc.collect()
+    pg.sync()
+    of_others = {*engine._poisons}  # whose errors pytest keeps
+    a = pg.array(X)
+    pg.schedule(failing, pg.update(a))
+    n_raised(pg.sync)
+    collectively(engine.has_failed and n_raised(lambda: a.local()[0]) == 1)
+    a[...] = 1
+    pg.sync()
+    gc.collect()  # what was raised leads to itself
+    pg.sync()
+    collectively({*engine._poisons} == of_others and engine.has_failed == bool(of_others))
+    assert_equal(a + 1, np.full(SHAPE, 2.0))
 
 
 @pytest.mark.parametrize("use", [lambda a: a + 1, lambda a: a.sum(), lambda a: a.local(), lambda a: a.gather()])

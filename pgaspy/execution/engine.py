@@ -35,6 +35,7 @@ from collections.abc import Callable
 from itertools import compress, count
 from operator import not_
 from typing import Any
+from weakref import WeakSet
 
 from pgaspy.execution import progress
 from pgaspy.execution.direct import Direct
@@ -103,7 +104,7 @@ class Engine(ReadyNodes[Run]):
     overlaps
         Whether it computes while messages are under way, where no process has to wait for the result.
     failures, has_failed
-        Errors that the program may not have seen; and whether there were any, so that arrays may be poisoned.
+        Errors that the program may not have seen; and whether there are some, or arrays that are poisoned.
     held_bytes
         What is received, packed or copied at present before it is needed.
     """
@@ -117,6 +118,7 @@ class Engine(ReadyNodes[Run]):
         self.look: Callable[[], None] | None = None
         self.failures: list[Poison] = []
         self.has_failed = False
+        self._poisons: WeakSet[Poison] = WeakSet()
         self.straight: Run | None = None
         self.held_bytes = 0
         self._remembered = Remembered()
@@ -229,8 +231,14 @@ class Engine(ReadyNodes[Run]):
         """That of an error which the program gets when it waits next."""
         found = Poison(error, line, is_shared)
         self.failures.append(found)
+        self._poisons.add(found)
         self.has_failed = True
         return found
+
+    def recover(self) -> None:
+        """Be as before anything failed, if nobody has what is poisoned any more, and the program has got all errors."""
+        if not self._poisons:
+            self.has_failed = False
 
     def abandon(self, error: JobError) -> None:
         """Give up all that is under way, as the job has failed: what is not complete is poisoned."""

@@ -142,6 +142,8 @@ class Queue:
 
     def _set_limit(self) -> None:
         """Note from which number of fields on something is to be seen to before an operation is recorded."""
+        if self.engine.has_failed and self.error is None:
+            self.engine.recover()
         is_plain = (self.error is None and not self.engine.has_failed and self._held_bytes <= MAX_HELD_BYTES
                     and not self._refusable)
         self._max_fields = self._loops.n_due * Recorded.N_FIELDS if is_plain else 0
@@ -530,8 +532,10 @@ class Queue:
             when_idle = self._hand_over_rest if n_postponed else None
             if self.recorded.fields or not self.engine.is_idle:
                 self._flush(functools.partial(self.engine.finish, storage, when_idle), cause, n_postponed)
-        if self.engine.has_failed and raises:
-            self._raise_failures(storage)
+        if self.engine.has_failed:
+            if raises:
+                self._raise_failures(storage)
+            self._set_limit()
 
     def _check_rescue(self, storage: Storage | None) -> None:
         """Refuse to wait where the job has failed, but for an array that is complete."""

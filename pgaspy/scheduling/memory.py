@@ -32,6 +32,8 @@ KEPT_BYTES = min(1 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE
 """Free memory that is kept at most; the block that was given back first is dropped first."""
 
 _free: OrderedDict[int, list[Bytes]] = OrderedDict()
+"""By their bytes; a list may be empty, where an interrupt came after its last block was taken."""
+
 _kept_bytes = 0
 
 _returned: tuple[deque[Return], ...] = deque(maxlen=64), deque(maxlen=8), deque(maxlen=2)
@@ -55,8 +57,8 @@ def allocate(nbytes: int) -> Bytes:
     if any(_returned):
         _take_over()
     nbytes = _size_class(nbytes)
-    if nbytes not in _free:
-        fitting = [size for size in _free if nbytes < size <= LARGEST_RATIO * nbytes]
+    if not _free.get(nbytes):
+        fitting = [size for size, blocks in _free.items() if blocks and nbytes < size <= LARGEST_RATIO * nbytes]
         if not fitting:
             return np.empty(nbytes, np.uint8)
         nbytes = min(fitting)
@@ -118,8 +120,9 @@ def _take_over() -> None:
         _kept_bytes = sum(nbytes * len(blocks) for nbytes, blocks in _free.items())
     while _kept_bytes > KEPT_BYTES:
         oldest, blocks = next(iter(_free.items()))
-        blocks.pop(0)
-        _kept_bytes -= oldest
+        if blocks:
+            blocks.pop(0)
+            _kept_bytes -= oldest
         if not blocks:
             del _free[oldest]
 

@@ -63,6 +63,18 @@ def test_smaller_requests_are_met_by_the_smallest_block_that_fits() -> None:
     assert memory._kept_bytes == nbytes[0]
 
 
+def test_a_list_of_blocks_may_be_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an interrupt may come before it is deleted."""
+    for nbytes in LARGE // 2, LARGE, 5 * LARGE // 4:
+        memory._free[nbytes] = []
+    assert memory.allocate(LARGE).nbytes == LARGE
+    owner = Owner(LARGE)
+    del owner
+    monkeypatch.setattr(memory, "KEPT_BYTES", 0)
+    memory.allocate(LARGE)
+    assert not memory._free
+
+
 def test_small_blocks_are_left_to_the_c_library() -> None:
     owner = Owner(100)
     assert owner.block.nbytes == 100
