@@ -655,6 +655,8 @@ class GlobalArray:
                 return ufuncs.apply_operator(ufunc, made, x)
             if ufunc.nin == len(inputs) == 2:
                 y, = others
+                if ufunc is np.power and y.__class__ in WEAK and x.dtype.kind in "fc":
+                    return x**y
                 if small.is_on and (found := _computed(ufunc, x, y)) is not None:
                     return found
                 if isinstance(x, GlobalArray) and isinstance(y, GlobalArray):

@@ -24,7 +24,7 @@ from pgaspy.global_assign import joined, redistributed
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout
-from pgaspy.operands import as_numbers, as_numpy, check_device, check_dtype, has_arrays, native, refuse_masked
+from pgaspy.operands import WEAK, as_numbers, as_numpy, check_device, check_dtype, has_arrays, native, refuse_masked
 from pgaspy.planning.pieces import indices_at, local_indices
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage
@@ -438,7 +438,8 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     if np.ndim(start) or np.ndim(stop):
         onto = layout, onenode, device
-        return _between_arrays(as_array(start), as_array(stop), num, endpoint, retstep, dtype, axis, onto)
+        start, stop = (x if x.__class__ in WEAK else as_array(x) for x in (start, stop))
+        return _between_arrays(start, stop, num, endpoint, retstep, dtype, axis, onto)
     computed = np.result_type(start, stop, float(num))
     dtype = computed if dtype is None else np.dtype(dtype)
     n_steps = num - 1 if endpoint else num
@@ -462,8 +463,8 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
 def _between_arrays(start: Any, stop: Any, n: int, endpoint: bool, retstep: bool, dtype: DTypeLike | None, axis: int,
                     onto: tuple[AnyLayout, int | None, str | None]) -> Any:
     """Evenly spaced values between the elements of arrays, as NumPy computes them."""
-    start, stop = as_global(start) * 1.0, as_global(stop) * 1.0
-    computed = np.result_type(start.dtype, stop.dtype, float(n))
+    start, stop = ((x if x.__class__ in WEAK else as_global(x)) * 1.0 for x in (start, stop))
+    computed = np.result_type(*(x if x.__class__ in WEAK else x.dtype for x in (start, stop)), float(n))
     dtype = computed if dtype is None else np.dtype(dtype)
     delta = (stop - start).astype(computed)
     n_steps = n - 1 if endpoint else n

@@ -24,7 +24,7 @@ from pgaspy.creation import Shape, arange, array, as_global, asarray, empty
 from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.global_assign import assign
 from pgaspy.layout import Layout
-from pgaspy.operands import as_numpy, check_device
+from pgaspy.operands import WEAK, as_numpy, check_device
 from pgaspy.planning.result_layout import WORTH_MESSAGES, inherited
 from pgaspy.planning.view import View
 from pgaspy.reductions import NO_VALUE
@@ -323,9 +323,10 @@ def concatenate(arrays: Sequence[Any], /, axis: int | None = 0, out: GlobalArray
     >>> pg.concatenate((pg.arange(3), [7.0, 8.0])).gather()
     array([0., 1., 2., 7., 8.])
     """
-    arrays = [as_global(a) for a in arrays]
-    if not arrays:
+    given = [*arrays]
+    if not given:
         raise ValueError("need at least one array to concatenate")
+    arrays = [as_global(a) for a in given]
     if axis is None:
         arrays, axis = [a.ravel() for a in arrays], 0
     first = arrays[0]
@@ -341,7 +342,7 @@ def concatenate(arrays: Sequence[Any], /, axis: int | None = 0, out: GlobalArray
     if out is not None:
         _check_joined(out, total, dtype)
         dtype = out.dtype
-    dtype = joined_dtype(arrays, dtype, casting)
+    dtype = joined_dtype([x if x.__class__ in WEAK else a for x, a in zip(given, arrays, strict=True)], dtype, casting)
     result = empty_like_result(first, total, dtype) if out is None else out
     start = 0
     for a, extent in zip(arrays, extents, strict=True):
@@ -353,12 +354,13 @@ def concatenate(arrays: Sequence[Any], /, axis: int | None = 0, out: GlobalArray
 concat = concatenate
 
 
-def joined_dtype(arrays: Sequence[GlobalArray], dtype: DTypeLike | None = None,
-                 casting: Any = "same_kind") -> np.dtype[Any]:
-    """The dtype of arrays that are joined; all have to be cast to it."""
-    dtype = np.result_type(*(a.dtype for a in arrays)) if dtype is None else np.dtype(dtype)
+def joined_dtype(arrays: Sequence[Any], dtype: DTypeLike | None = None, casting: Any = "same_kind") -> np.dtype[Any]:
+    """The dtype of arrays that are joined, and of Python's numbers, which follow; all arrays have to be cast to it."""
+    if dtype is None:
+        dtype = np.result_type(*(x if x.__class__ in WEAK else x.dtype for x in arrays))
+    dtype = np.dtype(dtype)
     for a in arrays:
-        if not np.can_cast(a.dtype, dtype, casting):
+        if a.__class__ not in WEAK and not np.can_cast(a.dtype, dtype, casting):
             raise TypeError(f"Cannot cast array data from {a.dtype!r} to {dtype!r} according to the rule {casting!r}")
     return dtype
 

@@ -114,7 +114,7 @@ def _extents(starts: GlobalArray, n: int) -> GlobalArray:
 @implements(np.union1d)
 def union1d(ar1: Any, ar2: Any) -> GlobalArray:
     """The distinct elements that are in one array or in the other, in order. Collective; waits for their number."""
-    result: GlobalArray = unique(concatenate((as_global(ar1), as_global(ar2)), axis=None))
+    result: GlobalArray = unique(concatenate((ar1, ar2), axis=None))
     return result
 
 

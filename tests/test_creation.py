@@ -128,6 +128,15 @@ def test_arange_of_what_are_no_times(arguments: str) -> None:
 RANGES = [(0, 1), (0, 1, 7), (1, 0, 5), (2, 2, 3), (0, 1, 1), (0, 1, 0), (-1.5, 2.5, 9), (0, 10, 11), (3, 4, 2)]
 
 
+@pytest.mark.mpi
+@pytest.mark.parametrize("dtype", ["f4", "f2", "f8", "i4", "c8"])
+@pytest.mark.parametrize("other", [5, 2.5, np.float32(5), np.float64(5), 2 + 1j])
+def test_linspace_between_arrays_and_numbers(dtype: str, other: Any) -> None:
+    x = np.arange(2).astype(dtype)
+    assert_equal(pg.linspace(pg.array(x), other, 3), np.linspace(x, other, 3))
+    assert_equal(pg.linspace(other, pg.array(x), 3), np.linspace(other, x, 3))
+
+
 @pytest.mark.parametrize(("arguments", "dtype"), [
     ((0, 1j, 4), None), *itertools.product(RANGES, [None, "f", "l"])], ids=str)
 @pytest.mark.parametrize("endpoint", [True, False])

@@ -267,3 +267,24 @@ def test_a_task_has_the_state_under_which_it_was_scheduled() -> None:
         pg.sync()
     assert seen == ["ignore", np.geterr()["divide"]]
     assert seen[1] != "ignore"
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", ["nanmean", "nanvar", "nanstd"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_slices_without_numbers_are_no_errors(name: str) -> None:
+    a = pg.array([[1.0, 2.0], [np.nan, np.nan]])
+    with np.errstate(invalid="raise", divide="raise"):
+        found = getattr(pg, name)(a, axis=1).gather()
+    collectively(bool(np.isnan(found[1])))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("exponent", [0.5, 2, 2.0, -1, 1, 3])
+def test_powers_by_function_are_those_by_operator(exponent: float) -> None:
+    x = np.array([-0.0, -np.inf, 4.0])
+    with np.errstate(all="ignore"):
+        expected = x**exponent
+    for found in np.power(pg.array(x), exponent), pg.array(x)**exponent:
+        collectively(np.array_equal(found.gather(), expected, equal_nan=True)
+                     and bool((np.signbit(found.gather()) == np.signbit(expected))[expected == expected].all()))

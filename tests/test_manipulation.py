@@ -248,3 +248,13 @@ def test_nothing_is_written_through_what_is_broadcast(writes: str, shape: tuple[
     copied = b.copy()
     copied[0] = 1
     assert_equal(b[-1], np.where(np.arange(6)[:, None] == 0, 6.0, X + 1) if len(shape) > 2 else X[-1] + 1)
+
+
+@pytest.mark.parametrize(("dtype", "number"), [("u1", -3), ("u8", 3), ("f4", 300), ("i2", 2.5), ("c8", 1), ("?", True)])
+def test_numbers_that_are_joined_have_the_arrays_dtype(dtype: str, number: Any) -> None:
+    x = np.array([1, 2], dtype)
+    for joined in [number], [number, 1, 7.0]:
+        assert_equal(pg.concatenate((pg.array(x), *joined), axis=None), np.concatenate((x, *joined), axis=None))
+    assert_equal(pg.concatenate((number, pg.array(x)), axis=None), np.concatenate((number, x), axis=None))
+    assert_equal(pg.union1d(pg.array(x), number), np.union1d(x, number))
+    assert_equal(pg.append(pg.array(x), number), np.append(x, number))

@@ -113,3 +113,20 @@ def test_running_products_are_those_of_one_number_after_the_other(seed: int) -> 
         found = pg.cumprod(pg.array(x, layout=pg.Distribution(dim, *["*"] * (x.ndim - 1))), 0).gather()
         collectively(np.allclose(found, expected, 1e-4 if dtype == "f4" else 1e-11, np.finfo("f4").tiny * 1e7,
                                  equal_nan=True), f"{x.tolist()}\n{expected.tolist()}\n{found.tolist()}")
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c16"])
+def test_products_of_segments_do_not_overflow_where_processes_meet(dtype: str) -> None:
+    large = np.array(2.0 ** (np.finfo(dtype).maxexp - 2)).astype(dtype)
+    x = np.array([large, large, 1 / large, 1 / large, 1 / large, 1, large, 2], dtype)
+    with np.errstate(all="ignore"):
+        found = np.multiply.reduceat(pg.array(x), [0, 1, 4, 2]).gather()
+    collectively(pg.SIZE == 1 or np.allclose(found, [1 / 1, large, 2, 2 / large / large * large], 1e-3), f"{found}")
+
+
+def test_sums_of_segments_are_made_as_numpy_makes_them() -> None:
+    x = np.array([60000, 60000, -60000, -60000, 3], np.float16)
+    for indices in [0, 2], [0]:
+        with np.errstate(over="ignore"):
+            expected = np.add.reduceat(x, indices)
+        assert_equal(np.add.reduceat(pg.array(x), indices), expected)

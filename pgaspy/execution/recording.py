@@ -19,6 +19,7 @@ from pgaspy.execution.direct import Direct
 from pgaspy.execution.queue import Queue, StandIns, Work
 from pgaspy.host.call_sites import frame_of_program, is_program_file
 from pgaspy.job.endings import before_abort, is_interactive
+from pgaspy.job.failures import is_interrupt
 from pgaspy.job.procgrid import World, when_ended, when_started, world
 from pgaspy.job.statistics import Statistics, counts, when_asked
 from pgaspy.kernels import jit
@@ -91,12 +92,7 @@ def record(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...
     if _instead is not None:
         _instead(Operation(recipe, tuple([storage.borrower() for storage in storages]), values))
         return
-    try:
-        frame = _frame(_DEPTH_OF_OPERATORS)
-        if not is_program_file[frame.f_code.co_filename]:
-            frame = frame_of_program(frame)
-    except ValueError:  # the stack is not so deep
-        frame = frame_of_program(_frame(1))
+    frame = _called_from(_DEPTH_OF_OPERATORS)
     queue.record(recipe, storages, values, frame.f_code, frame.f_lasti)
 
 
@@ -126,12 +122,7 @@ def record_refusable(recipe: Recipe, storages: tuple[Storage, ...], values: tupl
 
 def compute(call: Computed, storages: tuple[Storage, ...], work: Work | None) -> None:
     """See `Queue.compute`."""
-    try:
-        frame = _frame(_DEPTH_OF_COMPUTED)
-        if not is_program_file[frame.f_code.co_filename]:
-            frame = frame_of_program(frame)
-    except ValueError:  # the stack is not so deep
-        frame = frame_of_program(_frame(1))
+    frame = _called_from(_DEPTH_OF_COMPUTED)
     queue.compute(call, storages, work, frame.f_code, frame.f_lasti)
 
 
@@ -191,9 +182,20 @@ def was_computed(key: tuple[Any, ...]) -> bool:
 
 _frame = sys._getframe
 
-_DEPTH_OF_OPERATORS, _DEPTH_OF_COMPUTED, _DEPTH_OF_READING = 3, 6, 4
+_DEPTH_OF_OPERATORS, _DEPTH_OF_COMPUTED, _DEPTH_OF_READING = 4, 7, 4
 """Where the program is on the stack, if it called an operator, or has an element: what is called most finds it at once.
 """
+
+
+def _called_from(depth: int) -> FrameType:
+    """Where the program is, if it is so deep on the stack, or wherever it is."""
+    try:
+        frame = _frame(depth)
+    except ValueError as error:
+        if is_interrupt(error):
+            raise
+        frame = _frame(1)  # the stack is not so deep
+    return frame if is_program_file[frame.f_code.co_filename] else frame_of_program(frame)
 
 
 def _where(frame: FrameType) -> tuple[CodeType, int]:

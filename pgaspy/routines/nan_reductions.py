@@ -196,7 +196,13 @@ def nanmean(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out 
     _check_inexact(a, dtype, out)
     total, n = _sum_and_count(a, axis, dtype, keepdims, where)
     _warn_later(n, np.less_equal, "Mean of empty slice")
-    return _assigned((total / n).astype(total.dtype, copy=False), out)
+    return _assigned(_divided(total, n).astype(total.dtype, copy=False), out)
+
+
+def _divided(total: pg.GlobalArray, n: pg.GlobalArray) -> pg.GlobalArray:
+    """Divided, without errors: of slices that are empty it is warned besides."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return total / n
 
 
 @implements(np.nanvar)
@@ -234,14 +240,14 @@ def nanvar(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out =
         return a.var(axis, dtype, out, ddof, keepdims, where=where, mean=NO_VALUE if mean is None else mean)
     _check_inexact(a, dtype, out)
     total, n = _sum_and_count(a, axis, dtype, True, where)
-    mean = (total / n).astype(total.dtype, copy=False) if mean is None else mean
+    mean = _divided(total, n).astype(total.dtype, copy=False) if mean is None else mean
     counted = _counted(a, where)
     distance: Any = pg.where(counted, (a - mean).astype(a.dtype, copy=False), np.zeros((), a.dtype))
     squares = (distance * distance.conj()).real if a.dtype.kind == "c" else np.square(distance)
     found = squares.sum(axis, dtype, None, keepdims)
     free = counted.sum(axis, np.intp, None, keepdims) - ddof
     _warn_later(free, np.less_equal, "Degrees of freedom <= 0 for slice.")
-    return _assigned(pg.where(free > 0, found / free, np.nan).astype(found.dtype, copy=False), out)
+    return _assigned(pg.where(free > 0, _divided(found, free), np.nan).astype(found.dtype, copy=False), out)
 
 
 @implements(np.nanstd)

@@ -189,7 +189,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> pg.GlobalArray:
     >>> pg.append(pg.arange(3), [[7], [8]]).gather()
     array([0, 1, 2, 7, 8])
     """
-    return pg.concatenate((arr, values), axis)
+    return pg.concatenate((as_global(arr), as_global(values)), axis)
 
 
 @implements(np.block)

@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from pgaspy.caches import cached
 from pgaspy.layout import Layout
 from pgaspy.planning.boxes import view_box
 from pgaspy.planning.view import View
-from pgaspy.scheduling import at_once
+from pgaspy.scheduling import at_once, products
 from pgaspy.scheduling.base import Storage, local_view
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.collectives import exchange_partials, group_members
-from pgaspy.scheduling.floating_point import errors
+from pgaspy.scheduling.floating_point import errors, is_telling
+from pgaspy.scheduling.local_scans import are_products
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
 from pgaspy.scheduling.operations import Exchange, NumberedOperation, Recipe
 
@@ -61,8 +63,18 @@ class ReduceSegments(Recipe):
         return () if axis is None else (axis,)
 
     @property
+    def _is_of_products(self) -> bool:
+        return are_products(self.ufunc, self.dtypes[0])
+
+    @property
     def _partial_dtype(self) -> np.dtype[Any]:
-        return np.dtype([("value", self.dtypes[0]), ("is_there", bool)])
+        """Products are pairs, and sums of float16 have float32, lest parts overflow where the results do not."""
+        dtype = self.dtypes[0]
+        if self._is_of_products:
+            dtype = products.dtype_of(dtype)
+        elif dtype == np.float16 and self.ufunc is np.add:
+            dtype = np.dtype(np.float32)
+        return np.dtype([("value", dtype), ("is_there", bool)], align=True)
 
     def _holds(self, rank: int) -> bool:
         return self._layout.holds(self._layout.coords_from_rank(rank))
@@ -117,13 +129,15 @@ class ReduceSegments(Recipe):
             self._reduce_part(local_view(memories[slot], self.source), found, self._interval(rank))
 
         builder.add(FunctionCall(reduce_local, "reduceat"), reads, [(partial, None)])
-        merge = functools.partial(_merged, self.ufunc)
+        merge = functools.partial(_merged, products.times if self._is_of_products else self.ufunc)
         merged = exchange_partials(builder, partial, size, dtype, merge, members, rank, is_wanted=operation.is_wanted)
         if not operation.is_wanted:
             return
 
         def store(memories: Memories) -> None:
-            memories[target].local[...] = bytes_of(memories, merged).view(dtype).reshape(shape)["value"]
+            values = bytes_of(memories, merged).view(dtype).reshape(shape)["value"]
+            with errors("reduceat"):
+                memories[target].local[...] = products.values_of(values) if self._is_of_products else values
 
         builder.add(FunctionCall(store, "store"), [(merged, None)], [(target, None)])
 
@@ -135,12 +149,31 @@ class ReduceSegments(Recipe):
         starts, stops = _segments(self.indices, self._layout.shape[self.axis])
         starts, stops = np.clip(starts, first, stop) - first, np.clip(stops, first, stop) - first
         chosen = np.flatnonzero(starts < stops)
-        with errors("reduceat"):
-            for follow in np.split(chosen, 1 + np.flatnonzero(starts[chosen[1:]] != stops[chosen[:-1]])):
-                if follow.size:  # segments that follow each other
-                    section = local[:stops[follow[-1]]]
-                    found["value"][follow] = self.ufunc.reduceat(section, starts[follow], 0, type(self.dtypes[0]))
+        of_segments = (functools.partial(_products_of_segments, self.dtypes[0]) if self._is_of_products
+                       else self._of_segments)
+        for follow in np.split(chosen, 1 + np.flatnonzero(starts[chosen[1:]] != stops[chosen[:-1]])):
+            if follow.size:  # segments that follow each other
+                found["value"][follow] = of_segments(local[:stops[follow[-1]]], starts[follow])
         found["is_there"][chosen] = True
+
+    def _of_segments(self, local: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
+        with errors("reduceat"):
+            return self.ufunc.reduceat(local, starts, 0, type(self._partial_dtype["value"]))
+
+
+def _products_of_segments(dtype: np.dtype[Any], local: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
+    """As pairs: each segment by itself, if anything over- or underflows."""
+    if is_telling():
+        with errors("reduceat"):
+            np.multiply.reduceat(local, starts, 0, type(dtype))
+    found = np.zeros((len(starts), *local.shape[1:]), products.dtype_of(dtype))
+    factors = products.unless_noted(lambda: np.multiply.reduceat(local, starts, 0, type(dtype)))
+    if factors is not None:
+        found["factor"] = factors
+        return found
+    for number, (start, stop) in enumerate(pairwise([*starts.tolist(), len(local)])):
+        found[number] = products.of_elements(local[start:stop], (0,), dtype)
+    return found
 
 
 def _segments(indices: Sequence[int], extent: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -150,11 +183,11 @@ def _segments(indices: Sequence[int], extent: int) -> tuple[NDArray[np.int64], N
     return starts, np.maximum(stops, starts + 1)
 
 
-def _merged(ufunc: np.ufunc, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
+def _merged(join: Callable[..., Any], lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
     """Partial results, of which either may be there or not."""
     merged = np.where(lower["is_there"], lower, higher)
     both = lower["is_there"] & higher["is_there"]
-    merged["value"][both] = ufunc(lower["value"][both], higher["value"][both])
+    merged["value"][both] = join(lower["value"][both], higher["value"][both])
     return merged
 
 
