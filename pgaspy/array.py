@@ -151,6 +151,10 @@ class GlobalArray:
         """The global extents."""
         return self._view.shape if self._source is None else self._elements.shape
 
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        raise AttributeError("the shape of a global array stays as it is: use A = A.reshape(...)")
+
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
@@ -504,6 +508,13 @@ class GlobalArray:
         except ArrayInKey:
             pass
         HANDLED[GlobalArray.__setitem__](self, key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        raise ValueError("cannot delete array elements: use pg.delete, which makes a new array")
+
+    def __bytes__(self) -> bytes:
+        raise TypeError("a global array does not become bytes by itself, which would gather it: use "
+                        "A.gather().tobytes(), or A.local().tobytes() for the part of this process")
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())

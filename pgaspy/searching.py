@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.array import GlobalArray
-from pgaspy.creation import as_global, empty
+from pgaspy.creation import as_array, as_global, empty
 from pgaspy.dispatch import implements
+from pgaspy.job.procgrid import world
+from pgaspy.layout import Distribution
 from pgaspy.manipulation import where
 from pgaspy.operands import as_numpy
 from pgaspy.tasks import schedule, write
@@ -19,6 +21,9 @@ __all__ = ["digitize", "searchsorted"]
 
 MAX_WHOLE = 1 << 20
 """So many elements of a sorted array each process may hold."""
+
+LITTLE_OF = 64
+"""What is looked for in so many times as many elements is little."""
 
 _COMPARED = "biufmM"
 """Kinds of dtypes whose order is that of comparisons, but for NaN and NaT, which are last."""
@@ -34,7 +39,7 @@ def searchsorted(a: Any, v: Any, side: Literal["left", "right"] = "left", sorter
         Shape (n,), sorted. Each process holds all of it meanwhile; of a global array of more than 2^20 numbers or
         times a sample, and what is left is searched by bisection: all ask for elements, log2(n / 2^20) times.
     v
-        What is looked for, any shape.
+        What is looked for, any shape. Of little, each process gets all, and counts what comes before it in its part.
     side
         Whether it comes before or after equal elements.
     sorter
@@ -55,6 +60,9 @@ def searchsorted(a: Any, v: Any, side: Literal["left", "right"] = "left", sorter
     >>> pg.searchsorted(pg.array([1, 3, 5]), pg.array([0, 3, 4])).gather()
     array([0, 1, 2])
     """
+    v = as_array(v)
+    if isinstance(a, GlobalArray) and a.ndim == 1 and sorter is None and is_little(v, a):
+        return _counted(a, v, side)
     if isinstance(a, GlobalArray) and a.ndim == 1 and a.size > MAX_WHOLE and a.dtype.kind in _COMPARED:
         values = as_global(v)
         if values.dtype.kind in _COMPARED:
@@ -95,6 +103,30 @@ def digitize(x: Any, bins: Any, right: bool = False) -> GlobalArray:
     """
     bins = _as_whole(bins)
     return _found(as_global(x), lambda part: np.digitize(part, bins, right))
+
+
+def is_little(v: GlobalArray | NDArray[Any], a: GlobalArray) -> bool:
+    """Whether to look for all values in the parts of an array takes less than to bring it to where they are."""
+    return LITTLE_OF * v.size <= a.size >= LITTLE_OF
+
+
+def _counted(a: GlobalArray, v: Any, side: Literal["left", "right"]) -> GlobalArray:
+    """By what comes before the values in each part of the array, which is sorted as well."""
+    values = _as_whole(v)
+    np.searchsorted(np.zeros(1, a.dtype), values, side)  # raises what is wrong, on all processes
+    n_procs, layout = world().size, a._view.own_layout
+    if layout is None or layout.replica_axes:
+        a = a.redistribute(Distribution("block"))
+    whole = ("*",) * values.ndim
+    counts = empty((n_procs, *values.shape), np.int64,
+                   layout=Distribution("block", *whole, grid=(n_procs,) + (1,) * values.ndim))
+
+    def count_part(counts: NDArray[Any], part: NDArray[Any]) -> None:
+        counts[0] = np.searchsorted(part, values, side)
+
+    schedule(count_part, write(counts), a)
+    found = counts.sum(axis=0)
+    return found.redistribute(v.layout) if isinstance(v, GlobalArray) and v.ndim else found
 
 
 def _as_whole(a: Any) -> NDArray[Any]:

@@ -5,7 +5,6 @@ They are thin: what they take becomes a key, and `indexing` does the rest.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -782,26 +781,24 @@ def _flat(a: GlobalArray) -> FlatElements:
 
 
 def ndenumerate(arr: GlobalArray) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """The elements of the local part, each with its global index, in row-major order. Not collective.
+    """All elements, each with its index, in row-major order. Collective, as the iteration is.
 
-    All processes together come to all elements, in a replicated array each to all.
+    They are gathered, part by part, with a warning. Those of the local part alone are `np.ndenumerate(A.local())`, at
+    indices of that part, which `A.global_indices` translates.
 
     Raises
     ------
     TypeError
         For what is no global array.
-    ValueError
-        As `local` does.
 
     Examples
     --------
     >>> import pgaspy as pg
-    >>> A = pg.array([[1.5, 2.5]], layout=pg.Distribution("*", "*"))  # on every process
+    >>> A = pg.array([[1.5, 2.5]])
     >>> for index, value in pg.ndenumerate(A):
     ...     print(index, value)
     (0, 0) 1.5
     (0, 1) 2.5
     """
     check_array(arr, "ndenumerate")
-    local = arr.local()
-    return zip(itertools.product(*(arr.global_indices(d).tolist() for d in range(arr.ndim))), local.flat, strict=False)
+    return zip(np.ndindex(arr.shape), arr.flat, strict=True)

@@ -313,3 +313,10 @@ def test_slices_take_integers_only() -> None:
     A = pg.arange(6)
     assert_equal(A[1:4], np.arange(1, 4))
     raises_everywhere(TypeError, "float", lambda: A[1.0:4])
+
+
+def test_what_arrays_do_not_do() -> None:
+    a = pg.ones((2, 6))
+    raises_everywhere(TypeError, "use A.gather\\(\\).tobytes", lambda: bytes(a))
+    raises_everywhere(ValueError, "use pg.delete", lambda: operator.delitem(a, 0))
+    raises_everywhere(AttributeError, "use A = A.reshape", lambda: setattr(a, "shape", (3, 4)))

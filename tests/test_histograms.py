@@ -211,6 +211,22 @@ def test_searches_in_large_arrays(monkeypatch: pytest.MonkeyPatch, dtype: str, s
         assert_equal(pg.searchsorted(pg.array(a), v, side, pg.array(order)), expected)
 
 
+@pytest.mark.parametrize("distribution", ["block", "cyclic", "cyclic(3)", "*"])
+@pytest.mark.parametrize("dtype", ["d", "i", "M8[s]", "U3"])
+def test_searches_for_little(dtype: str, distribution: str) -> None:
+    rng = np.random.default_rng(4)
+    for n in 64, 100, 5000:
+        a = np.sort(rng.integers(10, 90, n).astype(dtype if dtype != "M8[s]" else "i8").astype(dtype))
+        if dtype == "d":
+            a[-3:] = np.nan
+        A = pg.array(a, layout=pg.Distribution(distribution))
+        for v in a[7], a[:1], a[-1:], a[:0], a[[1]].reshape(1, 1), a[[70, 3]] if n == 5000 else a[:1]:
+            for side in "left", "right":
+                expected = np.searchsorted(a, v, side)  # type: ignore[call-overload]
+                assert_equal(pg.searchsorted(A, v, side), expected)  # type: ignore[arg-type]
+                assert_equal(pg.searchsorted(A[::-1][::-1], pg.array(v), side), expected)  # type: ignore[arg-type]
+
+
 def test_arrays_that_are_changed_after_the_call() -> None:
     a, edges = pg.array(N), np.array([0.0, 2.0, 4.0, 12.0])
     before, own = edges.copy(), np.array([0.0, 3.0, 9.0])

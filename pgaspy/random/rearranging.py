@@ -18,6 +18,9 @@ from pgaspy.values import told
 
 __all__ = ["Rearranging"]
 
+FEW_OF = 64
+"""Of so many times as many elements, those that are chosen once are drawn one by one."""
+
 
 class Rearranging(Drawing):
     """The draws of elements of what there is."""
@@ -33,7 +36,8 @@ class Rearranging(Drawing):
         size
             The shape of the choice, which takes the place of dimension `axis`; None for one element.
         replace
-            Whether an element may be chosen again. If not, random keys are sorted, one for each element of `a`.
+            Whether an element may be chosen again. If not, random keys are sorted, one for each element of `a`; but few
+            of many are drawn until they differ, on every process.
         p
             The probability of each element, shape (n,), the same for all by default; it comes to every process.
         axis
@@ -76,6 +80,8 @@ class Rearranging(Drawing):
         k = math.prod(shape)
         if k > n:
             raise ValueError("Cannot take a larger sample than population when replace is False")
+        if p is None and 0 < k <= n // FEW_OF:
+            return pg.array(self._distinct(n, k)).reshape(shape)
         if p is None:
             return self._order(n)[:k].reshape(shape)
         if np.count_nonzero(p) < k:
@@ -83,6 +89,15 @@ class Rearranging(Drawing):
         with np.errstate(divide="ignore"):
             waits = np.log(-np.log(np.maximum(self._draw("random", n, float, "d", None, None), LEAST))) - np.log(p)
         return pg.argsort(waits)[:k].reshape(shape)
+
+    def _distinct(self, n: int, k: int) -> NDArray[np.int64]:
+        """So many integers below n that differ, in the order in which they are drawn; the same on every process."""
+        found = np.empty(0, np.int64)
+        while found.size < k:
+            drawn = self._draw("integers", k, np.int64, "l", pg.Distribution("*"), None, 0, n).gather()
+            found = np.concatenate([found, drawn])
+            found = found[np.sort(np.unique(found, return_index=True)[1])]
+        return found[:k]
 
     def permutation(self, x: Any, axis: int = 0) -> pg.GlobalArray:
         """The elements of an array along a dimension, or the integers below one, in a random order. Collective."""

@@ -11,6 +11,7 @@ import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.routines.mapping import mapped
+from pgaspy.searching import is_little
 from pgaspy.values import told
 
 __all__ = ["interp"]
@@ -27,7 +28,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
         The points, an array of any shape.
     xp, fp
         The points where the function is known, in increasing order, and its values there. Shape (n,); every process
-        gets all of both.
+        gets all of both, or, where `x` has few points, those beside these.
     left, right
         The values before the first point, and after the last; by default those at these points.
     period
@@ -60,7 +61,16 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
         raise ValueError("array of sample points is empty")
     if len(xp) != len(fp):
         raise ValueError("fp and xp are not of the same length.")
+    if period is None and is_little(x, xp):
+        xp, fp = _beside(x, xp, fp)
     dtype = np.dtype(complex if fp.dtype.kind == "c" else float)
     function = functools.partial(np.interp, left=left, right=right, period=period)
     found, = mapped(function, (dtype,), (x,), (xp, fp))
     return found
+
+
+def _beside(x: pg.GlobalArray, xp: pg.GlobalArray, fp: pg.GlobalArray) -> tuple[pg.GlobalArray, pg.GlobalArray]:
+    """The first and the last point where a function is known, and those on both sides of others, with its values."""
+    last, after = len(xp) - 1, pg.searchsorted(xp, x, "right").gather().reshape(-1)
+    beside = np.unique(np.clip([*after - 1, *after, 0, last], 0, last))
+    return xp[beside], fp[beside]

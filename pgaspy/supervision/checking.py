@@ -44,6 +44,9 @@ MAX_REPORT_BYTES = 4096
 PATIENCE_SECONDS = 60
 """How long the others are waited for when one has found a difference: some may be in code of their own."""
 
+REMEDY = ("All of them make the same calls on global arrays. What one does alone, as to print,\n"
+          "it does with values that all have read, x = float(A.sum()), or with its part, A.local().")
+
 UNKNOWN = 0
 """In the place of the digest of an operation."""
 
@@ -281,7 +284,7 @@ def _message(index: int, said: Sequence[dict[str, str]]) -> str:
     lines = [f"  on {listed('rank', numbers)}: {words}" for words, numbers in ranks.items()]
     if len(lines) == 1:
         lines.append("  but of other arrays, or of other parts of them; with PGASPY_CHECK=1 it is said which")
-    return "\n".join([f"the processes do not do the same. Operation {index} is", *lines])
+    return "\n".join([f"the processes do not do the same. Operation {index} is", *lines, REMEDY])
 
 
 def _sentence(said: dict[str, str], differing: set[str]) -> str:

@@ -82,6 +82,20 @@ def test_choice_without_replacement() -> None:
         collectively(abs(np.bincount(chosen[:n] // 4000, minlength=3) - expected).max() < 120, f"{expected}")
 
 
+def test_few_of_many_are_chosen_once() -> None:
+    rng = pg.random.default_rng(8)
+    counts = np.zeros(200, int)
+    for _ in range(300):
+        found = rng.choice(200, 3, replace=False).gather()
+        collectively(len({*found.tolist()}) == 3)
+        counts[found] += 1
+    collectively(counts.sum() == 900 and counts.max() < 20)
+    among = rng.choice(pg.arange(1000) * 2, (2, 3), replace=False).gather()
+    collectively(len({*among.ravel().tolist()}) == 6 and not (among % 2).any())
+    same = pg.random.default_rng(9).choice(10**6, 5, replace=False).gather().tolist()
+    collectively(pg.COMM.bcast(same) == same)
+
+
 def test_choice_of_one_and_of_none() -> None:
     one = rng().choice(10)
     collectively(one.shape == () and 0 <= int(one) < 10 and one.dtype == np.int64)

@@ -125,3 +125,13 @@ def test_what_is_refused(call: Any, error: type[Exception], match: str) -> None:
     raises_everywhere(error, match, lambda: call(pg, pg.array(X)))
     with pytest.raises(error, match=match):
         call(np, X)
+
+
+@pytest.mark.parametrize("n", [64, 1000, 5000])
+def test_few_points_between_many(n: int) -> None:
+    rng = np.random.default_rng(n)
+    xp, fp = np.sort(rng.random(n)), rng.random(n) + (1j * rng.random(n) if n == 1000 else 0)
+    xp[5:8] = xp[5]
+    for x in [0.5], [xp[5], xp[0], -1.0, 2.0, xp[-1], np.nan, 0.3][:n // 64]:
+        for ends in {}, {"left": -1, "right": 9}:
+            assert_equal(pg.interp(pg.array(x), pg.array(xp), pg.array(fp), **ends), np.interp(x, xp, fp, **ends))
