@@ -20,6 +20,9 @@ import numpy as _np
 # `x as x` makes a name public to type checkers
 from pgaspy.array import GlobalArray as GlobalArray
 from pgaspy.array import GlobalArray as ndarray  # noqa: N813  (NumPy's name, for `isinstance`)
+from pgaspy.concatenation import concat as concat
+from pgaspy.concatenation import concatenate as concatenate
+from pgaspy.concatenation import stack as stack
 from pgaspy.creation import *
 from pgaspy.cumulative import *
 from pgaspy.differences import *
@@ -27,7 +30,9 @@ from pgaspy.element_views import *
 from pgaspy.execution.recording import sync as sync
 from pgaspy.files import load as load
 from pgaspy.files import save as save
+from pgaspy.flat import *
 from pgaspy.histograms import *
+from pgaspy.inserting import *
 from pgaspy.job.defaults import blocksize as _blocksize
 from pgaspy.job.defaults import datalayout as datalayout
 from pgaspy.job.failures import DivergenceError as DivergenceError
@@ -46,6 +51,7 @@ from pgaspy.missing import missing as _missing
 from pgaspy.movement import align as align
 from pgaspy.movement import combine as combine
 from pgaspy.movement import replicate as replicate
+from pgaspy.multiplying import *
 from pgaspy.numpy_names import *
 from pgaspy.order import *
 from pgaspy.pivoting import exchange_rows as exchange_rows

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pgaspy.array import GlobalArray
+from pgaspy.concatenation import concatenate
 from pgaspy.creation import as_global, full
 from pgaspy.dispatch import implements, named
-from pgaspy.manipulation import concatenate, where
+from pgaspy.manipulation import where
 
 __all__ = ["cumulative_prod", "cumulative_sum", "nancumprod", "nancumsum"]
 

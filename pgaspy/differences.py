@@ -9,9 +9,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from pgaspy.array import GlobalArray
+from pgaspy.concatenation import concatenate
 from pgaspy.creation import as_array, as_global, empty_like
 from pgaspy.dispatch import implements
-from pgaspy.manipulation import broadcast_to, concatenate
+from pgaspy.manipulation import broadcast_to
 
 __all__ = ["diff", "ediff1d", "gradient", "trapezoid"]
 

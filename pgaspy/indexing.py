@@ -35,7 +35,7 @@ from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
 from pgaspy.statements import check_writable
 
 __all__ = ["Compaction", "Selection", "accumulate_at", "as_indices", "bring", "counted", "positions",
-           "put_where", "read", "selected"]
+           "put_where", "read", "repeated", "rest_of", "selected"]
 
 Indices = GlobalArray | NDArray[Any]
 
@@ -275,6 +275,21 @@ def _range(n: int) -> Indices:
 def _from_the_front(indices: Indices, extent: int) -> Indices:
     """Indices of which negative ones count from the end, as numbers that are not negative."""
     return indices + ((indices >> 63) & extent)  # the sign, as no bits or all of them
+
+
+def rest_of(a: GlobalArray, d: int) -> tuple[slice, ...]:
+    """Whole slices of the dimensions after one."""
+    return (slice(None),) * (a.ndim - d - 1)
+
+
+def repeated(values: Any, n: int) -> Any:
+    """n values in one dimension: those that are given, again and again."""
+    values = as_array(values).reshape(-1)
+    if values.size in (1, n):
+        return values
+    if isinstance(values, GlobalArray):
+        return values[arange(n) % values.size]
+    return np.resize(values, n)
 
 
 # Reading -------------------------------------------------------------------------------------------------------------

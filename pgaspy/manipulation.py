@@ -1,4 +1,4 @@
-"""NumPy's functions on whole arrays, as public names: views, rearrangements, reductions, products.
+"""NumPy's functions on whole arrays, as public names: views, rearrangements, reductions.
 
 What these do is a method of `GlobalArray`, or written as global assignment. Each is registered for NumPy's function of
 the same name, so that `numpy.sum(A)` works as well.
@@ -18,13 +18,13 @@ from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import ufuncs
 from pgaspy.alone import functions, small
-from pgaspy.array import Axis, GlobalArray, check_array, into, of_elements
+from pgaspy.array import Axis, GlobalArray, check_array, of_elements
 from pgaspy.caches import cached
 from pgaspy.creation import Shape, arange, array, as_global, asarray, empty
 from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.global_assign import assign
 from pgaspy.layout import Layout
-from pgaspy.operands import WEAK, as_numpy, check_device
+from pgaspy.operands import as_numpy, check_device
 from pgaspy.planning.result_layout import WORTH_MESSAGES, inherited
 from pgaspy.planning.view import View
 from pgaspy.reductions import NO_VALUE
@@ -32,10 +32,9 @@ from pgaspy.scheduling.functions import WHERE
 from pgaspy.values import is_any, told
 
 __all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "astype", "broadcast_to", "clip", "concat", "concatenate", "copy",
-    "cumprod", "cumsum", "dot", "expand_dims", "flip", "kron", "matmul", "max", "mean", "min", "ndim", "outer",
-    "permute_dims", "prod", "ravel", "repeat", "reshape", "roll", "shape", "size", "squeeze", "stack", "std",
-    "sum", "swapaxes", "tile", "transpose", "var", "where",
+    "all", "amax", "amin", "any", "argmax", "argmin", "astype", "broadcast_to", "clip", "copy", "cumprod", "cumsum",
+    "expand_dims", "flip", "max", "mean", "min", "ndim", "permute_dims", "prod", "ravel", "repeat", "reshape", "roll",
+    "shape", "size", "squeeze", "std", "sum", "swapaxes", "tile", "transpose", "var", "where",
 ]
 
 
@@ -288,135 +287,6 @@ def _rolled_parts(target: View, source: View, shifts: tuple[int, ...]) -> list[t
     return [(target.index(to), source.index(from_)) for to, from_ in keys]
 
 
-@implements(np.concatenate)
-def concatenate(arrays: Sequence[Any], /, axis: int | None = 0, out: GlobalArray | None = None, *,
-                dtype: DTypeLike | None = None, casting: Any = "same_kind") -> GlobalArray:
-    """Arrays joined along a dimension that they have. Collective.
-
-    Parameters
-    ----------
-    arrays
-        One or more, of the same extents in all other dimensions.
-    axis
-        The dimension; with None, the elements are joined in row-major order.
-    out
-        An array of the result's shape, to which the result is assigned, and which is returned; instead of `dtype`.
-    dtype
-        Of the result; by default that which all are promoted to.
-    casting
-        Which casts to the dtype there may be, as for `numpy.can_cast`; within a kind by default.
-
-    Returns
-    -------
-    A new array, dealt out over the grid as the first one is.
-
-    Raises
-    ------
-    ValueError
-        If there are no arrays, if they have no dimensions, if their extents differ, or if `out` has another shape.
-    TypeError
-        If one is not cast to the dtype.
-
-    Examples
-    --------
-    >>> import pgaspy as pg
-    >>> pg.concatenate((pg.arange(3), [7.0, 8.0])).gather()
-    array([0., 1., 2., 7., 8.])
-    """
-    given = [*arrays]
-    if not given:
-        raise ValueError("need at least one array to concatenate")
-    arrays = [as_global(a) for a in given]
-    if axis is None:
-        arrays, axis = [a.ravel() for a in arrays], 0
-    first = arrays[0]
-    if not first.ndim:
-        raise ValueError("zero-dimensional arrays cannot be concatenated")
-    axis = normalize_axis_index(axis, first.ndim)
-    for n, a in enumerate(arrays):
-        if a.shape[:axis] + a.shape[axis + 1:] != first.shape[:axis] + first.shape[axis + 1:] or a.ndim != first.ndim:
-            raise ValueError("all the input array dimensions except for the concatenation axis must match exactly, "
-                             f"but array 0 has shape {first.shape} and array {n} has shape {a.shape}")
-    extents = [a.shape[axis] for a in arrays]
-    total = (*first.shape[:axis], int(np.sum(extents)), *first.shape[axis + 1:])
-    if out is not None:
-        _check_joined(out, total, dtype)
-        dtype = out.dtype
-    dtype = joined_dtype([x if x.__class__ in WEAK else a for x, a in zip(given, arrays, strict=True)], dtype, casting)
-    result = empty_like_result(first, total, dtype) if out is None else out
-    start = 0
-    for a, extent in zip(arrays, extents, strict=True):
-        result[(slice(None),) * axis + (slice(start, start + extent),)] = a
-        start += extent
-    return result
-
-
-concat = concatenate
-
-
-def joined_dtype(arrays: Sequence[Any], dtype: DTypeLike | None = None, casting: Any = "same_kind") -> np.dtype[Any]:
-    """The dtype of arrays that are joined, and of Python's numbers, which follow; all arrays have to be cast to it."""
-    if dtype is None:
-        dtype = np.result_type(*(x if x.__class__ in WEAK else x.dtype for x in arrays))
-    dtype = np.dtype(dtype)
-    for a in arrays:
-        if a.__class__ not in WEAK and not np.can_cast(a.dtype, dtype, casting):
-            raise TypeError(f"Cannot cast array data from {a.dtype!r} to {dtype!r} according to the rule {casting!r}")
-    return dtype
-
-
-def _check_joined(out: GlobalArray, shape: tuple[int, ...], dtype: DTypeLike | None) -> None:
-    """Refuse what cannot take arrays that are joined."""
-    ufuncs.check_target(out, is_assigned=True)
-    if dtype is not None:
-        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
-    if out.shape != shape:
-        raise ValueError(f"Output array is the wrong shape: {out.shape}, where the result has {shape}")
-
-
-@implements(np.stack)
-def stack(arrays: Sequence[Any], axis: int = 0, out: GlobalArray | None = None, *, dtype: DTypeLike | None = None,
-          casting: Any = "same_kind") -> GlobalArray:
-    """Arrays of one shape joined along a new dimension. Collective.
-
-    Parameters
-    ----------
-    arrays
-        One or more.
-    axis
-        The position of the dimension in the result.
-    out, dtype, casting
-        As for `concatenate`.
-
-    Returns
-    -------
-    A new array; the extent along `axis` is the number of arrays.
-
-    Raises
-    ------
-    ValueError
-        If there are no arrays, if their shapes differ, if the result has no such dimension, or if `out` has another
-        shape.
-    TypeError
-        If one is not cast to the dtype.
-
-    Examples
-    --------
-    >>> import pgaspy as pg
-    >>> pg.stack((pg.arange(3), pg.ones(3, int)), axis=1).gather()
-    array([[0, 1],
-           [1, 1],
-           [2, 1]])
-    """
-    arrays = [as_global(a) for a in arrays]
-    if not arrays:
-        raise ValueError("need at least one array to stack")
-    if len({a.shape for a in arrays}) > 1:
-        raise ValueError(f"all input arrays must have the same shape, not {[a.shape for a in arrays]}")
-    axis = normalize_axis_index(axis, arrays[0].ndim + 1)
-    return concatenate([expand_dims(a, axis) for a in arrays], axis, out, dtype=dtype, casting=casting)
-
-
 @implements(np.tile)
 def tile(A: Any, reps: SupportsIndex | Sequence[SupportsIndex]) -> GlobalArray:
     """An array repeated as a whole. Collective.
@@ -553,7 +423,7 @@ def empty_like_result(a: GlobalArray, extents: tuple[int, ...], dtype: DTypeLike
     return empty(extents, dtype)
 
 
-# Elementwise functions that are not ufuncs, products -----------------------------------------------------------------
+# Elementwise functions that are not ufuncs ----------------------------------------------------------------------------
 
 
 @overload
@@ -631,71 +501,3 @@ def clip(a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: GlobalArray 
     a_min, a_max = min if a_min is NO_VALUE else a_min, max if a_max is NO_VALUE else a_max
     a_min, a_max = (None if limit is NO_VALUE else limit for limit in (a_min, a_max))
     return as_global(a).clip(a_min, a_max, out)
-
-
-def matmul(x1: Any, x2: Any, out: GlobalArray | None = None) -> GlobalArray:
-    """The product of matrices and vectors, which `x1 @ x2` is as well. Collective.
-
-    Parameters
-    ----------
-    x1, x2
-        Shapes (..., m, n) and (..., n, p), where the other dimensions are of stacks of matrices, and broadcast; or one
-        is a vector, (n,), or both are.
-    out
-        An array of the result's shape, to which the product is assigned, and which is returned.
-
-    Returns
-    -------
-    Shape (..., m, p), without the dimension that a vector lacks. Products of two matrices are dealt out as these are;
-    those of stacks are made where the larger operand lies, see `pgaspy.contraction`.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not go together.
-    """
-    return into(as_global(x1) @ as_global(x2), (out,))
-
-
-@implements(np.dot)
-def dot(a: Any, b: Any, out: GlobalArray | None = None) -> GlobalArray:
-    """The product of matrices or vectors, as `matmul`; of anything and a number elementwise. Collective.
-
-    Of arrays with more dimensions, the sums over the last of `a` and the last but one of `b`, with all others of both.
-    The product is assigned to `out`, if that is given, and then returned.
-    """
-    a, b = as_global(a), as_global(b)
-    if not a.ndim or not b.ndim:
-        found = a * b
-    elif a.ndim < 3 and b.ndim < 3:
-        found = a @ b
-    else:
-        found = HANDLED[np.tensordot](a, b, (-1, -2 if b.ndim > 1 else -1))
-    return into(found, (out,))
-
-
-@implements(np.kron)
-def kron(a: Any, b: Any) -> GlobalArray:
-    """The Kronecker product: `b` times each element of `a`, in its place. Collective.
-
-    Returns
-    -------
-    Along each dimension the product of the extents; the array with less dimensions counts as one with extents of 1 in
-    front. The elements are computed where those of `a` lie, and reshaped, which moves them.
-    """
-    a, b = as_global(a), as_global(b)
-    n = int(np.maximum(a.ndim, b.ndim))
-    a, b = (x[(None,) * (n - x.ndim)] for x in (a, b))
-    products = a[(slice(None), None) * n] * b[(None, slice(None)) * n]
-    return products.reshape([p * q for p, q in zip(a.shape, b.shape, strict=True)])
-
-
-@implements(np.outer)
-def outer(a: Any, b: Any, out: GlobalArray | None = None) -> GlobalArray:
-    """The products of all pairs of elements of two vectors, shape (a.size, b.size). Collective.
-
-    Arrays of more dimensions are taken as vectors, in row-major order. The products are assigned to `out`, if that is
-    given, and then returned.
-    """
-    a, b = as_global(a).ravel(), as_global(b).ravel()
-    return into(a[:, None] * b[None, :], (out,))

@@ -14,10 +14,11 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import NDArray
 
 from pgaspy.array import Axis, GlobalArray, into, made
+from pgaspy.concatenation import stack
 from pgaspy.creation import arange, as_global
 from pgaspy.dispatch import implements
 from pgaspy.global_assign import everywhere
-from pgaspy.manipulation import clip, stack, where
+from pgaspy.manipulation import clip, where
 from pgaspy.numpy_names import floor, isnan
 from pgaspy.order import sort
 from pgaspy.sorting import with_places

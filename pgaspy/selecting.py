@@ -5,8 +5,7 @@ They are thin: what they take becomes a key, and `indexing` does the rest.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,17 +13,17 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy import ufuncs
 from pgaspy.array import Axis, GlobalArray, check_array, into, made
-from pgaspy.creation import arange, array, as_array, as_global, as_values, empty, ones
+from pgaspy.concatenation import stack
+from pgaspy.creation import arange, array, as_array, as_global, as_values
 from pgaspy.dispatch import implements
-from pgaspy.host.call_sites import warn
-from pgaspy.indexing import Compaction, Selection, as_indices, bring, counted, positions, put_where, read
-from pgaspy.manipulation import broadcast_to, stack, where
+from pgaspy.indexing import Compaction, as_indices, bring, counted, positions, put_where, read, repeated, rest_of
+from pgaspy.manipulation import broadcast_to, where
 from pgaspy.operands import WEAK, as_numpy
 from pgaspy.values import is_any
 
 __all__ = [
-    "argwhere", "choose", "compress", "copyto", "count_nonzero", "delete", "extract", "flatnonzero", "insert",
-    "ndenumerate", "nonzero", "place", "put", "put_along_axis", "putmask", "select", "take", "take_along_axis",
+    "argwhere", "choose", "compress", "copyto", "count_nonzero", "extract", "flatnonzero", "nonzero", "place", "put",
+    "put_along_axis", "putmask", "select", "take", "take_along_axis",
 ]
 
 Mode = str
@@ -104,15 +103,10 @@ def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None 
     else:
         d = normalize_axis_index(axis, a.ndim)
         indices = _brought_within(indices, a.shape[d], mode)
-        found = a[(*(slice(None),) * d, indices, *_rest(a, d))]
+        found = a[(*(slice(None),) * d, indices, *rest_of(a, d))]
         if not indices.ndim:
             found = found.copy()
     return into(found, (out,))
-
-
-def _rest(a: GlobalArray, d: int) -> tuple[slice, ...]:
-    """Whole slices of the dimensions after one."""
-    return (slice(None),) * (a.ndim - d - 1)
 
 
 @implements(np.put)
@@ -148,17 +142,7 @@ def put(a: GlobalArray, ind: Any, v: Any, mode: Mode = "raise") -> None:
     _check_safe(ind, np.dtype(np.intp))
     indices = _brought_within(ind, a.size, mode).reshape(-1)
     if indices.size and np.size(v):
-        bring(a, counted(a._view, indices), _repeated(as_values(v, a.dtype), indices.size))
-
-
-def _repeated(values: Any, n: int) -> Any:
-    """n values in one dimension: those that are given, again and again."""
-    values = as_array(values).reshape(-1)
-    if values.size in (1, n):
-        return values
-    if isinstance(values, GlobalArray):
-        return values[arange(n) % values.size]
-    return np.resize(values, n)
+        bring(a, counted(a._view, indices), repeated(as_values(v, a.dtype), indices.size))
 
 
 @implements(np.take_along_axis)
@@ -454,7 +438,7 @@ def putmask(a: GlobalArray, mask: Any, values: Any) -> None:
     if not values.size:
         return
     if values.size > 1:
-        values = values if values.shape == a.shape else _repeated(
+        values = values if values.shape == a.shape else repeated(
             values.reshape(-1)[:a.size], a.size).reshape(a.shape)
     put_where(a, mask.reshape(a.shape).astype(bool, copy=False), values)
 
@@ -595,210 +579,3 @@ def choose(a: Any, choices: Any, out: GlobalArray | None = None, mode: Mode = "r
     if len(arrays) == 1:
         found = broadcast_to(found, np.broadcast_shapes(a.shape, found.shape)).copy()
     return into(made(found._base, found._view), (out,))
-
-
-# With others left out, or more ---------------------------------------------------------------------------------------
-
-
-@implements(np.delete)
-def delete(arr: Any, obj: Any, axis: int | None = None) -> GlobalArray:
-    """A copy without some elements, or what is at some indices along a dimension. Collective; waits for how many stay.
-
-    Parameters
-    ----------
-    arr
-        An array.
-    obj
-        What is left out: an index, a slice, or an array of integers or booleans.
-    axis
-        A dimension; by default the elements are counted in row-major order.
-
-    Raises
-    ------
-    IndexError
-        For indices beyond the dimension, or that are no integers.
-    ValueError
-        For booleans that are not one for each index of the dimension.
-
-    Examples
-    --------
-    >>> import pgaspy as pg
-    >>> pg.delete(pg.arange(5), [0, -1]).gather()
-    array([1, 2, 3])
-    """
-    a = as_global(arr)
-    if axis is None:
-        a, axis = a.reshape(-1), 0
-    d = normalize_axis_index(axis, a.ndim)
-    n = a.shape[d]
-    if not isinstance(obj, slice):
-        obj = as_indices(obj)
-        if obj.dtype == bool and obj.shape != (n,):
-            raise ValueError("boolean array argument obj to delete must be one dimensional and match the axis length "
-                             f"of {n}")
-    stays = ones(n, bool)
-    stays[obj,] = False
-    return a[(*(slice(None),) * d, stays, *_rest(a, d))]
-
-
-@implements(np.insert)
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> GlobalArray:
-    """A copy with values before some elements, or before what is at some indices along a dimension. Collective.
-
-    Parameters
-    ----------
-    arr
-        An array.
-    obj
-        Before which: an index, a slice, or integers that are the same on every process.
-    values
-        What broadcasts to the places.
-    axis
-        A dimension; by default the elements are counted in row-major order.
-
-    Raises
-    ------
-    IndexError
-        For indices beyond the dimension.
-    ValueError
-        For values that do not broadcast, and for indices in several dimensions.
-    TypeError
-        For indices that are a global array, or an index that is no integer.
-
-    Examples
-    --------
-    >>> import pgaspy as pg
-    >>> pg.insert(pg.arange(4), [1, 3], [70, 80]).gather()
-    array([ 0, 70,  1,  2, 80,  3])
-    """
-    a = as_global(arr)
-    if axis is None:
-        a, axis = a.reshape(-1), 0
-    d = normalize_axis_index(axis, a.ndim)
-    n, values = a.shape[d], as_values(values, a.dtype)
-    if isinstance(obj, GlobalArray) and obj.ndim:
-        raise TypeError("insert takes indices that are the same on every process: gather() them")
-    indices = np.arange(*obj.indices(n)) if isinstance(obj, slice) else np.asarray(as_indices(obj))
-    if indices.ndim > 1 or (indices.dtype == bool and not indices.ndim):
-        raise ValueError("indices before which something is inserted must be one dimensional or scalar")
-    if indices.dtype == bool:
-        indices = np.flatnonzero(indices)
-    if indices.dtype.kind not in "iu":
-        kind = TypeError if indices.size == 1 else IndexError
-        raise kind(f"indices before which something is inserted must be integers, not {indices.dtype}")
-    indices = indices.astype(np.int64, copy=False)
-    if indices.size and not (-n <= indices.min() and indices.max() <= n):
-        beyond = indices[(indices < -n) | (indices > n)].flat[0]
-        raise IndexError(f"index {beyond} is out of bounds for axis {d} with size {n}")
-    indices = np.where(indices < 0, indices + n, indices)
-    if indices.size == 1 and values.ndim:
-        values = _as_dims(values, a.ndim)
-        if not indices.ndim:
-            values = values.transpose(*_moved(values.ndim, d))
-        indices = np.repeat(indices.reshape(1), values.shape[d])
-    indices = indices.reshape(-1)
-    order = indices.argsort(kind="stable")
-    indices[order] += np.arange(len(order))
-    key = (slice(None),) * d
-    found = empty((*a.shape[:d], n + len(indices), *a.shape[d + 1:]), a.dtype)
-    stays = ones(n + len(indices), bool)
-    stays[indices] = False
-    found[(*key, indices, *_rest(a, d))] = values
-    found[(*key, stays, *_rest(a, d))] = a
-    return found
-
-
-def _as_dims(values: Any, ndim: int) -> Any:
-    """Values with so many dimensions at least, new ones in front."""
-    return values if values.ndim >= ndim else values[(*(None,) * (ndim - values.ndim), ...)]
-
-
-def _moved(ndim: int, d: int) -> list[int]:
-    """The dimensions with the first one moved to place d."""
-    return [*range(1, d + 1), 0, *range(d + 1, ndim)]
-
-
-# Flat ----------------------------------------------------------------------------------------------------------------
-
-
-class FlatElements:
-    """`A.flat`: the elements of an array in row-major order, to be read and written by any key of one dimension."""
-
-    def __init__(self, array: GlobalArray) -> None:
-        self.base = array
-
-    def __len__(self) -> int:
-        return self.base.size
-
-    def copy(self) -> GlobalArray:
-        """The elements in one dimension, as a new array. Collective."""
-        return self.base.flatten()
-
-    def _selection(self, key: Any) -> Selection:
-        if isinstance(key, tuple) and len(key) == 1:
-            key, = key
-        if key is Ellipsis:
-            key = slice(None)
-        if isinstance(key, slice):
-            key = arange(*key.indices(self.base.size))
-        elif isinstance(key, tuple):
-            raise IndexError("unsupported iterator index")
-        elif (key := as_indices(key)).dtype == bool:
-            if key.shape != (self.base.size,):
-                raise IndexError(f"boolean index did not match indexed array along axis 0; size of axis is "
-                                 f"{self.base.size} but size of corresponding boolean axis is {key.size}")
-            key = flatnonzero(key) if isinstance(key, GlobalArray) else np.flatnonzero(key)
-        return counted(self.base._view, key)
-
-    def __getitem__(self, key: Any) -> GlobalArray:
-        return read(self.base, self._selection(key))
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        selection = self._selection(key)
-        n = math.prod(selection.shape)
-        if not selection.shape and np.size(value) != 1:
-            raise ValueError(f"one element is assigned to, and there are {np.size(value)} values")
-        if n and np.size(value):
-            value = as_values(value, self.base.dtype)
-            value = _repeated(value, n) if np.size(value) <= n else as_array(value).reshape(-1)[:n]
-            bring(self.base, selection, value.reshape(selection.shape) if value.size == n else value)
-
-    def __iter__(self) -> Iterator[Any]:
-        warn("iterating over all elements of a global array gathers them, part by part: use whole arrays, or local()",
-             RuntimeWarning)
-        flat = self.base.reshape(-1)
-        for start in range(0, flat.size, ELEMENTS_AT_ONCE):
-            yield from flat[start:start + ELEMENTS_AT_ONCE].gather()
-
-
-ELEMENTS_AT_ONCE = 1 << 16
-"""So many elements an iteration gathers."""
-
-
-@implements(GlobalArray.flat)
-def _flat(a: GlobalArray) -> FlatElements:
-    return FlatElements(a)
-
-
-def ndenumerate(arr: GlobalArray) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """All elements, each with its index, in row-major order. Collective, as the iteration is.
-
-    They are gathered, part by part, with a warning. Those of the local part alone are `np.ndenumerate(A.local())`, at
-    indices of that part, which `A.global_indices` translates.
-
-    Raises
-    ------
-    TypeError
-        For what is no global array.
-
-    Examples
-    --------
-    >>> import pgaspy as pg
-    >>> A = pg.array([[1.5, 2.5]])
-    >>> for index, value in pg.ndenumerate(A):
-    ...     print(index, value)
-    (0, 0) 1.5
-    (0, 1) 2.5
-    """
-    check_array(arr, "ndenumerate")
-    return zip(np.ndindex(arr.shape), arr.flat, strict=True)

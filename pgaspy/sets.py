@@ -14,12 +14,13 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy import ufuncs
 from pgaspy.array import GlobalArray
+from pgaspy.concatenation import concatenate
 from pgaspy.creation import arange, as_array, as_global, asarray, empty, ones
 from pgaspy.dispatch import implements
 from pgaspy.indexing import Compaction
 from pgaspy.job.procgrid import world
 from pgaspy.layout import replicated
-from pgaspy.manipulation import concatenate, where
+from pgaspy.manipulation import where
 from pgaspy.order import lexsort
 from pgaspy.selecting import take
 from pgaspy.sorting import INDEX, blocks, in_blocks, sorted_blocks

@@ -62,9 +62,9 @@ from pgaspy.linalg.triangles import cho_factor as cho_factor
 from pgaspy.linalg.triangles import cho_solve as cho_solve
 from pgaspy.linalg.triangles import cholesky as cholesky
 from pgaspy.linalg.triangles import solve_triangular as solve_triangular
-from pgaspy.manipulation import dot as dot
-from pgaspy.manipulation import matmul as matmul
 from pgaspy.missing import missing
+from pgaspy.multiplying import dot as dot
+from pgaspy.multiplying import matmul as matmul
 
 __all__ = [
     "EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cho_factor", "cho_solve",

@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.linalg import LinAlgError
 
 import pgaspy as pg
-from pgaspy import manipulation
+from pgaspy import multiplying
 from pgaspy.contraction import contract
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
@@ -21,7 +21,7 @@ from pgaspy.values import told
 
 __all__ = ["cross", "matrix_power", "matrix_transpose", "multi_dot", "outer", "tensordot", "vecdot"]
 
-implements(np.linalg.matmul)(manipulation.matmul)
+implements(np.linalg.matmul)(multiplying.matmul)
 
 
 @implements(np.linalg.outer)
@@ -30,7 +30,7 @@ def outer(x1: Any, x2: Any, /) -> pg.GlobalArray:
     x1, x2 = pg.asarray(x1), pg.asarray(x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}.")
-    return manipulation.outer(x1, x2)
+    return multiplying.outer(x1, x2)
 
 
 @implements(np.linalg.vecdot, np.vecdot)

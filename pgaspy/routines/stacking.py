@@ -11,9 +11,10 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike
 
 import pgaspy as pg
+from pgaspy.concatenation import joined_dtype
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements, named
-from pgaspy.manipulation import empty_like_result, joined_dtype
+from pgaspy.manipulation import empty_like_result
 
 __all__ = [
     "append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast_arrays", "column_stack",
