@@ -88,7 +88,14 @@ def random_key(rng: random.Random, shape: tuple[int, ...]) -> tuple[Any, ...]:
     if rng.random() < 0.1:
         at = rng.randrange(len(key) + 1)
         key[at:] = [Ellipsis]
-    return tuple(key)
+    return tuple(map(_of_numpys_integers, key) if rng.random() < 0.15 else key)
+
+
+def _of_numpys_integers(k: Any) -> Any:
+    """An index, or a slice, with NumPy's integers in the place of Python's."""
+    if isinstance(k, slice):
+        return slice(*map(_of_numpys_integers, (k.start, k.stop, k.step)))
+    return np.int64(k) if isinstance(k, int) else k
 
 
 def random_fitting_key(rng: random.Random, shape: tuple[int, ...], target: tuple[int, ...]) -> tuple[Any, ...] | None:

@@ -207,6 +207,21 @@ def test_what_borrows_elements_keeps_them() -> None:
     np.testing.assert_array_equal(copies.gather(), [8, 1, 2, 3, 4, 5])
 
 
+@pytest.mark.parametrize("key", [
+    (slice(None, np.int64(2)),), (slice(np.int64(1), None), slice(None, np.int64(3))), (slice(None), np.int64(1)),
+    (1, slice(np.int64(1), np.int64(4), np.int64(2))), np.int64(2), slice(np.int8(1), np.uint8(3))])
+def test_sections_by_numpys_integers_are_views(key: Any) -> None:
+    model = np.arange(15.0).reshape(3, 5)
+    x = pg.array(model)
+    section, expected = x[key], model[key]
+    section += 1
+    expected += 1
+    x[key] = pg.array(expected * 2)
+    model[key] = expected * 2
+    np.testing.assert_array_equal(x.gather(), model)
+    np.testing.assert_array_equal(section.gather(), expected)
+
+
 def test_bounds_of_slices_are_read_once() -> None:
     x = pg.arange(10.0)
     for bound in np.array(8), pg.array(8):

@@ -127,7 +127,8 @@ def _has_plain_bounds(key: slice) -> bool:
 def _may_select(key: Any) -> bool:
     """Whether a key has arrays, or lists, which may name few elements; and else integers and slices."""
     if key.__class__ is tuple:
-        return 0 < len(key) <= MAX_NDIM and all(k.__class__ in _SLICING or _may_select(k) for k in key)
+        others = [k for k in key if k.__class__ not in _SLICING]
+        return bool(others) and len(key) <= MAX_NDIM and all(map(_may_select, others))
     return (key.__class__ in kinds and not key._is_number) or key.__class__ is np.ndarray or (
         key.__class__ is list and _INT.issuperset(map(type, key)))
 

@@ -357,5 +357,5 @@ def key_text(key: Any) -> str:
 def one_text(k: Any) -> str:
     if not isinstance(k, slice):
         return "..." if k is Ellipsis else repr(k)
-    start, stop = ("" if x is None else str(x) for x in (k.start, k.stop))
-    return f"{start}:{stop}" + (f":{k.step}" if k.step is not None else "")
+    start, stop = ("" if x is None else repr(x) for x in (k.start, k.stop))
+    return f"{start}:{stop}" + (f":{k.step!r}" if k.step is not None else "")
