@@ -18,6 +18,7 @@ from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.conversations import Conversation, Link
 from pgaspy.scheduling.nodes import Memories, bytes_of
 from pgaspy.scheduling.operations import NumberedOperation, Recipe
+from pgaspy.scheduling.prefixes import prefix_sums
 from pgaspy.scheduling.routing import Records, route
 
 __all__ = ["Compact", "Count", "Expand", "compact", "count", "expand"]
@@ -43,19 +44,9 @@ class Count(Recipe):
         (target, mask), size = operation.slots, self.mask.n_procs
 
         def steps(memories: Memories, link: Link) -> Generator[None]:
-            own = until = int(np.count_nonzero(memories[mask].local))
-            step = 1
-            while step < size:
-                found = np.zeros(1, np.int64)
-                if rank + step < size:
-                    link.send(np.array([until], np.int64), rank + step)
-                if rank >= step:
-                    link.receive(found, rank - step)
-                yield
-                until += int(found[0])
-                step *= 2
-            _, ((n,),) = yield from route(link, rank, size, np.empty((0, 1), np.int64), [(until,)])
-            memories[target].local[...] = until - own, n
+            own = np.array([np.count_nonzero(memories[mask].local)], np.int64)
+            before, total = yield from prefix_sums(link, rank, size, own)
+            memories[target].local[...] = before[0], total[0]
 
         builder.add(Conversation(steps, self.name, size), [(mask, None)], [(target, None)])
 
