@@ -39,7 +39,7 @@ def picture(result):
     return np.log(1 + result[1])
 
 
-PROGRAM = Program(problem, game_of_life, checks, picture, size=1000, steps=100, unit="Mcell/s", tolerance=0,
+PROGRAM = Program(problem, game_of_life, checks, picture, size=2000, steps=200, unit="Mcell/s", tolerance=0,
                   work=lambda size, steps: size**2 * steps / 1e6, colours="plasma")
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def picture(result):
     return result[0]
 
 
-PROGRAM = Program(problem, multigrid, checks, picture, size=513, steps=8, unit="Mpoint/s", tolerance=1e-11,
+PROGRAM = Program(problem, multigrid, checks, picture, size=2049, steps=8, unit="Mpoint/s", tolerance=1e-11,
                   work=lambda size, steps: size**2 * steps / 1e6, colours="Spectral")
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def picture(result):
     return np.gradient(v[:, :, plane], axis=0) - np.gradient(u[:, :, plane], axis=1)
 
 
-PROGRAM = Program(problem, navier_stokes, checks, picture, size=48, steps=10, unit="Mpoint/s", tolerance=1e-10,
+PROGRAM = Program(problem, navier_stokes, checks, picture, size=96, steps=10, unit="Mpoint/s", tolerance=1e-10,
                   work=lambda size, steps: size**3 * steps / 1e6, colours="RdGy")
 
 if __name__ == "__main__":

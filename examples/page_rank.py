@@ -48,7 +48,7 @@ def picture(result):
     return np.log(1e-3 / n + given)
 
 
-PROGRAM = Program(problem, page_rank, checks, picture, size=100_000, steps=20, unit="Mlink/s", tolerance=1e-10,
+PROGRAM = Program(problem, page_rank, checks, picture, size=1_000_000, steps=40, unit="Mlink/s", tolerance=1e-10,
                   work=lambda size, steps: size * N_LINKS * steps / 1e6, colours="viridis")
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def picture(result):
     return result[2]
 
 
-PROGRAM = Program(problem, power_spectrum, checks, picture, size=512, steps=10, unit="Mpoint/s",
+PROGRAM = Program(problem, power_spectrum, checks, picture, size=1536, steps=10, unit="Mpoint/s",
                   tolerance=1e-9, work=lambda size, steps: size**2 * steps / 1e6, colours="cubehelix")
 
 if __name__ == "__main__":

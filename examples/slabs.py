@@ -56,7 +56,7 @@ def picture(light):
     return abs(light)
 
 
-PROGRAM = Program(problem, propagated, checks, picture, size=512, steps=20, unit="Mpoint/s", tolerance=1e-11,
+PROGRAM = Program(problem, propagated, checks, picture, size=1536, steps=20, unit="Mpoint/s", tolerance=1e-11,
                   work=lambda size, steps: size**2 * steps / 1e6, colours="afmhot", reference=reference)
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def picture(result):
     return np.clip(np.concatenate([data, found], axis=1), -2.5, 2.5)
 
 
-PROGRAM = Program(problem, wiener_filter, checks, picture, size=512, steps=30, unit="Mpoint/s", tolerance=1e-11,
+PROGRAM = Program(problem, wiener_filter, checks, picture, size=1536, steps=30, unit="Mpoint/s", tolerance=1e-11,
                   work=lambda size, steps: size**2 * steps / 1e6, colours="RdYlBu_r")
 
 if __name__ == "__main__":
