@@ -301,6 +301,8 @@ def get(a: GlobalArray, key: Any) -> GlobalArray:
     plain = _without_arrays(key)
     if plain is not None:
         return a[plain].copy()
+    if (apart := _apart(key)) is not None:
+        return a[apart[0]][apart[1]]
     mask = _only_mask(key)
     if isinstance(mask, GlobalArray) and mask.shape == a.shape:
         return Compaction(mask).elements(a)
@@ -317,6 +319,22 @@ def _without_arrays(key: Any) -> tuple[Any, ...] | None:
             return None
         plain.append(k)
     return tuple(plain)
+
+
+def _apart(key: Any) -> tuple[tuple[Any, ...], Indices] | None:
+    """A key of integers and one array as that of a view, and the array, which is a key of the view; None for others."""
+    if not isinstance(key, tuple) or len(key) < 2:
+        return None
+    place = None
+    for n, k in enumerate(key):
+        if isinstance(k, GlobalArray | np.ndarray) and k.ndim and k.dtype.kind in "iub" and place is None:
+            place = n
+        elif not (k.__class__ is int or isinstance(k, np.integer)):
+            return None
+    if place is None:
+        return None
+    whole_dims = (slice(None),) * _n_dims(key[place])
+    return (*key[:place], *whole_dims, *key[place + 1:]), key[place]
 
 
 def read(a: GlobalArray, selection: Selection) -> GlobalArray:
@@ -381,6 +399,9 @@ def put(a: GlobalArray, key: Any, value: Any) -> None:
     plain = _without_arrays(key)
     if plain is not None:
         a[plain] = value
+        return
+    if (apart := _apart(key)) is not None:
+        a[apart[0]][apart[1]] = value
         return
     value = as_values(value, a.dtype)
     mask = _only_mask(key)

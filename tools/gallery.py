@@ -33,8 +33,8 @@ SECTIONS = {
         "slabs": "--size 240 --steps 60", "finite_differences": "", "orthonormal_states": "--size 78"},
     "Of today": {
         "conjugate_gradients": "--size 240", "multigrid": "--size 129", "navier_stokes": "--size 48 --steps 250",
-        "game_of_life": "--size 200 --steps 500", "pca": "", "k_means": "", "page_rank": "--size 100000 --steps 20", "logistic_regression": "",
-        "particles_in_cells": ""},
+        "game_of_life": "--size 200 --steps 500", "pca": "", "k_means": "",
+        "page_rank": "--size 100000 --steps 20", "logistic_regression": "", "particles_in_cells": ""},
 }
 """The programs, and how their pictures are made."""
 
