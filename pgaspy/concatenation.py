@@ -15,11 +15,13 @@ from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import empty_like_result, expand_dims
 from pgaspy.operands import WEAK
+from pgaspy.small_calls import by_numpy
 
 __all__ = ["concat", "concatenate", "joined_dtype", "stack"]
 
 
 @implements(np.concatenate)
+@by_numpy(np.concatenate)
 def concatenate(arrays: Sequence[Any], /, axis: int | None = 0, out: GlobalArray | None = None, *,
                 dtype: DTypeLike | None = None, casting: Any = "same_kind") -> GlobalArray:
     """Arrays joined along a dimension that they have. Collective.
@@ -106,6 +108,7 @@ def _check_joined(out: GlobalArray, shape: tuple[int, ...], dtype: DTypeLike | N
 
 
 @implements(np.stack)
+@by_numpy(np.stack)
 def stack(arrays: Sequence[Any], axis: int = 0, out: GlobalArray | None = None, *, dtype: DTypeLike | None = None,
           casting: Any = "same_kind") -> GlobalArray:
     """Arrays of one shape joined along a new dimension. Collective.

@@ -13,6 +13,7 @@ from pgaspy.concatenation import concatenate
 from pgaspy.creation import as_array, as_global, empty_like
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import broadcast_to
+from pgaspy.small_calls import by_numpy
 
 __all__ = ["diff", "ediff1d", "gradient", "trapezoid"]
 
@@ -28,6 +29,7 @@ def _at(a: Any, axis: int, index: int) -> Any:
 
 
 @implements(np.diff)
+@by_numpy(np.diff)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> GlobalArray:
     """The differences of neighbours along a dimension, `a[i + 1] - a[i]`, n times. Collective.
 

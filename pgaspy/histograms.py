@@ -21,6 +21,7 @@ from pgaspy.host.call_sites import warn
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
 from pgaspy.layout import Distribution
+from pgaspy.small_calls import by_numpy
 from pgaspy.tasks import schedule, write
 from pgaspy.values import told, value
 
@@ -36,6 +37,7 @@ NEGATIVE = np.iinfo(np.int64).max
 
 
 @implements(np.bincount)
+@by_numpy(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> GlobalArray:
     """How often each integer occurs in an array. Collective; waits for the largest of them.
 

@@ -12,11 +12,13 @@ from pgaspy.creation import as_global, as_values, empty, ones
 from pgaspy.dispatch import implements
 from pgaspy.indexing import as_indices, rest_of
 from pgaspy.manipulation import empty_like_result
+from pgaspy.small_calls import by_numpy
 
 __all__ = ["delete", "insert"]
 
 
 @implements(np.delete)
+@by_numpy(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> GlobalArray:
     """A copy without some elements, or what is at some indices along a dimension. Collective; waits for how many stay.
 
@@ -83,6 +85,7 @@ def _without(a: GlobalArray, d: int, first: int, stop: int) -> GlobalArray:
 
 
 @implements(np.insert)
+@by_numpy(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> GlobalArray:
     """A copy with values before some elements, or before what is at some indices along a dimension. Collective.
 

@@ -29,6 +29,7 @@ from pgaspy.planning.result_layout import WORTH_MESSAGES, inherited
 from pgaspy.planning.view import View
 from pgaspy.reductions import NO_VALUE
 from pgaspy.scheduling.functions import WHERE
+from pgaspy.small_calls import by_numpy
 from pgaspy.values import is_any, told
 
 __all__ = [
@@ -237,6 +238,7 @@ def flip(m: Any, axis: Axis = None) -> GlobalArray:
 
 
 @implements(np.roll)
+@by_numpy(np.roll)
 def roll(a: Any, shift: SupportsIndex | Sequence[SupportsIndex], axis: Axis = None) -> GlobalArray:
     """The elements moved along dimensions, those that leave at one end coming in at the other. Collective.
 
@@ -288,6 +290,7 @@ def _rolled_parts(target: View, source: View, shifts: tuple[int, ...]) -> list[t
 
 
 @implements(np.tile)
+@by_numpy(np.tile)
 def tile(A: Any, reps: SupportsIndex | Sequence[SupportsIndex]) -> GlobalArray:
     """An array repeated as a whole. Collective.
 
@@ -343,6 +346,7 @@ MOST_SLICES = 32
 
 
 @implements(np.repeat)
+@by_numpy(np.repeat)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> GlobalArray:
     """Each element repeated along a dimension. Collective.
 

@@ -16,6 +16,7 @@ from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global, zeros
 from pgaspy.dispatch import HANDLED, implements
 from pgaspy.manipulation import flip
+from pgaspy.small_calls import by_numpy
 from pgaspy.sorting import check_kind, in_blocks, in_order
 from pgaspy.values import told
 
@@ -23,6 +24,7 @@ __all__ = ["argpartition", "argsort", "lexsort", "partition", "sort"]
 
 
 @implements(np.sort)
+@by_numpy(np.sort, kind="stable")
 def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *,
          stable: bool | None = None, descending: bool = False) -> GlobalArray:
     """The elements, sorted along a dimension. Collective.
@@ -69,6 +71,7 @@ def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = N
 
 
 @implements(np.argsort)
+@by_numpy(np.argsort, kind="stable")
 def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *,
             stable: bool | None = None, descending: bool = False) -> GlobalArray:
     """The indices that sort the elements along a dimension; see `GlobalArray.argsort`. Collective.
@@ -145,6 +148,7 @@ def _places(a: GlobalArray, kth: int | Sequence[int], axis: int | None, kind: st
 
 
 @implements(np.lexsort)
+@by_numpy(np.lexsort)
 def lexsort(keys: Sequence[Any], axis: int = -1) -> GlobalArray:
     """The indices that sort by several keys: by the last one, where that is equal by the one before, and so on.
 

@@ -21,6 +21,7 @@ from pgaspy.global_assign import everywhere
 from pgaspy.manipulation import clip, where
 from pgaspy.numpy_names import floor, isnan
 from pgaspy.order import sort
+from pgaspy.small_calls import by_numpy
 from pgaspy.sorting import with_places
 from pgaspy.values import told
 
@@ -28,6 +29,7 @@ __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", 
 
 
 @implements(np.median)
+@by_numpy(np.median)
 def median(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
            keepdims: bool = False) -> GlobalArray:
     """The middle element along dimensions, or the mean of the two in the middle. Collective.
@@ -72,6 +74,7 @@ def median(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_
 
 
 @implements(np.quantile)
+@by_numpy(np.quantile)
 def quantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
              method: str = "linear", keepdims: bool = False) -> GlobalArray:
     """What parts of the elements along dimensions are not above. Collective.
@@ -114,6 +117,7 @@ def quantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, 
 
 
 @implements(np.percentile)
+@by_numpy(np.percentile)
 def percentile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
                method: str = "linear", keepdims: bool = False) -> GlobalArray:
     """The same for parts in hundredths, from 0 to 100: see `quantile`. Collective."""

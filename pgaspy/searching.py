@@ -15,6 +15,7 @@ from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution
 from pgaspy.manipulation import where
 from pgaspy.operands import as_numpy
+from pgaspy.small_calls import by_numpy
 from pgaspy.tasks import schedule, write
 
 __all__ = ["digitize", "searchsorted"]
@@ -30,6 +31,7 @@ _COMPARED = "biufmM"
 
 
 @implements(np.searchsorted)
+@by_numpy(np.searchsorted)
 def searchsorted(a: Any, v: Any, side: Literal["left", "right"] = "left", sorter: Any = None) -> GlobalArray:
     """Where elements would have to be put into a sorted array, so that it stays sorted. Collective.
 
@@ -74,6 +76,7 @@ def searchsorted(a: Any, v: Any, side: Literal["left", "right"] = "left", sorter
 
 
 @implements(np.digitize)
+@by_numpy(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> GlobalArray:
     """The index of the bin that each element falls into. Collective.
 

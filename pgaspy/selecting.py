@@ -19,6 +19,7 @@ from pgaspy.dispatch import implements
 from pgaspy.indexing import Compaction, as_indices, bring, counted, positions, put_where, read, repeated, rest_of
 from pgaspy.manipulation import broadcast_to, where
 from pgaspy.operands import WEAK, as_numpy
+from pgaspy.small_calls import by_numpy
 from pgaspy.values import is_any
 
 __all__ = [
@@ -58,6 +59,7 @@ def _check_safe(values: Any, dtype: np.dtype[Any]) -> None:
 
 
 @implements(np.take)
+@by_numpy(np.take)
 def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None = None,
          mode: Mode = "raise") -> GlobalArray:
     """The elements, or what is at some indices along a dimension. Collective.
@@ -146,6 +148,7 @@ def put(a: GlobalArray, ind: Any, v: Any, mode: Mode = "raise") -> None:
 
 
 @implements(np.take_along_axis)
+@by_numpy(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> GlobalArray:
     """The elements at indices along a dimension, which differ from row to row. Collective.
 
@@ -233,6 +236,7 @@ def _along(arr: GlobalArray, indices: Any, axis: int) -> tuple[Any, ...]:
 
 
 @implements(np.flatnonzero)
+@by_numpy(np.flatnonzero)
 def flatnonzero(a: Any) -> GlobalArray:
     """The numbers, in row-major order, of the elements that are not zero. Collective; waits for how many there are.
 
@@ -250,6 +254,7 @@ def _is_true(a: GlobalArray) -> GlobalArray:
 
 
 @implements(np.nonzero)
+@by_numpy(np.nonzero)
 def nonzero(a: Any) -> tuple[GlobalArray, ...]:
     """The indices of the elements that are not zero, an array for each dimension. Collective; waits for the number.
 
@@ -277,6 +282,7 @@ def nonzero(a: Any) -> tuple[GlobalArray, ...]:
 
 
 @implements(np.argwhere)
+@by_numpy(np.argwhere)
 def argwhere(a: Any) -> GlobalArray:
     """The indices of the elements that are not zero, one row for each. Collective; waits for how many there are.
 
@@ -292,6 +298,7 @@ def argwhere(a: Any) -> GlobalArray:
 
 
 @implements(np.count_nonzero)
+@by_numpy(np.count_nonzero)
 def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> GlobalArray:
     """How many elements are not zero, along dimensions; all by default. Collective; all else is as for `sum`.
 

@@ -23,6 +23,7 @@ from pgaspy.layout import replicated
 from pgaspy.manipulation import where
 from pgaspy.order import lexsort
 from pgaspy.selecting import take
+from pgaspy.small_calls import by_numpy
 from pgaspy.sorting import INDEX, blocks, in_blocks, sorted_blocks
 from pgaspy.tasks import schedule, write
 
@@ -30,6 +31,7 @@ __all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique"]
 
 
 @implements(np.unique)
+@by_numpy(np.unique)
 def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
            axis: int | None = None, *, equal_nan: bool = True, sorted: bool = True) -> Any:
     """The distinct elements of an array, in order. Collective; waits for their number.
@@ -120,6 +122,7 @@ def union1d(ar1: Any, ar2: Any) -> GlobalArray:
 
 
 @implements(np.isin)
+@by_numpy(np.isin)
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *,
          kind: str | None = None) -> GlobalArray:
     """Of each element of an array, whether it is among others. Collective.

@@ -13,6 +13,7 @@ import pgaspy as pg
 from pgaspy.dispatch import implements
 from pgaspy.layout import Layout
 from pgaspy.pivoting import either
+from pgaspy.small_calls import by_numpy
 
 __all__ = ["clear_lower", "clear_upper", "diagonal", "matrix_diagonal", "matrix_trace", "trace", "tril", "triu"]
 
@@ -64,6 +65,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> pg.Glob
 
 
 @implements(np.trace)
+@by_numpy(np.trace)
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None,
           out: pg.GlobalArray | None = None) -> pg.GlobalArray:
     """The sum of a diagonal; see `diagonal` for the arguments. Collective."""

@@ -12,6 +12,7 @@ import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.routines.mapping import on_every_process
+from pgaspy.small_calls import by_numpy
 
 __all__ = ["convolve", "correlate"]
 
@@ -23,6 +24,7 @@ TERMS_OF_A_BLOCK = 4
 
 
 @implements(np.convolve)
+@by_numpy(np.convolve)
 def convolve(a: Any, v: Any, mode: str = "full") -> pg.GlobalArray:
     """The convolution of two sequences: `sum(a[k] * v[n - k])`. Collective.
 
@@ -59,6 +61,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> pg.GlobalArray:
 
 
 @implements(np.correlate)
+@by_numpy(np.correlate)
 def correlate(a: Any, v: Any, mode: str = "valid") -> pg.GlobalArray:
     """The correlation of two sequences: `sum(a[n + k] * conj(v[k]))`. Collective.
 

@@ -15,6 +15,7 @@ from pgaspy.creation import AnyLayout, as_array, as_global, generated, without_a
 from pgaspy.dispatch import implements
 from pgaspy.job.defaults import layout_for
 from pgaspy.layout import Layout, whole_dim
+from pgaspy.small_calls import by_numpy
 
 __all__ = ["diag", "diagflat", "indices", "ix_", "meshgrid", "mgrid", "ogrid", "tri", "vander"]
 
@@ -243,6 +244,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, l
 
 
 @implements(np.diag)
+@by_numpy(np.diag)
 def diag(v: Any, k: int = 0) -> pg.GlobalArray:
     """The square matrix that has a vector as a diagonal, and zeros elsewhere; or the diagonal of a matrix. Collective.
 

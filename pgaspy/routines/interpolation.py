@@ -12,12 +12,14 @@ from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.routines.mapping import mapped
 from pgaspy.searching import is_little
+from pgaspy.small_calls import by_numpy
 from pgaspy.values import told
 
 __all__ = ["interp"]
 
 
 @implements(np.interp)
+@by_numpy(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
            period: float | None = None) -> pg.GlobalArray:
     """The values at points of a function that is linear between others. Collective.

@@ -1,0 +1,107 @@
+"""Functions of small arrays of one process are NumPy's: the results are the same to the bit in all tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.alone import small
+
+pytestmark = pytest.mark.skipif(pg.SIZE > 1, reason="is of one process")
+
+X = np.random.default_rng(1).integers(-9, 9, (6, 5)) / 4
+V = X.reshape(-1)
+I = np.abs(X[0] * 4).astype(int)  # noqa: E741
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "concatenate": lambda xp, a: xp.concatenate([a, a[:2]]),
+    "concatenate along": lambda xp, a: xp.concatenate((a, a[:, :2]), axis=1),
+    "stack": lambda xp, a: xp.stack([a, a * 2], axis=-1),
+    "delete": lambda xp, a: xp.delete(a, [1, -1], axis=0),
+    "insert": lambda xp, a: xp.insert(a, [0, 3], 7.5, axis=1),
+    "repeat": lambda xp, a: xp.repeat(a, [1, 0, 2, 3, 1], axis=1),
+    "tile": lambda xp, a: xp.tile(a, (2, 1, 2)),
+    "roll": lambda xp, a: xp.roll(a, (1, -2), axis=(0, 1)),
+    "searchsorted": lambda xp, a: xp.searchsorted(xp.sort(a[0]), a),
+    "digitize": lambda xp, a: xp.digitize(a, [-1.0, 0.0, 1.0]),
+    "unique": lambda xp, a: xp.unique(a, return_index=True, return_inverse=True, return_counts=True),
+    "isin": lambda xp, a: xp.isin(a, [0.25, 1.0]),
+    "take": lambda xp, a: xp.take(a, [[0, 3], [-1, 2]], axis=1),
+    "take_along_axis": lambda xp, a: xp.take_along_axis(a, xp.argsort(a, axis=1), axis=1),
+    "nonzero": lambda xp, a: xp.nonzero(a),
+    "flatnonzero": lambda xp, a: xp.flatnonzero(a),
+    "argwhere": lambda xp, a: xp.argwhere(a > 0),
+    "count_nonzero": lambda xp, a: xp.count_nonzero(a, axis=0),
+    "sort": lambda xp, a: xp.sort(a, axis=0),
+    "argsort": lambda xp, a: xp.argsort(a, axis=1, kind="stable"),
+    "lexsort": lambda xp, a: xp.lexsort((a[0], a[1])),
+    "median": lambda xp, a: xp.median(a, axis=0),
+    "percentile": lambda xp, a: xp.percentile(a, [10, 55.5]),
+    "diff": lambda xp, a: xp.diff(a, n=2, axis=0),
+    "pad": lambda xp, a: xp.pad(a, ((1, 0), (2, 3)), mode="edge"),
+    "diag": lambda xp, a: xp.diag(a, 1),
+    "diag of a vector": lambda xp, a: xp.diag(a[0], -1),
+    "trace": lambda xp, a: xp.trace(a, 1),
+    "convolve": lambda xp, a: xp.convolve(a[:, 0], a[0], "same"),
+    "interp": lambda xp, a: xp.interp(a, [-1, 0, 2], [5, 7, 1]),
+    "bincount": lambda xp, a: xp.bincount(xp.abs(a[0] * 4).astype(int), minlength=3),
+}
+
+
+def gathered(found: Any) -> list[Any]:
+    """Results as NumPy's."""
+    return [x.gather() if isinstance(x, pg.GlobalArray) else np.asarray(x)
+            for x in (found if isinstance(found, tuple) else (found,))]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
+@pytest.mark.parametrize("name", CALLS)
+def test_results(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = X.astype(dtype)
+    call, a = CALLS[name], pg.array(x)
+    small_ones, expected = gathered(call(pg, a)), gathered(call(np, x))
+    monkeypatch.setattr(small, "is_on", False)
+    for found, other, numpys in zip(small_ones, gathered(call(pg, pg.array(x))), expected, strict=True):
+        assert found.dtype == other.dtype == numpys.dtype
+        np.testing.assert_array_equal(found, numpys)
+        np.testing.assert_allclose(other, numpys, 1e-6, 1e-6)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_results_are_new_arrays(name: str) -> None:
+    a = pg.array(X)
+    found = CALLS[name](pg, a)
+    results = [x for x in (found if isinstance(found, tuple) else (found,)) if x.ndim]
+    before = gathered(tuple(results))
+    a[...] = 3
+    for x, kept in zip(results, before, strict=True):
+        np.testing.assert_array_equal(x.gather(), kept)
+        x[...] = 1
+    np.testing.assert_array_equal(a.gather(), np.full_like(X, 3))
+
+
+def test_they_are_computed_at_once() -> None:
+    a = pg.array(X)
+    before = pg.stats()
+    pg.concatenate([a, a])
+    pg.sort(a)
+    done = pg.stats() - before
+    assert (done.n_recorded, done.n_at_once) == (2, 2)
+
+
+def test_what_is_left_to_others() -> None:
+    a, out = pg.array(X), pg.empty((12, 5))
+    assert pg.concatenate([a, a], out=out) is out
+    np.testing.assert_array_equal(out.gather(), np.concatenate([X, X]))
+    assert pg.median(a, 0, out[0]) is not None
+    np.testing.assert_array_equal(out[0].gather(), np.median(X, 0))
+    columns = pg.array(X, layout=pg.Distribution("*", "cyclic(2)"))
+    assert pg.sort(columns, 0).layout == columns.layout
+    with pytest.raises(ValueError, match="same shape"):
+        pg.stack([a, a[0]])
+    with pytest.raises(IndexError):
+        pg.take(a, 7, axis=0)
