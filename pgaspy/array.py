@@ -351,9 +351,11 @@ class GlobalArray:
         ValueError
             If these are not all dimensions, each once.
         """
-        if len(axes) == 1 and not isinstance(axes[0], int | np.integer):
-            axes = axes[0]
-        order = tuple(reversed(range(self.ndim))) if not axes else normalize_axis_tuple(axes, self.ndim, "axes")
+        if not axes or (len(axes) == 1 and axes[0] is None):
+            axes = tuple(reversed(range(self.ndim)))
+        elif len(axes) == 1 and np.iterable(axes[0]):
+            axes = tuple(axes[0])
+        order = normalize_axis_tuple([*map(operator.index, axes)], self.ndim, "axes")
         if len(order) != self.ndim:
             raise ValueError(f"axes {order} don't match array of {self.ndim} dimensions")
         return self._over(self._view.transpose(order))

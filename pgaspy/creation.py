@@ -78,6 +78,8 @@ def empty(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: A
     _check_order(order)
     dtype = native(dtype)
     check_dtype(dtype)
+    if dtype.kind in "SU" and not dtype.itemsize:
+        dtype = np.empty(0, dtype).dtype  # text has a length
     bound = layout_for(_checked_shape(shape), layout, onenode)
     check_free()
     base = Base(bound, dtype)
@@ -96,7 +98,7 @@ def zeros(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: A
     array([[0, 0, 0],
            [0, 0, 0]])
     """
-    dtype = np.empty(0, dtype).dtype  # text has a length
+    dtype = np.dtype(dtype)
     return full(shape, _zero(dtype), dtype, order, layout=layout, onenode=onenode, device=device)
 
 
@@ -126,8 +128,16 @@ def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, order: s
         fill_value = as_array(fill_value)
         dtype = fill_value.dtype
     result = empty(shape, dtype, order, layout=layout, onenode=onenode, device=device)
-    result[...] = fill_value
+    result[...] = _cast(fill_value, result.dtype)
     return result
+
+
+def _cast(value: Any, dtype: np.dtype[Any]) -> Any:
+    """What an array is filled with, as NumPy casts it: numbers are cast even where that loses them."""
+    if value.__class__ is int or isinstance(value, GlobalArray) or has_arrays(value) or np.ndim(value):
+        return value
+    with np.errstate(all="ignore"):
+        return np.full((), value, dtype)[()]
 
 
 def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: AnyLayout,
@@ -187,7 +197,7 @@ def full_like(a: Any, fill_value: Any, dtype: DTypeLike | None = None, *, shape:
     The value is as for `full`, all else as for `empty_like`.
     """
     result = _like(a, dtype, shape, layout, onenode, device)
-    result[...] = fill_value
+    result[...] = _cast(fill_value, result.dtype)
     return result
 
 
@@ -275,7 +285,8 @@ def _check_order(order: str | None) -> None:
 
 
 def as_global(a: Any) -> GlobalArray:
-    """`a` itself, where it is a global array or a number; else as `array`. Collective."""
+    """`a` itself, where it is a global array or a number; else as `array`, but for masked arrays. Collective."""
+    refuse_masked(a)
     return a if isinstance(a, GlobalArray) else array(a)
 
 
@@ -441,7 +452,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
         start, stop = (x if x.__class__ in WEAK else as_array(x) for x in (start, stop))
         return _between_arrays(start, stop, num, endpoint, retstep, dtype, axis, onto)
     computed = np.result_type(start, stop, float(num))
-    dtype = computed if dtype is None else np.dtype(dtype)
+    dtype = np.empty(0, computed).astype(computed if dtype is None else dtype).dtype  # text has a length
     n_steps = num - 1 if endpoint else num
     delta = np.subtract(stop, start, dtype=computed)
 

@@ -9,6 +9,7 @@ order, and of which the exchange knows the owners (`scheduling/exchanges.py`).
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -168,6 +169,8 @@ def _entry(k: Any) -> Any:
         return k
     if isinstance(k, GlobalArray) and k.ndim == 0:
         k = k.item()
+    elif hasattr(k, "__index__") and not isinstance(k, bool | np.generic | np.ndarray | GlobalArray):
+        k = operator.index(k)
     k = as_indices(k)
     if k.dtype.kind not in "iub":
         if k.ndim == 0:

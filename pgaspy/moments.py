@@ -40,6 +40,8 @@ def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdim
 def var(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: float = 0, keepdims: bool = False,
         where: Any = True, center: Any = NO_VALUE) -> BaseView:
     """The mean squared distance from the mean over `axis`, with divisor `n - ddof`. Collective."""
+    if isinstance(ddof, np.generic):
+        ddof = ddof.item()
     if center is NO_VALUE:
         center = mean(base, view, axis, dtype=dtype, keepdims=True, where=where)
     distance = apply(np.subtract, BaseView(base, view), center)

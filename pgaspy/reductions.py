@@ -27,7 +27,7 @@ from pgaspy.global_assign import copied, everywhere
 from pgaspy.immediate import reduced
 from pgaspy.kernels import bindings
 from pgaspy.layout import without_dims
-from pgaspy.operands import as_numpy, described
+from pgaspy.operands import as_numpy, check_dtype, described
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import local_scans, products
 from pgaspy.scheduling.base import Base
@@ -70,6 +70,8 @@ def ufunc_reduce(ufunc: np.ufunc, base: Base, view: View, axis: Any, dtype: DTyp
                         "its result would depend on the layout")
     axes = axes_of(view, axis)
     wanted = np.dtype(dtype) if dtype is not None else None if out is None else _dtype_for(ufunc, base.dtype, out.dtype)
+    if wanted is not None:
+        check_dtype(wanted)
     if initial is not NO_VALUE or where is not True:
         return _limited(ufunc, BaseView(base, view), axes, wanted, keepdims, initial, where)
     if ufunc.identity is None:

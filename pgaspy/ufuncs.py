@@ -177,7 +177,7 @@ def _within_range(inputs: Sequence[Any]) -> Sequence[Any]:
     if len(inputs) != 2 or len(integers) != 1:
         return inputs
     info = np.iinfo(integers[0])
-    return [(math.inf if x > 0 else -math.inf) if type(x) is int and not info.min <= x <= info.max else x
+    return [(math.inf if x > 0 else -math.inf) if isinstance(x, int) and not info.min <= x <= info.max else x
             for x in inputs]
 
 

@@ -44,7 +44,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> pg.Glob
     ValueError
         For less than two dimensions, or equal axes.
     """
-    a = pg.asarray(a)
+    a, offset = pg.asarray(a), operator.index(offset)
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
     axis1, axis2 = (normalize_axis_index(axis, a.ndim) for axis in (axis1, axis2))

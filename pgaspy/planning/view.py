@@ -282,6 +282,8 @@ class View:
             if k.__class__ is tuple:
                 start, stop, stride = slice(*k).indices(n)
                 extent = len(range(start, stop, stride))
+                if extent < 2:
+                    stride = 1 if stride > 0 else -1
                 shape.append(extent)
                 base_dims.append(p)
                 steps.append(step * stride)
@@ -454,8 +456,7 @@ def _frozen_index(k: Any) -> int:
     try:
         return operator.index(k)
     except TypeError:
-        raise IndexError("only integers, slices (`:`), ellipsis (`...`) and numpy.newaxis (`None`) are valid "
-                         f"indices, not {k!r}") from None
+        raise ArrayInKey from None  # or what is no index
 
 
 @cached

@@ -272,6 +272,7 @@ def diag(v: Any, k: int = 0) -> pg.GlobalArray:
            [0, 0, 2],
            [0, 0, 0]])
     """
+    k = operator.index(k)
     v = as_global(v)
     if v.ndim == 2:
         return pg.diagonal(v, k)

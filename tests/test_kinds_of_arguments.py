@@ -1,0 +1,121 @@
+"""Arguments of kinds that are seldom seen: what NumPy makes of them, or an error where it raises one."""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from tests.together import assert_equal, collectively, raises_everywhere
+
+pytestmark = [pytest.mark.mpi, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
+
+A = np.arange(24.0).reshape(4, 6)
+Call = Callable[[Any, Callable[[Any], Any]], Any]
+
+
+class Large(int):
+    """An integer of another class."""
+
+
+class Index:
+    """What can be used as an integer, and is none."""
+
+    def __init__(self, value: int) -> None:
+        self._value = value
+
+    def __index__(self) -> int:
+        return self._value
+
+
+def compare(call: Call) -> None:
+    """Assert that a call, of the module and of what makes its arrays, gives the same with both, or raises."""
+    try:
+        expected = call(np, lambda x: x)
+    except Exception:
+        collectively(_raises(call))
+        return
+    assert_equal(call(pg, pg.array), expected)
+
+
+def _raises(call: Call) -> bool:
+    try:
+        call(pg, pg.array)
+    except Exception:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("offset", [np.uint8(1), np.uint16(2), np.int8(-128), np.int64(-2), Index(1)])
+def test_diagonals(offset: Any) -> None:
+    compare(lambda xp, given: given(A).diagonal(offset))
+    compare(lambda xp, given: given(A).trace(offset))
+    compare(lambda xp, given: xp.diag(given(A), offset))
+
+
+@pytest.mark.parametrize("k", [np.uint8(1), np.int8(-2)])
+def test_diagonals_of_vectors(k: Any) -> None:
+    compare(lambda xp, given: xp.diag(given(A[0]), k))
+    compare(lambda xp, given: xp.diagflat(given(A[0]), k))
+
+
+@pytest.mark.parametrize("dtype", [str, bytes, "U", "S3"])
+def test_text(dtype: Any) -> None:
+    compare(lambda xp, given: xp.full(3, 1, dtype=dtype))
+    compare(lambda xp, given: xp.ones(3, dtype=dtype))
+    compare(lambda xp, given: xp.zeros(3, dtype=dtype))
+    compare(lambda xp, given: xp.ones_like(given(A), dtype=dtype))
+    compare(lambda xp, given: xp.concatenate((given(A[0]), given(A[1])), dtype=dtype, casting="unsafe"))
+    compare(lambda xp, given: xp.stack((given(A[0]), given(A[1])), dtype=dtype, casting="unsafe"))
+    compare(lambda xp, given: xp.linspace(0, 3, 4, dtype=dtype))
+
+
+@pytest.mark.parametrize(("value", "dtype"), [
+    (np.int64(300), "i1"), (300, "i1"), (np.inf, int), (1 + 2j, float), (2.7, int), (True, "f4"), ("abc", str)])
+def test_what_arrays_are_filled_with(value: Any, dtype: Any) -> None:
+    compare(lambda xp, given: xp.full(2, value, dtype=dtype))
+    compare(lambda xp, given: xp.full_like(given(np.zeros(2, dtype)), value))
+
+
+@pytest.mark.parametrize("axes", [[], (), [1, 0], (0, 1), np.array([0]), np.array([1, 0]), None])
+def test_axes(axes: Any) -> None:
+    compare(lambda xp, given: given(A).transpose(axes))
+    compare(lambda xp, given: xp.transpose(given(A), axes))
+
+
+@pytest.mark.parametrize("step", [2**63, -2**70, 2**70, -2**63])
+def test_steps_beyond_all_arrays(step: int) -> None:
+    compare(lambda xp, given: given(A[0])[::step])
+    compare(lambda xp, given: given(A)[::step, 1:] + 1)
+
+
+@pytest.mark.parametrize("key", [
+    ([0, 1], Index(1)), (np.array([True, False, True, False]), Index(0)), (..., np.array([1, 2]), Index(1)),
+    array.array("l", [0, 1]), Index(1), (Index(-1), slice(None)), 1.5, "a", (1, "a"), {}])
+def test_keys(key: Any) -> None:
+    def assigned(xp: Any, given: Any) -> Any:
+        a = given(A.copy())
+        a[key] = 3
+        return a
+
+    compare(lambda xp, given: given(A)[key])
+    compare(assigned)
+
+
+@pytest.mark.parametrize("ddof", [np.uint8(2), np.int8(1), 1.5])
+def test_degrees_of_freedom(ddof: Any) -> None:
+    compare(lambda xp, given: xp.round(given(np.arange(300.0)).var(ddof=ddof), 6))
+
+
+def test_integers_of_another_class() -> None:
+    compare(lambda xp, given: given(np.arange(3)) < Large(2**70))
+
+
+def test_what_is_refused() -> None:
+    raises_everywhere(TypeError, "structured", lambda: pg.zeros(3, dtype=(float, 2)))
+    raises_everywhere(TypeError, "masked", lambda: pg.sum(np.ma.array([1, 2], mask=[0, 1])))
+    raises_everywhere(TypeError, "object dtype", lambda: pg.array(A).sum(dtype=object))
