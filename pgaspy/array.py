@@ -224,10 +224,11 @@ class GlobalArray:
         return self.shape[0]
 
     def __repr__(self) -> str:
+        if self._is_there():
+            return f"GlobalArray({global_assign.element(self._base, self._view)!r}, dtype={self.dtype})"
         layout = self._view.own_layout
         where = f"view of {self._view.layout}" if layout is None else f"{layout}"
-        value = f"{global_assign.element(self._base, self._view)!r}, " if self._is_there() else ""
-        return f"GlobalArray({value}shape={self.shape}, dtype={self.dtype}, {where})"
+        return f"GlobalArray(shape={self.shape}, dtype={self.dtype}, {where})"
 
     def _is_there(self) -> bool:
         """Whether it is one element, which this process has, and nothing is left to do for it. Executes nothing."""

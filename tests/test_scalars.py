@@ -250,7 +250,7 @@ def test_elements_show_their_values_also_when_their_array_was_written_to() -> No
         assert (str(kept), f"{kept}", f"{kept:.2f}", f"{kept:4.0f}") == ("3.0", "3.0", "3.00", "   3")
         a += 1
     assert str(a[3]) == str(a[3, ...]) == "5.0"
-    assert repr(kept).startswith("GlobalArray(3.0, shape=()" if pg.SIZE == 1 else "GlobalArray(shape=()")
+    assert repr(kept).startswith("GlobalArray(3.0, dtype=" if pg.SIZE == 1 else "GlobalArray(shape=()")
 
 
 @pytest.mark.parametrize("of", [lambda a: a[1], lambda a: a.sum(), lambda a: a[1] + a[0]])
