@@ -456,7 +456,19 @@ def _frozen_index(k: Any) -> int:
     try:
         return operator.index(k)
     except TypeError:
-        raise ArrayInKey from None  # or what is no index
+        if not isinstance(k, np.generic) and _is_buffer(k):
+            raise ArrayInKey from None
+        raise IndexError("only integers, slices (`:`), ellipsis (`...`) and numpy.newaxis (`None`) are valid "
+                         f"indices, not {k!r}") from None
+
+
+def _is_buffer(x: Any) -> bool:
+    """Whether it has elements in memory, as Python's arrays have."""
+    try:
+        memoryview(x).release()
+    except TypeError:
+        return False
+    return True
 
 
 @cached
