@@ -67,11 +67,12 @@ class _Chosen(Recipe):
     dtype: np.dtype[Any]
     is_called = True
 
-    def _shares(self, rank: int, before: int, n_true: int, chosen: Layout) -> Records:
-        """Of what is chosen of this process's part, who has which: the rank, the first element and the number."""
-        dim = chosen.dims[0]
-        assert isinstance(dim, BlockDim)
-        return np.array(_parts(dim, before, n_true), np.int64).reshape(-1, 3)
+
+def _shares(before: int, n_true: int, chosen: Layout) -> Records:
+    """Of what is chosen of this process's part, who has which: the rank, the first element and the number."""
+    dim = chosen.dims[0]
+    assert isinstance(dim, BlockDim)
+    return np.array(_parts(dim, before, n_true), np.int64).reshape(-1, 3)
 
 
 def _others(shares: Records, rank: int) -> Records:
@@ -100,7 +101,7 @@ class Compact(_Chosen):
             n_true = int(np.count_nonzero(is_true))
             out = bytes_of(memories, target).view(self.dtype)
             before = int(memories[counts].local[0])
-            shares = self._shares(rank, before, n_true, self.target)
+            shares = _shares(before, n_true, self.target)
             others = _others(shares, rank)
             stays = not others.size
             found = out[before - own_start:before - own_start + n_true] if stays else np.empty(n_true, self.dtype)
@@ -144,7 +145,7 @@ class Expand(_Chosen):
             n_true = int(np.count_nonzero(is_true))
             own = bytes_of(memories, values).view(self.dtype)
             before = int(memories[counts].local[0])
-            shares = self._shares(rank, before, n_true, self.values)
+            shares = _shares(before, n_true, self.values)
             others = _others(shares, rank)
             stays = not others.size
             found = own[before - own_start:before - own_start + n_true] if stays else np.empty(n_true, self.dtype)
