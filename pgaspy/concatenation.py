@@ -93,7 +93,8 @@ def joined_dtype(arrays: Sequence[Any], dtype: DTypeLike | None = None, casting:
         dtype = np.result_type(*(x if x.__class__ in WEAK else x.dtype for x in arrays))
     dtype = np.dtype(dtype)
     if dtype.kind in "SU" and not dtype.itemsize:  # as long as the longest of them
-        dtype = np.result_type(*(np.empty(0, x.dtype).astype(dtype).dtype for x in arrays if x.__class__ not in WEAK))
+        kinds = [np.asarray(x).dtype if x.__class__ in WEAK else x.dtype for x in arrays]
+        dtype = np.result_type(*(np.empty(0, kind).astype(dtype).dtype for kind in kinds))
     for a in arrays:
         if a.__class__ not in WEAK and not np.can_cast(a.dtype, dtype, casting):
             raise TypeError(f"Cannot cast array data from {a.dtype!r} to {dtype!r} according to the rule {casting!r}")

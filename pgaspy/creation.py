@@ -128,8 +128,13 @@ def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, order: s
         fill_value = as_array(fill_value)
         dtype = fill_value.dtype
     result = empty(shape, dtype, order, layout=layout, onenode=onenode, device=device)
-    result[...] = _cast(fill_value, result.dtype)
+    _fill(result, fill_value)
     return result
+
+
+def _fill(a: GlobalArray, value: Any) -> None:
+    """Assign a value to all elements, if there are some, as NumPy casts it there."""
+    a[...] = _cast(value, a.dtype) if a.size else np.zeros((), a.dtype)
 
 
 def _cast(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -197,7 +202,7 @@ def full_like(a: Any, fill_value: Any, dtype: DTypeLike | None = None, *, shape:
     The value is as for `full`, all else as for `empty_like`.
     """
     result = _like(a, dtype, shape, layout, onenode, device)
-    result[...] = _cast(fill_value, result.dtype)
+    _fill(result, fill_value)
     return result
 
 

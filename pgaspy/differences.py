@@ -64,7 +64,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """
     a = as_global(a)
     if n == 0:
-        return a
+        return a.copy()
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n!r}")
     if a.ndim == 0:

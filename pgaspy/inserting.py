@@ -94,7 +94,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> GlobalAr
     arr
         An array.
     obj
-        Before which: an index, a slice, or integers that are the same on every process.
+        Before which: an index, a slice, or integers, which every process gets.
     values
         What broadcasts to the places.
     axis
@@ -107,7 +107,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> GlobalAr
     ValueError
         For values that do not broadcast, and for indices in several dimensions.
     TypeError
-        For indices that are a global array, or an index that is no integer.
+        For an index that is no integer.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> GlobalAr
     d = normalize_axis_index(axis, a.ndim)
     n, values = a.shape[d], as_values(values, a.dtype)
     if isinstance(obj, GlobalArray) and obj.ndim:
-        raise TypeError("insert takes indices that are the same on every process: gather() them")
+        obj = obj.gather()
     indices = np.arange(*obj.indices(n)) if isinstance(obj, slice) else np.asarray(as_indices(obj))
     if indices.ndim > 1 or (indices.dtype == bool and not indices.ndim):
         raise ValueError("indices before which something is inserted must be one dimensional or scalar")

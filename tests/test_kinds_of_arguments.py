@@ -106,6 +106,25 @@ def test_keys(key: Any) -> None:
     compare(assigned)
 
 
+def test_numbers_that_are_joined_as_text() -> None:
+    for x, number in (np.arange(7, dtype="u1"), 1.5 + 2.25j), (np.zeros(2, bool), 123456), (np.arange(3), 2.5):
+        compare(lambda xp, given, x=x, number=number: xp.concatenate(
+            (given(x), number), axis=None, dtype="U", casting="unsafe"))
+
+
+def test_lists_of_indices() -> None:
+    assert_equal(pg.take_along_axis(pg.array(A), [[0], [1], [5], [3]], 1),
+                 np.take_along_axis(A, np.array([[0], [1], [5], [3]]), 1))
+    assert_equal(pg.insert(pg.arange(3), [True, False, True], 7), np.insert(np.arange(3), np.array([0, 2]), 7))
+    assert_equal(pg.insert(pg.array(A), pg.array([0, 3]), 7, axis=1), np.insert(A, [0, 3], 7, axis=1))
+
+
+def test_parts_of_complex_numbers() -> None:
+    z = np.arange(6) * (1 + 2j)
+    compare(lambda xp, given: xp.interp(given(z).real, [0.0, 3], [1.0, 2]))
+    compare(lambda xp, given: xp.i0(given(z).imag[:2]))
+
+
 @pytest.mark.parametrize("ddof", [np.uint8(2), np.int8(1), 1.5])
 def test_degrees_of_freedom(ddof: Any) -> None:
     compare(lambda xp, given: xp.round(given(np.arange(300.0)).var(ddof=ddof), 6))

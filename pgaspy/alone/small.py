@@ -158,7 +158,7 @@ def called(function: Callable[..., Any], *operands: Any, default: Any = None) ->
     try:
         set_state(_SILENT)
         found = function(*operands)
-    except (IndexError, TypeError, ValueError, OverflowError) as error:
+    except (AttributeError, IndexError, TypeError, ValueError, OverflowError) as error:
         if is_interrupt(error):
             raise
         return None

@@ -69,7 +69,7 @@ def over_stacks(function: Callable[..., Any], *operands: Any, n_core: tuple[int,
     n_core = n_core or tuple([min(x.ndim, 2) for x in arrays])
     stacks = [x.shape[:x.ndim - n] for x, n in zip(arrays, n_core, strict=True)]
     stack = joint_shape(*stacks)
-    of_none = function(*[np.empty((0,) * bool(s) + x.shape[len(s):], x.dtype)
+    of_none = function(*[np.zeros((0,) * bool(s) + x.shape[len(s):], x.dtype)
                          for x, s in zip(arrays, stacks, strict=True)])
     found = of_none if isinstance(of_none, tuple) else (of_none,)
     layout = _layout_of_stack(stack, arrays, stacks)

@@ -107,7 +107,7 @@ def _sort_stably(columns: Columns, target: Columns) -> None:
 def _sort_keys(source: Array, target: Array) -> None:
     """Sort a vector into another one. What is equal and not the same, as the two zeros are, stays in order."""
     target[...] = source
-    target.sort(kind="stable" if target.dtype.kind == "c" else None)
+    target.sort(kind="stable" if _is_sorted_stably(target.dtype) else None)
     if target.dtype.kind == "f":
         zero = target.dtype.type(0)  # of another dtype, a copy would be searched
         start, stop = np.searchsorted(target, zero, "left"), np.searchsorted(target, zero, "right")
@@ -115,9 +115,16 @@ def _sort_keys(source: Array, target: Array) -> None:
             target[start:stop] = source[source == 0]
 
 
+def _is_sorted_stably(dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy's stable sort is needed: for complex numbers, and for float16, of which its other one (2.4) leaves
+    subnormals where they are.
+    """
+    return dtype.kind == "c" or dtype == np.float16
+
+
 def _sort_rows(source: Array, target: Array, axis: int) -> None:
     """The same along a dimension."""
-    may_differ = source.dtype.kind == "c" or (source.dtype.kind == "f" and bool(
+    may_differ = _is_sorted_stably(source.dtype) or (source.dtype.kind == "f" and bool(
         (np.signbit(source) & (source == 0)).any()))
     target[...] = source
     target.sort(axis, "stable" if may_differ else None)

@@ -190,3 +190,21 @@ def test_a_plan_reads_no_values() -> None:
     A = pg.array(positive_definite((6, 3, 3)))
     for call in (pg.linalg.inv, pg.linalg.eig, pg.linalg.det):
         pg.explain(lambda call=call: call(A))
+
+
+def test_trial_calls_take_no_memory_that_was_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have signalling NaNs, for which `solve` says that matrices are singular."""
+    def with_signalling_nans(*given: Any, **options: Any) -> Any:
+        found = empty(*given, **options)
+        if found.dtype == np.float32:
+            found.view(np.uint32)[...] = 0x7FA00000
+        return found
+
+    empty = np.empty
+    a, b = np.stack([np.eye(3) * k for k in (1.0, 2.0, 4.0)]), np.array([1, 2, 3], "f4")
+    expected = np.linalg.solve(a, b)
+    A, B = pg.array(a), pg.array(b)
+    monkeypatch.setattr(np, "empty", with_signalling_nans)
+    found = pg.linalg.solve(A, B)
+    monkeypatch.undo()
+    assert_equal(found, expected, exact=False)

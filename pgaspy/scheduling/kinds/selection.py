@@ -100,7 +100,8 @@ def _together(link: Link, rank: int, size: int, samples: Sequence[Array]) -> Gen
     """The samples of several parts, each where one process has it, in order."""
     own = np.concatenate(samples)
     _, found = yield from prefix_sums(link, rank, size, own.view(np.uint8))
-    return [np.sort(part) for part in np.split(found.view(own.dtype), np.cumsum([x.size for x in samples])[:-1])]
+    parts = np.split(found.view(own.dtype), np.cumsum([x.size for x in samples])[:-1])
+    return [np.sort(part, kind="stable") for part in parts]
 
 
 class _Part(NamedTuple):
