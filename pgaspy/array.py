@@ -20,7 +20,7 @@ from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.layout import Distribution, Layout
 from pgaspy.missing import instead_of, missing
-from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, has_arrays, native
+from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, dtype_of_cast, has_arrays, native
 from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.reductions import NO_VALUE, arg_reduce, ufunc_reduce
 from pgaspy.scheduling.base import Base, FormerBase
@@ -555,7 +555,7 @@ class GlobalArray:
         """
         dtype = native(dtype)
         if dtype.kind in "mMSU":  # without a unit or length, if none is given
-            dtype = np.empty(0, self.dtype).astype(dtype).dtype
+            dtype = dtype_of_cast(self.dtype, dtype)
         if casting != "unsafe" and not np.can_cast(self.dtype, dtype, casting):
             raise TypeError(f"Cannot cast array from {self.dtype!r} to {dtype!r} according to the rule {casting!r}")
         if dtype == self.dtype and not copy:

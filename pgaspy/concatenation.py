@@ -14,7 +14,7 @@ from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import empty_like_result, expand_dims
-from pgaspy.operands import WEAK
+from pgaspy.operands import WEAK, dtype_of_cast
 from pgaspy.small_calls import by_numpy
 
 __all__ = ["concat", "concatenate", "joined_dtype", "stack"]
@@ -94,7 +94,7 @@ def joined_dtype(arrays: Sequence[Any], dtype: DTypeLike | None = None, casting:
     dtype = np.dtype(dtype)
     if dtype.kind in "SU" and not dtype.itemsize:  # as long as the longest of them
         kinds = [np.asarray(x).dtype if x.__class__ in WEAK else x.dtype for x in arrays]
-        dtype = np.result_type(*(np.empty(0, kind).astype(dtype).dtype for kind in kinds))
+        dtype = np.result_type(*(dtype_of_cast(kind, dtype) for kind in kinds))
     for a in arrays:
         if a.__class__ not in WEAK and not np.can_cast(a.dtype, dtype, casting):
             raise TypeError(f"Cannot cast array data from {a.dtype!r} to {dtype!r} according to the rule {casting!r}")

@@ -24,7 +24,17 @@ from pgaspy.global_assign import joined, redistributed
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution, Layout
-from pgaspy.operands import WEAK, as_numbers, as_numpy, check_device, check_dtype, has_arrays, native, refuse_masked
+from pgaspy.operands import (
+    WEAK,
+    as_numbers,
+    as_numpy,
+    check_device,
+    check_dtype,
+    dtype_of_cast,
+    has_arrays,
+    native,
+    refuse_masked,
+)
 from pgaspy.planning.pieces import indices_at, local_indices
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage
@@ -87,6 +97,13 @@ def empty(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: A
     return GlobalArray(base, whole(bound))
 
 
+def of_each_process(shape: tuple[int, ...], dtype: DTypeLike) -> GlobalArray:
+    """A new array with something of this shape on each process, in the order of the ranks. Collective."""
+    n_procs = world().size
+    layout = Distribution("block", *"*" * len(shape), grid=(n_procs,) + (1,) * len(shape))
+    return empty((n_procs, *shape), dtype, layout=layout)
+
+
 def zeros(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: AnyLayout = None,
           onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of zeros. Collective; for the arguments and errors, see `empty`.
@@ -128,21 +145,20 @@ def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, order: s
         fill_value = as_array(fill_value)
         dtype = fill_value.dtype
     result = empty(shape, dtype, order, layout=layout, onenode=onenode, device=device)
-    _fill(result, fill_value)
+    result[...] = _cast(fill_value, result)
     return result
 
 
-def _fill(a: GlobalArray, value: Any) -> None:
-    """Assign a value to all elements, if there are some, as NumPy casts it there."""
-    a[...] = _cast(value, a.dtype) if a.size else np.zeros((), a.dtype)
-
-
-def _cast(value: Any, dtype: np.dtype[Any]) -> Any:
-    """What an array is filled with, as NumPy casts it: numbers are cast even where that loses them."""
-    if value.__class__ is int or isinstance(value, GlobalArray) or has_arrays(value) or np.ndim(value):
+def _cast(value: Any, a: GlobalArray) -> Any:
+    """What an array is filled with, as NumPy casts it: numbers are cast even where that loses them, if to anything."""
+    if value.__class__ is int and a.size:
         return value
+    if isinstance(value, GlobalArray) or has_arrays(value) or np.ndim(value):
+        return value
+    if not a.size:
+        return np.zeros((), a.dtype)
     with np.errstate(all="ignore"):
-        return np.full((), value, dtype)[()]
+        return np.full((), value, a.dtype)[()]
 
 
 def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: AnyLayout,
@@ -202,7 +218,7 @@ def full_like(a: Any, fill_value: Any, dtype: DTypeLike | None = None, *, shape:
     The value is as for `full`, all else as for `empty_like`.
     """
     result = _like(a, dtype, shape, layout, onenode, device)
-    _fill(result, fill_value)
+    result[...] = _cast(fill_value, result)
     return result
 
 
@@ -457,7 +473,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
         start, stop = (x if x.__class__ in WEAK else as_array(x) for x in (start, stop))
         return _between_arrays(start, stop, num, endpoint, retstep, dtype, axis, onto)
     computed = np.result_type(start, stop, float(num))
-    dtype = np.empty(0, computed).astype(computed if dtype is None else dtype).dtype  # text has a length
+    dtype = computed if dtype is None else dtype_of_cast(computed, dtype)
     n_steps = num - 1 if endpoint else num
     delta = np.subtract(stop, start, dtype=computed)
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pgaspy.array import GlobalArray
 from pgaspy.bin_rules import number_of_bins
-from pgaspy.creation import as_global, empty, zeros
+from pgaspy.creation import as_global, empty, of_each_process, zeros
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
 from pgaspy.job.procgrid import world
@@ -338,11 +338,7 @@ def _counted(count: Callable[..., Any], samples: Sequence[GlobalArray], weights:
     """
     arrays, n = _alike([*samples, *([] if weights is None else [weights])]), len(samples)
     n_procs = world().size
-    if n_procs == 1:
-        counts = empty(shape, dtype)
-    else:
-        layout = Distribution("block", *"*" * len(shape), grid=(n_procs,) + (1,) * len(shape))
-        counts = empty((n_procs, *shape), dtype, layout=layout)
+    counts = empty(shape, dtype) if n_procs == 1 else of_each_process(shape, dtype)
 
     def count_part(counts: NDArray[Any], *parts: NDArray[Any]) -> None:
         found, parts = parts[:len(others)], parts[len(others):]

@@ -23,7 +23,7 @@ from pgaspy.supervision.recorder import take
 
 __all__ = [
     "PARTS_FROM_BYTES", "WEAK", "Operand", "as_base_view", "as_numbers", "as_numpy", "check_device", "check_dtype",
-    "described", "has_arrays", "native", "operand_from_numpy", "refuse_masked", "with_parts",
+    "described", "dtype_of_cast", "has_arrays", "native", "operand_from_numpy", "refuse_masked", "with_parts",
 ]
 
 WEAK = (int, float, complex)
@@ -168,6 +168,11 @@ def native(dtype: DTypeLike) -> np.dtype[Any]:
     if dtype.isbuiltin:
         return dtype
     return np.dtype(dtype.char) if dtype.kind in "biufc" else dtype.newbyteorder("=")
+
+
+def dtype_of_cast(own: np.dtype[Any], dtype: DTypeLike) -> np.dtype[Any]:
+    """The dtype of elements of one that are cast: it has a length or a unit, also where it is asked for without."""
+    return np.empty(0, own).astype(dtype).dtype
 
 
 def check_dtype(dtype: np.dtype[Any]) -> None:

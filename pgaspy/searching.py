@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.array import GlobalArray
-from pgaspy.creation import as_array, as_global, empty
+from pgaspy.creation import as_array, as_global, empty, of_each_process
 from pgaspy.dispatch import implements
-from pgaspy.job.procgrid import world
 from pgaspy.layout import Distribution
 from pgaspy.manipulation import where
 from pgaspy.operands import as_numpy
@@ -117,12 +116,10 @@ def _counted(a: GlobalArray, v: Any, side: Literal["left", "right"]) -> GlobalAr
     """By what comes before the values in each part of the array, which is sorted as well."""
     values = _as_whole(v)
     np.searchsorted(np.zeros(1, a.dtype), values, side)  # raises what is wrong, on all processes
-    n_procs, layout = world().size, a._view.own_layout
+    layout = a._view.own_layout
     if layout is None or layout.replica_axes:
         a = a.redistribute(Distribution("block"))
-    whole = ("*",) * values.ndim
-    counts = empty((n_procs, *values.shape), np.int64,
-                   layout=Distribution("block", *whole, grid=(n_procs,) + (1,) * values.ndim))
+    counts = of_each_process(values.shape, np.int64)
 
     def count_part(counts: NDArray[Any], part: NDArray[Any]) -> None:
         counts[0] = np.searchsorted(part, values, side)

@@ -341,20 +341,25 @@ class Queue:
         """Execute an operation, which may have messages unless it `is_local`; None if it was not executed."""
         is_alone = self.engine.is_alone
         tell = functools.partial(self._tell, call, storages, code, instruction) if not is_alone else _no_stamp
-        direct = Direct(self.engine, self.next_tag, [*storages, *values], len(storages), tell)
         before = state()
         try:
             self._is_running = True
-            if not is_local:
-                self.engine.make_room()
-            is_executed = attempt(direct, do)
+            direct = self._carried_out(storages, values, self.next_tag, do, is_local, tell)
         except BaseException as error:
             self._failed(error, before, () if is_alone else storages[:call.n_outputs])
             raise
         finally:
             self._is_running = False
-        self.n_at_once += is_executed
-        return direct if is_executed else None
+        self.n_at_once += direct is not None
+        return direct
+
+    def _carried_out(self, storages: Sequence[Storage], values: Sequence[Any], number: int,
+                     do: Callable[[Direct], None], is_local: bool, tell: Callable[[], int]) -> Direct | None:
+        """An operation of a number that was executed by itself; None if it was not, see `attempt`."""
+        if not is_local:
+            self.engine.make_room()  # what is heard meanwhile is no failure of the operation
+        direct = Direct(self.engine, number, [*storages, *values], len(storages), tell)
+        return direct if attempt(direct, do) else None
 
     def _may_execute(self) -> bool:
         """Whether nothing that will last is in the way of what is executed at once."""
@@ -804,10 +809,8 @@ class Queue:
         if not (recipe.is_collective and recipe.is_done_at_once(rank)):
             return False
         tell = functools.partial(self.supervision.executed_at_once, recipe, storages, code, instruction)
-        if not recipe.is_local(rank):
-            self.engine.make_room()
-        direct = Direct(self.engine, number, [*storages, *values], len(storages), tell)
-        return attempt(direct, functools.partial(_execute, recipe, storages, values))
+        do = functools.partial(_execute, recipe, storages, values)
+        return self._carried_out(storages, values, number, do, recipe.is_local(rank), tell) is not None
 
     def _run_of(self, recorded: Recorded, form: Form) -> Run:
         """A run of operations, of this form."""

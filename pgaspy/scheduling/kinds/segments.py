@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.caches import cached
+from pgaspy.caches import cached, lazy
 from pgaspy.layout import Layout
 from pgaspy.planning.boxes import view_box
 from pgaspy.planning.view import View
@@ -62,11 +62,11 @@ class ReduceSegments(Recipe):
         axis = self._layout.dims[self.axis].axis
         return () if axis is None else (axis,)
 
-    @property
+    @lazy
     def _is_of_products(self) -> bool:
         return are_products(self.ufunc, self.dtypes[0])
 
-    @property
+    @lazy
     def _partial_dtype(self) -> np.dtype[Any]:
         """Products are pairs, and sums of float16 have float32, lest parts overflow where the results do not."""
         dtype = self.dtypes[0]
