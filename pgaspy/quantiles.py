@@ -18,12 +18,14 @@ from pgaspy.concatenation import stack
 from pgaspy.creation import arange, as_global
 from pgaspy.dispatch import implements
 from pgaspy.global_assign import everywhere
-from pgaspy.manipulation import clip, where
+from pgaspy.manipulation import broadcast_to, clip, where
 from pgaspy.numpy_names import floor, isnan
 from pgaspy.order import sort
+from pgaspy.selecting import take_along_axis
 from pgaspy.small_calls import by_numpy
 from pgaspy.sorting import with_places
 from pgaspy.values import told
+from pgaspy.weights import fitting, in_order
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
@@ -76,7 +78,7 @@ def median(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_
 @implements(np.quantile)
 @by_numpy(np.quantile, overwrite_input=False)
 def quantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
-             method: str = "linear", keepdims: bool = False) -> GlobalArray:
+             method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> GlobalArray:
     """What parts of the elements along dimensions are not above. Collective.
 
     Parameters
@@ -89,6 +91,9 @@ def quantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, 
         As for `median`.
     method
         As in NumPy: how to choose, or interpolate, where a part ends between two elements.
+    weights
+        How much each element counts, for the method "inverted_cdf": of the shape of `a`, or of its dimensions `axis`
+        in their order; by default all count the same.
 
     Returns
     -------
@@ -97,11 +102,13 @@ def quantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, 
     Raises
     ------
     ValueError
-        If a part is not between 0 and 1, for an unknown method, or if there is no such dimension.
+        If a part is not between 0 and 1, for an unknown method, or if there is no such dimension. For weights of
+        another shape or for another method, and those that are negative, not finite, or all zero; every process waits
+        for that.
     IndexError
         If there are no elements.
     TypeError
-        For complex numbers.
+        For complex numbers; for weights of another shape, if no `axis` is given.
 
     Notes
     -----
@@ -113,15 +120,16 @@ def quantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, 
     >>> pg.quantile(pg.arange(11), [0.1, 0.25]).gather()
     array([1. , 2.5])
     """
-    return into(_quantiles(as_global(a), _told(q), type(q) in (int, float), axis, method, keepdims), (out,))
+    return into(_quantiles(as_global(a), _told(q), type(q) in (int, float), axis, method, keepdims, weights), (out,))
 
 
 @implements(np.percentile)
 @by_numpy(np.percentile, overwrite_input=False)
 def percentile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
-               method: str = "linear", keepdims: bool = False) -> GlobalArray:
+               method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> GlobalArray:
     """The same for parts in hundredths, from 0 to 100: see `quantile`. Collective."""
-    return into(_quantiles(as_global(a), _hundredths(q), type(q) in (int, float), axis, method, keepdims), (out,))
+    is_weak = type(q) in (int, float)
+    return into(_quantiles(as_global(a), _hundredths(q), is_weak, axis, method, keepdims, weights), (out,))
 
 
 @implements(np.nanmedian)
@@ -147,16 +155,16 @@ def nanmedian(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwri
 
 @implements(np.nanquantile)
 def nanquantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
-                method: str = "linear", keepdims: bool = False) -> GlobalArray:
+                method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> GlobalArray:
     """Quantiles of what is not NaN; NaN where all is. Collective; all else is as for `quantile`.
 
     Parameters
     ----------
-    a, q, axis, out, overwrite_input, keepdims
+    a, q, axis, out, overwrite_input, keepdims, weights
         As for `quantile`.
     method
         One that interpolates: "linear", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" or
-        "normal_unbiased".
+        "normal_unbiased"; "inverted_cdf" with weights.
 
     Examples
     --------
@@ -164,23 +172,27 @@ def nanquantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = Non
     >>> float(pg.nanquantile(pg.array([3, pg.nan, 1, 2]), 0.75))
     2.5
     """
-    return into(_nanquantiles(as_global(a), _told(q), type(q) in (int, float), axis, method, keepdims), (out,))
+    return into(_nanquantiles(as_global(a), _told(q), type(q) in (int, float), axis, method, keepdims, weights), (out,))
 
 
 @implements(np.nanpercentile)
 def nanpercentile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
-                  method: str = "linear", keepdims: bool = False) -> GlobalArray:
+                  method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> GlobalArray:
     """The same for parts in hundredths, from 0 to 100: see `nanquantile`. Collective."""
-    return into(_nanquantiles(as_global(a), _hundredths(q), type(q) in (int, float), axis, method, keepdims), (out,))
+    is_weak = type(q) in (int, float)
+    return into(_nanquantiles(as_global(a), _hundredths(q), is_weak, axis, method, keepdims, weights), (out,))
 
 
-def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, keepdims: bool) -> GlobalArray:
+def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, keepdims: bool,
+                  weights: Any) -> GlobalArray:
     _check_no_dates(a, "nanquantile")
     _check_quantiles(a, q, method)
     if not a.size:
         return a.mean(axis, keepdims=keepdims)  # as NumPy has it: NaN, whatever the parts are
     if a.dtype.kind != "f":
-        return _quantiles(a, q, is_weak, axis, method, keepdims)
+        return _quantiles(a, q, is_weak, axis, method, keepdims, weights)
+    if weights is not None:
+        return _weighted(a, q, axis, method, keepdims, weights, leaves_nan_out=True)
     if method not in _INTERPOLATING:
         raise ValueError(f"method {method!r} is not supported for what may be NaN: use one of "
                          f"{', '.join(_INTERPOLATING)}")
@@ -216,11 +228,12 @@ def _where_any(n: GlobalArray, result: GlobalArray) -> GlobalArray:
     return where(n > 0, result, np.nan)
 
 
-def _quantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, keepdims: bool) -> GlobalArray:
+def _quantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, keepdims: bool,
+               weights: Any) -> GlobalArray:
     _check_quantiles(a, q, method)
-    rows = _in_rows(a, axis)
-    if not rows.shape[-1]:
-        raise IndexError("there are no elements to take quantiles of")
+    if weights is not None:
+        return _weighted(a, q, axis, method, keepdims, weights)
+    rows = _rows_with_elements(a, axis)
     n = rows.shape[-1]
     rows, at = _with_places(rows, {k for part in _each(q) for k in _ends(_METHODS[method](n, part), n)})
 
@@ -228,6 +241,24 @@ def _quantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, k
         place = _METHODS[method](n, part)
         low, high = (rows[..., at[k]] for k in _ends(place, n))
         return _or_nan(_between(low, high, place, is_weak, method), rows)
+    return _of_parts(found, q, a, axis, keepdims)
+
+
+def _weighted(a: GlobalArray, q: Any, axis: Axis, method: str, keepdims: bool, weights: Any,
+              leaves_nan_out: bool = False) -> GlobalArray:
+    """The elements up to which the weights of what is sorted are these parts of all."""
+    if method != "inverted_cdf":
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+    axes = None if axis is None else normalize_axis_tuple(axis, a.ndim)
+    fitted = broadcast_to(as_global(fitting(weights, a, axes)), a.shape)
+    rows, shares = in_order(_rows_with_elements(a, axis), _in_rows(fitted, axis), leaves_nan_out)
+    if q.dtype.kind == "f":
+        shares = shares.astype(q.dtype, copy=False)
+
+    def found(part: Any) -> GlobalArray:
+        place = clip((shares < part).sum(-1), None, rows.shape[-1] - 1)
+        element = take_along_axis(rows, place[..., None], -1)[..., 0]
+        return element if leaves_nan_out else _or_nan(element, rows)
     return _of_parts(found, q, a, axis, keepdims)
 
 
@@ -275,6 +306,14 @@ def _in_rows(a: GlobalArray, axis: Axis) -> GlobalArray:
     others = [d for d in range(a.ndim) if d not in axes]
     n = math.prod(a.shape[d] for d in axes)
     return a.transpose((*others, *axes)).reshape((*[a.shape[d] for d in others], n))
+
+
+def _rows_with_elements(a: GlobalArray, axis: Axis) -> GlobalArray:
+    """The same, where there are some."""
+    rows = _in_rows(a, axis)
+    if not rows.shape[-1]:
+        raise IndexError("there are no elements to take quantiles of")
+    return rows
 
 
 def _with_places(rows: GlobalArray, places: set[int]) -> tuple[GlobalArray, Mapping[int, int]]:

@@ -367,9 +367,40 @@ def test_where_medians_go() -> None:
     (lambda A: pg.quantile(A * 1j, 0.5), TypeError, "real numbers"),
     (lambda A: pg.quantile(A[:0], 0.5), IndexError, "no elements"),
     (lambda A: pg.median(A, 3), ValueError, "axis 3 is out of bounds"),
+    (lambda A: pg.quantile(A, 0.5, weights=A), ValueError, "Only method 'inverted_cdf' supports weights"),
+    (lambda A: pg.quantile(A, 0.5, method="inverted_cdf", weights=-A), ValueError, "non-negative"),
+    (lambda A: pg.quantile(A, 0.5, 1, method="inverted_cdf", weights=[[1] * 3, [0] * 3]), ValueError, "all zero"),
+    (lambda A: pg.nanquantile(A, 0.5, method="inverted_cdf", weights=A / 0), ValueError, "NaN, inf"),
+    (lambda A: pg.percentile(A, 50, method="inverted_cdf", weights=[1, 2]), TypeError, "Axis must be specified"),
+    (lambda A: pg.percentile(A, 50, 0, method="inverted_cdf", weights=[1]), ValueError, "Shape of weights"),
 ])
 def test_quantiles_that_are_refused(call: Callable[[pg.GlobalArray], Any], error: type[Exception], match: str) -> None:
     raises_everywhere(error, match, lambda: call(pg.ones((2, 3))))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", ["quantile", "percentile", "nanquantile", "nanpercentile"])
+@pytest.mark.parametrize(("shape", "axis"), [((7,), None), ((300,), 0), ((4, 5, 3), None), ((4, 5, 3), 1),
+                                             ((4, 5, 3), (2, 0))])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "u1"])
+def test_quantiles_with_weights(name: str, shape: tuple[int, ...], axis: Any, dtype: str) -> None:
+    draw = np.random.default_rng(7)
+    a = draw.integers(0, 9, shape).astype(dtype)
+    weights = draw.integers(0, 4, shape) / 4  # whose sums are exact
+    if dtype != "u1":
+        a.flat[3::7] = np.nan
+    weights[:2] += 0.25
+    for q in 0, 0.5, [[0.25, 0.3], [0.9, 1]]:
+        given = np.multiply(q, 100 if "percentile" in name else 1)
+        options: dict[str, Any] = {"axis": axis, "method": "inverted_cdf", "keepdims": q == 0}
+        expected = getattr(np, name)(a, given, weights=weights, **options)
+        for w in weights, pg.array(weights):
+            assert_equal(getattr(pg, name)(pg.array(a), given, weights=w, **options), expected)
+    if isinstance(axis, int):
+        one = np.arange(1.0, 1 + shape[axis])
+        expected = getattr(np, name)(a, given, weights=np.broadcast_to(
+            one[(slice(None), *[None] * (a.ndim - 1 - axis))], shape), **options)
+        assert_equal(getattr(pg, name)(pg.array(a), given, weights=one, **options), expected)
 
 
 @pytest.mark.mpi

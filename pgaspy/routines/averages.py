@@ -15,6 +15,7 @@ from pgaspy.host.call_sites import warn
 from pgaspy.operands import as_numpy
 from pgaspy.routines.mapping import mapped
 from pgaspy.values import value
+from pgaspy.weights import fitting
 
 __all__ = ["average", "corrcoef", "cov", "ptp"]
 
@@ -65,7 +66,7 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
         found = a.mean(axes, keepdims=keepdims)
         total: Any = found.dtype.type(a.size / found.size)
     else:
-        w = _fitting(weights if isinstance(weights, pg.GlobalArray) else as_numpy(weights), a, axes)
+        w = fitting(weights, a, axes)
         dtype = np.result_type(a.dtype, w.dtype, *(["f8"] if a.dtype.kind in "iub" else []))
         total = w.sum(axes, dtype, keepdims=keepdims)
         if value(as_global(total == 0).any(), False) if isinstance(w, pg.GlobalArray) else np.any(total == 0):
@@ -75,17 +76,6 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
     if not returned:
         return found
     return found, pg.full_like(found, total, getattr(total, "dtype", None)) if found.ndim else as_global(total)
-
-
-def _fitting(w: Any, a: pg.GlobalArray, axes: tuple[int, ...] | None) -> Any:
-    """Weights that broadcast to an array."""
-    if w.shape == a.shape:
-        return w
-    if axes is None:
-        raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    if w.shape != tuple(a.shape[d] for d in axes):
-        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-    return w.transpose(tuple(np.argsort(axes)))[tuple(slice(None) if d in axes else None for d in range(a.ndim))]
 
 
 @implements(np.ptp)
