@@ -7,12 +7,15 @@ import gc
 import operator
 import random
 import signal
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.alone import small
@@ -324,25 +327,69 @@ def test_an_interrupt_leaves_each_statement_done_or_not(error: type[BaseExceptio
     def handler(*_: Any) -> None:
         raise Stop
 
+    def count() -> None:  # Python 3.13.0 lets what is raised where a loop goes on pass by a `try` around it
+        nonlocal x, n_done
+        for _ in range(1000):
+            x += 1.0
+            n_done += 1
+
     x, n_done, n_stopped, before = pg.zeros(20), 0, 0, signal.signal(signal.SIGALRM, handler)
     gc.disable()  # other libraries' callbacks, in which an exception is lost
     try:
         for _ in range(300):
-            number = 0
             try:
                 signal.setitimer(signal.ITIMER_REAL, 2e-5)
-                while number < 1000:
-                    x += 1.0
-                    number += 1
+                count()
             except Stop:
                 n_stopped += 1
-            n_done += number
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         gc.enable()
     assert n_done <= x.gather()[0] <= n_done + n_stopped
     assert n_stopped > 200
+
+
+FINALISER = """
+import pgaspy as pg
+class Node:
+    def __init__(self):
+        self.me, self.a = self, pg.ones(8)
+    def __del__(self):
+        self.a += 1
+x = pg.zeros(20)
+for _ in range(3000):
+    Node()
+    x += 1.0
+assert (x == 3000).all()
+"""
+
+
+def test_finalisers_that_the_collector_calls_may_use_arrays() -> None:
+    subprocess.run([sys.executable, "-c", FINALISER], check=True)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sections_of_one_dimension_that_overlap_are_assigned_as_they_were(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    for _ in range(30):
+        a = draw.integers(0, 99, 40)
+        own, other = (slice(None, None, int(draw.choice([-3, -2, -1, 1, 2, 3]))) for _ in range(2))
+        first, n = draw.integers(0, 9, 2), draw.integers(2, 10)
+        own, other = (np.arange(40)[key][k:k + n] for key, k in zip((own, other), first, strict=True))
+        m = min(len(own), len(other))
+        expected = a.copy()
+        expected[own[:m]] = a[other[:m]]
+        A = pg.array(a)
+        A[_slice(own[:m])] = A[_slice(other[:m])]
+        assert np.array_equal(A.gather(), expected)
+
+
+def _slice(indices: NDArray[Any]) -> slice:
+    """The slice of indices at equal distances."""
+    step = int(indices[1] - indices[0])
+    stop = int(indices[-1]) + step
+    return slice(int(indices[0]), None if stop < 0 else stop, step)
 
 
 def test_integers_that_do_not_fit_are_refused_by_every_function() -> None:

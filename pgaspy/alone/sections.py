@@ -95,7 +95,14 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
     if part is None or not (part.shape or is_number) or not takes(None, part.shape):
         return False
     target, key = (part, ...) if part.shape else (elements, key)
+    if not is_number and _is_overwritten(part, value):
+        value = value.copy()
     return called(target.__setitem__, key, value, default=True) is not None
+
+
+def _is_overwritten(part: Any, value: Any) -> bool:
+    """Whether NumPy may overwrite elements of a value before it assigns them: it makes no copy in one dimension."""
+    return part.ndim == 1 and part.strides[0] != value.strides[-1] and np.may_share_memory(part, value)
 
 
 def _is_in_order(elements: Any, key: Any, values: Any) -> bool:

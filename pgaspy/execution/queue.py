@@ -119,7 +119,7 @@ class Queue:
         self.recorded = Recorded()
         self.engine = Engine()
         self.engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
-        self._is_running = False
+        self._runner = 0  # the thread that executes operations, or a task; 0 while none does
         self._loops = Loops(MAX_OPERATIONS, MAX_UNKNOWN)
         self._next_look = 0.0
         self._silent_state: object = self  # of NumPy, which asks for no floating-point errors
@@ -173,7 +173,7 @@ class Queue:
 
         It is recorded by one step of the interpreter: who is interrupted finds it recorded, or not.
         """
-        if self._is_running:
+        if self._runner:
             self.check_free()
         if state() is not self._silent_state and self.are_errors_asked():
             self._record_telling(recipe, storages, values, code, instruction)
@@ -254,7 +254,7 @@ class Queue:
         computed at once.
         """
         engine = self.engine
-        if self.recorded.fields or not engine.is_alone or self._is_running or not engine.is_idle or self._refusable:
+        if self.recorded.fields or not engine.is_alone or self._runner or not engine.is_idle or self._refusable:
             return False
         if not (self.computes_at_once and engine.overlaps) or self.error is not None or counts.timeline is not None:
             return False
@@ -343,13 +343,13 @@ class Queue:
         tell = functools.partial(self._tell, call, storages, code, instruction) if not is_alone else _no_stamp
         before = state()
         try:
-            self._is_running = True
+            self._runner = threading.get_ident()
             direct = self._carried_out(storages, values, self.next_tag, do, is_local, tell)
         except BaseException as error:
             self._failed(error, before, () if is_alone else storages[:call.n_outputs])
             raise
         finally:
-            self._is_running = False
+            self._runner = 0
         self.n_at_once += direct is not None
         return direct
 
@@ -363,7 +363,7 @@ class Queue:
 
     def _may_execute(self) -> bool:
         """Whether nothing that will last is in the way of what is executed at once."""
-        return (self._executes_at_once and self.error is None and not self._is_running
+        return (self._executes_at_once and self.error is None and not self._runner
                 and self.engine.straight is None)
 
     @property
@@ -442,8 +442,8 @@ class Queue:
         BusyError
             If operations are being executed.
         """
-        if self._is_running:
-            raise BusyError(_words_for_busy())
+        if self._runner:
+            raise BusyError(_words_for_busy(self._runner))
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -463,11 +463,11 @@ class Queue:
     def closed(self) -> Iterator[None]:
         """Refuse all calls meanwhile, as while a task is called."""
         self.check_free()
-        self._is_running = True
+        self._runner = threading.get_ident()
         try:
             yield
         finally:
-            self._is_running = False
+            self._runner = 0
 
     def _make_room(self, recipe: Recipe, storages: Sequence[Storage]) -> None:
         """See to what has to be done before an operation is recorded.
@@ -578,7 +578,7 @@ class Queue:
         engine, before = self.engine, state()
         timeline, start, n_operations = counts.timeline, time.perf_counter(), 0
         try:
-            self._is_running = True
+            self._runner = threading.get_ident()
             if engine.straight is not None:
                 self._resume()
             n_operations = len(self.recorded) - n_postponed
@@ -596,7 +596,7 @@ class Queue:
             self._failed(error, before)
             raise
         finally:
-            self._is_running = False
+            self._runner = 0
             if timeline is not None:
                 timeline.flushed(start, n_operations, cause)
 
@@ -774,7 +774,7 @@ class Queue:
         """Whether nothing is left to do that reads or writes a base, and it is what was recorded."""
         storage = base.storage.lender
         return storage.poison is None and not (
-            storage.is_lost or self._is_running or storage in self.recorded.storages or self.engine.uses(storage))
+            storage.is_lost or self._runner or storage in self.recorded.storages or self.engine.uses(storage))
 
     def forget(self) -> None:
         """Forget the cached schedules."""
@@ -845,10 +845,10 @@ def _overwrites(recipe: Recipe, storages: Sequence[Storage], storage: Storage) -
         view.is_whole for view, written in zip(recipe.views[:n], storages, strict=False) if written is storage)
 
 
-def _words_for_busy() -> str:
-    """What is wrong with a call while operations are executed."""
-    if threading.current_thread() is not threading.main_thread():
+def _words_for_busy(runner: int) -> str:
+    """What is wrong with a call while a thread executes operations."""
+    if threading.get_ident() != runner:
         return (f"pgaspy is called by the thread {threading.current_thread().name!r} while another one executes "
                 "operations: one thread of a process may use global arrays, as all processes do the same in one order")
     return ("a task works on the local parts of its arrays; it cannot use global arrays, or wait for them, as these "
-            "take all processes")
+            "take all processes; nor can what the interpreter calls while operations are executed, as finalisers")

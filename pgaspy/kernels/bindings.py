@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from pgaspy.host.openmp_settings import brief_spinning
+from pgaspy.host.openmp_settings import brief_spinning, not_bound
 
 try:
-    with brief_spinning():
+    with brief_spinning(), not_bound():
         from pgaspy._kernels import ffi, lib  # type: ignore[import-not-found]
 except ModuleNotFoundError as error:
     raise ImportError(

@@ -36,7 +36,7 @@ def _no_state() -> None:
 state: Callable[[], object] = _no_state
 """What NumPy keeps of `np.errstate`: one object from one change to the next."""
 
-set_state: Callable[[Any], object] = id
+_set: Callable[[Any], object] = id
 _default_state: object = None
 """That of a program that has changed nothing."""
 
@@ -45,7 +45,7 @@ try:
 except ImportError:  # then nobody but the environment asks
     pass
 else:
-    state, set_state = _extobj_contextvar.get, _extobj_contextvar.set
+    state, _set = _extobj_contextvar.get, _extobj_contextvar.set
     _default_state = contextvars.Context().run(state)
 
 
@@ -57,6 +57,17 @@ def _modes_of_numpy() -> dict[str, str]:
 _DEFAULTS = contextvars.Context().run(_modes_of_numpy)
 _OF_ENVIRONMENT = environment.value("PGASPY_FPE")
 _noted: tuple[Found, str] | None = None
+
+
+def set_state(found: object) -> None:
+    """Have NumPy's state be one that was found.
+
+    The context is held meanwhile: as Python 3.11 makes the next one of it, it may collect garbage, and a finaliser that
+    sets the state as well would free the one under way.
+    """
+    held = contextvars.copy_context()
+    _set(found)
+    del held
 
 
 def restore(before: object) -> None:

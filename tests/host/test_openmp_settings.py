@@ -1,4 +1,4 @@
-"""How long threads spin, as OpenMP says that it was told."""
+"""How long threads spin, as OpenMP says that it was told, and where they run."""
 
 from __future__ import annotations
 
@@ -24,3 +24,14 @@ def test_what_threads_spin(name: str, value: str) -> None:
     found = re.findall(r"GOMP_SPINCOUNT = '(\d+)'", done.stderr)
     assert found == [{"": str(openmp_settings.SPINS), "77": "77", "PASSIVE": "0"}[value]]
     assert done.stdout.split() == ["True"]
+
+
+@pytest.mark.parametrize(("name", "value"), [("OMP_PROC_BIND", "true"), ("OMP_PROC_BIND", "spread"),
+                                             ("OMP_PLACES", "cores")])
+def test_the_program_is_not_bound_to_a_place(name: str, value: str) -> None:
+    program = "import os; before = os.sched_getaffinity(0); import pgaspy as pg; " \
+              "print(pg.THREADS == len(before), os.sched_getaffinity(0) == before)"
+    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"} | {name: value}
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], env=environment, capture_output=True,
+                          text=True, check=True)
+    assert done.stdout.split() == ["True", "True"]
