@@ -29,7 +29,6 @@ from __future__ import annotations
 import functools
 import heapq
 import math
-import os
 import time
 from collections.abc import Callable
 from itertools import compress, count
@@ -39,6 +38,7 @@ from weakref import WeakSet
 
 from pgaspy.execution import progress
 from pgaspy.execution.direct import Direct
+from pgaspy.execution.patience import Patience
 from pgaspy.execution.ready import ReadyNodes
 from pgaspy.execution.runs import Run, link
 from pgaspy.execution.talks import Talk
@@ -76,10 +76,6 @@ LOOK_SECONDS = 1e-3
 
 MAX_REQUESTS = 16
 """So many messages may be on their way to others without a look whether they have arrived."""
-
-SPIN_SECONDS = 0.02
-"""After waiting so long, the process lets others have its core between two tests."""
-
 
 _left: list[Any] = []
 """Requests and runs of jobs that have failed or ended, whose messages may still arrive."""
@@ -124,6 +120,7 @@ class Engine(ReadyNodes[Run]):
         self._remembered = Remembered()
         self._runs: list[Run] = []
         self._n_runs = 0
+        self._patience = Patience()
         self._requests: list[Any] = []
         self._under_way: list[tuple[Run | Direct, int, Communication, float]] = []  # with the time when it was started
         self._sent_bytes = 0  # of messages under way, of operations that are executed at once
@@ -566,18 +563,16 @@ class Engine(ReadyNodes[Run]):
     def _wait(self, seconds: float) -> bool:
         """Wait for a message, but not longer; whether there was one. By testing, so that an interrupt is seen."""
         start = time.perf_counter()
-        next_look = 0.0
+        waited = next_look = 0.0
         try:
             while not self._test():
-                os.sched_yield()
+                self._patience.pause(waited)
                 waited = time.perf_counter() - start
                 if waited > seconds:
                     return False
                 if waited > next_look and self.look is not None:
                     next_look = waited + LOOK_SECONDS
                     self.look()
-                if waited > SPIN_SECONDS:
-                    time.sleep(5e-5)
             return True
         finally:
             statistics.counts.waited(start)
