@@ -25,6 +25,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 _PLAIN = {int, float, complex, bool, str, type(None)}
 """The classes of other arguments."""
 
+_REFUSED = "mMe"
+"""The dtypes of dates and times, of which NumPy takes more than there is on several processes, and float16, which it
+(2.4) does not always sort.
+"""
+
 
 class _NotTaken(Exception):
     """An argument is no small array, nor what NumPy takes as it is."""
@@ -76,7 +81,7 @@ def _taken(x: Any, sizes: list[int]) -> Any:
     if x.__class__ is tuple or x.__class__ is list:
         return x.__class__([_taken(item, sizes) for item in x])
     found = small.operand(x)
-    if found is None or found.dtype.kind in "mM":  # of which NumPy takes more than there is on several processes
+    if found is None or found.dtype.char in _REFUSED:
         raise _NotTaken
     if x.__class__ in small.kinds:
         if x._source is None and x._view.layout != default_for(x._view.layout.shape):

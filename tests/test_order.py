@@ -507,6 +507,9 @@ def test_float16_of_many_magnitudes() -> None:
     assert_same_bits(pg.sort(A), np.sort(a, kind="stable"))
     assert_same_bits(pg.sort(A.reshape(100, 300), axis=0), np.sort(a.reshape(100, 300), axis=0, kind="stable"))
     assert_equal(pg.nanmedian(A), np.nanmedian(a.astype("f8")).astype("f2"))
+    for seed in range(50):  # of few, which NumPy sorts on one process
+        few = (np.random.default_rng(seed).standard_normal(500) * 1e-7).astype("f2")
+        assert_equal(pg.unique(pg.array(few)), np.unique(few.astype("f4")).astype("f2"))
 
 
 @pytest.mark.mpi

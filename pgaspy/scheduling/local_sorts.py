@@ -117,7 +117,7 @@ def _sort_keys(source: Array, target: Array) -> None:
 
 def _is_sorted_stably(dtype: np.dtype[Any]) -> bool:
     """Whether NumPy's stable sort is needed: for complex numbers, and for float16, of which its other one (2.4) leaves
-    subnormals where they are.
+    some where they are.
     """
     return dtype.kind == "c" or dtype == np.float16
 
