@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.array import GlobalArray, made
+from pgaspy.blas import add_product
 from pgaspy.contraction import product_of_stacks
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import are_errors_asked, is_alone, record_cold, tell_errors
@@ -142,6 +143,9 @@ def _product_of_matrices(a: BaseView, b: BaseView, dtype: np.dtype[Any]) -> Base
     c = BaseView(Base(layout, dtype), whole(layout))
     if 0 < a.view.shape[1] <= MAX_OUTER_PRODUCTS and c.view.size >= MIN_ELEMENTS_OF_SUM:
         _sum_outer_products(a, b, c)
+    elif is_alone() and min(*a.view.steps, *b.view.steps) > 0:
+        A, B = (GlobalArray(*x).astype(dtype, copy=False) for x in (a, b))
+        schedule(add_product, write(GlobalArray(*c)), A, B, 1, 0)
     else:
         summa(GlobalArray(*a), GlobalArray(*b), GlobalArray(*c), beta=0)
     return c

@@ -65,7 +65,7 @@ def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[st
         named = {name: _taken(x, sizes) for name, x in options.items()}
     except _NotTaken:
         return None
-    if not sizes or not small.takes(numpys, (sum(sizes),)):
+    if not sizes or not small.takes((sum(sizes),)):
         return None
     found = small.called(functools.partial(numpys, **named), *operands)
     results = found if isinstance(found, tuple) else (found,)

@@ -424,14 +424,11 @@ def test_what_others_borrow_is_no_obstacle() -> None:
     assert float(copies[0]) == 0
 
 
-def test_of_more_elements_what_comes_often_is_recorded() -> None:
-    x, total = pg.ones(8192), 0
+def test_what_comes_often_is_not_recorded_either() -> None:
+    x = pg.ones(MAX_ELEMENTS)
     pg.sync()
-    for _ in range(200):
-        total += is_small(x * 2.0)
-    assert 10 < total < 40
-    pg.sync()
-    assert is_small(x[:4000] * 2.0)
+    assert all(is_small(x * 2.0) for _ in range(200))
+    assert not is_small(pg.ones(MAX_ELEMENTS + 1) * 2.0)
 
 
 def test_results_lie_in_the_order_of_their_operands() -> None:

@@ -75,7 +75,7 @@ def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> 
         if b is None or (b.shape != shape and b.shape and (shape := _joint_shape(a, b, y)) is None):
             return None
         other, operands = b.dtype, (a, b)
-    if not takes(ufunc, shape):
+    if not takes(shape):
         return None
     dtype = _exact_result(ufunc, a.dtype, other)
     if dtype is not None:
@@ -104,7 +104,7 @@ def computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
         return False
     other: Any = type(y) if is_number else b.dtype
     dtype = _exact_result(ufunc, a.dtype, other)
-    return dtype is a.dtype and takes(ufunc, a.shape) and called(ufunc, a, b, a) is not None
+    return dtype is a.dtype and takes(a.shape) and called(ufunc, a, b, a) is not None
 
 
 def chosen(*given: Any) -> Small | None:
@@ -119,7 +119,7 @@ def chosen(*given: Any) -> Small | None:
     if any(x is None or x.shape != mask.shape for x in (mask, *others)) or mask.dtype.kind != "b":
         return None
     dtype = others[0].dtype if others else np.result_type(*map(type, numbers))
-    if any(x.dtype is not dtype for x in others) or not mask.shape or not takes(np.where, mask.shape):
+    if any(x.dtype is not dtype for x in others) or not mask.shape or not takes(mask.shape):
         return None
     if any(number.__class__ not in NUMBERS.get(dtype.kind, ()) for number in numbers):
         return None
@@ -163,7 +163,7 @@ def _product_of_matrices(x: Any, a: NDArray[Any], y: Any, b: NDArray[Any]) -> Sm
 def reduced(ufunc: np.ufunc, x: Any) -> Small | None:
     """All elements reduced to one; None if it is not computed here."""
     a = ready(x)
-    if a is None or not a.size or not a.shape or min(a.strides) <= 0 or not takes(ufunc, a.shape):
+    if a is None or not a.size or not a.shape or min(a.strides) <= 0 or not takes(a.shape):
         return None
     reduction, axes = reduction_by(ufunc, a.dtype, None), tuple(range(a.ndim))
     if are_products(ufunc, reduction.dtype):
@@ -180,7 +180,7 @@ def position(name: str, x: Any) -> Small | None:
     for here.
     """
     a = ready(x)
-    if a is None or not a.size or not a.shape or not takes(name, a.shape):
+    if a is None or not a.size or not a.shape or not takes(a.shape):
         return None
     return called(getattr(np, name), a), OF_NUMBER
 

@@ -39,8 +39,8 @@ def section(x: Any, key: Any) -> Small | None:
     if not is_slicing:
         return _selected(elements, key)
     found = _part(elements, key)
-    if found is None or not takes(slice, found.shape):
-        return None  # what comes often is found again as a view, which this one would have to become
+    if found is None or not takes(found.shape):
+        return None
     like, owner, is_exact = x._source or (x._view, None, True)
     like = likeness(index if is_exact else index_result, like, key)
     return found, (like, x if owner is None else owner, True) if found.shape else (like, None, False)
@@ -92,7 +92,7 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
             return False
         return called(elements.__setitem__, numpys, value, default=True) is not None
     part = _part(elements, key)
-    if part is None or not (part.shape or is_number) or not takes(None, part.shape):
+    if part is None or not (part.shape or is_number) or not takes(part.shape):
         return False
     target, key = (part, ...) if part.shape else (elements, key)
     if not is_number and _is_overwritten(part, value):
@@ -158,9 +158,9 @@ def _numpys_key(elements: Any, key: Any) -> Any:
         if indices.dtype.kind == "b":
             if key.__class__ is tuple or indices.shape != elements.shape[:indices.ndim]:
                 return None
-            return indices if takes(None, elements.shape) else None
+            return indices if takes(elements.shape) else None
         if indices.dtype.kind not in "iu":
             return None
         n_joint = max(n_joint, indices.size)
         found.append(indices)
-    return tuple(found) if takes(None, (n_each, n_joint)) else None
+    return tuple(found) if takes((n_each, n_joint)) else None

@@ -33,10 +33,7 @@ __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "Small", "Source"
            "ready", "settled", "takes"]
 
 MAX_ELEMENTS = 1 << 15
-"""Of an array: with more, threads gain more than the call of a kernel costs."""
-
-FEW = 1 << 12
-"""Elements that are passed through in about the time in which a call is recorded: so few are never recorded."""
+"""Of an array: to record a call takes as long as to pass through so many, so that more has to be gained by that."""
 
 is_on = False
 """Whether the job has one process, and NumPy's errors can be passed over."""
@@ -146,10 +143,9 @@ def _storage(x: Any) -> Storage | None:
     return found
 
 
-def takes(function: Any, shape: tuple[int, ...]) -> bool:
-    """Whether to do a function here, which is counted: of a few elements always, of more unless it was done often."""
-    n = math.prod(shape)
-    return n <= FEW or (n <= MAX_ELEMENTS and recording.queue.tiers.is_seldom((function, shape)))
+def takes(shape: tuple[int, ...]) -> bool:
+    """Whether what passes through elements of a shape is done here."""
+    return math.prod(shape) <= MAX_ELEMENTS
 
 
 def called(function: Callable[..., Any], *operands: Any, default: Any = None) -> Any:
@@ -190,7 +186,7 @@ def copied(x: Any) -> Small | None:
     """A copy of an array, but of numbers, and of whole bases, whose layout it keeps; None if it is not made here."""
     elements = ready(x)
     if elements is None or (x._source is None and x._view.is_whole) or not elements.shape or not takes(
-            None, elements.shape):
+            elements.shape):
         return None
     recording.queue.n_at_once += 1
     return elements.copy(), (like_of(x), None, False)
@@ -198,6 +194,6 @@ def copied(x: Any) -> Small | None:
 
 def filled(x: Any, fill: Callable[[Storage], None]) -> bool:
     """Have the local part of a new array filled; whether it was."""
-    if not (is_on and recording.is_clear() and takes(fill.__code__, x._view.shape)):
+    if not (is_on and recording.is_clear() and takes(x._view.shape)):
         return False
     return called(fill, x._base.storage, default=True) is not None

@@ -55,10 +55,6 @@ class Tiers:
         self._n_hot += 1 + n_elements // ELEMENTS_PER_CALL
         return self._n_hot <= HOT_CALLS
 
-    def is_seldom(self, key: tuple[Any, ...]) -> bool:
-        """Count a call that NumPy may compute, on one process; whether it was not done as often as makes calls hot."""
-        return self._count(key, ELEMENTS_PER_CALL)
-
     def was_admitted(self, key: tuple[Any, ...]) -> bool:
         """Whether such a call was executed at once before, so that it is likely to come again."""
         return key in self._work
