@@ -425,10 +425,10 @@ def test_what_others_borrow_is_no_obstacle() -> None:
 
 
 def test_what_comes_often_is_not_recorded_either() -> None:
-    x = pg.ones(MAX_ELEMENTS)
+    x = pg.ones(small.MAX_ELEMENTS)
     pg.sync()
     assert all(is_small(x * 2.0) for _ in range(200))
-    assert not is_small(pg.ones(MAX_ELEMENTS + 1) * 2.0)
+    assert not is_small(pg.ones(small.MAX_ELEMENTS + 1) * 2.0)
 
 
 def test_results_lie_in_the_order_of_their_operands() -> None:
