@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from pgaspy.caches import cached
 from pgaspy.execution.recording import record_cold
@@ -143,23 +142,22 @@ def reduced_at(ufunc: np.ufunc, base: Base, view: View, indices: Any, axis: Any,
     if layout is None or _in_blocks(layout, d) != layout or base.dtype != dtypes[0]:
         base, view = copied(base, view, _in_blocks(layout_like(base, view.turned), d), dtypes[0])
         layout = view.layout
-    dims = [*layout.dims[:d], whole_dim(len(found)), *layout.dims[d + 1:]]
+    dims = [*layout.dims[:d], whole_dim(found.size), *layout.dims[d + 1:]]
     target = whole(Layout(layout.grid, dims, layout.pins))
     result = BaseView(Base(target.layout, dtypes[0]), target)
     if target.size:
-        record_cold(reduce_segments(target, view, d, found, ufunc, dtypes), (result.base.storage, base.storage))
+        record_cold(reduce_segments(target, view, d, found.tobytes(), ufunc, dtypes), (result.base.storage, base.storage))
     return result
 
 
-def _checked_indices(ufunc: np.ufunc, indices: Any, extent: int) -> tuple[int, ...]:
+def _checked_indices(ufunc: np.ufunc, indices: Any, extent: int) -> NDArray[np.int64]:
     """The indices of `reduceat`, which every process has all of."""
     found = as_numpy(gathered(indices._base, indices._view, None) if hasattr(indices, "_view") else indices)
     if found.ndim != 1:
         raise ValueError(f"the indices of reduceat have one dimension, not {found.ndim}")
     if found.size and found.dtype.kind not in "iub":
         raise TypeError(f"Cannot cast array data from {found.dtype!r} to dtype('int64') according to the rule 'safe'")
-    values: Sequence[int] = found.tolist()
-    for index in values:
-        if not 0 <= index < extent:
-            raise IndexError(f"index {index} out-of-bounds in {ufunc.__name__}.reduceat [0, {extent})")
-    return tuple(map(int, values))
+    beyond = found[(found < 0) | (found >= extent)]
+    if beyond.size:
+        raise IndexError(f"index {beyond[0]} out-of-bounds in {ufunc.__name__}.reduceat [0, {extent})")
+    return found.astype(np.int64)

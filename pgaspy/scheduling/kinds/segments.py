@@ -33,13 +33,14 @@ class ReduceSegments(Recipe):
     """`target = ufunc.reduceat(source, indices, axis)`, for an associative and commutative ufunc.
 
     The source has a layout of its own, with an interval of the dimension on each process. In the target, of that
-    layout but for this dimension, it is whole on all processes along its axis of the grid.
+    layout but for this dimension, it is whole on all processes along its axis of the grid. The indices are the bytes of
+    an array of int64: however many there are, the recipe is found again by them at once.
     """
 
     target: View
     source: View
     axis: int
-    indices: tuple[int, ...]
+    indices: bytes
     ufunc: np.ufunc
     dtypes: tuple[np.dtype[Any], ...]
     name = errors_in = "reduceat"
@@ -61,6 +62,10 @@ class ReduceSegments(Recipe):
         """The axis of the grid along which partial results are merged, if there is one."""
         axis = self._layout.dims[self.axis].axis
         return () if axis is None else (axis,)
+
+    @property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.frombuffer(self.indices, np.int64)
 
     @lazy
     def _is_of_products(self) -> bool:
@@ -97,7 +102,7 @@ class ReduceSegments(Recipe):
     def _reduce(self, local: NDArray[Any], out: NDArray[Any]) -> None:
         """The results of a dimension that is whole."""
         with errors("reduceat"):
-            self.ufunc.reduceat(local, self.indices, self.axis, type(self.dtypes[0]), out)
+            self.ufunc.reduceat(local, self._starts, self.axis, type(self.dtypes[0]), out)
 
     def exchanged(self, rank: int) -> Exchange | None:
         """See `Recipe`."""
@@ -105,7 +110,7 @@ class ReduceSegments(Recipe):
 
     def details(self, text: Callable[[Any], str]) -> str:
         """See `Recipe`."""
-        return f"{self.ufunc.__name__}({self.dtypes[0]}) of {len(self.indices)} segments along {self.axis}"
+        return f"{self.ufunc.__name__}({self.dtypes[0]}) of {self._starts.size} segments along {self.axis}"
 
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`."""
@@ -146,7 +151,7 @@ class ReduceSegments(Recipe):
         first, stop = interval
         local, found = np.moveaxis(local, self.axis, 0), np.moveaxis(found, self.axis, 0)
         found[...] = np.zeros((), found.dtype)
-        starts, stops = _segments(self.indices, self._layout.shape[self.axis])
+        starts, stops = _segments(self._starts, self._layout.shape[self.axis])
         starts, stops = np.clip(starts, first, stop) - first, np.clip(stops, first, stop) - first
         chosen = np.flatnonzero(starts < stops)
         of_segments = (functools.partial(_products_of_segments, self.dtypes[0]) if self._is_of_products
@@ -176,9 +181,8 @@ def _products_of_segments(dtype: np.dtype[Any], local: NDArray[Any], starts: NDA
     return found
 
 
-def _segments(indices: Sequence[int], extent: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _segments(starts: NDArray[np.int64], extent: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where segments begin and end: at the next index, or after one element if that is not greater."""
-    starts = np.array(indices, np.int64)
     stops = np.append(starts[1:], extent)
     return starts, np.maximum(stops, starts + 1)
 
