@@ -6,21 +6,28 @@ Each is registered for NumPy's function of the same name, so that `numpy.sort(A)
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy.array import GlobalArray
-from pgaspy.creation import as_global, zeros
+from pgaspy.creation import as_global, empty_like, zeros
 from pgaspy.dispatch import HANDLED, implements
+from pgaspy.indexing import positions
 from pgaspy.manipulation import flip
 from pgaspy.small_calls import by_numpy
-from pgaspy.sorting import check_kind, in_blocks, in_order
-from pgaspy.values import told
+from pgaspy.sorting import check_kind, in_blocks, in_order, with_places
+from pgaspy.values import told, value
 
 __all__ = ["argpartition", "argsort", "lexsort", "partition", "sort"]
+
+LONG = 1 << 15
+"""A vector of so many elements is partitioned by what is selected of it; a shorter one is sorted."""
+
+MAX_PLACES = 4
+"""By so many indices; by more, it is sorted, too."""
 
 
 @implements(np.sort)
@@ -103,12 +110,19 @@ def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str
 
     Returns
     -------
-    As of `sort`. A vector, and with `axis` None all elements, are sorted.
+    As of `sort`. The elements of a long vector, and with `axis` None of an array, that come before, between or after
+    those at the indices, or are equal to these, stay in order; a short vector is sorted. So the result is the same
+    however the vector is dealt out.
 
     Raises
     ------
     ValueError
         If there is no such index or dimension, or no such kind.
+
+    Notes
+    -----
+    Of a long vector, what is at the indices is selected, as for `median`, and what comes before, between and after is
+    chosen by masks: this waits for how much that is.
 
     Examples
     --------
@@ -117,7 +131,11 @@ def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str
     array([0, 1])
     """
     a = as_global(a)
-    return GlobalArray(*in_order(a._base, a._view, axis, False, _places(a, kth, axis, kind)))
+    places = _places(a, kth, axis, kind)
+    if _is_long_vector(a, axis) and 0 < len(places) <= MAX_PLACES:
+        vector = a.reshape(-1)
+        return _joined(vector, vector.dtype, vector.__getitem__, places)
+    return GlobalArray(*in_order(a._base, a._view, axis, False, places))
 
 
 @implements(np.argpartition)
@@ -133,7 +151,39 @@ def argpartition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: 
     """
     a = as_global(a)
     a = a if a.ndim else a.reshape(1)
-    return GlobalArray(*in_order(a._base, a._view, axis, True, _places(a, kth, axis, kind)))
+    places = _places(a, kth, axis, kind)
+    if _is_long_vector(a, axis) and 0 < len(places) <= MAX_PLACES:
+        return _joined(a.reshape(-1), np.dtype(np.intp), positions, places)
+    return GlobalArray(*in_order(a._base, a._view, axis, True, places))
+
+
+def _is_long_vector(a: GlobalArray, axis: int | None) -> bool:
+    return (a.ndim == 1 or axis is None) and a.size >= LONG and a.dtype.kind in "biufmM"
+
+
+def _joined(vector: GlobalArray, dtype: np.dtype[Any], chosen: Callable[[GlobalArray], GlobalArray],
+            places: tuple[int, ...]) -> GlobalArray:
+    """What is chosen by each of the masks that partition a vector, one after the other."""
+    result, start = empty_like(vector, dtype), 0
+    for mask in _partitioning(vector, places):
+        found = chosen(mask)
+        result[start:start + found.size] = found
+        start += found.size
+    return result
+
+
+def _partitioning(vector: GlobalArray, places: tuple[int, ...]) -> Iterator[GlobalArray]:
+    """Which elements come before, are equal to, and come between and after those at places in order: NaN is last."""
+    found, at = with_places(vector._base, vector._view, places)
+    is_above = None
+    for end in np.unique(value(GlobalArray(*found)[list(at)], np.zeros(len(places), vector.dtype))):
+        is_known = end == end  # as NaN is not
+        is_below = vector < end if is_known else vector == vector
+        yield is_below if is_above is None else is_above & is_below
+        yield vector == end if is_known else vector != vector
+        is_above = ~(vector <= end) if is_known else None
+    if is_above is not None:
+        yield is_above
 
 
 def _places(a: GlobalArray, kth: int | Sequence[int], axis: int | None, kind: str) -> tuple[int, ...]:

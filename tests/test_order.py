@@ -482,6 +482,24 @@ def test_rows_are_partitioned_as_numpy_does_it_wherever_they_lie(name: str, shap
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("name", ["block", "cyclic(3)", "replicated"])
+@pytest.mark.parametrize("dtype", ["f8", "f2", "i1", "u8", "?", "M8[s]"])
+def test_long_vectors_are_partitioned_stably(name: str, dtype: str) -> None:
+    a = (100 * np.random.default_rng(4).standard_normal(1 << 15)).astype("i8").astype(dtype)
+    if a.dtype.kind in "fM":
+        a[::5] = "NaT" if dtype == "M8[s]" else np.nan
+    A, ordered = pg.array(a, layout=layout_of(name, a.shape)), np.sort(a)
+    for kth in (0, 3000, -1, (5, 20_000, 20_001), range(7)):
+        places = sorted({k % a.size for k in np.atleast_1d(kth)})
+        ends = np.unique(ordered[places])
+        below = np.searchsorted(ends, a, "left") + np.searchsorted(ends, a, "right")  # the number of the class
+        order = np.argsort(a if len(places) > 4 else below, kind="stable")
+        assert_equal(pg.partition(A, kth), a[order])
+        assert_equal(pg.argpartition(A, kth), order)
+        assert_equal(pg.argpartition(A.reshape(2, -1), kth, axis=None), order)
+
+
+@pytest.mark.mpi
 @pytest.mark.parametrize("n", [0, 1, 2, 9, 200])
 def test_several_keys(n: int) -> None:
     rng = np.random.default_rng(n)
