@@ -83,7 +83,9 @@ class Rearranging(Drawing):
         if p is None and 0 < k <= n // FEW_OF:
             return pg.array(self._distinct(n, k)).reshape(shape)
         if p is None:
-            return self._order(n)[:k].reshape(shape)
+            keys = self._keys(n)
+            least = pg.argpartition(keys, k - 1)[:k] if k else pg.arange(0)
+            return least[pg.argsort(keys[least])].reshape(shape)  # as argsort(keys)[:k], without the rest's order
         if np.count_nonzero(p) < k:
             raise ValueError("Fewer non-zero entries in p than size")
         with np.errstate(divide="ignore"):
