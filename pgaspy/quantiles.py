@@ -1,6 +1,7 @@
 """Medians, quantiles and percentiles: elements at some places of what is sorted, and what lies between two of them.
 
-Where these places are follows from the extent alone, so that all is recorded, and nothing is waited for.
+Where these places are follows from the extent alone, so that all is recorded, and nothing is waited for; but of a long
+vector, those elements that are not NaN are counted before.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from pgaspy.values import told
 from pgaspy.weights import fitting, in_order
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
+
+LONG = 1 << 15
+"""Of a vector of so many elements, those that are not NaN are chosen before, so that it need not be sorted."""
 
 
 @implements(np.median)
@@ -147,6 +151,11 @@ def nanmedian(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwri
     _check_no_dates(a, "nanmedian")
     if a.dtype.kind not in "fc":
         return median(a, axis, out, keepdims=keepdims)
+    if _is_long_vector(a, axis):
+        vector = a.reshape(-1)
+        known = vector[vector == vector]
+        middle = median(known if known.size else vector, None)  # of NaN, that
+        return into(middle.reshape((1,) * a.ndim) if keepdims else middle, (out,))
     rows = sort(_in_rows(a, axis))
     n = (~isnan(rows)).sum(-1)
     middle = stack([_element_at(rows, (n - 1) // 2), _element_at(rows, n // 2)], -1).mean(-1)
@@ -196,6 +205,11 @@ def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str
     if method not in _INTERPOLATING:
         raise ValueError(f"method {method!r} is not supported for what may be NaN: use one of "
                          f"{', '.join(_INTERPOLATING)}")
+    if _is_long_vector(a, axis):
+        vector = a.reshape(-1)
+        known = vector[vector == vector]
+        found = _quantiles(known if known.size else vector, q, is_weak, None, method, False)
+        return found.reshape((*q.shape, *(1,) * a.ndim)) if keepdims else found
     rows = sort(_in_rows(a, axis))
     n = (~isnan(rows)).sum(-1)
     dtype = rows.dtype if is_weak else np.result_type(rows.dtype, q.dtype)
@@ -210,6 +224,11 @@ def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str
         between = where(weight < 0.5, low + (high - low) * weight, high - (high - low) * (1 - weight))
         return _where_any(n, between).astype(dtype, copy=False)
     return _of_parts(found, q, a, axis, keepdims)
+
+
+def _is_long_vector(a: GlobalArray, axis: Axis) -> bool:
+    """Whether what is not NaN is counted first, as for the places that are looked for then."""
+    return (axis is None or a.ndim == 1) and a.size >= LONG and a.dtype.kind == "f"
 
 
 def _check_no_dates(a: GlobalArray, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -422,6 +423,25 @@ def test_what_is_not_nan(axis: Any, keepdims: bool, dtype: str) -> None:
             assert_equal(pg.nanquantile(A, q, axis, keepdims=keepdims, method="hazen"),
                          np.nanquantile(a, q, axis, keepdims=keepdims, method="hazen"), False, 1e-5)
         assert_equal(np.nanpercentile(A, 60, axis), np.nanpercentile(a, 60, axis), False, 1e-5)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2"])
+@pytest.mark.parametrize("keepdims", [True, False])
+def test_what_is_not_nan_of_long_vectors(keepdims: bool, dtype: str) -> None:
+    a = np.random.default_rng(5).standard_normal(1 << 15).astype(dtype)
+    for step in (3, 1):
+        a[::step] = np.nan
+        for x in (a, a.reshape(2, -1)):
+            A = pg.array(x)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # of NumPy, where all is NaN
+                assert_equal(pg.nanmedian(A, keepdims=keepdims), np.asarray(np.nanmedian(x, keepdims=keepdims)))
+                for q in (0.3, [[0.1, 0.5, 1.0]]):
+                    for method in ("linear", "hazen"):
+                        found = pg.nanquantile(A, q, keepdims=keepdims, method=method)
+                        expected = np.asarray(np.nanquantile(x, q, keepdims=keepdims, method=method))
+                        assert_equal(found.astype(expected.dtype), expected)
 
 
 @pytest.mark.mpi
