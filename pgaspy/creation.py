@@ -373,7 +373,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     first, delta, n = (_times if of_times else _numbers)(start, stop, step, dtype)
     result = empty(n, first.dtype, layout=layout, onenode=onenode, device=device)
     factor = np.dtype(np.int64) if of_times else first.dtype  # times are multiplied by integers
-    return generated(result, lambda i: (first + i.astype(factor) * delta).astype(first.dtype, copy=False))
+    return generated(result, lambda i: (first + i.astype(factor, copy=False) * delta).astype(
+        first.dtype, copy=False))
 
 
 def without_array(x: Any) -> Any:
