@@ -146,7 +146,8 @@ def reduced_at(ufunc: np.ufunc, base: Base, view: View, indices: Any, axis: Any,
     target = whole(Layout(layout.grid, dims, layout.pins))
     result = BaseView(Base(target.layout, dtypes[0]), target)
     if target.size:
-        record_cold(reduce_segments(target, view, d, found.tobytes(), ufunc, dtypes), (result.base.storage, base.storage))
+        recipe = reduce_segments(target, view, d, found.tobytes(), ufunc, dtypes)
+        record_cold(recipe, (result.base.storage, base.storage))
     return result
 
 
