@@ -208,8 +208,8 @@ def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str
     if _is_long_vector(a, axis):
         vector = a.reshape(-1)
         known = vector[vector == vector]
-        found = _quantiles(known if known.size else vector, q, is_weak, None, method, False)
-        return found.reshape((*q.shape, *(1,) * a.ndim)) if keepdims else found
+        results = _quantiles(known if known.size else vector, q, is_weak, None, method, False)
+        return results.reshape((*q.shape, *(1,) * a.ndim)) if keepdims else results
     rows = sort(_in_rows(a, axis))
     n = (~isnan(rows)).sum(-1)
     dtype = rows.dtype if is_weak else np.result_type(rows.dtype, q.dtype)
