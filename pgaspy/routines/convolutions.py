@@ -20,7 +20,10 @@ LONG = 1 << 9
 """From so many terms on, sums of floating-point products are made by way of Fourier transforms."""
 
 TERMS_OF_A_BLOCK = 4
-"""Blocks that are transformed have at least so many elements for each of these terms."""
+"""Blocks have at least so many elements for each term of a sum."""
+
+BLOCK = 1 << 13
+"""Sums that are made one by one are made for so many elements at a time, so that these stay in the cache."""
 
 
 @implements(np.convolve)
@@ -110,7 +113,8 @@ def _full(a: pg.GlobalArray, v: pg.GlobalArray) -> pg.GlobalArray:
         return a * v
     n, m = len(a) + len(v) - 1, len(v)
     part = -(-n // pg.SIZE)
-    padded = pg.zeros(part * pg.SIZE, a.dtype, layout=pg.Distribution("block"))
+    padded = pg.empty(part * pg.SIZE, a.dtype, layout=pg.Distribution("block"))
+    padded[:m - 1] = padded[n:] = 0
     padded[m - 1:n] = a
     after = part * pg.arange(1, pg.SIZE + 1, layout=pg.Distribution("block"))[:, None] + np.arange(m - 1)
     halos = pg.where(after < len(padded), padded[np.minimum(after, len(padded) - 1)], 0)
@@ -123,17 +127,28 @@ def _full(a: pg.GlobalArray, v: pg.GlobalArray) -> pg.GlobalArray:
 def _convolve(start: int, n: int, found: NDArray[Any], signal: NDArray[Any], halo: NDArray[Any],
               v: NDArray[Any]) -> None:
     """The sums that begin at each element of a process's part, of `n` in all."""
-    extended = np.concatenate((signal, halo.ravel()))
+    halo = halo.ravel()
     is_finite = found.dtype.kind not in "fc" or bool(np.isfinite(v).all())
-    is_long = len(v) >= LONG and found.dtype.char in "fdFD" and is_finite and bool(np.isfinite(extended).all())
-    if is_long:
+    is_long = len(v) >= LONG and found.dtype.char in "fdFD" and is_finite
+    if is_long and np.isfinite(signal).all() and np.isfinite(halo).all():
+        extended = np.concatenate((signal, halo))
         with np.errstate(all="ignore"):
             _convolve_by_transforms(found, extended.astype(found.dtype, copy=False), v.astype(found.dtype, copy=False))
-        is_long = bool(np.isfinite(found).all())  # where sums are not, their transform is not either
-    if not is_long:
-        found[...] = np.convolve(extended, v, mode="valid")
+        if np.isfinite(found).all():  # where sums are not, their transform is not either
+            return
+    _convolve_by_sums(found, signal, halo, v)
     if not is_finite:
-        _sum_at_the_ends(start, n, found, extended, v[::-1])
+        _sum_at_the_ends(start, n, found, np.concatenate((signal, halo)), v[::-1])
+
+
+def _convolve_by_sums(found: NDArray[Any], signal: NDArray[Any], halo: NDArray[Any], v: NDArray[Any]) -> None:
+    """The sums where a vector overlaps a signal wholly, block by block; the last ones with what comes after this."""
+    m, size = len(v), max(BLOCK, TERMS_OF_A_BLOCK * len(v))
+    n_within = max(len(signal) - m + 1, 0)
+    for start in range(0, n_within, size):
+        stop = min(start + size, n_within)
+        found[start:stop] = np.convolve(signal[start:stop + m - 1], v, mode="valid")
+    found[n_within:] = np.convolve(np.concatenate((signal[n_within:], halo)), v, mode="valid")
 
 
 def _convolve_by_transforms(found: NDArray[Any], signal: NDArray[Any], v: NDArray[Any]) -> None:
