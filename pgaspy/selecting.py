@@ -312,6 +312,7 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Globa
 
 
 @implements(np.compress)
+@by_numpy(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None, out: GlobalArray | None = None) -> GlobalArray:
     """What a condition of one dimension is true for along a dimension. Collective; waits for how much that is.
 
@@ -349,6 +350,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: GlobalArray |
 
 
 @implements(np.extract)
+@by_numpy(np.extract)
 def extract(condition: Any, arr: Any) -> GlobalArray:
     """The elements that a condition is true for, both in row-major order. Collective; waits for how many there are.
 
@@ -547,6 +549,7 @@ def _common_dtype(arrays: Sequence[Any]) -> np.dtype[Any]:
 
 
 @implements(np.choose)
+@by_numpy(np.choose)
 def choose(a: Any, choices: Any, out: GlobalArray | None = None, mode: Mode = "raise") -> GlobalArray:
     """Of several arrays the elements of the one that an array of integers names. Collective.
 

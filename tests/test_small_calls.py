@@ -47,6 +47,13 @@ CALLS: dict[str, Callable[..., Any]] = {
     "diag of a vector": lambda xp, a: xp.diag(a[0], -1),
     "trace": lambda xp, a: xp.trace(a, 1),
     "convolve": lambda xp, a: xp.convolve(a[:, 0], a[0], "same"),
+    "packbits": lambda xp, a: xp.packbits(a > 0, axis=1, bitorder="little"),
+    "unpackbits": lambda xp, a: xp.unpackbits(xp.abs(a * 4).astype("B"), axis=0, count=-3),
+    "compress": lambda xp, a: xp.compress([True, False, True], a, axis=1),
+    "extract": lambda xp, a: xp.extract(a > 0, a),
+    "choose": lambda xp, a: xp.choose((a > 0) * 3, (a, a * 2), mode="wrap"),
+    "unravel_index": lambda xp, a: xp.unravel_index(xp.abs(a * 4).astype(int), (5, 8)),
+    "ravel_multi_index": lambda xp, a: xp.ravel_multi_index((xp.abs(a * 4).astype(int), (a > 0) * 1), (40, 2)),
     "interp": lambda xp, a: xp.interp(a, [-1, 0, 2], [5, 7, 1]),
     "bincount": lambda xp, a: xp.bincount(xp.abs(a[0] * 4).astype(int), minlength=3),
 }

@@ -14,6 +14,7 @@ import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.layout import Layout, whole_dim
+from pgaspy.small_calls import by_numpy
 
 __all__ = ["packbits", "unpackbits"]
 
@@ -24,6 +25,7 @@ def _check_order(bitorder: str) -> None:
 
 
 @implements(np.packbits)
+@by_numpy(np.packbits)
 def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> pg.GlobalArray:
     """Whether elements are not zero, as bits of bytes. Collective.
 
@@ -64,6 +66,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> pg.Gl
 
 
 @implements(np.unpackbits)
+@by_numpy(np.unpackbits)
 def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> pg.GlobalArray:
     """The bits of bytes, as zeros and ones. Collective.
 

@@ -15,6 +15,7 @@ from pgaspy.array import check_array
 from pgaspy.creation import Shape, as_global
 from pgaspy.dispatch import implements
 from pgaspy.routines.mapping import mapped
+from pgaspy.small_calls import by_numpy
 from pgaspy.values import is_any, told
 
 __all__ = [
@@ -184,6 +185,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 
 @implements(np.unravel_index)
+@by_numpy(np.unravel_index)
 def unravel_index(indices: Any, shape: Shape, order: Literal["C", "F"] = "C") -> tuple[Any, ...]:
     """The indices per dimension of elements that are counted in row-major order. Collective; waits for their range.
 
@@ -230,6 +232,7 @@ def unravel_index(indices: Any, shape: Shape, order: Literal["C", "F"] = "C") ->
 
 
 @implements(np.ravel_multi_index)
+@by_numpy(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int], mode: Any = "raise",
                       order: Literal["C", "F"] = "C") -> Any:
     """The indices, counted in row-major order, of elements with given indices per dimension. Collective.
