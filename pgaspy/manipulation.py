@@ -20,7 +20,7 @@ from pgaspy import ufuncs
 from pgaspy.alone import functions, small
 from pgaspy.array import Axis, GlobalArray, check_array, of_elements
 from pgaspy.caches import cached
-from pgaspy.creation import Shape, arange, array, as_global, asarray, empty
+from pgaspy.creation import Shape, arange, array, as_global, asarray, empty, zeros
 from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.global_assign import assign
 from pgaspy.layout import Layout
@@ -399,7 +399,9 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> GlobalArray:
 
 
 def _each_repeated(a: GlobalArray, counts: GlobalArray | NDArray[Any], axis: int) -> GlobalArray:
-    """Each element as often as a vector says: element i of the result is the first whose running sum is above i."""
+    """Each element as often as a vector says: element i of the result is the first whose running sum is above i, so
+    that its number is how many running sums are not above i.
+    """
     if not np.can_cast(counts.dtype, np.intp):
         raise TypeError(f"Cannot cast array data from {counts.dtype!r} to {np.dtype(np.intp)!r} according to the rule "
                         "'safe'")
@@ -411,7 +413,9 @@ def _each_repeated(a: GlobalArray, counts: GlobalArray | NDArray[Any], axis: int
         raise ValueError("repeats may not contain negative values.")
     ends = broadcast_to(counts, (a.shape[axis],)).cumsum(dtype=np.intp)
     total = int(ends[-1]) if ends.size else 0
-    found: GlobalArray = HANDLED[np.take](a, HANDLED[np.searchsorted](ends, arange(total), "right"), axis)
+    n_ends = zeros(total + 1, np.intp)
+    np.add.at(n_ends, ends, 1)
+    found: GlobalArray = HANDLED[np.take](a, n_ends.cumsum()[:total], axis)
     return found
 
 
