@@ -116,12 +116,19 @@ def _full(a: pg.GlobalArray, v: pg.GlobalArray) -> pg.GlobalArray:
     padded = pg.empty(part * pg.SIZE, a.dtype, layout=pg.Distribution("block"))
     padded[:m - 1] = padded[n:] = 0
     padded[m - 1:n] = a
-    after = part * pg.arange(1, pg.SIZE + 1, layout=pg.Distribution("block"))[:, None] + np.arange(m - 1)
-    halos = pg.where(after < len(padded), padded[np.minimum(after, len(padded) - 1)], 0)
     found = pg.empty(len(padded), np.result_type(a.dtype, v.dtype), layout=padded.layout)
     pg.schedule(functools.partial(_convolve, part * pg.RANK, n), pg.write(found), padded,
-                halos.astype(a.dtype, copy=False), on_every_process(v))
+                _halos(padded, part, m - 1), on_every_process(v))
     return found[:n]
+
+
+def _halos(padded: pg.GlobalArray, part: int, width: int) -> pg.GlobalArray:
+    """For each process, what comes after its part; zeros beyond the end."""
+    if pg.SIZE == 1:
+        return pg.zeros((1, width), padded.dtype)
+    after = part * pg.arange(1, pg.SIZE + 1, layout=pg.Distribution("block"))[:, None] + np.arange(width)
+    found: pg.GlobalArray = pg.where(after < len(padded), padded[np.minimum(after, len(padded) - 1)], 0)
+    return found.astype(padded.dtype, copy=False)
 
 
 def _convolve(start: int, n: int, found: NDArray[Any], signal: NDArray[Any], halo: NDArray[Any],

@@ -56,6 +56,16 @@ def test_sums_of_many_terms(monkeypatch: pytest.MonkeyPatch) -> None:
             assert_equal(pg.convolve(pg.array(x), X[:5], mode), np.convolve(x, X[:5], mode), exact=False, rtol=1e-11)
 
 
+@pytest.mark.parametrize("m", [2, 3, 5, 22, 40])
+def test_sums_of_several_blocks(m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convolutions, "BLOCK", 4)
+    monkeypatch.setattr(convolutions, "TERMS_OF_A_BLOCK", 2)
+    x, v = np.arange(47) % 10, np.arange(m) - 1
+    for mode in MODES:
+        assert_equal(pg.convolve(pg.array(x), v, mode), np.convolve(x, v, mode))
+        assert_equal(pg.correlate(pg.array(x + 0.5), v, mode), np.correlate(x + 0.5, v, mode))
+
+
 def test_parts_are_extended_by_what_they_lack() -> None:
     n = 1 << 12
     a, v = pg.ones(n), np.ones(5)
