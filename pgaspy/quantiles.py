@@ -139,7 +139,9 @@ def percentile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None
 @implements(np.nanmedian)
 def nanmedian(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
               keepdims: bool = False) -> GlobalArray:
-    """The median of what is not NaN; NaN where all is. Collective; all else is as for `median`.
+    """The median of what is not NaN; NaN where all is. Collective; of a long vector, waits for how much that is.
+
+    All else is as for `median`.
 
     Examples
     --------
@@ -165,7 +167,9 @@ def nanmedian(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwri
 @implements(np.nanquantile)
 def nanquantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
                 method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> GlobalArray:
-    """Quantiles of what is not NaN; NaN where all is. Collective; all else is as for `quantile`.
+    """Quantiles of what is not NaN; NaN where all is. Collective; of a long vector, waits for how much that is.
+
+    All else is as for `quantile`.
 
     Parameters
     ----------
