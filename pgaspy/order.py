@@ -23,8 +23,8 @@ from pgaspy.values import told, value
 
 __all__ = ["argpartition", "argsort", "lexsort", "partition", "sort"]
 
-LONG = 1 << 15
-"""A vector of so many elements is partitioned by what is selected of it; a shorter one is sorted."""
+LONG = 1 << 18
+"""A vector of so many elements is partitioned by what is selected of it; a shorter one is sorted, in fewer messages."""
 
 MAX_PLACES = 4
 """By so many indices; by more, it is sorted, too."""

@@ -19,6 +19,7 @@ from pgaspy.concatenation import stack
 from pgaspy.creation import arange, as_global
 from pgaspy.dispatch import implements
 from pgaspy.global_assign import everywhere
+from pgaspy.job.procgrid import world
 from pgaspy.manipulation import broadcast_to, clip, where
 from pgaspy.numpy_names import floor, isnan
 from pgaspy.order import sort
@@ -31,7 +32,7 @@ from pgaspy.weights import fitting, in_order
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 LONG = 1 << 15
-"""Of a vector of so many elements, those that are not NaN are chosen before, so that it need not be sorted."""
+"""Of a vector of so many elements per process, those that are not NaN are chosen before, so that it is not sorted."""
 
 
 @implements(np.median)
@@ -232,7 +233,7 @@ def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str
 
 def _is_long_vector(a: GlobalArray, axis: Axis) -> bool:
     """Whether what is not NaN is counted first, as for the places that are looked for then."""
-    return (axis is None or a.ndim == 1) and a.size >= LONG and a.dtype.kind == "f"
+    return (axis is None or a.ndim == 1) and a.size >= LONG * world().size and a.dtype.kind == "f"
 
 
 def _check_no_dates(a: GlobalArray, name: str) -> None:
@@ -252,7 +253,7 @@ def _where_any(n: GlobalArray, result: GlobalArray) -> GlobalArray:
 
 
 def _quantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, keepdims: bool,
-               weights: Any) -> GlobalArray:
+               weights: Any = None) -> GlobalArray:
     _check_quantiles(a, q, method)
     if weights is not None:
         return _weighted(a, q, axis, method, keepdims, weights)

@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 import pgaspy as pg
-from pgaspy import sorting
+from pgaspy import order as ordering
+from pgaspy import quantiles, sorting
 from pgaspy.execution import recording
 from pgaspy.scheduling.kinds import selection
 from tests.layouts import NAMES, layout_of
@@ -428,7 +429,8 @@ def test_what_is_not_nan(axis: Any, keepdims: bool, dtype: str) -> None:
 @pytest.mark.mpi
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2"])
 @pytest.mark.parametrize("keepdims", [True, False])
-def test_what_is_not_nan_of_long_vectors(keepdims: bool, dtype: str) -> None:
+def test_what_is_not_nan_of_long_vectors(keepdims: bool, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quantiles, "LONG", 1 << 10)
     a = np.random.default_rng(5).standard_normal(1 << 15).astype(dtype)
     for step in (3, 1):
         a[::step] = np.nan
@@ -504,7 +506,8 @@ def test_rows_are_partitioned_as_numpy_does_it_wherever_they_lie(name: str, shap
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", ["block", "cyclic(3)", "replicated"])
 @pytest.mark.parametrize("dtype", ["f8", "f2", "i1", "u8", "?", "M8[s]"])
-def test_long_vectors_are_partitioned_stably(name: str, dtype: str) -> None:
+def test_long_vectors_are_partitioned_stably(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ordering, "LONG", 1 << 15)
     a = (100 * np.random.default_rng(4).standard_normal(1 << 15)).astype("i8").astype(dtype)
     if a.dtype.kind in "fM":
         a[::5] = "NaT" if dtype == "M8[s]" else np.nan
