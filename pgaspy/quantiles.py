@@ -174,11 +174,8 @@ def nanquantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = Non
 
     Parameters
     ----------
-    a, q, axis, out, overwrite_input, keepdims, weights
+    a, q, axis, out, overwrite_input, method, keepdims, weights
         As for `quantile`.
-    method
-        One that interpolates: "linear", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" or
-        "normal_unbiased"; "inverted_cdf" with weights.
 
     Examples
     --------
@@ -207,9 +204,6 @@ def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str
         return _quantiles(a, q, is_weak, axis, method, keepdims, weights)
     if weights is not None:
         return _weighted(a, q, axis, method, keepdims, weights, leaves_nan_out=True)
-    if method not in _INTERPOLATING:
-        raise ValueError(f"method {method!r} is not supported for what may be NaN: use one of "
-                         f"{', '.join(_INTERPOLATING)}")
     if _is_long_vector(a, axis):
         vector = a.reshape(-1)
         known = vector[vector == vector]
@@ -225,7 +219,11 @@ def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str
         place = _METHODS[method](n, float(part))
         before = floor(place)
         low, high = (_element_at(rows, clip(k, 0, n - 1)) for k in (before, before + 1))
+        if method in _DISCRETE:
+            return _where_any(n, low).astype(rows.dtype, copy=False)
         weight = place - before
+        if method in _WEIGHTS:
+            weight = where(weight == 0, *_WEIGHTS[method])
         between = where(weight < 0.5, low + (high - low) * weight, high - (high - low) * (1 - weight))
         return _where_any(n, between).astype(dtype, copy=False)
     return _of_parts(found, q, a, axis, keepdims)
@@ -259,10 +257,10 @@ def _quantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str, k
         return _weighted(a, q, axis, method, keepdims, weights)
     rows = _rows_with_elements(a, axis)
     n = rows.shape[-1]
-    rows, at = _with_places(rows, {k for part in _each(q) for k in _ends(_METHODS[method](n, part), n)})
+    rows, at = _with_places(rows, {k for part in _each(q) for k in _ends(_place(method, n, part), n)})
 
     def found(part: Any) -> GlobalArray:
-        place = _METHODS[method](n, part)
+        place = _place(method, n, part)
         low, high = (rows[..., at[k]] for k in _ends(place, n))
         return _or_nan(_between(low, high, place, is_weak, method), rows)
     return _of_parts(found, q, a, axis, keepdims)
@@ -371,10 +369,8 @@ def _between(low: GlobalArray, high: GlobalArray, place: Any, is_weak: bool, met
     if isinstance(place, int) or (method == "linear" and isinstance(place, np.integer)):
         return low.copy()
     weight = place - int(np.floor(place))
-    if method == "averaged_inverted_cdf":
-        weight = type(weight)(1 if weight else 0.5)
-    elif method == "midpoint":
-        weight = type(weight)(0.5 if weight else 0)
+    if method in _WEIGHTS:
+        weight = type(weight)(_WEIGHTS[method][bool(weight)])
     return _interpolated(low, high, float(weight) if is_weak else weight)
 
 
@@ -394,14 +390,20 @@ def _continuous(alpha: float, beta: float) -> Any:
     return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
 
 
-def _nearest_odd(n: int, q: Any) -> int:
+def _nearest_odd(n: Any, q: Any) -> Any:
     place = n * q - 1.5
-    before = int(np.floor(place))
-    return before if place == before and before % 2 else before + 1
+    before = np.floor(place)
+    return before + 1 - ((place == before) & (before % 2 == 1))
+
+
+def _place(method: str, n: int, q: Any) -> Any:
+    """Where a part of n elements ends; an integer of the methods that choose one element."""
+    found = _METHODS[method](n, q)
+    return int(found) if method in _DISCRETE else found
 
 
 _METHODS: dict[str, Any] = {
-    "inverted_cdf": lambda n, q: int(np.ceil(n * q - 1)),
+    "inverted_cdf": lambda n, q: np.ceil(n * q - 1),
     "averaged_inverted_cdf": lambda n, q: n * q - 1,
     "closest_observation": _nearest_odd,
     "interpolated_inverted_cdf": _continuous(0, 1),
@@ -410,12 +412,15 @@ _METHODS: dict[str, Any] = {
     "linear": lambda n, q: (n - 1) * q,
     "median_unbiased": _continuous(1 / 3, 1 / 3),
     "normal_unbiased": _continuous(3 / 8, 3 / 8),
-    "lower": lambda n, q: int(np.floor((n - 1) * q)),
-    "higher": lambda n, q: int(np.ceil((n - 1) * q)),
+    "lower": lambda n, q: np.floor((n - 1) * q),
+    "higher": lambda n, q: np.ceil((n - 1) * q),
     "midpoint": lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
-    "nearest": lambda n, q: int(np.around((n - 1) * q)),
+    "nearest": lambda n, q: np.around((n - 1) * q),
 }
-"""The place where a part of n elements ends: an integer, or one that lies between two elements."""
+"""The place where a part of n elements (a number, or an array) ends: that of one, or one that lies between two."""
 
-_INTERPOLATING = ("linear", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased")
-"""Those that give a place between two elements for any number of these."""
+_DISCRETE = {"inverted_cdf", "closest_observation", "lower", "higher", "nearest"}
+"""The methods that choose one element."""
+
+_WEIGHTS = {"averaged_inverted_cdf": (0.5, 1.0), "midpoint": (0.0, 0.5)}
+"""Of the methods that do not interpolate between two elements: what the next one counts, at a place, and between two."""

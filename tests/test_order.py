@@ -420,9 +420,9 @@ def test_what_is_not_nan(axis: Any, keepdims: bool, dtype: str) -> None:
         if dtype != "i4":
             a[a == np.inf] = 3
             A[...] = a
-        for q in (0.3, 1, [0.1, 0.5, 1.0]):
-            assert_equal(pg.nanquantile(A, q, axis, keepdims=keepdims, method="hazen"),
-                         np.nanquantile(a, q, axis, keepdims=keepdims, method="hazen"), False, 1e-5)
+        for q, method in ((0.3, "hazen"), (1, "hazen"), *[([0, 0.1, 0.25, 0.5, 1.0], method) for method in METHODS]):
+            assert_equal(pg.nanquantile(A, q, axis, keepdims=keepdims, method=method),
+                         np.nanquantile(a, q, axis, keepdims=keepdims, method=method), False, 1e-5)
         assert_equal(np.nanpercentile(A, 60, axis), np.nanpercentile(a, 60, axis), False, 1e-5)
 
 
@@ -454,8 +454,8 @@ def test_all_are_nan() -> None:
     assert_equal(pg.nanmedian(pg.array(z)), np.nanmedian(z))
     collectively(bool(np.isnan(complex(pg.median(pg.array(z))))))
     raises_everywhere(TypeError, "is not supported", lambda: pg.nanmedian(pg.array(np.array([1, "NaT"], "m8[s]"))))
-    assert_equal(pg.nanquantile(pg.array(a), 0.2, 1), np.array([np.nan, 1]))
-    raises_everywhere(ValueError, "'lower' is not supported", lambda: pg.nanquantile(pg.array(a), 0.2, method="lower"))
+    for method in METHODS:
+        assert_equal(pg.nanquantile(pg.array(a), 0.2, 1, method=method), np.array([np.nan, 1]))
 
 
 @pytest.mark.mpi
