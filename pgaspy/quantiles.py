@@ -417,7 +417,7 @@ _METHODS: dict[str, Any] = {
     "midpoint": lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
     "nearest": lambda n, q: np.around((n - 1) * q),
 }
-"""The place where a part of n elements (a number, or an array) ends: that of one, or one that lies between two."""
+"""The place where a part of n elements (a number, or an array) ends: that of one, or one between two of them."""
 
 _DISCRETE = {"inverted_cdf", "closest_observation", "lower", "higher", "nearest"}
 """The methods that choose one element."""
