@@ -423,4 +423,4 @@ _DISCRETE = {"inverted_cdf", "closest_observation", "lower", "higher", "nearest"
 """The methods that choose one element."""
 
 _WEIGHTS = {"averaged_inverted_cdf": (0.5, 1.0), "midpoint": (0.0, 0.5)}
-"""Of the methods that do not interpolate between two elements: what the next one counts, at a place, and between two."""
+"""Of the methods that do not interpolate: what the next element counts, at the place of one, and between two."""
