@@ -39,8 +39,7 @@ OF_THE_JOB = {
 """What the beginning of a job makes anew."""
 
 OF_THE_PROCESS = {
-    "alone.small._SILENT": "a context that nobody changes",
-    "alone.small._free": "copies of it are used again",
+    "alone.small._SILENT": "NumPy's own, which stays what it is",
     "caches._kept_types": "caches of pure functions stay",
     "caches.kept": "caches of pure functions stay",
     "execution.engine._left": "messages of a job that has ended may still arrive there",

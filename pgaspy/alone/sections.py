@@ -90,6 +90,8 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
         numpys = _numpys_key(elements, key)
         if numpys is None or not (is_number or _is_in_order(elements, numpys, value)):
             return False
+        if not is_number and np.may_share_memory(elements, value):
+            value = value.copy()  # of what a mask names, NumPy overwrites some before they are assigned
         return called(elements.__setitem__, numpys, value, default=True) is not None
     part = _part(elements, key)
     if part is None or not (part.shape or is_number) or not takes(part.shape):

@@ -25,7 +25,7 @@ from pgaspy.operands import WEAK
 from pgaspy.planning.result_layout import view_in_order
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage, borrowers, local_view, wrap
-from pgaspy.scheduling.floating_point import state
+from pgaspy.scheduling.floating_point import set_state, state
 from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "Small", "Source", "called", "copied",
@@ -59,18 +59,18 @@ OF_NUMBER: Source = None, None, False
 """What is computed of numbers lies on all processes."""
 
 
-_SILENT = contextvars.Context()
-"""In which NumPy passes floating-point errors over, as kernels do."""
+def _silent_state() -> Any:
+    """NumPy's, when floating-point errors are passed over, as by kernels."""
+    np.seterr(all="ignore")
+    return state()
 
-_SILENT.run(np.seterr, all="ignore")
 
-_free: list[contextvars.Context] = []
-"""Copies of it that nobody is in."""
+_SILENT = contextvars.Context().run(_silent_state)
 
 
 def _begin(job: World) -> None:
     global is_on
-    is_on = job.size == 1 and state() is not None
+    is_on = job.size == 1 and _SILENT is not None
 
 
 when_started.append(_begin)
@@ -150,17 +150,16 @@ def takes(shape: tuple[int, ...]) -> bool:
 
 def called(function: Callable[..., Any], *operands: Any, default: Any = None) -> Any:
     """What a function gives, or what is given in the place of None; None if it refuses its operands."""
+    before = state()
     try:
-        context = _free.pop()
-    except IndexError:
-        context = _SILENT.copy()
-    try:
-        found = context.run(function, *operands)
+        set_state(_SILENT)
+        found = function(*operands)
     except (AttributeError, IndexError, TypeError, ValueError, OverflowError) as error:
         if is_interrupt(error):
             raise
         return None
-    _free.append(context)  # but not one in which something was interrupted
+    finally:
+        set_state(before)
     recording.queue.n_at_once += 1
     return default if found is None else found
 
