@@ -54,10 +54,6 @@ CALLS: dict[str, Callable[..., Any]] = {
     "choose": lambda xp, a: xp.choose((a > 0) * 3, (a, a * 2), mode="wrap"),
     "unravel_index": lambda xp, a: xp.unravel_index(xp.abs(a * 4).astype(int), (5, 8)),
     "ravel_multi_index": lambda xp, a: xp.ravel_multi_index((xp.abs(a * 4).astype(int), (a > 0) * 1), (40, 2)),
-    "inner": lambda xp, a: xp.inner(a, a[:2]),
-    "vdot": lambda xp, a: xp.vdot(a, a * 2),
-    "tensordot": lambda xp, a: xp.tensordot(a, a[1:4], axes=([1], [1])),
-    "average": lambda xp, a: xp.average(a, axis=1, weights=xp.abs(a[0]) + 1),
     "interp": lambda xp, a: xp.interp(a, [-1, 0, 2], [5, 7, 1]),
     "bincount": lambda xp, a: xp.bincount(xp.abs(a[0] * 4).astype(int), minlength=3),
 }

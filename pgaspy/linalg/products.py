@@ -17,7 +17,6 @@ from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.linalg.by_lu import inv
 from pgaspy.linalg.operands import as_square
-from pgaspy.small_calls import by_numpy
 from pgaspy.values import told
 
 __all__ = ["cross", "matrix_power", "matrix_transpose", "multi_dot", "outer", "tensordot", "vecdot"]
@@ -61,7 +60,6 @@ def _with_last(x: pg.GlobalArray, axis: int) -> pg.GlobalArray:
 
 
 @implements(np.tensordot, np.linalg.tensordot)
-@by_numpy(np.tensordot)
 def tensordot(a: Any, b: Any, axes: int | Sequence[Any] = 2) -> pg.GlobalArray:
     """Products summed over pairs of dimensions. Collective.
 

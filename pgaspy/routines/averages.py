@@ -14,7 +14,6 @@ from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
 from pgaspy.operands import as_numpy
 from pgaspy.routines.mapping import mapped
-from pgaspy.small_calls import by_numpy
 from pgaspy.values import value
 from pgaspy.weights import fitting
 
@@ -24,7 +23,6 @@ Axis = int | tuple[int, ...] | None
 
 
 @implements(np.average)
-@by_numpy(np.average)
 def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     """The average along dimensions, in which elements count as often as weights say. Collective.
 

@@ -11,13 +11,11 @@ import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements, named
 from pgaspy.host.call_sites import warn
-from pgaspy.small_calls import by_numpy
 
 __all__ = ["cross", "inner", "matvec", "vdot", "vecmat"]
 
 
 @implements(np.inner)
-@by_numpy(np.inner)
 def inner(a: Any, b: Any, /) -> pg.GlobalArray:
     """The sums of products over the last dimensions of two arrays. Collective.
 
@@ -52,7 +50,6 @@ def inner(a: Any, b: Any, /) -> pg.GlobalArray:
 
 
 @implements(np.vdot)
-@by_numpy(np.vdot)
 def vdot(a: Any, b: Any, /) -> pg.GlobalArray:
     """The sum of `conj(a) * b`, of all elements in row-major order. Collective.
 
