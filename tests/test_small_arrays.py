@@ -385,6 +385,15 @@ def test_sections_of_one_dimension_that_overlap_are_assigned_as_they_were(seed: 
         assert np.array_equal(A.gather(), expected)
 
 
+@pytest.mark.parametrize("values", [np.s_[:-11:-1], np.s_[:10], np.s_[5:15]])
+def test_what_a_mask_names_is_assigned_from_the_array_as_it_was(values: slice) -> None:
+    a = np.arange(20.0)
+    A, expected = pg.array(a), a.copy()
+    expected[a % 2 == 0] = a[values]
+    A[pg.array(a % 2 == 0)] = A[values]
+    assert np.array_equal(A.gather(), expected)
+
+
 def _slice(indices: NDArray[Any]) -> slice:
     """The slice of indices at equal distances."""
     step = int(indices[1] - indices[0])
