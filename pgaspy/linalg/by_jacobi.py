@@ -75,10 +75,10 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         return SVDResult(*by_one_call(functools.partial(_svd, full_matrices), (a,), results))
     of_rows, of_columns = qr_of_tall(a, dtype), qr_of_tall(a.T, dtype)
     if of_rows is not None:                                             # a = Q R;  R = U1 S Vh;  U = Q U1
-        U, S, Vh = algorithm.svd(of_rows.R)
+        U, S, Vh = svd(of_rows.R, full_matrices=False)
         U = rows_times(of_rows.Q, U)
     elif of_columns is not None:
-        V, S, Uh = algorithm.svd(of_columns.R)
+        V, S, Uh = svd(of_columns.R, full_matrices=False)
         U, Vh = Uh.T, rows_times(of_columns.Q, V).T
     else:
         U, S, Vh = algorithm.svd(a.astype(dtype, copy=False))
@@ -99,7 +99,7 @@ def svdvals(x: Any, /) -> pg.GlobalArray:
     if takes_one_call(x.shape, JACOBI):
         return by_one_call(_svdvals, (x,), [on_all((min(x.shape),), np.finfo(dtype).dtype)])[0]
     tall = qr_of_tall(x, dtype) or qr_of_tall(x.T, dtype)
-    return algorithm.svdvals(x.astype(dtype, copy=False) if tall is None else tall.R)
+    return algorithm.svdvals(x.astype(dtype, copy=False)) if tall is None else svdvals(tall.R)
 
 
 @implements(np.linalg.matrix_rank)

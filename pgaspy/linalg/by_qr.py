@@ -114,7 +114,6 @@ def lstsq(a: Any, b: Any,
         For other shapes, or if the singular values do not converge.
     """
     from pgaspy.algorithms import qr as algorithm
-    from pgaspy.algorithms.svd import svd
 
     a, b = as_matrix(a), pg.asarray(b)
     if not 1 <= b.ndim <= 2:
@@ -152,7 +151,7 @@ def lstsq(a: Any, b: Any,
         C = moved(B, Distribution(block, block, grid=F.layout.grid), dtype)
         algorithm.apply_q(F, T, C, adjoint=True)
         R, tail = pg.triu(F[:n]), C[n:]
-    U, s, Vh = svd(R)                                                   # x = V S^-1 U^H C
+    U, s, Vh = pg.linalg.svd(R, full_matrices=False)                    # x = V S^-1 U^H C
     values = s.gather()
     rank = np.int32((values > rcond * values.max(initial=0)).sum())
     Y = U[:, :rank].T.conj() @ C[:len(R)]
