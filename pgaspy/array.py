@@ -42,7 +42,7 @@ def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
             return ufuncs.apply_operator(ufunc, made, self, None, other)
         if isinstance(other, GlobalArray):
             return ufuncs.apply_operator(ufunc, made, self, other._plain())
-        if _defers(other) or _repeats(ufunc, self, other):
+        if _defers(self, other) or _repeats(ufunc, self, other):
             return NotImplemented
         return ufuncs.apply(ufunc, (self, _operand(other)), make=made)
     return method
@@ -68,7 +68,7 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
             if small.is_on and (found := _computed(ufunc, self, other, True)) is not None:
                 return found
             return ufuncs.apply_operator(ufunc, made, self, None, other, True)
-        if _defers(other) or _repeats(ufunc, self, other):
+        if _defers(self, other) or _repeats(ufunc, self, other):
             return NotImplemented
         return ufuncs.apply(ufunc, (_operand(other), self), make=made)
     return method
@@ -109,9 +109,15 @@ def _operand(x: Any) -> Any:
     return GlobalArray(*global_assign.joined(x)) if has_arrays(x) else x
 
 
-def _defers(other: Any) -> bool:
-    """Whether an operator leaves the operation to the other operand, as NumPy does."""
-    return getattr(other, "__array_ufunc__", False) is None
+def _defers(own: GlobalArray, other: Any) -> bool:
+    """Whether an operator leaves the operation to the other operand, as NumPy does: to who says so, and of numbers to
+    objects that are no arrays.
+    """
+    handler = getattr(other, "__array_ufunc__", False)
+    if handler is not False:
+        return handler is None
+    return getattr(other, "__array_priority__", 0) > 0 or (
+        own._is_number and not isinstance(other, list | tuple) and np.asarray(other).dtype == object)
 
 
 def _repeats(ufunc: np.ufunc, own: GlobalArray, other: Any) -> bool:
@@ -752,7 +758,8 @@ class GlobalArray:
             raise missing("a GlobalArray", name, self, np.ndarray)
 
     def __reduce__(self) -> Any:
-        raise TypeError("a global array cannot be pickled: use pgaspy.save(), or A.gather() for the whole array")
+        raise TypeError("a global number cannot be pickled: use x.item()" if self._is_number else
+                        "a global array cannot be pickled: use pgaspy.save(), or A.gather() for the whole array")
 
     # Operators -------------------------------------------------------------------------------------------------------
 
@@ -799,10 +806,10 @@ class GlobalArray:
     def __matmul__(self, other: Any) -> GlobalArray:
         if small.is_on and (found := functions.product(self, other)) is not None:
             return of_elements(*found)
-        return NotImplemented if _defers(other) else HANDLED[np.matmul](self, other)
+        return NotImplemented if _defers(self, other) else HANDLED[np.matmul](self, other)
 
     def __rmatmul__(self, other: Any) -> GlobalArray:
-        return NotImplemented if _defers(other) else HANDLED[np.matmul](other, self)
+        return NotImplemented if _defers(self, other) else HANDLED[np.matmul](other, self)
 
     def __imatmul__(self, other: Any) -> GlobalArray:
         return into(self @ other, (self,))
@@ -1218,6 +1225,9 @@ class GlobalScalar(GlobalArray):
     __slots__ = ()
 
     _is_number = True
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        raise TypeError("a global number cannot be hashed: use x.item(), or A.tolist() for all of an array")
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if self.dtype.char in "gG":  # of which NumPy takes those in a list as floats

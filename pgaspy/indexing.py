@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy import ufuncs
+from pgaspy.alone import sections, small
 from pgaspy.array import GlobalArray, made
 from pgaspy.creation import arange, as_array, as_values, empty
 from pgaspy.dispatch import implements
@@ -441,6 +442,8 @@ def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> No
     So it is for floating point, too: the results are those of NumPy, on any number of processes.
     """
     ufuncs.check_target(a)
+    if small.is_on and values and sections.accumulated_at(ufunc, a, key, values[0]):
+        return
     value = as_array(values[0] if values else 0)
     with np.errstate(all="ignore"):  # NumPy may refuse the dtypes
         ufunc.at(np.zeros(1, a.dtype), np.zeros(1, np.int64), *([np.zeros(1, value.dtype)] if values else []))

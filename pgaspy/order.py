@@ -23,7 +23,7 @@ from pgaspy.values import told, value
 
 __all__ = ["argpartition", "argsort", "lexsort", "partition", "sort"]
 
-LONG = 1 << 18
+MIN_SELECTED = 1 << 18
 """A vector of so many elements is partitioned by what is selected of it; a shorter one is sorted, in fewer messages."""
 
 MAX_PLACES = 4
@@ -132,7 +132,7 @@ def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str
     """
     a = as_global(a)
     places = _places(a, kth, axis, kind)
-    if _is_long_vector(a, axis) and 0 < len(places) <= MAX_PLACES:
+    if _is_selected(a, axis) and 0 < len(places) <= MAX_PLACES:
         vector = a.reshape(-1)
         return _joined(vector, vector.dtype, vector.__getitem__, places)
     return GlobalArray(*in_order(a._base, a._view, axis, False, places))
@@ -152,13 +152,14 @@ def argpartition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: 
     a = as_global(a)
     a = a if a.ndim else a.reshape(1)
     places = _places(a, kth, axis, kind)
-    if _is_long_vector(a, axis) and 0 < len(places) <= MAX_PLACES:
+    if _is_selected(a, axis) and 0 < len(places) <= MAX_PLACES:
         return _joined(a.reshape(-1), np.dtype(np.intp), positions, places)
     return GlobalArray(*in_order(a._base, a._view, axis, True, places))
 
 
-def _is_long_vector(a: GlobalArray, axis: int | None) -> bool:
-    return (a.ndim == 1 or axis is None) and a.size >= LONG and a.dtype.kind in "biufmM"
+def _is_selected(a: GlobalArray, axis: int | None) -> bool:
+    """Whether what partitions elements is selected: of one byte, they are sorted as soon."""
+    return (a.ndim == 1 or axis is None) and a.size >= MIN_SELECTED and a.dtype.kind in "iufmM" and a.itemsize > 1
 
 
 def _joined(vector: GlobalArray, dtype: np.dtype[Any], chosen: Callable[[GlobalArray], GlobalArray],
@@ -175,7 +176,7 @@ def _joined(vector: GlobalArray, dtype: np.dtype[Any], chosen: Callable[[GlobalA
 def _partitioning(vector: GlobalArray, places: tuple[int, ...]) -> Iterator[GlobalArray]:
     """Which elements come before, are equal to, and come between and after those at places in order: NaN is last."""
     found, at = with_places(vector._base, vector._view, places)
-    is_above = None
+    is_above = None  # of the last end: at first, and after NaN, there is none
     for end in np.unique(value(GlobalArray(*found)[list(at)], np.zeros(len(places), vector.dtype))):
         is_known = end == end  # as NaN is not
         is_below = vector < end if is_known else vector == vector

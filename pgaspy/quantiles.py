@@ -31,7 +31,7 @@ from pgaspy.weights import fitting, in_order
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
-LONG = 1 << 15
+MIN_COUNTED = 1 << 15
 """Of a vector of so many elements per process, those that are not NaN are chosen before, so that it is not sorted."""
 
 
@@ -154,7 +154,7 @@ def nanmedian(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwri
     _check_no_dates(a, "nanmedian")
     if a.dtype.kind not in "fc":
         return median(a, axis, out, keepdims=keepdims)
-    if _is_long_vector(a, axis):
+    if _is_counted_first(a, axis):
         vector = a.reshape(-1)
         known = vector[vector == vector]
         middle = median(known if known.size else vector, None)  # of NaN, that
@@ -204,7 +204,7 @@ def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str
         return _quantiles(a, q, is_weak, axis, method, keepdims, weights)
     if weights is not None:
         return _weighted(a, q, axis, method, keepdims, weights, leaves_nan_out=True)
-    if _is_long_vector(a, axis):
+    if _is_counted_first(a, axis):
         vector = a.reshape(-1)
         known = vector[vector == vector]
         results = _quantiles(known if known.size else vector, q, is_weak, None, method, False)
@@ -229,9 +229,10 @@ def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str
     return _of_parts(found, q, a, axis, keepdims)
 
 
-def _is_long_vector(a: GlobalArray, axis: Axis) -> bool:
+def _is_counted_first(a: GlobalArray, axis: Axis) -> bool:
     """Whether what is not NaN is counted first, as for the places that are looked for then."""
-    return (axis is None or a.ndim == 1) and a.size >= LONG * world().size and a.dtype.kind == "f"
+    axes = range(a.ndim) if axis is None else normalize_axis_tuple(axis, a.ndim)
+    return len(axes) == a.ndim and a.size >= MIN_COUNTED * world().size and a.dtype.kind == "f"
 
 
 def _check_no_dates(a: GlobalArray, name: str) -> None:

@@ -44,7 +44,7 @@ def in_order(base: Base, view: View, axis: int | None, gives_indices: bool, kth:
     """The elements sorted along a dimension, or the indices that sort them; with None of all, in row-major order.
 
     With `kth`, rows are partitioned only, by these indices; a vector is sorted, so that no result depends on how it is
-    dealt out. (What partitions a long one is in `order`.)
+    dealt out. (`order.partition` selects in a long one.)
     """
     if axis is None:
         base, view = reshaped(base, view, (-1,))

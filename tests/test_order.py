@@ -430,7 +430,7 @@ def test_what_is_not_nan(axis: Any, keepdims: bool, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2"])
 @pytest.mark.parametrize("keepdims", [True, False])
 def test_what_is_not_nan_of_long_vectors(keepdims: bool, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quantiles, "LONG", 1 << 10)
+    monkeypatch.setattr(quantiles, "MIN_COUNTED", 1 << 10)
     a = np.random.default_rng(5).standard_normal(1 << 15).astype(dtype)
     for step in (3, 1):
         a[::step] = np.nan
@@ -444,6 +444,10 @@ def test_what_is_not_nan_of_long_vectors(keepdims: bool, dtype: str, monkeypatch
                         found = pg.nanquantile(A, q, keepdims=keepdims, method=method)
                         expected = np.asarray(np.nanquantile(x, q, keepdims=keepdims, method=method))
                         assert_equal(found.astype(expected.dtype), expected)
+    assert_equal(pg.nanmedian(A, (1, 0)), np.full((), np.nan, dtype))
+    assert_equal(pg.nanmedian(A[0], ()), a.reshape(2, -1)[0])
+    raises_everywhere(ValueError, "out of bounds", lambda: pg.nanquantile(A[0], 0.5, 3))
+    raises_everywhere(ValueError, "repeated axis", lambda: pg.nanmedian(A[0], (0, 0)))
 
 
 @pytest.mark.mpi
@@ -507,7 +511,7 @@ def test_rows_are_partitioned_as_numpy_does_it_wherever_they_lie(name: str, shap
 @pytest.mark.parametrize("name", ["block", "cyclic(3)", "replicated"])
 @pytest.mark.parametrize("dtype", ["f8", "f2", "i1", "u8", "?", "M8[s]"])
 def test_long_vectors_are_partitioned_stably(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ordering, "LONG", 1 << 15)
+    monkeypatch.setattr(ordering, "MIN_SELECTED", 1 << 15)
     a = (100 * np.random.default_rng(4).standard_normal(1 << 15)).astype("i8").astype(dtype)
     if a.dtype.kind in "fM":
         a[::5] = "NaT" if dtype == "M8[s]" else np.nan

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import operator
+import pickle
 import random
 import signal
 import subprocess
@@ -392,6 +393,52 @@ def test_what_a_mask_names_is_assigned_from_the_array_as_it_was(values: slice) -
     expected[a % 2 == 0] = a[values]
     A[pg.array(a % 2 == 0)] = A[values]
     assert np.array_equal(A.gather(), expected)
+
+
+@pytest.mark.parametrize("how", ["assigned", "added", "added in place"])
+def test_of_several_values_for_an_element_each_counts_in_order(how: str) -> None:
+    draw = np.random.default_rng(3)
+    a, rows, columns = draw.random((5, 6)), draw.integers(0, 5, (4, 30)), draw.integers(-6, 6, (4, 30))
+    values, A = draw.random((4, 30)), pg.array(a)
+    places = zip(rows.flat, columns.flat, values.flat, strict=True)
+    if how == "assigned":
+        A[rows, pg.array(columns)] = pg.array(values)
+        for i, j, x in places:
+            a[i, j] = x
+    elif how == "added":
+        np.add.at(A, (pg.array(rows), columns), values)
+        for i, j, x in places:
+            a[i, j] += x
+    else:
+        A[rows, columns] += 2.0
+        a[rows, columns] += 2.0
+    assert np.array_equal(A.gather(), a)
+    assert is_small(A[:2])
+    A[:, a[0] > 0.5] = 7
+    a[:, a[0] > 0.5] = 7
+    assert np.array_equal(A.gather(), a)
+
+
+class Length:
+    """What knows how to be multiplied."""
+
+    def __init__(self, metres: Any) -> None:
+        self.metres = metres
+
+    def __rmul__(self, factor: Any) -> Length:
+        return Length(factor * self.metres)
+
+
+def test_numbers_leave_it_to_other_objects_what_they_give() -> None:
+    x = pg.arange(5.0)
+    for number in x[2], x.sum():
+        found = number * Length(3)
+        assert isinstance(found, Length)
+        assert float(found.metres) == 3 * float(number)
+    with pytest.raises(TypeError, match=r"use x\.item"):
+        hash(x.sum())
+    with pytest.raises(TypeError, match=r"use x\.item"):
+        pickle.dumps(x.sum())
 
 
 def _slice(indices: NDArray[Any]) -> slice:

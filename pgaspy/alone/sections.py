@@ -16,12 +16,15 @@ from pgaspy.layout import MAX_NDIM
 from pgaspy.operands import WEAK
 from pgaspy.planning.view import whole
 
-__all__ = ["assigned", "section"]
+__all__ = ["accumulated_at", "assigned", "section"]
 
 _SLICING = frozenset({int, slice})
 """The classes of indices of which views are made here."""
 
 _INT = frozenset({int})
+
+_ACCUMULATING = frozenset({np.add, np.subtract, np.multiply})
+"""The functions of which NumPy and kernels give the same bits, of whatever they are given."""
 
 
 def section(x: Any, key: Any) -> Small | None:
@@ -80,14 +83,11 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
         return False
     if (elements := elements_of(x)) is None or is_borrowed(x):
         return False
-    if is_number:
-        if value.__class__ not in NUMBERS.get(elements.dtype.kind, ()):
-            return False
-    elif value.dtype is not elements.dtype:
+    if not _fits(elements, value):
         return False
     is_number = is_number or not value.shape
     if not is_slicing:
-        numpys = _numpys_key(elements, key)
+        numpys = _numpys_key(elements, key, is_number)
         if numpys is None or not (is_number or _is_in_order(elements, numpys, value)):
             return False
         if not is_number and np.may_share_memory(elements, value):
@@ -102,6 +102,29 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
     return called(target.__setitem__, key, value, default=True) is not None
 
 
+def accumulated_at(ufunc: np.ufunc, x: Any, key: Any, value: Any) -> bool:
+    """`ufunc.at(x, key, value)`, of what has the same dtype, or a Python number; whether it was done."""
+    if ufunc not in _ACCUMULATING or x.__class__ not in kinds or not _may_select(key) or not recording.is_clear():
+        return False
+    elements = elements_of(x)
+    found: Any = value if value.__class__ in WEAK else operand(value)
+    if elements is None or found is None or is_borrowed(x) or not _fits(elements, found):
+        return False
+    numpys = _numpys_key(elements, key, True)
+    if numpys is None:
+        return False
+    if found is not value and np.may_share_memory(elements, found):
+        found = found.copy()
+    return called(ufunc.at, elements, numpys, found, default=True) is not None
+
+
+def _fits(elements: Any, value: Any) -> bool:
+    """Whether a value has the dtype of elements, or is a Python number that this holds."""
+    if value.__class__ in WEAK:
+        return value.__class__ in NUMBERS.get(elements.dtype.kind, ())
+    return bool(value.dtype is elements.dtype)
+
+
 def _is_overwritten(part: Any, value: Any) -> bool:
     """Whether NumPy may overwrite elements of a value before it assigns them: it makes no copy in one dimension."""
     return part.ndim == 1 and part.strides[0] != value.strides[-1] and np.may_share_memory(part, value)
@@ -110,12 +133,17 @@ def _is_overwritten(part: Any, value: Any) -> bool:
 def _is_in_order(elements: Any, key: Any, values: Any) -> bool:
     """Whether NumPy assigns values to what a key with arrays names in the order of rows, so that the last one counts.
 
-    It goes through memory as that suits several operands; so there are to be one array of indices, and as many values.
+    It goes through memory as that suits several operands; so all are to be in that order, and of one shape.
     """
     if key.__class__ is not tuple:
         return True  # a mask, which names nothing twice
-    return len(key) == 1 and key[0].flags.c_contiguous and values.flags.c_contiguous and (
-        values.shape == key[0].shape + elements.shape[1:])
+    first = key[0]
+    if first.__class__ is not np.ndarray or not values.flags.c_contiguous:
+        return False
+    for k in key:
+        if k.__class__ is not np.ndarray or not k.flags.c_contiguous or k.shape != first.shape:
+            return False
+    return bool(values.shape == first.shape + elements.shape[len(key):])
 
 
 def _is_slicing(key: Any) -> bool:
@@ -142,8 +170,10 @@ def _may_select(key: Any) -> bool:
         key.__class__ is list and _INT.issuperset(map(type, key)))
 
 
-def _numpys_key(elements: Any, key: Any) -> Any:
-    """A key with arrays as NumPy takes it; None if it is none of integers or of one mask, or if it names too much."""
+def _numpys_key(elements: Any, key: Any, takes_masks: bool = False) -> Any:
+    """A key with arrays as NumPy takes it; None if it names too much, or if it is none of integers or of one mask; or,
+    where these are taken, of masks of a dimension each.
+    """
     keys = key if key.__class__ is tuple else (key,)
     if len(keys) > elements.ndim:
         return None
@@ -158,10 +188,14 @@ def _numpys_key(elements: Any, key: Any) -> Any:
         if indices is None or not indices.shape:
             return None
         if indices.dtype.kind == "b":
-            if key.__class__ is tuple or indices.shape != elements.shape[:indices.ndim]:
+            if key.__class__ is tuple:
+                if not takes_masks or indices.shape != (extent,):
+                    return None
+            elif indices.shape != elements.shape[:indices.ndim]:
                 return None
-            return indices if takes(elements.shape) else None
-        if indices.dtype.kind not in "iu":
+            else:
+                return indices if takes(elements.shape) else None
+        elif indices.dtype.kind not in "iu":
             return None
         n_joint = max(n_joint, indices.size)
         found.append(indices)

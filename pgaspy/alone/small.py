@@ -33,7 +33,9 @@ __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "Small", "Source"
            "ready", "settled", "takes"]
 
 MAX_ELEMENTS = 1 << 15
-"""Of an array: to record a call takes as long as to pass through so many, so that more has to be gained by that."""
+"""Of an array: to record a call takes as long as to pass through so many. Only of more does it win that back that calls
+share a kernel.
+"""
 
 is_on = False
 """Whether the job has one process, and NumPy's errors can be passed over."""
@@ -149,7 +151,9 @@ def takes(shape: tuple[int, ...]) -> bool:
 
 
 def called(function: Callable[..., Any], *operands: Any, default: Any = None) -> Any:
-    """What a function gives, or what is given in the place of None; None if it refuses its operands."""
+    """What a function gives, with floating-point errors passed over, or what is given in the place of None; None if it
+    refuses its operands.
+    """
     before = state()
     try:
         set_state(_SILENT)

@@ -22,8 +22,8 @@ LONG_SECONDS = 5e-4
 SHARED_SECONDS = 0.1
 """For so long it is taken to be shared then."""
 
-NAP_SECONDS = 1e-6
-"""To sleep, which takes some 50 microseconds at least."""
+NAP_SECONDS, LONG_NAP_SECONDS = 1e-6, 5e-5
+"""To sleep, which takes some 50 microseconds more: on a shared core, and after waiting long."""
 
 
 class Patience:
@@ -36,7 +36,7 @@ class Patience:
         """Let others have the core for a moment, after waiting so many seconds."""
         now = time.perf_counter()
         if waited > SPIN_SECONDS or now < self._shared_until:
-            time.sleep(NAP_SECONDS)
+            time.sleep(LONG_NAP_SECONDS if waited > SPIN_SECONDS else NAP_SECONDS)
             return
         os.sched_yield()
         back = time.perf_counter()

@@ -36,8 +36,8 @@ class Rearranging(Drawing):
         size
             The shape of the choice, which takes the place of dimension `axis`; None for one element.
         replace
-            Whether an element may be chosen again. If not, random keys are sorted, one for each element of `a`; but few
-            of many are drawn until they differ, on every process.
+            Whether an element may be chosen again. If not, each element of `a` has a random key, and the least are
+            chosen; but few of many are drawn until they differ, on every process.
         p
             The probability of each element, shape (n,), the same for all by default; it comes to every process.
         axis
@@ -83,9 +83,11 @@ class Rearranging(Drawing):
         if p is None and 0 < k <= n // FEW_OF:
             return pg.array(self._distinct(n, k)).reshape(shape)
         if p is None:
+            if k > n // 2 or not k:
+                return self._order(n)[:k].reshape(shape)
             keys = self._keys(n)
-            least = pg.argpartition(keys, k - 1)[:k] if k else pg.arange(0)
-            return least[pg.argsort(keys[least])].reshape(shape)  # as argsort(keys)[:k], without the rest's order
+            least = pg.argpartition(keys, k - 1)[:k]
+            return least[pg.argsort(keys[least])].reshape(shape)  # as of the order of all
         if np.count_nonzero(p) < k:
             raise ValueError("Fewer non-zero entries in p than size")
         with np.errstate(divide="ignore"):

@@ -17,10 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.caches import cached
+from pgaspy.host.allocation import keep_what_is_freed
 
 __all__ = ["Return", "Scratch", "allocate", "come_back"]
 
 Bytes = NDArray[np.uint8]
+
+keep_what_is_freed()  # of NumPy's arrays, whose memory does not come from here
 
 REUSED_FROM_BYTES = 1 << 16
 """Smaller blocks come from the C library's allocator, which does well there."""
