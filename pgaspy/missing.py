@@ -51,7 +51,7 @@ def missing(owner: str, name: str, obj: object, numpys: object) -> AttributeErro
     advice = ""
     if hasattr(numpys, name) and not name.startswith("_"):
         if isinstance(getattr(numpys, name), ModuleType):
-            advice = ": it is a module of NumPy's own, to import from NumPy"
+            advice = ": it is a module of NumPy's own, to import from NumPy, for what A.gather() gives"
         elif isinstance(numpys, type) and name not in INSTEAD:
             advice = f": {_OF_WHOLE}"
         else:
