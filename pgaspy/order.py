@@ -132,7 +132,7 @@ def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str
     """
     a = as_global(a)
     places = _places(a, kth, axis, kind)
-    if _is_selected(a, axis) and 0 < len(places) <= MAX_PLACES:
+    if _is_selected(a, axis, places):
         vector = a.reshape(-1)
         return _joined(vector, vector.dtype, vector.__getitem__, places)
     return GlobalArray(*in_order(a._base, a._view, axis, False, places))
@@ -152,14 +152,15 @@ def argpartition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: 
     a = as_global(a)
     a = a if a.ndim else a.reshape(1)
     places = _places(a, kth, axis, kind)
-    if _is_selected(a, axis) and 0 < len(places) <= MAX_PLACES:
+    if _is_selected(a, axis, places):
         return _joined(a.reshape(-1), np.dtype(np.intp), positions, places)
     return GlobalArray(*in_order(a._base, a._view, axis, True, places))
 
 
-def _is_selected(a: GlobalArray, axis: int | None) -> bool:
+def _is_selected(a: GlobalArray, axis: int | None, places: tuple[int, ...]) -> bool:
     """Whether what partitions elements is selected: of one byte, they are sorted as soon."""
-    return (a.ndim == 1 or axis is None) and a.size >= MIN_SELECTED and a.dtype.kind in "iufmM" and a.itemsize > 1
+    return ((a.ndim == 1 or axis is None) and a.size >= MIN_SELECTED and a.dtype.kind in "iufmM" and a.itemsize > 1
+            and 0 < len(places) <= MAX_PLACES)
 
 
 def _joined(vector: GlobalArray, dtype: np.dtype[Any], chosen: Callable[[GlobalArray], GlobalArray],

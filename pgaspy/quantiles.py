@@ -155,9 +155,7 @@ def nanmedian(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwri
     if a.dtype.kind not in "fc":
         return median(a, axis, out, keepdims=keepdims)
     if _is_counted_first(a, axis):
-        vector = a.reshape(-1)
-        known = vector[vector == vector]
-        middle = median(known if known.size else vector, None)  # of NaN, that
+        middle = median(_known(a))
         return into(middle.reshape((1,) * a.ndim) if keepdims else middle, (out,))
     rows = sort(_in_rows(a, axis))
     n = (~isnan(rows)).sum(-1)
@@ -205,9 +203,7 @@ def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str
     if weights is not None:
         return _weighted(a, q, axis, method, keepdims, weights, leaves_nan_out=True)
     if _is_counted_first(a, axis):
-        vector = a.reshape(-1)
-        known = vector[vector == vector]
-        results = _quantiles(known if known.size else vector, q, is_weak, None, method, False)
+        results = _quantiles(_known(a), q, is_weak, None, method, False)
         return results.reshape((*q.shape, *(1,) * a.ndim)) if keepdims else results
     rows = sort(_in_rows(a, axis))
     n = (~isnan(rows)).sum(-1)
@@ -233,6 +229,13 @@ def _is_counted_first(a: GlobalArray, axis: Axis) -> bool:
     """Whether what is not NaN is counted first, as for the places that are looked for then."""
     axes = range(a.ndim) if axis is None else normalize_axis_tuple(axis, a.ndim)
     return len(axes) == a.ndim and a.size >= MIN_COUNTED * world().size and a.dtype.kind == "f"
+
+
+def _known(a: GlobalArray) -> GlobalArray:
+    """What is not NaN, as a vector; of NaN alone, that."""
+    vector = a.reshape(-1)
+    found = vector[vector == vector]
+    return found if found.size else vector
 
 
 def _check_no_dates(a: GlobalArray, name: str) -> None:

@@ -78,19 +78,16 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
     is_slicing = _is_slicing(key) or key is Ellipsis
     if x.__class__ not in kinds or not (is_slicing or _may_select(key)):
         return False
-    is_number = value.__class__ in WEAK
-    if not recording.is_clear() or (not is_number and (value := operand(value)) is None):
+    operands = _operands(x, value)
+    if operands is None:
         return False
-    if (elements := elements_of(x)) is None or is_borrowed(x):
-        return False
-    if not _fits(elements, value):
-        return False
-    is_number = is_number or not value.shape
+    elements, value = operands
+    is_number = value.__class__ in WEAK or not value.shape
     if not is_slicing:
         numpys = _numpys_key(elements, key, is_number)
         if numpys is None or not (is_number or _is_in_order(elements, numpys, value)):
             return False
-        if not is_number and np.may_share_memory(elements, value):
+        if not is_number and numpys.__class__ is not tuple and np.may_share_memory(elements, value):
             value = value.copy()  # of what a mask names, NumPy overwrites some before they are assigned
         return called(elements.__setitem__, numpys, value, default=True) is not None
     part = _part(elements, key)
@@ -104,25 +101,27 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
 
 def accumulated_at(ufunc: np.ufunc, x: Any, key: Any, value: Any) -> bool:
     """`ufunc.at(x, key, value)`, of what has the same dtype, or a Python number; whether it was done."""
-    if ufunc not in _ACCUMULATING or x.__class__ not in kinds or not _may_select(key) or not recording.is_clear():
+    if ufunc not in _ACCUMULATING or x.__class__ not in kinds or not _may_select(key):
         return False
-    elements = elements_of(x)
-    found: Any = value if value.__class__ in WEAK else operand(value)
-    if elements is None or found is None or is_borrowed(x) or not _fits(elements, found):
+    operands = _operands(x, value)
+    if operands is None:
         return False
+    elements, value = operands
     numpys = _numpys_key(elements, key, True)
-    if numpys is None:
-        return False
-    if found is not value and np.may_share_memory(elements, found):
-        found = found.copy()
-    return called(ufunc.at, elements, numpys, found, default=True) is not None
+    return numpys is not None and called(ufunc.at, elements, numpys, value, default=True) is not None
 
 
-def _fits(elements: Any, value: Any) -> bool:
-    """Whether a value has the dtype of elements, or is a Python number that this holds."""
-    if value.__class__ in WEAK:
-        return value.__class__ in NUMBERS.get(elements.dtype.kind, ())
-    return bool(value.dtype is elements.dtype)
+def _operands(x: Any, value: Any) -> tuple[Any, Any] | None:
+    """The elements of an array, and a value that has their dtype, or is a Python number that this holds; None where
+    nothing is written here.
+    """
+    is_number = value.__class__ in WEAK
+    if not recording.is_clear() or (not is_number and (value := operand(value)) is None):
+        return None
+    if (elements := elements_of(x)) is None or is_borrowed(x):
+        return None
+    fits = value.__class__ in NUMBERS.get(elements.dtype.kind, ()) if is_number else value.dtype is elements.dtype
+    return (elements, value) if fits else None
 
 
 def _is_overwritten(part: Any, value: Any) -> bool:

@@ -35,10 +35,12 @@ class Patience:
     def pause(self, waited: float) -> None:
         """Let others have the core for a moment, after waiting so many seconds."""
         now = time.perf_counter()
-        if waited > SPIN_SECONDS or now < self._shared_until:
-            time.sleep(LONG_NAP_SECONDS if waited > SPIN_SECONDS else NAP_SECONDS)
-            return
-        os.sched_yield()
-        back = time.perf_counter()
-        if back - now > LONG_SECONDS:
-            self._shared_until = back + SHARED_SECONDS
+        if waited > SPIN_SECONDS:
+            time.sleep(LONG_NAP_SECONDS)
+        elif now < self._shared_until:
+            time.sleep(NAP_SECONDS)
+        else:
+            os.sched_yield()
+            back = time.perf_counter()
+            if back - now > LONG_SECONDS:
+                self._shared_until = back + SHARED_SECONDS
