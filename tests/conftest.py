@@ -18,12 +18,14 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pgaspy as pg
 from pgaspy.alone import small
 from pgaspy.execution import loops, recording
 from pgaspy.execution.queue import Queue
+from pgaspy.scheduling import floating_point
 from tests.together import NotTogether
 
 SMALL, LARGE = (2, 3), (4, 4, 4, 6)
@@ -46,6 +48,16 @@ def _records(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """Have everything recorded, where tests look at schedules: in these folders, and where they are marked so."""
     if request.path.parent.name in RECORDED or request.node.get_closest_marker("recorded") is not None:
         monkeypatch.setattr(Queue, "computes_at_once", False)
+
+
+@pytest.fixture(autouse=True)
+def _errstate_is_kept() -> Iterator[None]:
+    """A test after which NumPy's state of errors is another one fails, and not the next that looks at it."""
+    before, told = floating_point.state(), np.geterr()
+    yield
+    found = np.geterr()
+    floating_point.restore(before)
+    assert found == told
 
 
 @pytest.fixture

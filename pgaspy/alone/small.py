@@ -154,18 +154,20 @@ def called(function: Callable[..., Any], *operands: Any, default: Any = None) ->
     """What a function gives, with floating-point errors passed over, or what is given in the place of None; None if it
     refuses its operands.
     """
-    before = state()
     try:
-        set_state(_SILENT)
-        found = function(*operands)
+        found = contextvars.copy_context().run(_silently, function, operands)
     except (AttributeError, IndexError, TypeError, ValueError, OverflowError) as error:
         if is_interrupt(error):
             raise
         return None
-    finally:
-        set_state(before)
     recording.queue.n_at_once += 1
     return default if found is None else found
+
+
+def _silently(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+    """In a context of its own, so that there is no state to restore, which an interrupt could prevent."""
+    set_state(_SILENT)
+    return function(*operands)
 
 
 def settled(x: Any) -> BaseView:
