@@ -6,7 +6,8 @@ from statistics import median
 from time import perf_counter
 
 from bench.timing import Result, report
-from pgaspy.layout import Distribution, Layout
+from pgaspy.distribution import Distribution
+from pgaspy.layout import Layout
 from pgaspy.planning import segments
 from pgaspy.planning.transfers import plan_transfer
 from pgaspy.planning.view import whole

@@ -26,6 +26,7 @@ from pgaspy.concatenation import stack as stack
 from pgaspy.creation import *
 from pgaspy.cumulative import *
 from pgaspy.differences import *
+from pgaspy.distribution import Distribution as Distribution
 from pgaspy.element_views import *
 from pgaspy.execution.recording import sync as sync
 from pgaspy.files import load as load
@@ -44,7 +45,6 @@ from pgaspy.job.procgrid import world as _world
 from pgaspy.job.statistics import Statistics as Statistics
 from pgaspy.job.statistics import stats as stats
 from pgaspy.kernels.bindings import get_threads as _get_threads
-from pgaspy.layout import Distribution as Distribution
 from pgaspy.layout import Layout as Layout
 from pgaspy.manipulation import *
 from pgaspy.missing import missing as _missing

@@ -16,9 +16,10 @@ from numpy.typing import DTypeLike, NDArray
 from pgaspy import global_assign, local_access, moments, reshaping, scans, sharing, sorting, ufuncs
 from pgaspy.alone import functions, sections, small
 from pgaspy.dispatch import HANDLED, OTHERS
+from pgaspy.distribution import Distribution
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
-from pgaspy.layout import Distribution, Layout
+from pgaspy.layout import Layout
 from pgaspy.missing import instead_of, missing
 from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, dtype_of_cast, has_arrays, native
 from pgaspy.planning.view import ArrayInKey, View

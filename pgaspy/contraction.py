@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from pgaspy.array import GlobalArray, made
 from pgaspy.creation import empty
+from pgaspy.dims import whole_dim
 from pgaspy.global_assign import laid_out
 from pgaspy.job.procgrid import world
-from pgaspy.layout import Layout, whole_dim
+from pgaspy.layout import Layout
 from pgaspy.movement import combine
 from pgaspy.planning.view import joint_shape
 from pgaspy.scheduling.memory import Scratch

@@ -19,11 +19,12 @@ from numpy.typing import DTypeLike, NDArray
 from pgaspy.alone.small import filled
 from pgaspy.array import GlobalArray
 from pgaspy.dispatch import implements
+from pgaspy.distribution import Distribution
 from pgaspy.execution.recording import check_free, record
 from pgaspy.global_assign import joined, redistributed
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
-from pgaspy.layout import Distribution, Layout
+from pgaspy.layout import Layout
 from pgaspy.operands import (
     WEAK,
     as_numbers,

@@ -13,13 +13,15 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy.caches import cached
+from pgaspy.dims import whole_dim
+from pgaspy.distribution import Distribution
 from pgaspy.execution import recording
 from pgaspy.execution.recording import finish, record, stand_ins
 from pgaspy.host.call_sites import warn
 from pgaspy.immediate import assigned
 from pgaspy.job.defaults import default_for, layout_for
 from pgaspy.job.procgrid import world
-from pgaspy.layout import Distribution, Layout, one_process, replicated, whole_dim
+from pgaspy.layout import Layout, one_process, replicated
 from pgaspy.operands import WEAK, Operand, as_numbers, as_numpy, check_dtype, has_arrays, native
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole

@@ -17,10 +17,10 @@ from pgaspy.array import GlobalArray
 from pgaspy.bin_rules import number_of_bins
 from pgaspy.creation import as_global, empty, of_each_process, zeros
 from pgaspy.dispatch import implements
+from pgaspy.distribution import Distribution
 from pgaspy.host.call_sites import warn
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
-from pgaspy.layout import Distribution
 from pgaspy.small_calls import by_numpy
 from pgaspy.tasks import schedule, write
 from pgaspy.values import told, value

@@ -21,11 +21,12 @@ from pgaspy import ufuncs
 from pgaspy.alone import sections, small
 from pgaspy.array import GlobalArray, made
 from pgaspy.creation import arange, as_array, as_values, empty
+from pgaspy.dims import BlockDim, CyclicDim, whole_dim
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import is_planning, record, record_refusable
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
-from pgaspy.layout import BlockDim, CyclicDim, Layout, replicated, whole_dim, without_dims
+from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.planning.owners import are_runs
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from pgaspy.array import GlobalArray, made
 from pgaspy.blas import add_product
 from pgaspy.contraction import product_of_stacks
+from pgaspy.dims import BlockDim
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import are_errors_asked, is_alone, record_cold, tell_errors
 from pgaspy.global_assign import copied, everywhere
 from pgaspy.immediate import product, product_of_matrices
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
-from pgaspy.layout import BlockDim, Layout, replicated, without_dims
+from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.operands import as_base_view, check_dtype
 from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.result_layout import product_layout

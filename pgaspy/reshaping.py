@@ -9,10 +9,11 @@ import math
 import operator
 from collections.abc import Sequence
 
+from pgaspy.dims import whole_dim
 from pgaspy.execution.recording import record
 from pgaspy.global_assign import copied
 from pgaspy.job.defaults import default_for
-from pgaspy.layout import Layout, whole_dim
+from pgaspy.layout import Layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.kinds.reshape import reshape

@@ -17,9 +17,10 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy.caches import cached
+from pgaspy.dims import BlockDim, whole_dim
 from pgaspy.execution.recording import record_cold
 from pgaspy.global_assign import copied, gathered, layout_like
-from pgaspy.layout import BlockDim, Layout, whole_dim
+from pgaspy.layout import Layout
 from pgaspy.operands import as_numpy, check_dtype
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pgaspy.array import GlobalArray
 from pgaspy.creation import as_array, as_global, empty, of_each_process
 from pgaspy.dispatch import implements
-from pgaspy.layout import Distribution
+from pgaspy.distribution import Distribution
 from pgaspy.manipulation import where
 from pgaspy.operands import as_numpy
 from pgaspy.small_calls import by_numpy

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.caches import cached
+from pgaspy.dims import whole_dim
 from pgaspy.execution.recording import complete, is_alone, keep_borrowed, may_compute, record
-from pgaspy.layout import Layout, whole_dim
+from pgaspy.layout import Layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import (
     Base,

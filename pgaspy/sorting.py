@@ -15,10 +15,11 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy.blockmath import near_square_grid
 from pgaspy.caches import cached
+from pgaspy.dims import BlockDim, Dim, whole_dim
 from pgaspy.execution.recording import record, record_cold
 from pgaspy.global_assign import copied, layout_like
 from pgaspy.job.procgrid import world
-from pgaspy.layout import BlockDim, Dim, Layout, replicated, whole_dim
+from pgaspy.layout import Layout, replicated
 from pgaspy.planning.view import View, whole
 from pgaspy.reshaping import reshaped
 from pgaspy.scheduling.base import Base

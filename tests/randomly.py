@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.layout import Dim, Distribution, Layout, default_layout, one_process, replicated
+from pgaspy.dims import Dim
+from pgaspy.distribution import Distribution, default_layout
+from pgaspy.layout import Layout, one_process, replicated
 from pgaspy.planning.view import View, whole
 
 __all__ = ["DTYPES", "LARGEST", "SMALL_EXTENTS", "castable", "places", "random_distributed_layout",

@@ -16,9 +16,11 @@ import pytest
 
 import pgaspy as pg
 from pgaspy import files
+from pgaspy.dims import whole_dim
+from pgaspy.distribution import default_layout
 from pgaspy.fileio import agreement, collective
 from pgaspy.fileio.formats import Header
-from pgaspy.layout import Layout, default_layout, whole_dim
+from pgaspy.layout import Layout
 from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = pytest.mark.mpi

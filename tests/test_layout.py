@@ -11,21 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pgaspy.layout import (
-    BlockDim,
-    CyclicDim,
-    Dim,
-    Distribution,
-    Layout,
-    check_grid,
-    coords_from_rank,
-    default_layout,
-    one_process,
-    rank_from_coords,
-    replicated,
-    whole_dim,
-    without_dims,
-)
+from pgaspy.dims import BlockDim, CyclicDim, Dim, whole_dim
+from pgaspy.distribution import Distribution, check_grid, default_layout
+from pgaspy.layout import Layout, coords_from_rank, one_process, rank_from_coords, replicated, without_dims
 from tests.randomly import random_layout, random_shape
 
 BLOCKS = st.builds(lambda n, p: BlockDim(n, p, 0, n), st.integers(0, 40), st.integers(1, 9))

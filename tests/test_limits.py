@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import layout
+from pgaspy import dims, layout
+from pgaspy.distribution import Distribution
 from pgaspy.execution import recording
 from pgaspy.kernels import bindings, jit
 from pgaspy.kernels.program import Program, Step
-from pgaspy.layout import Distribution
 from pgaspy.planning import chains, pieces, trees
 from pgaspy.planning.pieces import TEMPORARY, joint_cuts, max_pieces, n_pieces, plan_boxes, plan_operands
 from pgaspy.planning.view import joint_shape, whole
-from pgaspy.scheduling import fusion, kernel_nodes
+from pgaspy.scheduling import kernel_nodes
 from tests.flushes import kernels_of
 from tests.together import assert_equal, collectively, raises_everywhere
 
@@ -316,8 +316,8 @@ def test_elements_are_counted_by_64_bits() -> None:
 @pytest.mark.parametrize("n_procs", [2, 1000, 10**6])
 def test_parts_of_the_longest_dimensions(n_procs: int) -> None:
     """Products of indices and processes that take more than 64 bits."""
-    for extent in (layout.MAX_PRODUCT // n_procs, layout.MAX_PRODUCT // n_procs + 1, 2**62 + 1, 2**63 - 1):
-        dim = layout.BlockDim(extent, n_procs, 0, extent)
+    for extent in (dims.MAX_PRODUCT // n_procs, dims.MAX_PRODUCT // n_procs + 1, 2**62 + 1, 2**63 - 1):
+        dim = dims.BlockDim(extent, n_procs, 0, extent)
         part = np.array([0, 1, n_procs // 2, n_procs - 1])
         edges = [k * extent // n_procs for k in part.tolist()]
         assert dim.part_edge(part).tolist() == edges
@@ -407,8 +407,3 @@ def test_names_of_the_cache(length: int, is_used: bool, tmp_path: Path, monkeypa
     else:
         with pytest.warns(jit.CompilationNotice, match="File name too long"):
             assert found.compiled(program) is not None
-
-
-def test_groups_know_the_limits_of_kernels() -> None:
-    assert (fusion.MAX_OPERANDS, fusion.MAX_STEPS, fusion.MAX_REDUCTIONS) == (
-        bindings.MAX_PROGRAM_OPERANDS, bindings.MAX_PROGRAM_STEPS, bindings.MAX_PROGRAM_REDUCTIONS)

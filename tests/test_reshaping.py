@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
+from pgaspy.dims import BlockDim, CyclicDim, whole_dim
+from pgaspy.distribution import default_layout
 from pgaspy.kernels.bindings import OTHER, OWN
-from pgaspy.layout import BlockDim, CyclicDim, Layout, default_layout, one_process, replicated, whole_dim
+from pgaspy.layout import Layout, one_process, replicated
 from pgaspy.planning.reshapes import plan_reshape
 from pgaspy.planning.transfers import Message
 from tests.costs import cheaply

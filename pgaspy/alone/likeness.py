@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from pgaspy.dims import whole_dim
 from pgaspy.job.defaults import default_for
-from pgaspy.layout import Layout, replicated, whole_dim, without_dims
+from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.planning.result_layout import product_layout, result_layout
 from pgaspy.planning.view import View, whole
 

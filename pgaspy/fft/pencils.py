@@ -21,9 +21,10 @@ from pgaspy.array import GlobalArray
 from pgaspy.blockmath import near_square_grid
 from pgaspy.caches import cached
 from pgaspy.creation import empty
+from pgaspy.dims import BlockDim, Dim, whole_dim
 from pgaspy.job.procgrid import world
 from pgaspy.kernels.bindings import get_threads
-from pgaspy.layout import BlockDim, Dim, Layout, whole_dim
+from pgaspy.layout import Layout
 from pgaspy.scheduling.local_threads import even_edges, n_threads_for, on_threads
 from pgaspy.tasks import schedule, update, write
 

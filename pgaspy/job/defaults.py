@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pgaspy.caches import cached
+from pgaspy.distribution import Distribution, check_grid, default_layout
 from pgaspy.host.call_sites import CallSite
 from pgaspy.job.procgrid import when_ended, world
-from pgaspy.layout import Distribution, Layout, check_grid, default_layout, one_process
+from pgaspy.layout import Layout, one_process
 
 __all__ = ["Fallbacks", "blocksize", "datalayout", "default_for", "fallbacks", "layout_for", "set_anew"]
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.dispatch import implements
+from pgaspy.distribution import Distribution
 from pgaspy.host.call_sites import warn
 from pgaspy.lapack import factor_lu
-from pgaspy.layout import Distribution
 from pgaspy.linalg.diagonals import clear_lower, diagonal
 from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks, moved
 from pgaspy.linalg.one_call import by_one_call, like, on_all, takes_one_call

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import pgaspy as pg
 from pgaspy.blas import add_product
 from pgaspy.dispatch import implements
-from pgaspy.layout import Distribution
+from pgaspy.distribution import Distribution
 from pgaspy.linalg.diagonals import clear_lower
 from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks, is_tall, moved
 from pgaspy.linalg.one_call import HOUSEHOLDER, JACOBI, by_one_call, check_finite, like, on_all, takes_one_call

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 import pgaspy as pg
-from pgaspy.layout import CyclicDim, Distribution, Layout
+from pgaspy.dims import CyclicDim
+from pgaspy.distribution import Distribution
+from pgaspy.layout import Layout
 from pgaspy.planning.result_layout import inherited
 
 __all__ = ["as_given", "dealt_as", "factored_layout", "in_square_blocks", "is_tall", "layout_as",

@@ -16,9 +16,10 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 import pgaspy as pg
+from pgaspy.distribution import Distribution
 from pgaspy.execution.recording import finish, is_executing
 from pgaspy.global_assign import laid_out
-from pgaspy.layout import Distribution, Layout, one_process, replicated
+from pgaspy.layout import Layout, one_process, replicated
 from pgaspy.linalg.layouts import is_tall, layout_as, moved
 from pgaspy.linalg.stacks import LONGEST_MESSAGE, compute
 from pgaspy.planning.view import whole

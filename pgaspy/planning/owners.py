@@ -11,7 +11,8 @@ import math
 from typing import NamedTuple
 
 from pgaspy.caches import cached
-from pgaspy.layout import BlockDim, Layout
+from pgaspy.dims import BlockDim
+from pgaspy.layout import Layout
 from pgaspy.planning.view import View
 
 __all__ = ["Place", "Places", "are_runs", "in_order", "places_of", "replica_distances", "run_size"]

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.caches import cached
-from pgaspy.layout import Dim, Layout, whole_dim, without_dims
+from pgaspy.dims import Dim, whole_dim
+from pgaspy.layout import Layout, without_dims
 from pgaspy.planning.boxes import Box, section_box, view_ranges
 from pgaspy.planning.local_parts import lie_alike, local_part
 from pgaspy.planning.segments import Segments, few_segments, local_slice, segments

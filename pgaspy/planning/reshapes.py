@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pgaspy.caches import cached
-from pgaspy.layout import Layout, whole_dim
+from pgaspy.dims import whole_dim
+from pgaspy.layout import Layout
 from pgaspy.planning.segments import (
     LENGTH,
     OTHER_START,

@@ -8,7 +8,8 @@ from typing import Any
 
 from pgaspy.blockmath import ceil_div, clipped
 from pgaspy.caches import cached
-from pgaspy.layout import BlockDim, Dim, Layout, whole_dim
+from pgaspy.dims import BlockDim, Dim, whole_dim
+from pgaspy.layout import Layout
 from pgaspy.planning.view import Section, View, whole
 
 __all__ = ["WORTH_MESSAGES", "inherited", "product_layout", "result_layout", "result_view", "view_in_order"]

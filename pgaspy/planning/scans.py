@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pgaspy.layout import BlockDim, Dim
+from pgaspy.dims import BlockDim, Dim
 
 __all__ = ["Order", "Run", "runs_of"]
 

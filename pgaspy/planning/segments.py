@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pgaspy.blockmath import ceil_div, solve_congruence
 from pgaspy.caches import cached
-from pgaspy.layout import BlockDim, Dim, whole_dim
+from pgaspy.dims import BlockDim, Dim, whole_dim
 from pgaspy.planning.local_parts import indices_within
 from pgaspy.planning.view import Section
 

@@ -18,7 +18,8 @@ import numpy as np
 
 from pgaspy.blockmath import meet
 from pgaspy.caches import Cache, cached, lazy
-from pgaspy.layout import MAX_NDIM, BlockDim, Dim, Layout, check_shape, layout_of_number, rank_from_coords, whole_dim
+from pgaspy.dims import BlockDim, Dim, whole_dim
+from pgaspy.layout import MAX_NDIM, Layout, check_shape, layout_of_number, rank_from_coords
 
 __all__ = ["ArrayInKey", "Section", "View", "frozen_key", "in_memory_order", "joint_shape", "whole"]
 

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 import pgaspy as pg
 from pgaspy.array import made
 from pgaspy.creation import as_global
+from pgaspy.dims import whole_dim
 from pgaspy.dispatch import implements, of_numpy_arrays
 from pgaspy.execution.recording import closed
 from pgaspy.global_assign import copied, laid_out
 from pgaspy.host.call_sites import warn
 from pgaspy.job.failures import BusyError
 from pgaspy.job.procgrid import world
-from pgaspy.layout import Layout, whole_dim
+from pgaspy.layout import Layout
 from pgaspy.operands import check_dtype
 from pgaspy.planning.view import joint_shape
 from pgaspy.routines.mapping import on_parts

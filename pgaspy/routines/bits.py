@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.creation import as_global
+from pgaspy.dims import whole_dim
 from pgaspy.dispatch import implements
-from pgaspy.layout import Layout, whole_dim
+from pgaspy.layout import Layout
 from pgaspy.small_calls import by_numpy
 
 __all__ = ["packbits", "unpackbits"]

@@ -12,9 +12,10 @@ from numpy.typing import DTypeLike, NDArray
 
 import pgaspy as pg
 from pgaspy.creation import AnyLayout, as_array, as_global, generated, without_array
+from pgaspy.dims import whole_dim
 from pgaspy.dispatch import implements
 from pgaspy.job.defaults import layout_for
-from pgaspy.layout import Layout, whole_dim
+from pgaspy.layout import Layout
 from pgaspy.small_calls import by_numpy
 
 __all__ = ["diag", "diagflat", "indices", "ix_", "meshgrid", "mgrid", "ogrid", "tri", "vander"]

@@ -25,8 +25,10 @@ from pgaspy.planning.pieces import (
 )
 from pgaspy.planning.view import View
 from pgaspy.scheduling.builder import Access, Builder
-from pgaspy.scheduling.fusion import FusionGroup, Input, Kernel, Operand, ReducedOutput, operands_of
+from pgaspy.scheduling.fused_code import Input, ReducedOutput
+from pgaspy.scheduling.fusion import FusionGroup, Kernel
 from pgaspy.scheduling.kernel_nodes import FusedCall, FusedCalls, FusedReduceCall, LeafResults, finish_leaves
+from pgaspy.scheduling.members import Operand, operands_of
 from pgaspy.scheduling.messages import Side, receive_into_buffer, send_message, view_side
 from pgaspy.scheduling.nodes import Location, Node
 from pgaspy.scheduling.operations import NumberedOperation, Recipe, first_tag

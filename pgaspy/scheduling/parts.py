@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from pgaspy.planning.interiors import edges_of, index_box, interiors, plans_within, section
 from pgaspy.planning.pieces import OperandPlan, plan_operands
-from pgaspy.scheduling.fusion import has_kernel
+from pgaspy.scheduling.members import has_kernel
 from pgaspy.scheduling.operations import NumberedOperation, Part
 
 __all__ = ["in_parts"]

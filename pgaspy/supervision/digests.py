@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgaspy.caches import cached
+from pgaspy.dims import BlockDim
 from pgaspy.job.failures import line_at
-from pgaspy.layout import BlockDim, Layout
+from pgaspy.layout import Layout
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.operations import Computed, Recipe

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from pgaspy.layout import Layout, default_layout
+from pgaspy.distribution import default_layout
+from pgaspy.layout import Layout
 from pgaspy.planning.boxes import Box, contains, hull
 from pgaspy.planning.edges import EDGE_ELEMENTS, EDGE_SHARE, Group, edges, merged
 from pgaspy.planning.pieces import BUFFER, Piece, plan_boxes, plan_operands

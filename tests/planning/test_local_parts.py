@@ -8,7 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from pgaspy.layout import Distribution, default_layout, one_process, replicated
+from pgaspy.distribution import Distribution, default_layout
+from pgaspy.layout import one_process, replicated
 from pgaspy.planning.local_parts import lie_alike, local_part, place
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.transfers import plan_transfer

@@ -8,8 +8,8 @@ import random
 import numpy as np
 import pytest
 
+from pgaspy.distribution import Distribution
 from pgaspy.kernels.bindings import ItemPlaces, address
-from pgaspy.layout import Distribution
 from pgaspy.planning.owners import Places, places_of, replica_distances
 from pgaspy.planning.view import whole
 from tests.randomly import random_layout, random_shape, random_view, storages

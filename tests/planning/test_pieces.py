@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pgaspy.layout import CyclicDim, Distribution, Layout, default_layout, replicated, whole_dim
+from pgaspy.dims import CyclicDim, whole_dim
+from pgaspy.distribution import Distribution, default_layout
+from pgaspy.layout import Layout, replicated
 from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.pieces import (
     BUFFER,

@@ -9,17 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgaspy.layout import (
-    BlockDim,
-    CyclicDim,
-    Distribution,
-    Layout,
-    default_layout,
-    layout_of_number,
-    one_process,
-    replicated,
-    whole_dim,
-)
+from pgaspy.dims import BlockDim, CyclicDim, whole_dim
+from pgaspy.distribution import Distribution, default_layout
+from pgaspy.layout import Layout, layout_of_number, one_process, replicated
 from pgaspy.planning import result_layout as module
 from pgaspy.planning.result_layout import WORTH_MESSAGES, result_layout
 from pgaspy.planning.view import View, whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgaspy.layout import BlockDim, CyclicDim, Dim
+from pgaspy.dims import BlockDim, CyclicDim, Dim
 from pgaspy.planning.scans import Order, runs_of
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pgaspy.layout import BlockDim, CyclicDim, Dim, whole_dim
+from pgaspy.dims import BlockDim, CyclicDim, Dim, whole_dim
 from pgaspy.planning.segments import LENGTH, few_segments, local_slice, part_segments, ranges_by_coord, segments
 from pgaspy.planning.view import Section
 from tests.costs import cheaply

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pgaspy.layout import Distribution, Layout, default_layout, one_process, replicated
+from pgaspy.distribution import Distribution, default_layout
+from pgaspy.layout import Layout, one_process, replicated
 from pgaspy.planning.transfers import LENGTH, Message, TransferPlan, broadcast_axes, group_rank, plan_transfer
 from pgaspy.planning.view import View, whole
 from tests.costs import cheaply

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pgaspy.layout import BlockDim, CyclicDim, Distribution, default_layout
+from pgaspy.dims import BlockDim, CyclicDim
+from pgaspy.distribution import Distribution, default_layout
 from pgaspy.planning.view import ArrayInKey, View, whole
 from tests.randomly import random_layout, random_shape, random_view
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
+from pgaspy.distribution import default_layout
 from pgaspy.execution import recording
-from pgaspy.layout import default_layout, replicated
+from pgaspy.layout import replicated
 from pgaspy.planning.transfers import plan_transfer
 from pgaspy.planning.view import whole
 from pgaspy.scheduling import collectives, memory, messages

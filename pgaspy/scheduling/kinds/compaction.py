@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from pgaspy.caches import cached
+from pgaspy.dims import BlockDim
 from pgaspy.kernels import bindings
-from pgaspy.layout import BlockDim, Layout
+from pgaspy.layout import Layout
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.conversations import Conversation, Link

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.caches import cached, lazy
-from pgaspy.layout import BlockDim
+from pgaspy.dims import BlockDim
 from pgaspy.planning.boxes import view_box
 from pgaspy.planning.local_parts import indices_within, lie_alike
 from pgaspy.planning.view import View

@@ -29,7 +29,8 @@ from pgaspy.scheduling.builder import Access, Builder
 from pgaspy.scheduling.collectives import handed_out
 from pgaspy.scheduling.elementwise import add_operand, add_operand_messages, is_local_and_large, memory_of, overwritten
 from pgaspy.scheduling.functions import AnyFunction
-from pgaspy.scheduling.fusion import Input, Operand
+from pgaspy.scheduling.fused_code import Input
+from pgaspy.scheduling.members import Operand
 from pgaspy.scheduling.nodes import FunctionCall, Location, Memories, NumpyCall
 from pgaspy.scheduling.operations import Elementwise, Moved, NumberedOperation, Recipe, statement_form
 
