@@ -9,8 +9,8 @@
     {#name " " CHAR_##A CHAR_##A "->" CHAR_##R, "pg_" #name "_" #A #A "_" #R, name##_##A##R, 2, cost},
 #define LOOP1(A, R, name, ...)   ROW1(A, R, name, CHEAP)
 #define LOOP2(A, R, name, ...)   ROW2(A, R, name, CHEAP)
-#define LOOP3(A, name, ...) \
-    {#name " ?" CHAR_##A CHAR_##A "->" CHAR_##A, "pg_" #name "_t" #A #A "_" #A, name##_##A, 3, CHEAP},
+#define LOOP3(C, A, name, ...) \
+    {#name " " CHAR_##C CHAR_##A CHAR_##A "->" CHAR_##A, "pg_" #name "_" #C #A #A "_" #A, name##_##C##A, 3, CHEAP},
 #define BLOCKS1(A, R, name, ...) ROW1(A, R, name, MATHS)
 #define BLOCKS2(A, R, name, ...) ROW2(A, R, name, MATHS)
 

@@ -48,28 +48,27 @@ static void name##_##A##R(int64_t n, char *const p[], const int64_t s[]) \
         FOR2(A, R, x + i * xs, y + i * ys, rs, pg_##name##_##A##A##_##R) \
 }
 
-#define FOR3(A, cs, a_address, b_address, rs, function) \
+#define FOR3(C, A, cs, a_address, b_address, rs, function) \
     SIMD_FOR(i, n) \
         *(T_##A *)(r + i * (rs)) = \
-            function(*(const M_t *)(condition + i * (cs)), *(const M_##A *)(a_address), \
-                     *(const M_##A *)(b_address));
+            function(*(const M_##C *)(w + i * (cs)), *(const M_##A *)(a_address), *(const M_##A *)(b_address));
 
-#define LOOP3(A, name, ...) \
-static void name##_##A(int64_t n, char *const p[], const int64_t s[]) \
+#define LOOP3(C, A, name, ...) \
+static void name##_##C##A(int64_t n, char *const p[], const int64_t s[]) \
 { \
-    const char *condition = p[0], *x = p[1], *y = p[2]; \
+    const char *w = p[0], *x = p[1], *y = p[2]; \
     char *r = p[3]; \
     const int64_t cs = s[0], xs = s[1], ys = s[2], rs = s[3]; \
-    const int64_t cc = sizeof(T_t), c = sizeof(T_##A); \
+    const int64_t cc = sizeof(T_##C), c = sizeof(T_##A); \
     const M_##A x0 = *(const M_##A *)x, y0 = *(const M_##A *)y; \
     if (cs == cc && xs == c && ys == c && rs == c) \
-        FOR3(A, cc, x + i * c, y + i * c, c, pg_##name##_t##A##A##_##A) \
+        FOR3(C, A, cc, x + i * c, y + i * c, c, pg_##name##_##C##A##A##_##A) \
     else if (cs == cc && xs == c && ys == 0 && rs == c) \
-        FOR3(A, cc, x + i * c, &y0, c, pg_##name##_t##A##A##_##A) \
+        FOR3(C, A, cc, x + i * c, &y0, c, pg_##name##_##C##A##A##_##A) \
     else if (cs == cc && xs == 0 && ys == c && rs == c) \
-        FOR3(A, cc, &x0, y + i * c, c, pg_##name##_t##A##A##_##A) \
+        FOR3(C, A, cc, &x0, y + i * c, c, pg_##name##_##C##A##A##_##A) \
     else \
-        FOR3(A, cs, x + i * xs, y + i * ys, rs, pg_##name##_t##A##A##_##A) \
+        FOR3(C, A, cs, x + i * xs, y + i * ys, rs, pg_##name##_##C##A##A##_##A) \
 }
 
 /*

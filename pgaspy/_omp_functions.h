@@ -13,10 +13,11 @@
 #include "_omp_math.h"
 #include "_omp_blocks.h"
 
-/* The table's rows of any class, by their inputs. Whoever includes the table defines these five. */
+/* The table's rows of any class, by their inputs. Whoever includes the table defines the loops. */
 #define UNARY(class, name, ...)  class(UNARY_ROW, name, __VA_ARGS__)
 #define BINARY(class, name, ...) class(BINARY_ROW, name, __VA_ARGS__)
 #define SELECT(class, name, ...) class(SELECT_ROW, name, __VA_ARGS__)
+#define TERNARY(class, name, ...) class(TERNARY_ROW, name, __VA_ARGS__)
 #define TEST1(class, name, ...)  class(TEST1_ROW, name, __VA_ARGS__)
 #define TEST2(class, name, ...)  class(TEST2_ROW, name, __VA_ARGS__)
 #define MATHS1(class, name, ...) class(MATHS1_ROW, name, __VA_ARGS__)
@@ -24,7 +25,8 @@
 
 #define UNARY_ROW(A, name, ...)  LOOP1(A, A, name, __VA_ARGS__)
 #define BINARY_ROW(A, name, ...) LOOP2(A, A, name, __VA_ARGS__)
-#define SELECT_ROW(A, name, ...) LOOP3(A, name, __VA_ARGS__)
+#define SELECT_ROW(A, name, ...) LOOP3(t, A, name, __VA_ARGS__)
+#define TERNARY_ROW(A, name, ...) LOOP3(A, A, name, __VA_ARGS__)
 #define TEST1_ROW(A, name, ...)  LOOP1(A, t, name, __VA_ARGS__)
 #define TEST2_ROW(A, name, ...)  LOOP2(A, t, name, __VA_ARGS__)
 #define MATHS1_ROW(A, name, ...) BLOCKS1(A, A, name, __VA_ARGS__)
@@ -39,9 +41,8 @@
 PG_FUNCTION T_##R pg_##name##_##A##_##R(T_##A a) { return (T_##R)(__VA_ARGS__); }
 #define LOOP2(A, R, name, ...) \
 PG_FUNCTION T_##R pg_##name##_##A##A##_##R(T_##A a, T_##A b) { return (T_##R)(__VA_ARGS__); }
-#define LOOP3(A, name, ...) \
-PG_FUNCTION T_##A pg_##name##_t##A##A##_##A(T_t condition, T_##A a, T_##A b) \
-{ return (T_##A)(__VA_ARGS__); }
+#define LOOP3(C, A, name, ...) \
+PG_FUNCTION T_##A pg_##name##_##C##A##A##_##A(T_##C c, T_##A a, T_##A b) { return (T_##A)(__VA_ARGS__); }
 #define BLOCKS1 LOOP1
 #define BLOCKS2 LOOP2
 #define REDUCE(A, R, name, if_empty, ...) \

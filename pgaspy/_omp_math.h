@@ -50,6 +50,7 @@ typedef T_D M_D;
 /* Type classes: each applies the macro X to its types, passing the other arguments on. */
 #define BOOL(X, ...)      X(t, __VA_ARGS__)
 #define NARROW(X, ...)    X(b, __VA_ARGS__) X(B, __VA_ARGS__) X(h, __VA_ARGS__) X(i, __VA_ARGS__)
+#define LONG(X, ...)      X(l, __VA_ARGS__)
 #define INTEGERS(X, ...)  NARROW(X, __VA_ARGS__) X(l, __VA_ARGS__)
 #define FLOATS(X, ...)    X(f, __VA_ARGS__) X(d, __VA_ARGS__)
 #define COMPLEXES(X, ...) X(F, __VA_ARGS__) X(D, __VA_ARGS__)
@@ -238,6 +239,19 @@ INTEGER_QUOTIENT(l)
 
 #define integer_quotient(a, b) _Generic((a), T_b: quotient_b, T_B: quotient_B, T_h: quotient_h, T_i: quotient_i, \
                                         T_l: quotient_l)(a, b)
+
+/*
+ * The number, in row-major order, of an element that several indices name, of which this one is along the next
+ * dimension. An index beyond it becomes a number that no element has, which says what the index is (of those beyond
+ * 2^55, that they are), and how many dimensions came after it. See `flat_indices` in Python.
+ */
+static inline int64_t flat_index(int64_t number, int64_t index, int64_t extent)
+{
+    const int64_t far = INT64_C(1) << 55, near = index < -far ? -far : index >= far ? far - 1 : index;
+    return number < 0 ? number + 1
+         : index >= extent || index < -extent ? INT64_MIN + 64 * (near + far)
+         : number * extent + (index < 0 ? index + extent : index);
+}
 
 /* Logarithms of sums of powers of e and of 2, of which the larger one may be beyond all floats. */
 #define LOGADDEXP(R) \

@@ -2,11 +2,12 @@
  * The tables of operations: adding an operation is adding a line.
  *
  * Included several times, with the row macros defined to generate the loops and then to list them.
- * Names are NumPy's ufunc names; expressions are in the inputs a and b.
+ * Names are NumPy's ufunc names, where it has them; expressions are in the inputs a and b.
  *
  *   UNARY  (class, name, expression)   x -> x for each type x of the class
  *   BINARY (class, name, expression)   xx -> x
- *   SELECT (class, name, expression)   ?xx -> x, the bool being `condition`
+ *   SELECT (class, name, expression)   ?xx -> x, the bool being c
+ *   TERNARY (class, name, expression)  xxx -> x, the first being c
  *   TEST1  (class, name, expression)   x -> ?
  *   TEST2  (class, name, expression)   xx -> ?
  *   MATHS1, MATHS2                     as UNARY and BINARY, for expressions that call libm
@@ -56,7 +57,8 @@ CAST(D, d, real, creal(a))
 CAST(F, f, imag, cimag(a))
 CAST(D, d, imag, cimag(a))
 
-SELECT(ALL, where, condition ? a : b)
+SELECT(ALL, where, c ? a : b)
+TERNARY(LONG, flat_index, flat_index(c, a, b))
 BINARY(BITS, maximum, a >= b ? a : b)
 BINARY(BITS, minimum, a <= b ? a : b)
 BINARY(FLOATS, maximum, a >= b || a != a ? a : b)

@@ -32,6 +32,7 @@ from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import exchanges
 from pgaspy.scheduling.base import Base, Storage
+from pgaspy.scheduling.flat_indices import FLAT_INDEX
 from pgaspy.scheduling.functions import WHERE
 from pgaspy.scheduling.kinds.compaction import compact, count, expand
 from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
@@ -41,6 +42,9 @@ __all__ = ["Compaction", "Selection", "accumulate_at", "as_indices", "bring", "c
            "put_where", "read", "repeated", "rest_of", "selected"]
 
 Indices = GlobalArray | NDArray[Any]
+
+_RIGHT = 0, 0
+"""In the place of the axis and the extent of indices that are known to be right."""
 
 
 @dataclass
@@ -237,49 +241,42 @@ def _joint_shape(terms: Sequence[Term]) -> tuple[int, ...]:
 # Numbers of elements -------------------------------------------------------------------------------------------------
 
 
-def _numbers(selection: Selection, n_run_dims: int, layout: Layout) -> tuple[GlobalArray, tuple[int, int] | None]:
-    """The numbers of the elements, or of runs of them, that are selected, in the layout that is asked for.
-
-    Indices that are these numbers already may be beyond the array: the second is what an error says of them then.
+def _numbers(selection: Selection, n_run_dims: int, layout: Layout) -> tuple[GlobalArray, tuple[tuple[int, int], ...]]:
+    """The numbers of the elements, or of runs of them, that are selected, in the layout that is asked for; and the
+    dimensions that indices may be beyond, as an exchange takes them.
     """
     view, terms = selection.view, selection.terms
     extents = view.shape[:view.ndim - n_run_dims]
     kept = [d for d in selection.kept if d < len(extents)]
-    ndim = len(selection.shape)
-    parts: list[tuple[Indices, int, int]] = []
+    may_be_beyond = any(term.refusal is not None for term in terms)
+    (only, *others) = terms
+    if not others and not kept:
+        dims = (only.refusal,) if only.refusal is not None else ()
+        if isinstance(only.indices, GlobalArray) and only.indices._view == whole(layout):
+            return only.indices, dims
+        found = GlobalArray(Base(layout, np.dtype(np.int64)), whole(layout))
+        found[...] = only.indices
+        return found, dims
+    behind = (None,) * (len(kept) - selection.at)
+    parts: list[tuple[int, Indices, int, tuple[int, int]]] = []
     for term in terms:
-        stop = term.first + term.n_dims
-        behind = (None,) * (len(kept) - selection.at)
         indices = term.indices if not behind else term.indices[(..., *behind)]
-        parts.append((indices, math.prod(extents[term.first:stop]), math.prod(extents[stop:])))
+        extent = math.prod(extents[term.first:term.first + term.n_dims])
+        parts.append((term.first, indices, extent, term.refusal or _RIGHT))
     for number, d in enumerate(kept):
-        dims = len(kept) - number - 1 + (ndim if number < selection.at else 0)
-        parts.append((_range(extents[d])[(slice(None), *(None,) * dims)], extents[d], math.prod(extents[d + 1:])))
-    (only, _, _), *others = parts
-    if not others and isinstance(only, GlobalArray) and only._view == whole(layout):
-        return only, terms[0].refusal
+        n_behind = len(kept) - number - 1 + (len(selection.shape) if number < selection.at else 0)
+        parts.append((d, _range(extents[d])[(slice(None), *(None,) * n_behind)], extents[d], _RIGHT))
+    parts.sort(key=operator.itemgetter(0))
     found = GlobalArray(Base(layout, np.dtype(np.int64)), whole(layout))
-    if not others:
-        found[...] = only
-        return found, terms[0].refusal
-    for term in terms:
-        term.check()
-    for number, (indices, extent, weight) in enumerate(parts):
-        places = _from_the_front(indices, extent) if number < len(terms) else indices
-        if number:
-            found += places * weight
-        else:
-            found[...] = places * weight
-    return found, None
+    so_far: Any = 0
+    for _, indices, extent, _ in parts:
+        ufuncs.apply(FLAT_INDEX, (so_far, indices, extent), (found,))
+        so_far = found
+    return found, tuple([dim for *_, dim in parts]) if may_be_beyond else ()
 
 
 def _range(n: int) -> Indices:
     return np.arange(n) if n <= 1 << 13 else arange(n)
-
-
-def _from_the_front(indices: Indices, extent: int) -> Indices:
-    """Indices of which negative ones count from the end, as numbers that are not negative."""
-    return indices + ((indices >> 63) & extent)  # the sign, as no bits or all of them
 
 
 def rest_of(a: GlobalArray, d: int) -> tuple[slice, ...]:
@@ -349,8 +346,8 @@ def read(a: GlobalArray, selection: Selection) -> GlobalArray:
     found = made(Base(layout, a.dtype), whole(layout))
     if found.size:
         dims = tuple(range(len(shape) - n_run_dims, len(shape)))
-        numbers, refusal = _numbers(selection, n_run_dims, without_dims(layout, dims))
-        recipe = gather(layout, selection.view, numbers._view.layout, a.dtype, refusal)
+        numbers, index_dims = _numbers(selection, n_run_dims, without_dims(layout, dims))
+        recipe = gather(layout, selection.view, numbers._view.layout, a.dtype, index_dims)
         _record(recipe, (found._base.storage, a._base.storage, numbers._base.storage))
     else:
         selection.check()
@@ -484,16 +481,16 @@ def _bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | N
     values = _of_one(value, dtype, run) if is_one else _laid_out(value, dtype, shape, layout, a._base)
     numbers_shape = shape[:len(shape) - n_run_dims]
     numbers_layout = _in_order(n_items, ())
-    numbers, refusal = _numbers(selection, n_run_dims,
-                                numbers_layout if len(numbers_shape) == 1 else default_for(numbers_shape))
+    numbers, index_dims = _numbers(selection, n_run_dims,
+                                   numbers_layout if len(numbers_shape) == 1 else default_for(numbers_shape))
     if len(numbers_shape) != 1 or numbers._base is a._base:
         numbers = _flat(numbers, (n_items,), numbers_layout)
-    recipe = scatter(view, numbers_layout, values._view.layout, n_run_dims, a.dtype, values.dtype, ufunc, refusal)
+    recipe = scatter(view, numbers_layout, values._view.layout, n_run_dims, a.dtype, values.dtype, ufunc, index_dims)
     _record(recipe, (a._base.storage, numbers._base.storage, values._base.storage))
 
 
 def _record(recipe: Gather | Scatter, storages: tuple[Storage, ...]) -> None:
-    (record if recipe.refusal is None else record_refusable)(recipe, storages)
+    (record_refusable if recipe.index_dims else record)(recipe, storages)
 
 
 def _check_broadcast(value: Indices, shape: tuple[int, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -258,6 +259,30 @@ REFUSED: list[tuple[type[Exception], str, Callable[[Any], Any]]] = [
 def test_bad_keys(error: type[Exception], match: str, read: Callable[[Any], Any]) -> None:
     a, x = pg.arange(42).reshape(6, 7), np.arange(42).reshape(6, 7)
     raises_everywhere(error, match, lambda: read(a).gather())
+    assert_equal(a, x)
+
+
+@mpi
+@pytest.mark.parametrize("seed", range(20))
+def test_the_index_that_is_refused_is_the_one_that_numpy_names(seed: int) -> None:
+    """Of several arrays; each with some that are beyond its axis, or none."""
+    rng = np.random.default_rng(seed)
+    extents = (5, 7, 6)
+    x, a = np.zeros(extents), pg.zeros(extents)
+    keys = [rng.integers(-n, n, 9) for n in extents]
+    for d in np.flatnonzero(rng.random(3) < 0.5).tolist():
+        for place in rng.integers(0, 9, 2).tolist():
+            keys[d][place] = rng.choice([extents[d], -extents[d] - 1, 2**40, -2**40, 100])
+    key = tuple(slice(1, None) if d == seed % 5 else keys[d] for d in range(3))
+    global_key = tuple(k if isinstance(k, slice) else pg.array(k) for k in key)
+    try:
+        x[key] = 1
+    except IndexError as error:
+        found = str(error)
+        raises_everywhere(IndexError, f"^{re.escape(found)}", lambda: a[global_key].gather())
+        raises_everywhere(IndexError, f"^{re.escape(found)}", lambda: (a.__setitem__(global_key, 1), pg.sync()))
+    else:
+        a[global_key] = 1
     assert_equal(a, x)
 
 

@@ -25,6 +25,7 @@ from pgaspy.kernels import bindings
 from pgaspy.planning.owners import in_order
 from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.conversations import Link, Refusal
+from pgaspy.scheduling.flat_indices import first_beyond, index_beyond
 from pgaspy.scheduling.floating_point import errors
 from pgaspy.scheduling.nodes import counted_call
 from pgaspy.scheduling.routing import route
@@ -86,13 +87,14 @@ class Indices:
         Flat, of int64.
     n_most
         So many any process has at most.
-    refusal
-        The axis and the extent that an error names, if any index may be beyond the items; None if all are right.
+    dims
+        Per dimension that an index may be beyond, the axis and the extent that an error names; where they are several,
+        indices are `FLAT_INDEX`'s. None if all of them are right.
     """
 
     local: NDArray[np.int64]
     n_most: int
-    refusal: tuple[int, int] | None
+    dims: tuple[tuple[int, int], ...]
 
     @property
     def n_rounds(self) -> int:
@@ -242,19 +244,26 @@ RIGHT = (0, 0, 0)
 
 def _first_beyond(items: Items, indices: Indices) -> tuple[int, int, int]:
     """The first index that is beyond the items, to be compared with that of other processes."""
-    return _told(items, indices, None if indices.refusal is None else bindings.find_beyond(indices.local, items.n))
+    return _told(items, indices, bindings.find_beyond(indices.local, items.n) if indices.dims else None)
 
 
 def _told(items: Items, indices: Indices, place: int | None) -> tuple[int, int, int]:
-    """What is told of the index at a place; None, if none is beyond the items."""
-    return RIGHT if place is None else (1, -items.rank, int(indices.local[place]))
+    """What is told of the first index beyond the items, which is at a place; None, if there is none."""
+    if place is None:
+        return RIGHT
+    if len(indices.dims) == 1:
+        return 1, -items.rank, int(indices.local[place])
+    number = first_beyond(indices.local)
+    return 1 + index_beyond(number)[1], -items.rank, number
 
 
 def _check(first: tuple[int, ...], indices: Indices, poisons: bool) -> None:
     """Refuse what any process has found."""
-    if first[0] and indices.refusal is not None:
-        axis, extent = indices.refusal
-        raise Refusal(IndexError(f"index {first[2]} is out of bounds for axis {axis} with size {extent}"), poisons)
+    n_dims = len(indices.dims)
+    if first[0] and n_dims:
+        index, n_after = (first[2], 0) if n_dims == 1 else index_beyond(first[2])
+        axis, extent = indices.dims[n_dims - 1 - n_after]
+        raise Refusal(IndexError(f"index {index} is out of bounds for axis {axis} with size {extent}"), poisons)
 
 
 def fetch(link: Link, items: Items, indices: Indices, memory: int, out: int) -> Generator[None]:
@@ -262,7 +271,7 @@ def fetch(link: Link, items: Items, indices: Indices, memory: int, out: int) -> 
     if items.is_here:
         beyond: tuple[int, ...] = _told(items, indices, items.places.take_checked(
             indices.local, items.nbytes, memory, out))
-        if indices.refusal is not None:
+        if indices.dims:
             _, (beyond,) = yield from route(link, items.rank, items.size, np.empty((0, 3), np.int64), [beyond])
         _check(beyond, indices, True)
         return

@@ -34,7 +34,7 @@ class _Exchange(Recipe):
     section: View
     index: Layout
     dtype: np.dtype[Any]
-    refusal: tuple[int, int] | None
+    index_dims: tuple[tuple[int, int], ...]
 
     def _items(self, rank: int, is_written: bool) -> Items:
         section, itemsize = self.section, self.dtype.itemsize
@@ -54,7 +54,7 @@ class _Exchange(Recipe):
         raise NotImplementedError
 
     def _indices(self, memories: Memories, slot: int) -> Indices:
-        return Indices(memories[slot].local.reshape(-1), self.index.max_local_size, self.refusal)
+        return Indices(memories[slot].local.reshape(-1), self.index.max_local_size, self.index_dims)
 
     def details(self, text: Callable[[Any], str]) -> str:
         """See `Recipe`."""
@@ -65,15 +65,15 @@ class _Exchange(Recipe):
 class Gather(_Exchange):
     """The items of a section that an array of indices names, in the order of these; each may have dimensions.
 
-    Indices count the items in row-major order. They lie as the result's first dimensions do. `refusal` is what an error
-    says of them, the axis and its extent; None if they are known to be right.
+    Indices count the items in row-major order. They lie as the result's first dimensions do. `index_dims` are
+    the dimensions that they may be beyond, as `Indices` has them.
     """
 
     target: Layout
     section: View
     index: Layout
     dtype: np.dtype[Any]
-    refusal: tuple[int, int] | None
+    index_dims: tuple[tuple[int, int], ...]
     name = "gather"
 
     def __post_init__(self) -> None:
@@ -106,7 +106,7 @@ class Scatter(_Exchange):
 
     That of the indices is that of the ranks, and of each process's blocks. There is a value for each index, or one for
     all, which is replicated; each has `n_run_dims` dimensions, the last ones of the section. `ufunc` combines an
-    element with each value that is for it; None is assignment; `refusal` is as for `Gather`.
+    element with each value that is for it; None is assignment; `index_dims` are as for `Gather`.
     """
 
     section: View
@@ -116,7 +116,7 @@ class Scatter(_Exchange):
     dtype: np.dtype[Any]
     values_dtype: np.dtype[Any]
     ufunc: np.ufunc | None
-    refusal: tuple[int, int] | None
+    index_dims: tuple[tuple[int, int], ...]
     name = "scatter"
     updates = True
 
