@@ -114,7 +114,8 @@ def rows(char: str, maths: bool) -> Program:
     steps: list[tuple[str, str, tuple[int, ...], int]] = []
     for name, types in sorted(k.ELEMENTWISE):
         inputs = types.split("->")[0]
-        step = name, types, {1: (1,), 2: (1, 2), 3: (0, 1, 2)}[len(inputs)], 3 + len(steps)
+        operands = {1: (1,), 2: (1, 2), 3: (0 if inputs[0] == "?" else 1, 1, 2)}[len(inputs)]
+        step = name, types, operands, 3 + len(steps)
         if inputs[-1] == char and codegen.has_maths(chain("", 0, step)) == maths:
             steps.append(step)
     return chain(f"?{char}{char}" + "".join(types[-1] for _, types, _, _ in steps), 3, *steps)
