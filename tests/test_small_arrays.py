@@ -335,6 +335,7 @@ def test_an_interrupt_leaves_each_statement_done_or_not(error: type[BaseExceptio
             n_done += 1
 
     x, n_done, n_stopped, before = pg.zeros(20), 0, 0, signal.signal(signal.SIGALRM, handler)
+    state = np.geterr()
     gc.disable()  # other libraries' callbacks, in which an exception is lost
     try:
         for _ in range(300):
@@ -349,6 +350,7 @@ def test_an_interrupt_leaves_each_statement_done_or_not(error: type[BaseExceptio
         gc.enable()
     assert n_done <= x.gather()[0] <= n_done + n_stopped
     assert n_stopped > 200
+    assert np.geterr() == state
 
 
 FINALISER = """
