@@ -208,9 +208,9 @@ def _complete(entries: list[Any], view: View) -> list[Any]:
 
 
 def _check_mask(mask: Indices, extents: tuple[int, ...], axis: int) -> None:
-    """Refuse a mask of another shape; not one without elements, which NumPy takes for any extents."""
+    """Refuse a mask of another shape; but NumPy takes one of no elements along a dimension for any extent of that."""
     for d, (n, m) in enumerate(zip(extents, mask.shape, strict=True)):
-        if n != m and mask.size:
+        if m not in (0, n):
             raise IndexError(f"boolean index did not match indexed array along axis {axis + d}; size of axis is {n} "
                              f"but size of corresponding boolean axis is {m}")
 

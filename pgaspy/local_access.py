@@ -65,7 +65,7 @@ def _views(base: Base, view: View, per_dim: Sequence[Sequence[tuple[int, int, in
     start = itemsize * fixed_offset(view, held)
     dims = [0 if p is None else itemsize * held.strides[p] for p in view.base_dims]
     strides = tuple(stride * step for stride, step in zip(dims, view.steps, strict=True))
-    writeable = not _is_replicated(view)
+    writeable = not (_is_replicated(view) or view.is_read_only)
     for combination in itertools.product(*per_dim):
         shape = tuple(length for _, _, length in combination)
         offset = start + sum(first * stride for (_, first, _), stride in zip(combination, dims, strict=True))

@@ -222,6 +222,9 @@ def test_masks() -> None:
     assert_equal(a, x)
     assert_equal(a[True], x[True])
     assert_equal(a[False], x[False])
+    none = np.ones((0, 8), bool)  # which NumPy takes for any extent where it has none
+    assert_equal(a[none], x[none])
+    assert_equal(a[pg.array(none)], x[none])
 
 
 @mpi
@@ -248,6 +251,7 @@ REFUSED: list[tuple[type[Exception], str, Callable[[Any], Any]]] = [
     (IndexError, "arrays used as indices must be of integer", lambda a: a[np.array(["a"])]),
     (IndexError, "boolean index did not match", lambda a: a[np.ones(5, bool)]),
     (IndexError, "boolean index did not match", lambda a: a[pg.ones((6, 6), bool)]),
+    (IndexError, "axis 0; size of axis is 6 but size of .* is 5", lambda a: a[np.ones((5, 0), bool)]),
     (IndexError, "too many indices", lambda a: a[[0], [1], [2]]),
     (IndexError, "single ellipsis", lambda a: a[..., [0], ...]),
     (IndexError, "could not be broadcast together with shapes", lambda a: a[[0, 1], [0, 1, 2]]),

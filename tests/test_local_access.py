@@ -79,6 +79,11 @@ def test_replicated_parts_are_read_only() -> None:
     collectively(not a.sum().local().flags.writeable)
 
 
+def test_parts_of_what_is_broadcast_are_read_only() -> None:
+    a = np.broadcast_to(pg.zeros((4, 5)), (4, 5))[1:]
+    collectively(not any(part.flags.writeable for part in (a.local(), *a.blocks())))
+
+
 def test_one_process_alone_may_look() -> None:
     a = pg.array(numbered((6, 5)))
     b = a * 2
