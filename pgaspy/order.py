@@ -200,7 +200,7 @@ def _places(a: GlobalArray, kth: int | Sequence[int], axis: int | None, kind: st
 
 
 @implements(np.lexsort)
-@by_numpy(np.lexsort)
+@by_numpy(np.lexsort, is_brought=True)
 def lexsort(keys: Sequence[Any], axis: int = -1) -> GlobalArray:
     """The indices that sort by several keys: by the last one, where that is equal by the one before, and so on.
 

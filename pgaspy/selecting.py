@@ -236,7 +236,7 @@ def _along(arr: GlobalArray, indices: Any, axis: int) -> tuple[Any, ...]:
 
 
 @implements(np.flatnonzero)
-@by_numpy(np.flatnonzero)
+@by_numpy(np.flatnonzero, is_brought=True)
 def flatnonzero(a: Any) -> GlobalArray:
     """The numbers, in row-major order, of the elements that are not zero. Collective; waits for how many there are.
 
@@ -254,7 +254,7 @@ def _is_true(a: GlobalArray) -> GlobalArray:
 
 
 @implements(np.nonzero)
-@by_numpy(np.nonzero)
+@by_numpy(np.nonzero, is_brought=True)
 def nonzero(a: Any) -> tuple[GlobalArray, ...]:
     """The indices of the elements that are not zero, an array for each dimension. Collective; waits for the number.
 

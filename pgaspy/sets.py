@@ -31,7 +31,7 @@ __all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique"]
 
 
 @implements(np.unique)
-@by_numpy(np.unique)
+@by_numpy(np.unique, is_brought=True)
 def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
            axis: int | None = None, *, equal_nan: bool = True, sorted: bool = True) -> Any:
     """The distinct elements of an array, in order. Collective; waits for their number.

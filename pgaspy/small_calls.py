@@ -1,6 +1,7 @@
-"""Functions that move, search or count elements: NumPy's, of small arrays of a job of one process.
+"""Functions that move, search or count elements: NumPy's, of small arrays.
 
-What is recorded for them takes some hundred microseconds, where NumPy takes a few.
+What is recorded for them takes some hundred microseconds, where NumPy takes a few. In a job of several processes it is
+some of these functions, whose arrays come to all processes (see `brought`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from pgaspy import brought
 from pgaspy.alone import small
 from pgaspy.array import of_elements
 from pgaspy.execution import recording
@@ -35,21 +37,27 @@ class _NotTaken(Exception):
     """An argument is no small array, nor what NumPy takes as it is."""
 
 
-def by_numpy(numpys: Callable[..., Any], **fixed: Any) -> Callable[[F], F]:
+def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, **fixed: Any) -> Callable[[F], F]:
     """Have a function be NumPy's where its arrays are small, and nothing is recorded, or to be told.
 
     So it is for functions whose results are new arrays, and are NumPy's to the bit. `fixed` are options of NumPy's
-    function, which it is not called with where they are given.
+    function, which it is not called with where they are given. Arrays may be brought for functions that wait in any
+    case, and whose results lie in the default layouts where no axis is given.
     """
     def register(function: F) -> F:
         names = list(inspect.signature(function).parameters)
         n_given = names.index("out") if "out" in names else len(names)
         others = {*names} - {"out", *fixed}
+        n_brought = min(n_given, names.index("axis") if "axis" in names else n_given)
 
         @functools.wraps(function)
         def call(*given: Any, **options: Any) -> Any:
             if small.is_on and len(given) <= n_given and options.keys() <= others and recording.is_clear():
                 found = _called(numpys, given, {**options, **fixed})
+                if found is not None:
+                    return found
+            elif is_brought and len(given) <= n_brought and options.keys() <= others - {"axis"}:
+                found = brought.called(numpys, given, {**options, **fixed}, _REFUSED)
                 if found is not None:
                     return found
             return function(*given, **options)
