@@ -567,6 +567,8 @@ class GlobalArray:
             raise TypeError(f"Cannot cast array from {self.dtype!r} to {dtype!r} according to the rule {casting!r}")
         if dtype == self.dtype and not copy:
             return self
+        if small.is_on and (found := small.copied(self, dtype)) is not None:
+            return of_elements(*found)
         check_dtype(dtype)
         return self._alike(*global_assign.copied(self._base, self._view, dtype=dtype))
 
@@ -896,9 +898,9 @@ class GlobalArray:
             min = np.result_type(self.dtype, min, max.dtype).type(min)  # else it alone would choose a wider dtype
         result: Any = self
         if min is not None:  # into `out` at the end only, as `max` may overlap it
-            result = ufuncs.apply(np.maximum, (result, min), () if max is not None else target, make=made)
+            result = self.__array_ufunc__(np.maximum, "__call__", self, min, out=() if max is not None else target)
         if max is not None:
-            result = ufuncs.apply(np.minimum, (result, max), target, make=made)
+            result = self.__array_ufunc__(np.minimum, "__call__", result, max, out=target)
         return result
 
     def round(self, decimals: int = 0, out: GlobalArray | None = None) -> GlobalArray:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pgaspy import ufuncs
 from pgaspy.alone import sections, small
-from pgaspy.array import GlobalArray, made
+from pgaspy.array import GlobalArray, made, of_elements
 from pgaspy.creation import arange, as_array, as_values, empty
 from pgaspy.dims import BlockDim, CyclicDim, whole_dim
 from pgaspy.dispatch import implements
@@ -305,6 +305,8 @@ def get(a: GlobalArray, key: Any) -> GlobalArray:
         return a[plain].copy()
     if (apart := _apart(key)) is not None:
         return a[apart[0]][apart[1]]
+    if small.is_on and sections.clears(a, key) and (found := sections.section(a, key)) is not None:
+        return of_elements(*found)
     mask = _only_mask(key)
     if isinstance(mask, GlobalArray) and mask.shape == a.shape:
         return Compaction(mask).elements(a)
@@ -405,8 +407,11 @@ def put(a: GlobalArray, key: Any, value: Any) -> None:
     if (apart := _apart(key)) is not None:
         a[apart[0]][apart[1]] = value
         return
-    value = as_values(value, a.dtype)
     mask = _only_mask(key)
+    if small.is_on and (mask is None or np.size(value) > 1) and sections.clears(a, key) and (
+            sections.assigned(a, key, value)):
+        return
+    value = as_values(value, a.dtype)
     if mask is not None and mask.ndim == a.ndim and value.ndim > 1:
         raise TypeError("where a mask of an array's shape is true, a value of at most one dimension is assigned: this "
                         f"one has {value.ndim}")
@@ -440,7 +445,8 @@ def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> No
     So it is for floating point, too: the results are those of NumPy, on any number of processes.
     """
     ufuncs.check_target(a)
-    if small.is_on and values and sections.accumulated_at(ufunc, a, key, values[0]):
+    if small.is_on and values and (sections.accumulated_at(ufunc, a, key, values[0]) or (
+            sections.clears(a, key) and sections.accumulated_at(ufunc, a, key, values[0]))):
         return
     value = as_array(values[0] if values else 0)
     with np.errstate(all="ignore"):  # NumPy may refuse the dtypes

@@ -202,6 +202,66 @@ def test_what_is_recorded_comes_before() -> None:
     assert float(few[1] + large[2]) == 18
 
 
+def few_and_recorded() -> tuple[pg.GlobalArray, pg.GlobalArray]:
+    """An array of few elements, and indices of it, beside something large that is recorded."""
+    few, indices, large = pg.array([3.0, 1.0, 4.0, 5.0]), pg.array([3, 0, 3]), pg.ones(MAX_ELEMENTS + 1)
+    large *= 3
+    assert not recording.is_clear()
+    return few, indices
+
+
+@pytest.mark.parametrize("step", [
+    lambda x, i: x[i], lambda x, i: x[x > 2], lambda x, i: x.__setitem__(i, 5.0),
+    lambda x, i: x.__setitem__(x > 2, x[1:]), lambda x, i: np.add.at(x, i, 1.0)])
+def test_after_what_is_waited_for_in_any_case_nothing_is_recorded(step: Callable[[Any, Any], Any]) -> None:
+    few, indices = few_and_recorded()
+    model, numpys = few.gather(), indices.gather()
+    few, indices = few_and_recorded()
+    found = step(few, indices)
+    assert recording.is_clear()
+    expected = step(model, numpys)
+    if found is not None:
+        np.testing.assert_array_equal(found.gather(), expected)
+    before = pg.stats()
+    for _ in range(100):
+        few, model = pg.clip(few + 1, 2, 100), np.clip(model + 1, 2, 100)
+        few[indices.astype(np.int32)] *= 2
+        model[numpys.astype(np.int32)] *= 2
+    done = pg.stats() - before
+    assert done.n_recorded == done.n_at_once
+    np.testing.assert_array_equal(few.gather(), model)
+
+
+def test_a_task_that_is_recorded_is_not_waited_for() -> None:
+    few, indices = few_and_recorded()
+    pg.schedule(lambda part: part.fill(9), pg.update(few))
+    found = few[indices]
+    assert not recording.is_clear()
+    assert found.tolist() == [9, 9, 9]
+
+
+def test_indices_that_are_wrong_are_refused_where_they_are_used() -> None:
+    few, indices = few_and_recorded()
+    with pytest.raises(IndexError, match="index 7 is out of bounds"):
+        float(few[indices + 4].sum())
+
+
+@pytest.mark.parametrize("dtype", "?bhiqBHIQfdFD")
+def test_casts_are_those_of_kernels(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    targets = "FD" if dtype in "FD" else "?bhiqBHIQfdFD"
+    with np.errstate(all="ignore"):
+        model = np.array([0, -0.0, 1.5, -1.5, 2.0**31, 2.0**63, -1e300, np.inf, np.nan, 256, 3e9, 1e-40]).astype(dtype)
+        expected = {to: model.astype(to) for to in targets}
+    for to, numpys in expected.items():
+        x = pg.array(model)
+        found = x.astype(to)
+        monkeypatch.setattr(small, "is_on", False)
+        other = pg.array(model).astype(to)
+        monkeypatch.undo()
+        assert found.gather().tobytes() == other.gather().tobytes() == numpys.tobytes(), to
+        assert found.layout == other.layout
+
+
 def test_what_borrows_elements_keeps_them() -> None:
     x = pg.arange(6.0)
     copies = pg.replicate(x, axis=0)

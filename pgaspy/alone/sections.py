@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pgaspy.alone.likeness import index, index_result, is_distributed, like_of, likeness, select
-from pgaspy.alone.small import NUMBERS, Small, called, elements_of, is_borrowed, kinds, operand, takes
+from pgaspy.alone.small import MAX_ELEMENTS, NUMBERS, Small, called, elements_of, is_borrowed, kinds, operand, takes
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
 from pgaspy.job.failures import is_interrupt
@@ -16,7 +16,7 @@ from pgaspy.layout import MAX_NDIM
 from pgaspy.operands import WEAK
 from pgaspy.planning.view import whole
 
-__all__ = ["accumulated_at", "assigned", "section"]
+__all__ = ["accumulated_at", "assigned", "clears", "section"]
 
 _SLICING = frozenset({int, slice})
 """The classes of indices of which views are made here."""
@@ -25,6 +25,21 @@ _INT = frozenset({int})
 
 _ACCUMULATING = frozenset({np.add, np.subtract, np.multiply})
 """The functions of which NumPy and kernels give the same bits, of whatever they are given."""
+
+
+def clears(x: Any, key: Any) -> bool:
+    """Execute what is recorded, where a key of few global indices, which may be wrong, or such a mask, would have that
+    waited for in any case; whether `section` and the others may do it then.
+
+    So what comes next is done at once as well, until something else is recorded.
+    """
+    keys = key if key.__class__ is tuple else (key,)
+    arrays = [k for k in keys if k.__class__ in kinds]
+    if x.__class__ not in kinds or not arrays or not _may_select(key):
+        return False
+    is_mask = any(k.dtype.kind == "b" for k in arrays)
+    n_named = x.size if is_mask else max(k.size for k in arrays) * math.prod(x.shape[len(keys):])
+    return n_named <= MAX_ELEMENTS and recording.clears()
 
 
 def section(x: Any, key: Any) -> Small | None:

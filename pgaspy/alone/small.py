@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.alone.likeness import like_of, result, view_like, view_of
+from pgaspy.caches import cached
 from pgaspy.execution import recording
 from pgaspy.job.failures import is_interrupt
 from pgaspy.job.procgrid import World, when_started
@@ -187,14 +188,39 @@ def in_order_of_memory(elements: NDArray[Any], like: Any) -> BaseView:
     return BaseView(wrap(view.layout, np.ascontiguousarray(elements.transpose(order))), view)
 
 
-def copied(x: Any) -> Small | None:
-    """A copy of an array, but of numbers, and of whole bases, whose layout it keeps; None if it is not made here."""
+def copied(x: Any, dtype: np.dtype[Any] | None = None) -> Small | None:
+    """A copy of an array, but of numbers, which may be cast to a dtype; that of a whole base keeps its layout. None if
+    it is not made here.
+    """
     elements = ready(x)
-    if elements is None or (x._source is None and x._view.is_whole) or not elements.shape or not takes(
-            elements.shape):
+    if elements is None or not elements.shape or not takes(elements.shape):
         return None
-    recording.queue.n_at_once += 1
-    return elements.copy(), (like_of(x), None, False)
+    if dtype is None:
+        recording.queue.n_at_once += 1
+        found = elements.copy()
+    elif not _is_exact_cast(elements.dtype, dtype) or (found := called(_cast, elements, dtype)) is None:
+        return None
+    if x._source is None and x._view.is_whole:
+        return found, (x._view, None, True)
+    return found, (like_of(x), None, False)
+
+
+def _cast(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    return elements.astype(dtype, order="C")
+
+
+@cached
+def _is_exact_cast(dtype: np.dtype[Any], to: np.dtype[Any]) -> bool:
+    """Whether all who cast numbers give the same bits, also of what a dtype cannot hold."""
+    if dtype.char in _OTHER_FLOATS or to.char in _OTHER_FLOATS:
+        return False
+    if dtype.kind == "f":
+        return to.kind in "fcb" or to in (np.int32, np.int64)
+    return (dtype.kind in "iub" and to.kind in "iubfc") or dtype.kind == to.kind == "c"
+
+
+_OTHER_FLOATS = "egG"
+"""The dtypes of floats that processors do not have."""
 
 
 def filled(x: Any, fill: Callable[[Storage], None]) -> bool:

@@ -262,6 +262,17 @@ class Queue:
             return False
         return state() is self._silent_state or not self.are_errors_asked()
 
+    def clears(self) -> bool:
+        """Execute what is recorded on this only process, unless tasks are; whether `is_clear` then."""
+        if not (self.engine.is_alone and self._may_execute()) or any(map(_is_called, self.recorded.recipes)):
+            return False
+        if state() is not self._silent_state and self.are_errors_asked():
+            return False
+        n_recorded = len(self.recorded)
+        self.finish(raises=False)
+        self.tiers.disturb(n_recorded)
+        return self.is_clear()
+
     def may_compute(self, key: tuple[Any, ...], n_elements: int, storages: Sequence[Storage]) -> bool:
         """Whether to compute a call at once, not to record it: on one process, until that took as long as planning.
 

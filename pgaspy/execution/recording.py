@@ -29,10 +29,10 @@ from pgaspy.scheduling.base import borrowers as borrowed
 from pgaspy.scheduling.floating_point import Found
 from pgaspy.scheduling.operations import Computed, Operation, Recipe
 
-__all__ = ["Executor", "are_errors_asked", "check_free", "closed", "complete", "compute", "dry_run", "exchange",
-           "finish", "forget", "hold", "in_place_of_the_job", "is_alone", "is_complete", "is_executing", "is_planning",
-           "keep_borrowed", "may_compute", "queue", "read", "record", "record_cold", "record_refusable", "settle",
-           "stand_ins", "sync", "tell_errors", "together", "was_computed"]
+__all__ = ["Executor", "are_errors_asked", "check_free", "clears", "closed", "complete", "compute", "dry_run",
+           "exchange", "finish", "forget", "hold", "in_place_of_the_job", "is_alone", "is_complete", "is_executing",
+           "is_planning", "keep_borrowed", "may_compute", "queue", "read", "record", "record_cold",
+           "record_refusable", "settle", "stand_ins", "sync", "tell_errors", "together", "was_computed"]
 
 Executor = Callable[[Operation], None]
 
@@ -162,6 +162,11 @@ def is_alone() -> bool:
 def is_clear() -> bool:
     """Whether nothing is recorded or under way, and what is small may be computed at once, on this only process."""
     return _instead is None and queue.is_clear()
+
+
+def clears() -> bool:
+    """Execute what is recorded on this only process, so that what is small may be computed at once; whether it may."""
+    return _instead is None and queue.clears()
 
 
 def settle(base: Base, written: View) -> None:
