@@ -604,3 +604,53 @@ def test_masks_of_the_first_dimensions(n_dims: int) -> None:
     assert np.array_equal(a.gather(), x)
     with pytest.raises(IndexError, match="did not match"):
         a[np.ones(4, bool)]
+
+
+@pytest.mark.parametrize("shape", [(7, 2, 3), (2, 1, 3, 4), (1, 4, 4), (30, 5, 1)])
+@pytest.mark.parametrize("dtype", "fdFD")
+def test_stacks_of_matrices_are_multiplied_at_once(shape: tuple[int, ...], dtype: str,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    for columns in (1, 2, 9):
+        x, y = (rng.standard_normal(s).astype(dtype) for s in (shape, (*shape[:-2], shape[-1], columns)))
+        a, b = pg.array(x), pg.array(y)
+        pg.sync()
+        before = pg.stats()
+        found = a @ b
+        assert (pg.stats() - before).n_recorded == (pg.stats() - before).n_at_once == 1
+        monkeypatch.setattr(small, "is_on", False)
+        other = a @ b
+        monkeypatch.undo()
+        assert found.layout == other.layout
+        np.testing.assert_array_equal(found.gather(), other.gather(), strict=True)
+        np.testing.assert_array_equal(found.gather(), x @ y, strict=True)
+
+
+def masked(x: Any, m: Any) -> list[Any]:
+    """What some statements give."""
+    x *= 2
+    taken = x[m]
+    x[m] *= -3
+    seen = [taken, x.copy()]
+    x[m] = taken
+    seen.append(x.copy())
+    x[~m] = 5
+    return [*seen, x]
+
+
+@pytest.mark.parametrize("shape", [(210, 200), (40000,), (150, 20, 30)])
+@pytest.mark.parametrize("n_dims", [1, 2, 3])
+@pytest.mark.parametrize("dtype", "bdD")
+def test_masks_of_more_elements_than_small_arrays_have(shape: tuple[int, ...], n_dims: int, dtype: str,
+                                                       monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.integers(-9, 9, shape).astype(dtype)
+    for share in (0.0, 0.4, 1.0):
+        m = rng.random(shape[:n_dims]) < share
+        found = masked(pg.array(x), pg.array(m))
+        monkeypatch.setattr(small, "is_on", False)
+        others = masked(pg.array(x), pg.array(m))
+        monkeypatch.undo()
+        for one, other, expected in zip(found, others, masked(x.copy(), m), strict=True):
+            np.testing.assert_array_equal(one.gather(), expected, strict=True)
+            np.testing.assert_array_equal(other.gather(), expected, strict=True)

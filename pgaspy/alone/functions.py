@@ -6,6 +6,7 @@ and what to raise.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ from pgaspy.alone.likeness import (
     sum_along,
     view_like,
     view_of,
+    with_columns,
+    with_rows,
 )
 from pgaspy.alone.small import (
     MAX_ELEMENTS,
@@ -138,9 +141,13 @@ def product(x: Any, y: Any) -> Small | None:
     if x.__class__ not in kinds or y.__class__ not in kinds or not recording.is_clear():
         return None
     a, b = operand(x, MAX_MATRIX), operand(y, MAX_MATRIX)
-    if a is None or b is None or a.dtype is not b.dtype or a.dtype.char not in "fd":
+    if a is None or b is None or a.dtype is not b.dtype or a.dtype.char not in "fdFD":
         return None
+    if a.ndim == b.ndim > 2:
+        return _product_of_stacks(x, a, y, b)
     if not (1 <= a.ndim <= 2 and 1 <= b.ndim <= 2 and a.shape[-1] == b.shape[0]):
+        return None
+    if a.dtype.char in "FD":
         return None
     if a.ndim == b.ndim == 2:
         return _product_of_matrices(x, a, y, b)
@@ -158,6 +165,21 @@ def _product_of_matrices(x: Any, a: NDArray[Any], y: Any, b: NDArray[Any]) -> Sm
     found = np.empty((m, n), a.dtype)
     called(add_product, found, a, b, 1, 0)
     return found, (likeness(multiply, view_like(x), view_of(view_like(y))), None, True)
+
+
+def _product_of_stacks(x: Any, a: NDArray[Any], y: Any, b: NDArray[Any]) -> Small | None:
+    """Products of as many matrices, which lie as the larger ones do."""
+    if a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[-2]:
+        return None
+    if not (a.flags.c_contiguous and b.flags.c_contiguous) or a.size * b.shape[-1] > MAX_PRODUCTS or (
+            max(a.size, b.size, math.prod(a.shape[:-1]) * b.shape[-1]) > MAX_ELEMENTS):
+        return None
+    found = called(np.matmul, a, b)
+    if found is None:
+        return None
+    if a.size >= b.size:
+        return found, (likeness(with_columns, view_like(x), b.shape[-1]), None, True)
+    return found, (likeness(with_rows, view_like(y), a.shape[-2]), None, True)
 
 
 def reduced(ufunc: np.ufunc, x: Any) -> Small | None:

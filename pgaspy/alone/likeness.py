@@ -16,7 +16,7 @@ from pgaspy.planning.result_layout import product_layout, result_layout
 from pgaspy.planning.view import View, whole
 
 __all__ = ["Like", "index", "index_result", "is_distributed", "like_of", "like_of_two", "likeness", "multiply",
-           "result", "select", "sum_along", "view_like", "view_of"]
+           "result", "select", "sum_along", "view_like", "view_of", "with_columns", "with_rows"]
 
 MAX_DEPTH = 8
 """Of views that follow one from another, before they are made."""
@@ -90,6 +90,19 @@ def sum_along(view: View, d: int) -> View:
 def multiply(view: View, other: View) -> View:
     """What the product of two matrices is like."""
     return whole(product_layout(view, other, default_for))
+
+
+def with_columns(view: View, n: int) -> View:
+    """What products are like of stacks of matrices with others that have so many columns."""
+    layout = view.own_layout or result(view).layout
+    return whole(Layout(layout.grid, [*layout.dims[:-1], whole_dim(n)], layout.pins))
+
+
+def with_rows(view: View, n: int) -> View:
+    """What products are like of others, that have so many rows, with stacks of matrices."""
+    layout = view.own_layout or result(view).layout
+    *stack, _, columns = layout.dims
+    return whole(Layout(layout.grid, [*stack, whole_dim(n), columns], layout.pins))
 
 
 # Of operands ---------------------------------------------------------------------------------------------------------

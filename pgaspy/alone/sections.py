@@ -23,6 +23,11 @@ _SLICING = frozenset({int, slice})
 
 _INT = frozenset({int})
 
+MAX_MASKED = 1 << 18
+"""Elements of an array that a mask selects from: what is selected has a shape that was not there before, mostly, and to
+plan for it takes as long as NumPy does for so many.
+"""
+
 _ACCUMULATING = frozenset({np.add, np.subtract, np.multiply})
 """The functions of which NumPy and kernels give the same bits, of whatever they are given."""
 
@@ -37,9 +42,11 @@ def clears(x: Any, key: Any) -> bool:
     arrays = [k for k in keys if k.__class__ in kinds]
     if x.__class__ not in kinds or not arrays or not _may_select(key):
         return False
-    is_mask = any(k.dtype.kind == "b" for k in arrays)
-    n_named = x.size if is_mask else max(k.size for k in arrays) * math.prod(x.shape[len(keys):])
-    return n_named <= MAX_ELEMENTS and recording.clears()
+    if any(k.dtype.kind == "b" for k in arrays):
+        is_small = x.size <= (MAX_ELEMENTS if key.__class__ is tuple else MAX_MASKED)
+    else:
+        is_small = max(k.size for k in arrays) * math.prod(x.shape[len(keys):]) <= MAX_ELEMENTS
+    return is_small and recording.clears()
 
 
 def section(x: Any, key: Any) -> Small | None:
@@ -93,13 +100,13 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
     is_slicing = _is_slicing(key) or key is Ellipsis
     if x.__class__ not in kinds or not (is_slicing or _may_select(key)):
         return False
-    operands = _operands(x, value)
+    operands = _operands(x, value, MAX_ELEMENTS if is_slicing else MAX_MASKED)
     if operands is None:
         return False
     elements, value = operands
     is_number = value.__class__ in WEAK or not value.shape
     if not is_slicing:
-        numpys = _numpys_key(elements, key, is_number)
+        numpys = _numpys_key(elements, key, is_number, MAX_ELEMENTS if is_number else MAX_MASKED)
         if numpys is None or not (is_number or _is_in_order(elements, numpys, value)):
             return False
         if not is_number and numpys.__class__ is not tuple and np.may_share_memory(elements, value):
@@ -126,12 +133,12 @@ def accumulated_at(ufunc: np.ufunc, x: Any, key: Any, value: Any) -> bool:
     return numpys is not None and called(ufunc.at, elements, numpys, value, default=True) is not None
 
 
-def _operands(x: Any, value: Any) -> tuple[Any, Any] | None:
+def _operands(x: Any, value: Any, max_elements: int = MAX_ELEMENTS) -> tuple[Any, Any] | None:
     """The elements of an array, and a value that has their dtype, or is a Python number that this holds; None where
-    nothing is written here.
+    nothing is written here, or where these are too many.
     """
     is_number = value.__class__ in WEAK
-    if not recording.is_clear() or (not is_number and (value := operand(value)) is None):
+    if not recording.is_clear() or (not is_number and (value := operand(value, max_elements)) is None):
         return None
     if (elements := elements_of(x)) is None or is_borrowed(x):
         return None
@@ -184,7 +191,7 @@ def _may_select(key: Any) -> bool:
         key.__class__ is list and _INT.issuperset(map(type, key)))
 
 
-def _numpys_key(elements: Any, key: Any, takes_masks: bool = False) -> Any:
+def _numpys_key(elements: Any, key: Any, takes_masks: bool = False, max_masked: int = MAX_MASKED) -> Any:
     """A key with arrays as NumPy takes it; None if it names too much, or if it is none of integers or of one mask; or,
     where these are taken, of masks of a dimension each.
     """
@@ -198,7 +205,7 @@ def _numpys_key(elements: Any, key: Any, takes_masks: bool = False) -> Any:
             n_each *= extent if k.__class__ is slice else 1
             found.append(k)
             continue
-        indices = operand(np.asarray(k) if k.__class__ is list and k else k)
+        indices = operand(np.asarray(k) if k.__class__ is list and k else k, max_masked)
         if indices is None or not indices.shape:
             return None
         if indices.dtype.kind == "b":
@@ -208,7 +215,7 @@ def _numpys_key(elements: Any, key: Any, takes_masks: bool = False) -> Any:
             elif indices.shape != elements.shape[:indices.ndim]:
                 return None
             else:
-                return indices if takes(elements.shape) else None
+                return indices if elements.size <= max_masked else None
         elif indices.dtype.kind not in "iu":
             return None
         n_joint = max(n_joint, indices.size)
