@@ -33,7 +33,7 @@ __all__ = [
     "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "compact", "expand", "fill_random",
     "find_beyond", "function", "get_threads", "histogram", "is_maths", "load_int64", "lookup", "merge", "merges",
     "n_completed", "narrow_lane", "pack_items", "philox", "random_bits", "reduce_functions", "reduce_lookup",
-    "run_elementwise", "scan", "set_threads", "store_int64", "unpack_items",
+    "run_elementwise", "scan", "set_threads", "sort", "sorts", "store_int64", "unpack_items",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -694,3 +694,15 @@ def merge(edges: Sequence[int], columns: Sequence[np.ndarray], merged: Sequence[
     addresses = [address(column) for columns_ in (columns, merged) for column in columns_]
     keys, indices, merged_keys, merged_indices = addresses if len(columns) > 1 else (addresses[0], 0, addresses[1], 0)
     lib.pg_merge(columns[0].dtype.char.encode(), len(edges) - 1, edges, keys, indices, merged_keys, merged_indices)
+
+
+def sorts(dtype: np.dtype[Any]) -> bool:
+    """Whether keys of a dtype can be sorted."""
+    return bool(dtype.isnative and lib.pg_sorts(dtype.char.encode()))
+
+
+def sort(keys: np.ndarray, first: int, sorted_keys: np.ndarray | None, indices: np.ndarray | None) -> None:
+    """Sort a vector of keys, stably: into contiguous keys, and the indices that they had, from `first` on."""
+    entries = np.empty((2, keys.size, 2), np.int64)
+    lib.pg_sort(keys.dtype.char.encode(), keys.size, keys.itemsize, address(keys), *keys.strides, first,
+                address(entries), *[0 if to is None else address(to) for to in (sorted_keys, indices)])

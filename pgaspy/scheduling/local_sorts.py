@@ -1,4 +1,4 @@
-"""Sorts of local arrays by all threads: NumPy sorts runs of them, and C kernels merge these."""
+"""Sorts of local arrays by all threads: NumPy sorts runs of them, and C kernels merge these, or find an order."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from pgaspy.kernels import bindings
 from pgaspy.scheduling.local_threads import even_edges, n_threads_for, on_threads
 
-__all__ = ["Columns", "ends_in_second", "merge_runs", "new_columns", "sort_along", "sort_vector"]
+__all__ = ["Columns", "ends_in_second", "find_order", "merge_runs", "new_columns", "sort_along", "sort_vector"]
 
-RUN = 1 << 14
-"""The elements of a run whose order is looked for: these, and what is made of them, stay in the cache."""
+BY_DIGITS_FROM = 1 << 10
+"""The order of so many elements is found by their digits; of fewer, by NumPy."""
 
 Array = NDArray[Any]
 Columns = Sequence[Array]
@@ -36,7 +36,7 @@ def sort_along(axis: int, source: Array, target: Array, gives_indices: bool, kth
         if kth:
             flat[...] = vector.argpartition(kth) if gives_indices else np.partition(vector, kth)
         else:
-            sort_vector(vector, [np.empty(flat.size, source.dtype), flat] if gives_indices else [flat])
+            find_order(vector, None, flat) if gives_indices else sort_vector(vector, [flat])
         return
     longest = max((d for d in range(source.ndim) if d != axis % source.ndim), key=lambda d: source.shape[d])
     own, out = source.swapaxes(0, longest), target.swapaxes(0, longest)
@@ -58,23 +58,30 @@ def sort_along(axis: int, source: Array, target: Array, gives_indices: bool, kth
 
 def sort_vector(source: Array, target: Columns, first: int = 0) -> None:
     """Sort a vector, stably: its elements, and their indices, from `first` on, where the target has these."""
-    n, n_threads, has_indices = source.size, n_threads_for(source.size), len(target) > 1
-    n_runs = -(-n // RUN) if has_indices else n_threads
-    edges = even_edges(n, n_runs if n and bindings.merges(source.dtype) else 1)
-    spare = new_columns(n if len(edges) > 2 else 0, source.dtype, has_indices)
+    if len(target) > 1:
+        find_order(source, target[0], target[1], first)
+        return
+    n_threads = n_threads_for(source.size)
+    edges = even_edges(source.size, n_threads if source.size and bindings.merges(source.dtype) else 1)
+    spare = new_columns(source.size if len(edges) > 2 else 0, source.dtype, False)
     runs, others = (spare, target) if ends_in_second(len(edges) - 1) else (target, spare)
 
     def sort_run(start: int, stop: int) -> None:
-        run, keys = source[start:stop], runs[0][start:stop]
-        if not has_indices:
-            _sort_keys(run, keys)
-            return
-        order = run.argsort(kind="stable")
-        np.take(run, order, out=keys, mode="clip")
-        np.add(order, first + start, out=runs[1][start:stop])
+        _sort_keys(source[start:stop], runs[0][start:stop])
 
     on_threads(sort_run, edges, n_threads)
     merge_runs(edges, runs, others)
+
+
+def find_order(source: Array, keys: Array | None, indices: Array, first: int = 0) -> None:
+    """The indices, from `first` on, that sort a vector, stably; and its elements in that order, if there are keys."""
+    if source.size >= BY_DIGITS_FROM and bindings.sorts(source.dtype):
+        bindings.sort(source, first, keys, indices)
+        return
+    order = source.argsort(kind="stable")
+    if keys is not None:
+        np.take(source, order, out=keys, mode="clip")
+    np.add(order, first, out=indices)
 
 
 def ends_in_second(n_runs: int) -> bool:

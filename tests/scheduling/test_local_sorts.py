@@ -21,7 +21,7 @@ def _threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     before = bindings.get_threads()
     bindings.set_threads(request.param)
     monkeypatch.setattr(local_threads, "SHARED_FROM", 4)
-    monkeypatch.setattr(local_sorts, "RUN", 7)
+    monkeypatch.setattr(local_sorts, "BY_DIGITS_FROM", 7)
     yield
     bindings.set_threads(before)
 
@@ -46,6 +46,31 @@ def test_vectors(dtype: str, n: int) -> None:
     local_sorts.sort_vector(x, columns, 3)
     assert_same(columns[0], x[order])
     assert_same(columns[1], order + 3)
+
+
+BITS = {
+    "any": lambda rng, n: rng.integers(0, 2**64, n, np.uint64),
+    "few": lambda rng, n: rng.integers(0, 2**64, 5, np.uint64)[rng.integers(0, 5, n)],
+    "that begin alike": lambda rng, n: rng.integers(0, 2**20, n, np.uint64) | np.uint64(2**63) * (rng.random(n) < 0.1),
+    "that end alike": lambda rng, n: rng.integers(0, 2**30, n, np.uint64) << np.uint64(34),
+    "one apart": lambda rng, n: np.append(rng.integers(7, 2**30, n - 1, np.uint64), np.uint64(2**64 - 1)),
+    "in order": lambda rng, n: np.arange(n, dtype=np.uint64) << np.uint64(40),
+    "reversed": lambda rng, n: np.arange(n, dtype=np.uint64)[::-1].copy(),
+}
+"""Of keys of 64 bits, which as numbers are infinite, NaN, tiny and of both signs."""
+
+
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("dtype", ["u8", "i8", "f8", "M8[s]", "f4", "i4", "i2"])
+def test_orders_of_many(bits: str, dtype: str) -> None:
+    """So many that the threads share them, of all bits."""
+    rng = np.random.default_rng(7)
+    x = BITS[bits](rng, 30_000).view(dtype)[3::2]
+    expected = x.argsort(kind="stable")
+    found, keys = np.empty(x.size, np.intp), np.empty(x.size, dtype)
+    local_sorts.find_order(x, keys, found, 11)
+    np.testing.assert_array_equal(found, expected + 11)
+    assert keys.tobytes() == x[expected].tobytes()
 
 
 @pytest.mark.parametrize("shape", [(4, 5, 3), (1, 9), (9, 1), (20, 30), (3, 0)])
