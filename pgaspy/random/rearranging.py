@@ -83,11 +83,7 @@ class Rearranging(Drawing):
         if p is None and 0 < k <= n // FEW_OF:
             return pg.array(self._distinct(n, k)).reshape(shape)
         if p is None:
-            if k > n // 2 or not k:
-                return self._order(n)[:k].reshape(shape)
-            keys = self._keys(n)
-            least = pg.argpartition(keys, k - 1)[:k]
-            return least[pg.argsort(keys[least])].reshape(shape)  # as of the order of all
+            return self._order(n)[:k].reshape(shape)
         if np.count_nonzero(p) < k:
             raise ValueError("Fewer non-zero entries in p than size")
         with np.errstate(divide="ignore"):
