@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["ceil_div", "clipped", "meet", "narrow", "near_square_grid", "solve_congruence", "wide"]
+__all__ = ["ceil_div", "clipped", "common_places", "meet", "narrow", "near_square_grid", "solve_congruence", "wide"]
 
 
 def ceil_div(a: Any, b: Any) -> Any:
@@ -74,3 +75,15 @@ def meet(a: range, b: range) -> bool:
     first, every = a.start + a.step * (distance // g * inverse % period), a.step * period  # from the start of a on
     first += max(0, -(-(b.start - first) // every)) * every
     return first <= min(a[-1], b[-1])
+
+
+def common_places(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where two vectors have the same integers, in both, in the order of the first; each has any of them once."""
+    if not a.size or not b.size:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    low, high = min(a.min(), b.min()), max(a.max(), b.max())
+    place = np.full(high - low + 1, -1)
+    place[b - low] = np.arange(b.size)
+    found = place[a - low]
+    i = np.flatnonzero(found >= 0)
+    return i, found[i]

@@ -18,6 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from pgaspy.alone.small import filled
 from pgaspy.array import GlobalArray
+from pgaspy.blockmath import common_places
 from pgaspy.dispatch import implements
 from pgaspy.distribution import Distribution
 from pgaspy.execution.recording import check_free, record
@@ -37,7 +38,7 @@ from pgaspy.operands import (
     refuse_masked,
 )
 from pgaspy.planning.pieces import indices_at, local_indices
-from pgaspy.planning.view import whole
+from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.kinds.generation import generate
 from pgaspy.supervision.recorder import announce
@@ -541,7 +542,12 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,
     """
     k = operator.index(k)
     result = empty((N, N if M is None else M), dtype, layout=layout, onenode=onenode, device=device)
-    return generated(result, lambda i, j: i[:, None] + k == j)
+
+    def write(local: NDArray[Any], view: View, rank: int) -> None:
+        local[...] = np.zeros((), local.dtype)
+        local[common_places(local_indices(view, 0, rank) + k, local_indices(view, 1, rank))] = 1
+
+    return _written(result, write)
 
 
 def identity(n: int, dtype: DTypeLike = float, *, layout: AnyLayout = None,
@@ -599,17 +605,24 @@ def generated(array: GlobalArray, values: Callable[..., Any]) -> GlobalArray:
 
     It is called for some rows at a time, so that what it takes and gives stays in the cache.
     """
-    view = array._view
-
-    def fill(storage: Storage) -> None:
-        rank, local = world().rank, storage.local
-        if not (local.size and view.layout.holds(view.layout.coords_from_rank(rank))):
-            return
+    def write(local: NDArray[Any], view: View, rank: int) -> None:
         others = [local_indices(view, d, rank) for d in range(1, view.ndim)]
         n_rows = max(ELEMENTS_AT_A_TIME * len(local) // local.size, 1)
         for start in range(0, len(local), n_rows):
             rows = local[start:start + n_rows]
             rows[...] = values(indices_at(view, 0, rank, np.arange(start, start + len(rows))), *others)
+
+    return _written(array, write)
+
+
+def _written(array: GlobalArray, write: Callable[[NDArray[Any], View, int], None]) -> GlobalArray:
+    """Fill an array by a function of the local part, of the view and of the rank."""
+    view = array._view
+
+    def fill(storage: Storage) -> None:
+        rank = world().rank
+        if storage.local.size and view.layout.holds(view.layout.coords_from_rank(rank)):
+            write(storage.local, view, rank)
 
     if not filled(array, fill):
         record(generate(view.layout), (array._base.storage,), (fill,))

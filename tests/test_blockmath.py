@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgaspy.blockmath import ceil_div, meet, near_square_grid, solve_congruence
+from pgaspy.blockmath import ceil_div, common_places, meet, near_square_grid, solve_congruence
 
 NUMBERS = st.integers(-1000, 1000)
 
@@ -56,3 +56,9 @@ ASCENDING = st.builds(lambda start, n, step: range(start, start + n * step, step
 @given(ASCENDING, ASCENDING)
 def test_meet(a: range, b: range) -> None:
     assert meet(a, b) == bool({*a} & {*b})
+
+
+@given(st.lists(NUMBERS, unique=True), st.lists(NUMBERS, unique=True))
+def test_common_places(a: list[int], b: list[int]) -> None:
+    i, j = common_places(np.array(a, np.int64), np.array(b, np.int64))
+    assert [*zip(i.tolist(), j.tolist(), strict=True)] == [(a.index(x), b.index(x)) for x in a if x in b]

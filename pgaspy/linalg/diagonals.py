@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike, NDArray
 
 import pgaspy as pg
+from pgaspy.blockmath import common_places
 from pgaspy.dispatch import implements
 from pgaspy.layout import Layout
 from pgaspy.pivoting import either
@@ -123,7 +124,7 @@ def matrix_trace(x: Any, /, *, offset: int = 0, dtype: DTypeLike | None = None) 
 def _take_diagonal(d: NDArray[Any], a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
     """The elements of the diagonal that are here, and zeros, bit by bit, for the others."""
     d[...] = np.zeros((), d.dtype)
-    _, i, j = np.intersect1d(rows, columns, assume_unique=True, return_indices=True)
+    i, j = common_places(rows, columns)
     d[..., i] = a[..., i, j]
 
 

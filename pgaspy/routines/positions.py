@@ -9,13 +9,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.array import check_array
-from pgaspy.creation import Shape, as_global
+from pgaspy.blockmath import common_places
+from pgaspy.creation import Shape, as_global, as_values
 from pgaspy.dispatch import implements
 from pgaspy.routines.mapping import mapped
 from pgaspy.small_calls import by_numpy
+from pgaspy.statements import check_writable
 from pgaspy.values import is_any, told
 
 __all__ = [
@@ -179,9 +182,32 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         raise ValueError("array must be at least 2-d")
     if a.ndim > 2 and len({*a.shape}) != 1:
         raise ValueError("All dimensions of input must be of equal length")
+    goes_on = wrap and a.shape[0] > a.shape[1]
+    if a.ndim == 2 and not goes_on and pg.SIZE > 1 and not isinstance(val, pg.GlobalArray):
+        with a._written() as target:
+            if _is_filled_in_place(target, as_values(val, a.dtype)):
+                return
     step = a.shape[1] + 1 if a.ndim == 2 else sum(a.shape[0] ** d for d in range(a.ndim))
     stop = a.size if wrap or a.ndim > 2 else min(a.shape[1] ** 2, a.size)
     a.flat[:stop:step] = val
+
+
+def _is_filled_in_place(a: pg.GlobalArray, values: Any) -> bool:
+    """Assign what every process has to the diagonal of a matrix, each to its part; whether that can be done."""
+    n = min(a.shape)
+    square = a[:n, :n]
+    if square._view.own_layout is None or not values.size or not np.can_cast(values.dtype, a.dtype, "same_kind"):
+        return False
+    check_writable(a._view)
+    along = np.resize(values, n).astype(a.dtype)
+    pg.schedule(_fill, pg.update(square), square.global_indices(0), square.global_indices(1), along)
+    return True
+
+
+def _fill(a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[Any]) -> None:
+    """Assign to what is here of a diagonal."""
+    i, j = common_places(rows, columns)
+    a[i, j] = values[rows[i]]
 
 
 @implements(np.unravel_index)
