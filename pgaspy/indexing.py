@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pgaspy import ufuncs
 from pgaspy.alone import sections, small
 from pgaspy.array import GlobalArray, made, of_elements
-from pgaspy.creation import arange, as_array, as_values, empty
+from pgaspy.creation import ELEMENTS_AT_A_TIME, arange, as_array, as_values, empty, generated
 from pgaspy.dims import BlockDim, CyclicDim, whole_dim
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import is_planning, record, record_refusable
@@ -291,7 +291,10 @@ def repeated(values: Any, n: int) -> Any:
         return values
     if isinstance(values, GlobalArray):
         return values[arange(n) % values.size]
-    return np.resize(values, n)
+    if n <= ELEMENTS_AT_A_TIME:
+        return np.resize(values, n)
+    values = values.copy()
+    return generated(empty(n, values.dtype), lambda i: values[i % values.size])
 
 
 # Reading -------------------------------------------------------------------------------------------------------------

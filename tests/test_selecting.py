@@ -251,3 +251,21 @@ def test_zeros_of_all_dtypes(x: NDArray[Any]) -> None:
     a = pg.array(x, layout=pg.Distribution("cyclic"))
     for name in ("flatnonzero", "argwhere", "count_nonzero", "trim_zeros"):
         assert_equal(getattr(pg, name)(a), getattr(np, name)(x))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("write", [pg.place, pg.putmask, lambda a, mask, few: pg.put(a, np.flatnonzero(mask), few),
+                                   lambda a, mask, few: setitem(a.flat, mask, few)])
+def test_few_values_for_many_elements(write: Callable[..., None], seed: int) -> None:
+    """They come again, and are those that there were when it was said."""
+    x = np.zeros(40_000)
+    mask = np.random.default_rng(seed).random(x.size) < 0.9
+    A, few = as_global(x, seed), np.array([1.5, 2, 3, 5, 7])
+    write(A, mask, few)
+    again = few.copy()
+    few[...] = -1
+    if write is pg.putmask:
+        np.putmask(x, mask, again)
+    else:
+        np.place(x, mask, again)
+    assert_equal(A, x)
