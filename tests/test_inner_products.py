@@ -74,3 +74,15 @@ def test_what_is_long_does_not_come_to_all() -> None:
 def test_a_product_of_nothing() -> None:
     _, A = matrix(5, "f8", "first dimension")
     assert_equal(A[4, :0] @ A[:0, 4], np.float64(0))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_long_vectors_are_read_where_they_lie(name: str) -> None:
+    """Those that lie alike are not moved, and one that is written after is multiplied as it was."""
+    x, y = np.random.default_rng(5).random((2, 50_000))
+    A, B = (pg.array(v, layout=layout_of(name, v.shape)) for v in (x, y))
+    found, square, part = A @ B, A @ A, A[7:] @ B[:-7]
+    B[...] = 0
+    A += 1
+    for product, expected in ((found, x @ y), (square, x @ x), (part, x[7:] @ y[:-7])):
+        assert_equal(product, expected, exact=False)

@@ -113,6 +113,10 @@ class Reduce(Recipe):
         layout = self._layout
         return whole(Layout(layout.grid, [layout.dims[self.axes[-1]]], layout.pins))
 
+    def _lies_along(self, view: View) -> bool:
+        """Whether an operand is there, and is read where it lies."""
+        return view.own_layout == self._along.layout
+
     def is_done_at_once(self, rank: int) -> bool:
         """See `Recipe`."""
         return at_once.is_small(self.source, rank)
@@ -132,7 +136,8 @@ class Reduce(Recipe):
 
     def moved(self, rank: int) -> Sequence[Moved]:
         """See `Recipe`."""
-        return [Moved(number, plan_transfer(self._along, view, rank) if view.size else NOTHING, self._layout.grid, view)
+        return [Moved(number, NOTHING if self._lies_along(view) or not view.size
+                      else plan_transfer(self._along, view, rank), self._layout.grid, view)
                 for number, view in enumerate(self.operands, 2)]
 
     def exchanged(self, rank: int) -> Exchange | None:
@@ -149,33 +154,37 @@ class Reduce(Recipe):
         """See `Recipe`."""
         members = group_members(self._layout.grid, self._merged_axes(), rank)
         is_wanted = self._holds(rank) and (operation.is_wanted or len(members) > 1)
-        come = [self._add_operand(builder, operation, moved, is_wanted, rank) for moved in self.moved(rank)]
+        come = [None if self._lies_along(self.views[moved.number]) else
+                self._add_operand(builder, operation, moved, is_wanted, rank) for moved in self.moved(rank)]
         if not is_wanted:
             return
-        reduction, view, slot = self.reduction, self.source, operation.slots[1]
+        reduction, slots = self.reduction, operation.slots
         shape = self.target.layout.local_shape(rank)
         number = builder.buffer(math.prod(shape) * reduction.partial_dtype.itemsize)
-        indices = indices_of(view, rank)
+        indices = indices_of(self.source, rank)
 
         def reduce_local(memories: Memories) -> None:
-            operands = [bytes_of(memories, operand).view(dtype) for operand, dtype in come]
-            found = reduction.partial(local_view(memories[slot], view), self.axes, indices, operands)
+            local, *operands = [local_view(memories[slots[k]], view) if memory is None else
+                                bytes_of(memories, memory).view(self.dtypes[k])
+                                for k, (view, memory) in enumerate(zip(self.views[1:], (None, *come), strict=True), 1)]
+            found = reduction.partial(local, self.axes, indices, [*map(np.ascontiguousarray, operands)])
             bytes_of(memories, number).view(reduction.partial_dtype).reshape(shape)[...] = found
 
-        reads = [(slot, view_box(view, rank) if builder.has_boxes else None), *[(operand, None) for operand, _ in come]]
+        reads = [(slots[k], view_box(view, rank) if builder.has_boxes else None) if memory is None else (memory, None)
+                 for k, (view, memory) in enumerate(zip(self.views[1:], (None, *come), strict=True), 1)]
         builder.add(FunctionCall(reduce_local, "reduce"), reads, [(number, None)])
         self.add_merge(builder, operation, number, rank)
 
     def _add_operand(self, builder: Builder, operation: NumberedOperation, moved: Moved, is_wanted: bool,
-                     rank: int) -> tuple[int, np.dtype[Any]]:
-        """Have an operand come; to which memory, and its dtype."""
+                     rank: int) -> int:
+        """Have an operand come; to which memory."""
         number, dtype = moved.number, self.dtypes[moved.number]
         held = self._along.layout.local_shape(rank)
         memory = builder.buffer(math.prod(held) * dtype.itemsize if is_wanted else 0)
         transfer(builder, moved.plan, view_side(builder, memory, self._along, dtype, rank),
                  view_side(builder, operation.slots[number], self.views[number], dtype, rank), False, number, rank,
                  moved.grid, is_wanted)
-        return memory, dtype
+        return memory
 
     def add_merge(self, builder: Builder, operation: NumberedOperation, partial: int, rank: int) -> None:
         """See `Recipe`."""
