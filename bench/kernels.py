@@ -52,6 +52,9 @@ def main() -> None:
     ours, numpys = in_turns(lambda: float(X.sum()), x.sum)
     results.append(Result("x.sum()", x.nbytes / median(ours) / 1e9, "GB/s", "NumPy", x.nbytes / median(numpys) / 1e9,
                           ratio(ours, numpys)))
+    ours, numpys = in_turns(lambda: float(X @ Y), lambda: x @ y)
+    results.append(Result("x @ y", 2 * x.nbytes / median(ours) / 1e9, "GB/s", "NumPy",
+                          2 * x.nbytes / median(numpys) / 1e9, ratio(ours, numpys)))
     u, v = (a[:16_000_000].reshape(4000, 4000) for a in (x, y))
     U, V = pg.array(u), pg.array(v)
     for axis in 1, 0:

@@ -128,7 +128,7 @@ void pg_merge(char type, int64_t n_runs, const int64_t *edges, int64_t keys_addr
               int64_t merged_keys_address, int64_t merged_indices_address);
 int pg_sorts(char type);
 void pg_sort(char type, int64_t n, int64_t itemsize, int64_t keys_address, int64_t stride, int64_t first,
-             int64_t entries_address, int64_t sorted_keys_address, int64_t indices_address);
+             int64_t entries_address, int64_t sorted_keys_address, int64_t indices_address, int team);
 """
 
 

@@ -171,10 +171,10 @@ static int pg_sorts(char type)
 
 /* Sort n keys, with memory for twice as many entries: to their indices, from `first` on, and where wanted to keys. */
 static void pg_sort(char type, int64_t n, int64_t itemsize, int64_t keys_address, int64_t stride, int64_t first,
-                    int64_t entries_address, int64_t sorted_keys_address, int64_t indices_address)
+                    int64_t entries_address, int64_t sorted_keys_address, int64_t indices_address, int team)
 {
     const unsorted from = {(const char *)keys_address, stride, first};
-    sorting s = {(entry *)entries_address, (entry *)entries_address + n, n, UINT64_MAX, team_for(4 * n)};
+    sorting s = {(entry *)entries_address, (entry *)entries_address + n, n, UINT64_MAX, team};
     encode_fn *encode = encode_of(type);
     uint64_t least = UINT64_MAX, most = 0;
     #pragma omp parallel for schedule(static, 1) num_threads(s.team) reduction(min : least) reduction(max : most)

@@ -701,8 +701,9 @@ def sorts(dtype: np.dtype[Any]) -> bool:
     return bool(dtype.isnative and lib.pg_sorts(dtype.char.encode()))
 
 
-def sort(keys: np.ndarray, first: int, sorted_keys: np.ndarray | None, indices: np.ndarray | None) -> None:
+def sort(keys: np.ndarray, first: int, sorted_keys: np.ndarray | None, indices: np.ndarray | None,
+         n_threads: int) -> None:
     """Sort a vector of keys, stably: into contiguous keys, and the indices that they had, from `first` on."""
     entries = np.empty((2, keys.size, 2), np.int64)
     lib.pg_sort(keys.dtype.char.encode(), keys.size, keys.itemsize, address(keys), *keys.strides, first,
-                address(entries), *[0 if to is None else address(to) for to in (sorted_keys, indices)])
+                address(entries), *[0 if to is None else address(to) for to in (sorted_keys, indices)], n_threads)

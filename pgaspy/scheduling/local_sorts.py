@@ -13,7 +13,7 @@ from pgaspy.scheduling.local_threads import even_edges, n_threads_for, on_thread
 
 __all__ = ["Columns", "ends_in_second", "find_order", "merge_runs", "new_columns", "sort_along", "sort_vector"]
 
-BY_DIGITS_FROM = 1 << 10
+BY_DIGITS_FROM = 1 << 9
 """The order of so many elements is found by their digits; of fewer, by NumPy."""
 
 Array = NDArray[Any]
@@ -36,7 +36,10 @@ def sort_along(axis: int, source: Array, target: Array, gives_indices: bool, kth
         if kth:
             flat[...] = vector.argpartition(kth) if gives_indices else np.partition(vector, kth)
         else:
-            find_order(vector, None, flat) if gives_indices else sort_vector(vector, [flat])
+            if gives_indices:
+                find_order(vector, None, flat, 0, n_threads_for(flat.size))
+            else:
+                sort_vector(vector, [flat])
         return
     longest = max((d for d in range(source.ndim) if d != axis % source.ndim), key=lambda d: source.shape[d])
     own, out = source.swapaxes(0, longest), target.swapaxes(0, longest)
@@ -45,7 +48,7 @@ def sort_along(axis: int, source: Array, target: Array, gives_indices: bool, kth
     def sort_rows(start: int, stop: int) -> None:
         rows, ordered = own[start:stop], out[start:stop]
         if gives_indices:
-            ordered[...] = rows.argpartition(kth, axis) if kth else rows.argsort(axis, "stable")
+            ordered[...] = rows.argpartition(kth, axis) if kth else _orders_of_rows(rows, axis)
         elif kth:
             ordered[...] = rows
             ordered.partition(kth, axis)
@@ -59,7 +62,7 @@ def sort_along(axis: int, source: Array, target: Array, gives_indices: bool, kth
 def sort_vector(source: Array, target: Columns, first: int = 0) -> None:
     """Sort a vector, stably: its elements, and their indices, from `first` on, where the target has these."""
     if len(target) > 1:
-        find_order(source, target[0], target[1], first)
+        find_order(source, target[0], target[1], first, n_threads_for(source.size))
         return
     n_threads = n_threads_for(source.size)
     edges = even_edges(source.size, n_threads if source.size and bindings.merges(source.dtype) else 1)
@@ -73,10 +76,10 @@ def sort_vector(source: Array, target: Columns, first: int = 0) -> None:
     merge_runs(edges, runs, others)
 
 
-def find_order(source: Array, keys: Array | None, indices: Array, first: int = 0) -> None:
+def find_order(source: Array, keys: Array | None, indices: Array, first: int, n_threads: int) -> None:
     """The indices, from `first` on, that sort a vector, stably; and its elements in that order, if there are keys."""
     if source.size >= BY_DIGITS_FROM and bindings.sorts(source.dtype):
-        bindings.sort(source, first, keys, indices)
+        bindings.sort(source, first, keys, indices, n_threads)
         return
     order = source.argsort(kind="stable")
     if keys is not None:
@@ -127,6 +130,17 @@ def _is_sorted_stably(dtype: np.dtype[Any]) -> bool:
     some where they are.
     """
     return dtype.kind == "c" or dtype == np.float16
+
+
+def _orders_of_rows(source: Array, axis: int) -> Array:
+    """The indices that sort along a dimension, stably: one row after the other, if they are long."""
+    if source.shape[axis] < BY_DIGITS_FROM or not bindings.sorts(source.dtype):
+        return source.argsort(axis, "stable")
+    rows = np.moveaxis(source, axis, -1)
+    found = np.empty(rows.shape, np.intp)
+    for place in np.ndindex(rows.shape[:-1]):
+        find_order(rows[place], None, found[place], 0, 1)
+    return np.moveaxis(found, -1, axis)
 
 
 def _sort_rows(source: Array, target: Array, axis: int) -> None:

@@ -53,6 +53,8 @@ BITS = {
     "few": lambda rng, n: rng.integers(0, 2**64, 5, np.uint64)[rng.integers(0, 5, n)],
     "that begin alike": lambda rng, n: rng.integers(0, 2**20, n, np.uint64) | np.uint64(2**63) * (rng.random(n) < 0.1),
     "that end alike": lambda rng, n: rng.integers(0, 2**30, n, np.uint64) << np.uint64(34),
+    "that begin alike by fives": lambda rng, n: (np.arange(n, dtype=np.uint64) // np.uint64(10) << np.uint64(40)) | (
+        rng.integers(0, 2**20, n, np.uint64)),
     "one apart": lambda rng, n: np.append(rng.integers(7, 2**30, n - 1, np.uint64), np.uint64(2**64 - 1)),
     "in order": lambda rng, n: np.arange(n, dtype=np.uint64) << np.uint64(40),
     "reversed": lambda rng, n: np.arange(n, dtype=np.uint64)[::-1].copy(),
@@ -65,15 +67,15 @@ BITS = {
 def test_orders_of_many(bits: str, dtype: str) -> None:
     """So many that the threads share them, of all bits."""
     rng = np.random.default_rng(7)
-    x = BITS[bits](rng, 30_000).view(dtype)[3::2]
+    x = BITS[bits](rng, 70_000).view(dtype)[3::2]
     expected = x.argsort(kind="stable")
     found, keys = np.empty(x.size, np.intp), np.empty(x.size, dtype)
-    local_sorts.find_order(x, keys, found, 11)
+    local_sorts.find_order(x, keys, found, 11, bindings.get_threads())
     np.testing.assert_array_equal(found, expected + 11)
     assert keys.tobytes() == x[expected].tobytes()
 
 
-@pytest.mark.parametrize("shape", [(4, 5, 3), (1, 9), (9, 1), (20, 30), (3, 0)])
+@pytest.mark.parametrize("shape", [(4, 5, 3), (1, 9), (9, 1), (20, 30), (3, 0), (2, 33_000)])
 @pytest.mark.parametrize("gives_indices", [True, False])
 def test_rows(shape: tuple[int, ...], gives_indices: bool) -> None:
     x = keys(np.random.default_rng(1), int(np.prod(shape)), "f8").reshape(shape)[::-1]
