@@ -1,7 +1,7 @@
 /*
  * The C kernels: elementwise operations, reductions, scans, copies of sections, random numbers,
- * histograms, compactions, exchanges, merges and sorts, with OpenMP over the cores of a process. They see addresses, shapes
- * and byte strides, nothing else.
+ * histograms, compactions, exchanges, merges and sorts, with OpenMP over the cores of a process. They see
+ * addresses, shapes and byte strides, nothing else.
  *
  * Everything strided runs through one driver. A loop (`loop_fn`) treats n elements, one stride per
  * operand; the driver (`for_each`) brings any geometry to the fewest and longest such loops and

@@ -79,11 +79,15 @@ def meet(a: range, b: range) -> bool:
 
 def common_places(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where two vectors have the same integers, in both, in the order of the first; each has any of them once."""
+    none = np.empty(0, np.int64)
     if not a.size or not b.size:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    low, high = min(a.min(), b.min()), max(a.max(), b.max())
+        return none, none
+    low, high = max(a.min(), b.min()), min(a.max(), b.max())
+    if low > high:
+        return none, none
+    i, j = (np.flatnonzero((x >= low) & (x <= high)) for x in (a, b))
     place = np.full(high - low + 1, -1)
-    place[b - low] = np.arange(b.size)
-    found = place[a - low]
-    i = np.flatnonzero(found >= 0)
-    return i, found[i]
+    place[b[j] - low] = j
+    found = place[a[i] - low]
+    is_common = found >= 0
+    return i[is_common], found[is_common]

@@ -540,8 +540,8 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,
     array([[0, 1, 0],
            [0, 0, 1]])
     """
-    k = operator.index(k)
     result = empty((N, N if M is None else M), dtype, layout=layout, onenode=onenode, device=device)
+    k = min(max(operator.index(k), -result.shape[0]), result.shape[1])  # one beyond is as good as any
 
     def write(local: NDArray[Any], view: View, rank: int) -> None:
         local[...] = np.zeros((), local.dtype)

@@ -62,3 +62,10 @@ def test_meet(a: range, b: range) -> None:
 def test_common_places(a: list[int], b: list[int]) -> None:
     i, j = common_places(np.array(a, np.int64), np.array(b, np.int64))
     assert [*zip(i.tolist(), j.tolist(), strict=True)] == [(a.index(x), b.index(x)) for x in a if x in b]
+
+
+def test_places_that_are_far_apart_take_no_memory() -> None:
+    i, j = common_places(np.arange(3) + 2**60, np.arange(5))
+    assert (i.size, j.size) == (0, 0)
+    i, j = common_places(np.array([2**60, 3]), np.arange(5))
+    assert (i.tolist(), j.tolist()) == ([1], [3])

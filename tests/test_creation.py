@@ -149,7 +149,7 @@ def test_linspace(arguments: tuple[Any, ...], endpoint: bool, dtype: str | None)
 def test_positions_in_any_layout(name: str) -> None:
     assert_equal(pg.arange(3, 40, 2, layout=layout_of(name, (19,))), np.arange(3, 40, 2))
     assert_equal(pg.linspace(0, 1, 19, layout=layout_of(name, (19,))), np.linspace(0, 1, 19))
-    for n, m, k in ((6, None, 0), (5, 7, 1), (7, 5, -2), (3, 3, 9), (0, 3, 0)):
+    for n, m, k in ((6, None, 0), (5, 7, 1), (7, 5, -2), (3, 3, 9), (0, 3, 0), (3, 4, 10**12), (3, 3, -2**70)):
         shape = (n, n if m is None else m)
         assert_equal(pg.eye(n, m, k, layout=layout_of(name, shape)), np.eye(n, m, k))
     assert_equal(pg.identity(4, int), np.identity(4, int))
