@@ -194,8 +194,8 @@ def test_elements_keep_what_they_were() -> None:
 def test_what_is_recorded_comes_before() -> None:
     large = pg.ones(MAX_ELEMENTS + 1)
     large *= 3
+    assert len(recording.queue.recorded) > 0
     few = large[:4]
-    assert not recording.is_clear()
     few += 1
     assert float(large[0]) == 4
     pg.schedule(lambda part: part.fill(9), pg.update(few))
@@ -203,10 +203,10 @@ def test_what_is_recorded_comes_before() -> None:
 
 
 def few_and_recorded() -> tuple[pg.GlobalArray, pg.GlobalArray]:
-    """An array of few elements, and indices of it, beside something large that is recorded."""
-    few, indices, large = pg.array([3.0, 1.0, 4.0, 5.0]), pg.array([3, 0, 3]), pg.ones(MAX_ELEMENTS + 1)
-    large *= 3
-    assert not recording.is_clear()
+    """An array of few elements, and indices of it; something large is recorded that reads it."""
+    few, indices, large = pg.array([3.0, 1.0, 4.0, 5.0]), pg.array([3, 0, 3]), pg.ones((MAX_ELEMENTS, 4))
+    large *= few
+    assert len(recording.queue.recorded) > 0
     return few, indices
 
 
@@ -218,7 +218,7 @@ def test_after_what_is_waited_for_in_any_case_nothing_is_recorded(step: Callable
     model, numpys = few.gather(), indices.gather()
     few, indices = few_and_recorded()
     found = step(few, indices)
-    assert recording.is_clear()
+    assert not len(recording.queue.recorded)
     expected = step(model, numpys)
     if found is not None:
         np.testing.assert_array_equal(found.gather(), expected)
@@ -236,8 +236,39 @@ def test_a_task_that_is_recorded_is_not_waited_for() -> None:
     few, indices = few_and_recorded()
     pg.schedule(lambda part: part.fill(9), pg.update(few))
     found = few[indices]
-    assert not recording.is_clear()
+    assert len(recording.queue.recorded) > 0
     assert found.tolist() == [9, 9, 9]
+
+
+def test_what_nothing_recorded_uses_is_computed_at_once() -> None:
+    few, large = pg.arange(8.0), pg.ones(MAX_ELEMENTS + 1)
+    pg.sync()
+    large *= 3
+    before = pg.stats()
+    few[1:3] += few[2:4] * 2
+    few = np.concatenate([few, pg.sqrt(few)])
+    done = pg.stats() - before
+    assert done.n_recorded == done.n_at_once > 3
+    assert len(recording.queue.recorded) > 0
+    model = np.arange(8.0)
+    model[1:3] += model[2:4] * 2
+    np.testing.assert_array_equal(few.gather(), np.concatenate([model, np.sqrt(model)]))
+
+
+@pytest.mark.parametrize("read", [
+    lambda x: x[2:], lambda x: x[::-1], lambda x: x.copy(), lambda x: x[3:4], lambda x: x[3],
+    lambda x: x.redistribute() if isinstance(x, pg.GlobalArray) else x])
+def test_what_something_recorded_reads_is_not_written_to(read: Callable[[Any], Any]) -> None:
+    """Whether it has a name of its own or not, and whose elements it has."""
+    few, model = pg.arange(8.0), np.arange(8.0)
+    first, large = few[2:], pg.ones((2 * MAX_ELEMENTS, read(model).size))
+    pg.sync()
+    large += read(few)
+    assert len(recording.queue.recorded) > 0
+    few[...] = 7
+    first *= 2
+    assert large[0].tolist() == (1 + np.atleast_1d(read(model))).tolist()
+    assert few.tolist() == [7, 7, *[14] * 6]
 
 
 def test_indices_that_are_wrong_are_refused_where_they_are_used() -> None:

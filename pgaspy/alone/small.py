@@ -93,10 +93,13 @@ def passed_over() -> Iterator[None]:
 def elements_of(x: Any) -> Any:
     """Those of an array of these kinds; None where there are none that NumPy could write to as well.
 
-    It is for callers to see that nothing is recorded that they depend on (`recording.is_clear`), before they ask. What
-    is large, and was never written to, is not allocated for them.
+    It is for callers to see that nothing is under way (`recording.is_clear`), before they ask. There are none while
+    something is recorded that uses them. What is large, and was never written to, is not allocated for them.
     """
-    if recording.queue.engine.has_failed and _is_poisoned(x):
+    queue = recording.queue
+    if queue.recorded.fields and queue.recorded.may_use(_storage(x)):
+        return None
+    if queue.engine.has_failed and _is_poisoned(x):
         return None
     found = x._elements
     if found is None:

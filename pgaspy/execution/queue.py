@@ -250,11 +250,11 @@ class Queue:
             self.finish(cause="refusal")
 
     def is_clear(self) -> bool:
-        """Whether nothing is recorded or under way on this only process, nor to be told, so that what is small may be
-        computed at once.
+        """Whether nothing is under way on this only process, nor to be told, so that what is small, and is used by
+        nothing that is recorded, may be computed at once.
         """
         engine = self.engine
-        if self.recorded.fields or not engine.is_alone or self._runner or not engine.is_idle or self._refusable:
+        if not engine.is_alone or self._runner or not engine.is_idle or self._refusable:
             return False
         if not (self.computes_at_once and engine.overlaps) or self.error is not None or counts.timeline is not None:
             return False

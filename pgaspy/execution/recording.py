@@ -160,7 +160,9 @@ def is_alone() -> bool:
 
 
 def is_clear() -> bool:
-    """Whether nothing is recorded or under way, and what is small may be computed at once, on this only process."""
+    """Whether nothing is under way on this only process, so that what is small may be computed at once, if nothing that
+    is recorded uses it.
+    """
     return _instead is None and queue.is_clear()
 
 

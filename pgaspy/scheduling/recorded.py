@@ -59,11 +59,13 @@ class Recorded:
 
     N_FIELDS: ClassVar[int] = len(RecordedOperation._fields)
 
-    __slots__ = ("fields", "n_before")
+    __slots__ = ("_n_seen", "_used", "fields", "n_before")
 
     def __init__(self, fields: list[Any] | None = None, n_before: int = 0) -> None:
         self.fields: list[Any] = [] if fields is None else fields
         self.n_before = n_before
+        self._used: set[Storage | None] = set()  # by the first fields, so many
+        self._n_seen = 0
 
     @property
     def recipes(self) -> list[Recipe]:
@@ -74,6 +76,17 @@ class Recorded:
     def storages(self) -> list[Storage]:
         """Those of all operations, one after the other."""
         return [*chain.from_iterable(self.fields[1::self.N_FIELDS])]
+
+    def may_use(self, storage: Storage | None) -> bool:
+        """Whether an operation uses a storage, or the elements in it; or may use any, as a task of the program's."""
+        n, used = len(self.fields), self._used
+        for k in range(self._n_seen, n, self.N_FIELDS):
+            if self.fields[k].is_called:
+                used.add(None)
+            for found in self.fields[k + 1]:
+                used.update((found, found.lender))
+        self._n_seen = n
+        return storage in used or None in used
 
     def __len__(self) -> int:
         return len(self.fields) // self.N_FIELDS
