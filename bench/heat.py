@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from statistics import median
 from typing import Any
 
@@ -14,7 +11,7 @@ import numpy as np
 
 import pgaspy as pg
 from bench import reference
-from bench.timing import Result, alone, in_turns, note, ratio, report
+from bench.timing import Result, alone, busy_loops, in_turns, note, ratio, report
 
 N_SWEEPS = {4000: 4, 1000: 40}
 """Per size of the field, the sweeps of one measurement."""
@@ -59,7 +56,7 @@ def measure(n: int) -> list[Result]:
     times, numpy_times, *c_times = in_turns(*functions, repeats=7, before=pg.COMM.Barrier)
     check_residuals(residuals)
     residuals.pop("NumPy", None)  # which one process has
-    with busy_loops():
+    with busy_loops(pg.THREADS):
         busy_times, *busy_c_times = in_turns(ours, *functions[2:], repeats=5, before=pg.COMM.Barrier)
     check_residuals(residuals)
 
@@ -72,18 +69,6 @@ def measure(n: int) -> list[Result]:
     rivals += [(busy, busy_times, c, rival, GOAL_BUSY) for rival in busy_c_times]
     return [Result(title, mpoints / median(own), "Mpoint/s", rival, mpoints / median(rival_times),
                    ratio(own, rival_times), goal) for title, own, rival, rival_times, goal in rivals]
-
-
-@contextlib.contextmanager
-def busy_loops() -> Iterator[None]:
-    """A program beside each thread that does nothing, all the time."""
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(pg.THREADS)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
 
 
 def check_residuals(residuals: dict[str, float]) -> None:

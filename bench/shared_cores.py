@@ -11,10 +11,9 @@ from time import perf_counter
 from mpi4py import MPI
 
 import pgaspy as pg
-from bench.heat import busy_loops
 from bench.jobs import exchange
 from bench.programs import OF_SHORT_STATEMENTS
-from bench.timing import Result, report
+from bench.timing import Result, busy_loops, report
 
 NAME, N = "triangular solve by rows", 400
 N_STATEMENTS = 4 * N
@@ -48,7 +47,7 @@ def main() -> None:
     times: dict[str, list[float]] = {"alone": [], "beside": [], "messages": []}
     for _ in range(REPEATS):
         times["alone"].append(solve())
-        with busy_loops():
+        with busy_loops(pg.THREADS):
             times["beside"].append(solve())
             times["messages"].append(send())
     if pg.RANK == 0:

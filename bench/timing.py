@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from statistics import median
 from time import perf_counter, sleep
 from typing import Any
 
-__all__ = ["NOTE", "RESULT", "Result", "alone", "in_turns", "note", "ratio", "report", "seconds_per_call", "table"]
+__all__ = ["NOTE", "RESULT", "Result", "alone", "busy_loops", "in_turns", "note", "ratio", "report", "seconds_per_call",
+           "table"]
 
 RESULT, NOTE = "RESULT ", "NOTE "
 """How the lines begin that a benchmark prints for the program that makes the table."""
@@ -59,6 +63,18 @@ class Result:
     @property
     def _wants_more(self) -> bool:
         return self.ratio is not None and not self.at_most
+
+
+@contextmanager
+def busy_loops(n: int) -> Iterator[None]:
+    """So many programs beside that do nothing, all the time."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(n)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
 
 
 def in_turns(*functions: Callable[[], Any], repeats: int = 9, before: Callable[[], Any] | None = None) -> list[
