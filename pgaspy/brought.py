@@ -17,8 +17,9 @@ from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import replicated
+from pgaspy.operands import own_part
 from pgaspy.planning.view import whole
-from pgaspy.scheduling.base import Base, wrap
+from pgaspy.scheduling.base import wrap
 
 __all__ = ["called"]
 
@@ -70,10 +71,4 @@ def _dealt_out(found: Any) -> GlobalArray:
     elements = np.asarray(found)
     elements = np.asarray(elements, np.dtype(elements.dtype.str))
     layout = default_for(elements.shape) if elements.ndim else replicated((), world().size)
-    held = layout.held_by(world().rank)
-    if held.is_any and None not in held.intervals:
-        part = tuple([slice(*interval) for interval in held.intervals if interval is not None])
-        return made(wrap(layout, np.array(elements[part], order="C")), whole(layout))
-    array = GlobalArray(Base(layout, elements.dtype), whole(layout))
-    array[...] = elements
-    return array
+    return made(wrap(layout, np.array(own_part(elements, layout), order="C")), whole(layout))

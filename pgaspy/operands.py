@@ -23,7 +23,8 @@ from pgaspy.supervision.recorder import take
 
 __all__ = [
     "PARTS_FROM_BYTES", "WEAK", "Operand", "as_base_view", "as_numbers", "as_numpy", "check_device", "check_dtype",
-    "described", "dtype_of_cast", "has_arrays", "native", "operand_from_numpy", "refuse_masked", "with_parts",
+    "described", "dtype_of_cast", "has_arrays", "native", "operand_from_numpy", "own_part", "refuse_masked",
+    "with_parts",
 ]
 
 WEAK = (int, float, complex)
@@ -134,18 +135,22 @@ def _part_of(x: NDArray[Any], shape: tuple[int, ...], layout: Layout) -> Operand
     layout = without_dims(layout, stretched)
     take(x)
     kept = [d for d in range(len(shape)) if d not in stretched]
-    elements = x.reshape([shape[d] for d in kept])
-    view, rank = whole(layout), world().rank
-    if layout.holds(layout.coords_from_rank(rank)):
-        for d in range(len(kept)):
-            i = local_indices(view, d, rank)
-            is_interval = len(i) > 0 and int(i[-1]) - int(i[0]) == len(i) - 1
-            elements = elements[(slice(None),) * d + (slice(int(i[0]), int(i[-1]) + 1) if is_interval else i,)]
-    else:
-        elements = np.empty(layout.local_shape(rank), x.dtype)
-    base = wrap(layout, elements.astype(native(x.dtype), "C", subok=False))
+    base = wrap(layout, own_part(x.reshape([shape[d] for d in kept]), layout).astype(native(x.dtype), "C", subok=False))
     hold(base.local.nbytes)
-    return Operand(base, view.index(tuple([None if d in stretched else slice(None) for d in range(len(shape))])))
+    key = tuple([None if d in stretched else slice(None) for d in range(len(shape))])
+    return Operand(base, whole(layout).index(key))
+
+
+def own_part(elements: NDArray[Any], layout: Layout) -> NDArray[Any]:
+    """Of what every process has of an array, what this one holds in a layout; a view where that is one of slices."""
+    rank = world().rank
+    held = layout.held_by(rank)
+    if not layout.holds(held.coords):
+        return np.empty(layout.local_shape(rank), elements.dtype)
+    for d, interval in enumerate(held.intervals):
+        key = local_indices(whole(layout), d, rank) if interval is None else slice(*interval)
+        elements = elements[(slice(None),) * d + (key,)]
+    return elements
 
 
 def as_base_view(x: Any) -> BaseView:
