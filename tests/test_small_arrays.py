@@ -512,6 +512,13 @@ def test_of_several_values_for_an_element_each_counts_in_order(how: str) -> None
     assert np.array_equal(A.gather(), a)
 
 
+def test_each_row_of_indices_takes_the_values_of_a_vector() -> None:
+    A = pg.zeros(5)
+    for rows in np.array([[0, 0, -1], [-1, -1, 0]]), pg.array([[0, 0, -1], [-1, -1, 0]]):
+        np.add.at(A, rows, np.array([4.0, 1, 6]))  # NumPy (2.4) itself reads beyond the vector
+    assert A.gather().tolist() == [22, 0, 0, 0, 22]
+
+
 class Length:
     """What knows how to be multiplied."""
 

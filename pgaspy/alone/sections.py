@@ -130,7 +130,10 @@ def accumulated_at(ufunc: np.ufunc, x: Any, key: Any, value: Any) -> bool:
         return False
     elements, value = operands
     numpys = _numpys_key(elements, key, True)
-    return numpys is not None and called(ufunc.at, elements, numpys, value, default=True) is not None
+    is_vector = value.__class__ is np.ndarray and value.ndim == 1
+    if numpys is None or (is_vector and numpys.__class__ is tuple and len(numpys) == 1 and numpys[0].ndim > 1):
+        return False  # of such, NumPy (2.4) reads beyond the vector, which each row of indices is to take
+    return called(ufunc.at, elements, numpys, value, default=True) is not None
 
 
 def _operands(x: Any, value: Any, max_elements: int = MAX_ELEMENTS) -> tuple[Any, Any] | None:
