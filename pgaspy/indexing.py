@@ -291,7 +291,7 @@ def repeated(values: Any, n: int) -> Any:
         return values
     if isinstance(values, GlobalArray):
         return values[arange(n) % values.size]
-    if n <= ELEMENTS_AT_A_TIME:
+    if n <= ELEMENTS_AT_A_TIME or values.dtype.hasobject:
         return np.resize(values, n)
     values = values.copy()
     return generated(empty(n, values.dtype), lambda i: values[i % values.size])

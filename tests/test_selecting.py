@@ -269,3 +269,13 @@ def test_few_values_for_many_elements(write: Callable[..., None], seed: int) -> 
     else:
         np.place(x, mask, again)
     assert_equal(A, x)
+
+
+def test_objects_come_again() -> None:
+    for n in 9, 40_000:
+        x, few = np.zeros(n), np.array([2**70, 1, 2], object)
+        A = as_global(x, 0)
+        pg.put(A, np.arange(n - 2), few)
+        np.put(x, np.arange(n - 2), few)
+        A.flat[::2], x.flat[::2] = few, np.resize(few, len(x[::2]))
+        assert_equal(A, x)
