@@ -32,7 +32,7 @@ from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import exchanges
 from pgaspy.scheduling.base import Base, Storage
-from pgaspy.scheduling.flat_indices import FLAT_INDEX
+from pgaspy.scheduling.flat_indices import FLAT_INDEX, MAX_TOLD
 from pgaspy.scheduling.functions import WHERE
 from pgaspy.scheduling.kinds.compaction import compact, count, expand
 from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
@@ -257,6 +257,9 @@ def _numbers(selection: Selection, n_run_dims: int, layout: Layout) -> tuple[Glo
         found = GlobalArray(Base(layout, np.dtype(np.int64)), whole(layout))
         found[...] = only.indices
         return found, dims
+    if may_be_beyond and math.prod(extents) > MAX_TOLD:
+        selection.check()
+        may_be_beyond = False
     behind = (None,) * (len(kept) - selection.at)
     parts: list[tuple[int, Indices, int, tuple[int, int]]] = []
     for term in terms:

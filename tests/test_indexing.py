@@ -291,6 +291,18 @@ def test_the_index_that_is_refused_is_the_one_that_numpy_names(seed: int) -> Non
 
 
 @mpi
+def test_indices_beyond_one_of_the_most_elements() -> None:
+    extents = 3, 2**40, 2**21
+    a = np.broadcast_to(pg.arange(3.0)[:, None, None], extents)
+    for d, n in enumerate(extents):
+        for beyond in n, -n - 1:
+            key = tuple(pg.array([0, beyond if axis == d else 0]) for axis in range(3))
+            raises_everywhere(IndexError, f"index {beyond} is out of bounds for axis {d} with size {n}",
+                              lambda key=key: a[key].gather())
+    assert_equal(a[pg.array([2, -2]), pg.array([0, -2**40]), pg.array([-1, 7])], np.array([2.0, 1]))
+
+
+@mpi
 def test_bad_assignments_change_nothing() -> None:
     a, x = pg.arange(6), np.arange(6)
     b = pg.arange(6)

@@ -25,7 +25,7 @@ from pgaspy.kernels import bindings
 from pgaspy.planning.owners import in_order
 from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.conversations import Link, Refusal
-from pgaspy.scheduling.flat_indices import first_beyond, index_beyond
+from pgaspy.scheduling.flat_indices import first_beyond, index_beyond, named
 from pgaspy.scheduling.floating_point import errors
 from pgaspy.scheduling.nodes import counted_call
 from pgaspy.scheduling.routing import route
@@ -263,7 +263,8 @@ def _check(first: tuple[int, ...], indices: Indices, poisons: bool) -> None:
     if first[0] and n_dims:
         index, n_after = (first[2], 0) if n_dims == 1 else index_beyond(first[2])
         axis, extent = indices.dims[n_dims - 1 - n_after]
-        raise Refusal(IndexError(f"index {index} is out of bounds for axis {axis} with size {extent}"), poisons)
+        what = index if n_dims == 1 else named(index)
+        raise Refusal(IndexError(f"index {what} is out of bounds for axis {axis} with size {extent}"), poisons)
 
 
 def fetch(link: Link, items: Items, indices: Indices, memory: int, out: int) -> Generator[None]:

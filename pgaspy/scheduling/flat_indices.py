@@ -13,9 +13,14 @@ from numpy.typing import NDArray
 
 from pgaspy.scheduling.functions import Function
 
-__all__ = ["FLAT_INDEX", "first_beyond", "index_beyond"]
+__all__ = ["FLAT_INDEX", "MAX_TOLD", "first_beyond", "index_beyond", "named"]
 
 _LEAST, _FAR, _MAX_NDIM = -2**63, 2**55, 64
+
+MAX_TOLD = -_LEAST - 2 * _FAR * _MAX_NDIM
+"""Of so many elements, a number that stands for an index beyond its dimension is beyond all; of more, it may be that
+of an element, counted from the end.
+"""
 
 
 def _compute(number: NDArray[Any], index: NDArray[Any], extent: NDArray[Any], out: NDArray[Any]) -> None:
@@ -40,3 +45,10 @@ def index_beyond(number: int) -> tuple[int, int]:
     """The index for which such a number stands, and how many dimensions came after its own."""
     index, n_after = divmod(number - _LEAST, _MAX_NDIM)
     return index - _FAR, n_after
+
+
+def named(index: int) -> str:
+    """What errors say of an index that was told: where that is as far as can be told, the index may be beyond it."""
+    if -_FAR < index < _FAR - 1:
+        return str(index)
+    return f"{index} or {'more' if index > 0 else 'less'}"

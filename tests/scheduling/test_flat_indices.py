@@ -9,7 +9,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy import ufuncs
-from pgaspy.scheduling.flat_indices import FLAT_INDEX, first_beyond, index_beyond
+from pgaspy.scheduling.flat_indices import FLAT_INDEX, MAX_TOLD, first_beyond, index_beyond, named
 
 
 def flat(indices: Any, extents: tuple[int, ...]) -> Any:
@@ -42,9 +42,14 @@ def test_an_index_beyond_is_told(index: int, d: int) -> None:
     assert first_beyond(numbers) == numbers[1]
     assert index_beyond(int(numbers[1])) == (index, 3 - d)
     assert index_beyond(int(numbers[2])) == (7, 3 - d)
+    assert named(7) == "7"
+    assert (numbers[1:] < -MAX_TOLD).all()
 
 
 @pytest.mark.parametrize("index", [2**55, -2**55 - 1, 2**63 - 1, -2**63])
 def test_what_is_far_beyond_is_told_as_far_beyond(index: int) -> None:
     numbers = flat(np.full((1, 3), index), (5,))
     assert index_beyond(int(numbers[0])) == (2**55 - 1 if index > 0 else -2**55, 0)
+    assert "or more" in named(2**55 - 1)
+    assert "or less" in named(-2**55)
+    assert int(numbers[0]) < -MAX_TOLD
