@@ -35,11 +35,10 @@ def sort_along(axis: int, source: Array, target: Array, gives_indices: bool, kth
         vector, flat = source.reshape(-1), target.reshape(-1)
         if kth:
             flat[...] = vector.argpartition(kth) if gives_indices else np.partition(vector, kth)
+        elif gives_indices:
+            find_order(vector, None, flat, 0, n_threads_for(flat.size))
         else:
-            if gives_indices:
-                find_order(vector, None, flat, 0, n_threads_for(flat.size))
-            else:
-                sort_vector(vector, [flat])
+            sort_vector(vector, [flat])
         return
     longest = max((d for d in range(source.ndim) if d != axis % source.ndim), key=lambda d: source.shape[d])
     own, out = source.swapaxes(0, longest), target.swapaxes(0, longest)
