@@ -37,7 +37,7 @@ from pgaspy.operands import (
     native,
     refuse_masked,
 )
-from pgaspy.planning.pieces import indices_at, local_indices
+from pgaspy.planning.pieces import indices_between, local_indices
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.kinds.generation import generate
@@ -374,9 +374,21 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     of_times = (dtype is not None and dtype.kind in "mM") or any(map(_is_time, (start, stop, step)))
     first, delta, n = (_times if of_times else _numbers)(start, stop, step, dtype)
     result = empty(n, first.dtype, layout=layout, onenode=onenode, device=device)
+    if first.dtype.kind in "iufc":
+        return generated(result, lambda i: _range_of(first, delta, i))
     factor = np.dtype(np.int64) if of_times else first.dtype  # times are multiplied by integers
     return generated(result, lambda i: (first + i.astype(factor, copy=False) * delta).astype(
         first.dtype, copy=False))
+
+
+def _range_of(first: Any, delta: Any, i: NDArray[np.int64]) -> NDArray[Any]:
+    """Numbers of a range at indices, in whose place they are computed, if they can be."""
+    found = i.astype(first.dtype, copy=False)
+    if delta != 1:
+        found *= delta
+    if first != 0 or delta < 0:  # of zeros, one may be negative
+        found += first
+    return found
 
 
 def without_array(x: Any) -> Any:
@@ -483,10 +495,13 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     def values(i: NDArray[np.int64]) -> NDArray[Any]:
         y = i.astype(computed)
         step = delta / n_steps if n_steps > 0 else delta
-        y = y * step if step != 0 or n_steps <= 0 else y / n_steps * delta
-        y = y + start
-        if endpoint and num > 1:
-            y[i == num - 1] = stop
+        if step != 0 or n_steps <= 0:
+            y *= step
+        else:
+            y = y / n_steps * delta
+        y += start
+        if endpoint and num > 1 and i[-1] == num - 1:
+            y[-1] = stop
         if dtype.kind in "iu":
             np.floor(y, out=y)
         return y.astype(dtype, copy=False)
@@ -610,7 +625,7 @@ def generated(array: GlobalArray, values: Callable[..., Any]) -> GlobalArray:
         n_rows = max(ELEMENTS_AT_A_TIME * len(local) // local.size, 1)
         for start in range(0, len(local), n_rows):
             rows = local[start:start + n_rows]
-            rows[...] = values(indices_at(view, 0, rank, np.arange(start, start + len(rows))), *others)
+            rows[...] = values(indices_between(view, 0, rank, start, start + len(rows)), *others)
 
     return _written(array, write)
 

@@ -30,9 +30,10 @@ from pgaspy.planning.segments import Segments, few_segments, local_slice, segmen
 from pgaspy.planning.transfers import NOTHING, TransferPlan, fixed_offset, plan_transfer, strides_from_shape
 from pgaspy.planning.view import Section, View, whole
 
-__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "indices_at", "joint_cuts",
-           "lie_in_place", "local_indices", "local_view_shape", "max_pieces", "n_pieces", "one_piece", "piece_in_place",
-           "plan_assembled", "plan_boxes", "plan_operand", "plan_operands", "storage_geometry", "within"]
+__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "indices_at", "indices_between",
+           "joint_cuts", "lie_in_place", "local_indices", "local_view_shape", "max_pieces", "n_pieces", "one_piece",
+           "piece_in_place", "plan_assembled", "plan_boxes", "plan_operand", "plan_operands", "storage_geometry",
+           "within"]
 
 LOCAL, TEMPORARY, BUFFER = -1, -2, 0
 """Where an operand of a piece lies: in its own storage, in an assembled temporary, or (>= 0) in the receive buffer
@@ -528,6 +529,15 @@ def indices_at(view: View, d: int, rank: int, places: NDArray[np.int64]) -> NDAr
         return places + owned.start[0]
     before = np.cumsum(owned.length) - owned.length
     return places + (owned.start - before)[np.searchsorted(before, places, "right") - 1]
+
+
+def indices_between(view: View, d: int, rank: int, start: int, stop: int) -> NDArray[np.int64]:
+    """The same of the places from one to before another, in a new array."""
+    owned = _owned(view, d, rank)
+    if len(owned.start) == 1:
+        first = int(owned.start[0])
+        return np.arange(first + start, first + stop)
+    return indices_at(view, d, rank, np.arange(start, stop))
 
 
 def _owned(view: View, d: int, rank: int) -> Segments:
