@@ -105,6 +105,16 @@ def _computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) ->
     return None if found is None else of_elements(*found)
 
 
+def _is_computed_into(ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, ...]) -> bool:
+    """Whether a function of small arrays was computed, and assigned to an array that is like the result."""
+    target = out[0]
+    if ufunc.nout > 1 or ufunc.nin != len(inputs) or inputs[0].__class__ not in small.kinds:
+        return False
+    if target.__class__ is not GlobalArray or (found := _computed(ufunc, *inputs)) is None:
+        return False
+    return found.shape == target.shape and found.dtype == target.dtype and sections.assigned(target, ..., found)
+
+
 def _operand(x: Any) -> Any:
     """An operand; of a sequence with global arrays in it, the array of them."""
     return GlobalArray(*global_assign.joined(x)) if has_arrays(x) else x
@@ -424,6 +434,8 @@ class GlobalArray:
             shape = tuple(shape[0])
         if order == "F":
             return self.T.reshape(shape[::-1]).T
+        if small.is_on and order == "C" and (found := small.reshaped(self, shape)) is not None:
+            return of_elements(*found)
         if order != "C":
             raise ValueError(f"order must be 'C' or 'F' for global arrays, which have none in memory (got {order!r})")
         view = reshaping.view_of(self._view, shape)
@@ -436,7 +448,7 @@ class GlobalArray:
     def flatten(self, order: str = "C") -> GlobalArray:
         """A copy of the elements in one dimension. Collective; `order` as for `reshape`."""
         flat = self.reshape(-1, order=order)
-        return flat.copy() if self._is_base_of(flat) else flat
+        return flat.copy() if flat._source is None and self._is_base_of(flat) else flat
 
     def __iter__(self) -> Iterator[GlobalArray]:
         return (self[i] for i in range(len(self)))
@@ -669,8 +681,11 @@ class GlobalArray:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
                         where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
-        is_plain = where is True and casting == "same_kind" and not (out or dtype or options)
-        if method == "__call__" and is_plain and ufunc.signature is None:
+        is_plain = where is True and casting == "same_kind" and not (dtype or options)
+        if method == "__call__" and is_plain and ufunc.signature is None and out:
+            if small.is_on and _is_computed_into(ufunc, inputs, out):
+                return out[0]
+        elif method == "__call__" and is_plain and ufunc.signature is None:
             x, *others = inputs
             if ufunc.nin == len(inputs) == 1:
                 if small.is_on and (found := _computed(ufunc, x)) is not None:
@@ -964,8 +979,8 @@ class GlobalArray:
 
     def _total(self, ufunc: np.ufunc, axis: Axis, dtype: DTypeLike | None, out: GlobalArray | None, keepdims: bool,
                initial: Any, where: Any) -> GlobalArray:
-        if small.is_on and axis is dtype is out is None and where is True and not keepdims and initial is NO_VALUE:
-            found = functions.reduced(ufunc, self)
+        if small.is_on and out is None and where is True and initial is NO_VALUE:
+            found = functions.reduced(ufunc, self, axis, keepdims, None if dtype is None else native(dtype))
             if found is not None:
                 return of_elements(*found)
         return _reduced(ufunc_reduce(ufunc, self._base, self._view, axis, dtype, keepdims, initial, where, out), out)
@@ -981,10 +996,11 @@ class GlobalArray:
 
         Integers and booleans are added in float64, float16 in float32. Where there are no elements, it is NaN.
         """
-        if small.is_on and axis is dtype is out is None and where is True and not keepdims and self.dtype.char in "fd":
-            total = functions.reduced(np.add, self)
-            if total is not None:
-                return of_elements(*total) / self.size
+        if small.is_on and dtype is out is None and where is True and self._is_of_few_reals():
+            found = functions.reduced(np.add, self, axis, keepdims, moments.summed_as(self.dtype))
+            if found is not None:
+                total = of_elements(*found)
+                return total / (self.size // total.size)
         return _reduced(moments.mean(self._base, self._view, axis, dtype=dtype, keepdims=keepdims, where=where), out,
                         "unsafe")
 
@@ -1007,15 +1023,28 @@ class GlobalArray:
         ValueError
             Also if both `ddof` and `correction` are given.
         """
-        return _reduced(moments.var(self._base, self._view, axis, dtype=dtype, ddof=_divisor(ddof, correction),
+        ddof = _divisor(ddof, correction)
+        if small.is_on and dtype is out is None and where is True and mean is NO_VALUE and self._is_of_few_reals():
+            distance = self - self.mean(axis, keepdims=True)
+            total = _SHORTCUTS[np.square](distance).sum(axis, keepdims=keepdims)
+            n = self.size // total.size
+            return total / (n - ddof if n > ddof else 0)
+        return _reduced(moments.var(self._base, self._view, axis, dtype=dtype, ddof=ddof,
                                     keepdims=keepdims, where=where, center=mean), out, "unsafe")
 
     def std(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None, ddof: float = 0,
             keepdims: bool = False, *, where: Any = True, mean: Any = NO_VALUE,
             correction: float = NO_VALUE) -> GlobalArray:
         """The standard deviation along dimensions: the square root of `var`. Collective; all else is as there."""
+        if small.is_on and dtype is out is None and where is True and mean is NO_VALUE and self._is_of_few_reals():
+            return _SHORTCUTS[np.sqrt](self.var(axis, ddof=ddof, keepdims=keepdims, correction=correction))
         return _reduced(moments.std(self._base, self._view, axis, dtype=dtype, ddof=_divisor(ddof, correction),
                                     keepdims=keepdims, where=where, center=mean), out)
+
+    def _is_of_few_reals(self) -> bool:
+        """Whether means of its elements are computed by operators, which do that at once."""
+        return self.__class__ in small.kinds and 0 < self.size <= small.MAX_ELEMENTS and (
+            self.dtype.char in moments.REALS)
 
     def min(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False,
             initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:
@@ -1086,8 +1115,8 @@ class GlobalArray:
         return self._position("argmax", axis, out, keepdims)
 
     def _position(self, name: str, axis: int | None, out: GlobalArray | None, keepdims: bool) -> GlobalArray:
-        if small.is_on and axis is None and out is None and not keepdims:
-            found = functions.position(name, self)
+        if small.is_on and out is None and not keepdims:
+            found = functions.position(name, self, axis)
             if found is not None:
                 return of_elements(*found)
         return _indices(arg_reduce(name, self._base, self._view, axis, keepdims), out)
@@ -1379,9 +1408,14 @@ def _ufunc_reduce(ufunc: np.ufunc, inputs: Sequence[Any], out: tuple[Any, ...], 
                   axis: Any = 0, keepdims: bool = False, initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:
     array, *more = inputs  # the axis can come by position
     check_array(array, f"{ufunc.__name__}.reduce")
+    if ufunc in _REDUCING:
+        return array._total(ufunc, more[0] if more else axis, dtype, _target(out), keepdims, initial, where)
     return into(made(*ufunc_reduce(ufunc, array._base, array._view, more[0] if more else axis, dtype, keepdims,
                                     initial, where, _target(out))), out)
 
+
+_REDUCING = {np.add, np.multiply, np.minimum, np.maximum, np.fmin, np.fmax, np.logical_or, np.logical_and}
+"""Functions of which arrays have methods that reduce, or which are like these."""
 
 _OPTIONS = {"reduce": ("axis", "keepdims", "initial"), "accumulate": ("axis",), "reduceat": ("axis", "indices")}
 """Of the methods of ufuncs."""
@@ -1396,6 +1430,9 @@ def _accumulated(ufunc: np.ufunc, array: Any, axis: Any = 0, *, dtype: DTypeLike
     if ufunc in refusals and array.ndim and isinstance(axis, int):
         exponents = array[(slice(None),) * (axis % array.ndim) + (slice(1, None),)]
         refusals[ufunc]((exponents, exponents), True, (np.dtype(dtype or array.dtype),) * 3)
+    if small.is_on and target is dtype is None and ufunc in scans.ASSOCIATIVE and isinstance(axis, int) and (
+            at_once := functions.accumulated(ufunc, array, axis)) is not None:
+        return of_elements(*at_once)
     found = scans.accumulated(ufunc, array._base, array._view, axis, dtype, None if target is None else target.dtype)
     return _assigned(GlobalArray(*found), target)
 
@@ -1431,7 +1468,7 @@ def _assigned(result: GlobalArray, target: GlobalArray | None) -> GlobalArray:
 def _divisor(ddof: float, correction: float) -> float:
     """What is subtracted from the number of elements, by either name."""
     if correction is NO_VALUE:
-        return ddof
+        return ddof.item() if isinstance(ddof, np.generic) else ddof
     if ddof != 0:
         raise ValueError("ddof and correction can't be provided simultaneously.")
     return correction

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import ufuncs
-from pgaspy.array import IN_PLACE, GlobalArray
+from pgaspy.alone import small
+from pgaspy.array import IN_PLACE, GlobalArray, of_elements
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.operands import check_dtype
@@ -84,7 +85,13 @@ class ElementView(GlobalArray):
         return False  # its base is made by all processes together
 
     def _plain(self) -> GlobalArray:
+        if small.is_on and (found := small.copied(self._array, show=self._aspect.of_local)) is not None:
+            return of_elements(*found)
         return GlobalArray(self._base, self._view)
+
+    def copy(self) -> GlobalArray:
+        """See `GlobalArray`."""
+        return self._plain().copy()
 
     def _in_memory(self) -> tuple[GlobalArray, Callable[[NDArray[Any]], NDArray[Any]]]:
         array, shown = self._array._in_memory()
@@ -124,7 +131,7 @@ class ElementView(GlobalArray):
     @contextmanager
     def _written(self) -> Iterator[GlobalArray]:
         """The numbers, to be written to in the block: then they are put into the elements. Collective."""
-        numbers = self._plain()
+        numbers = GlobalArray(self._base, self._view)
         yield numbers
         self._put(numbers)
 

@@ -15,7 +15,10 @@ from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import REAL
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["mean", "std", "var"]
+__all__ = ["REALS", "mean", "std", "summed_as", "var"]
+
+REALS = "fd?bhilqBHILQ"
+"""The dtypes of real numbers that processors have."""
 
 _SUMMED_AS_INTEGERS = (np.dtype(bool), np.dtype(np.int8), np.dtype(np.int16))
 """Their sums are the same, and are found at the speed of memory."""
@@ -27,7 +30,7 @@ def mean(base: Base, view: View, axis: Any = None, *, dtype: Any = None, keepdim
     dtype = result_dtype = None if dtype is None else np.dtype(dtype)
     if dtype is None and base.dtype.kind in "iub":
         result_dtype = np.dtype(float)
-        dtype = np.dtype(int) if base.dtype in _SUMMED_AS_INTEGERS and where is True else result_dtype
+        dtype = summed_as(base.dtype) if where is True else result_dtype
     elif dtype is None and base.dtype == np.float16:
         dtype, result_dtype = np.dtype(np.float32), base.dtype
     total = ufunc_reduce(np.add, base, view, axis, dtype, keepdims, where=where)
@@ -55,6 +58,13 @@ def var(base: Base, view: View, axis: Any = None, *, dtype: Any = None, ddof: fl
         return _quotient(total, apply(np.maximum, apply(np.subtract, count, ddof), 0))
     quotient = apply(np.divide, total, count - ddof if count > ddof else 0)
     return quotient if dtype is None else copied(*quotient, dtype=total.base.dtype)
+
+
+def summed_as(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
+    """The dtype in which all elements of a dtype are summed for their mean; None for their own."""
+    if dtype.kind not in "iub":
+        return None
+    return np.dtype(int) if dtype in _SUMMED_AS_INTEGERS else np.dtype(float)
 
 
 def std(base: Base, view: View, axis: Any = None, **options: Any) -> BaseView:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from pgaspy import ufuncs
+from pgaspy.alone import sections, small
 from pgaspy.array import Axis, GlobalArray, check_array, into, made
 from pgaspy.concatenation import stack
 from pgaspy.creation import arange, array, as_array, as_global, as_values
@@ -141,6 +142,8 @@ def put(a: GlobalArray, ind: Any, v: Any, mode: Mode = "raise") -> None:
            [0, 0, 8]])
     """
     check_array(a, "put")
+    if small.is_on and mode == "raise" and sections.put(a, ind, v):
+        return
     _check_safe(ind, np.dtype(np.intp))
     indices = _brought_within(ind, a.size, mode).reshape(-1)
     if indices.size and np.size(v):

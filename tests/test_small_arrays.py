@@ -76,6 +76,48 @@ def reduced(rng: random.Random, x: Any, y: Any) -> Any:
                                                                  "argmax")))()
 
 
+def reduced_along(rng: random.Random, x: Any, y: Any) -> Any:
+    z = x[random_key(rng, x.shape)]
+    axis = rng.choice((None, 0, -1, (0, -1)))
+    if rng.random() < 0.2:
+        return getattr(z, rng.choice(("argmin", "argmax")))(rng.choice((0, -1)))
+    if rng.random() < 0.2:
+        return rng.choice((np.fmax, np.add, np.bitwise_or)).reduce(z, rng.choice((0, -1)))
+    name = rng.choice(("sum", "max", "min", "mean", "any", "prod", "var", "std"))
+    return getattr(z, name)(axis=axis, keepdims=rng.random() < 0.3)
+
+
+def centered(rng: random.Random, x: Any, y: Any) -> Any:
+    axis = rng.choice((0, -1))
+    return x - y.mean(axis=axis, keepdims=True)
+
+
+def accumulated(rng: random.Random, x: Any, y: Any) -> Any:
+    z = x[random_key(rng, x.shape)]
+    if rng.random() < 0.5:
+        return rng.choice((np.maximum, np.add, np.logical_or)).accumulate(z, rng.choice((0, -1)))
+    return getattr(z, rng.choice(("cumsum", "cumprod")))(rng.choice((None, 0, -1)))
+
+
+def reshaped(rng: random.Random, x: Any, y: Any) -> Any:
+    z = x[random_key(rng, x.shape)]
+    return rng.choice((z.ravel, z.flatten, z.T.ravel, lambda: z.reshape(-1, *z.shape[:1]), lambda: z.reshape(1, -1)))()
+
+
+def into(rng: random.Random, x: Any, y: Any) -> Any:
+    key = random_key(rng, x.shape)
+    return rng.choice((np.add, np.maximum, np.hypot, np.divide))(x[key], rng.choice((y[key], *NUMBERS)), out=y[key])
+
+
+def put(rng: random.Random, x: Any, y: Any) -> None:
+    places = [rng.randrange(-x.size, x.size) for _ in range(rng.choice((1, 3))) if x.size]
+    if rng.random() < 0.5:
+        pg.put(x, rng.choice((places, pg.array(places, int))), rng.choice((y.ravel()[:2], 3, [1, 2])))
+    else:
+        rows = [p % len(x) for p in places if x.ndim]
+        rng.choice((np.minimum, np.maximum)).at(x, rows, rng.choice((y[:1] if y.ndim else y, 2)))
+
+
 def selected(rng: random.Random, x: Any, y: Any) -> Any:
     if rng.random() < 0.5:
         return x[y > 1]
@@ -100,7 +142,7 @@ def copied(rng: random.Random, x: Any, y: Any) -> Any:
 
 
 STATEMENTS = (taken, with_number, number_assigned, section_assigned, function, in_place, multiplied, reduced, selected,
-              chosen, copied)
+              chosen, copied, reduced_along, centered, accumulated, reshaped, into, put)
 ERRORS = TypeError, ValueError, OverflowError, IndexError
 
 
@@ -136,7 +178,7 @@ def told(x: Any) -> tuple[Any, ...]:
 
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
-@pytest.mark.parametrize("seed", range(400))
+@pytest.mark.parametrize("seed", range(600))
 def test_they_are_as_those_of_kernels(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     found = ran(seed)
     monkeypatch.setattr(small, "is_on", False)

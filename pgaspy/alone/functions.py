@@ -37,6 +37,7 @@ from pgaspy.alone.small import (
     kinds,
     operand,
     ready,
+    source_of_copy,
     takes,
 )
 from pgaspy.blas import add_product
@@ -46,11 +47,13 @@ from pgaspy.forms import Form, form_of
 from pgaspy.kernels.bindings import address, run_elementwise
 from pgaspy.operands import WEAK
 from pgaspy.planning.view import joint_shape
-from pgaspy.reductions import reduction_by
+from pgaspy.reductions import axes_of, reduction_by
 from pgaspy.scheduling import products
-from pgaspy.scheduling.local_scans import are_products
+from pgaspy.scheduling.base import wrap
+from pgaspy.scheduling.local_scans import are_products, has_kernel, scanned
+from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["chosen", "computed", "computed_in_place", "position", "product", "reduced"]
+__all__ = ["accumulated", "chosen", "computed", "computed_in_place", "position", "product", "reduced"]
 
 MAX_MATRIX = 1 << 16
 """Elements of a matrix that is multiplied by a vector, which BLAS does in any case."""
@@ -88,12 +91,13 @@ def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> 
         found = None if form is None else called(_by_kernel, form, shape, operands)
     if found is None or not shape:
         return None if found is None else (found, OF_NUMBER)
-    return _result(found, like_of_two(x, a.shape, y, b.shape, shape) if y.__class__ in kinds else like_of(x))
+    like = like_of_two(x, a.shape, y, b.shape, shape) if y.__class__ in kinds else like_of(x)
+    return _result(found, like, x, *(() if y is None or y.__class__ in WEAK else (y,)))
 
 
-def _result(elements: NDArray[Any], like: Any) -> Small:
-    """A new array that is like a view."""
-    return elements, (like, None, False) if elements.flags.c_contiguous else in_order_of_memory(elements, like)
+def _result(elements: NDArray[Any], like: Any, *arrays: Any) -> Small:
+    """A new array that is computed of arrays, and like a view."""
+    return elements, (like, None, False) if elements.flags.c_contiguous else in_order_of_memory(elements, arrays)
 
 
 def computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
@@ -128,7 +132,7 @@ def chosen(*given: Any) -> Small | None:
         return None
     elements = called(_where, mask, dtype, *operands)
     likes = [*map(like_of, arrays)]
-    return None if elements is None else _result(elements, next(filter(is_distributed, likes), likes[0]))
+    return None if elements is None else _result(elements, next(filter(is_distributed, likes), likes[0]), *arrays)
 
 
 def _where(mask: NDArray[Any], dtype: np.dtype[Any], *operands: Any) -> NDArray[Any]:
@@ -155,7 +159,7 @@ def product(x: Any, y: Any) -> Small | None:
     if min(matrix.strides) <= 0:
         return None
     found = called(np.matmul, matrix, np.ascontiguousarray(vector))
-    return found, (likeness(sum_along, view_like(like), last), None, True) if found.shape else OF_NUMBER
+    return found, (likeness(sum_along, view_like(like), (last,)), None, True) if found.shape else OF_NUMBER
 
 
 def _product_of_matrices(x: Any, a: NDArray[Any], y: Any, b: NDArray[Any]) -> Small | None:
@@ -182,29 +186,83 @@ def _product_of_stacks(x: Any, a: NDArray[Any], y: Any, b: NDArray[Any]) -> Smal
     return found, (likeness(with_rows, view_like(y), a.shape[-2]), None, True)
 
 
-def reduced(ufunc: np.ufunc, x: Any) -> Small | None:
-    """All elements reduced to one; None if it is not computed here."""
+def reduced(ufunc: np.ufunc, x: Any, axis: Any = None, keepdims: bool = False,
+            wanted: np.dtype[Any] | None = None) -> Small | None:
+    """All elements reduced to one, or those along dimensions, in a dtype; None if it is not computed here."""
     a = ready(x)
     if a is None or not a.size or not a.shape or min(a.strides) <= 0 or not takes(a.shape):
         return None
-    reduction, axes = reduction_by(ufunc, a.dtype, None), tuple(range(a.ndim))
+    if wanted is not None and wanted.kind not in "iufc":
+        return None
+    axes = axes_of(a, axis)
+    local, places = (a, axes) if len(axes) == a.ndim else _in_order_of_memory(a, axes)
+    reduction = reduction_by(ufunc, a.dtype, wanted)
     if are_products(ufunc, reduction.dtype):
-        found = called(products.at_once, a, axes, reduction.dtype)
+        found = called(products.at_once, local, places, reduction.dtype)
     else:
-        found = called(reduction.partial, a, axes, _NO_INDICES, ())
+        found = called(reduction.partial, local, places, _NO_INDICES, ())
         if found is not None and reduction.result is not None:
             found = reduction.result(found)
-    return None if found is None else (found[()], OF_NUMBER)
+    return None if found is None else _left(found, x, axes, keepdims)
 
 
-def position(name: str, x: Any) -> Small | None:
-    """Where the first least or greatest element is, in row-major order (`argmin`, `argmax`); None if it is not looked
-    for here.
+def _in_order_of_memory(a: NDArray[Any], axes: tuple[int, ...]) -> tuple[NDArray[Any], tuple[int, ...]]:
+    """An array with its dimensions in the order of memory, if those that are left keep their order, and its axes."""
+    order = sorted(range(a.ndim), key=lambda d: -a.strides[d])
+    left = [d for d in order if d not in axes]
+    if left != sorted(left):
+        return a, axes
+    return a.transpose(order), tuple([n for n, d in enumerate(order) if d in axes])
+
+
+def _left(found: Any, x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Small:
+    """What is left of an array whose elements are reduced along dimensions."""
+    if not found.shape and not keepdims:
+        return found[()], OF_NUMBER
+    like = likeness(sum_along, view_like(x), axes)
+    elements = np.asarray(found, order="C")
+    if not keepdims:
+        return elements, (like, None, True)
+    view, ndim = view_of(like), found.ndim + len(axes)
+    key = tuple([None if d in axes else slice(None) for d in range(ndim)])
+    return elements, BaseView(wrap(view.layout, elements), view.index(key))
+
+
+def accumulated(ufunc: np.ufunc, x: Any, axis: int) -> Small | None:
+    """What a ufunc accumulates along a dimension; None if it is not computed here."""
+    a = ready(x)
+    if a is None or not a.size or not a.shape or min(a.strides) <= 0 or not takes(a.shape):
+        return None
+    dtype = called(_dtype_of_scan, ufunc, a.dtype)
+    if dtype is None or not (a.dtype == dtype or has_kernel(ufunc, a.dtype, dtype)):
+        return None
+    found = np.empty(a.shape, dtype)
+    if called(scanned, ufunc, *(_along(part, axis) for part in (a, found)), default=True) is None:
+        return None
+    return found, source_of_copy(x)
+
+
+@cached
+def _dtype_of_scan(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    found: np.dtype[Any] = ufunc.accumulate(np.zeros(1, dtype)).dtype
+    return found
+
+
+def _along(part: NDArray[Any], axis: int) -> NDArray[Any]:
+    """A part with a dimension in front, without others of extent 1."""
+    turned = np.moveaxis(part, axis, 0)
+    return turned[:, *(0 if n == 1 else slice(None) for n in turned.shape[1:])]
+
+
+def position(name: str, x: Any, axis: Any = None) -> Small | None:
+    """Where the first least or greatest element is, in row-major order (`argmin`, `argmax`), or along a dimension; None
+    if it is not looked for here.
     """
     a = ready(x)
     if a is None or not a.size or not a.shape or not takes(a.shape):
         return None
-    return called(getattr(np, name), a), OF_NUMBER
+    found = called(getattr(np, name), a, axis)
+    return None if found is None else _left(found, x, axes_of(a, axis))
 
 
 _NO_INDICES: Any = None

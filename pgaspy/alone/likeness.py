@@ -82,9 +82,9 @@ def select(view: View, rest: tuple[int, ...]) -> View:
     return whole(Layout(layout.grid, [*layout.dims, *map(whole_dim, rest)], layout.pins))
 
 
-def sum_along(view: View, d: int) -> View:
-    """What a result is like that is summed along a dimension."""
-    return whole(without_dims(view.own_layout or result(view).layout, (d,)))
+def sum_along(view: View, axes: tuple[int, ...]) -> View:
+    """What a result is like that is summed along dimensions."""
+    return whole(without_dims(view.own_layout or result(view).layout, axes))
 
 
 def multiply(view: View, other: View) -> View:

@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 
 from pgaspy.alone.likeness import index, index_result, is_distributed, like_of, likeness, select
-from pgaspy.alone.small import MAX_ELEMENTS, NUMBERS, Small, called, elements_of, is_borrowed, kinds, operand, takes
+from pgaspy.alone.small import (
+    MAX_ELEMENTS,
+    NUMBERS,
+    Small,
+    called,
+    elements_of,
+    is_borrowed,
+    is_exact_cast,
+    kinds,
+    operand,
+    takes,
+)
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
 from pgaspy.job.failures import is_interrupt
@@ -16,12 +27,12 @@ from pgaspy.layout import MAX_NDIM
 from pgaspy.operands import WEAK
 from pgaspy.planning.view import whole
 
-__all__ = ["accumulated_at", "assigned", "clears", "section"]
+__all__ = ["accumulated_at", "assigned", "clears", "put", "section"]
 
 _SLICING = frozenset({int, slice})
 """The classes of indices of which views are made here."""
 
-_INT = frozenset({int})
+_INT, _NUMBERS = frozenset({int}), frozenset({int, float})
 
 MAX_MASKED = 1 << 18
 """Elements of an array that a mask selects from: what is selected has a shape that was not there before, mostly, and to
@@ -30,6 +41,9 @@ plan for it takes as long as NumPy does for so many.
 
 _ACCUMULATING = frozenset({np.add, np.subtract, np.multiply})
 """The functions of which NumPy and kernels give the same bits, of whatever they are given."""
+
+_EXTREMES = frozenset({np.minimum, np.maximum})
+"""Those of which they do but for the sign of zeros."""
 
 
 def clears(x: Any, key: Any) -> bool:
@@ -96,11 +110,14 @@ def _selected(elements: Any, key: Any) -> Small | None:
 
 
 def assigned(x: Any, key: Any, value: Any) -> bool:
-    """`x[key] = value`, of what has the same dtype, or a Python number; whether it was done."""
+    """`x[key] = value`, of what has the same dtype, or a Python number; whether it was done.
+
+    Other dtypes are cast, where a key of integers and slices names the elements.
+    """
     is_slicing = _is_slicing(key) or key is Ellipsis
     if x.__class__ not in kinds or not (is_slicing or _may_select(key)):
         return False
-    operands = _operands(x, value, MAX_ELEMENTS if is_slicing else MAX_MASKED)
+    operands = _operands(x, value, MAX_ELEMENTS if is_slicing else MAX_MASKED, is_slicing)
     if operands is None:
         return False
     elements, value = operands
@@ -123,12 +140,14 @@ def assigned(x: Any, key: Any, value: Any) -> bool:
 
 def accumulated_at(ufunc: np.ufunc, x: Any, key: Any, value: Any) -> bool:
     """`ufunc.at(x, key, value)`, of what has the same dtype, or a Python number; whether it was done."""
-    if ufunc not in _ACCUMULATING or x.__class__ not in kinds or not _may_select(key):
+    if ufunc not in _ACCUMULATING | _EXTREMES or x.__class__ not in kinds or not _may_select(key):
         return False
     operands = _operands(x, value)
     if operands is None:
         return False
     elements, value = operands
+    if ufunc in _EXTREMES and not (elements.dtype.kind in "iu" or (elements.dtype.char in "fd" and np.all(value))):
+        return False
     numpys = _numpys_key(elements, key, True)
     is_vector = value.__class__ is np.ndarray and value.ndim == 1
     if numpys is None or (is_vector and numpys.__class__ is tuple and len(numpys) == 1 and numpys[0].ndim > 1):
@@ -136,16 +155,41 @@ def accumulated_at(ufunc: np.ufunc, x: Any, key: Any, value: Any) -> bool:
     return called(ufunc.at, elements, numpys, value, default=True) is not None
 
 
-def _operands(x: Any, value: Any, max_elements: int = MAX_ELEMENTS) -> tuple[Any, Any] | None:
-    """The elements of an array, and a value that has their dtype, or is a Python number that this holds; None where
-    nothing is written here, or where these are too many.
+def put(x: Any, indices: Any, values: Any) -> bool:
+    """Assign values, one after the other and again from the first, to elements that are counted in row-major order;
+    whether it was done.
+    """
+    places, given = operand(_as_array(indices)), _as_array(values)
+    if x.__class__ not in kinds or places is None or places.dtype.kind not in "iu":
+        return False
+    operands = _operands(x, given, MAX_ELEMENTS, True)
+    if operands is None:
+        return False
+    elements, given = operands
+    n = elements.size
+    if not takes(elements.shape) or not np.size(given) or not np.all((places >= -n) & (places < n)):
+        return False
+    return called(np.put, elements, places, given, default=True) is not None
+
+
+def _as_array(x: Any) -> Any:
+    """A list of numbers as an array; anything else as it is."""
+    return np.asarray(x) if x.__class__ is list and x and _NUMBERS.issuperset(map(type, x)) else x
+
+
+def _operands(x: Any, value: Any, max_elements: int = MAX_ELEMENTS, may_cast: bool = False) -> tuple[Any, Any] | None:
+    """The elements of an array, and a value that has their dtype, or may be cast to it, or is a Python number that this
+    holds; None where nothing is written here, or where these are too many.
     """
     is_number = value.__class__ in WEAK
     if not recording.is_clear() or (not is_number and (value := operand(value, max_elements)) is None):
         return None
     if (elements := elements_of(x)) is None or is_borrowed(x):
         return None
-    fits = value.__class__ in NUMBERS.get(elements.dtype.kind, ()) if is_number else value.dtype is elements.dtype
+    if is_number:
+        fits = value.__class__ in NUMBERS.get(elements.dtype.kind, ())
+    else:
+        fits = value.dtype is elements.dtype or (may_cast and is_exact_cast(value.dtype, elements.dtype))
     return (elements, value) if fits else None
 
 

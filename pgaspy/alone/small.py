@@ -9,29 +9,31 @@ from __future__ import annotations
 
 import contextvars
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.alone.likeness import like_of, result, view_like, view_of
+from pgaspy.alone.likeness import is_distributed, like_of, view_like, view_of
 from pgaspy.caches import cached
 from pgaspy.execution import recording
+from pgaspy.job.defaults import default_for
 from pgaspy.job.failures import is_interrupt
 from pgaspy.job.procgrid import World, when_started
 from pgaspy.layout import replicated
 from pgaspy.operands import WEAK
-from pgaspy.planning.result_layout import view_in_order
+from pgaspy.planning.result_layout import result_view
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage, borrowers, local_view, wrap
 from pgaspy.scheduling.floating_point import set_state, state
 from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "Small", "Source", "called", "copied",
-           "elements_of", "filled", "in_order_of_memory", "is_borrowed", "is_on", "kinds", "operand", "passed_over",
-           "ready", "settled", "takes"]
+           "elements_of", "filled", "in_order_of_memory", "is_borrowed", "is_exact_cast", "is_on", "kinds", "operand",
+           "passed_over", "ready", "reshaped", "seen", "settled", "source_of_copy",
+           "takes"]
 
 MAX_ELEMENTS = 1 << 15
 """Of an array: to record a call takes as long as to pass through so many. Only of more does it win that back that calls
@@ -112,6 +114,13 @@ def elements_of(x: Any) -> Any:
     return found
 
 
+def seen(x: Any) -> Any:
+    """The elements of an array, few enough, to be read alone: they may be another array's, or repeated; else None."""
+    if x.__class__ not in kinds or x.size > MAX_ELEMENTS or recording.queue.engine.has_failed or x.dtype.kind in "SU":
+        return None
+    return local_view(x._base.storage.lender, x._view)
+
+
 def operand(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
     """The elements of an operand, also of NumPy's, if they are few enough; else None. See `elements_of`."""
     if x.__class__ in kinds:
@@ -184,28 +193,46 @@ def settled(x: Any) -> BaseView:
     return BaseView(wrap(view.layout, elements), view)
 
 
-def in_order_of_memory(elements: NDArray[Any], like: Any) -> BaseView:
-    """A base for elements that are not in the order of rows, and the view of it that is; the layout is like a view."""
-    order = sorted(range(elements.ndim), key=lambda d: -elements.strides[d])
-    view = view_in_order(result(view_of(like)).layout, order)
+def in_order_of_memory(elements: NDArray[Any], arrays: Sequence[Any]) -> BaseView:
+    """A base for elements that are computed of arrays, in the order in which these lie, and the view of it."""
+    views = [x._view if x.__class__ in kinds else whole(replicated(x.shape, 1)) for x in arrays]
+    view = result_view(elements.shape, [x.broadcast_to(elements.shape) for x in views], default_for)
+    order = view.memory_order or range(elements.ndim)
     return BaseView(wrap(view.layout, np.ascontiguousarray(elements.transpose(order))), view)
 
 
-def copied(x: Any, dtype: np.dtype[Any] | None = None) -> Small | None:
-    """A copy of an array, but of numbers, which may be cast to a dtype; that of a whole base keeps its layout. None if
-    it is not made here.
+def copied(x: Any, dtype: np.dtype[Any] | None = None,
+           show: Callable[[NDArray[Any]], NDArray[Any]] | None = None) -> Small | None:
+    """A copy of an array, but of numbers, which may be cast to a dtype, or shown as other numbers; that of a whole base
+    keeps its layout. None if it is not made here.
     """
     elements = ready(x)
     if elements is None or not elements.shape or not takes(elements.shape):
         return None
     if dtype is None:
         recording.queue.n_at_once += 1
-        found = elements.copy()
-    elif not _is_exact_cast(elements.dtype, dtype) or (found := called(_cast, elements, dtype)) is None:
+        found = (elements if show is None else show(elements)).copy()
+    elif not is_exact_cast(elements.dtype, dtype) or (found := called(_cast, elements, dtype)) is None:
         return None
-    if x._source is None and x._view.is_whole:
-        return found, (x._view, None, True)
-    return found, (like_of(x), None, False)
+    return found, source_of_copy(x)
+
+
+def source_of_copy(x: Any) -> Source:
+    """Where a new array comes from that lies like another one: as that does, if it is whole."""
+    return (x._view, None, True) if x._source is None and x._view.is_whole else (like_of(x), None, False)
+
+
+def reshaped(x: Any, shape: Sequence[int]) -> Small | None:
+    """A copy of an array that is dealt out, in another shape, not only with other extents of 1; None if it is not made
+    here.
+    """
+    elements = ready(x)
+    if elements is None or not elements.shape or not is_distributed(like_of(x)):
+        return None
+    found = called(elements.copy().reshape, tuple(shape))
+    if found is None or [n for n in found.shape if n != 1] == [n for n in elements.shape if n != 1]:
+        return None
+    return found, (whole(default_for(found.shape)), None, True)
 
 
 def _cast(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -213,7 +240,7 @@ def _cast(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 @cached
-def _is_exact_cast(dtype: np.dtype[Any], to: np.dtype[Any]) -> bool:
+def is_exact_cast(dtype: np.dtype[Any], to: np.dtype[Any]) -> bool:
     """Whether all who cast numbers give the same bits, also of what a dtype cannot hold."""
     if dtype.char in _OTHER_FLOATS or to.char in _OTHER_FLOATS:
         return False

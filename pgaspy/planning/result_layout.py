@@ -12,7 +12,7 @@ from pgaspy.dims import BlockDim, Dim, whole_dim
 from pgaspy.layout import Layout
 from pgaspy.planning.view import Section, View, whole
 
-__all__ = ["WORTH_MESSAGES", "inherited", "product_layout", "result_layout", "result_view", "view_in_order"]
+__all__ = ["WORTH_MESSAGES", "inherited", "product_layout", "result_layout", "result_view"]
 
 SHARE = 2
 """A window is kept whose largest part is longer than that of the dimension dealt out afresh by at most one in so many.
@@ -59,10 +59,10 @@ def result_view(shape: tuple[int, ...], views: Sequence[View],
     layout, order = result_layout(shape, views, default_for), _memory_order(views)
     if order is None:
         return whole(layout)
-    return view_in_order(layout, order)
+    return _view_in_order(layout, order)
 
 
-def view_in_order(layout: Layout, order: Sequence[int]) -> View:
+def _view_in_order(layout: Layout, order: Sequence[int]) -> View:
     """The view that has a layout, of a base whose dimensions are those of the view in an order."""
     base = _layout(layout.grid, layout.pins, *[layout.dims[d] for d in order])
     return whole(base).transpose([order.index(d) for d in range(len(order))])
