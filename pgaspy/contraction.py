@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from pgaspy.array import GlobalArray, made
 from pgaspy.creation import empty
 from pgaspy.dims import whole_dim
-from pgaspy.global_assign import laid_out
+from pgaspy.global_assign import lying_in
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout
 from pgaspy.movement import combine
 from pgaspy.planning.view import joint_shape
 from pgaspy.scheduling.memory import Scratch
-from pgaspy.tasks import schedule, write
+from pgaspy.tasks import perform, write
 
 __all__ = ["contract", "product_of_stacks", "without_ones"]
 
@@ -140,10 +140,10 @@ def _by_parts(a: GlobalArray, a_labels: Labels, b: GlobalArray, b_labels: Labels
     def laid(labels: Labels) -> Layout:
         return Layout(layout.grid, [dims.get(x) or whole_dim(extents[x]) for x in labels])
 
-    A, B = (anchor if position == k else GlobalArray(*laid_out(x._base, x._view, laid(x_labels)))
+    A, B = (anchor if position == k else GlobalArray(*lying_in(x._base, x._view, laid(x_labels)))
             for position, (x, x_labels) in enumerate(operands))
     C = empty([extents[x] for x in out], np.matmul.resolve_dtypes((a.dtype, b.dtype, None))[-1], layout=laid(out))
-    schedule(functools.partial(_multiply, _Order(a_labels, b_labels, out)), write(C), A, B)
+    perform(functools.partial(_multiply, _Order(a_labels, b_labels, out)), write(C), A, B)
     if C.size and any(dims[x].n_procs > 1 for x in summed if x in dims):
         combine(np.add, C)
     return made(C._base, C._view)

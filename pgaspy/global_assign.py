@@ -39,7 +39,7 @@ from pgaspy.statements import (
 )
 
 __all__ = ["aligned", "assign", "copied", "element", "everywhere", "gathered", "item", "joined", "laid_out",
-           "layout_like", "redistributed", "replicate"]
+           "layout_like", "lying_in", "redistributed", "replicate"]
 
 
 def assign(base: Base, view: View, value: Any) -> None:
@@ -248,6 +248,11 @@ def _replicated_along(layout: Layout, axes: tuple[int, ...]) -> Layout:
 def laid_out(base: Base, view: View, layout: Layout) -> BaseView:
     """A copy in a layout, made when it or the array is written to, if the view lies so already."""
     return shared(base, view, layout) or copied(base, view, layout)
+
+
+def lying_in(base: Base, view: View, layout: Layout) -> BaseView:
+    """What a task reads that takes parts in a layout: such a copy; on one process, which has all, the view itself."""
+    return BaseView(base, view) if world().size == 1 else laid_out(base, view, layout)
 
 
 def _replicate_reversed(base: Base, view: View, axes: tuple[int, ...]) -> BaseView:

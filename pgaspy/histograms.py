@@ -22,7 +22,7 @@ from pgaspy.host.call_sites import warn
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
 from pgaspy.small_calls import by_numpy
-from pgaspy.tasks import schedule, write
+from pgaspy.tasks import perform, write
 from pgaspy.values import told, value
 
 __all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
@@ -345,7 +345,7 @@ def _counted(count: Callable[..., Any], samples: Sequence[GlobalArray], weights:
         count(counts if n_procs == 1 else counts[0], *found, *map(np.ascontiguousarray, parts[:n]),
               _contiguous(parts[n], None) if parts[n:] else None)
 
-    schedule(count_part, write(counts), *map(write, others), *arrays)
+    perform(count_part, write(counts), *map(write, others), *arrays)
     return counts if n_procs == 1 else counts.sum(axis=0, dtype=dtype)
 
 

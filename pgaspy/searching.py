@@ -15,7 +15,7 @@ from pgaspy.distribution import Distribution
 from pgaspy.manipulation import where
 from pgaspy.operands import as_numpy
 from pgaspy.small_calls import by_numpy
-from pgaspy.tasks import schedule, write
+from pgaspy.tasks import perform, write
 
 __all__ = ["digitize", "searchsorted"]
 
@@ -124,7 +124,7 @@ def _counted(a: GlobalArray, v: Any, side: Literal["left", "right"]) -> GlobalAr
     def count_part(counts: NDArray[Any], part: NDArray[Any]) -> None:
         counts[0] = np.searchsorted(part, values, side)
 
-    schedule(count_part, write(counts), a)
+    perform(count_part, write(counts), a)
     found = counts.sum(axis=0)
     return found.redistribute(v.layout) if isinstance(v, GlobalArray) and v.ndim else found
 
@@ -164,5 +164,5 @@ def _found(x: GlobalArray, find: Callable[[NDArray[Any]], NDArray[Any]]) -> Glob
     def find_part(indices: NDArray[Any], part: NDArray[Any]) -> None:
         indices[...] = find(part)
 
-    schedule(find_part, write(indices), x)
+    perform(find_part, write(indices), x)
     return indices

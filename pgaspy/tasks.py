@@ -12,17 +12,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from pgaspy.alone import small
 from pgaspy.array import GlobalArray
-from pgaspy.execution.recording import record
-from pgaspy.job.failures import TaskError
+from pgaspy.execution import recording
+from pgaspy.job.failures import TaskError, is_interrupt
 from pgaspy.scheduling.base import check_local
 from pgaspy.scheduling.floating_point import called_under, state
 from pgaspy.scheduling.kinds.task import task
 from pgaspy.ufuncs import check_target
 
-__all__ = ["TaskError", "read", "schedule", "update", "write"]
+__all__ = ["TaskError", "perform", "read", "schedule", "update", "write"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -124,7 +126,49 @@ def schedule(function: Callable[..., Any], *arguments: Any, empty: bool = False)
     recipe = task(tuple(x.array._view for x in written), tuple(x.array._view for x in reads), bool(empty))
     frame = sys._getframe(1)
     call = _Call(function, given, positions, len(written), f"{frame.f_code.co_filename}:{frame.f_lineno}")
-    record(recipe, tuple([x.array._base.storage for x in (*written, *reads)]), (call,))
+    recording.record(recipe, tuple([x.array._base.storage for x in (*written, *reads)]), (call,))
+
+
+def perform(function: Callable[..., Any], *arguments: Any) -> None:
+    """The same for a function of the library's own: called at once, where arrays are small, and nothing is recorded.
+
+    One that raises is scheduled, and so may be called twice.
+    """
+    if not (small.is_on and _is_called(function, arguments)):
+        schedule(function, *arguments)
+
+
+def _is_called(function: Callable[..., Any], arguments: Sequence[Any]) -> bool:
+    """Call a function on the elements of small arrays; whether it was called, or need not be."""
+    if not recording.is_clear():
+        return False
+    given = [read(x) if isinstance(x, GlobalArray) else x for x in arguments]
+    found = [_elements(x) if isinstance(x, Argument) else x for x in given]
+    if any(x is None and isinstance(of, Argument) for x, of in zip(found, given, strict=True)):
+        return False
+    written = [x for x, of in zip(found, given, strict=True) if isinstance(of, Argument) and of.is_written]
+    if written and not any(x.size for x in written):
+        return True
+    try:
+        function(*found)
+    except Exception as error:
+        if is_interrupt(error):
+            raise
+        return False
+    recording.queue.n_at_once += 1
+    return True
+
+
+def _elements(argument: Argument) -> Any:
+    """The elements of a small array, as a task is shown them; None where it is not small."""
+    elements = small.operand(argument.array)
+    if argument.is_written:
+        return None if elements is None or small.is_borrowed(argument.array) else argument.shown(elements)
+    found = small.seen(argument.array) if elements is None else np.asarray(elements).view()
+    if found is None:
+        return None
+    found.flags.writeable = False
+    return argument.shown(found)
 
 
 def _checked(A: Any) -> GlobalArray:

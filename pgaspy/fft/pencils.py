@@ -26,7 +26,7 @@ from pgaspy.job.procgrid import world
 from pgaspy.kernels.bindings import get_threads
 from pgaspy.layout import Layout
 from pgaspy.scheduling.local_threads import even_edges, n_threads_for, on_threads
-from pgaspy.tasks import schedule, update, write
+from pgaspy.tasks import perform, update, write
 
 __all__ = ["copied_in_place", "in_pencils", "in_place_pass", "ready", "real_pass", "transformed", "whole_dims",
            "with_extent"]
@@ -183,7 +183,7 @@ def in_place_pass(a: GlobalArray, axes: Sequence[int], function: str,
     """
     is_numpys = _is_numpys(a, axes, function)
     call = partial(_by_numpy, _ONE_BY_ONE[function]) if is_numpys else partial(_by_scipy, function)
-    schedule(partial(_in_place, call, tuple(axes), options, then), update(a))
+    perform(partial(_in_place, call, tuple(axes), options, then), update(a))
 
 
 def _is_numpys(a: GlobalArray, axes: Sequence[int], function: str) -> bool:
@@ -240,9 +240,9 @@ def real_pass(a: GlobalArray, axis: int, n: int, dtype: np.dtype[Any], function:
     layout = with_extent(own, axis, n // 2 + 1 if function == "rfft" else n)
     found = empty(layout.shape, dtype, layout=layout)
     if np.finfo(dtype).dtype == np.float64 and n <= LONGEST:
-        schedule(partial(_by_lines, getattr(np.fft, function), axis, n, norm), write(found), a)
+        perform(partial(_by_lines, getattr(np.fft, function), axis, n, norm), write(found), a)
     else:
-        schedule(partial(_out_of_place, axis, n, function, norm), write(found), a)
+        perform(partial(_out_of_place, axis, n, function, norm), write(found), a)
     return found
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pgaspy.array import GlobalArray
 from pgaspy.creation import empty
 from pgaspy.fft.one_dimension import MAX_COPIED, roots, transformed_vector
-from pgaspy.tasks import schedule, update
+from pgaspy.tasks import perform, update
 
 __all__ = ["real_of_spectrum", "spectrum_of_real"]
 
@@ -83,7 +83,7 @@ def _whole_spectrum(x: GlobalArray, n: int, dtype: np.dtype[Any]) -> GlobalArray
 
 def _turn(x: GlobalArray, n: int, sign: int) -> None:
     """Multiply element k by exp(sign * 2 pi i k / n), on each process, for those that it has."""
-    schedule(partial(_turn_part, x.global_indices(0), n, sign), update(x))
+    perform(partial(_turn_part, x.global_indices(0), n, sign), update(x))
 
 
 def _turn_part(indices: NDArray[np.int64], n: int, sign: int, part: NDArray[Any]) -> None:

@@ -15,6 +15,7 @@ from pgaspy.dispatch import implements
 from pgaspy.layout import Layout
 from pgaspy.pivoting import either
 from pgaspy.small_calls import by_numpy
+from pgaspy.tasks import perform
 
 __all__ = ["clear_lower", "clear_upper", "diagonal", "matrix_diagonal", "matrix_trace", "trace", "tril", "triu"]
 
@@ -23,6 +24,7 @@ ROWS_AT_ONCE_BYTES = 1 << 20
 
 
 @implements(np.diagonal)
+@by_numpy(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> pg.GlobalArray:
     """The elements `a[i, i + offset]`, as a new array. Collective.
 
@@ -59,7 +61,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> pg.Glob
         square = square.copy()
     layout = square.layout
     result = pg.empty(square.shape[:-1], a.dtype, layout=Layout(layout.grid, layout.dims[:-1], layout.pins))
-    pg.schedule(_take_diagonal, pg.write(result), square, square.global_indices(-2), square.global_indices(-1))
+    perform(_take_diagonal, pg.write(result), square, square.global_indices(-2), square.global_indices(-1))
     if layout.dims[-1].n_procs > 1 and result.size:
         pg.combine(either, result)
     return result
@@ -137,12 +139,12 @@ def _copy_of_matrices(m: Any) -> pg.GlobalArray:
 
 def clear_lower(A: pg.GlobalArray, k: int = 0) -> None:
     """Zeros below the k-th diagonal of a whole array, of its last two dimensions."""
-    pg.schedule(_clear, pg.update(A), A.global_indices(-2), A.global_indices(-1), np.greater, operator.index(k))
+    perform(_clear, pg.update(A), A.global_indices(-2), A.global_indices(-1), np.greater, operator.index(k))
 
 
 def clear_upper(A: pg.GlobalArray, k: int = 0) -> None:
     """Zeros above the k-th diagonal of a whole array, of its last two dimensions."""
-    pg.schedule(_clear, pg.update(A), A.global_indices(-2), A.global_indices(-1), np.less, operator.index(k))
+    perform(_clear, pg.update(A), A.global_indices(-2), A.global_indices(-1), np.less, operator.index(k))
 
 
 def _clear(a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64], is_beyond: np.ufunc, k: int) -> None:

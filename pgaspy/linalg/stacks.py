@@ -22,6 +22,7 @@ from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, going_with, replicated
 from pgaspy.planning.result_layout import SHARE, inherited
 from pgaspy.planning.view import joint_shape
+from pgaspy.tasks import perform
 from pgaspy.values import value
 
 __all__ = ["LONGEST_MESSAGE", "compute", "is_stack", "over_stacks"]
@@ -121,8 +122,8 @@ def compute(function: Callable[..., Any], operands: Sequence[pg.GlobalArray], re
         What the function raises on any process, on all of them.
     """
     failure = pg.empty(LONGEST_MESSAGE, np.uint8, layout=where or replicated((LONGEST_MESSAGE,), world().size))
-    pg.schedule(functools.partial(_compute, function, len(operands)), pg.write(failure), *operands,
-                *map(pg.write, results))
+    perform(functools.partial(_compute, function, len(operands)), pg.write(failure), *operands,
+            *map(pg.write, results))
     if may_fail:
         if where is None:
             pg.combine(_first_that_says, failure)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from pgaspy.alone import small
 from pgaspy.array import GlobalArray, made
 from pgaspy.creation import AnyLayout, Shape, empty
 from pgaspy.execution.recording import is_planning, record
@@ -25,7 +26,7 @@ from pgaspy.planning.transfers import strides_from_shape
 from pgaspy.random.streams import Stream
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.kinds.generation import generate
-from pgaspy.tasks import schedule, write
+from pgaspy.tasks import perform, write
 
 __all__ = ["Drawing", "as_parameter", "checked", "is_global", "joint_size"]
 
@@ -55,7 +56,8 @@ class Drawing:
         array = empty(() if size is None else size, dtype, layout=layout, onenode=onenode)
         fill = functools.partial(_fill, kind=kind, key=self._key, call=self._n_draws, low=low, high=high)
         self._n_draws += 1
-        record(generate(array._view.layout), (array._base.storage,), (fill,))
+        if not small.filled(array, fill):
+            record(generate(array._view.layout), (array._base.storage,), (fill,))
         return made(array._base, array._view) if size is None else array
 
     def _transformed(self, kind: str, function: Callable[..., Any], parameters: Sequence[Any], size: Shape | None,
@@ -98,7 +100,7 @@ class Drawing:
         fill = functools.partial(_fill_rows, sampler, self._key, self._n_draws, array.shape[:ndim],
                                  [n_core for _, n_core in parameters])
         self._n_draws += 1
-        schedule(fill, write(array), [array.global_indices(d) for d in range(ndim)], *there)
+        perform(fill, write(array), [array.global_indices(d) for d in range(ndim)], *there)
 
 
 # Parameters ----------------------------------------------------------------------------------------------------------

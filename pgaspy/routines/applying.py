@@ -18,7 +18,7 @@ from pgaspy.creation import as_global
 from pgaspy.dims import whole_dim
 from pgaspy.dispatch import implements, of_numpy_arrays
 from pgaspy.execution.recording import closed
-from pgaspy.global_assign import copied, laid_out
+from pgaspy.global_assign import copied, lying_in
 from pgaspy.host.call_sites import warn
 from pgaspy.job.failures import BusyError
 from pgaspy.job.procgrid import world
@@ -27,6 +27,7 @@ from pgaspy.operands import check_dtype
 from pgaspy.planning.view import joint_shape
 from pgaspy.routines.mapping import on_parts
 from pgaspy.sorting import with_whole
+from pgaspy.tasks import perform
 
 __all__ = ["apply_along_axis", "apply_over_axes", "frompyfunc", "piecewise", "vectorize"]
 
@@ -89,8 +90,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
         layout = with_whole(vectors.shape, len(outer), world().size)
     dims = [*layout.dims[:-1], *map(whole_dim, first.shape)]
     result = pg.empty((*outer, *first.shape), first.dtype, layout=Layout(layout.grid, dims, layout.pins))
-    pg.schedule(functools.partial(_apply, func1d, args, kwargs), pg.write(result),
-                pg.GlobalArray(*laid_out(vectors._base, vectors._view, layout)))
+    perform(functools.partial(_apply, func1d, args, kwargs), pg.write(result),
+            pg.GlobalArray(*lying_in(vectors._base, vectors._view, layout)))
     return _in_the_place_of(result, axis, len(outer))
 
 

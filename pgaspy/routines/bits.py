@@ -16,6 +16,7 @@ from pgaspy.dims import whole_dim
 from pgaspy.dispatch import implements
 from pgaspy.layout import Layout
 from pgaspy.small_calls import by_numpy
+from pgaspy.tasks import perform
 
 __all__ = ["packbits", "unpackbits"]
 
@@ -119,13 +120,13 @@ def _transformed(function: Callable[[Any, Any], None], rows: pg.GlobalArray, uni
     layout = rows._view.own_layout
     if layout is not None and layout.dims[-1].n_procs == 1:
         result = pg.empty(shape, np.uint8, layout=Layout(layout.grid, [*layout.dims[:-1], whole_dim(n)], layout.pins))
-        pg.schedule(function, pg.write(result), rows)
+        perform(function, pg.write(result), rows)
         return result
     n_units = max(-(-rows.shape[-1] // unit // pg.SIZE), 1)  # that a process has
     source, target = (pg.empty(x, kind, layout=pg.Distribution(*["*"] * (rows.ndim - 1), f"cyclic({size * n_units})"))
                       for x, kind, size in ((rows.shape, rows.dtype, unit), (shape, np.uint8, result_unit)))
     source[...] = rows
-    pg.schedule(function, pg.write(target), source)
+    perform(function, pg.write(target), source)
     return target.redistribute()
 
 

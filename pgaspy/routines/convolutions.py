@@ -13,6 +13,7 @@ from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.routines.mapping import on_every_process
 from pgaspy.small_calls import by_numpy
+from pgaspy.tasks import perform
 
 __all__ = ["convolve", "correlate"]
 
@@ -117,8 +118,8 @@ def _full(a: pg.GlobalArray, v: pg.GlobalArray) -> pg.GlobalArray:
     padded[:m - 1] = padded[n:] = 0
     padded[m - 1:n] = a
     found = pg.empty(len(padded), np.result_type(a.dtype, v.dtype), layout=padded.layout)
-    pg.schedule(functools.partial(_convolve, part * pg.RANK, n), pg.write(found), padded,
-                _halos(padded, part, m - 1), on_every_process(v))
+    perform(functools.partial(_convolve, part * pg.RANK, n), pg.write(found), padded,
+            _halos(padded, part, m - 1), on_every_process(v))
     return found[:n]
 
 

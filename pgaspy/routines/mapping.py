@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.array import made
-from pgaspy.global_assign import laid_out
+from pgaspy.global_assign import lying_in
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, replicated
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import joint_shape
+from pgaspy.tasks import perform
 
 __all__ = ["mapped", "on_every_process", "on_parts"]
 
@@ -55,8 +56,8 @@ def on_parts(function: Callable[..., Any], dtypes: Sequence[np.dtype[Any]], arra
     stretched = [pg.broadcast_to(x, shape) for x in arrays]
     layout = result_layout(shape, [x._view for x in stretched], default_for)
     results = [pg.empty(shape, dtype, layout=layout) for dtype in dtypes]
-    pg.schedule(functools.partial(_fill, function, len(results)), *map(pg.write, results),
-                *(_lying_in(x, layout) for x in stretched), *map(on_every_process, tables))
+    perform(functools.partial(_fill, function, len(results)), *map(pg.write, results),
+            *(_lying_in(x, layout) for x in stretched), *map(on_every_process, tables))
     return [made(x._base, x._view) for x in results]
 
 
@@ -72,4 +73,4 @@ def on_every_process(x: pg.GlobalArray) -> pg.GlobalArray:
 
 
 def _lying_in(x: pg.GlobalArray, layout: Layout) -> pg.GlobalArray:
-    return pg.GlobalArray(*laid_out(x._base, x._view, layout))
+    return pg.GlobalArray(*lying_in(x._base, x._view, layout))

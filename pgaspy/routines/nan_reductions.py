@@ -16,6 +16,7 @@ from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import frame_of_program
 from pgaspy.reductions import NO_VALUE
+from pgaspy.tasks import perform
 from pgaspy.values import value
 
 __all__ = ["nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
@@ -242,10 +243,10 @@ def nanvar(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out =
     total, n = _sum_and_count(a, axis, dtype, True, where)
     mean = _divided(total, n).astype(total.dtype, copy=False) if mean is None else mean
     counted = _counted(a, where)
-    distance: Any = pg.where(counted, (a - mean).astype(a.dtype, copy=False), np.zeros((), a.dtype))
+    distance: Any = pg.where(counted, (a - mean).astype(a.dtype, copy=False), 0)
     squares = (distance * distance.conj()).real if a.dtype.kind == "c" else np.square(distance)
     found = squares.sum(axis, dtype, None, keepdims)
-    free = counted.sum(axis, np.intp, None, keepdims) - ddof
+    free = counted.sum(axis, None, None, keepdims) - ddof
     _warn_later(free, np.less_equal, "Degrees of freedom <= 0 for slice.")
     return _assigned(pg.where(free > 0, _divided(found, free), np.nan).astype(found.dtype, copy=False), out)
 
@@ -278,12 +279,12 @@ def _counted(a: pg.GlobalArray, where: Any) -> Any:
 def _replaced(a: Any, number: Any, where: Any = True) -> pg.GlobalArray:
     """The elements, with a number in the place of those that do not count."""
     a = as_global(a)
-    return a if a.dtype.kind not in "fc" else pg.where(_counted(a, where), a, np.asarray(number).astype(a.dtype))
+    return a if a.dtype.kind not in "fc" else pg.where(_counted(a, where), a, number)
 
 
 def _sum_and_count(a: pg.GlobalArray, axis: Axis, dtype: DTypeLike | None, keepdims: bool, where: Any) -> Any:
     return (_replaced(a, 0, where).sum(axis, dtype, None, keepdims),
-            _counted(a, where).sum(axis, np.intp, None, keepdims))
+            _counted(a, where).sum(axis, None, None, keepdims))
 
 
 def _without_all_nan(a: Any, number: float, axis: int | None) -> pg.GlobalArray:
@@ -313,7 +314,7 @@ def _extreme(ufunc: Any, a: Any, axis: Axis, out: Out, keepdims: bool, initial: 
 
 def _assigned(found: pg.GlobalArray, out: Out) -> pg.GlobalArray:
     """The result; assigned to `out`, where that is given."""
-    return into(made(found._base, found._view), (out,))
+    return into(found if found._source is not None else made(found._base, found._view), (out,))
 
 
 def _warn_later(found: pg.GlobalArray, is_bad: np.ufunc, message: str) -> None:
@@ -322,7 +323,7 @@ def _warn_later(found: pg.GlobalArray, is_bad: np.ufunc, message: str) -> None:
     place = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", "")
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     whole = pg.asarray(found)
-    pg.schedule(functools.partial(_warn_of, is_bad, message, place, registry), whole)
+    perform(functools.partial(_warn_of, is_bad, message, place, registry), whole)
 
 
 def _warn_of(is_bad: np.ufunc, message: str, place: tuple[str, int, str], registry: dict[Any, Any],

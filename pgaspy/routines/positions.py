@@ -19,6 +19,7 @@ from pgaspy.dispatch import implements
 from pgaspy.routines.mapping import mapped
 from pgaspy.small_calls import by_numpy
 from pgaspy.statements import check_writable
+from pgaspy.tasks import perform
 from pgaspy.values import is_any, told
 
 __all__ = [
@@ -200,7 +201,7 @@ def _is_filled_in_place(a: pg.GlobalArray, values: Any) -> bool:
         return False
     check_writable(a._view)
     along = np.resize(values, n).astype(a.dtype)
-    pg.schedule(_fill, pg.update(square), square.global_indices(0), square.global_indices(1), along)
+    perform(_fill, pg.update(square), square.global_indices(0), square.global_indices(1), along)
     return True
 
 
