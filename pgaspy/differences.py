@@ -87,6 +87,7 @@ def _end(a: GlobalArray, axis: int, x: Any) -> GlobalArray:
 
 
 @implements(np.ediff1d)
+@by_numpy(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> GlobalArray:
     """The differences of neighbours in row-major order. Collective.
 
@@ -166,6 +167,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> GlobalArr
 
 
 @implements(np.gradient)
+@by_numpy(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: int | Sequence[int] | None = None,
              edge_order: int = 1) -> GlobalArray | tuple[GlobalArray, ...]:
     """The derivative along dimensions, by differences of second order, at the ends of first or second. Collective.

@@ -9,6 +9,7 @@ import numpy as np
 from pgaspy.array import GlobalArray, into
 from pgaspy.creation import as_global
 from pgaspy.dispatch import HANDLED, implements
+from pgaspy.small_calls import by_numpy
 
 __all__ = ["dot", "kron", "matmul", "outer"]
 
@@ -55,6 +56,7 @@ def dot(a: Any, b: Any, out: GlobalArray | None = None) -> GlobalArray:
 
 
 @implements(np.kron)
+@by_numpy(np.kron)
 def kron(a: Any, b: Any) -> GlobalArray:
     """The Kronecker product: `b` times each element of `a`, in its place. Collective.
 
@@ -71,6 +73,7 @@ def kron(a: Any, b: Any) -> GlobalArray:
 
 
 @implements(np.outer)
+@by_numpy(np.outer)
 def outer(a: Any, b: Any, out: GlobalArray | None = None) -> GlobalArray:
     """The products of all pairs of elements of two vectors, shape (a.size, b.size). Collective.
 

@@ -25,7 +25,7 @@ from pgaspy.order import lexsort
 from pgaspy.selecting import take
 from pgaspy.small_calls import by_numpy
 from pgaspy.sorting import INDEX, blocks, in_blocks, sorted_blocks
-from pgaspy.tasks import schedule, write
+from pgaspy.tasks import perform, write
 
 __all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique"]
 
@@ -115,6 +115,7 @@ def _extents(starts: GlobalArray, n: int) -> GlobalArray:
 
 
 @implements(np.union1d)
+@by_numpy(np.union1d, is_brought=True)
 def union1d(ar1: Any, ar2: Any) -> GlobalArray:
     """The distinct elements that are in one array or in the other, in order. Collective; waits for their number."""
     result: GlobalArray = unique(concatenate((ar1, ar2), axis=None))
@@ -187,11 +188,12 @@ def _are_among_known(a: GlobalArray, others: Any, invert: bool) -> GlobalArray:
     def find(found: Any, part: Any, others: Any) -> None:
         found[...] = np.isin(part, others, invert=invert)
 
-    schedule(find, write(found), a, others)
+    perform(find, write(found), a, others)
     return found
 
 
 @implements(np.intersect1d)
+@by_numpy(np.intersect1d, is_brought=True)
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """The distinct elements that are in both arrays, in order. Collective; waits for their number.
 
@@ -228,6 +230,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 
 @implements(np.setxor1d)
+@by_numpy(np.setxor1d, is_brought=True)
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> GlobalArray:
     """The distinct elements that are in one of two arrays only, in order. Collective; else as `intersect1d`."""
     keys, = _sorted(concatenate([as_global(a).ravel() if assume_unique else unique(a) for a in (ar1, ar2)]), False)
@@ -236,6 +239,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> GlobalArray:
 
 
 @implements(np.setdiff1d)
+@by_numpy(np.setdiff1d, is_brought=True)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> GlobalArray:
     """The distinct elements of the first array that are not in the second one. Collective; waits for their number.
 

@@ -1,4 +1,4 @@
-"""Functions that move, search or count elements: NumPy's, of small arrays.
+"""Functions that move, search, count or compare elements, and others of few steps: NumPy's, of small arrays.
 
 What is recorded for them takes some hundred microseconds, where NumPy takes a few. In a job of several processes it is
 some of these functions, whose arrays come to all processes (see `brought`).
@@ -52,7 +52,7 @@ def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, **fixed: A
 
         @functools.wraps(function)
         def call(*given: Any, **options: Any) -> Any:
-            if small.is_on and len(given) <= n_given and options.keys() <= others and recording.is_clear():
+            if small.is_on and _are_without_out(given, n_given) and options.keys() <= others and recording.is_clear():
                 found = _called(numpys, given, {**options, **fixed})
                 if found is not None:
                     return found
@@ -63,6 +63,11 @@ def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, **fixed: A
             return function(*given, **options)
         return call  # type: ignore[return-value]
     return register
+
+
+def _are_without_out(given: tuple[Any, ...], n: int) -> bool:
+    """Whether arguments by position are the first n, or None comes in the place of `out` after them."""
+    return len(given) <= n or given[n] is None
 
 
 def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -10,6 +10,8 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.alone import small
+from pgaspy.execution import recording
+from pgaspy.tasks import perform
 
 pytestmark = pytest.mark.skipif(pg.SIZE > 1, reason="is of one process")
 
@@ -55,6 +57,27 @@ CALLS: dict[str, Callable[..., Any]] = {
     "unravel_index": lambda xp, a: xp.unravel_index(xp.abs(a * 4).astype(int), (5, 8)),
     "ravel_multi_index": lambda xp, a: xp.ravel_multi_index((xp.abs(a * 4).astype(int), (a > 0) * 1), (40, 2)),
     "interp": lambda xp, a: xp.interp(a, [-1, 0, 2], [5, 7, 1]),
+    "union1d": lambda xp, a: xp.union1d(a[0], a[1]),
+    "intersect1d": lambda xp, a: xp.intersect1d(a[0], a[1:3], return_indices=True),
+    "setxor1d": lambda xp, a: xp.setxor1d(a[0], a[1]),
+    "setdiff1d": lambda xp, a: xp.setdiff1d(a, a[1]),
+    "diagonal": lambda xp, a: xp.diagonal(a, -1),
+    "vander": lambda xp, a: xp.vander(a[0], 4, increasing=True),
+    "kron": lambda xp, a: xp.kron(a[:2], a[1:]),
+    "outer": lambda xp, a: xp.outer(a, a[0]),
+    "cross": lambda xp, a: xp.cross(a[:, :3], a[::-1, 2:]),
+    "gradient": lambda xp, a: xp.gradient(a, 0.3),
+    "ediff1d": lambda xp, a: xp.ediff1d(a),
+    "unwrap": lambda xp, a: xp.unwrap(a, axis=0, period=1.5),
+    "i0": lambda xp, a: xp.i0(a),
+    "round": lambda xp, a: xp.round(a / 3, 2),
+    "resize": lambda xp, a: xp.resize(a, (4, 9)),
+    "isclose": lambda xp, a: xp.isclose(a, a[0], atol=0.3),
+    "polyval": lambda xp, a: xp.polyval([0.3, 0.2, 0.1], a),
+    "vstack": lambda xp, a: xp.vstack([a, a[0]]),
+    "hstack": lambda xp, a: xp.hstack([a, a[:, :1]]),
+    "dstack": lambda xp, a: xp.dstack([a, a + 1]),
+    "column_stack": lambda xp, a: xp.column_stack([a[:, 0], a]),
     "bincount": lambda xp, a: xp.bincount(xp.abs(a[0] * 4).astype(int), minlength=3),
 }
 
@@ -98,6 +121,65 @@ def test_they_are_computed_at_once() -> None:
     pg.sort(a)
     done = pg.stats() - before
     assert (done.n_recorded, done.n_at_once) == (2, 2)
+
+
+SMALL_STEPS: dict[str, Callable[..., Any]] = {
+    "histogram": lambda a: pg.histogram(a, 4),
+    "histogram2d": lambda a: pg.histogram2d(a[0], a[1], 3),
+    "fft": lambda a: pg.fft.fft(a[0]),
+    "rfft": lambda a: pg.fft.rfft(a, axis=0),
+    "std": lambda a: a.std(axis=0, ddof=1),
+    "nanmean": lambda a: pg.nanmean(a, axis=0),
+    "nanstd": lambda a: pg.nanstd(a),
+    "einsum": lambda a: pg.einsum("ij,kj->ik", a, a),
+    "random": lambda a: pg.random.default_rng(1).normal(size=5),
+    "beta": lambda a: pg.random.default_rng(1).beta(1.0, 2.0, size=5),
+    "tril": lambda a: pg.tril(a, 1) + pg.triu(a),
+    "place": lambda a: pg.place(a, a > 0, [1.0, 2.0]),
+    "put": lambda a: pg.put(a, [1, 3], 5.0),
+    "minimum.at": lambda a: np.minimum.at(a, pg.array([0, 1]), 3.5),
+    "out": lambda a: np.hypot(a, a, out=a),
+    "take": lambda a: a.take(pg.array([1, 2])),
+    "ravel": lambda a: a.ravel() + a.reshape(-1),
+    "cumsum": lambda a: a.cumsum(),
+    "a cast": lambda a: a.__setitem__(0, pg.arange(5)),
+}
+
+
+@pytest.mark.parametrize("name", SMALL_STEPS)
+def test_nothing_is_left_recorded(name: str) -> None:
+    """What is would have later statements of small arrays recorded as well."""
+    a = pg.array(X)
+    pg.sync()
+    SMALL_STEPS[name](a)
+    assert recording.is_clear()
+
+
+def test_functions_that_raise_are_scheduled() -> None:
+    def fail(a: Any) -> None:
+        calls.append(a.shape)
+        raise ValueError("no")
+
+    calls: list[Any] = []
+    a = pg.array(X)
+    perform(fail, pg.update(a))
+    with pytest.raises(pg.TaskError, match="no"):
+        pg.sync()
+    assert len(calls) == 2
+
+
+def test_functions_are_called_at_once() -> None:
+    def add(a: Any, b: Any, n: int) -> None:
+        assert not b.flags.writeable
+        a += b * n
+
+    a, b, large = pg.array(X), pg.array(X), pg.ones(1 << 16)
+    perform(add, pg.update(a), b, 2)
+    assert recording.is_clear()
+    np.testing.assert_array_equal(a.gather(), 3 * X)
+    perform(add, pg.update(large), b[0, 0], 2)
+    assert not recording.is_clear()
+    assert float(large[-1]) == 1 + 2 * X[0, 0]
 
 
 def test_what_is_left_to_others() -> None:

@@ -13,6 +13,7 @@ from pgaspy.dispatch import implements
 from pgaspy.operands import WEAK, as_numpy, refuse_masked
 from pgaspy.planning.view import joint_shape
 from pgaspy.routines.mapping import on_parts
+from pgaspy.small_calls import by_numpy
 
 __all__ = [
     "allclose", "array_equal", "array_equiv", "isclose", "iscomplex", "iscomplexobj", "isneginf", "isposinf", "isreal",
@@ -51,6 +52,7 @@ def _are_comparable(x: np.dtype[Any], y: np.dtype[Any]) -> bool:
 
 
 @implements(np.isclose)
+@by_numpy(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> pg.GlobalArray:
     """Which elements are the same but for an error, `abs(a - b) <= atol + rtol * abs(b)`. Collective.
 

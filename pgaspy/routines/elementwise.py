@@ -14,11 +14,13 @@ from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.global_assign import copied
 from pgaspy.routines.mapping import mapped
+from pgaspy.small_calls import by_numpy
 
 __all__ = ["around", "fix", "nan_to_num", "round", "sinc"]
 
 
 @implements(np.round, np.around)
+@by_numpy(np.round)
 def round(a: Any, decimals: int = 0, out: pg.GlobalArray | None = None) -> pg.GlobalArray:
     """The elements with so many decimal places, halves to even digits. Collective.
 

@@ -292,6 +292,7 @@ def diagflat(v: Any, k: int = 0) -> pg.GlobalArray:
 
 
 @implements(np.vander)
+@by_numpy(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> pg.GlobalArray:
     """The matrix of the powers of a vector, from 0 to N - 1, one in each column. Collective.
 

@@ -16,12 +16,14 @@ import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
+from pgaspy.small_calls import by_numpy
 from pgaspy.values import told
 
 __all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots"]
 
 
 @implements(np.polyval)
+@by_numpy(np.polyval)
 def polyval(p: Any, x: Any) -> pg.GlobalArray:
     """The values of a polynomial, by Horner's rule. Collective.
 

@@ -11,6 +11,7 @@ import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements, named
 from pgaspy.host.call_sites import warn
+from pgaspy.small_calls import by_numpy
 
 __all__ = ["cross", "inner", "matvec", "vdot", "vecmat"]
 
@@ -147,6 +148,7 @@ def _check_fits(name: str, x1: pg.GlobalArray, x2: pg.GlobalArray, fits: bool) -
 
 
 @implements(np.cross)
+@by_numpy(np.cross)
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> pg.GlobalArray:
     """The cross products of vectors of three elements, or of two. Collective.
 

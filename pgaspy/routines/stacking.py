@@ -15,6 +15,7 @@ from pgaspy.concatenation import joined_dtype
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements, named
 from pgaspy.manipulation import empty_like_result
+from pgaspy.small_calls import by_numpy
 
 __all__ = [
     "append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast_arrays", "column_stack",
@@ -106,6 +107,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Views:
 
 
 @implements(np.vstack)
+@by_numpy(np.vstack)
 def vstack(tup: Sequence[Any], *, dtype: DTypeLike | None = None, casting: Any = "same_kind") -> pg.GlobalArray:
     """Arrays joined along the first dimension, vectors as rows of a matrix. Collective.
 
@@ -127,6 +129,7 @@ def vstack(tup: Sequence[Any], *, dtype: DTypeLike | None = None, casting: Any =
 
 
 @implements(np.hstack)
+@by_numpy(np.hstack)
 def hstack(tup: Sequence[Any], *, dtype: DTypeLike | None = None, casting: Any = "same_kind") -> pg.GlobalArray:
     """Arrays joined along the second dimension, vectors along the first; else as `vstack`. Collective.
 
@@ -142,6 +145,7 @@ def hstack(tup: Sequence[Any], *, dtype: DTypeLike | None = None, casting: Any =
 
 
 @implements(np.dstack)
+@by_numpy(np.dstack)
 def dstack(tup: Sequence[Any]) -> pg.GlobalArray:
     """Arrays joined along the third dimension, once they have three; see `atleast_3d`, `vstack`. Collective.
 
@@ -156,6 +160,7 @@ def dstack(tup: Sequence[Any]) -> pg.GlobalArray:
 
 
 @implements(np.column_stack)
+@by_numpy(np.column_stack)
 def column_stack(tup: Sequence[Any]) -> pg.GlobalArray:
     """Vectors as columns of a matrix, beside other matrices; see `vstack`. Collective.
 

@@ -10,6 +10,7 @@ import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.routines.mapping import mapped
+from pgaspy.small_calls import by_numpy
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
 
@@ -82,6 +83,7 @@ def _window(m: int, weight: Any) -> pg.GlobalArray:
 
 
 @implements(np.i0)
+@by_numpy(np.i0)
 def i0(x: Any) -> pg.GlobalArray:
     """The modified Bessel function of the first kind and order 0, of each element. Collective.
 
