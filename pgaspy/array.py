@@ -1318,6 +1318,8 @@ class GlobalScalar(GlobalArray):
         return found
 
     def _as_array(self) -> GlobalArray:
+        if self._source is not None and not isinstance(self._elements, np.ndarray):
+            return GlobalArray(*small.settled(self))
         return GlobalArray(*sharing.snapshot(self._base, self._view))
 
     def _alike(self, base: Base, view: View) -> GlobalArray:

@@ -233,6 +233,16 @@ def test_elements_keep_what_they_were() -> None:
         element[...] = 1
 
 
+def test_arrays_of_numbers_are_copies() -> None:
+    x = pg.arange(5.0)
+    total, element = x.sum(), x[3]
+    one, other = pg.asarray(total), pg.asarray(element)
+    one[...] = 7
+    x[...] = 1
+    other += 1
+    assert [float(n) for n in (total, element, one, other)] == [10, 3, 7, 4]
+
+
 def test_what_is_recorded_comes_before() -> None:
     large = pg.ones(MAX_ELEMENTS + 1)
     large *= 3

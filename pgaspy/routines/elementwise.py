@@ -117,12 +117,13 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         replace = functools.partial(np.nan_to_num, nan=nan, posinf=posinf, neginf=neginf)
         found, = mapped(replace, (x.dtype,), (x,))
     else:
-        greatest, least = (np.finfo(x.dtype).max if posinf is None else posinf,
-                           np.finfo(x.dtype).min if neginf is None else neginf)
+        limits, number = np.finfo(x.dtype), x.dtype.type if x.dtype.char == "g" else float
+        greatest, least = (number(limits.max) if posinf is None else posinf,
+                           number(limits.min) if neginf is None else neginf)
         found = pg.where(np.isnan(x), nan, pg.where(x == np.inf, greatest, pg.where(x == -np.inf, least, x)))
         found = found.astype(x.dtype, copy=False)
     if copy or given is not x:
-        return made(found._base, found._view)
+        return found if found._source is not None else made(found._base, found._view)
     x[...] = found
     return x
 
