@@ -744,3 +744,38 @@ def test_masks_of_more_elements_than_small_arrays_have(shape: tuple[int, ...], n
         for one, other, expected in zip(found, others, masked(x.copy(), m), strict=True):
             np.testing.assert_array_equal(one.gather(), expected, strict=True)
             np.testing.assert_array_equal(other.gather(), expected, strict=True)
+
+
+def test_functions_of_the_program_that_raise_are_called_once() -> None:
+    def refuse(x: Any) -> Any:
+        calls.append(x)
+        if len(calls) > 1:  # the first one tells which shape and dtype come
+            raise ValueError("no")
+        return x
+
+    a = pg.arange(12.0).reshape(3, 4)
+    for call in (lambda: pg.apply_along_axis(refuse, 1, a), lambda: pg.vectorize(refuse, otypes="d")(a)):
+        calls: list[Any] = []
+        with pytest.raises(pg.TaskError, match="no"):
+            call().gather()
+        n_before = len(calls)
+        pg.sync()
+        assert n_before == len(calls) == 2
+    assert a.tolist() == np.arange(12.0).reshape(3, 4).tolist()
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, a: x.fft.fft(a[0]).real, lambda x, a: x.histogram(a, 3, (0, 9))[0], lambda x, a: x.tril(a),
+    lambda x, a: x.nanmean(a), lambda x, a: x.einsum("ij,kj->ik", a, a), lambda x, a: x.diagonal(a).copy()])
+@pytest.mark.parametrize("copies", [lambda a: a, lambda a: a.copy(), lambda a: a.T.copy().T, lambda a: a[::-1][::-1]])
+def test_functions_of_parts_come_after_what_is_recorded(call: Callable[..., Any],
+                                                        copies: Callable[[Any], Any]) -> None:
+    x, large = np.arange(9.0).reshape(3, 3), pg.ones((MAX_ELEMENTS, 3, 3))
+    a = pg.array(x)
+    pg.sync()
+    large *= a
+    a += large[7] * 0.5
+    pg.schedule(lambda part: np.negative(part, out=part), pg.update(a))
+    b = copies(a)
+    found = call(pg, b)
+    np.testing.assert_allclose(found.gather(), call(np, -(x + x * 0.5)), 1e-12, 1e-12)

@@ -116,9 +116,11 @@ def elements_of(x: Any) -> Any:
 
 def seen(x: Any) -> Any:
     """The elements of an array, few enough, to be read alone: they may be another array's, or repeated; else None."""
-    if x.__class__ not in kinds or x.size > MAX_ELEMENTS or recording.queue.engine.has_failed or x.dtype.kind in "SU":
+    queue = recording.queue
+    if x.__class__ not in kinds or x.size > MAX_ELEMENTS or queue.engine.has_failed or x.dtype.kind in "SU":
         return None
-    return local_view(x._base.storage.lender, x._view)
+    storage = x._base.storage.lender
+    return None if queue.recorded.may_use(storage) else local_view(storage, x._view)
 
 
 def operand(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:

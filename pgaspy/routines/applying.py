@@ -27,7 +27,6 @@ from pgaspy.operands import check_dtype
 from pgaspy.planning.view import joint_shape
 from pgaspy.routines.mapping import on_parts
 from pgaspy.sorting import with_whole
-from pgaspy.tasks import perform
 
 __all__ = ["apply_along_axis", "apply_over_axes", "frompyfunc", "piecewise", "vectorize"]
 
@@ -90,8 +89,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
         layout = with_whole(vectors.shape, len(outer), world().size)
     dims = [*layout.dims[:-1], *map(whole_dim, first.shape)]
     result = pg.empty((*outer, *first.shape), first.dtype, layout=Layout(layout.grid, dims, layout.pins))
-    perform(functools.partial(_apply, func1d, args, kwargs), pg.write(result),
-            pg.GlobalArray(*lying_in(vectors._base, vectors._view, layout)))
+    pg.schedule(functools.partial(_apply, func1d, args, kwargs), pg.write(result),
+                pg.GlobalArray(*lying_in(vectors._base, vectors._view, layout)))
     return _in_the_place_of(result, axis, len(outer))
 
 
@@ -233,7 +232,7 @@ class vectorize:  # noqa: N801  (NumPy's name)
             found = self._one_after_the_other(of_elements, arrays, shape)
         else:
             dtypes = self._dtypes(first)
-            found = on_parts(np.vectorize(of_elements, otypes=dtypes), dtypes, arrays)
+            found = on_parts(np.vectorize(of_elements, otypes=dtypes), dtypes, arrays, start=pg.schedule)
         return found[0] if len(found) == 1 else tuple(found)
 
     def _one_after_the_other(self, of_elements: Callable[..., Any], arrays: Sequence[pg.GlobalArray],

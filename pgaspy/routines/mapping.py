@@ -50,14 +50,15 @@ def mapped(function: Callable[..., Any], dtypes: Sequence[np.dtype[Any]], arrays
 
 
 def on_parts(function: Callable[..., Any], dtypes: Sequence[np.dtype[Any]], arrays: Sequence[pg.GlobalArray],
-             tables: Sequence[pg.GlobalArray] = ()) -> list[pg.GlobalArray]:
-    """As `mapped`, of a function that is called for no zeros before. Collective."""
+             tables: Sequence[pg.GlobalArray] = (), start: Callable[..., None] = perform) -> list[pg.GlobalArray]:
+    """As `mapped`, of a function that is called for no zeros before; by `schedule`, if it is the program's. Collective.
+    """
     shape = joint_shape(*(x.shape for x in arrays))
     stretched = [pg.broadcast_to(x, shape) for x in arrays]
     layout = result_layout(shape, [x._view for x in stretched], default_for)
     results = [pg.empty(shape, dtype, layout=layout) for dtype in dtypes]
-    perform(functools.partial(_fill, function, len(results)), *map(pg.write, results),
-            *(_lying_in(x, layout) for x in stretched), *map(on_every_process, tables))
+    start(functools.partial(_fill, function, len(results)), *map(pg.write, results),
+          *(_lying_in(x, layout) for x in stretched), *map(on_every_process, tables))
     return [made(x._base, x._view) for x in results]
 
 
