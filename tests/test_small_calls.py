@@ -155,7 +155,7 @@ def test_nothing_is_left_recorded(name: str) -> None:
     a = pg.array(X)
     pg.sync()
     SMALL_STEPS[name](a)
-    assert recording.is_clear()
+    assert not len(recording.queue.recorded)
 
 
 def test_functions_that_raise_are_scheduled() -> None:
@@ -178,10 +178,10 @@ def test_functions_are_called_at_once() -> None:
 
     a, b, large = pg.array(X), pg.array(X), pg.ones(1 << 16)
     perform(add, pg.update(a), b, 2)
-    assert recording.is_clear()
+    assert not len(recording.queue.recorded)
     np.testing.assert_array_equal(a.gather(), 3 * X)
     perform(add, pg.update(large), b[0, 0], 2)
-    assert not recording.is_clear()
+    assert len(recording.queue.recorded) > 0
     assert float(large[-1]) == 1 + 2 * X[0, 0]
 
 
