@@ -779,3 +779,11 @@ def test_functions_of_parts_come_after_what_is_recorded(call: Callable[..., Any]
     b = copies(a)
     found = call(pg, b)
     np.testing.assert_allclose(found.gather(), call(np, -(x + x * 0.5)), 1e-12, 1e-12)
+
+
+def test_scans_along_no_dimension_are_refused_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = pg.arange(5.0)
+    for is_on in (True, False):
+        monkeypatch.setattr(small, "is_on", is_on and pg.SIZE == 1)
+        with pytest.raises(np.exceptions.AxisError, match=r"^axis 1 is out of bounds for array of dimension 1$"):
+            a.cumsum(axis=1)

@@ -231,7 +231,7 @@ def _left(found: Any, x: Any, axes: tuple[int, ...], keepdims: bool = False) -> 
 def accumulated(ufunc: np.ufunc, x: Any, axis: int) -> Small | None:
     """What a ufunc accumulates along a dimension; None if it is not computed here."""
     a = ready(x)
-    if a is None or not a.size or not a.shape or min(a.strides) <= 0 or not takes(a.shape):
+    if a is None or not a.size or not -a.ndim <= axis < a.ndim or min(a.strides) <= 0 or not takes(a.shape):
         return None
     dtype = called(_dtype_of_scan, ufunc, a.dtype)
     if dtype is None or not (a.dtype == dtype or has_kernel(ufunc, a.dtype, dtype)):

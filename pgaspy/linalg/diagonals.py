@@ -68,7 +68,6 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> pg.Glob
 
 
 @implements(np.trace)
-@by_numpy(np.trace)
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None,
           out: pg.GlobalArray | None = None) -> pg.GlobalArray:
     """The sum of a diagonal; see `diagonal` for the arguments. Collective."""

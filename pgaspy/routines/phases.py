@@ -10,7 +10,6 @@ from numpy.lib.array_utils import normalize_axis_index
 import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
-from pgaspy.small_calls import by_numpy
 
 __all__ = ["angle", "unwrap"]
 
@@ -38,7 +37,6 @@ def angle(z: Any, deg: bool = False) -> pg.GlobalArray:
 
 
 @implements(np.unwrap)
-@by_numpy(np.unwrap)
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi) -> pg.GlobalArray:
     """The elements along a dimension, with periods added so that neighbours differ by at most half of one. Collective.
 
