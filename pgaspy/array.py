@@ -996,7 +996,7 @@ class GlobalArray:
 
         Integers and booleans are added in float64, float16 in float32. Where there are no elements, it is NaN.
         """
-        if small.is_on and dtype is out is None and where is True and self._is_of_few_reals():
+        if self._is_of_few_reals(dtype, out, where):
             found = functions.reduced(np.add, self, axis, keepdims, moments.summed_as(self.dtype))
             if found is not None:
                 total = of_elements(*found)
@@ -1024,7 +1024,7 @@ class GlobalArray:
             Also if both `ddof` and `correction` are given.
         """
         ddof = _divisor(ddof, correction)
-        if small.is_on and dtype is out is None and where is True and mean is NO_VALUE and self._is_of_few_reals():
+        if self._is_of_few_reals(dtype, out, where, mean):
             distance = self - self.mean(axis, keepdims=True)
             total = _SHORTCUTS[np.square](distance).sum(axis, keepdims=keepdims)
             n = self.size // total.size
@@ -1036,15 +1036,17 @@ class GlobalArray:
             keepdims: bool = False, *, where: Any = True, mean: Any = NO_VALUE,
             correction: float = NO_VALUE) -> GlobalArray:
         """The standard deviation along dimensions: the square root of `var`. Collective; all else is as there."""
-        if small.is_on and dtype is out is None and where is True and mean is NO_VALUE and self._is_of_few_reals():
+        if self._is_of_few_reals(dtype, out, where, mean):
             return _SHORTCUTS[np.sqrt](self.var(axis, ddof=ddof, keepdims=keepdims, correction=correction))
         return _reduced(moments.std(self._base, self._view, axis, dtype=dtype, ddof=_divisor(ddof, correction),
                                     keepdims=keepdims, where=where, center=mean), out)
 
-    def _is_of_few_reals(self) -> bool:
-        """Whether means of its elements are computed by operators, which do that at once."""
-        return self.__class__ in small.kinds and 0 < self.size <= small.MAX_ELEMENTS and (
-            self.dtype.char in moments.REALS)
+    def _is_of_few_reals(self, dtype: DTypeLike | None, out: GlobalArray | None, where: Any,
+                         mean: Any = NO_VALUE) -> bool:
+        """Whether means of its elements are computed by operators, which do that at once, as no option is given."""
+        return (small.is_on and dtype is out is None and where is True and mean is NO_VALUE
+                and self.__class__ in small.kinds and 0 < self.size <= small.MAX_ELEMENTS
+                and self.dtype.char in moments.REALS)
 
     def min(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False,
             initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:

@@ -26,9 +26,6 @@ __all__ = ["called"]
 MAX_ELEMENTS = 1 << 12
 """Of all arrays together: NumPy takes some ten microseconds to sort so many."""
 
-_PLAIN = {int, float, complex, bool, str, type(None)}
-"""The classes of other arguments."""
-
 
 def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any], refused: str) -> Any:
     """The results of NumPy's function, in their default layouts; None if it is not called here. Collective.
@@ -56,7 +53,7 @@ def _is_taken(x: Any, arrays: list[Any], refused: str) -> bool:
     if x.__class__ in small.kinds or x.__class__ in small.OF_NUMPY:
         arrays.append(x)
         return x.dtype.char not in refused
-    return x.__class__ in _PLAIN
+    return x.__class__ in small.PLAIN
 
 
 def _elements(x: Any) -> Any:

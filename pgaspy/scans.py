@@ -29,7 +29,7 @@ from pgaspy.scheduling.kinds.segments import reduce_segments
 from pgaspy.scheduling.local_scans import has_kernel
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["accumulated", "reduced_at"]
+__all__ = ["ASSOCIATIVE", "accumulated", "loop_dtype", "reduced_at"]
 
 ASSOCIATIVE = {np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or,
                np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.gcd, np.hypot, np.logaddexp,
@@ -72,7 +72,7 @@ def _scan_call(ufunc: np.ufunc, view: View, layout: Layout, source: np.dtype[Any
     turned, is_associative = view.turned, ufunc in ASSOCIATIVE
     if not is_associative:
         layout = _in_blocks(layout, axis)
-    dtype = _loop_dtype("accumulate", ufunc, source, wanted, out)
+    dtype = loop_dtype("accumulate", ufunc, source, wanted, out)
     taken = source if has_kernel(ufunc, source, dtype) else dtype
     lies_so = turned.own_layout == layout and taken == source
     recipe = scan(whole(layout), turned if lies_so else whole(layout), axis, view.steps[axis] < 0, ufunc,
@@ -102,8 +102,9 @@ def _checked_axis(method: str, ufunc: np.ufunc, view: View, axis: Any) -> int:
     return normalize_axis_index(axes[0], view.ndim)
 
 
-def _loop_dtype(method: str, ufunc: np.ufunc, source: np.dtype[Any], wanted: np.dtype[Any] | None,
-                out: np.dtype[Any] | None) -> np.dtype[Any]:
+@cached
+def loop_dtype(method: str, ufunc: np.ufunc, source: np.dtype[Any], wanted: np.dtype[Any] | None,
+               out: np.dtype[Any] | None) -> np.dtype[Any]:
     """The dtype in which NumPy computes: it adds small integers in larger ones, unless `out` has smaller ones."""
     indices = ([0],) if method == "reduceat" else ()
     call = functools.partial(getattr(ufunc, method), np.zeros(1, source), *indices, dtype=wanted)
@@ -138,7 +139,7 @@ def reduced_at(ufunc: np.ufunc, base: Base, view: View, indices: Any, axis: Any,
                         "associative")
     found = _checked_indices(ufunc, indices, view.shape[d])
     wanted = None if dtype is None else np.dtype(dtype)
-    dtypes = (_loop_dtype("reduceat", ufunc, base.dtype, wanted, out_dtype),) * 2
+    dtypes = (loop_dtype("reduceat", ufunc, base.dtype, wanted, out_dtype),) * 2
     layout = view.own_layout
     if layout is None or _in_blocks(layout, d) != layout or base.dtype != dtypes[0]:
         base, view = copied(base, view, _in_blocks(layout_like(base, view.turned), d), dtypes[0])

@@ -24,9 +24,6 @@ __all__ = ["by_numpy"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_PLAIN = {int, float, complex, bool, str, type(None)}
-"""The classes of other arguments."""
-
 _REFUSED = "mMe"
 """The dtypes of dates and times, of which NumPy takes more than there is on several processes, and float16, which it
 (2.4) does not always sort.
@@ -89,7 +86,7 @@ def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[st
 
 def _taken(x: Any, sizes: list[int]) -> Any:
     """An argument as NumPy takes it; the sizes of global arrays are noted."""
-    if x.__class__ in _PLAIN:
+    if x.__class__ in small.PLAIN:
         return x
     if x.__class__ is tuple or x.__class__ is list:
         return x.__class__([_taken(item, sizes) for item in x])

@@ -10,6 +10,7 @@ import functools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,11 @@ def schedule(function: Callable[..., Any], *arguments: Any, empty: bool = False)
     >>> float(C.sum())
     32.0
     """
+    _schedule(function, arguments, empty, sys._getframe(1))
+
+
+def _schedule(function: Callable[..., Any], arguments: Sequence[Any], empty: bool, frame: FrameType) -> None:
+    """See `schedule`, which a frame has called."""
     if not callable(function):
         raise TypeError("schedule takes a function, then its arguments; what comes first is a "
                         f"{type(function).__name__}")
@@ -124,7 +130,6 @@ def schedule(function: Callable[..., Any], *arguments: Any, empty: bool = False)
     for x in arrays:
         check_local(x.array._view)
     recipe = task(tuple(x.array._view for x in written), tuple(x.array._view for x in reads), bool(empty))
-    frame = sys._getframe(1)
     call = _Call(function, given, positions, len(written), f"{frame.f_code.co_filename}:{frame.f_lineno}")
     recording.record(recipe, tuple([x.array._base.storage for x in (*written, *reads)]), (call,))
 
@@ -135,7 +140,7 @@ def perform(function: Callable[..., Any], *arguments: Any) -> None:
     One that raises is scheduled, and so may be called twice.
     """
     if not (small.is_on and _is_called(function, arguments)):
-        schedule(function, *arguments)
+        _schedule(function, arguments, False, sys._getframe(1))
 
 
 def _is_called(function: Callable[..., Any], arguments: Sequence[Any]) -> bool:

@@ -48,9 +48,10 @@ from pgaspy.kernels.bindings import address, run_elementwise
 from pgaspy.operands import WEAK
 from pgaspy.planning.view import joint_shape
 from pgaspy.reductions import axes_of, reduction_by
+from pgaspy.scans import loop_dtype
 from pgaspy.scheduling import products
 from pgaspy.scheduling.base import wrap
-from pgaspy.scheduling.local_scans import are_products, has_kernel, scanned
+from pgaspy.scheduling.local_scans import along, are_products, has_kernel, scanned
 from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["accumulated", "chosen", "computed", "computed_in_place", "position", "product", "reduced"]
@@ -233,25 +234,13 @@ def accumulated(ufunc: np.ufunc, x: Any, axis: int) -> Small | None:
     a = ready(x)
     if a is None or not a.size or not -a.ndim <= axis < a.ndim or min(a.strides) <= 0 or not takes(a.shape):
         return None
-    dtype = called(_dtype_of_scan, ufunc, a.dtype)
+    dtype = called(loop_dtype, "accumulate", ufunc, a.dtype, None, None)
     if dtype is None or not (a.dtype == dtype or has_kernel(ufunc, a.dtype, dtype)):
         return None
     found = np.empty(a.shape, dtype)
-    if called(scanned, ufunc, *(_along(part, axis) for part in (a, found)), default=True) is None:
+    if called(scanned, ufunc, *(along(part, axis) for part in (a, found)), default=True) is None:
         return None
     return found, source_of_copy(x)
-
-
-@cached
-def _dtype_of_scan(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    found: np.dtype[Any] = ufunc.accumulate(np.zeros(1, dtype)).dtype
-    return found
-
-
-def _along(part: NDArray[Any], axis: int) -> NDArray[Any]:
-    """A part with a dimension in front, without others of extent 1."""
-    turned = np.moveaxis(part, axis, 0)
-    return turned[:, *(0 if n == 1 else slice(None) for n in turned.shape[1:])]
 
 
 def position(name: str, x: Any, axis: Any = None) -> Small | None:

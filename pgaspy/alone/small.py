@@ -30,10 +30,9 @@ from pgaspy.scheduling.base import Base, Storage, borrowers, local_view, wrap
 from pgaspy.scheduling.floating_point import set_state, state
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "Small", "Source", "called", "copied",
+__all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "called", "copied",
            "elements_of", "filled", "in_order_of_memory", "is_borrowed", "is_exact_cast", "is_on", "kinds", "operand",
-           "passed_over", "ready", "reshaped", "seen", "settled", "source_of_copy",
-           "takes"]
+           "passed_over", "ready", "reshaped", "seen", "settled", "source_of_copy", "takes"]
 
 MAX_ELEMENTS = 1 << 15
 """Of an array: to record a call takes as long as to pass through so many. Only of more does it win that back that calls
@@ -48,6 +47,9 @@ kinds: set[Any] = set()
 
 OF_NUMPY: set[Any] = {np.ndarray, np.float64, np.float32, np.int64, np.int32}
 """The classes of NumPy's operands that are taken as they are."""
+
+PLAIN = {int, float, complex, bool, str, type(None)}
+"""The classes of a function's other arguments."""
 
 NUMBERS: dict[str, tuple[type, ...]] = {"f": (float, int), "i": (int,), "u": (int,), "c": WEAK}
 """The classes of Python's numbers that elements of a kind are assigned."""

@@ -184,7 +184,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     if a.ndim > 2 and len({*a.shape}) != 1:
         raise ValueError("All dimensions of input must be of equal length")
     goes_on = wrap and a.shape[0] > a.shape[1]
-    if a.ndim == 2 and not goes_on and pg.SIZE > 1 and not isinstance(val, pg.GlobalArray):
+    if a.ndim == 2 and not goes_on and not isinstance(val, pg.GlobalArray):
         with a._written() as target:
             if _is_filled_in_place(target, as_values(val, a.dtype)):
                 return

@@ -89,7 +89,7 @@ class Indices:
         So many any process has at most.
     dims
         Per dimension that an index may be beyond, the axis and the extent that an error names; where they are several,
-        indices are `FLAT_INDEX`'s. None if all of them are right.
+        indices are `FLAT_INDEX`'s. There are none if all indices are right.
     """
 
     local: NDArray[np.int64]
@@ -261,9 +261,11 @@ def _check(first: tuple[int, ...], indices: Indices, poisons: bool) -> None:
     """Refuse what any process has found."""
     n_dims = len(indices.dims)
     if first[0] and n_dims:
-        index, n_after = (first[2], 0) if n_dims == 1 else index_beyond(first[2])
+        what, n_after = str(first[2]), 0
+        if n_dims > 1:
+            index, n_after = index_beyond(first[2])
+            what = named(index)
         axis, extent = indices.dims[n_dims - 1 - n_after]
-        what = index if n_dims == 1 else named(index)
         raise Refusal(IndexError(f"index {what} is out of bounds for axis {axis} with size {extent}"), poisons)
 
 

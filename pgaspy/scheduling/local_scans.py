@@ -13,7 +13,7 @@ from pgaspy.kernels import bindings
 from pgaspy.planning.scans import Run
 from pgaspy.scheduling.floating_point import errors, is_telling
 
-__all__ = ["are_products", "has_kernel", "joined", "reduced", "run_views", "scanned"]
+__all__ = ["along", "are_products", "has_kernel", "joined", "reduced", "run_views", "scanned"]
 
 
 def has_kernel(ufunc: np.ufunc, dtype: np.dtype[Any], out_dtype: np.dtype[Any]) -> bool:
@@ -33,6 +33,12 @@ def reduced(ufunc: np.ufunc, local: NDArray[Any], axes: tuple[int, ...], dtype: 
     call = _prepared_reduce(row, local.shape, local.strides, found.strides, axes)
     call.call(bindings.address(local), bindings.address(found))
     return found
+
+
+def along(local: NDArray[Any], axis: int) -> NDArray[Any]:
+    """A part with a dimension in front, without others of extent 1."""
+    turned = np.moveaxis(local, axis, 0)
+    return turned[:, *(0 if n == 1 else slice(None) for n in turned.shape[1:])]
 
 
 def scanned(ufunc: np.ufunc, local: NDArray[Any], out: NDArray[Any], before: NDArray[Any] | None = None) -> None:

@@ -90,9 +90,7 @@ class Scan(Recipe):
 
     def _along(self, local: NDArray[Any]) -> NDArray[Any]:
         """A local part with the dimension in front, in the order of the scan, and without others of extent 1."""
-        turned = np.moveaxis(local, self.axis, 0)
-        order = slice(None, None, -1 if self.is_reversed else 1)
-        return turned[order, *(0 if n == 1 else slice(None) for n in turned.shape[1:])]
+        return local_scans.along(local, self.axis)[::-1 if self.is_reversed else 1]
 
     def is_done_at_once(self, rank: int) -> bool:
         """See `Recipe`."""
