@@ -344,6 +344,15 @@ class Leaves:
         groups = self._groups if self.encoded.outer == 1 else (self._groups[0], self._groups[2])
         return {d for dims in groups for d in [d for d in dims if self._shape[d] > 1][:1]}
 
+    def step_of_cuts(self, d: int) -> int:
+        """At multiples of how many indices the array may be cut along a dimension; 0 if it may not.
+
+        Between the leaves of a single reduced dimension no leaf belongs to several pieces.
+        """
+        if d in self.dims_to_cut:
+            return 1
+        return self.rows if self.dims == (d, d + 1) else 0
+
     @property
     def dims(self) -> tuple[int, int]:
         """The reduced dimensions: the first, and the one past the last."""

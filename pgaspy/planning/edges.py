@@ -9,7 +9,7 @@ other, with those beside them. So a 5-point step has five: its interior and four
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from pgaspy.planning.boxes import hull
 from pgaspy.planning.pieces import BUFFER, Piece, Source
@@ -26,11 +26,16 @@ local part besides. Larger ones are computed as their messages arrive."""
 _Join = Callable[[Group, Group, int], Group | None]
 
 
-def merged(pieces: Sequence[Piece], is_sent: Callable[[Group], bool]) -> list[Piece]:
-    """The pieces, those merged whose operands continue one another, if all of it is sent next, or nothing."""
+def merged(pieces: Sequence[Piece], is_sent: Callable[[Group], bool], kept: Sequence[Collection[int]]) -> list[Piece]:
+    """The pieces, those merged whose operands continue one another, if all of it is sent next, or nothing.
+
+    `kept` are, per dimension, the indices at which they stay cut.
+    """
 
     def join(a: Group, b: Group, d: int) -> Group | None:
-        return (_merge(a[0], b[0], d),) if _continue(a[0], b[0], d) and _is_alike(a, b, is_sent) else None
+        if b[0].start[d] in kept[d] or not _continue(a[0], b[0], d) or not _is_alike(a, b, is_sent):
+            return None
+        return (_merge(a[0], b[0], d),)
 
     return [piece for piece, in _joined([(piece,) for piece in pieces], join)]
 

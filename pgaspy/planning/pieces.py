@@ -32,8 +32,8 @@ from pgaspy.planning.view import Section, View, whole
 
 __all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "indices_at", "indices_between",
            "joint_cuts", "lie_in_place", "local_indices", "local_view_shape", "max_pieces", "n_pieces", "one_piece",
-           "piece_in_place", "plan_assembled", "plan_boxes", "plan_operand", "plan_operands", "storage_geometry",
-           "within"]
+           "own_box", "piece_in_place", "plan_assembled", "plan_boxes", "plan_operand", "plan_operands",
+           "storage_geometry", "within"]
 
 LOCAL, TEMPORARY, BUFFER = -1, -2, 0
 """Where an operand of a piece lies: in its own storage, in an assembled temporary, or (>= 0) in the receive buffer
@@ -51,7 +51,7 @@ MAX_CUTS = 4096
 class Source(NamedTuple):
     """Where an operand of a piece begins: in which memory, at which element, with which strides (in elements).
 
-    `box` is what it touches of the local array, where it lies there.
+    `box` is what it touches of the local array, where it lies there; or of the temporary.
     """
 
     where: int
@@ -216,6 +216,24 @@ def joint_cuts(ndim: int, plans: Sequence[OperandPlan]) -> list[set[int]]:
         for starts, own in zip(cuts, plan.cuts, strict=False):  # none where there is no local part
             starts.update(own.start)
     return cuts
+
+
+def own_box(plan: OperandPlan, rank: int) -> Box:
+    """The box of an output's local part for which a process has itself what it needs of an operand that all hand to
+    all; None of others, and where there is none.
+    """
+    if plan.temporary is None or not plan.transfer.broadcasts:
+        return None
+    own, target = local_part(plan.view, rank), local_part(plan.target, rank)
+    if own is None or target is None:
+        return None
+    box = [(0, n) for n in local_view_shape(plan.out, rank)]
+    dims = [d for d in range(plan.out.ndim) if d not in plan.operand.stretched_dims]
+    for d, first, n, start, extent in zip(dims, own.first, own.shape, target.first, target.shape, strict=True):
+        box[d] = max(first - start, 0), min(first - start + n, extent)
+        if box[d][0] >= box[d][1]:
+            return None
+    return tuple(box)
 
 
 def n_pieces(cuts: Sequence[set[int]]) -> int:
@@ -446,9 +464,10 @@ class _OperandSources:
 
     def source(self, at: Sequence[tuple[int, int, int, int]], shape: Sequence[int]) -> Source:
         if self.plan.temporary is not None:
-            strides = iter(strides_from_shape(self.plan.temporary))
-            dims = [0 if d in self.view.stretched_dims else next(strides) for d in range(len(at))]
-            return Source(TEMPORARY, sum(n[1] * s for n, s in zip(at, dims, strict=True)), tuple(dims))
+            strides, stretched = iter(strides_from_shape(self.plan.temporary)), self.view.stretched_dims
+            dims = [0 if d in stretched else next(strides) for d in range(len(at))]
+            kept = [(n[1], n[1] + m) for d, (n, m) in enumerate(zip(at, shape, strict=True)) if d not in stretched]
+            return Source(TEMPORARY, sum(n[1] * s for n, s in zip(at, dims, strict=True)), tuple(dims), tuple(kept))
         peer = self._peer([coord for coord, *_ in at])
         if peer == self.rank:
             base = [0 if p is None else self.storage_strides[p] for p in self.view.base_dims]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
 from pgaspy.planning import chains
 from pgaspy.planning.boxes import Box, contains, hull, view_ranges
@@ -21,6 +22,7 @@ from pgaspy.planning.pieces import (
     local_view_shape,
     max_pieces,
     n_pieces,
+    own_box,
     plan_boxes,
 )
 from pgaspy.planning.view import View
@@ -40,6 +42,10 @@ __all__ = ["Received", "add_group", "add_operand", "add_operand_messages", "add_
 CUT_FROM_ELEMENTS = 1 << 14
 """Smaller pieces are not cut where a later message takes a part of what they write; nor where there would be more of
 them than operands may cut."""
+
+MAX_PIECES_BESIDE_OWN = 9
+"""Into so many pieces a kernel is cut at most around what a process has of what all hand out: a box, and what is beside
+it in two dimensions."""
 
 
 def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mapping[int, Sequence[Box]],
@@ -69,7 +75,8 @@ def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mappin
     builder.position = group.members[0].operation.position
     outs = [output.view for output in kernel.outputs] or [group.members[0].out]
     arrays = [i.operand for i in kernel.inputs if i.operand is not None]
-    cuts = _cuts(kernel, sent, rank)
+    kept = _cuts_beside_own(kernel, outs[0], rank)
+    cuts = [[*thin, *own] for thin, own in zip(_cuts(kernel, outs[0], sent, rank), kept, strict=True)]
     pieces: Sequence[Piece] = plan_boxes(outs, [x.view for x in arrays], [x.plan for x in arrays], cuts, rank)
     sections = [(n, box) for n, output in enumerate(kernel.outputs) for box in sent.get(output.slot, ())]
 
@@ -77,7 +84,7 @@ def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mappin
         return any(contains(box, hull(group[0].sources[n].box, group[-1].sources[n].box)) for n, box in sections)
 
     if any(cuts):
-        pieces = merged(pieces, is_sent)
+        pieces = merged(pieces, is_sent, kept)
     name = "+".join(dict.fromkeys(step.name for step in kernel.program.steps))
     if kernel.reductions:
         return _reducing_pieces(builder, kernel, pieces, lies_in, is_sent, name, rank)
@@ -211,14 +218,12 @@ def memory_of(found: Input, operand: Operand, source: Source, lies_in: Received)
     if source.where >= BUFFER:
         return lies.buffers[source.where - BUFFER], None
     assert lies.temporary is not None
-    return lies.temporary, None
+    return lies.temporary, source.box
 
 
-def _cuts(kernel: Kernel, sent: Mapping[int, Sequence[Box]], rank: int) -> list[list[int]]:
+def _cuts(kernel: Kernel, out: View, sent: Mapping[int, Sequence[Box]], rank: int) -> list[list[int]]:
     """Where to cut the outputs besides, so that what is sent next lies in thin pieces of its own."""
-    if not kernel.outputs:
-        return []
-    extents = local_view_shape(kernel.outputs[0].view, rank)
+    extents = local_view_shape(out, rank)
     cuts: list[list[int]] = [[] for _ in extents]
     if math.prod(extents) < CUT_FROM_ELEMENTS:
         return cuts
@@ -230,10 +235,33 @@ def _cuts(kernel: Kernel, sent: Mapping[int, Sequence[Box]], rank: int) -> list[
     if kernel.reductions:
         dims = _leaves(kernel.reductions[0], rank).dims_to_cut
         cuts = [found if d in dims else [] for d, found in enumerate(cuts)]
-    first = kernel.outputs[0].view
-    together = joint_cuts(first.ndim, [i.operand.plan for i in kernel.inputs if i.operand is not None])
+    together = joint_cuts(out.ndim, [i.operand.plan for i in kernel.inputs if i.operand is not None])
     n = n_pieces([starts.union(found) for starts, found in zip(together, cuts, strict=True)])
-    return cuts if n <= max_pieces(first, rank) else [[] for _ in cuts]
+    return cuts if n <= max_pieces(out, rank) else [[] for _ in cuts]
+
+
+def _cuts_beside_own(kernel: Kernel, out: View, rank: int) -> list[list[int]]:
+    """Where to cut the outputs, so that of operands which all processes hand to all over a network, what is here is
+    computed with while the rest arrives.
+    """
+    extents = local_view_shape(out, rank)
+    cuts: list[set[int]] = [set() for _ in extents]
+    if world().has_network and math.prod(extents) >= CUT_FROM_ELEMENTS:
+        leaves = _leaves(kernel.reductions[0], rank) if kernel.reductions else None
+        for box in {own_box(found.operand.plan, rank) for found in kernel.inputs if found.operand is not None}:
+            for d, interval in enumerate(box or ()):
+                cuts[d] |= _edges_at(interval, extents[d], 1 if leaves is None else leaves.step_of_cuts(d))
+    few = n_pieces([{0} | own for own in cuts]) <= MAX_PIECES_BESIDE_OWN
+    return [sorted(own) if few else [] for own in cuts]
+
+
+def _edges_at(interval: tuple[int, int], extent: int, step: int) -> set[int]:
+    """Where an interval begins and ends inside of an extent, made shorter to multiples of a step; of 0, there are none.
+    """
+    if not step:
+        return set()
+    low, high = -(-interval[0] // step) * step, extent if interval[1] == extent else interval[1] // step * step
+    return {i for i in (low, high) if low < high and 0 < i < extent}
 
 
 def _within(view: View, box: Box, rank: int) -> list[tuple[int, int]]:

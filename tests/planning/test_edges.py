@@ -20,6 +20,9 @@ from tests.planning.test_pieces import flat, random_operand, random_output
 
 SIZES = (1, 2, 3, 4, 6)
 
+NOWHERE: Sequence[set[int]] = [set(), set()]
+"""Where pieces stay cut, per dimension."""
+
 
 def pieces_of(out: View, views: Sequence[View], cuts: Sequence[Sequence[int]], rank: int) -> tuple[Piece, ...]:
     plans = plan_operands(out, tuple(views), (False,) * len(views), rank)
@@ -59,9 +62,12 @@ def test_random_operations(seed: int) -> None:
         extents = out.own_layout.local_shape(rank)  # type: ignore[union-attr]
         cuts = [sorted({rng.randrange(n) for _ in range(rng.randint(0, 2))} - {0}) if n else [] for n in extents]
         sent = [random_box(rng, out.layout.local_shape(rank)) for _ in range(rng.randint(0, 2))]
+        kept = [set(found) if rng.random() < 0.5 else set() for found in cuts]
         pieces = [piece for piece in pieces_of(out, views, cuts, rank) if 0 not in piece.shape]
-        few = merged(pieces, in_any(sent))
+        few = merged(pieces, in_any(sent), kept)
         assert places(few) == places(pieces)
+        assert not any(first < at < first + n for piece in few for first, n, own in zip(
+            piece.start, piece.shape, kept, strict=True) for at in own)
         groups = edges(few, in_any(sent))
         assert sorted(piece for group in groups for piece in group) == sorted(few)
         for group in groups:
@@ -86,14 +92,15 @@ def test_what_is_sent_is_cut_off_as_edges() -> None:
     sent: list[Box] = [((0, 1), (0, 30)), ((19, 20), (0, 30)), ((0, 20), (0, 1)), ((0, 20), (29, 30))]
     pieces = pieces_of(out, [], [[1, 19], [1, 29]], 0)
     assert len(pieces) == 9
-    assert [piece.shape for piece in merged(pieces, in_any(sent))] == [(1, 30), (18, 1), (18, 28), (18, 1), (1, 30)]
-    assert [piece.shape for piece in merged(pieces, none_is_sent)] == [(20, 30)]
+    few = merged(pieces, in_any(sent), NOWHERE)
+    assert [piece.shape for piece in few] == [(1, 30), (18, 1), (18, 28), (18, 1), (1, 30)]
+    assert [piece.shape for piece in merged(pieces, none_is_sent, NOWHERE)] == [(20, 30)]
 
 
 def test_what_goes_to_two_processes_is_not_merged() -> None:
     out = whole(default_layout((20,), 1))
     pieces = pieces_of(out, [], [[2, 4]], 0)
-    assert [piece.shape for piece in merged(pieces, in_any([((0, 2),), ((2, 4),)]))] == [(2,), (2,), (16,)]
+    assert [piece.shape for piece in merged(pieces, in_any([((0, 2),), ((2, 4),)]), NOWHERE)] == [(2,), (2,), (16,)]
 
 
 def neighbours(layout: Layout, diagonal: bool) -> tuple[View, list[View]]:

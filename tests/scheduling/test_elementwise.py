@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.execution.recording import dry_run
-from pgaspy.job.procgrid import simulated
+from pgaspy.job.procgrid import simulated, world
+from pgaspy.planning.boxes import overlap
+from pgaspy.planning.pieces import plan_operands
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import elementwise
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.builder import Access, Builder
 from pgaspy.scheduling.kernel_nodes import FusedCall, FusedCalls
-from pgaspy.scheduling.nodes import Node
+from pgaspy.scheduling.nodes import Communication, Node
 from pgaspy.scheduling.operations import Operation
 from pgaspy.scheduling.schedule import schedule_of
 from tests.randomly import random_distributed_layout, random_shape, random_source, storages
@@ -92,6 +94,17 @@ class Sum:
         """The local part of each array, with the index of each element in the array."""
         return [storages(view.layout, _numbered(view))[rank] for view in self.views]
 
+    def temporary(self, k: int, rank: int) -> NDArray[np.int64] | None:
+        """The temporary in which operand k is assembled, with the index of each element in its array, if there is one.
+        """
+        out, *views = self.views
+        plan = plan_operands(out, tuple(views), (False,) * len(views), rank)[k - 1]
+        if plan.temporary is None:
+            return None
+        indices = self.indices[k][tuple([0 if d in plan.operand.stretched_dims else slice(None)
+                                         for d in range(out.ndim)])]
+        return storages(plan.target.layout, indices)[rank]
+
     def plan(self, rank: int) -> None:
         """Make a rank's schedule."""
         operations: list[Operation] = []
@@ -114,10 +127,14 @@ def covered(box: Any, local: NDArray[np.int64]) -> NDArray[np.int64]:
     return local if box is None else local[tuple(slice(*edges) for edges in box)]
 
 
+@pytest.mark.parametrize("has_network", [False, True])
 @pytest.mark.parametrize(("seed", "size"), PROGRAMS)
-def test_pieces_write_each_element_once_from_those_that_it_follows_from(seed: int, size: int,
-                                                                         _pieces: list[Piece]) -> None:  # noqa: PT019
-    """And touch nothing but what the builder is told."""
+def test_pieces_write_each_element_once_from_those_that_it_follows_from(
+        monkeypatch: pytest.MonkeyPatch, seed: int, size: int, has_network: bool,
+        _pieces: list[Piece]) -> None:  # noqa: PT019
+    """And touch nothing but what the builder is told; so, too, where they are cut beside what lies here."""
+    monkeypatch.setattr(world(), "has_network", has_network)
+    monkeypatch.setattr(elementwise, "CUT_FROM_ELEMENTS", 1)
     added = Sum(seed, size)
     for rank in range(size):
         _pieces.clear()
@@ -132,10 +149,11 @@ def test_pieces_write_each_element_once_from_those_that_it_follows_from(seed: in
                 number, _ = node.locations[k]
                 boxes = [box for memory, box in reads if memory == number]
                 assert boxes
-                if number < len(arrays):  # else it has arrived, or is assembled
-                    found = node.operand(k, arrays[number])
-                    np.testing.assert_array_equal(found.ravel(), added.indices[number].ravel()[at])
-                    assert any({*found.ravel()} <= {*covered(box, arrays[number]).ravel()} for box in boxes)
+                local = arrays[number] if number < len(arrays) else added.temporary(k + 1, rank)
+                if local is not None:  # else it has arrived
+                    found = node.operand(k, local)
+                    np.testing.assert_array_equal(found.ravel(), added.indices[k + 1].ravel()[at])
+                    assert any({*found.ravel()} <= {*covered(box, local).ravel()} for box in boxes)
         assert sorted(written) == sorted(arrays[0].ravel())
 
 
@@ -146,3 +164,35 @@ def test_operands_lie_here_and_arrive(_pieces: list[Piece]) -> None:  # noqa: PT
     numbers = [node.locations[k][0] for node, _, _ in _pieces for k in range(2)]
     assert sum(number < 3 for number in numbers) > 50
     assert sum(number >= 3 for number in numbers) > 50
+
+
+@pytest.mark.parametrize("rank", range(3))
+def test_what_is_here_is_computed_before_anything_arrives(monkeypatch: pytest.MonkeyPatch, rank: int) -> None:
+    """All pairs of what three processes have: in one piece of its own."""
+    monkeypatch.setattr(world(), "has_network", True)
+    pieces, arriving = [], []
+    add = Builder.add
+
+    def noting(self: Builder, node: Node, reads: Sequence[Access] = (), writes: Sequence[Access] = (),
+               *others: Any, **named: Any) -> int:
+        if isinstance(node, PieceCall):
+            pieces.append((node.shape, reads))
+        elif isinstance(node, Communication) and node.is_receive:
+            arriving.extend(writes)
+        return add(self, node, reads, writes, *others, **named)
+
+    monkeypatch.setattr(elementwise, "FusedCall", PieceCall)
+    monkeypatch.setattr(Builder, "add", noting)
+    operations: list[Operation] = []
+    with simulated(3, rank):
+        x = pg.zeros(3000, layout=pg.Distribution("block"))
+        with dry_run(operations.append):
+            y = x[:, None] + x
+        schedule_of(operations, lambda _: True, rank, fuses=True)
+        del y
+    at_once = [shape for shape, reads in pieces if not any(
+        number == memory and overlap(box, other) for number, box in reads for memory, other in arriving)]
+    assert arriving
+    assert at_once == [(1000, 1000)]
+    rest = [(1000, 1000)] * 2 if rank == 1 else [(1000, 2000)]
+    assert sorted(shape for shape, _ in pieces) == [(1000, 1000), *rest]
