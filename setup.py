@@ -1,5 +1,7 @@
-"""Builds the C kernels; everything else stands in pyproject.toml."""
+"""Builds what is in C; everything else stands in pyproject.toml."""
 
-from setuptools import setup
+import numpy
+from setuptools import Extension, setup
 
-setup(cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"])
+setup(cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"],
+      ext_modules=[Extension("pgaspy.alone.quick", ["pgaspy/alone/quick.c"], include_dirs=[numpy.get_include()])])

@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import global_assign, local_access, moments, reshaping, scans, sharing, sorting, ufuncs
-from pgaspy.alone import functions, sections, small
+from pgaspy.alone import functions, likeness, quick, sections, small
 from pgaspy.dispatch import HANDLED, OTHERS
 from pgaspy.distribution import Distribution
 from pgaspy.execution import recording
@@ -24,7 +24,8 @@ from pgaspy.missing import instead_of, missing
 from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, dtype_of_cast, has_arrays, native
 from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.reductions import NO_VALUE, arg_reduce, ufunc_reduce
-from pgaspy.scheduling.base import Base, FormerBase
+from pgaspy.scheduling import floating_point
+from pgaspy.scheduling.base import Base, FormerBase, borrowers
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import refusals
 
@@ -77,7 +78,8 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 
 def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> GlobalArray:
-        if small.is_on and functions.computed_in_place(ufunc, self, other):
+        if small.is_on and (quick.computed_in_place(ufunc, self, other)
+                            or functions.computed_in_place(ufunc, self, other)):
             pass
         elif other.__class__ in WEAK:
             ufuncs.apply_in_place(ufunc, self, None, other)
@@ -101,7 +103,19 @@ def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], GlobalArray]:
 
 def _computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> GlobalArray | None:
     """See `functions.computed`."""
+    quickly: GlobalArray | None = quick.computed(ufunc, x, y, is_first)
+    if quickly is not None:
+        return quickly
     found = functions.computed(ufunc, x, y, is_first)
+    return None if found is None else of_elements(*found)
+
+
+def _section(x: GlobalArray, key: Any) -> GlobalArray | None:
+    """See `sections.section`."""
+    quickly: GlobalArray | None = quick.section(x, key)
+    if quickly is not None:
+        return quickly
+    found = sections.section(x, key)
     return None if found is None else of_elements(*found)
 
 
@@ -334,8 +348,8 @@ class GlobalArray:
         return found._base is self._base
 
     def __getitem__(self, key: Any) -> GlobalArray:
-        if small.is_on and (found := sections.section(self, key)) is not None:
-            return of_elements(*found)
+        if small.is_on and (found := _section(self, key)) is not None:
+            return found
         try:
             view = self._view.index(key)
             return GlobalArray(self._base, view) if view.shape else _element(self._base, view, key)
@@ -520,7 +534,7 @@ class GlobalArray:
     # Movement --------------------------------------------------------------------------------------------------------
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if small.is_on and sections.assigned(self, key, value):
+        if small.is_on and (quick.assigned(self, key, value) or sections.assigned(self, key, value)):
             return
         if value.__class__ is not GlobalArray and isinstance(value, GlobalArray):
             value = value._plain()
@@ -695,7 +709,8 @@ class GlobalArray:
                 y, = others
                 if ufunc is np.power and y.__class__ in WEAK and x.dtype.kind in "fc":
                     return x**y
-                if small.is_on and (found := _computed(ufunc, x, y)) is not None:
+                is_first = isinstance(x, GlobalArray)
+                if small.is_on and (found := _computed(ufunc, *((x, y) if is_first else (y, x, True)))) is not None:
                     return found
                 if isinstance(x, GlobalArray) and isinstance(y, GlobalArray):
                     return ufuncs.apply_operator(ufunc, made, x, y)
@@ -1263,6 +1278,12 @@ class GlobalScalar(GlobalArray):
     def __hash__(self) -> int:  # type: ignore[override]
         raise TypeError("a global number cannot be hashed: use x.item(), or A.tolist() for all of an array")
 
+    def __bool__(self) -> bool:
+        return super().__bool__() if self._source is None else bool(self._elements)
+
+    def __float__(self) -> float:
+        return super().__float__() if self._source is None else float(self._elements)
+
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if self.dtype.char in "gG":  # of which NumPy takes those in a list as floats
             super().__array__()
@@ -1378,6 +1399,10 @@ def of_elements(elements: Any, source: small.Source | BaseView) -> GlobalArray:
 
 _new = object.__new__
 small.kinds.update((GlobalArray, GlobalScalar))
+if floating_point.variable is not None:
+    quick.begin(GlobalArray, GlobalScalar, View, likeness.Like, small.MAX_ELEMENTS, recording, borrowers,
+                floating_point.variable, small.silent, functions.quick_result, likeness.index, likeness.index_result,
+                likeness.likeness, likeness.like_of_two, small.OF_NUMBER)
 
 
 def _element(base: Base, view: View, key: Any) -> GlobalArray:

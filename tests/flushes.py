@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +12,7 @@ import pgaspy as pg
 from pgaspy.alone import small
 from pgaspy.execution import queue, recording, tiers
 
-__all__ = ["have_recorded", "kernels_of"]
+__all__ = ["have_quickly", "have_recorded", "kernels_of", "refuse_quickly"]
 
 
 def kernels_of(program: Callable[[], object]) -> tuple[int, int]:
@@ -31,3 +33,18 @@ def have_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiers, "WORK_OF_PLANNING", 0)
     monkeypatch.setattr(tiers, "HOT_CALLS", -1)
     recording.forget()
+
+
+def refuse_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have small arrays computed in Python, as those statements are that C refuses."""
+    def refuse(*_: object) -> None:
+        return None
+
+    have_quickly(monkeypatch, lambda name: refuse)
+
+
+def have_quickly(monkeypatch: pytest.MonkeyPatch, function: Callable[[str], Callable[..., object]]) -> None:
+    """Have functions of these names in the place of those in C."""
+    names = "assigned", "computed", "computed_in_place", "section"
+    monkeypatch.setattr(sys.modules["pgaspy.array"], "quick", SimpleNamespace(
+        **{name: function(name) for name in names}))

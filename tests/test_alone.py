@@ -24,7 +24,7 @@ from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_P
 from pgaspy.scheduling.base import SharedStorage
 from pgaspy.scheduling.kinds.statement import Statement
 from pgaspy.statements import known_calls
-from tests.flushes import have_recorded
+from tests.flushes import have_recorded, refuse_quickly
 from tests.randomly import random_key
 from tests.together import assert_equal, collectively
 
@@ -39,12 +39,14 @@ def at_once(statement: Callable[[], object]) -> int:
     return pg.stats().n_at_once - before
 
 
-@pytest.fixture(params=["by NumPy", "at once", "in turn", "recorded", "in order"])
+@pytest.fixture(params=["by C", "by NumPy", "at once", "in turn", "recorded", "in order"])
 def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Each way in which operations are executed."""
     pg.sync()
-    monkeypatch.setattr(Queue, "computes_at_once", request.param in ("by NumPy", "at once"))
-    if request.param != "by NumPy":
+    monkeypatch.setattr(Queue, "computes_at_once", request.param in ("by C", "by NumPy", "at once"))
+    if request.param == "by NumPy":
+        refuse_quickly(monkeypatch)
+    elif request.param != "by C":
         monkeypatch.setattr(small, "is_on", False)
     if request.param == "in turn":
         have_recorded(monkeypatch)

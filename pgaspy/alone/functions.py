@@ -54,7 +54,8 @@ from pgaspy.scheduling.base import wrap
 from pgaspy.scheduling.local_scans import along, are_products, has_kernel, scanned
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["accumulated", "chosen", "computed", "computed_in_place", "position", "product", "reduced"]
+__all__ = ["accumulated", "chosen", "computed", "computed_in_place", "position", "product", "quick_result",
+           "reduced"]
 
 MAX_MATRIX = 1 << 16
 """Elements of a matrix that is multiplied by a vector, which BLAS does in any case."""
@@ -64,8 +65,8 @@ MAX_PRODUCTS = 1 << 19
 
 
 def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> Small | None:
-    """A function of a global array and another operand, which is the first one if it `is_first`, and a Python number;
-    or of the array alone. None if it is not computed here.
+    """A function of a global array and another operand, which is the first one if it `is_first`, and no global array; or
+    of the array alone. None if it is not computed here.
     """
     a = ready(x)
     if a is None:
@@ -81,14 +82,14 @@ def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> 
         b = operand(y)
         if b is None or (b.shape != shape and b.shape and (shape := _joint_shape(a, b, y)) is None):
             return None
-        other, operands = b.dtype, (a, b)
+        other, operands = b.dtype, (b, a) if is_first else (a, b)
     if not takes(shape):
         return None
     dtype = _exact_result(ufunc, a.dtype, other)
     if dtype is not None:
         found = called(_FIRST_ZERO[ufunc] if ufunc in _FIRST_ZERO and dtype.kind == "f" else ufunc, *operands)
     else:
-        form = form_of(ufunc, a.dtype, other, is_first, False)
+        form = None if is_first and y.__class__ not in WEAK else form_of(ufunc, a.dtype, other, is_first, False)
         found = None if form is None else called(_by_kernel, form, shape, operands)
     if found is None or not shape:
         return None if found is None else (found, OF_NUMBER)
@@ -284,6 +285,12 @@ def _exact_result(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any) -> np.dtype
         return None  # a zero may change its sign where it is cast
     of = "f" if ufunc in _OF_FLOATS else "fiub" if ufunc in _OF_TRUTHS else "fiu"
     return found if len({*taken}) == 1 and taken[0].kind in of and taken[0].char not in "eg" else None
+
+
+def quick_result(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any) -> np.dtype[Any] | None:
+    """The same, where NumPy's function is called itself."""
+    found = _exact_result(ufunc, dtype, other)
+    return None if ufunc in _FIRST_ZERO and found is not None and found.kind == "f" else found
 
 
 def _minimum(a: Any, b: Any) -> Any:

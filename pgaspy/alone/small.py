@@ -32,7 +32,7 @@ from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "called", "copied",
            "elements_of", "filled", "in_order_of_memory", "is_borrowed", "is_exact_cast", "is_on", "kinds", "operand",
-           "passed_over", "ready", "reshaped", "seen", "settled", "source_of_copy", "takes"]
+           "passed_over", "ready", "reshaped", "seen", "settled", "silent", "source_of_copy", "takes"]
 
 MAX_ELEMENTS = 1 << 15
 """Of an array: to record a call takes as long as to pass through so many. Only of more does it win that back that calls
@@ -72,7 +72,10 @@ def _silent_state() -> Any:
     return state()
 
 
-_SILENT = contextvars.Context().run(_silent_state)
+silent = contextvars.Context()
+"""A context in which they are."""
+
+_SILENT = silent.run(_silent_state)
 
 
 def _begin(job: World) -> None:

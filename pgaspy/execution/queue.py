@@ -144,9 +144,10 @@ class Queue:
         """Note from which number of fields on something is to be seen to before an operation is recorded."""
         if self.engine.has_failed and self.error is None:
             self.engine.recover()
-        is_plain = (self.error is None and not self.engine.has_failed and self._held_bytes <= MAX_HELD_BYTES
-                    and not self._refusable)
+        is_sound = self.error is None and not self.engine.has_failed and not self._refusable
+        is_plain = is_sound and self._held_bytes <= MAX_HELD_BYTES
         self._max_fields = self._loops.n_due * Recorded.N_FIELDS if is_plain else 0
+        self.is_open = is_sound and self.engine.is_alone and self.engine.overlaps and counts.timeline is None
 
     @property
     def overlaps(self) -> bool:
@@ -158,6 +159,7 @@ class Queue:
         self.finish()
         self.engine.overlaps = value
         self.forget()
+        self._set_limit()
 
     def begin(self, job: World) -> None:
         """Be the queue of a job, whose processes wait for each other. Collective."""
@@ -166,6 +168,7 @@ class Queue:
             patience = None if is_interactive() else float(environment.value("PGASPY_ABORT_AFTER"))
             self.alarms = Alarms(job.communicator, patience)
             self.engine.connect(MpiTransport(job.communicator), self._look)
+        self._set_limit()
 
     def record(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType,
                instruction: int) -> None:

@@ -20,7 +20,7 @@ from pgaspy.host import environment
 from pgaspy.host.call_sites import warn
 
 __all__ = ["Found", "called_under", "errors", "is_asked", "is_telling", "noted", "raises", "restore", "set_state",
-           "state", "tell", "to_be_raised"]
+           "state", "tell", "to_be_raised", "variable"]
 
 Found = dict[tuple[str, str], int]
 """What was found, as (error, function), and the processor's flags then."""
@@ -36,6 +36,9 @@ def _no_state() -> None:
 state: Callable[[], object] = _no_state
 """What NumPy keeps of `np.errstate`: one object from one change to the next."""
 
+variable: contextvars.ContextVar[Any] | None = None
+"""Where it keeps it."""
+
 _set: Callable[[Any], object] = id
 _default_state: object = None
 """That of a program that has changed nothing."""
@@ -45,7 +48,8 @@ try:
 except ImportError:  # then nobody but the environment asks
     pass
 else:
-    state, _set = _extobj_contextvar.get, _extobj_contextvar.set
+    variable = _extobj_contextvar
+    state, _set = variable.get, variable.set
     _default_state = contextvars.Context().run(state)
 
 

@@ -1,0 +1,232 @@
+"""Statements on small arrays in C: they give what those in Python do, to the bit and in the same layouts, or refuse."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import operator
+import random
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy.alone import quick
+from pgaspy.execution import recording
+from tests.flushes import have_quickly, refuse_quickly
+
+pytestmark = [pytest.mark.skipif(pg.SIZE > 1, reason="of one process"),
+              pytest.mark.filterwarnings("ignore:Casting complex", "ignore:.* in cast:RuntimeWarning")]
+
+SHAPES = [(), (1,), (5,), (3, 5), (1, 5), (3, 1), (2, 3, 5), (0, 5)]
+DTYPES = "?bBhilLefdFD"
+BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.lt,
+          operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.and_, operator.xor, np.minimum,
+          np.maximum, np.add, np.arctan2]
+UNARY = [operator.neg, operator.pos, abs, operator.invert, np.sqrt, np.exp, np.isnan]
+IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv]
+NUMBERS = [0, 1, -3, 2**31, 2**63, 1.5, -0.0, np.nan, np.inf, 2j, True, np.float64(2.5), np.float32(0.1), np.int64(7),
+           np.int32(-1), np.uint8(200), np.float16(3), np.complex64(1j)]
+LAYOUTS = [None, pg.Distribution("block"), pg.Distribution("cyclic(2)"), pg.Distribution("*")]
+
+
+def numbers(rng: random.Random, shape: tuple[int, ...], dtype: str) -> Any:
+    values = np.array([rng.choice((0, 1, -1, 2.5, -0.0, 7, 100, np.inf, np.nan)) for _ in range(int(np.prod(shape)))])
+    with np.errstate(all="ignore"):
+        return values.reshape(shape).astype(dtype)
+
+
+def index(rng: random.Random, n: int) -> Any:
+    """An index of a dimension, which may be beyond it."""
+    bounds = [rng.choice((None, *range(-n - 1, n + 2))) for _ in range(2)]
+    step = rng.choice((None, 1, 2, -1, -2))
+    return rng.choice((rng.randint(-n - 1, n), slice(*bounds, step), slice(None), np.int64(0), None, ...,
+                       slice(np.int32(0), None)))
+
+
+def key(rng: random.Random, shape: tuple[int, ...]) -> Any:
+    found = [index(rng, n) for n in shape[:rng.randint(0, len(shape))]]
+    return found[0] if len(found) == 1 and rng.random() < 0.6 else tuple(found)
+
+
+class Program:
+    """Random statements on arrays, of which each may be what one of the others gave."""
+
+    def __init__(self, seed: int, make: Callable[..., Any]) -> None:
+        rng = self.rng = random.Random(seed)
+        self.arrays = []
+        for _ in range(4):
+            shape, layout = rng.choice(SHAPES[1:]), rng.choice(LAYOUTS)
+            x = numbers(rng, shape, rng.choice(DTYPES))
+            self.arrays.append(make(x, None if layout is None or len(shape) > 1 else layout))
+
+    def one(self) -> Any:
+        return self.rng.choice(self.arrays)
+
+    def operand(self) -> Any:
+        return self.one() if self.rng.random() < 0.6 else self.rng.choice(NUMBERS)
+
+    def step(self) -> Any:
+        """Carry out a statement, and give what it gave, or the class of what it has raised."""
+        rng, kind = self.rng, self.rng.choice("uubbbbriiisss====")
+        x, y = self.one(), self.operand()
+        try:
+            found = self.carried_out(kind, x, y, key(rng, x.shape))
+        except (TypeError, ValueError, IndexError, OverflowError) as error:
+            return "IndexError" if isinstance(error, IndexError) else "error"
+        self.arrays = [*self.arrays[-5:], found]
+        return found
+
+    def carried_out(self, kind: str, x: Any, y: Any, key: Any) -> Any:
+        rng = self.rng
+        function, in_place, unary = rng.choice(BINARY), rng.choice(IN_PLACE), rng.choice(UNARY)
+        if kind == "u":
+            return unary(x)
+        if kind == "b":
+            return function(x, y)
+        if kind == "r":
+            return function(y, x)
+        if kind == "i":
+            return in_place(x, y)
+        if kind == "s":
+            return x[key]
+        x[key] = y
+        return x
+
+
+def made(x: Any, layout: Any) -> pg.GlobalArray:
+    return pg.array(x, layout=layout)
+
+
+def course(seed: int) -> list[Any]:
+    """What a program gives, step by step: bits, dtypes, whether it is a number, and layouts."""
+    program, found = Program(seed, made), []
+    for _ in range(15):
+        given = program.step()
+        if isinstance(given, pg.GlobalArray):
+            layout = given._view.own_layout
+            found.append((given.gather().tobytes(), given.dtype, given.shape, type(given), layout))
+        else:
+            found.append(given)
+    found.append([x.gather().tobytes() for x in program.arrays])
+    return found
+
+
+@pytest.mark.parametrize("seed", [*range(400), *(pytest.param(k, marks=pytest.mark.long) for k in range(400, 10000))])
+def test_it_gives_what_python_gives(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    quickly = course(seed)
+    refuse_quickly(monkeypatch)
+    assert quickly == course(seed)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_it_gives_what_numpy_gives(seed: int) -> None:
+    """But for errors, and for classes of numbers that decide dtypes where they are elements."""
+    ours, theirs = Program(seed, made), Program(seed, lambda x, layout: x.copy())
+    for _ in range(15):
+        found = ours.step()
+        with np.errstate(all="ignore"):
+            expected = theirs.step()
+        if isinstance(found, str) or isinstance(expected, str):
+            return
+        if found.dtype != expected.dtype:
+            return
+        np.testing.assert_allclose(found.gather(), expected, rtol=1e-3)
+
+
+def test_most_statements_are_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: Counter[str] = Counter()
+
+    def counting(name: str) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            found = getattr(quick, name)(*arguments)
+            counts[name, found is not None and found is not False] += 1  # type: ignore[index]
+            return found
+        return call
+
+    A, x = pg.ones((4, 5)), pg.ones(5)
+    have_quickly(monkeypatch, counting)
+    for i in range(1, 4):
+        A[i] -= A[i, 0] / A[0, 0] * A[0]
+        A[i, 1:] += 2.0
+        x[1:-1] = 0.5 * (x[2:] + x[:-2])
+        A[:, i] = 1.5
+        s = A[i, i] * 2 - x[i]
+        A[i, i] = np.sqrt(np.float64(3.0) * s + np.abs(s))
+    refused = {name: n for (name, is_quick), n in counts.items() if not is_quick}  # type: ignore[misc]
+    assert not {*refused} - {"computed"}, refused
+    assert refused.get("computed", 0) <= 3
+    assert sum(counts.values()) > 60
+
+
+@pytest.mark.parametrize("statement", [
+    "x + y", "x * 2", "-x", "x[1:]", "x[2]", "A[1, 2]", "A[1:, ::2][0]", "x[1] * x[2]", "x.__iadd__(y)",
+    "x.__setitem__(slice(1, None), 3.0)", "A.__setitem__(0, A[1])", "x.__setitem__(99, 1.0)", "A[7]", "x & y",
+    "x[1] < 2", "x.__setitem__(slice(None, None, -1), x)", "A.__setitem__((1, 1), x[2])", "2 - x", "np.float64(2) * x"])
+def test_nothing_is_kept(statement: str) -> None:
+    """Neither arrays nor what they hold; what comes first is known for the next ones."""
+    names = {"x": pg.ones(5), "y": pg.ones(5), "A": pg.ones((3, 5)), "np": np}
+    code = compile(statement, statement, "eval")
+
+    def repeat(n: int) -> int:
+        for _ in range(n):
+            with contextlib.suppress(IndexError, TypeError):
+                eval(code, names)
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    repeat(200)
+    before = repeat(10)
+    assert repeat(2000) - before < 100
+
+
+def test_it_is_refused_while_anything_is_under_way() -> None:
+    x, y = pg.ones(4), pg.ones(4)
+    large = pg.ones(1 << 20)
+    pg.sync()
+    assert quick.computed(np.add, x, y, False) is not None
+    large += 1  # is recorded
+    assert recording.queue.recorded.fields
+    assert quick.computed(np.add, x, y, False) is None
+    assert quick.section(x, 0) is None
+    assert not quick.assigned(x, 0, 1.0)
+    assert not quick.computed_in_place(np.add, x, y)
+    pg.sync()
+    with np.errstate(divide="raise"):
+        assert quick.computed(np.add, x, y, False) is None
+    recording.queue.overlaps = False
+    assert quick.computed(np.add, x, y, False) is None
+    recording.queue.overlaps = True
+    assert quick.computed(np.add, x, y, False) is not None
+
+
+def test_threads_may_compute_side_by_side() -> None:
+    """NumPy lets others run meanwhile, who find the context in use."""
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            a = pg.full(30000, 2.0)
+            for _ in range(200):
+                assert float((a * 2 + 1)[5]) == 5
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+
+
+def test_the_state_of_errors_stays() -> None:
+    before = np.geterr()
+    x = pg.full(3, 1e308)
+    assert np.isinf((x * x).gather()).all()
+    assert np.geterr() == before
