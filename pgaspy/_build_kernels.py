@@ -94,6 +94,10 @@ int pg_random(int kind, char type, uint64_t key, uint64_t call, double a, double
               int64_t dst_address, const int64_t *dst_strides, int dst_side,
               const int64_t *index_strides, int index_side);
 
+int pg_has_progression(char type);
+void pg_progression(char type, int64_t itemsize, int64_t n_segments, int64_t starts_address,
+                    int64_t lengths_address, int64_t n, int64_t terms_address, int64_t to_address);
+
 int64_t pg_histogram(int64_t n, int64_t integers_address, int64_t numbers_address,
                  int64_t weights_address, int64_t n_bins, int is_uniform, int64_t edges_address,
                  int64_t found_address);

@@ -6,6 +6,7 @@ on one process; by default the job's default layout is taken (`datalayout`).
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ from pgaspy.execution.recording import check_free, record
 from pgaspy.global_assign import joined, redistributed
 from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
+from pgaspy.kernels import bindings
 from pgaspy.layout import Layout
 from pgaspy.operands import (
     WEAK,
@@ -37,9 +39,10 @@ from pgaspy.operands import (
     native,
     refuse_masked,
 )
-from pgaspy.planning.pieces import indices_between, local_indices
+from pgaspy.planning.pieces import indices_between, local_indices, owned_segments
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base, Storage
+from pgaspy.scheduling.floating_point import is_telling
 from pgaspy.scheduling.kinds.generation import generate
 from pgaspy.supervision.recorder import announce
 
@@ -374,21 +377,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     of_times = (dtype is not None and dtype.kind in "mM") or any(map(_is_time, (start, stop, step)))
     first, delta, n = (_times if of_times else _numbers)(start, stop, step, dtype)
     result = empty(n, first.dtype, layout=layout, onenode=onenode, device=device)
-    if first.dtype.kind in "iufc":
-        return generated(result, lambda i: _range_of(first, delta, i))
     factor = np.dtype(np.int64) if of_times else first.dtype  # times are multiplied by integers
-    return generated(result, lambda i: (first + i.astype(factor, copy=False) * delta).astype(
+    return _progression(result, first, delta, lambda i: (first + i.astype(factor, copy=False) * delta).astype(
         first.dtype, copy=False))
-
-
-def _range_of(first: Any, delta: Any, i: NDArray[np.int64]) -> NDArray[Any]:
-    """Numbers of a range at indices, in whose place they are computed, if they can be."""
-    found = i.astype(first.dtype, copy=False)
-    if delta != 1:
-        found *= delta
-    if first != 0 or delta < 0:  # of zeros, one may be negative
-        found += first
-    return found
 
 
 def without_array(x: Any) -> Any:
@@ -494,7 +485,6 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
 
     def values(i: NDArray[np.int64]) -> NDArray[Any]:
         y = i.astype(computed)
-        step = delta / n_steps if n_steps > 0 else delta
         if step != 0 or n_steps <= 0:
             y *= step
         else:
@@ -506,7 +496,12 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
             np.floor(y, out=y)
         return y.astype(dtype, copy=False)
 
-    result = generated(empty(num, dtype, layout=layout, onenode=onenode, device=device), values)
+    result = empty(num, dtype, layout=layout, onenode=onenode, device=device)
+    step = delta / n_steps if n_steps > 0 else delta
+    if dtype == computed and (step != 0 or n_steps <= 0):
+        _progression(result, start, step, values, stop if endpoint and num > 1 else None)
+    else:
+        generated(result, values)
     return (result, delta / n_steps if n_steps > 0 else np.nan) if retstep else result
 
 
@@ -562,7 +557,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,
         local[...] = np.zeros((), local.dtype)
         local[common_places(local_indices(view, 0, rank) + k, local_indices(view, 1, rank))] = 1
 
-    return _written(result, write)
+    return written(result, write)
 
 
 def identity(n: int, dtype: DTypeLike = float, *, layout: AnyLayout = None,
@@ -604,11 +599,17 @@ def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike
     if not callable(function):
         raise TypeError(f"fromfunction takes a function, then a shape; what comes first is a {type(function).__name__}")
     extents = _checked_shape(shape)
-    indices = []
-    for d in range(len(extents)):
-        index = empty(extents, dtype, layout=layout, onenode=onenode, device=device)
-        indices.append(generated(index, lambda *i, d=d: i[d].reshape([-1 if e == d else 1 for e in range(len(i))])))
-    return function(*indices, **options)
+    return function(*(_index_along(d, empty(extents, dtype, layout=layout, onenode=onenode, device=device))
+                      for d in range(len(extents))), **options)
+
+
+def _index_along(d: int, array: GlobalArray) -> GlobalArray:
+    """Fill an array: with the index along its dimension d."""
+    def write(local: NDArray[Any], view: View, rank: int) -> None:
+        along = local_indices(view, d, rank).astype(local.dtype)
+        local[...] = along.reshape([-1 if e == d else 1 for e in range(view.ndim)])
+
+    return written(array, write)
 
 
 ELEMENTS_AT_A_TIME = 1 << 14
@@ -620,18 +621,41 @@ def generated(array: GlobalArray, values: Callable[..., Any]) -> GlobalArray:
 
     It is called for some rows at a time, so that what it takes and gives stays in the cache.
     """
+    return written(array, functools.partial(_write_rows, values))
+
+
+def _write_rows(values: Callable[..., Any], local: NDArray[Any], view: View, rank: int) -> None:
+    others = [local_indices(view, d, rank) for d in range(1, view.ndim)]
+    n_rows = max(ELEMENTS_AT_A_TIME * len(local) // local.size, 1)
+    for start in range(0, len(local), n_rows):
+        rows = local[start:start + n_rows]
+        rows[...] = values(indices_between(view, 0, rank, start, start + len(rows)), *others)
+
+
+def _progression(array: GlobalArray, first: Any, step: Any, values: Callable[[NDArray[np.int64]], Any],
+                 last: Any = None) -> GlobalArray:
+    """Fill a vector with `first + i*step`, computed in its dtype, and at its end with what is given as the last.
+
+    `values` does the same as for `generated`, where no kernel does.
+    """
+    if not bindings.has_progression(array.dtype):
+        return generated(array, values)
+    terms = np.array([first, step], array.dtype)
+
     def write(local: NDArray[Any], view: View, rank: int) -> None:
-        others = [local_indices(view, d, rank) for d in range(1, view.ndim)]
-        n_rows = max(ELEMENTS_AT_A_TIME * len(local) // local.size, 1)
-        for start in range(0, len(local), n_rows):
-            rows = local[start:start + n_rows]
-            rows[...] = values(indices_between(view, 0, rank, start, start + len(rows)), *others)
+        if is_telling():  # kernels do not see floating-point errors
+            _write_rows(values, local, view, rank)
+            return
+        owned = owned_segments(view, 0, rank)
+        bindings.progression(terms, owned.start, owned.length, local)
+        if last is not None and owned.start[-1] + owned.length[-1] == len(array):
+            local[-1] = last
 
-    return _written(array, write)
+    return written(array, write)
 
 
-def _written(array: GlobalArray, write: Callable[[NDArray[Any], View, int], None]) -> GlobalArray:
-    """Fill an array by a function of the local part, of the view and of the rank."""
+def written(array: GlobalArray, write: Callable[[NDArray[Any], View, int], None]) -> GlobalArray:
+    """Fill an array: `write` does it, which is called with the local part, the view and the rank."""
     view = array._view
 
     def fill(storage: Storage) -> None:

@@ -102,6 +102,27 @@ def test_arange(arguments: tuple[Any, ...], dtype: str | None) -> None:
     assert_equal(pg.arange(*arguments, dtype=dtype), np.arange(*arguments, dtype=dtype))
 
 
+@pytest.mark.parametrize("dtype", "bBhHiIlQefdgFD")
+@pytest.mark.parametrize("arguments", [(0, 120), (100, 3, -7), (1, 50, 0.75)], ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_arange_of_every_dtype(name: str, arguments: tuple[Any, ...], dtype: str) -> None:
+    if arguments[-1] < 1 and dtype not in "efdgFD":
+        arguments = arguments[:2]
+    expected = np.arange(*arguments, dtype=dtype)
+    assert_equal(pg.arange(*arguments, dtype=dtype, layout=layout_of(name, expected.shape)), expected)
+
+
+@pytest.mark.every
+@pytest.mark.parametrize("distribution", ["block", "cyclic(5)", "cyclic(1)", "*"])
+def test_progressions_that_threads_share(distribution: str) -> None:
+    layout, n = pg.Distribution(distribution), 100_003
+    for dtype in "hilfd":
+        assert_equal(pg.arange(n, dtype=dtype, layout=layout), np.arange(n).astype(dtype))
+    assert_equal(pg.arange(3, 3 + 0.7 * n, 0.7, layout=layout), np.arange(3, 3 + 0.7 * n, 0.7))
+    assert_equal(pg.linspace(-1, 2, n, layout=layout), np.linspace(-1, 2, n))
+    assert_equal(pg.linspace(np.float32(-1), 2, n, False, layout=layout), np.linspace(np.float32(-1), 2, n, False))
+
+
 @pytest.mark.parametrize("arguments", [
     "D('2024-02-27'), D('2024-03-10')", "D('2024-02-27'), D('2024-03-10'), T(36, 'h')", "D('2024-02'), D('2024-03-10')",
     "D('2024-01-09'), D('2024-01-01'), -2", "D('2024-01-01'), D('2024-01-09'), -2", "D('2024-02-27'), 5",

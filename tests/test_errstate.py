@@ -93,6 +93,12 @@ def test_other_functions(call: Callable[[Any], Any]) -> None:
     _compare(call)
 
 
+@pytest.mark.parametrize("n", [5, 100_003])
+def test_progressions(n: int) -> None:
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="multiply"):
+        pg.linspace(0, np.inf, n)
+
+
 def test_a_product_tells_nothing_of_what_was_not_a_number_before() -> None:
     """NumPy does on some processors, where its library computes something besides that nobody asked for."""
     with np.errstate(all="warn"):

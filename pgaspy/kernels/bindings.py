@@ -31,9 +31,10 @@ __all__ = [
     "BLOCK", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS",
     "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall", "ItemPlaces", "Leaves",
     "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "compact", "expand", "fill_random",
-    "find_beyond", "function", "get_threads", "histogram", "is_maths", "load_int64", "lookup", "merge", "merges",
-    "n_completed", "narrow_lane", "pack_items", "philox", "random_bits", "reduce_functions", "reduce_lookup",
-    "run_elementwise", "scan", "set_threads", "sort", "sorts", "store_int64", "unpack_items",
+    "find_beyond", "function", "get_threads", "has_progression", "histogram", "is_maths", "load_int64", "lookup",
+    "merge", "merges", "n_completed", "narrow_lane", "pack_items", "philox", "progression", "random_bits",
+    "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads", "sort", "sorts", "store_int64",
+    "unpack_items",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -576,6 +577,20 @@ def random_bits(key: int, call: int, attempt: int, indices: np.ndarray) -> np.nd
     found = np.empty((2, indices.size), np.uint64)
     lib.pg_random_bits(key % 2**64, call % 2**64, attempt % 2**16, indices.size, address(indices), address(found))
     return found
+
+
+def has_progression(dtype: np.dtype[Any]) -> bool:
+    """Whether there are progressions of a dtype."""
+    return bool(lib.pg_has_progression(dtype.char.encode()))
+
+
+def progression(terms: np.ndarray, starts: np.ndarray, lengths: np.ndarray, out: np.ndarray) -> None:
+    """Store `first + i*step`, computed in the dtype of these two terms and of `out`, for the indices i of segments.
+
+    The segments, int64, are as long together as `out`; all arrays are contiguous and have one dimension.
+    """
+    lib.pg_progression(out.dtype.char.encode(), out.itemsize, starts.size, address(starts), address(lengths), out.size,
+                       address(terms), address(out))
 
 
 def histogram(x: np.ndarray, weights: np.ndarray | None, found: np.ndarray, edges: np.ndarray | None = None,

@@ -32,8 +32,8 @@ from pgaspy.planning.view import Section, View, whole
 
 __all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "indices_at", "indices_between",
            "joint_cuts", "lie_in_place", "local_indices", "local_view_shape", "max_pieces", "n_pieces", "one_piece",
-           "own_box", "piece_in_place", "plan_assembled", "plan_boxes", "plan_operand", "plan_operands",
-           "storage_geometry", "within"]
+           "own_box", "owned_segments", "piece_in_place", "plan_assembled", "plan_boxes", "plan_operand",
+           "plan_operands", "storage_geometry", "within"]
 
 LOCAL, TEMPORARY, BUFFER = -1, -2, 0
 """Where an operand of a piece lies: in its own storage, in an assembled temporary, or (>= 0) in the receive buffer
@@ -531,19 +531,19 @@ def local_view_shape(view: View, rank: int) -> tuple[int, ...]:
     held = view.layout.held_by(rank)
     if not (held.is_any and view.holds(held.coords)):
         return (0,) * max(view.ndim, 1)
-    return tuple(int(_owned(view, d, rank).length.sum()) for d in range(view.ndim))
+    return tuple(int(owned_segments(view, d, rank).length.sum()) for d in range(view.ndim))
 
 
 def local_indices(view: View, d: int, rank: int) -> NDArray[np.int64]:
     """The indices along dimension d of the part of a view that a process owns, in the order of that part."""
     if not view.holds(view.layout.coords_from_rank(rank)):
         return np.empty(0, np.int64)
-    return indices_at(view, d, rank, np.arange(int(_owned(view, d, rank).length.sum())))
+    return indices_at(view, d, rank, np.arange(int(owned_segments(view, d, rank).length.sum())))
 
 
 def indices_at(view: View, d: int, rank: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
     """The indices along dimension d of a view at places of the part that a process owns, which has these."""
-    owned = _owned(view, d, rank)
+    owned = owned_segments(view, d, rank)
     if len(owned.start) == 1:
         return places + owned.start[0]
     before = np.cumsum(owned.length) - owned.length
@@ -552,15 +552,15 @@ def indices_at(view: View, d: int, rank: int, places: NDArray[np.int64]) -> NDAr
 
 def indices_between(view: View, d: int, rank: int, start: int, stop: int) -> NDArray[np.int64]:
     """The same of the places from one to before another, in a new array."""
-    owned = _owned(view, d, rank)
+    owned = owned_segments(view, d, rank)
     if len(owned.start) == 1:
         first = int(owned.start[0])
         return np.arange(first + start, first + stop)
     return indices_at(view, d, rank, np.arange(start, stop))
 
 
-def _owned(view: View, d: int, rank: int) -> Segments:
-    """The segments of dimension d of a view that a process owns."""
+def owned_segments(view: View, d: int, rank: int) -> Segments:
+    """The segments of the indices along dimension d of a view that a process owns, in the order of its part."""
     p = view.base_dims[d]
     coord = 0 if p is None else view.layout.dim_coord(p, view.layout.coords_from_rank(rank))
     return segments(view.sections[d], coord, _whole_section(whole_dim(view.shape[d])))

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 import pgaspy as pg
-from pgaspy.creation import AnyLayout, as_array, as_global, generated, without_array
+from pgaspy.creation import AnyLayout, as_array, as_global, generated, without_array, written
 from pgaspy.dims import whole_dim
 from pgaspy.dispatch import implements
 from pgaspy.job.defaults import layout_for
 from pgaspy.layout import Layout
+from pgaspy.planning.pieces import local_indices
+from pgaspy.planning.view import View
 from pgaspy.small_calls import by_numpy
 
 __all__ = ["diag", "diagflat", "indices", "ix_", "meshgrid", "mgrid", "ogrid", "tri", "vander"]
@@ -117,13 +119,11 @@ def _coordinates(extents: tuple[int, ...], dtype: np.dtype[Any],
     layout = layout_for(extents, None, None)
     found = pg.empty((n, *extents), dtype, layout=Layout(layout.grid, [whole_dim(n), *layout.dims], layout.pins))
 
-    def values(dims: NDArray[np.int64], *indices: NDArray[np.int64]) -> NDArray[Any]:
-        of_part = np.empty((len(dims), *map(len, indices)), dtype)
-        for row, d in enumerate(dims.tolist()):
-            of_part[row] = _along(along(d, indices[d]), d, n)
-        return of_part
+    def write(local: NDArray[Any], view: View, rank: int) -> None:
+        for d, of_dim in enumerate(local):
+            of_dim[...] = _along(along(d, local_indices(view, 1 + d, rank)).astype(dtype, copy=False), d, n)
 
-    return generated(found, values)
+    return written(found, write)
 
 
 class _Range:
