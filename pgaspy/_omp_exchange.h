@@ -385,6 +385,24 @@ static void put_batch(int64_t n, int64_t itemsize, char *memory, const int64_t *
     move_batch(kept, itemsize, memory, to, packed, from);
 }
 
+/* Store all items of pg_put by one thread, in their order. */
+static void put_in_order(int ndim, const pg_place *places, int64_t first, int64_t n, int64_t indices_address, int width,
+                         int64_t total, int64_t itemsize, char *memory, const char *packed, int64_t packed_step,
+                         const uint32_t *positions)
+{
+    for (int64_t k = 0; k < n; k += BATCH) {
+        int64_t to[BATCH], from[BATCH];
+        const int64_t m = MIN(BATCH, n - k);
+        indexed_offsets(ndim, places, first, k, m, indices_address, width, total, to);
+        if (positions)
+            packed_offsets(m, packed_step, positions + k, from);
+        else
+            for (int64_t j = 0; j < m; j++)
+                from[j] = (k + j) * packed_step;
+        move_batch(m, itemsize, memory, to, packed, from);
+    }
+}
+
 /* memory[indices[k]] = packed[k], or packed[positions[k]]: of several for one item the last, as each thread stores what
  * is for one part of the memory that a stage is for. A `packed_step` of 0 stores one item everywhere. Returns 0, or -1
  * where there is no memory for the offsets. */
@@ -394,7 +412,12 @@ static int pg_put(int ndim, const pg_place *places, int64_t first, int64_t n, in
 {
     const uint32_t *positions = (const uint32_t *)positions_address;
     const int team = team_for(n * (4 + itemsize / 64));
-    const int64_t n_batches = (n + BATCH - 1) / BATCH, stage = team == 1 ? 1 : MIN(STAGE, n_batches);
+    if (team == 1) {
+        put_in_order(ndim, places, first, n, indices_address, width, total, itemsize, (char *)memory_address,
+                     (const char *)packed_address, packed_step, positions);
+        return 0;
+    }
+    const int64_t n_batches = (n + BATCH - 1) / BATCH, stage = MIN(STAGE, n_batches);
     int64_t *offsets = malloc(stage * BATCH * sizeof *offsets);
     bounds *bounds_at = malloc(stage * sizeof *bounds_at);
     const int failed = n && !(offsets && bounds_at);

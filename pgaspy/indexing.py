@@ -26,6 +26,7 @@ from pgaspy.dispatch import implements
 from pgaspy.execution.recording import is_planning, record, record_refusable
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
+from pgaspy.kernels.bindings import find_beyond
 from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.planning.owners import are_runs
 from pgaspy.planning.result_layout import result_layout
@@ -218,10 +219,14 @@ def _check_mask(mask: Indices, extents: tuple[int, ...], axis: int) -> None:
 def _check_within(indices: Indices, axis: int, extent: int) -> None:
     if indices.size == 0 or (isinstance(indices, GlobalArray) and is_planning()):
         return
-    beyond = (indices < -extent) | (indices >= extent)
-    if beyond.any():
-        first = np.unravel_index(int(beyond.argmax()), beyond.shape)
-        raise IndexError(f"index {int(indices[first])} is out of bounds for axis {axis} with size {extent}")
+    if isinstance(indices, GlobalArray):
+        beyond = (indices < -extent) | (indices >= extent)
+        place = int(beyond.argmax()) if beyond.any() else None
+    else:
+        place = find_beyond(np.ascontiguousarray(indices), extent)
+    if place is not None:
+        index = int(indices[np.unravel_index(place, indices.shape)])
+        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {extent}")
 
 
 def _where_true(mask: Indices) -> Indices:
