@@ -26,7 +26,7 @@ from pgaspy.dispatch import implements
 from pgaspy.execution.recording import is_planning, record, record_refusable
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
-from pgaspy.kernels.bindings import find_beyond
+from pgaspy.kernels.bindings import find_beyond, take_along
 from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.planning.owners import are_runs
 from pgaspy.planning.result_layout import result_layout
@@ -38,6 +38,7 @@ from pgaspy.scheduling.functions import WHERE
 from pgaspy.scheduling.kinds.compaction import compact, count, expand
 from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
 from pgaspy.statements import check_writable
+from pgaspy.tasks import perform, write
 
 __all__ = ["Compaction", "Selection", "accumulate_at", "as_indices", "bring", "counted", "positions",
            "put_where", "read", "repeated", "rest_of", "selected"]
@@ -357,7 +358,11 @@ def read(a: GlobalArray, selection: Selection) -> GlobalArray:
     a, shape = a._plain(), selection.result_shape
     n_run_dims, layout = _result_layout(selection, shape)
     found = made(Base(layout, a.dtype), whole(layout))
-    if found.size:
+    if found.size and _is_taken_along(selection, layout, a.dtype):
+        term, = selection.terms
+        indices = np.where(term.indices < 0, term.indices + selection.view.shape[term.first], term.indices)
+        perform(_take_along, write(found), GlobalArray(a._base, selection.view), indices, term.first)
+    elif found.size:
         dims = tuple(range(len(shape) - n_run_dims, len(shape)))
         numbers, index_dims = _numbers(selection, n_run_dims, without_dims(layout, dims))
         recipe = gather(layout, selection.view, numbers._view.layout, a.dtype, index_dims)
@@ -365,6 +370,27 @@ def read(a: GlobalArray, selection: Selection) -> GlobalArray:
     else:
         selection.check()
     return found
+
+
+def _is_taken_along(selection: Selection, layout: Layout, dtype: np.dtype[Any]) -> bool:
+    """Whether each process takes its part of the result, in a layout, from its part of the view, which has all of the
+    one dimension that is indexed, after others: by indices that are the same everywhere, and right.
+    """
+    own, (term, *others) = selection.view.own_layout, selection.terms
+    d, n_behind = term.first, selection.view.ndim - term.first - term.n_dims
+    if (others or d == 0 or term.n_dims > 1 or term.refusal is not None or isinstance(term.indices, GlobalArray)
+            or own is None or (own.grid, own.pins) != (layout.grid, layout.pins)
+            or dtype.itemsize not in (1, 2, 4, 8, 16)):
+        return False
+    n_before_behind = layout.ndim - n_behind
+    pairs = [*zip(own.dims[:d], layout.dims[:d], strict=True),
+             *zip(own.dims[d + 1:], layout.dims[n_before_behind:], strict=True)]
+    return all(dim.n_procs == 1 for dim in (own.dims[d], *layout.dims[d:n_before_behind])) and all(
+        a == b or a.n_procs == b.n_procs == 1 for a, b in pairs)
+
+
+def _take_along(target: NDArray[Any], source: NDArray[Any], indices: NDArray[np.int64], axis: int) -> None:
+    take_along(source, indices, axis, target)
 
 
 def counted(view: View, indices: Any) -> Selection:

@@ -471,3 +471,35 @@ def test_a_value_for_whole_rows_is_put_by_rows() -> None:
         a[rows] = 1
     scatter, = [operation.recipe for operation in operations if isinstance(operation.recipe, Scatter)]
     assert scatter.n_run_dims == 1
+
+
+@mpi
+@pytest.mark.parametrize("dtype", ["?", "i2", "f4", "f8", "c16", "G", "U2", "M8[s]"])
+@pytest.mark.parametrize("layout", [*NAMES, None])
+def test_indices_of_a_dimension_after_others(layout: str | None, dtype: str) -> None:
+    x = np.random.default_rng(1).integers(0, 2, (7, 12, 5)).astype(dtype)
+    a = pg.array(x, layout=None if layout is None else layout_of(layout, x.shape))
+    i = np.random.default_rng(2).integers(-12, 12, 40)
+    for key in (np.s_[:, i], np.s_[:, i.reshape(8, 5)], np.s_[:, i[:0]], np.s_[1:6, i], np.s_[:, i, ::2],
+                np.s_[:, :, i % 5], np.s_[::2, i, 1:], np.s_[:, i, None], np.s_[2:2, i], np.s_[:, None, i],
+                np.s_[:, :, i[:3] % 5 - 5]):
+        assert_equal(a[key], x[key])
+    assert_equal(a[2][:, i % 5], x[2][:, i % 5])
+    assert_equal(a.transpose(2, 1, 0)[:, i], x.transpose(2, 1, 0)[:, i])
+    assert_equal(a[:, ::-1][:, i], x[:, ::-1][:, i])
+    assert_equal(pg.take(a, i, 1, mode="wrap"), np.take(x, i, 1, mode="wrap"))
+
+
+@mpi
+def test_indices_of_a_dimension_that_processes_have_all_of() -> None:
+    x = np.arange(300 * 500.0).reshape(300, 500)
+    a, i = pg.array(x), np.arange(-500, 500, 3)
+    is_all = a.layout.dims[1].n_procs == 1
+    pg.sync()
+    before = pg.stats()
+    found = a[:, i]
+    i[:] = 0  # what is recorded has the indices as they were
+    pg.sync()
+    collectively((pg.stats() - before).n_messages == 0 or not is_all)
+    assert_equal(found, x[:, np.arange(-500, 500, 3)])
+    raises_everywhere(IndexError, "index 500 is out of bounds for axis 1 with size 500", lambda: a[:, [0, 500]])

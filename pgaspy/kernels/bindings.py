@@ -34,7 +34,7 @@ __all__ = [
     "find_beyond", "function", "get_threads", "has_progression", "histogram", "is_maths", "load_int64", "lookup",
     "merge", "merges", "n_completed", "narrow_lane", "pack_items", "philox", "progression", "random_bits",
     "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads", "sort", "sorts", "store_int64",
-    "unpack_items",
+    "take_along", "unpack_items",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -623,6 +623,16 @@ def expand(mask: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
     """Put values, one after the other, where a mask is true in `out`; all are contiguous, of one dimension."""
     if lib.pg_expand(mask.size, out.itemsize, address(mask), address(values), address(out)):
         raise MemoryError(f"no memory to count in {mask.size} elements")
+
+
+def take_along(source: np.ndarray, indices: np.ndarray, axis: int, out: np.ndarray) -> None:
+    """Store `np.take(source, indices, axis)`, of elements of 1, 2, 4, 8 or 16 bytes; no index is negative."""
+    _check_ndim(out.ndim)
+    offsets = np.asarray(indices * source.strides[axis])
+    before, behind = source.strides[:axis], source.strides[axis + 1:]
+    strides = (*[0] * axis, *offsets.strides, *[0] * len(behind), *before, *[0] * offsets.ndim, *behind, *out.strides)
+    if lib.pg_take_along(out.itemsize, out.ndim, out.shape, [*map(address, (offsets, source, out))], strides):
+        raise TypeError(f"no elements of {out.itemsize} bytes are taken")
 
 
 def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:

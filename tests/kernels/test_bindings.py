@@ -292,6 +292,21 @@ def test_a_scan_does_not_fall_where_one_element_after_the_other_would_not() -> N
     assert (np.diff(out) >= 0).all()
 
 
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", "c16"])
+def test_take_along(dtype: str) -> None:
+    x = RNG.integers(0, 100, (6, 40, 31)).astype(dtype)
+    for source in (x, x[:, ::-1, ::2], x.T, x[:, :, 3:4]):
+        for axis, n in enumerate(source.shape):
+            for shape in ((0,), (5,), (3, 70), ()):
+                indices = RNG.integers(0, n, shape)
+                expected = np.take(source, indices, axis)
+                out = np.empty(expected.shape, dtype)
+                k.take_along(source, indices, axis, out)
+                np.testing.assert_array_equal(out, expected)
+    with pytest.raises(TypeError, match="12 bytes"):
+        k.take_along(np.zeros((2, 2), "S12"), np.zeros(1, int), 1, np.empty((2, 1), "S12"))
+
+
 def test_maximum_propagates_nan() -> None:
     x = RNG.normal(size=5000)
     for at in 0, 40, 4999:
