@@ -938,7 +938,20 @@ class GlobalArray:
         return HANDLED[np.round](self, decimals, out)
 
     def fill(self, value: Any) -> None:
-        """Set every element to a scalar. Collective."""
+        """Set every element to a scalar. Collective.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Those of NumPy, if it has dimensions.
+        """
+        if isinstance(value, GlobalArray):
+            if value.ndim:
+                raise ValueError("setting an array element with a sequence.")
+        elif np.ndim(value):
+            element = np.empty(1, self.dtype)
+            element.fill(value)
+            value = element[0]
         self[...] = value
 
     # Reductions ------------------------------------------------------------------------------------------------------
