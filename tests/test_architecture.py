@@ -54,7 +54,8 @@ def imports() -> dict[str, set[str]]:
     """What each module imports: other modules; and MPI."""
     found: dict[str, set[str]] = {}
     for package, folder in FOLDERS.items():
-        for path in folder.rglob("*.py"):
+        in_c = [path for path in folder.rglob("*.pyi") if not path.with_suffix(".py").exists()]
+        for path in [*folder.rglob("*.py"), *in_c]:
             module = [*package.split("."), *path.relative_to(folder).with_suffix("").parts][1:]
             if module[-1] not in OF_ALL:
                 found[".".join(module)] = {*imported(path.read_text())}
