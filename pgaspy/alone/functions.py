@@ -65,7 +65,7 @@ MAX_PRODUCTS = 1 << 19
 
 
 def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> Small | None:
-    """A function of a global array and another operand, which is the first one if it `is_first`, and no such array then;
+    """A function of a global array and another operand, which is the first if it `is_first`, and no such array then;
     or of the array alone. None if it is not computed here.
     """
     a = ready(x)
