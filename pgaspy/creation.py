@@ -648,7 +648,7 @@ def _progression(array: GlobalArray, first: Any, step: Any, values: Callable[[ND
             return
         owned = owned_segments(view, 0, rank)
         bindings.progression(terms, owned.start, owned.length, local)
-        if last is not None and owned.start[-1] + owned.length[-1] == len(array):
+        if last is not None and owned.start[-1] + owned.length[-1] == view.shape[0]:
             local[-1] = last
 
     return written(array, write)

@@ -18,6 +18,7 @@ import pytest
 import pgaspy as pg
 from pgaspy.alone import quick
 from pgaspy.execution import recording
+from pgaspy.job.procgrid import begin_anew
 from tests.flushes import have_quickly, refuse_quickly
 
 pytestmark = [pytest.mark.skipif(pg.SIZE > 1, reason="of one process"),
@@ -139,6 +140,13 @@ def test_it_gives_what_numpy_gives(seed: int) -> None:
         np.testing.assert_allclose(found.gather(), expected, rtol=1e-3)
 
 
+@pytest.fixture
+def _job() -> None:
+    """A job in which nothing has failed."""
+    begin_anew()
+
+
+@pytest.mark.usefixtures("_job")
 def test_most_statements_are_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: Counter[str] = Counter()
 
@@ -185,6 +193,7 @@ def test_nothing_is_kept(statement: str) -> None:
     assert repeat(2000) - before < 100
 
 
+@pytest.mark.usefixtures("_job")
 def test_it_is_refused_while_anything_is_under_way() -> None:
     x, y = pg.ones(4), pg.ones(4)
     large = pg.ones(1 << 20)

@@ -82,6 +82,8 @@ def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> 
         b = operand(y)
         if b is None or (b.shape != shape and b.shape and (shape := _joint_shape(a, b, y)) is None):
             return None
+        if is_first and b.shape:
+            return None  # whose dtype, which may be another object, the result would have
         other, operands = b.dtype, (b, a) if is_first else (a, b)
     if not takes(shape):
         return None

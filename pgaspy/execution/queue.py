@@ -30,6 +30,7 @@ from pgaspy.execution.engine import Engine
 from pgaspy.execution.loops import Loops
 from pgaspy.execution.runs import Run
 from pgaspy.execution.schedules import Form, Schedules, form_of
+from pgaspy.execution.stretches import Stretches
 from pgaspy.execution.tiers import Tiers
 from pgaspy.execution.transport import MpiTransport
 from pgaspy.host import environment
@@ -44,7 +45,7 @@ from pgaspy.scheduling.base import Base, Storage, borrowers, came_back, lent
 from pgaspy.scheduling.floating_point import state
 from pgaspy.scheduling.operations import Computed, NumberedOperation, Recipe
 from pgaspy.scheduling.recorded import Recorded, RecordedOperation
-from pgaspy.scheduling.schedule import may_be_postponed
+from pgaspy.scheduling.schedule import Schedule, may_be_postponed
 from pgaspy.supervision.alarms import Alarms
 from pgaspy.supervision.checking import first_words
 from pgaspy.supervision.recorder import Supervision
@@ -124,6 +125,7 @@ class Queue:
         self._next_look = 0.0
         self._silent_state: object = self  # of NumPy, which asks for no floating-point errors
         self._schedules = Schedules()
+        self._stretches = Stretches()
         self.tiers = Tiers()
         self._refusable: set[Storage] = set()  # of operations that may refuse what they are given
         self.n_at_once = 0
@@ -637,14 +639,18 @@ class Queue:
                 return
         self._hand_over_any(n)
 
-    def _hand_over_any(self, n: int, may_be_in_turn: bool = True) -> None:
+    def _hand_over_any(self, n: int, may_be_in_turn: bool = True, may_be_cut: bool = True) -> None:
         """The same, whatever is poisoned. What may be interrupted before it is the engine's leaves them recorded."""
         engine, recorded = self.engine, self.recorded
         first, rest = recorded.split(n)
         n_fields = len(first.fields) + len(rest.fields)
         try:
             form = form_of(first, rest)
-            run = None if may_be_in_turn and self._are_done_in_turn(form) else self._run_of(first, form)
+            schedule, lengths = self._schedules.known(form), [n]
+            if schedule is None and may_be_cut:
+                lengths = self._stretches.lengths(form.recipes)
+            is_in_turn = schedule is None and may_be_in_turn and len(lengths) == 1 and self._are_done_in_turn(form)
+            run = None if is_in_turn or len(lengths) > 1 else self._run_of(first, form, schedule)
         except Exception as error:
             if is_interrupt(error) or (n == 1 and not engine.is_alone):
                 raise
@@ -654,7 +660,11 @@ class Queue:
             self._held_bytes = 0
         if run is None:
             del recorded, first, form  # so that arrays go when nothing uses them any more
-            self._do_in_turn(n)
+            if is_in_turn:
+                self._do_in_turn(n)
+            else:
+                for length in lengths:
+                    self._hand_over_any(length, may_be_cut=False)
             return
         if not engine.is_alone:
             run.stamps = self.supervision.executed(first, run.schedule.stamped)
@@ -793,6 +803,7 @@ class Queue:
     def forget(self) -> None:
         """Forget the cached schedules."""
         self._schedules.forget()
+        self._stretches.forget()
 
     def _are_done_in_turn(self, form: Form) -> bool:
         """Whether operations of this form are executed one after the other: on several processes, the first time that
@@ -826,10 +837,11 @@ class Queue:
         do = functools.partial(_execute, recipe, storages, values)
         return self._carried_out(storages, values, number, do, recipe.is_local(rank), tell) is not None
 
-    def _run_of(self, recorded: Recorded, form: Form) -> Run:
-        """A run of operations, of this form."""
-        may_be_in_turn = self.computes_at_once and self.engine.is_alone and self.engine.overlaps
-        schedule = self._schedules.find(recorded, form, may_be_in_turn, self.engine.overlaps)
+    def _run_of(self, recorded: Recorded, form: Form, schedule: Schedule | None) -> Run:
+        """A run of operations, of this form and by this schedule, if they have one."""
+        if schedule is None:
+            may_be_in_turn = self.computes_at_once and self.engine.is_alone and self.engine.overlaps
+            schedule = self._schedules.made(recorded, form, may_be_in_turn, self.engine.overlaps)
         counts.n_flushes += 1
         counts.n_fused += schedule.n_fused
         counts.n_kernels += schedule.n_kernels

@@ -66,37 +66,46 @@ def form_of(recorded: Recorded, rest: Recorded) -> Form:
     return Form(key, dict(zip(first_uses, named, strict=True)))
 
 
+RECENT = 32
+"""What comes again after no more others is part of a loop, and is planned. Else it may be that a program, of which
+nothing comes again, is run once more: it is planned the third time.
+"""
+
+
 class Schedules:
     """Those of one process."""
 
     def __init__(self) -> None:
         self._found = Cache(_size_of_schedule, units=lambda key: len(key[0]))
-        self._met: set[int] = set()
+        self._met: dict[int, int] = {}  # by their hashes, when they were last
+        self._n_met = 0
 
     def forget(self) -> None:
         """Forget them."""
         self._found.forget()
         self._met.clear()
 
+    def known(self, form: Form) -> Schedule | None:
+        """That of operations of a form, if they were planned."""
+        found: Schedule | None = self._found[form.key]
+        return None if found is None or found.is_in_turn else found
+
     def is_new(self, form: Form) -> bool:
-        """Note a form of operations; whether it was never seen, nor planned, before."""
-        seen = hash(form.key)
-        if seen in self._met or self._found[form.key] is not None:
-            return False
+        """Note a form of operations that were not planned; whether it was never seen before, or once and long ago."""
         if len(self._met) > MAX_CALLS:
             self._met.clear()
-        self._met.add(seen)
-        return True
+        seen, self._n_met = hash(form.key), self._n_met + 1
+        last = self._met.get(seen)
+        self._met[seen] = self._n_met if last is None else 0
+        return last is None or 0 < last < self._n_met - RECENT
 
-    def find(self, recorded: Recorded, form: Form, may_be_in_turn: bool, overlaps: bool) -> Schedule:
-        """That of operations of a form; the first time one that executes them in turn, if that may be.
+    def made(self, recorded: Recorded, form: Form, may_be_in_turn: bool, overlaps: bool) -> Schedule:
+        """The schedule of operations that have none; the first time one that executes them in turn, if that may be.
 
         With `overlaps`, operations are fused, and executed while messages are under way.
         """
-        found: Schedule | None = self._found[form.key]
-        if found is None or found.is_in_turn:
-            found = _planned(recorded, form, may_be_in_turn and found is None, overlaps)
-            self._found.keep(form.key, found)
+        found = _planned(recorded, form, may_be_in_turn and self._found[form.key] is None, overlaps)
+        self._found.keep(form.key, found)
         return found
 
 
