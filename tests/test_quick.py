@@ -19,6 +19,7 @@ import pgaspy as pg
 from pgaspy.alone import quick
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import begin_anew
+from pgaspy.scheduling.base import borrowers
 from tests.flushes import have_quickly, refuse_quickly
 
 pytestmark = [pytest.mark.skipif(pg.SIZE > 1, reason="of one process"),
@@ -142,8 +143,9 @@ def test_it_gives_what_numpy_gives(seed: int) -> None:
 
 @pytest.fixture
 def _job() -> None:
-    """A job in which nothing has failed."""
+    """A job in which nothing has failed, and nobody has elements of arrays."""
     begin_anew()
+    borrowers.clear()
 
 
 @pytest.mark.usefixtures("_job")
