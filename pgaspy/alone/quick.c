@@ -152,11 +152,18 @@ static PyObject *dtype_of(PyObject *elements)
                                    : (PyObject *)PyArray_DescrFromScalar(elements);
 }
 
-static int have_one_shape(PyObject *a, PyObject *b)
+/* Whether elements are stretched to the shape of others, if they have another one, and these are not. */
+static int fits(PyObject *elements, PyObject *others)
 {
-    const int n = ndim_of(a);
-    return n == ndim_of(b) && (!n || PyArray_CompareLists(
-        PyArray_DIMS((PyArrayObject *)a), PyArray_DIMS((PyArrayObject *)b), n));
+    const int n = ndim_of(elements), ahead = ndim_of(others) - n;
+    if (ahead < 0)
+        return 0;
+    for (int d = 0; d < n; d++) {
+        const npy_intp own = PyArray_DIM((PyArrayObject *)elements, d);
+        if (own != 1 && own != PyArray_DIM((PyArrayObject *)others, d + ahead))
+            return 0;
+    }
+    return 1;
 }
 
 static int is_plain_number(PyObject *x)
@@ -319,7 +326,7 @@ static int has_dims(PyObject *like)
     return has_others < 0 ? -1 : !has_others;
 }
 
-/* What a result of two arrays follows from, of which one may be a number: see `like_of_two`. */
+/* What a result of two arrays follows from, which has the shape of one of them: see `like_of_two`. */
 static PyObject *like_of_two(PyObject *x, PyObject *a, PyObject *y, PyObject *b)
 {
     PyObject *first = like_of(x), *second = like_of(y);
@@ -330,14 +337,14 @@ static PyObject *like_of_two(PyObject *x, PyObject *a, PyObject *y, PyObject *b)
     const int is_first = is_distributed(first), is_second = is_distributed(second);
     if (is_first < 0 || is_second < 0)
         return NULL;
-    PyObject *followed = ndim_of(a) && (is_first || !is_second) ? first
-                       : ndim_of(b) && is_second && !(is_first && ndim_of(a)) ? second : NULL;
+    PyObject *followed = fits(b, a) && (is_first || !is_second) ? first
+                       : fits(a, b) && is_second && !(is_first && ndim_of(a)) ? second : NULL;
     const int is_certain = followed ? has_dims(followed) : 0;
     if (is_certain)
         return is_certain < 0 ? NULL : Py_NewRef(followed);
     PyObject *found = NULL, *own = PyObject_GetAttr(a, name.shape), *theirs = PyObject_GetAttr(b, name.shape);
     if (own && theirs) {
-        PyObject *arguments[] = {x, own, y, theirs, ndim_of(a) ? own : theirs};
+        PyObject *arguments[] = {x, own, y, theirs, fits(b, a) ? own : theirs};
         found = PyObject_Vectorcall(its.like_of_two, arguments, 5, NULL);
     }
     Py_XDECREF(own);
@@ -352,7 +359,7 @@ static int is_plain_bound(PyObject *bound)
 
 static int is_plain_index(PyObject *k)
 {
-    if (PyLong_CheckExact(k))
+    if (PyLong_CheckExact(k) || k == Py_None)
         return 1;
     if (!PySlice_Check(k))
         return 0;
@@ -360,7 +367,7 @@ static int is_plain_index(PyObject *k)
     return is_plain_bound(slice->start) && is_plain_bound(slice->stop) && is_plain_bound(slice->step);
 }
 
-/* Whether a key is of integers, and of slices whose bounds stay what they are. */
+/* Whether a key is of integers, of slices whose bounds stay what they are, and of new dimensions. */
 static int is_slicing(PyObject *key)
 {
     if (!PyTuple_CheckExact(key))
@@ -416,7 +423,7 @@ static PyObject *computed(PyObject *module, PyObject *const *arguments, Py_ssize
         REFUSE(Py_None);
     if (is_alone || is_plain_number(y))
         other = Py_NewRef((PyObject *)Py_TYPE(y));
-    else if ((b = elements_of(y)) && (have_one_shape(a, b) || !ndim_of(a) || !ndim_of(b)))
+    else if ((b = elements_of(y)) && (fits(b, a) || fits(a, b)))
         other = dtype_of(b);
     else
         REFUSE(Py_None);
