@@ -18,6 +18,7 @@ INSTEAD = {
     "array2string": _PRINT,
     "array_repr": _PRINT,
     "array_str": _PRINT,
+    "as_strided": "pg.lib.stride_tricks.sliding_window_view(a, n), or slices with steps, A[::2]",
     "ctypes": _OF_PART + "ctypes",
     "data": _OF_PART + "data",
     "dump": _SAVE,

@@ -38,7 +38,8 @@ def test_what_is_advised_is_right(name: str) -> None:
 
 def test_the_table() -> None:
     """All of it is NumPy's, and missing."""
-    owners = (pg, np), (pg.linalg, np.linalg), (pg.GlobalArray, np.ndarray)
+    owners = ((pg, np), (pg.linalg, np.linalg), (pg.GlobalArray, np.ndarray),
+              (pg.lib.stride_tricks, np.lib.stride_tricks))
     not_in_all_versions = {"row_stack"}  # until NumPy 2.4
     there = [name for name in INSTEAD.keys() - not_in_all_versions if not any(
         hasattr(numpys, name) and not hasattr(ours, name) for ours, numpys in owners)]
@@ -53,6 +54,7 @@ def test_the_table() -> None:
     ("x.strides", AttributeError, r"that of the local part, as in A.local\(\).strides"),
     ("x.byteswap()", AttributeError, r"GlobalArray has no attribute 'byteswap': call NumPy's, with A.gather\(\)"),
     ("x.tobytes()", AttributeError, r"on every process$"),
+    ("pg.lib.stride_tricks.as_strided", AttributeError, "use pg.lib.stride_tricks.sliding_window_view"),
     ("pg.polynomial", AttributeError, "a module of NumPy's own"),
     ("np.einsum_path('ij', x)", TypeError, r"A.gather\(\)"),
 ])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -13,8 +14,15 @@ import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import broadcast_to as broadcast_to
+from pgaspy.missing import missing
 
 __all__ = ["broadcast_to", "sliding_window_view"]
+
+
+if not TYPE_CHECKING:  # to which every name would be right, then
+
+    def __getattr__(name: str) -> Any:
+        raise missing("module 'pgaspy.lib.stride_tricks'", name, sys.modules[__name__], np.lib.stride_tricks)
 
 
 @implements(_numpys)
