@@ -38,6 +38,10 @@ N, N_STEPS, N_TURNS = 32, 30, 5
 """Of lattice Boltzmann: points in each dimension, steps, and how often so many are made after the first ones."""
 
 
+BAND_EXTENT, N_BANDS = 400, 60
+"""Of the arrays of which masks select, and the steps on them."""
+
+
 class Loop(NamedTuple):
     """So many operations in each of so many steps; what is done at the end of each."""
 
@@ -105,6 +109,30 @@ def results_of(loop: Loop, extents: Iterator[int]) -> list[Result]:
     ]
 
 
+def band_means(xp: Any, u: Any) -> Any:
+    """Steps of heat, and after each the mean of what lies in a band: of what a mask selects, which is new each time."""
+    for _ in range(N_BANDS):
+        for _ in range(4):
+            u[1:-1, 1:-1] += 0.1 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1])
+        float(abs(u[abs(u - 0.5) < 0.1] - 0.5).mean())
+    return u
+
+
+def with_masks() -> list[Result]:
+    """The lines of the table for these steps: of most of what is recorded, a step has what others have. Collective."""
+    start = np.random.default_rng(1).random((BAND_EXTENT, BAND_EXTENT))
+    u = pg.array(start)
+    pg.sync()
+    before = pg.stats()
+    seconds = seconds_and_waiting(band_means, pg, u)[0]
+    done = pg.stats() - before
+    numpy = seconds_alone(band_means, np, start.copy())
+    name = f"{N_BANDS} steps with the mean of what a mask selects, {pg.SIZE} process(es)"
+    return [Result(name, seconds, "s", "NumPy", numpy, numpy / seconds),
+            Result(f"{name}: each statement planned", done.n_operations_planned / (done.n_recorded / N_BANDS), "times",
+                   goal=GOAL_PLANNED)]
+
+
 def lattice_boltzmann() -> list[Result]:
     """The lines of the table for the program: the planning of all its steps, and the time of later ones. Collective."""
     program = OF_SLICES["lattice Boltzmann"]
@@ -131,6 +159,7 @@ def main() -> None:
     extents = count(EXTENT)
     results = [result for n_operations, n_steps in LOOPS.items() for reads in (False, True)
                for result in results_of(Loop(n_operations, n_steps, reads), extents)]
+    results += with_masks()
     if pg.SIZE == 2:
         results += lattice_boltzmann()
     if pg.RANK == 0:
