@@ -216,6 +216,24 @@ def test_it_is_refused_while_anything_is_under_way() -> None:
     assert quick.computed(np.add, x, y, False) is not None
 
 
+def test_numbers_of_other_classes_have_their_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing(np.float64):
+        __array_ufunc__ = None
+
+    class First(np.float64):
+        __array_priority__ = 5000.0
+
+        def __radd__(self, other: Any) -> Any:
+            return "first"
+
+    for _ in range(2):
+        x = pg.full(4, 2.0)
+        assert x + First(1) == x[1] + First(1) == "first"
+        with pytest.raises(TypeError, match="unsupported operand"):
+            x[1] - Refusing(1)
+        refuse_quickly(monkeypatch)
+
+
 def test_threads_may_compute_side_by_side() -> None:
     """NumPy lets others run meanwhile, who find the context in use."""
     errors: list[BaseException] = []

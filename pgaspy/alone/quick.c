@@ -120,11 +120,12 @@ static int is_array(PyObject *x)
     return Py_TYPE(x) == its.array || Py_TYPE(x) == its.number;
 }
 
-/* Whether it is a number of NumPy's that is taken as it is; see `OF_NUMPY`. */
+/* Whether it is a number of NumPy's that is taken as it is; see `OF_NUMPY`. Those of other classes have their say. */
 static int is_numpys(PyObject *x)
 {
-    return PyArray_IsScalar(x, Double) || PyArray_IsScalar(x, Float) || PyArray_IsScalar(x, Long)
-        || PyArray_IsScalar(x, Int);
+    const PyTypeObject *type = Py_TYPE(x);
+    return type == &PyDoubleArrType_Type || type == &PyFloatArrType_Type || type == &PyLongArrType_Type
+        || type == &PyIntArrType_Type;
 }
 
 /* The elements of a global array, or of NumPy's number, few enough, borrowed; NULL where it has none. */
