@@ -234,6 +234,38 @@ def test_numbers_of_other_classes_have_their_say(monkeypatch: pytest.MonkeyPatch
         refuse_quickly(monkeypatch)
 
 
+def test_a_finaliser_may_settle_what_a_section_is_taken_of() -> None:
+    """Python 3.11 collects garbage wherever it makes a tuple."""
+    A, n_settled = pg.array(np.arange(24.0).reshape(6, 4)), 0
+
+    class Cycle:
+        def __init__(self) -> None:
+            self.own = self
+
+        def __del__(self) -> None:
+            nonlocal n_settled
+            n_settled += x._source is not None
+            x._view  # noqa: B018
+
+    before = gc.get_threshold()
+    gc.collect()
+    try:
+        for k in range(400):
+            gc.disable()
+            x = A[1:][1:]
+            Cycle()
+            gc.set_threshold(1 + k % 20)
+            gc.enable()
+            found = x[1:]
+            assert found._source is None or found._source[0] is not None
+            repr(found._source)
+            assert found[0, 0].item() == 12
+    finally:
+        gc.enable()
+        gc.set_threshold(*before)
+    assert n_settled
+
+
 def test_threads_may_compute_side_by_side() -> None:
     """NumPy lets others run meanwhile, who find the context in use."""
     errors: list[BaseException] = []

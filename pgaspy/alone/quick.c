@@ -3,7 +3,8 @@
  * their elements, while nothing else is under way. To look at that in Python takes ten times as long as NumPy does.
  *
  * Everything here is what `functions` and `sections` do. A call that is anything else is refused (None, or False)
- * before it has done anything, and left to them. No program's code runs meanwhile.
+ * before it has done anything, and left to them. Of the program's code, only finalisers, signal handlers and other
+ * threads may run meanwhile.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -42,6 +43,7 @@ static struct {
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define SLOT(x, place) (*(PyObject **)((char *)(x) + (place)))
 #define REFUSE(what) return Py_NewRef(what)
+#define TAKES(number) do { if (n != (number)) return PyErr_Format(PyExc_TypeError, "%d arguments", (int)n); } while (0)
 
 /* Whether an attribute is true; -1 with an exception set. */
 static int is_true(PyObject *x, PyObject *attribute)
@@ -327,12 +329,10 @@ static int has_dims(PyObject *like)
     return has_others < 0 ? -1 : !has_others;
 }
 
-/* What a result of two arrays follows from, which has the shape of one of them: see `like_of_two`. */
-static PyObject *like_of_two(PyObject *x, PyObject *a, PyObject *y, PyObject *b)
+/* What a result of two arrays follows from that follow from these, and which has the shape of one of them: see
+   `like_of_two`. */
+static PyObject *like_of_both(PyObject *x, PyObject *first, PyObject *a, PyObject *y, PyObject *second, PyObject *b)
 {
-    PyObject *first = like_of(x), *second = like_of(y);
-    if (!first || !second)
-        return NULL;
     if (first == second)
         return Py_NewRef(first);
     const int is_first = is_distributed(first), is_second = is_distributed(second);
@@ -350,6 +350,15 @@ static PyObject *like_of_two(PyObject *x, PyObject *a, PyObject *y, PyObject *b)
     }
     Py_XDECREF(own);
     Py_XDECREF(theirs);
+    return found;
+}
+
+static PyObject *like_of_two(PyObject *x, PyObject *a, PyObject *y, PyObject *b)
+{
+    PyObject *first = Py_XNewRef(like_of(x)), *second = Py_XNewRef(like_of(y));    /* until whoever comes settles them */
+    PyObject *found = first && second ? like_of_both(x, first, a, y, second, b) : NULL;
+    Py_XDECREF(first);
+    Py_XDECREF(second);
     return found;
 }
 
@@ -415,9 +424,10 @@ static PyObject *like_by_key(PyObject *make, PyObject *parent, PyObject *key)
 /* computed(ufunc, x, y, is_first): see `functions.computed`. */
 static PyObject *computed(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
+    TAKES(4);
     PyObject *ufunc = arguments[0], *x = arguments[1], *y = arguments[2], *queue;
     const int is_first = arguments[3] == Py_True, is_alone = y == Py_None;
-    if (n != 4 || !is_array(x))
+    if (!is_array(x))
         REFUSE(Py_None);
     PyObject *a = elements_of(x), *b = NULL, *other;
     if (!a)
@@ -465,6 +475,7 @@ static PyObject *computed(PyObject *module, PyObject *const *arguments, Py_ssize
 /* computed_in_place(ufunc, x, y): see `functions.computed_in_place`. */
 static PyObject *computed_in_place(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
+    TAKES(3);
     PyObject *ufunc = arguments[0], *x = arguments[1], *y = arguments[2], *queue;
     if (!is_array(x) || PySet_GET_SIZE(its.borrowers))
         REFUSE(Py_False);
@@ -517,6 +528,7 @@ static PyObject *part_of(PyObject *elements, PyObject *key)
 /* section(x, key): see `sections.section`. */
 static PyObject *section(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
+    TAKES(2);
     PyObject *x = arguments[0], *key = arguments[1], *queue, *a;
     if (!is_array(x) || !is_slicing(key) || !(a = SLOT(x, its.elements)) || !PyArray_CheckExact(a))
         REFUSE(Py_None);
@@ -531,13 +543,18 @@ static PyObject *section(PyObject *module, PyObject *const *arguments, Py_ssize_
         owner = PyTuple_GET_ITEM(source, 1) == Py_None ? x : PyTuple_GET_ITEM(source, 1);
         is_exact = PyTuple_GET_ITEM(source, 2) == Py_True;
     }
-    PyObject *found = part_of(a, key);
+    Py_INCREF(parent);      /* a finaliser may settle the array, as memory for tuples is wanted */
+    Py_INCREF(owner);
+    PyObject *found = part_of(a, key), *where = NULL;
     PyObject *like = found ? like_by_key(is_exact ? its.index : its.index_result, parent, key) : NULL;
+    if (like)
+        where = ndim_of(found) ? PyTuple_Pack(3, like, owner, Py_True) : PyTuple_Pack(3, like, Py_None, Py_False);
+    Py_DECREF(owner);
+    Py_DECREF(parent);
     if (!like) {
         Py_XDECREF(found);
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
-    PyObject *where = ndim_of(found) ? PyTuple_Pack(3, like, owner, Py_True) : PyTuple_Pack(3, like, Py_None, Py_False);
     Py_DECREF(like);
     return made(found, where);
 }
@@ -583,6 +600,7 @@ static int are_apart(PyArrayObject *part, PyObject *values)
 /* assigned(x, key, value): see `sections.assigned`. */
 static PyObject *assigned(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
+    TAKES(3);
     PyObject *x = arguments[0], *key = arguments[1], *value = arguments[2], *queue, *a;
     if (!is_array(x) || PySet_GET_SIZE(its.borrowers) || !(is_slicing(key) || key == Py_Ellipsis)
             || !(a = SLOT(x, its.elements)) || !PyArray_CheckExact(a))
