@@ -84,7 +84,7 @@ def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mappin
         return any(contains(box, hull(group[0].sources[n].box, group[-1].sources[n].box)) for n, box in sections)
 
     if any(cuts):
-        pieces = merged(pieces, is_sent, kept)
+        pieces = _merged(kernel, pieces, is_sent, kept, rank)
     name = "+".join(dict.fromkeys(step.name for step in kernel.program.steps))
     if kernel.reductions:
         return _reducing_pieces(builder, kernel, pieces, lies_in, is_sent, name, rank)
@@ -102,6 +102,21 @@ def add_group(builder: Builder, group: FusionGroup, kernel: Kernel, sent: Mappin
         added.append((node, _read(reads), _written(kernel, box)))
     _add_together(builder, added)
     return []
+
+
+def _merged(kernel: Kernel, pieces: Sequence[Piece], is_sent: Callable[[Group], bool], kept: Sequence[list[int]],
+            rank: int) -> Sequence[Piece]:
+    """See `merged`; a leaf that is cut for some results of a reduction stays so for all that lie beside these."""
+    few = merged(pieces, is_sent, kept)
+    if not kernel.reductions:
+        return few
+    leaves = _leaves(kernel.reductions[0], rank)
+    for d in leaves.dims_to_cut.intersection(range(*leaves.dims)):
+        starts = {piece.start[d] for piece in few}
+        if any(piece.start[d] < at < piece.start[d] + piece.shape[d] for piece in few for at in starts):
+            everywhere = {piece.start[d] for piece in pieces}
+            return merged(pieces, is_sent, [everywhere if k == d else own for k, own in enumerate(kept)])
+    return few
 
 
 def _add_together(builder: Builder, added: Sequence[tuple[Node, list[Access], list[Access]]]) -> None:

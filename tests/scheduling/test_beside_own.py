@@ -82,6 +82,24 @@ def test_no_bit_and_no_message_changes(monkeypatch: pytest.MonkeyPatch, program:
         assert_equal(several, one.gather())
 
 
+@pytest.mark.parametrize(("n", "m"), [(8, 700), (40, 64), (64, 40)])
+def test_leaves_are_cut_throughout_where_a_row_is_sent(monkeypatch: pytest.MonkeyPatch, n: int, m: int) -> None:
+    """Though not all of the row is."""
+    monkeypatch.setattr(elementwise, "CUT_FROM_ELEMENTS", 1)
+    monkeypatch.setattr(world(), "has_network", True)
+    numbers = np.random.default_rng(n)
+    x, y = numbers.integers(-9, 9, n), numbers.integers(-9, 9, m)
+    a, b = (pg.array(v, layout=pg.Distribution("block")) for v in (x, y))
+    for i in (0, n // 2 - 1, n // 2, n - 1):
+        pg.sync()
+        recording.forget()
+        found = a[:, None] - b
+        sums, row = found.sum(axis=0), b - found[i]
+        del found
+        assert_equal(sums, (x[:, None] - y).sum(axis=0))
+        assert_equal(row, y - (x[i] - y))
+
+
 @pytest.mark.parametrize("with_sums", [False, True])
 def test_what_is_here_is_a_piece(monkeypatch: pytest.MonkeyPatch, with_sums: bool) -> None:
     """Where rows are reduced, as much of it as consists of whole leaves."""
