@@ -29,7 +29,8 @@ from pgaspy.scheduling.base import Base, FormerBase, borrowers
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import refusals
 
-__all__ = ["IN_PLACE", "GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "into", "made", "of_elements"]
+__all__ = ["IN_PLACE", "GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "into", "is_assigned",
+           "is_computed_in_place", "made", "of_elements"]
 
 Axis = int | Sequence[int] | None
 
@@ -70,16 +71,15 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
             if small.is_on and (found := _computed(ufunc, self, other, True)) is not None:
                 return found
             return ufuncs.apply_operator(ufunc, made, self, None, other, True)
-        if _defers(self, other) or _repeats(ufunc, self, other):
-            return NotImplemented
+        if isinstance(other, GlobalArray) or _defers(self, other) or _repeats(ufunc, self, other):
+            return NotImplemented  # of an array, whose operator takes this one
         return ufuncs.apply(ufunc, (_operand(other), self), make=made)
     return method
 
 
 def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> GlobalArray:
-        if small.is_on and (quick.computed_in_place(ufunc, self, other)
-                            or functions.computed_in_place(ufunc, self, other)):
+        if small.is_on and is_computed_in_place(ufunc, self, other):
             pass
         elif other.__class__ in WEAK:
             ufuncs.apply_in_place(ufunc, self, None, other)
@@ -108,6 +108,16 @@ def _computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) ->
         return quickly
     found = functions.computed(ufunc, x, y, is_first)
     return None if found is None else of_elements(*found)
+
+
+def is_computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
+    """See `functions.computed_in_place`."""
+    return quick.computed_in_place(ufunc, x, y) or functions.computed_in_place(ufunc, x, y)
+
+
+def is_assigned(x: Any, key: Any, value: Any) -> bool:
+    """See `sections.assigned`."""
+    return quick.assigned(x, key, value) or sections.assigned(x, key, value)
 
 
 def _section(x: GlobalArray, key: Any) -> GlobalArray | None:
@@ -534,7 +544,7 @@ class GlobalArray:
     # Movement --------------------------------------------------------------------------------------------------------
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if small.is_on and (quick.assigned(self, key, value) or sections.assigned(self, key, value)):
+        if small.is_on and is_assigned(self, key, value):
             return
         if value.__class__ is not GlobalArray and isinstance(value, GlobalArray):
             value = value._plain()
@@ -1413,7 +1423,7 @@ def of_elements(elements: Any, source: small.Source | BaseView) -> GlobalArray:
 _new = object.__new__
 small.kinds.update((GlobalArray, GlobalScalar))
 if floating_point.variable is not None:
-    quick.begin(GlobalArray, GlobalScalar, View, likeness.Like, small.MAX_ELEMENTS, recording, borrowers,
+    quick.begin(GlobalArray, GlobalScalar, small.kinds, View, likeness.Like, small.MAX_ELEMENTS, recording, borrowers,
                 floating_point.variable, small.silent, functions.quick_result, likeness.index, likeness.index_result,
                 likeness.likeness, likeness.like_of_two, small.OF_NUMBER)
 

@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import ufuncs
 from pgaspy.alone import small
-from pgaspy.array import IN_PLACE, GlobalArray, of_elements
+from pgaspy.array import IN_PLACE, GlobalArray, is_assigned, is_computed_in_place, of_elements
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.operands import check_dtype
@@ -42,14 +42,11 @@ _IMAG = _Aspect(IMAG, PUT_IMAG, lambda part: part.imag)
 class ElementView(GlobalArray):
     """The elements of an array, seen as other numbers."""
 
-    __slots__ = ("_array", "_aspect", "_dtype")
-
-    _elements = _source = None
-    """In the place of the slots: its base is made whenever it is asked for."""
+    __slots__ = ("_array", "_aspect")
 
     def __init__(self, array: GlobalArray, aspect: _Aspect) -> None:
         self._array, self._aspect = array, aspect
-        self._dtype = aspect.take.resolve_dtypes((array.dtype,))[-1]
+        self._elements = self._source = None
 
     @property
     def _view(self) -> View:  # type: ignore[override]
@@ -63,7 +60,7 @@ class ElementView(GlobalArray):
         So a function asks for it as often on each process, also where these are to do different things then.
         """
         array, view = self._array, self._view
-        base = Base(view.layout, self._dtype)
+        base = Base(view.layout, self.dtype)
         if view.stretched_dims:
             view = view.unstretched
             array = array._over(view)
@@ -79,19 +76,13 @@ class ElementView(GlobalArray):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the numbers."""
-        return self._dtype
+        return self._aspect.take.resolve_dtypes((self._array.dtype,))[-1]
 
     def _is_there(self) -> bool:
         return False  # its base is made by all processes together
 
     def _plain(self) -> GlobalArray:
-        if small.is_on and (found := small.copied(self._array, show=self._aspect.of_local)) is not None:
-            return of_elements(*found)
         return GlobalArray(self._base, self._view)
-
-    def copy(self) -> GlobalArray:
-        """See `GlobalArray`."""
-        return self._plain().copy()
 
     def _in_memory(self) -> tuple[GlobalArray, Callable[[NDArray[Any]], NDArray[Any]]]:
         array, shown = self._array._in_memory()
@@ -101,13 +92,13 @@ class ElementView(GlobalArray):
         return isinstance(found, ElementView)
 
     def _over(self, view: View) -> GlobalArray:
-        return ElementView(self._array._over(view), self._aspect)
+        return _view(self._array._over(view), self._aspect)
 
     def __getitem__(self, key: Any) -> GlobalArray:
         found = self._array[key]
-        if found._is_number or not self._is_viewed_by(key):
-            return ufuncs.apply(self._aspect.take, (found,), make=found._alike)
-        return ElementView(found, self._aspect)
+        if small.is_section(found) or not (found._is_number or not self._is_viewed_by(key)):
+            return _view(found, self._aspect)
+        return _copy(found, self._aspect)
 
     def _is_viewed_by(self, key: Any) -> bool:
         try:
@@ -171,6 +162,9 @@ class ElementView(GlobalArray):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
                         **options: Any) -> Any:
+        if not out and method != "at":
+            plain = [x._plain() if isinstance(x, ElementView) else x for x in inputs]
+            return super().__array_ufunc__(ufunc, method, *plain, **options)
         with ExitStack() as stack:
             targets = tuple([stack.enter_context(x._written()) if isinstance(x, ElementView) else x for x in out])
             if method == "at" and isinstance(inputs[0], ElementView):
@@ -184,12 +178,36 @@ class ElementView(GlobalArray):
         return results if isinstance(found, tuple) else results[0]
 
 
-def _in_place(name: str) -> Any:
+class SmallElementView(ElementView):
+    """One of a small array of one process: its elements are NumPy's, which are seen as others."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """See `ElementView`."""
+        return self._elements.dtype
+
+    def _plain(self) -> GlobalArray:
+        if small.is_on and (found := small.copied(self)) is not None:
+            return of_elements(found[0], small.source_of_copy(self._array))
+        return super()._plain()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not (small.is_on and is_assigned(self, key, value)):
+            super().__setitem__(key, value)
+
+
+small.kinds.add(SmallElementView)
+
+
+def _in_place(name: str, ufunc: np.ufunc) -> Any:
     plain = getattr(GlobalArray, name)
 
     def method(self: ElementView, other: Any) -> Any:
-        with self._written() as numbers:
-            plain(numbers, other)
+        if not (small.is_on and is_computed_in_place(ufunc, self, other)):
+            with self._written() as numbers:
+                plain(numbers, other)
         return self
     return method
 
@@ -198,12 +216,12 @@ def _operator(name: str) -> Any:
     plain = getattr(GlobalArray, name)
 
     def method(self: ElementView, *others: Any) -> Any:
-        return plain(self._plain(), *others)
+        return plain(self if self.__class__ is SmallElementView else self._plain(), *others)
     return method
 
 
-for _name in IN_PLACE:
-    setattr(ElementView, f"__i{_name}__", _in_place(f"__i{_name}__"))
+for _name, _ufunc in IN_PLACE.items():
+    setattr(ElementView, f"__i{_name}__", _in_place(f"__i{_name}__", _ufunc))
 for _name in (*IN_PLACE, *(f"r{name}" for name in IN_PLACE), "divmod", "rdivmod", "lt", "le", "gt", "ge", "eq", "ne",
               "neg", "pos", "abs", "invert"):
     setattr(ElementView, f"__{_name}__", _operator(f"__{_name}__"))
@@ -237,13 +255,31 @@ def real(val: Any) -> GlobalArray:
 def imag(val: Any) -> GlobalArray:
     """The imaginary part, zeros of what is not complex; all else is as for `real`."""
     a = as_global(val)
-    return _seen(a, _IMAG) if a.dtype.kind == "c" else ufuncs.apply(IMAG, (a,), make=a._alike)
+    return _seen(a, _IMAG) if a.dtype.kind == "c" else _copy(a, _IMAG)
 
 
 def _seen(a: GlobalArray, aspect: _Aspect) -> GlobalArray:
-    if a._is_number or a._view.stretched_dims:
-        return ufuncs.apply(aspect.take, (a,), make=a._alike)
-    return ElementView(a, aspect)
+    if a._is_number or (a._source is None and a._view.stretched_dims):
+        return _copy(a, aspect)
+    return _view(a, aspect)
+
+
+def _view(array: GlobalArray, aspect: _Aspect) -> ElementView:
+    found = small.shown(array, aspect.of_local) if small.is_on else None
+    if found is None or not found[0].shape:
+        return ElementView(array, aspect)
+    view = SmallElementView(array, aspect)
+    view._elements, view._source = found
+    return view
+
+
+def _copy(array: GlobalArray, aspect: _Aspect) -> GlobalArray:
+    found = small.shown(array, aspect.of_local) if small.is_on else None
+    if found is not None and array._is_number:
+        return of_elements(found[0][()], small.OF_NUMBER)
+    if found is not None and found[0].shape:
+        return of_elements(found[0].copy(), small.source_of_copy(array))
+    return ufuncs.apply(aspect.take, (array,), make=array._alike)
 
 
 @implements(GlobalArray.real)

@@ -26,6 +26,7 @@ static struct {
     PyTypeObject *array, *number, *view, *like;
     Py_ssize_t elements, source, at_view;           /* the places of an array's attributes */
     Py_ssize_t max_elements;
+    PyObject *kinds;                                /* the classes of arrays and numbers, and of what is seen of arrays */
     PyObject *recording;                            /* the dictionary of the module */
     PyObject *borrowers, *state, *silent;           /* a set; NumPy's variable, and a context in which it is silent */
     PyObject *of_doubles[N_OF_DOUBLES];             /* functions of two doubles */
@@ -117,9 +118,10 @@ static int count(PyObject *queue)
     return failed;
 }
 
+/* Whether it is of a class whose elements may be small: see `kinds`. */
 static int is_array(PyObject *x)
 {
-    return Py_TYPE(x) == its.array || Py_TYPE(x) == its.number;
+    return Py_TYPE(x) == its.array || Py_TYPE(x) == its.number || PySet_Contains(its.kinds, (PyObject *)Py_TYPE(x));
 }
 
 /* Whether it is a number of NumPy's that is taken as it is; see `OF_NUMPY`. Those of other classes have their say. */
@@ -530,7 +532,7 @@ static PyObject *section(PyObject *module, PyObject *const *arguments, Py_ssize_
 {
     TAKES(2);
     PyObject *x = arguments[0], *key = arguments[1], *queue, *a;
-    if (!is_array(x) || !is_slicing(key) || !(a = SLOT(x, its.elements)) || !PyArray_CheckExact(a))
+    if (Py_TYPE(x) != its.array || !is_slicing(key) || !(a = SLOT(x, its.elements)) || !PyArray_CheckExact(a))
         REFUSE(Py_None);
     const int answer = is_quiet(&queue);
     if (answer <= 0)
@@ -653,16 +655,18 @@ static Py_ssize_t place_of(PyTypeObject *type, const char *attribute)
 static PyObject *begin(PyObject *module, PyObject *arguments)
 {
     PyTypeObject *array, *number, *view, *like;
-    PyObject *recording, *borrowers, *state, *silent, *exact, *index, *index_result, *likeness, *like_of_two, *of_number;
+    PyObject *kinds, *recording, *borrowers, *state, *silent, *exact, *index, *index_result, *likeness, *like_of_two;
+    PyObject *of_number;
     Py_ssize_t max_elements;
-    if (!PyArg_ParseTuple(arguments, "O!O!O!O!nO!O!OO!OOOOOO", &PyType_Type, &array, &PyType_Type, &number,
-                          &PyType_Type, &view, &PyType_Type, &like, &max_elements, &PyModule_Type, &recording,
-                          &PySet_Type, &borrowers, &state, &PyContext_Type, &silent, &exact, &index, &index_result,
-                          &likeness, &like_of_two, &of_number))
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!nO!O!OO!OOOOOO", &PyType_Type, &array, &PyType_Type, &number,
+                          &PySet_Type, &kinds, &PyType_Type, &view, &PyType_Type, &like, &max_elements,
+                          &PyModule_Type, &recording, &PySet_Type, &borrowers, &state, &PyContext_Type, &silent,
+                          &exact, &index, &index_result, &likeness, &like_of_two, &of_number))
         return NULL;
     its.array = (PyTypeObject *)Py_NewRef(array), its.number = (PyTypeObject *)Py_NewRef(number);
     its.view = (PyTypeObject *)Py_NewRef(view), its.like = (PyTypeObject *)Py_NewRef(like);
     its.max_elements = max_elements;
+    its.kinds = Py_NewRef(kinds);
     its.recording = Py_NewRef(PyModule_GetDict(recording));
     its.borrowers = Py_NewRef(borrowers), its.state = Py_NewRef(state), its.silent = Py_NewRef(silent);
     its.exact = Py_NewRef(exact), its.index = Py_NewRef(index), its.index_result = Py_NewRef(index_result);

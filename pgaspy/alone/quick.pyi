@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-def begin(array: type, number: type, view: type, like: type, max_elements: int, recording: ModuleType,
+def begin(array: type, number: type, kinds: set[type], view: type, like: type, max_elements: int, recording: ModuleType,
           borrowers: set[Any], state: ContextVar[Any], silent: Context, result_dtype: Callable[..., Any],
           index: Callable[..., Any], index_result: Callable[..., Any], likeness: Callable[..., Any],
           like_of_two: Callable[..., Any], of_number: Any, /) -> None:

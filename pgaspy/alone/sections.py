@@ -18,14 +18,13 @@ from pgaspy.alone.small import (
     is_exact_cast,
     kinds,
     operand,
+    source_of_new,
     takes,
 )
 from pgaspy.execution import recording
-from pgaspy.job.defaults import default_for
 from pgaspy.job.failures import is_interrupt
 from pgaspy.layout import MAX_NDIM
 from pgaspy.operands import WEAK
-from pgaspy.planning.view import whole
 
 __all__ = ["accumulated_at", "assigned", "clears", "put", "section"]
 
@@ -106,7 +105,7 @@ def _selected(elements: Any, key: Any) -> Small | None:
     found = np.ascontiguousarray(found)
     if key.__class__ in kinds and numpys.__class__ is tuple and is_distributed(like := like_of(key)):
         return found, (likeness(select, like, elements.shape[1:]), None, True)
-    return found, (whole(default_for(found.shape)), None, True)
+    return found, source_of_new(found.shape)
 
 
 def assigned(x: Any, key: Any, value: Any) -> bool:

@@ -31,8 +31,9 @@ from pgaspy.scheduling.floating_point import set_state, state
 from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "called", "copied",
-           "elements_of", "filled", "in_order_of_memory", "is_borrowed", "is_exact_cast", "is_on", "kinds", "operand",
-           "passed_over", "ready", "reshaped", "seen", "settled", "silent", "source_of_copy", "takes"]
+           "elements_of", "empty_like", "filled", "in_order_of_memory", "is_borrowed", "is_exact_cast", "is_on",
+           "is_section", "kinds", "operand", "passed_over", "ready", "reshaped", "seen", "settled", "shown", "silent",
+           "source_of_copy", "source_of_new", "takes"]
 
 MAX_ELEMENTS = 1 << 15
 """Of an array: to record a call takes as long as to pass through so many. Only of more does it win that back that calls
@@ -129,11 +130,13 @@ def seen(x: Any) -> Any:
 
 
 def operand(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
-    """The elements of an operand, also of NumPy's, if they are few enough; else None. See `elements_of`."""
+    """The elements of an operand, also of NumPy's in this machine's order of bytes, if they are few enough; else None.
+    See `elements_of`.
+    """
     if x.__class__ in kinds:
         size = x._view.size if x._source is None else x._elements.size
         return elements_of(x) if size <= max_elements else None
-    return x if x.__class__ in OF_NUMPY and x.size <= max_elements else None
+    return x if x.__class__ in OF_NUMPY and x.size <= max_elements and x.dtype.isbuiltin else None
 
 
 def ready(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
@@ -208,25 +211,50 @@ def in_order_of_memory(elements: NDArray[Any], arrays: Sequence[Any]) -> BaseVie
     return BaseView(wrap(view.layout, np.ascontiguousarray(elements.transpose(order))), view)
 
 
-def copied(x: Any, dtype: np.dtype[Any] | None = None,
-           show: Callable[[NDArray[Any]], NDArray[Any]] | None = None) -> Small | None:
-    """A copy of an array, but of numbers, which may be cast to a dtype, or shown as other numbers; that of a whole base
-    keeps its layout. None if it is not made here.
+def is_section(x: Any) -> bool:
+    """Whether an array is a section of another one, which it was made as here."""
+    return x._source is not None and x._source[1] is not None
+
+
+def shown(x: Any, show: Callable[[Any], Any]) -> tuple[Any, Source] | None:
+    """The elements of an array, shown as other numbers, and where they come from, as of a section of it; None if they
+    are not shown here.
+    """
+    elements = ready(x)
+    return None if elements is None else (show(elements), (like_of(x), x, x._source is None or x._source[2]))
+
+
+def copied(x: Any, dtype: np.dtype[Any] | None = None) -> Small | None:
+    """A copy of an array, but of numbers, which may be cast to a dtype; that of a whole base keeps its layout. None if
+    it is not made here.
     """
     elements = ready(x)
     if elements is None or not elements.shape or not takes(elements.shape):
         return None
     if dtype is None:
         recording.queue.n_at_once += 1
-        found = (elements if show is None else show(elements)).copy()
+        found = elements.copy()
     elif not is_exact_cast(elements.dtype, dtype) or (found := called(_cast, elements, dtype)) is None:
         return None
     return found, source_of_copy(x)
 
 
+def empty_like(x: Any, dtype: np.dtype[Any]) -> Small | None:
+    """A new array that lies as a copy of another one does; None if it is not made here."""
+    elements = ready(x)
+    if elements is None or not elements.shape or dtype.kind not in "biufc":
+        return None
+    return np.empty(elements.shape, dtype), source_of_copy(x)
+
+
 def source_of_copy(x: Any) -> Source:
     """Where a new array comes from that lies like another one: as that does, if it is whole."""
     return (x._view, None, True) if x._source is None and x._view.is_whole else (like_of(x), None, False)
+
+
+def source_of_new(shape: tuple[int, ...]) -> Source:
+    """Where a new array comes from that lies as arrays do by default."""
+    return whole(default_for(shape)), None, True
 
 
 def reshaped(x: Any, shape: Sequence[int]) -> Small | None:
@@ -239,7 +267,7 @@ def reshaped(x: Any, shape: Sequence[int]) -> Small | None:
     found = called(elements.copy().reshape, tuple(shape))
     if found is None or [n for n in found.shape if n != 1] == [n for n in elements.shape if n != 1]:
         return None
-    return found, (whole(default_for(found.shape)), None, True)
+    return found, source_of_new(found.shape)
 
 
 def _cast(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
