@@ -11,14 +11,16 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
+from types import NoneType
 from typing import Any, Literal, SupportsIndex, overload
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy.alone.small import filled
-from pgaspy.array import GlobalArray
+from pgaspy import small_calls
+from pgaspy.alone import small
+from pgaspy.array import GlobalArray, of_elements
 from pgaspy.blockmath import common_places
 from pgaspy.dispatch import implements
 from pgaspy.distribution import Distribution
@@ -44,6 +46,7 @@ from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.floating_point import is_telling
 from pgaspy.scheduling.kinds.generation import generate
+from pgaspy.small_calls import new_by_numpy
 from pgaspy.supervision.recorder import announce
 
 __all__ = [
@@ -55,6 +58,12 @@ Shape = SupportsIndex | Sequence[SupportsIndex]
 AnyLayout = Distribution | Layout | None
 
 
+def _shape(shape: Any, dtype: Any = None) -> Any:
+    """The shape of an array of which no layout is said, nor anything else; as for `new_by_numpy`."""
+    return shape
+
+
+@new_by_numpy(np.empty, _shape)
 def empty(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: AnyLayout = None,
           onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of a shape and dtype, with arbitrary elements. Collective.
@@ -109,6 +118,7 @@ def of_each_process(shape: tuple[int, ...], dtype: DTypeLike) -> GlobalArray:
     return empty((n_procs, *shape), dtype, layout=layout)
 
 
+@new_by_numpy(np.zeros, _shape)
 def zeros(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: AnyLayout = None,
           onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of zeros. Collective; for the arguments and errors, see `empty`.
@@ -129,12 +139,14 @@ def _zero(dtype: np.dtype[Any]) -> Any:
     return "" if dtype.kind in "SU" else 0
 
 
+@new_by_numpy(np.ones, _shape)
 def ones(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: AnyLayout = None,
          onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array of ones. Collective; for the arguments and errors, see `empty`."""
     return full(shape, 1, np.dtype(dtype), order, layout=layout, onenode=onenode, device=device)
 
 
+@new_by_numpy(np.full, lambda shape, fill_value, dtype=None: shape if fill_value.__class__ in WEAK else None)
 def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, order: str = "C", *,
          layout: AnyLayout = None, onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A new array with every element set to a value. Collective; for the other arguments and errors, see `empty`.
@@ -166,8 +178,16 @@ def _cast(value: Any, a: GlobalArray) -> Any:
         return np.full((), value, a.dtype)[()]
 
 
+def _are_none(*options: Any) -> bool:
+    return options.count(None) == len(options)
+
+
 def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: AnyLayout,
           onenode: int | None, device: str | None) -> GlobalArray:
+    if small.is_on and _are_none(shape, layout, onenode, device):
+        found = small.empty_like(prototype, prototype.dtype if dtype is None else native(dtype))
+        if found is not None:
+            return of_elements(*found)
     prototype = as_array(prototype)
     dtype = prototype.dtype if dtype is None else dtype
     shape = prototype.shape if shape is None else _checked_shape(shape)
@@ -269,13 +289,18 @@ def array(object: Any, dtype: DTypeLike | None = None, *, copy: bool | None = Tr
     if isinstance(object, GlobalArray):
         new = object.copy() if dtype is None else object.astype(dtype)
         if layout is None and onenode is None:
-            return GlobalArray(new._base, new._view)  # also of a number
+            return GlobalArray(new._base, new._view) if new._is_number else new
         return GlobalArray(*redistributed(new._base, new._view, layout_for(new.shape, layout, onenode)))
     if has_arrays(object):
+        if _are_none(dtype, layout, onenode) and (of_small := small_calls.joined(object)) is not None:
+            return of_small
         of_all = joined(object, dtype)
         return GlobalArray(*of_all if layout is None and onenode is None else
                            redistributed(*of_all, layout_for(of_all.view.shape, layout, onenode)))
     source = as_numpy(object, dtype)
+    if small.is_on and _are_none(layout, onenode) and source.size <= small.MAX_ELEMENTS and (
+            of_small := small_calls.made(source.copy)) is not None:
+        return of_small
     result = empty(source.shape, source.dtype, layout=layout, onenode=onenode, device=device)
     result[...] = source
     return result
@@ -339,6 +364,15 @@ def as_values(x: Any, dtype: np.dtype[Any]) -> GlobalArray | NDArray[Any]:
     return as_numbers(x, dtype) if not hasattr(x, "dtype") and not has_arrays(x) else as_array(x)
 
 
+def _n_numbers(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+    """How many numbers `arange` gives of Python's; None of others, and if there are none, or very large ones."""
+    if not {start.__class__, stop.__class__, step.__class__} <= {int, float, NoneType} or not step:
+        return None
+    start, stop = (0, start) if stop is None else (start, stop)
+    return math.ceil((stop - start) / step) if max(abs(start), abs(stop), abs(step)) < 1 << 53 else None
+
+
+@new_by_numpy(np.arange, _n_numbers)
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None, *, layout: AnyLayout = None,
            onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """Evenly spaced values in [start, stop), as NumPy's arange computes them. Collective.
@@ -427,6 +461,11 @@ def _times(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[Any, Any, int]
     return first, delta, max(int(-((first - last.astype(dtype)) // delta)), 0)
 
 
+def _n_between(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None) -> Any:
+    """How many numbers `linspace` gives, of Python's; None of others."""
+    return num if {start.__class__, stop.__class__} <= {int, float} else None
+
+
 @overload
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: Literal[False] = False,
              dtype: DTypeLike | None = None, axis: int = 0, *, layout: AnyLayout = None, onenode: int | None = None,
@@ -436,6 +475,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, *, ret
              dtype: DTypeLike | None = None, axis: int = 0, layout: AnyLayout = None, onenode: int | None = None,
              device: str | None = None) -> tuple[GlobalArray, Any]: ...
 @implements(np.linspace)
+@new_by_numpy(np.linspace, _n_between)
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
              dtype: DTypeLike | None = None, axis: int = 0, *, layout: AnyLayout = None, onenode: int | None = None,
              device: str | None = None) -> Any:
@@ -530,6 +570,7 @@ def _between_arrays(start: Any, stop: Any, n: int, endpoint: bool, retstep: bool
     return (y, step) if retstep else y
 
 
+@new_by_numpy(np.eye, lambda N, M=None, k=0, dtype=None: (N, N if M is None else M))
 def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,
         layout: AnyLayout = None, onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """A matrix with ones on a diagonal, and zeros elsewhere. Collective.
@@ -560,6 +601,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *,
     return written(result, write)
 
 
+@new_by_numpy(np.identity, lambda n, dtype=None: (n, n))
 def identity(n: int, dtype: DTypeLike = float, *, layout: AnyLayout = None,
              onenode: int | None = None, device: str | None = None) -> GlobalArray:
     """The identity matrix, shape (n, n). Collective; see `eye`."""
@@ -663,7 +705,7 @@ def written(array: GlobalArray, write: Callable[[NDArray[Any], View, int], None]
         if storage.local.size and view.layout.holds(view.layout.coords_from_rank(rank)):
             write(storage.local, view, rank)
 
-    if not filled(array, fill):
+    if not small.filled(array, fill):
         record(generate(view.layout), (array._base.storage,), (fill,))
     return array
 

@@ -15,12 +15,13 @@ import numpy as np
 
 from pgaspy import brought
 from pgaspy.alone import small
-from pgaspy.array import of_elements
+from pgaspy.alone.likeness import broadcast, is_distributed, like_of, likeness
+from pgaspy.array import GlobalArray, of_elements
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
-from pgaspy.planning.view import whole
+from pgaspy.planning.view import View
 
-__all__ = ["by_numpy"]
+__all__ = ["by_numpy", "joined", "made", "new_by_numpy"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,42 +68,109 @@ def _are_without_out(given: tuple[Any, ...], n: int) -> bool:
     return len(given) <= n or given[n] is None
 
 
+def new_by_numpy(numpys: Callable[..., Any], shape_of: Callable[..., Any]) -> Callable[[F], F]:
+    """Have a function be NumPy's where the arrays that it makes are small, and nothing is recorded, or to be told.
+
+    So it is where it is called with what NumPy's takes, so that the layout is the default. `shape_of` takes the same,
+    and gives the shape, or how many elements there are; None where NumPy's may not be called.
+    """
+    def register(function: F) -> F:
+        @functools.wraps(function)
+        def call(*given: Any, **options: Any) -> Any:
+            if small.is_on and (found := _new(numpys, shape_of, given, options)) is not None:
+                return found
+            return function(*given, **options)
+        return call  # type: ignore[return-value]
+    return register
+
+
+def _new(numpys: Callable[..., Any], shape_of: Callable[..., Any], given: tuple[Any, ...],
+         options: dict[str, Any]) -> GlobalArray | None:
+    """The new array; None if it is not made here."""
+    try:
+        shape = shape_of(*given, **options)
+    except TypeError:  # for a layout, or anything else that NumPy's function does not take
+        return None
+    shape = (shape,) if shape.__class__ is int else shape
+    if shape.__class__ is not tuple or not {*map(type, shape)} <= {int} or not small.takes(shape):
+        return None
+    return made(functools.partial(numpys, **options) if options else numpys, *given)
+
+
+def made(numpys: Callable[..., Any], *given: Any) -> GlobalArray | None:
+    """What a function of NumPy's makes, as a new array of numbers; None if it is not made here."""
+    found = small.called(numpys, *given) if recording.is_clear() else None
+    if found is None or not _is_plain(found):
+        return None
+    return of_elements(found, small.source_of_new(found.shape))
+
+
+def _is_plain(found: Any) -> bool:
+    """Whether it may be the elements of a small array."""
+    return (found.__class__ is np.ndarray and found.dtype.kind in "biufc" and found.dtype is np.dtype(found.dtype.char)
+            and found.flags.c_contiguous and found.ndim > 0 and found.size <= small.MAX_ELEMENTS)
+
+
+def joined(x: Any) -> GlobalArray | None:
+    """The array of a sequence with global arrays of one dtype in it, which lies as results of operations on the first
+    do that is dealt out; None if it is not made here.
+    """
+    arrays: list[Any] = []
+    try:
+        found = np.array(_taken(x, arrays)) if small.is_on and recording.is_clear() else None
+    except (_NotTaken, ValueError):
+        return None
+    if found is None or not _is_plain(found) or not found.size or len({array.dtype for array in arrays}) > 1:
+        return None
+    recording.queue.n_at_once += 1
+    likes = [like_of(array) for array in arrays if not array._is_number]
+    like = next(filter(is_distributed, likes), likes[0])
+    return of_elements(found, (likeness(broadcast, like, found.shape), None, True))
+
+
 def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """The results; None if they are not computed here."""
-    sizes: list[int] = []
+    arrays: list[Any] = []
     try:
-        operands = [_taken(x, sizes) for x in given]
-        named = {name: _taken(x, sizes) for name, x in options.items()}
+        operands = [_taken(x, arrays) for x in given]
+        named = {name: _taken(x, arrays) for name, x in options.items()}
     except _NotTaken:
         return None
-    if not sizes or not small.takes((sum(sizes),)):
+    if not arrays or not small.takes((sum([x.size for x in arrays]),)) or not all(map(_lies_as_new, arrays)):
         return None
-    found = small.called(functools.partial(numpys, **named), *operands)
+    found = small.called(functools.partial(numpys, **named) if named else numpys, *operands)
     results = found if isinstance(found, tuple) else (found,)
     if any(x is None or (isinstance(x, np.ndarray) and not x.ndim) for x in results):
         return None
-    return tuple(map(_made, results)) if isinstance(found, tuple) else _made(found)
+    if isinstance(found, tuple):
+        return tuple([_made(x, operands, named) for x in found])
+    return _made(found, operands, named)
 
 
-def _taken(x: Any, sizes: list[int]) -> Any:
-    """An argument as NumPy takes it; the sizes of global arrays are noted."""
+def _taken(x: Any, arrays: list[Any]) -> Any:
+    """An argument as NumPy takes it; global arrays are noted."""
     if x.__class__ in small.PLAIN:
         return x
     if x.__class__ is tuple or x.__class__ is list:
-        return x.__class__([_taken(item, sizes) for item in x])
+        return x if small.PLAIN.issuperset(map(type, x)) else x.__class__([_taken(item, arrays) for item in x])
     found = small.operand(x)
     if found is None or found.dtype.char in _REFUSED:
         raise _NotTaken
     if x.__class__ in small.kinds:
-        if x._source is None and x._view.layout != default_for(x._view.layout.shape):
-            raise _NotTaken  # results lie as it does
-        sizes.append(found.size)
+        arrays.append(x)
     return found
 
 
-def _made(found: Any) -> Any:
-    """A global array of what NumPy's function has given, in memory of its own."""
+def _lies_as_new(x: Any) -> bool:
+    """Whether results may lie as new arrays do."""
+    like = like_of(x)
+    return like.__class__ is not View or like.layout == default_for(like.layout.shape)
+
+
+def _made(found: Any, operands: list[Any], named: dict[str, Any]) -> Any:
+    """A global array of what NumPy's function has given of these, in memory of its own."""
     if not np.ndim(found):
         return of_elements(np.asarray(found)[()], small.OF_NUMBER)
-    elements = np.array(found, np.dtype(found.dtype.str), order="C")
-    return of_elements(elements, (whole(default_for(elements.shape)), None, True))
+    if not (_is_plain(found) and found.base is None) or any(found is x for x in (*operands, *named.values())):
+        found = np.array(found, np.dtype(found.dtype.str), order="C")
+    return of_elements(found, small.source_of_new(found.shape))

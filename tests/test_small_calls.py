@@ -125,6 +125,97 @@ def test_results_are_new_arrays(name: str) -> None:
     np.testing.assert_array_equal(a.gather(), np.full_like(X, 3))
 
 
+NEW: dict[str, Callable[..., Any]] = {
+    "zeros": lambda xp, a: xp.zeros((2, 3), int),
+    "ones": lambda xp, a: xp.ones(4, "c8"),
+    "empty": lambda xp, a: xp.empty((0, 3), np.uint8),
+    "full": lambda xp, a: xp.full((3, 1), 2.5),
+    "full of integers": lambda xp, a: xp.full(3, 7, "f4"),
+    "eye": lambda xp, a: xp.eye(3, 4, 1),
+    "eye beyond": lambda xp, a: xp.eye(3, k=-5, dtype=bool),
+    "identity": lambda xp, a: xp.identity(3, "i2"),
+    "arange": lambda xp, a: xp.arange(7),
+    "arange down": lambda xp, a: xp.arange(2.0, -1, -0.3),
+    "arange of none": lambda xp, a: xp.arange(3, 1),
+    "arange of a dtype": lambda xp, a: xp.arange(1.5, 6, dtype="i4"),
+    "linspace": lambda xp, a: xp.linspace(0.1, 2, 7),
+    "linspace of integers": lambda xp, a: xp.linspace(-3, 2, num=4, endpoint=False, dtype=int),
+    "zeros like": lambda xp, a: xp.zeros_like(a[1:, ::2]),
+    "ones like": lambda xp, a: xp.ones_like(a * 2, dtype=int),
+    "full like": lambda xp, a: xp.full_like(a, 1.25),
+    "empty like": lambda xp, a: xp.empty_like(a[:0]),
+    "a list": lambda xp, a: xp.array([1, 2.5, True]),
+    "lists": lambda xp, a: xp.array(((1, 2), (3, 4)), "f4"),
+    "NumPy's": lambda xp, a: xp.array(np.asfortranarray(X)),
+    "a copy": lambda xp, a: xp.array(a[1]),
+    "rows": lambda xp, a: xp.array([a[0], a[0] * a[1], a[2] / 4]),
+    "columns": lambda xp, a: xp.array([a[:, 1], a[:, 0]]),
+    "elements": lambda xp, a: xp.array([[a[0, 0], 2], [1.0, a[1, 1]]]),
+    "rows and NumPy's": lambda xp, a: xp.array([[a[0], X[0].astype(a.dtype)], [a[3], a[4]]]),
+    "rows and numbers": lambda xp, a: xp.array([a[0], [1, 2, 3, 4, 5.5]]),
+    "matrices": lambda xp, a: xp.array((a, a + 1)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
+@pytest.mark.parametrize("layout", [None, pg.Distribution("*", "cyclic(2)"), pg.Distribution("*", "*")])
+@pytest.mark.parametrize("name", NEW)
+def test_new_arrays(name: str, layout: pg.Distribution | None, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = X.astype(dtype)
+    found, expected = NEW[name](pg, pg.array(x, layout=layout)), NEW[name](np, x)
+    monkeypatch.setattr(small, "is_on", False)
+    other = NEW[name](pg, pg.array(x, layout=layout))
+    assert (type(found), found.layout, found.dtype) == (type(other), other.layout, other.dtype)
+    assert found.dtype == expected.dtype
+    assert found.gather().tobytes() == other.gather().tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("call", [
+    lambda: pg.zeros(-1), lambda: pg.ones((2, -3)), lambda: pg.full(3, 300, "u1"), lambda: pg.zeros(3, object),
+    lambda: pg.empty(2, order="X"), lambda: pg.arange(3, 1, 0), lambda: pg.eye(-2), lambda: pg.linspace(0, 1, -1),
+    lambda: pg.zeros(3, onenode=99), lambda: pg.array([pg.ones(2), pg.ones(3)]), lambda: pg.zeros("3"),
+    lambda: pg.full((2, 2), [1, 2, 3]), lambda: pg.arange(pg), lambda: pg.empty_like(pg.ones(3), "O")])
+def test_what_no_array_is_made_of(call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The errors are the same, to the word."""
+    with pytest.raises(Exception) as small_ones:  # noqa: PT011
+        call()
+    monkeypatch.setattr(small, "is_on", False)
+    with pytest.raises(small_ones.type) as others:
+        call()
+    assert str(small_ones.value) == str(others.value)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_evenly_spaced_numbers_have_the_same_bits(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    start, step = (rng.normal(size=2) * 10.0**rng.integers(-3, 9, 2)).tolist()
+    stop = start + step * float(rng.uniform(0, 50))
+
+    def bits() -> list[bytes]:
+        found = [pg.arange(start, stop, step), pg.arange(start, stop, step, "f4"), pg.arange(int(start), int(stop), 3),
+                 pg.linspace(start, stop, 33), pg.linspace(start, stop, 7, endpoint=False, dtype="f4"),
+                 pg.linspace(int(start), int(stop), 9, dtype=int)]
+        return [x.gather().tobytes() for x in found]
+
+    found = bits()
+    monkeypatch.setattr(small, "is_on", False)
+    assert found == bits()
+
+
+def test_what_is_new_is_there_at_once() -> None:
+    a = pg.array(X)
+    pg.sync()
+    for call in NEW.values():
+        call(pg, a)
+        assert not len(recording.queue.recorded)
+    x, y = pg.zeros(3), pg.array([a[0], a[1]])
+    x += 1
+    y[0] = 2
+    assert (x.local() == 1).all()
+    np.testing.assert_array_equal(y.gather(), [[2] * 5, X[1]])
+    np.testing.assert_array_equal(a.gather(), X)
+
+
 def test_they_are_computed_at_once() -> None:
     a = pg.array(X)
     before = pg.stats()
@@ -132,6 +223,16 @@ def test_they_are_computed_at_once() -> None:
     pg.sort(a)
     done = pg.stats() - before
     assert (done.n_recorded, done.n_at_once) == (2, 2)
+
+
+def part(a: pg.GlobalArray) -> None:
+    """Statements on a view of a part of complex numbers."""
+    x = a.imag
+    x[1:] += x[0] * 2
+    x[2, 3] = x[1].sum() - x[2, 3]
+    x *= a[0].real - x.T[:, 1:].max() + x[[0, 1]].min()
+    a.real = x
+    pg.roll(np.exp(x) + np.real(a[1, 1]) - np.imag(x), 1)
 
 
 SMALL_STEPS: dict[str, Callable[..., Any]] = {
@@ -156,6 +257,7 @@ SMALL_STEPS: dict[str, Callable[..., Any]] = {
     "take": lambda a: a.take(pg.array([1, 2])),
     "ravel": lambda a: a.ravel() + a.reshape(-1),
     "cumsum": lambda a: a.cumsum(),
+    "a part": lambda a: part(a * 1j),
     "a cast": lambda a: a.__setitem__(0, pg.arange(5)),
 }
 

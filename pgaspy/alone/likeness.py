@@ -15,8 +15,8 @@ from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.planning.result_layout import product_layout, result_layout
 from pgaspy.planning.view import View, whole
 
-__all__ = ["Like", "index", "index_result", "is_distributed", "like_of", "like_of_two", "likeness", "multiply",
-           "result", "select", "sum_along", "view_like", "view_of", "with_columns", "with_rows"]
+__all__ = ["Like", "broadcast", "index", "index_result", "is_distributed", "like_of", "like_of_two", "likeness",
+           "multiply", "result", "select", "sum_along", "view_like", "view_of", "with_columns", "with_rows"]
 
 MAX_DEPTH = 8
 """Of views that follow one from another, before they are made."""
@@ -74,6 +74,11 @@ def index_result(view: View, key: Any) -> View:
 def result(view: View, _: Any = None) -> View:
     """That of a result that is like a view."""
     return whole(result_layout(view.shape, [view], default_for))
+
+
+def broadcast(view: View, shape: tuple[int, ...]) -> View:
+    """That of a result of a shape that is like a view."""
+    return whole(result_layout(shape, [view.broadcast_to(shape)], default_for))
 
 
 def select(view: View, rest: tuple[int, ...]) -> View:
