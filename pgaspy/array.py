@@ -19,7 +19,7 @@ from pgaspy.dispatch import HANDLED, OTHERS
 from pgaspy.distribution import Distribution
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
-from pgaspy.layout import Layout
+from pgaspy.layout import MAX_NDIM, Layout
 from pgaspy.missing import instead_of, missing
 from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, dtype_of_cast, has_arrays, native
 from pgaspy.planning.view import ArrayInKey, View
@@ -394,12 +394,17 @@ class GlobalArray:
             If these are not all dimensions, each once.
         """
         if not axes or (len(axes) == 1 and axes[0] is None):
-            axes = tuple(reversed(range(self.ndim)))
-        elif len(axes) == 1 and np.iterable(axes[0]):
+            return self._transposed(_REVERSED[self.ndim])
+        if len(axes) == 1 and np.iterable(axes[0]):
             axes = tuple(axes[0])
         order = normalize_axis_tuple([*map(operator.index, axes)], self.ndim, "axes")
         if len(order) != self.ndim:
             raise ValueError(f"axes {order} don't match array of {self.ndim} dimensions")
+        return self._transposed(order)
+
+    def _transposed(self, order: tuple[int, ...]) -> GlobalArray:
+        if self.__class__ is GlobalArray and small.is_on and (found := sections.transposed(self, order)) is not None:
+            return of_elements(*found)
         return self._over(self._view.transpose(order))
 
     def swapaxes(self, axis1: int, axis2: int) -> GlobalArray:
@@ -413,7 +418,7 @@ class GlobalArray:
         order = list(range(self.ndim))
         a, b = normalize_axis_index(axis1, self.ndim), normalize_axis_index(axis2, self.ndim)
         order[a], order[b] = b, a
-        return self._over(self._view.transpose(order))
+        return self._transposed(tuple(order))
 
     def squeeze(self, axis: Axis = None) -> GlobalArray:
         """The view without dimensions of extent 1. Not collective.
@@ -1283,7 +1288,7 @@ class GlobalArray:
         return self._cumulated(np.multiply, axis, dtype, out)
 
     def _cumulated(self, ufunc: np.ufunc, axis: Any, dtype: DTypeLike | None, out: GlobalArray | None) -> GlobalArray:
-        array = self.reshape(-1) if axis is None or not self.ndim else self
+        array = self.reshape(-1) if not self.ndim or (axis is None and self.ndim > 1) else self
         return _accumulated(ufunc, array, 0 if axis is None else operator.index(axis), dtype=dtype, out=(out,))
 
 
@@ -1421,6 +1426,7 @@ def of_elements(elements: Any, source: small.Source | BaseView) -> GlobalArray:
 
 
 _new = object.__new__
+_REVERSED = [tuple(reversed(range(ndim))) for ndim in range(MAX_NDIM + 1)]
 small.kinds.update((GlobalArray, GlobalScalar))
 if floating_point.variable is not None:
     quick.begin(GlobalArray, GlobalScalar, small.kinds, View, likeness.Like, small.MAX_ELEMENTS, recording, borrowers,

@@ -50,7 +50,7 @@ def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, **fixed: A
 
         @functools.wraps(function)
         def call(*given: Any, **options: Any) -> Any:
-            if small.is_on and _are_without_out(given, n_given) and options.keys() <= others and recording.is_clear():
+            if small.is_on and _are_without_out(given, n_given) and options.keys() <= others and small.is_clear():
                 found = _called(numpys, given, {**options, **fixed})
                 if found is not None:
                     return found
@@ -99,7 +99,7 @@ def _new(numpys: Callable[..., Any], shape_of: Callable[..., Any], given: tuple[
 
 def made(numpys: Callable[..., Any], *given: Any) -> GlobalArray | None:
     """What a function of NumPy's makes, as a new array of numbers; None if it is not made here."""
-    found = small.called(numpys, *given) if recording.is_clear() else None
+    found = small.called(numpys, *given) if small.is_clear() else None
     if found is None or not _is_plain(found):
         return None
     return of_elements(found, small.source_of_new(found.shape))
@@ -117,7 +117,7 @@ def joined(x: Any) -> GlobalArray | None:
     """
     arrays: list[Any] = []
     try:
-        found = np.array(_taken(x, arrays)) if small.is_on and recording.is_clear() else None
+        found = np.array(_taken(x, arrays)) if small.is_on and small.is_clear() else None
     except (_NotTaken, ValueError):
         return None
     if found is None or not _is_plain(found) or not found.size or len({array.dtype for array in arrays}) > 1:

@@ -75,7 +75,7 @@ class Program:
 
     def step(self) -> Any:
         """Carry out a statement, and give what it gave, or the class of what it has raised."""
-        rng, kind = self.rng, self.rng.choice("uubbbbriiisss====v")
+        rng, kind = self.rng, self.rng.choice("uubbbbriiisss====vtm")
         x, y = self.one(), self.operand()
         try:
             found = self.carried_out(kind, x, y, key(rng, x.shape))
@@ -97,6 +97,10 @@ class Program:
             return in_place(x, y)
         if kind == "s":
             return x[key]
+        if kind == "t":
+            return x.T
+        if kind == "m":
+            return x.max(axis=rng.choice((None, 0, -1)), keepdims=rng.random() < 0.3)
         if kind == "v":
             return x.imag if x.dtype.kind == "c" and rng.random() < 0.5 else x.real
         x[key] = y

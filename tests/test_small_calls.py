@@ -154,6 +154,21 @@ NEW: dict[str, Callable[..., Any]] = {
     "rows and NumPy's": lambda xp, a: xp.array([[a[0], X[0].astype(a.dtype)], [a[3], a[4]]]),
     "rows and numbers": lambda xp, a: xp.array([a[0], [1, 2, 3, 4, 5.5]]),
     "matrices": lambda xp, a: xp.array((a, a + 1)),
+    "transposed": lambda xp, a: a.T,
+    "transposed twice": lambda xp, a: (a + 1).T[1:, ::2].T,
+    "of the transposed": lambda xp, a: a.T[1:] * a[::-1, :4].T,
+    "with axes exchanged": lambda xp, a: xp.array([a, a]).swapaxes(0, 2)[1],
+    "a sum": lambda xp, a: a.sum(axis=0),
+    "a sum of the transposed": lambda xp, a: a.T.sum(axis=0),
+    "a sum in another dtype": lambda xp, a: a.sum(axis=-1, dtype="c16"),
+    "a maximum with its dimension": lambda xp, a: a.max(axis=1, keepdims=True),
+    "less the mean": lambda xp, a: a - a[:4].mean(axis=0, keepdims=True),
+    "with all dimensions": lambda xp, a: a.sum(keepdims=True) + a[:1, :1],
+    "minima of what is kept": lambda xp, a: a.min(axis=0, keepdims=True)[0, 1:].T,
+    "any": lambda xp, a: (a > 1).any(axis=0),
+    "a product": lambda xp, a: a.prod(axis=1, keepdims=True),
+    "running sums": lambda xp, a: xp.cumsum(a[:, 0]),
+    "of two axes": lambda xp, a: xp.array([a, a + 1]).sum(axis=(0, 2)),
 }
 
 

@@ -34,6 +34,7 @@ from pgaspy.alone.small import (
     called,
     in_order_of_memory,
     is_borrowed,
+    is_clear,
     kinds,
     operand,
     ready,
@@ -50,9 +51,7 @@ from pgaspy.planning.view import joint_shape
 from pgaspy.reductions import axes_of, reduction_by
 from pgaspy.scans import loop_dtype
 from pgaspy.scheduling import products
-from pgaspy.scheduling.base import wrap
-from pgaspy.scheduling.local_scans import along, are_products, has_kernel, scanned
-from pgaspy.scheduling.operations import BaseView
+from pgaspy.scheduling.local_scans import along, are_products, has_kernel, prepared_reduction, scanned
 
 __all__ = ["accumulated", "chosen", "computed", "computed_in_place", "position", "product", "quick_result",
            "reduced"]
@@ -121,7 +120,7 @@ def computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
 def chosen(*given: Any) -> Small | None:
     """`where(condition, x, y)` of arrays of one shape, and a dtype, and Python numbers; None if it is not done here."""
     arrays = [x for x in given if x.__class__ not in WEAK]
-    if given[0].__class__ in WEAK or not {*map(type, arrays)} <= kinds or not recording.is_clear():
+    if given[0].__class__ in WEAK or not {*map(type, arrays)} <= kinds or not is_clear():
         return None
     found: list[Any] = [x if x.__class__ in WEAK else operand(x) for x in given]
     mask, *operands = found
@@ -146,7 +145,7 @@ def _where(mask: NDArray[Any], dtype: np.dtype[Any], *operands: Any) -> NDArray[
 
 def product(x: Any, y: Any) -> Small | None:
     """A product of matrices and vectors; None if it is not computed here."""
-    if x.__class__ not in kinds or y.__class__ not in kinds or not recording.is_clear():
+    if x.__class__ not in kinds or y.__class__ not in kinds or not is_clear():
         return None
     a, b = operand(x, MAX_MATRIX), operand(y, MAX_MATRIX)
     if a is None or b is None or a.dtype is not b.dtype or a.dtype.char not in "fdFD":
@@ -194,11 +193,15 @@ def reduced(ufunc: np.ufunc, x: Any, axis: Any = None, keepdims: bool = False,
             wanted: np.dtype[Any] | None = None) -> Small | None:
     """All elements reduced to one, or those along dimensions, in a dtype; None if it is not computed here."""
     a = ready(x)
-    if a is None or not a.size or not a.shape or min(a.strides) <= 0 or not takes(a.shape):
+    if a is None or not a.size or not a.shape or min(a.strides) <= 0:
         return None
     if wanted is not None and wanted.kind not in "iufc":
         return None
-    axes = axes_of(a, axis)
+    axes = _ALL if axis is None and a.ndim == 1 else axes_of(a, axis)
+    run = _kernels_reduction(ufunc, a.dtype, wanted, a.shape, a.strides, axes)
+    if run is not None:
+        recording.queue.n_at_once += 1
+        return _left(run(a), x, axes, keepdims)
     local, places = (a, axes) if len(axes) == a.ndim else _in_order_of_memory(a, axes)
     reduction = reduction_by(ufunc, a.dtype, wanted)
     if are_products(ufunc, reduction.dtype):
@@ -208,6 +211,23 @@ def reduced(ufunc: np.ufunc, x: Any, axis: Any = None, keepdims: bool = False,
         if found is not None and reduction.result is not None:
             found = reduction.result(found)
     return None if found is None else _left(found, x, axes, keepdims)
+
+
+_ALL = (0,)
+"""The dimensions of a vector."""
+
+
+@cached
+def _kernels_reduction(ufunc: np.ufunc, dtype: np.dtype[Any], wanted: np.dtype[Any] | None, shape: tuple[int, ...],
+                       strides: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """The call of a kernel that reduces such arrays as they lie; None if there is none."""
+    reduction = reduction_by(ufunc, dtype, wanted)
+    if are_products(ufunc, reduction.dtype) or reduction.result is not None:
+        return None
+    local = np.lib.stride_tricks.as_strided(np.empty(0, dtype), shape, strides)
+    if len(axes) < len(shape):
+        local, axes = _in_order_of_memory(local, axes)
+    return prepared_reduction(ufunc, dtype, reduction.dtype, local.shape, local.strides, axes)
 
 
 def _in_order_of_memory(a: NDArray[Any], axes: tuple[int, ...]) -> tuple[NDArray[Any], tuple[int, ...]]:
@@ -227,9 +247,8 @@ def _left(found: Any, x: Any, axes: tuple[int, ...], keepdims: bool = False) -> 
     elements = np.asarray(found, order="C")
     if not keepdims:
         return elements, (like, None, True)
-    view, ndim = view_of(like), found.ndim + len(axes)
-    key = tuple([None if d in axes else slice(None) for d in range(ndim)])
-    return elements, BaseView(wrap(view.layout, elements), view.index(key))
+    key = tuple([None if d in axes else slice(None) for d in range(found.ndim + len(axes))])
+    return elements[key], (view_of(like).index(key), None, True)
 
 
 def accumulated(ufunc: np.ufunc, x: Any, axis: int) -> Small | None:
@@ -318,16 +337,33 @@ _FIRST_ZERO: dict[np.ufunc, Callable[..., Any]] = {np.minimum: _minimum, np.maxi
 
 def _by_kernel(form: Form, shape: tuple[int, ...], operands: Sequence[Any]) -> Any:
     """What a kernel gives, of arrays and a number."""
-    dtypes = [dtype if is_array else form.number_dtype
-              for dtype, is_array in zip(form.loop, form.is_array, strict=False)]
-    arrays = [np.asarray(x, dtype) for x, dtype in zip(operands, dtypes, strict=True)]
-    patterns = [x for x in arrays if x.shape == shape]
-    is_turned = patterns and not any(x.flags.c_contiguous for x in patterns)
-    found = np.empty_like(patterns[0], form.loop[-1]) if is_turned else np.empty(shape, form.loop[-1])
-    arrays = [x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays]
+    arrays: list[Any] = []  # whose memory stays meanwhile
+    steps: list[int] = []
+    turned = None
+    is_in_order = False
+    for x, dtype in zip(operands, _taken_dtypes(form), strict=True):
+        a = np.asarray(x, dtype)
+        if a.shape != shape:
+            a = np.broadcast_to(a, shape)
+        elif a.flags.c_contiguous:
+            is_in_order = True
+        elif turned is None:
+            turned = a
+        arrays.append(a)
+        steps += a.strides
+    dtype = form.loop[-1]
+    found = np.empty(shape, dtype) if is_in_order or turned is None else np.empty_like(turned, dtype)
     arrays.append(found)
-    run_elementwise(form.kernel, shape, [address(x) for x in arrays], [step for x in arrays for step in x.strides])
+    steps += found.strides
+    run_elementwise(form.kernel, shape, [address(a) for a in arrays], steps)
     return found if shape else found[()]
+
+
+@cached
+def _taken_dtypes(form: Form) -> tuple[np.dtype[Any], ...]:
+    """Those of a kernel's operands, of which one may be a number."""
+    return tuple([dtype if is_array else form.number_dtype
+                  for dtype, is_array in zip(form.loop, form.is_array, strict=False)])
 
 
 def _joint_shape(a: Any, b: Any, y: Any) -> tuple[int, ...] | None:

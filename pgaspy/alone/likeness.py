@@ -16,7 +16,8 @@ from pgaspy.planning.result_layout import product_layout, result_layout
 from pgaspy.planning.view import View, whole
 
 __all__ = ["Like", "broadcast", "index", "index_result", "is_distributed", "like_of", "like_of_two", "likeness",
-           "multiply", "result", "select", "sum_along", "view_like", "view_of", "with_columns", "with_rows"]
+           "multiply", "result", "select", "sum_along", "transpose", "transpose_result", "view_like", "view_of",
+           "with_columns", "with_rows"]
 
 MAX_DEPTH = 8
 """Of views that follow one from another, before they are made."""
@@ -69,6 +70,16 @@ def index(view: View, key: Any) -> View:
 def index_result(view: View, key: Any) -> View:
     """The section of a result that is like a view."""
     return result(view).index(key)
+
+
+def transpose(view: View, order: tuple[int, ...]) -> View:
+    """The view with dimensions in an order."""
+    return view.transpose(order)
+
+
+def transpose_result(view: View, order: tuple[int, ...]) -> View:
+    """That of a result that is like a view."""
+    return result(view).transpose(order)
 
 
 def result(view: View, _: Any = None) -> View:

@@ -423,6 +423,22 @@ static PyObject *like_by_key(PyObject *make, PyObject *parent, PyObject *key)
     return found;
 }
 
+/* is_clear(): see `small.is_clear`. */
+static PyObject *is_clear(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+{
+    PyObject *queue;
+    const int answer = is_quiet(&queue);
+    return answer < 0 ? NULL : PyBool_FromLong(answer);
+}
+
+/* ready(x): see `small.ready`. */
+static PyObject *ready(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+{
+    PyObject *queue, *a = is_array(arguments[0]) ? elements_of(arguments[0]) : NULL;
+    const int answer = a ? is_quiet(&queue) : 0;
+    return answer < 0 ? NULL : Py_NewRef(answer ? a : Py_None);
+}
+
 /* computed(ufunc, x, y, is_first): see `functions.computed`. */
 static PyObject *computed(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
@@ -682,7 +698,8 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
 
 static PyMethodDef functions[] = {
     {"begin", begin, METH_VARARGS, NULL},
-    FUNCTION(assigned), FUNCTION(computed), FUNCTION(computed_in_place), FUNCTION(section),
+    FUNCTION(assigned), FUNCTION(computed), FUNCTION(computed_in_place), FUNCTION(is_clear), FUNCTION(ready),
+    FUNCTION(section),
     {NULL, NULL, 0, NULL},
 };
 

@@ -25,5 +25,11 @@ def computed(ufunc: np.ufunc, x: Any, y: Any, is_first: bool, /) -> Any:
 def computed_in_place(ufunc: np.ufunc, x: Any, y: Any, /) -> bool:
     """See `functions.computed_in_place`."""
 
+def is_clear() -> bool:
+    """See `small.is_clear`."""
+
+def ready(x: Any, /) -> Any:
+    """See `small.ready`."""
+
 def section(x: Any, key: Any, /) -> Any:
     """See `sections.section`; the array itself."""

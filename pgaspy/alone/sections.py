@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from pgaspy.alone.likeness import index, index_result, is_distributed, like_of, likeness, select
+from pgaspy.alone.likeness import (
+    index,
+    index_result,
+    is_distributed,
+    like_of,
+    likeness,
+    select,
+    transpose,
+    transpose_result,
+)
 from pgaspy.alone.small import (
     MAX_ELEMENTS,
     NUMBERS,
@@ -15,9 +24,11 @@ from pgaspy.alone.small import (
     called,
     elements_of,
     is_borrowed,
+    is_clear,
     is_exact_cast,
     kinds,
     operand,
+    ready,
     source_of_new,
     takes,
 )
@@ -26,7 +37,7 @@ from pgaspy.job.failures import is_interrupt
 from pgaspy.layout import MAX_NDIM
 from pgaspy.operands import WEAK
 
-__all__ = ["accumulated_at", "assigned", "clears", "put", "section"]
+__all__ = ["accumulated_at", "assigned", "clears", "put", "section", "transposed"]
 
 _SLICING = frozenset({int, slice})
 """The classes of indices of which views are made here."""
@@ -69,7 +80,7 @@ def section(x: Any, key: Any) -> Small | None:
     does that is dealt out, or else as a new array.
     """
     is_slicing = _is_slicing(key)
-    if x.__class__ not in kinds or not (is_slicing or _may_select(key)) or not recording.is_clear():
+    if x.__class__ not in kinds or not (is_slicing or _may_select(key)) or not is_clear():
         return None
     elements = elements_of(x)
     if elements is None:
@@ -82,6 +93,16 @@ def section(x: Any, key: Any) -> Small | None:
     like, owner, is_exact = x._source or (x._view, None, True)
     like = likeness(index if is_exact else index_result, like, key)
     return found, (like, x if owner is None else owner, True) if found.shape else (like, None, False)
+
+
+def transposed(x: Any, order: tuple[int, ...]) -> Small | None:
+    """A view of an array with several dimensions in an order; None if it is not made here."""
+    elements = ready(x)
+    if elements is None or not elements.shape:
+        return None
+    like, owner, is_exact = x._source or (x._view, None, True)
+    like = likeness(transpose if is_exact else transpose_result, like, order)
+    return elements.transpose(order), (like, x if owner is None else owner, True)
 
 
 def _part(elements: Any, key: Any) -> Any:
@@ -181,7 +202,7 @@ def _operands(x: Any, value: Any, max_elements: int = MAX_ELEMENTS, may_cast: bo
     holds; None where nothing is written here, or where these are too many.
     """
     is_number = value.__class__ in WEAK
-    if not recording.is_clear() or (not is_number and (value := operand(value, max_elements)) is None):
+    if not is_clear() or (not is_number and (value := operand(value, max_elements)) is None):
         return None
     if (elements := elements_of(x)) is None or is_borrowed(x):
         return None

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgaspy.alone import quick
 from pgaspy.alone.likeness import is_distributed, like_of, view_like, view_of
 from pgaspy.caches import cached
 from pgaspy.execution import recording
@@ -31,9 +32,9 @@ from pgaspy.scheduling.floating_point import set_state, state
 from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "called", "copied",
-           "elements_of", "empty_like", "filled", "in_order_of_memory", "is_borrowed", "is_exact_cast", "is_on",
-           "is_section", "kinds", "operand", "passed_over", "ready", "reshaped", "seen", "settled", "shown", "silent",
-           "source_of_copy", "source_of_new", "takes"]
+           "elements_of", "empty_like", "filled", "in_order_of_memory", "is_borrowed", "is_clear", "is_exact_cast",
+           "is_on", "is_section", "kinds", "operand", "passed_over", "ready", "reshaped", "seen", "settled", "shown",
+           "silent", "source_of_copy", "source_of_new", "takes"]
 
 MAX_ELEMENTS = 1 << 15
 """Of an array: to record a call takes as long as to pass through so many. Only of more does it win that back that calls
@@ -134,6 +135,8 @@ def operand(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
     See `elements_of`.
     """
     if x.__class__ in kinds:
+        if (found := quick.ready(x)) is not None:
+            return found
         size = x._view.size if x._source is None else x._elements.size
         return elements_of(x) if size <= max_elements else None
     return x if x.__class__ in OF_NUMPY and x.size <= max_elements and x.dtype.isbuiltin else None
@@ -141,7 +144,15 @@ def operand(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
 
 def ready(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
     """The elements of a global array, if they are few enough, and nothing comes before; else None."""
+    found = quick.ready(x)
+    if found is not None:
+        return found
     return operand(x, max_elements) if x.__class__ in kinds and recording.is_clear() else None
+
+
+def is_clear() -> bool:
+    """See `recording.is_clear`."""
+    return quick.is_clear() or recording.is_clear()
 
 
 def is_borrowed(x: Any) -> bool:
@@ -200,7 +211,7 @@ def settled(x: Any) -> BaseView:
         return BaseView(owner._base, view_of(like))
     elements = np.asarray(x._elements)
     view = view_of(view_like(x)) if elements.shape else whole(view_of(like).own_layout or replicated((), 1))
-    return BaseView(wrap(view.layout, elements), view)
+    return BaseView(wrap(view.layout, elements.reshape(view.layout.shape)), view)  # without dimensions that are kept
 
 
 def in_order_of_memory(elements: NDArray[Any], arrays: Sequence[Any]) -> BaseView:
@@ -290,6 +301,6 @@ _OTHER_FLOATS = "egG"
 
 def filled(x: Any, fill: Callable[[Storage], None]) -> bool:
     """Have the local part of a new array filled; whether it was."""
-    if not (is_on and recording.is_clear() and takes(x._view.shape)):
+    if not (is_on and is_clear() and takes(x._view.shape)):
         return False
     return called(fill, x._base.storage, default=True) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from pgaspy.kernels import bindings
 from pgaspy.planning.scans import Run
 from pgaspy.scheduling.floating_point import errors, is_telling
 
-__all__ = ["along", "are_products", "has_kernel", "joined", "reduced", "run_views", "scanned"]
+__all__ = ["along", "are_products", "has_kernel", "joined", "prepared_reduction", "reduced", "run_views", "scanned"]
+
+_Reduction = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def has_kernel(ufunc: np.ufunc, dtype: np.dtype[Any], out_dtype: np.dtype[Any]) -> bool:
@@ -29,10 +32,14 @@ def reduced(ufunc: np.ufunc, local: NDArray[Any], axes: tuple[int, ...], dtype: 
             reduced = np.asarray(ufunc.reduce(local, axis=axes, dtype=type(dtype)))  # without a unit of time
     if row is None:
         return reduced
-    found = np.empty([n for d, n in enumerate(local.shape) if d not in axes], dtype)
-    call = _prepared_reduce(row, local.shape, local.strides, found.strides, axes)
-    call.call(bindings.address(local), bindings.address(found))
-    return found
+    return _prepared_reduce(row, dtype, local.shape, local.strides, axes)(local)
+
+
+def prepared_reduction(ufunc: np.ufunc, dtype: np.dtype[Any], out_dtype: np.dtype[Any], shape: tuple[int, ...],
+                       strides: tuple[int, ...], axes: tuple[int, ...]) -> _Reduction | None:
+    """What reduces an array of such a geometry by a kernel; None if there is none."""
+    row = _kernel(ufunc, dtype, out_dtype)
+    return None if row is None else _prepared_reduce(row, out_dtype, shape, strides, axes)
 
 
 def along(local: NDArray[Any], axis: int) -> NDArray[Any]:
@@ -97,8 +104,16 @@ def _kernel(ufunc: np.ufunc, dtype: np.dtype[Any], out_dtype: np.dtype[Any]) -> 
 
 
 @cached
-def _prepared_reduce(row: int, shape: tuple[int, ...], strides: tuple[int, ...], out_strides: tuple[int, ...],
-                     axes: tuple[int, ...]) -> bindings.ReduceCall:
+def _prepared_reduce(row: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...],
+                     axes: tuple[int, ...]) -> _Reduction:
     kept = [d for d in range(len(shape)) if d not in axes]
-    return bindings.ReduceCall(row, [shape[d] for d in kept], [strides[d] for d in kept], out_strides,
-                               [shape[d] for d in axes], [strides[d] for d in axes])
+    left = tuple([shape[d] for d in kept])
+    call = bindings.ReduceCall(row, left, [strides[d] for d in kept], np.empty(left, dtype).strides,
+                               [shape[d] for d in axes], [strides[d] for d in axes]).call
+
+    def run(local: NDArray[Any]) -> NDArray[Any]:
+        found = np.empty(left, dtype)
+        call(bindings.address(local), bindings.address(found))
+        return found
+
+    return run
