@@ -710,18 +710,19 @@ class GlobalArray:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
                         where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
-        is_plain = where is True and casting == "same_kind" and not (dtype or options)
-        if method == "__call__" and is_plain and ufunc.signature is None and out:
+        is_plain = method == "__call__" and where is True and casting == "same_kind" and not (
+            dtype or options) and ufunc.signature is None
+        if is_plain and out:
             if small.is_on and _is_computed_into(ufunc, inputs, out):
                 return out[0]
-        elif method == "__call__" and is_plain and ufunc.signature is None:
-            x, *others = inputs
+        elif is_plain:
             if ufunc.nin == len(inputs) == 1:
+                x, = inputs
                 if small.is_on and (found := _computed(ufunc, x)) is not None:
                     return found
                 return ufuncs.apply_operator(ufunc, made, x)
             if ufunc.nin == len(inputs) == 2:
-                y, = others
+                x, y = inputs
                 if ufunc is np.power and y.__class__ in WEAK and x.dtype.kind in "fc":
                     return x**y
                 is_first = isinstance(x, GlobalArray)

@@ -21,7 +21,7 @@ from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
 from pgaspy.planning.view import View
 
-__all__ = ["by_numpy", "joined", "made", "new_by_numpy"]
+__all__ = ["MAX_PASSED", "by_numpy", "joined", "made", "new_by_numpy"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,12 +35,18 @@ class _NotTaken(Exception):
     """An argument is no small array, nor what NumPy takes as it is."""
 
 
-def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, **fixed: Any) -> Callable[[F], F]:
+MAX_PASSED = 1 << 18
+"""Elements of the arrays of a function that passes through them once, but is recorded in several operations."""
+
+
+def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, max_elements: int = small.MAX_ELEMENTS,
+             **fixed: Any) -> Callable[[F], F]:
     """Have a function be NumPy's where its arrays are small, and nothing is recorded, or to be told.
 
     So it is for functions whose results are new arrays, and are NumPy's to the bit. `fixed` are options of NumPy's
-    function, which it is not called with where they are given. Arrays may be brought for functions that wait in any
-    case, and whose results lie in the default layouts where no axis is given.
+    function, which it is not called with where they are given; `max_elements`, how many its arrays have together.
+    Arrays may be brought for functions that wait in any case, and whose results lie in the default layouts where no
+    axis is given.
     """
     def register(function: F) -> F:
         names = list(inspect.signature(function).parameters)
@@ -51,7 +57,7 @@ def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, **fixed: A
         @functools.wraps(function)
         def call(*given: Any, **options: Any) -> Any:
             if small.is_on and _are_without_out(given, n_given) and options.keys() <= others and small.is_clear():
-                found = _called(numpys, given, {**options, **fixed})
+                found = _called(numpys, given, {**options, **fixed} if fixed else options, max_elements)
                 if found is not None:
                     return found
             elif is_brought and len(given) <= n_brought and options.keys() <= others - {"axis"}:
@@ -100,15 +106,15 @@ def _new(numpys: Callable[..., Any], shape_of: Callable[..., Any], given: tuple[
 def made(numpys: Callable[..., Any], *given: Any) -> GlobalArray | None:
     """What a function of NumPy's makes, as a new array of numbers; None if it is not made here."""
     found = small.called(numpys, *given) if small.is_clear() else None
-    if found is None or not _is_plain(found):
+    if found is None or not _is_plain(found) or found.size > small.MAX_ELEMENTS:
         return None
     return of_elements(found, small.source_of_new(found.shape))
 
 
 def _is_plain(found: Any) -> bool:
-    """Whether it may be the elements of a small array."""
+    """Whether it may be the elements of an array as it is."""
     return (found.__class__ is np.ndarray and found.dtype.kind in "biufc" and found.dtype is np.dtype(found.dtype.char)
-            and found.flags.c_contiguous and found.ndim > 0 and found.size <= small.MAX_ELEMENTS)
+            and found.flags.c_contiguous and found.ndim > 0)
 
 
 def joined(x: Any) -> GlobalArray | None:
@@ -120,7 +126,9 @@ def joined(x: Any) -> GlobalArray | None:
         found = np.array(_taken(x, arrays)) if small.is_on and small.is_clear() else None
     except (_NotTaken, ValueError):
         return None
-    if found is None or not _is_plain(found) or not found.size or len({array.dtype for array in arrays}) > 1:
+    if found is None or not _is_plain(found) or not 0 < found.size <= small.MAX_ELEMENTS:
+        return None
+    if len({array.dtype for array in arrays}) > 1:
         return None
     recording.queue.n_at_once += 1
     likes = [like_of(array) for array in arrays if not array._is_number]
@@ -128,15 +136,16 @@ def joined(x: Any) -> GlobalArray | None:
     return of_elements(found, (likeness(broadcast, like, found.shape), None, True))
 
 
-def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any], max_elements: int) -> Any:
     """The results; None if they are not computed here."""
     arrays: list[Any] = []
     try:
-        operands = [_taken(x, arrays) for x in given]
-        named = {name: _taken(x, arrays) for name, x in options.items()}
+        operands = [_taken(x, arrays, max_elements) for x in given]
+        named = {name: _taken(x, arrays, max_elements) for name, x in options.items()} if options else options
     except _NotTaken:
         return None
-    if not arrays or not small.takes((sum([x.size for x in arrays]),)) or not all(map(_lies_as_new, arrays)):
+    likes = {id(like): like for like in map(like_of, arrays)}
+    if not arrays or sum([x.size for x in arrays]) > max_elements or not all(map(_is_of_new, likes.values())):
         return None
     found = small.called(functools.partial(numpys, **named) if named else numpys, *operands)
     results = found if isinstance(found, tuple) else (found,)
@@ -147,30 +156,30 @@ def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[st
     return _made(found, operands, named)
 
 
-def _taken(x: Any, arrays: list[Any]) -> Any:
+def _taken(x: Any, arrays: list[Any], max_elements: int = small.MAX_ELEMENTS) -> Any:
     """An argument as NumPy takes it; global arrays are noted."""
-    if x.__class__ in small.PLAIN:
-        return x
-    if x.__class__ is tuple or x.__class__ is list:
-        return x if small.PLAIN.issuperset(map(type, x)) else x.__class__([_taken(item, arrays) for item in x])
-    found = small.operand(x)
-    if found is None or found.dtype.char in _REFUSED:
-        raise _NotTaken
     if x.__class__ in small.kinds:
         arrays.append(x)
+    elif x.__class__ in small.PLAIN:
+        return x
+    elif x.__class__ is tuple or x.__class__ is list:
+        return x if small.PLAIN.issuperset(map(type, x)) else x.__class__(
+            [_taken(item, arrays, max_elements) for item in x])
+    found = small.operand(x, max_elements)
+    if found is None or found.dtype.char in _REFUSED:
+        raise _NotTaken
     return found
 
 
-def _lies_as_new(x: Any) -> bool:
-    """Whether results may lie as new arrays do."""
-    like = like_of(x)
+def _is_of_new(like: Any) -> bool:
+    """Whether results of what is like this may lie as new arrays do."""
     return like.__class__ is not View or like.layout == default_for(like.layout.shape)
 
 
 def _made(found: Any, operands: list[Any], named: dict[str, Any]) -> Any:
     """A global array of what NumPy's function has given of these, in memory of its own."""
-    if not np.ndim(found):
-        return of_elements(np.asarray(found)[()], small.OF_NUMBER)
     if not (_is_plain(found) and found.base is None) or any(found is x for x in (*operands, *named.values())):
+        if not np.ndim(found):
+            return of_elements(np.asarray(found)[()], small.OF_NUMBER)
         found = np.array(found, np.dtype(found.dtype.str), order="C")
     return of_elements(found, small.source_of_new(found.shape))

@@ -231,6 +231,21 @@ def test_what_is_new_is_there_at_once() -> None:
     np.testing.assert_array_equal(a.gather(), X)
 
 
+def test_larger_arrays_that_are_passed_through_once() -> None:
+    a = pg.ones((300, 300)) > 0
+    before = pg.stats()
+    assert pg.array_equal(a, a.copy())
+    b = pg.pad(a, 1)
+    assert not pg.array_equal(a, b[1:-1, :-2])
+    assert pg.array_equal(a, b[1:-1, 1:-1])
+    assert not pg.array_equal([np.nan], pg.full(1, np.nan))
+    assert pg.array_equal([np.nan], pg.full(1, np.nan), equal_nan=True)
+    done = pg.stats() - before
+    assert done.n_recorded == done.n_at_once
+    np.testing.assert_array_equal(b.gather(), np.pad(a.gather(), 1))
+    assert (b & True).sum() == 90000
+
+
 def test_they_are_computed_at_once() -> None:
     a = pg.array(X)
     before = pg.stats()

@@ -119,23 +119,35 @@ def computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
 
 def chosen(*given: Any) -> Small | None:
     """`where(condition, x, y)` of arrays of one shape, and a dtype, and Python numbers; None if it is not done here."""
-    arrays = [x for x in given if x.__class__ not in WEAK]
-    if given[0].__class__ in WEAK or not {*map(type, arrays)} <= kinds or not is_clear():
+    if not is_clear():
         return None
-    found: list[Any] = [x if x.__class__ in WEAK else operand(x) for x in given]
+    arrays: list[Any] = []
+    dtype: Any = None
+    found: list[Any] = []
+    for x in given:
+        if x.__class__ not in WEAK:
+            a = operand(x) if x.__class__ in kinds else None
+            if a is None or (found and (a.shape != found[0].shape or a.dtype is not (dtype or a.dtype))):
+                return None
+            dtype = a.dtype if found else None
+            arrays.append(x)
+            found.append(a)
+        elif found:
+            found.append(x)
+        else:
+            return None
     mask, *operands = found
-    numbers = [x for x in operands if x.__class__ in WEAK]
-    others = [x for x in operands if x.__class__ not in WEAK]
-    if any(x is None or x.shape != mask.shape for x in (mask, *others)) or mask.dtype.kind != "b":
+    if mask.dtype.kind != "b" or not mask.shape:
         return None
-    dtype = others[0].dtype if others else np.result_type(*map(type, numbers))
-    if any(x.dtype is not dtype for x in others) or not mask.shape or not takes(mask.shape):
-        return None
-    if any(number.__class__ not in NUMBERS.get(dtype.kind, ()) for number in numbers):
+    numbers = [x.__class__ for x in operands if x.__class__ in WEAK]
+    dtype = dtype or np.result_type(*numbers)
+    if any(number not in NUMBERS.get(dtype.kind, ()) for number in numbers):
         return None
     elements = called(_where, mask, dtype, *operands)
+    if elements is None:
+        return None
     likes = [*map(like_of, arrays)]
-    return None if elements is None else _result(elements, next(filter(is_distributed, likes), likes[0]), *arrays)
+    return _result(elements, next(filter(is_distributed, likes), likes[0]), *arrays)
 
 
 def _where(mask: NDArray[Any], dtype: np.dtype[Any], *operands: Any) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from pgaspy.dispatch import implements
 from pgaspy.operands import WEAK, as_numpy, refuse_masked
 from pgaspy.planning.view import joint_shape
 from pgaspy.routines.mapping import on_parts
-from pgaspy.small_calls import by_numpy
+from pgaspy.small_calls import MAX_PASSED, by_numpy
 
 __all__ = [
     "allclose", "array_equal", "array_equiv", "isclose", "iscomplex", "iscomplexobj", "isneginf", "isposinf", "isreal",
@@ -127,6 +127,11 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     >>> pg.array_equal(pg.arange(3), [[0, 1, 2]])
     False
     """
+    return bool(_are_equal(a1, a2, equal_nan))
+
+
+@by_numpy(np.array_equal, max_elements=MAX_PASSED)
+def _are_equal(a1: Any, a2: Any, equal_nan: bool) -> Any:
     try:
         x, y = as_array(a1), as_array(a2)
     except ValueError:  # of sequences of several lengths
@@ -136,7 +141,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     same = x == y
     if equal_nan and not {x.dtype.kind, y.dtype.kind} <= set("biu"):
         same = same | np.isnan(x) & np.isnan(y)
-    return bool(as_global(same).all())
+    return as_global(same).all()
 
 
 @implements(np.array_equiv)

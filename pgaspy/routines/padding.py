@@ -12,14 +12,14 @@ from pgaspy.dispatch import implements
 from pgaspy.manipulation import empty_like_result
 from pgaspy.reductions import NO_VALUE
 from pgaspy.routines.rearranging import moveaxis
-from pgaspy.small_calls import by_numpy
+from pgaspy.small_calls import MAX_PASSED, by_numpy
 from pgaspy.values import told
 
 __all__ = ["pad"]
 
 
 @implements(np.pad)
-@by_numpy(np.pad)
+@by_numpy(np.pad, max_elements=MAX_PASSED)
 def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = NO_VALUE,
         end_values: Any = NO_VALUE, stat_length: Any = NO_VALUE, reflect_type: Any = NO_VALUE) -> pg.GlobalArray:
     """An array with elements around it. Collective.
