@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgaspy import brought
 from pgaspy.alone import small
@@ -105,10 +106,16 @@ def _new(numpys: Callable[..., Any], shape_of: Callable[..., Any], given: tuple[
 
 def made(numpys: Callable[..., Any], *given: Any) -> GlobalArray | None:
     """What a function of NumPy's makes, as a new array of numbers; None if it is not made here."""
-    found = small.called(numpys, *given) if small.is_clear() else None
-    if found is None or not _is_plain(found) or found.size > small.MAX_ELEMENTS:
-        return None
-    return of_elements(found, small.source_of_new(found.shape))
+    found = small.called(_small, numpys, *given) if small.is_clear() else None
+    return None if found is None else of_elements(found, small.source_of_new(found.shape))
+
+
+def _small(numpys: Callable[..., Any], *given: Any) -> NDArray[Any]:
+    """What the function makes; a TypeError, if it may not be the elements of a small array."""
+    found: NDArray[Any] = numpys(*given)
+    if not _is_plain(found) or found.size > small.MAX_ELEMENTS:
+        raise TypeError
+    return found
 
 
 def _is_plain(found: Any) -> bool:

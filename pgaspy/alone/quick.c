@@ -36,7 +36,7 @@ static struct {
 static known_function known[N_KNOWN];
 
 static struct {
-    PyObject *queue, *instead, *is_open, *runner, *recorded, *fields, *engine, *has_failed, *runs, *straight,
+    PyObject *queue, *instead, *is_open, *runner, *recorded, *fields, *engine, *is_alone, *has_failed, *runs, *straight,
              *computes_at_once, *silent_state, *n_at_once, *layout, *is_distributed, *base_dims, *shape;
 } name;
 
@@ -86,6 +86,8 @@ static int is_quiet(PyObject **queue)
         goto done;
     answer = 0;
     if (PyList_GET_SIZE(fields))
+        goto done;
+    if ((answer = is_true(engine, name.is_alone)) <= 0)
         goto done;
     if ((answer = is_true(engine, name.has_failed)) != 0 || (answer = is_true(engine, name.runs)) != 0) {
         answer = answer < 0 ? -1 : 0;
@@ -715,7 +717,7 @@ PyMODINIT_FUNC PyInit_quick(void)
     import_array();
     if (!(NAME(queue, "queue") && NAME(instead, "_instead") && NAME(is_open, "is_open") && NAME(runner, "_runner")
           && NAME(recorded, "recorded") && NAME(fields, "fields") && NAME(engine, "engine")
-          && NAME(has_failed, "has_failed") && NAME(runs, "_runs") && NAME(straight, "straight")
+          && NAME(is_alone, "is_alone") && NAME(has_failed, "has_failed") && NAME(runs, "_runs") && NAME(straight, "straight")
           && NAME(computes_at_once, "computes_at_once") && NAME(silent_state, "_silent_state")
           && NAME(n_at_once, "n_at_once") && NAME(layout, "layout") && NAME(is_distributed, "is_distributed")
           && NAME(base_dims, "base_dims") && NAME(shape, "shape")))
