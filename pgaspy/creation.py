@@ -184,7 +184,7 @@ def _are_none(*options: Any) -> bool:
 
 def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: AnyLayout,
           onenode: int | None, device: str | None) -> GlobalArray:
-    if small.is_on and _are_none(shape, layout, onenode, device):
+    if small.is_on and prototype.__class__ in small.kinds and _are_none(shape, layout, onenode, device):
         found = small.empty_like(prototype, prototype.dtype if dtype is None else native(dtype))
         if found is not None:
             return of_elements(*found)
@@ -299,7 +299,7 @@ def array(object: Any, dtype: DTypeLike | None = None, *, copy: bool | None = Tr
                            redistributed(*of_all, layout_for(of_all.view.shape, layout, onenode)))
     source = as_numpy(object, dtype)
     if small.is_on and _are_none(layout, onenode) and source.size <= small.MAX_ELEMENTS and (
-            of_small := small_calls.made(source.copy)) is not None:
+            of_small := small_calls.made(source.shape, source.copy)) is not None:
         return of_small
     result = empty(source.shape, source.dtype, layout=layout, onenode=onenode, device=device)
     result[...] = source
@@ -369,7 +369,7 @@ def _n_numbers(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -
     if not {start.__class__, stop.__class__, step.__class__} <= {int, float, NoneType} or not step:
         return None
     start, stop = (0, start) if stop is None else (start, stop)
-    return math.ceil((stop - start) / step) if max(abs(start), abs(stop), abs(step)) < 1 << 53 else None
+    return max(math.ceil((stop - start) / step), 0) if max(abs(start), abs(stop), abs(step)) < 1 << 53 else None
 
 
 @new_by_numpy(np.arange, _n_numbers)

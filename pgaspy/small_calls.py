@@ -101,19 +101,19 @@ def _new(numpys: Callable[..., Any], shape_of: Callable[..., Any], given: tuple[
     shape = (shape,) if shape.__class__ is int else shape
     if shape.__class__ is not tuple or not {*map(type, shape)} <= {int} or not small.takes(shape):
         return None
-    return made(functools.partial(numpys, **options) if options else numpys, *given)
+    return made(shape, functools.partial(numpys, **options) if options else numpys, *given)
 
 
-def made(numpys: Callable[..., Any], *given: Any) -> GlobalArray | None:
-    """What a function of NumPy's makes, as a new array of numbers; None if it is not made here."""
-    found = small.called(_small, numpys, *given) if small.is_clear() else None
+def made(shape: tuple[int, ...], numpys: Callable[..., Any], *given: Any) -> GlobalArray | None:
+    """What a function of NumPy's makes, as a new array of numbers, of a small shape; None if it is not made here."""
+    found = small.called(_numbers, shape, numpys, *given) if small.is_clear() else None
     return None if found is None else of_elements(found, small.source_of_new(found.shape))
 
 
-def _small(numpys: Callable[..., Any], *given: Any) -> NDArray[Any]:
-    """What the function makes; a TypeError, if it may not be the elements of a small array."""
+def _numbers(shape: tuple[int, ...], numpys: Callable[..., Any], *given: Any) -> NDArray[Any]:
+    """What the function makes; a TypeError, if it may not be the elements of an array of the shape as it is."""
     found: NDArray[Any] = numpys(*given)
-    if not _is_plain(found) or found.size > small.MAX_ELEMENTS:
+    if not _is_plain(found) or found.shape != shape:
         raise TypeError
     return found
 

@@ -144,6 +144,7 @@ NEW: dict[str, Callable[..., Any]] = {
     "ones like": lambda xp, a: xp.ones_like(a * 2, dtype=int),
     "full like": lambda xp, a: xp.full_like(a, 1.25),
     "empty like": lambda xp, a: xp.empty_like(a[:0]),
+    "like a list": lambda xp, a: xp.full_like([1, 2], 7),
     "a list": lambda xp, a: xp.array([1, 2.5, True]),
     "lists": lambda xp, a: xp.array(((1, 2), (3, 4)), "f4"),
     "NumPy's": lambda xp, a: xp.array(np.asfortranarray(X)),
@@ -189,6 +190,7 @@ def test_new_arrays(name: str, layout: pg.Distribution | None, dtype: str, monke
     lambda: pg.zeros(-1), lambda: pg.ones((2, -3)), lambda: pg.full(3, 300, "u1"), lambda: pg.zeros(3, object),
     lambda: pg.empty(2, order="X"), lambda: pg.arange(3, 1, 0), lambda: pg.eye(-2), lambda: pg.linspace(0, 1, -1),
     lambda: pg.zeros(3, onenode=99), lambda: pg.array([pg.ones(2), pg.ones(3)]), lambda: pg.zeros("3"),
+    lambda: pg.ones(3, (float, 2)), lambda: pg.zeros(2, "i4,f8"),
     lambda: pg.full((2, 2), [1, 2, 3]), lambda: pg.arange(pg), lambda: pg.empty_like(pg.ones(3), "O")])
 def test_what_no_array_is_made_of(call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The errors are the same, to the word."""
