@@ -26,7 +26,7 @@ static struct {
     PyTypeObject *array, *number, *view, *like;
     Py_ssize_t elements, source, at_view;           /* the places of an array's attributes */
     Py_ssize_t max_elements;
-    PyObject *kinds;                                /* the classes of arrays and numbers, and of what is seen of arrays */
+    PyObject *kinds;                                /* a set: these classes, and those of what is seen of arrays */
     PyObject *recording;                            /* the dictionary of the module */
     PyObject *borrowers, *state, *silent;           /* a set; NumPy's variable, and a context in which it is silent */
     PyObject *of_doubles[N_OF_DOUBLES];             /* functions of two doubles */
@@ -70,6 +70,8 @@ static int is_quiet(PyObject **queue)
 {
     int answer = -1;
     PyObject *engine = NULL, *recorded = NULL, *fields = NULL, *state = NULL;
+    if (!its.recording)
+        return 0;
     *queue = PyDict_GetItemWithError(its.recording, name.queue);
     PyObject *instead = *queue ? PyDict_GetItemWithError(its.recording, name.instead) : NULL;
     if (!instead)
@@ -123,7 +125,8 @@ static int count(PyObject *queue)
 /* Whether it is of a class whose elements may be small: see `kinds`. */
 static int is_array(PyObject *x)
 {
-    return Py_TYPE(x) == its.array || Py_TYPE(x) == its.number || PySet_Contains(its.kinds, (PyObject *)Py_TYPE(x));
+    return Py_TYPE(x) == its.array || Py_TYPE(x) == its.number
+        || (its.kinds && PySet_Contains(its.kinds, (PyObject *)Py_TYPE(x)) == 1);
 }
 
 /* Whether it is a number of NumPy's that is taken as it is; see `OF_NUMPY`. Those of other classes have their say. */
@@ -436,6 +439,7 @@ static PyObject *is_clear(PyObject *module, PyObject *const *arguments, Py_ssize
 /* ready(x): see `small.ready`. */
 static PyObject *ready(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
+    TAKES(1);
     PyObject *queue, *a = is_array(arguments[0]) ? elements_of(arguments[0]) : NULL;
     const int answer = a ? is_quiet(&queue) : 0;
     return answer < 0 ? NULL : Py_NewRef(answer ? a : Py_None);
@@ -717,8 +721,8 @@ PyMODINIT_FUNC PyInit_quick(void)
     import_array();
     if (!(NAME(queue, "queue") && NAME(instead, "_instead") && NAME(is_open, "is_open") && NAME(runner, "_runner")
           && NAME(recorded, "recorded") && NAME(fields, "fields") && NAME(engine, "engine")
-          && NAME(is_alone, "is_alone") && NAME(has_failed, "has_failed") && NAME(runs, "_runs") && NAME(straight, "straight")
-          && NAME(computes_at_once, "computes_at_once") && NAME(silent_state, "_silent_state")
+          && NAME(is_alone, "is_alone") && NAME(has_failed, "has_failed") && NAME(runs, "_runs")
+          && NAME(straight, "straight") && NAME(computes_at_once, "computes_at_once") && NAME(silent_state, "_silent_state")
           && NAME(n_at_once, "n_at_once") && NAME(layout, "layout") && NAME(is_distributed, "is_distributed")
           && NAME(base_dims, "base_dims") && NAME(shape, "shape")))
         return NULL;
