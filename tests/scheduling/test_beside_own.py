@@ -106,10 +106,11 @@ def test_what_is_here_is_a_piece(monkeypatch: pytest.MonkeyPatch, with_sums: boo
     n, n_pieces = 2048, []
     for has_network in (False, True):
         monkeypatch.setattr(world(), "has_network", has_network)
+        a = pg.zeros((n, n), layout=pg.Distribution("block", "*"))
         x = pg.zeros(n, layout=pg.Distribution("block"))
 
-        def distances(x: pg.GlobalArray = x) -> object:
-            found = x[:, None] - x
+        def distances(a: pg.GlobalArray = a, x: pg.GlobalArray = x) -> object:
+            found = a - x
             return found.sum(axis=1) if with_sums else found
 
         n_pieces.append(sum(o.n_pieces for o in pg.explain(distances).operations))
