@@ -104,6 +104,8 @@ class Queue:
         How many operations were executed at once, instead of being recorded.
     computes_at_once
         Whether what is small, and not done often, is executed at once where it can be; or in turn, if it is recorded.
+    is_open
+        Whether nothing that lasts is in the way of computing on this only process what is small: see `is_clear`.
     stand_ins
         What the program gets in the place of elements, where nothing is executed.
     """
