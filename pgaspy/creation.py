@@ -411,6 +411,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     of_times = (dtype is not None and dtype.kind in "mM") or any(map(_is_time, (start, stop, step)))
     first, delta, n = (_times if of_times else _numbers)(start, stop, step, dtype)
     result = empty(n, first.dtype, layout=layout, onenode=onenode, device=device)
+    if first.dtype.kind == "f" and first == 0 and np.signbit(first):  # which a sum with 0 is not
+        return generated(result, lambda i: np.where(i == 0, first, i.astype(first.dtype, copy=False) * delta))
     factor = np.dtype(np.int64) if of_times else first.dtype  # times are multiplied by integers
     return _progression(result, first, delta, lambda i: (first + i.astype(factor, copy=False) * delta).astype(
         first.dtype, copy=False))

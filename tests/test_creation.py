@@ -231,6 +231,13 @@ def test_masked_arrays_are_refused() -> None:
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("n", [3, 1 << 16])
+@pytest.mark.parametrize("dtype", ["d", "f"])
+def test_a_range_from_negative_zero_begins_with_it(n: int, dtype: str) -> None:
+    found, expected = pg.arange(-0.0, n / 4, 0.25, dtype=dtype), np.arange(-0.0, n / 4, 0.25, dtype=dtype)
+    assert_equal(np.signbit(found), np.signbit(expected))
+
+
 def test_ranges_beyond_the_integers_of_64_bits() -> None:
     with np.errstate(all="ignore"):
         for arguments in (2**63, 2**63 + 3), (-2**63, -2**63 + 5000, 1000):
