@@ -1023,7 +1023,8 @@ class GlobalArray:
 
     def _total(self, ufunc: np.ufunc, axis: Axis, dtype: DTypeLike | None, out: GlobalArray | None, keepdims: bool,
                initial: Any, where: Any) -> GlobalArray:
-        if small.is_on and out is None and where is True and initial is NO_VALUE:
+        if small.is_on and out is None and where is True and initial is NO_VALUE and (
+                dtype is None or np.dtype(dtype).isnative):
             found = functions.reduced(ufunc, self, axis, keepdims, None if dtype is None else native(dtype))
             if found is not None:
                 return of_elements(*found)

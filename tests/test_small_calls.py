@@ -343,3 +343,12 @@ def test_what_is_left_to_others() -> None:
         pg.stack([a, a[0]])
     with pytest.raises(IndexError):
         pg.take(a, 7, axis=0)
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_sums_in_another_order_of_bytes_are_refused(monkeypatch: pytest.MonkeyPatch, is_on: bool) -> None:
+    monkeypatch.setattr(small, "is_on", is_on)
+    with pytest.raises(TypeError, match="byte order"):
+        np.ones(3).sum(dtype=">f8")
+    with pytest.raises(TypeError, match="byte order"):
+        pg.ones(3).sum(dtype=">f8")
