@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.alone import quick
+from pgaspy.alone import quick, small
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import begin_anew
 from pgaspy.scheduling.base import borrowers
@@ -152,6 +152,32 @@ def _job() -> None:
     """A job in which nothing has failed, and nobody has elements of arrays."""
     begin_anew()
     borrowers.clear()
+
+
+def placed(seed: int) -> list[Any]:
+    """The results of operators of sections with new dimensions, and their layouts."""
+    rng = random.Random(seed)
+    x, A = pg.array(np.arange(5.0)), pg.array(np.arange(15.0).reshape(3, 5))
+    views = [x, x[:, None], x[None], A, A[:, None], A[:, :, None][1:], (x + 1)[:, None], x[:, None].T, A.T[None], x[1:]]
+    found: list[Any] = []
+    for _ in range(12):
+        a, b = rng.choice(views), rng.choice(views)
+        try:
+            c = rng.choice((operator.add, operator.lt, np.maximum))(a, b)
+        except ValueError:
+            continue
+        found += [(c.gather().tolist(), c.layout, (c[..., None] - 1).layout)]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_results_lie_as_in_other_tiers(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    quickly = placed(seed)
+    with monkeypatch.context() as patch:
+        refuse_quickly(patch)
+        assert quickly == placed(seed)
+    monkeypatch.setattr(small, "is_on", False)
+    assert quickly == placed(seed)
 
 
 @pytest.mark.usefixtures("_job")

@@ -159,5 +159,16 @@ def like_of_two(x: Any, x_shape: tuple[int, ...], y: Any, y_shape: tuple[int, ..
 
 
 def _has_dims(like: Any) -> bool:
-    """Whether each dimension of a view is one of its base, which a result may follow."""
-    return like.__class__ is not View or None not in like.base_dims
+    """Whether each dimension of a view is one of its base, which a result may follow; not of new dimensions."""
+    while like.__class__ is Like:
+        make, key = like.make, like.argument
+        if make in _BY_KEY and (key is None or (key.__class__ is tuple and None in key)):
+            return False
+        if make not in _OF_VIEW:
+            return True
+        like = like.parent
+    return like is None or None not in like.base_dims
+
+
+_BY_KEY, _OF_VIEW = {index, index_result}, {index, transpose}
+"""What makes views by keys; and what makes them of the parent's view, and not of that of a result."""

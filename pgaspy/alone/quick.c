@@ -309,7 +309,7 @@ static PyObject *like_of(PyObject *x)
     return !source ? NULL : source == Py_None ? SLOT(x, its.at_view) : PyTuple_GET_ITEM(source, 0);
 }
 
-/* See `is_distributed` and `_has_dims`; -1 with an exception set. */
+/* See `is_distributed` and `_has_dims`, of which this finds most; -1 with an exception set. */
 static int is_distributed(PyObject *like)
 {
     if (Py_TYPE(like) == its.like)
@@ -326,6 +326,16 @@ static int is_distributed(PyObject *like)
 
 static int has_dims(PyObject *like)
 {
+    for (; Py_TYPE(like) == its.like; like = PyTuple_GET_ITEM(like, 1)) {
+        PyObject *make = PyTuple_GET_ITEM(like, 0), *key = PyTuple_GET_ITEM(like, 2);
+        if ((make != its.index && make != its.index_result) || key == Py_None)
+            return 0;
+        for (Py_ssize_t k = 0; PyTuple_CheckExact(key) && k < PyTuple_GET_SIZE(key); k++)
+            if (PyTuple_GET_ITEM(key, k) == Py_None)
+                return 0;
+        if (make == its.index_result)
+            return 1;
+    }
     if (Py_TYPE(like) != its.view)
         return 1;
     PyObject *base_dims = PyObject_GetAttr(like, name.base_dims);
