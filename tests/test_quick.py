@@ -158,9 +158,10 @@ def placed(seed: int) -> list[Any]:
     """The results of operators of sections with new dimensions, and their layouts."""
     rng = random.Random(seed)
     x, A = pg.array(np.arange(5.0)), pg.array(np.arange(15.0).reshape(3, 5))
-    views = [x, x[:, None], x[None], A, A[:, None], A[:, :, None][1:], (x + 1)[:, None], x[:, None].T, A.T[None], x[1:]]
+    views = [x, x[:, None], x[None], A, A[:, None], A[:, :, None][1:], (x + 1)[:, None], x[:, None].T, A.T[None], x[1:],
+             pg.array([2.0]), pg.array([[1.0]]), pg.array([[3.0], [4.0], [5.0]]), pg.array([[[1.0]]])]
     found: list[Any] = []
-    for _ in range(12):
+    for _ in range(24):
         a, b = rng.choice(views), rng.choice(views)
         try:
             c = rng.choice((operator.add, operator.lt, np.maximum))(a, b)
