@@ -1431,9 +1431,9 @@ _new = object.__new__
 _REVERSED = [tuple(reversed(range(ndim))) for ndim in range(MAX_NDIM + 1)]
 small.kinds.update((GlobalArray, GlobalScalar))
 if floating_point.variable is not None:
-    quick.begin(GlobalArray, GlobalScalar, small.kinds, View, likeness.Like, small.MAX_ELEMENTS, recording, borrowers,
-                floating_point.variable, small.silent, functions.quick_result, likeness.index, likeness.index_result,
-                likeness.likeness, likeness.like_of_two, small.OF_NUMBER)
+    quick.begin(GlobalArray, GlobalScalar, small.kinds, View, likeness.Like, small.MAX_ELEMENTS,
+                likeness.MAX_DEPTH, recording, borrowers, floating_point.variable, small.silent, functions.quick_result,
+                likeness.index, likeness.index_result, likeness.likeness, likeness.like_of_two, small.OF_NUMBER)
 
 
 def _element(base: Base, view: View, key: Any) -> GlobalArray:

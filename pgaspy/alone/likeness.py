@@ -15,9 +15,9 @@ from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.planning.result_layout import product_layout, result_layout
 from pgaspy.planning.view import View, whole
 
-__all__ = ["Like", "broadcast", "index", "index_result", "is_distributed", "like_of", "like_of_two", "likeness",
-           "multiply", "result", "select", "sum_along", "transpose", "transpose_result", "view_like", "view_of",
-           "with_columns", "with_rows"]
+__all__ = ["MAX_DEPTH", "Like", "broadcast", "index", "index_result", "is_distributed", "like_of", "like_of_two",
+           "likeness", "multiply", "result", "select", "sum_along", "transpose", "transpose_result", "view_like",
+           "view_of", "with_columns", "with_rows"]
 
 MAX_DEPTH = 8
 """Of views that follow one from another, before they are made."""

@@ -25,7 +25,7 @@ typedef struct {
 static struct {
     PyTypeObject *array, *number, *view, *like;
     Py_ssize_t elements, source, at_view;           /* the places of an array's attributes */
-    Py_ssize_t max_elements;
+    Py_ssize_t max_elements, max_depth;             /* of an array; of what follows one from another */
     PyObject *kinds;                                /* a set: these classes, and those of what is seen of arrays */
     PyObject *recording;                            /* the dictionary of the module */
     PyObject *borrowers, *state, *silent;           /* a set; NumPy's variable, and a context in which it is silent */
@@ -420,7 +420,7 @@ static PyObject *like_by_key(PyObject *make, PyObject *parent, PyObject *key)
         distributed = PyTuple_GET_ITEM(parent, 4) == Py_True;
     } else
         return NULL;
-    if (depth > 8) {
+    if (depth > its.max_depth) {
         PyObject *arguments[] = {make, parent, key};
         return PyObject_Vectorcall(its.likeness, arguments, 3, NULL);
     }
@@ -689,15 +689,15 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
     PyTypeObject *array, *number, *view, *like;
     PyObject *kinds, *recording, *borrowers, *state, *silent, *exact, *index, *index_result, *likeness, *like_of_two;
     PyObject *of_number;
-    Py_ssize_t max_elements;
-    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!nO!O!OO!OOOOOO", &PyType_Type, &array, &PyType_Type, &number,
-                          &PySet_Type, &kinds, &PyType_Type, &view, &PyType_Type, &like, &max_elements,
+    Py_ssize_t max_elements, max_depth;
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!nnO!O!OO!OOOOOO", &PyType_Type, &array, &PyType_Type, &number,
+                          &PySet_Type, &kinds, &PyType_Type, &view, &PyType_Type, &like, &max_elements, &max_depth,
                           &PyModule_Type, &recording, &PySet_Type, &borrowers, &state, &PyContext_Type, &silent,
                           &exact, &index, &index_result, &likeness, &like_of_two, &of_number))
         return NULL;
     its.array = (PyTypeObject *)Py_NewRef(array), its.number = (PyTypeObject *)Py_NewRef(number);
     its.view = (PyTypeObject *)Py_NewRef(view), its.like = (PyTypeObject *)Py_NewRef(like);
-    its.max_elements = max_elements;
+    its.max_elements = max_elements, its.max_depth = max_depth;
     its.kinds = Py_NewRef(kinds);
     its.recording = Py_NewRef(PyModule_GetDict(recording));
     its.borrowers = Py_NewRef(borrowers), its.state = Py_NewRef(state), its.silent = Py_NewRef(silent);
@@ -736,7 +736,7 @@ PyMODINIT_FUNC PyInit_quick(void)
           && NAME(n_at_once, "n_at_once") && NAME(layout, "layout") && NAME(is_distributed, "is_distributed")
           && NAME(base_dims, "base_dims") && NAME(shape, "shape")))
         return NULL;
-    static const char *const of_doubles[N_OF_DOUBLES] = {
+    static const char *const of_doubles[N_OF_DOUBLES] = {   /* in the order of the cases there */
         "add", "subtract", "multiply", "divide", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal"};
     PyObject *numpy = PyImport_ImportModule("numpy");
     for (int k = 0; numpy && k < N_OF_DOUBLES; k++)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-def begin(array: type, number: type, kinds: set[type], view: type, like: type, max_elements: int, recording: ModuleType,
-          borrowers: set[Any], state: ContextVar[Any], silent: Context, result_dtype: Callable[..., Any],
-          index: Callable[..., Any], index_result: Callable[..., Any], likeness: Callable[..., Any],
-          like_of_two: Callable[..., Any], of_number: Any, /) -> None:
-    """Say what is what in Python: the classes of arrays, of numbers, and of what their layouts follow from; the largest
-    array; what is under way, who borrows elements, NumPy's floating-point state, and a context in which it ignores
-    errors; and the functions of `functions` and `likeness`.
+def begin(array: type, number: type, kinds: set[type], view: type, like: type, max_elements: int, max_depth: int,
+          recording: ModuleType, borrowers: set[Any], state: ContextVar[Any], silent: Context,
+          result_dtype: Callable[..., Any], index: Callable[..., Any], index_result: Callable[..., Any],
+          likeness: Callable[..., Any], like_of_two: Callable[..., Any], of_number: Any, /) -> None:
+    """Say what is what in Python: the classes of arrays, of numbers, and of what their layouts follow from; the most
+    elements of an array, and of what follows one from another; what is under way, who borrows elements, NumPy's
+    floating-point state, and a context in which it ignores errors; and the functions of `functions` and `likeness`.
     """
 
 def assigned(x: Any, key: Any, value: Any, /) -> bool:

@@ -28,6 +28,7 @@ from pgaspy.alone.small import (
     is_exact_cast,
     kinds,
     operand,
+    origin,
     ready,
     source_of_new,
     takes,
@@ -90,9 +91,9 @@ def section(x: Any, key: Any) -> Small | None:
     found = _part(elements, key)
     if found is None or not takes(found.shape):
         return None
-    like, owner, is_exact = x._source or (x._view, None, True)
+    like, owner, is_exact = origin(x)
     like = likeness(index if is_exact else index_result, like, key)
-    return found, (like, x if owner is None else owner, True) if found.shape else (like, None, False)
+    return found, (like, owner, True) if found.shape else (like, None, False)
 
 
 def transposed(x: Any, order: tuple[int, ...]) -> Small | None:
@@ -100,9 +101,8 @@ def transposed(x: Any, order: tuple[int, ...]) -> Small | None:
     elements = ready(x)
     if elements is None or not elements.shape:
         return None
-    like, owner, is_exact = x._source or (x._view, None, True)
-    like = likeness(transpose if is_exact else transpose_result, like, order)
-    return elements.transpose(order), (like, x if owner is None else owner, True)
+    like, owner, is_exact = origin(x)
+    return elements.transpose(order), (likeness(transpose if is_exact else transpose_result, like, order), owner, True)
 
 
 def _part(elements: Any, key: Any) -> Any:

@@ -33,8 +33,8 @@ from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "called", "copied",
            "elements_of", "empty_like", "filled", "in_order_of_memory", "is_borrowed", "is_clear", "is_exact_cast",
-           "is_on", "is_section", "kinds", "operand", "passed_over", "ready", "reshaped", "seen", "settled", "shown",
-           "silent", "source_of_copy", "source_of_new", "takes"]
+           "is_on", "is_section", "kinds", "operand", "origin", "passed_over", "ready", "reshaped", "seen", "settled",
+           "shown", "silent", "source_of_copy", "source_of_new", "takes"]
 
 MAX_ELEMENTS = 1 << 15
 """Of an array: to record a call takes as long as to pass through so many. Only of more does it win that back that calls
@@ -135,10 +135,8 @@ def operand(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
     See `elements_of`.
     """
     if x.__class__ in kinds:
-        if (found := quick.ready(x)) is not None:
-            return found
-        size = x._view.size if x._source is None else x._elements.size
-        return elements_of(x) if size <= max_elements else None
+        found = quick.ready(x)
+        return _few_elements(x, max_elements) if found is None else found
     return x if x.__class__ in OF_NUMPY and x.size <= max_elements and x.dtype.isbuiltin else None
 
 
@@ -147,7 +145,12 @@ def ready(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
     found = quick.ready(x)
     if found is not None:
         return found
-    return operand(x, max_elements) if x.__class__ in kinds and recording.is_clear() else None
+    return _few_elements(x, max_elements) if x.__class__ in kinds and recording.is_clear() else None
+
+
+def _few_elements(x: Any, max_elements: int) -> Any:
+    size = x._view.size if x._source is None else x._elements.size
+    return elements_of(x) if size <= max_elements else None
 
 
 def is_clear() -> bool:
@@ -220,6 +223,14 @@ def in_order_of_memory(elements: NDArray[Any], arrays: Sequence[Any]) -> BaseVie
     view = result_view(elements.shape, [x.broadcast_to(elements.shape) for x in views], default_for)
     order = view.memory_order or range(elements.ndim)
     return BaseView(wrap(view.layout, np.ascontiguousarray(elements.transpose(order))), view)
+
+
+def origin(x: Any) -> tuple[Any, Any, bool]:
+    """What the view of an array follows from, the array that its sections are sections of, and whether the view is that
+    itself, and not that of a result.
+    """
+    like, owner, is_exact = x._source or (x._view, None, True)
+    return like, x if owner is None else owner, is_exact
 
 
 def is_section(x: Any) -> bool:

@@ -105,7 +105,7 @@ class Queue:
     computes_at_once
         Whether what is small, and not done often, is executed at once where it can be; or in turn, if it is recorded.
     is_open
-        Whether nothing that lasts is in the way of computing on this only process what is small: see `is_clear`.
+        Whether nothing that lasts is in the way of computing what is small, on an only process: see `is_clear`.
     stand_ins
         What the program gets in the place of elements, where nothing is executed.
     """
@@ -148,10 +148,10 @@ class Queue:
         """Note from which number of fields on something is to be seen to before an operation is recorded."""
         if self.engine.has_failed and self.error is None:
             self.engine.recover()
-        is_sound = self.error is None and not self.engine.has_failed and not self._refusable
-        is_plain = is_sound and self._held_bytes <= MAX_HELD_BYTES
+        is_sound = self.error is None and not self._refusable
+        is_plain = is_sound and not self.engine.has_failed and self._held_bytes <= MAX_HELD_BYTES
         self._max_fields = self._loops.n_due * Recorded.N_FIELDS if is_plain else 0
-        self.is_open = is_sound and self.engine.is_alone and self.engine.overlaps and counts.timeline is None
+        self.is_open = is_sound and self.engine.overlaps and counts.timeline is None
 
     @property
     def overlaps(self) -> bool:
@@ -261,9 +261,7 @@ class Queue:
         nothing that is recorded, may be computed at once.
         """
         engine = self.engine
-        if not engine.is_alone or self._runner or not engine.is_idle or self._refusable:
-            return False
-        if not (self.computes_at_once and engine.overlaps) or self.error is not None or counts.timeline is not None:
+        if self._runner or not (self.is_open and self.computes_at_once and engine.is_alone and engine.is_idle):
             return False
         if engine.failures and False in [poison.is_seen for poison in engine.failures]:
             return False
