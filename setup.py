@@ -1,7 +1,10 @@
 """Builds what is in C; everything else stands in pyproject.toml."""
 
+from pathlib import Path
+
 import numpy
 from setuptools import Extension, setup
 
 setup(cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"],
-      ext_modules=[Extension("pgaspy.alone.quick", ["pgaspy/alone/quick.c"], include_dirs=[numpy.get_include()])])
+      ext_modules=[Extension("pgaspy.alone.quick", ["pgaspy/alone/quick.c"], include_dirs=[numpy.get_include()],
+                             depends=[*map(str, Path("pgaspy/alone").glob("*.h"))])])

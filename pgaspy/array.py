@@ -19,6 +19,7 @@ from pgaspy.dispatch import HANDLED, OTHERS
 from pgaspy.distribution import Distribution
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import ProcGrid, world
+from pgaspy.kernels import bindings
 from pgaspy.layout import MAX_NDIM, Layout
 from pgaspy.missing import instead_of, missing
 from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, dtype_of_cast, has_arrays, native
@@ -29,7 +30,7 @@ from pgaspy.scheduling.base import Base, FormerBase, borrowers
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import refusals
 
-__all__ = ["IN_PLACE", "GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "into", "is_assigned",
+__all__ = ["IN_PLACE", "GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "chosen", "into", "is_assigned",
            "is_computed_in_place", "made", "of_elements"]
 
 Axis = int | Sequence[int] | None
@@ -118,6 +119,24 @@ def is_computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
 def is_assigned(x: Any, key: Any, value: Any) -> bool:
     """See `sections.assigned`."""
     return quick.assigned(x, key, value) or sections.assigned(x, key, value)
+
+
+def chosen(condition: Any, x: Any, y: Any) -> GlobalArray | None:
+    """See `functions.chosen`."""
+    quickly: GlobalArray | None = quick.chosen(condition, x, y)
+    if quickly is not None:
+        return quickly
+    found = functions.chosen(condition, x, y)
+    return None if found is None else of_elements(*found)
+
+
+def _product(x: Any, y: Any) -> GlobalArray | None:
+    """See `functions.product`."""
+    quickly: GlobalArray | None = quick.product(x, y)
+    if quickly is not None:
+        return quickly
+    found = functions.product(x, y)
+    return None if found is None else of_elements(*found)
 
 
 def _section(x: GlobalArray, key: Any) -> GlobalArray | None:
@@ -853,8 +872,8 @@ class GlobalArray:
         return _POWERS.get(exponent) if type(exponent) in (int, float) and self.dtype.kind in "fc" else None
 
     def __matmul__(self, other: Any) -> GlobalArray:
-        if small.is_on and (found := functions.product(self, other)) is not None:
-            return of_elements(*found)
+        if small.is_on and (found := _product(self, other)) is not None:
+            return found
         return NotImplemented if _defers(self, other) else HANDLED[np.matmul](self, other)
 
     def __rmatmul__(self, other: Any) -> GlobalArray:
@@ -1025,6 +1044,8 @@ class GlobalArray:
                initial: Any, where: Any) -> GlobalArray:
         if small.is_on and out is None and where is True and initial is NO_VALUE and (
                 dtype is None or np.dtype(dtype).isnative):
+            if axis is None is dtype and not keepdims and (quickly := quick.reduced(ufunc, self)) is not None:
+                return quickly
             found = functions.reduced(ufunc, self, axis, keepdims, None if dtype is None else native(dtype))
             if found is not None:
                 return of_elements(*found)
@@ -1431,9 +1452,9 @@ _new = object.__new__
 _REVERSED = [tuple(reversed(range(ndim))) for ndim in range(MAX_NDIM + 1)]
 small.kinds.update((GlobalArray, GlobalScalar))
 if floating_point.variable is not None:
-    quick.begin(GlobalArray, GlobalScalar, small.kinds, View, likeness.Like, small.MAX_ELEMENTS,
-                likeness.MAX_DEPTH, recording, borrowers, floating_point.variable, small.silent, functions.quick_result,
-                likeness.index, likeness.index_result, likeness.likeness, likeness.like_of_two, small.OF_NUMBER)
+    quick.begin(GlobalArray, GlobalScalar, small.kinds, View, likeness.Like, small.MAX_ELEMENTS, functions.MAX_PRODUCTS,
+                likeness.MAX_DEPTH, recording, borrowers, floating_point.variable, small.silent, small.OF_NUMBER,
+                functions, likeness, *bindings.ADDRESSES)
 
 
 def _element(base: Base, view: View, key: Any) -> GlobalArray:

@@ -21,7 +21,7 @@ from pgaspy.caches import cached
 from pgaspy.job.threads import limit_blas
 from pgaspy.kernels import bindings
 
-__all__ = ["PREFIXES", "call", "is_column_major", "leading"]
+__all__ = ["PREFIXES", "address_of", "call", "is_column_major", "leading"]
 
 PREFIXES = {"f": "s", "d": "d", "F": "c", "D": "z"}
 """The first letter of a routine's name, by `dtype.char`."""
@@ -69,13 +69,27 @@ def _extension(name: str) -> Any:
 
 @cached
 def _routine(library: str, name: str) -> Callable[..., None]:
-    capsule = _libraries()[library].__pyx_capi__[name]
-    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    n_arguments = _signature(_capsule(library, name)).count(b",") + 1
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)(address_of(library, name))
+
+
+def address_of(library: str, name: str) -> int:
+    """Where a routine of `blas` or `lapack` is; all its arguments are pointers."""
+    capsule, pointer_of = _capsule(library, name), ctypes.pythonapi.PyCapsule_GetPointer
     pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    signature = name_of(capsule)
-    n_arguments = signature.count(b",") + 1
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)(pointer_of(capsule, signature))
+    found: int = pointer_of(capsule, _signature(capsule))
+    return found
+
+
+def _capsule(library: str, name: str) -> object:
+    return _libraries()[library].__pyx_capi__[name]
+
+
+def _signature(capsule: object) -> bytes:
+    name_of = ctypes.pythonapi.PyCapsule_GetName
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    found: bytes = name_of(capsule)
+    return found
 
 
 def is_column_major(x: NDArray[Any]) -> bool:

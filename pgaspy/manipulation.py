@@ -17,8 +17,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import ufuncs
-from pgaspy.alone import functions, small
-from pgaspy.array import Axis, GlobalArray, check_array, of_elements
+from pgaspy.alone import small
+from pgaspy.array import Axis, GlobalArray, check_array, chosen
 from pgaspy.caches import cached
 from pgaspy.creation import Shape, arange, array, as_global, asarray, empty, zeros
 from pgaspy.dispatch import HANDLED, implements, named
@@ -468,8 +468,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         return HANDLED[np.nonzero](condition)
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
-    if small.is_on and (found := functions.chosen(condition, x, y)) is not None:
-        return of_elements(*found)
+    if small.is_on and (found := chosen(condition, x, y)) is not None:
+        return found
     operands = [condition, x, y]
     if not [a for a in operands if isinstance(a, GlobalArray)]:
         operands[0] = as_global(condition)

@@ -45,6 +45,6 @@ def refuse_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def have_quickly(monkeypatch: pytest.MonkeyPatch, function: Callable[[str], Callable[..., object]]) -> None:
     """Have functions of these names in the place of those in C."""
-    names = "assigned", "computed", "computed_in_place", "section"
+    names = "assigned", "chosen", "computed", "computed_in_place", "product", "reduced", "section"
     monkeypatch.setattr(sys.modules["pgaspy.array"], "quick", SimpleNamespace(
         **{name: function(name) for name in names}))

@@ -28,9 +28,10 @@ pytestmark = [pytest.mark.skipif(pg.SIZE > 1, reason="of one process"),
 SHAPES = [(), (1,), (5,), (3, 5), (1, 5), (3, 1), (2, 3, 5), (0, 5)]
 DTYPES = "?bBhilLefdFD"
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.lt,
-          operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.and_, operator.xor, np.minimum,
-          np.maximum, np.add, np.arctan2]
-UNARY = [operator.neg, operator.pos, abs, operator.invert, np.sqrt, np.exp, np.isnan]
+          operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.and_, operator.xor, operator.pow,
+          np.minimum, np.maximum, np.add, np.arctan2, np.hypot]
+UNARY = [operator.neg, operator.pos, abs, operator.invert, np.sqrt, np.exp, np.isnan, np.sin, np.log1p]
+REDUCTIONS = ["sum", "max", "min", "prod", "any", "argmax"]
 IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv]
 NUMBERS = [0, 1, -3, 2**31, 2**63, 1.5, -0.0, np.nan, np.inf, 2j, True, np.float64(2.5), np.float32(0.1), np.int64(7),
            np.int32(-1), np.uint8(200), np.float16(3), np.complex64(1j)]
@@ -75,7 +76,7 @@ class Program:
 
     def step(self) -> Any:
         """Carry out a statement, and give what it gave, or the class of what it has raised."""
-        rng, kind = self.rng, self.rng.choice("uubbbbriiisss====vtm")
+        rng, kind = self.rng, self.rng.choice("uubbbbriiisss====vtmmppw")
         x, y = self.one(), self.operand()
         try:
             found = self.carried_out(kind, x, y, key(rng, x.shape))
@@ -100,7 +101,12 @@ class Program:
         if kind == "t":
             return x.T
         if kind == "m":
-            return x.max(axis=rng.choice((None, 0, -1)), keepdims=rng.random() < 0.3)
+            axis, keepdims = rng.choice((None, None, 0, -1)), rng.random() < 0.3
+            return getattr(x, rng.choice(REDUCTIONS))(axis=axis, keepdims=keepdims)
+        if kind == "w":
+            return (np if isinstance(x, np.ndarray) else pg).where(x > 1, y, rng.choice((x, self.operand())))
+        if kind == "p":
+            return x @ rng.choice((y, x.T, self.one()))
         if kind == "v":
             return x.imag if x.dtype.kind == "c" and rng.random() < 0.5 else x.real
         x[key] = y

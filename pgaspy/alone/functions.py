@@ -45,16 +45,17 @@ from pgaspy.blas import add_product
 from pgaspy.caches import cached
 from pgaspy.execution import recording
 from pgaspy.forms import Form, form_of
+from pgaspy.fortran import PREFIXES, address_of
 from pgaspy.kernels.bindings import address, run_elementwise
 from pgaspy.operands import WEAK
 from pgaspy.planning.view import joint_shape
 from pgaspy.reductions import axes_of, reduction_by
 from pgaspy.scans import loop_dtype
 from pgaspy.scheduling import products
-from pgaspy.scheduling.local_scans import along, are_products, has_kernel, prepared_reduction, scanned
+from pgaspy.scheduling.local_scans import along, are_products, has_kernel, prepared_reduction, reducing_kernel, scanned
 
-__all__ = ["accumulated", "chosen", "computed", "computed_in_place", "position", "product", "quick_result",
-           "reduced"]
+__all__ = ["accumulated", "chosen", "computed", "computed_in_place", "position", "product", "quick_call",
+           "quick_product", "quick_reduction", "reduced"]
 
 MAX_MATRIX = 1 << 16
 """Elements of a matrix that is multiplied by a vector, which BLAS does in any case."""
@@ -320,10 +321,29 @@ def _exact_result(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any) -> np.dtype
     return found if len({*taken}) == 1 and taken[0].kind in of and taken[0].char not in "eg" else None
 
 
-def quick_result(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any) -> np.dtype[Any] | None:
-    """The same, where NumPy's function is called itself."""
+def quick_call(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool) -> Any:
+    """How a function is called in C: the dtype of its result, where that of NumPy is called itself; a kernel, the dtype
+    that it takes a number as, and that of its result; None where it is left to `computed`.
+    """
     found = _exact_result(ufunc, dtype, other)
-    return None if ufunc in _FIRST_ZERO and found is not None and found.kind == "f" else found
+    if found is not None and not (ufunc in _FIRST_ZERO and found.kind == "f"):
+        return found
+    form = form_of(ufunc, dtype, other, is_first, False)
+    return None if form is None or form.is_cast else (form.kernel, form.number_dtype, form.loop[-1])
+
+
+def quick_reduction(ufunc: np.ufunc, dtype: np.dtype[Any], *_: Any) -> tuple[int, np.dtype[Any]] | None:
+    """How all elements are reduced in C: a kernel, and the dtype of the number; None where it is left to `reduced`."""
+    reduction = reduction_by(ufunc, dtype, None)
+    if are_products(ufunc, reduction.dtype) or reduction.result is not None:
+        return None
+    kernel = reducing_kernel(ufunc, dtype, reduction.dtype)
+    return None if kernel is None else (kernel, reduction.dtype)
+
+
+def quick_product(_: np.ufunc, dtype: np.dtype[Any], *others: Any) -> int:
+    """Where BLAS's product of matrices is."""
+    return address_of("blas", PREFIXES[dtype.char] + "gemm")
 
 
 def _minimum(a: Any, b: Any) -> Any:

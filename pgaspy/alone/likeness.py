@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from pgaspy.caches import cached
 from pgaspy.dims import whole_dim
 from pgaspy.job.defaults import default_for
 from pgaspy.layout import Layout, replicated, without_dims
@@ -154,8 +155,13 @@ def like_of_two(x: Any, x_shape: tuple[int, ...], y: Any, y_shape: tuple[int, ..
         return first
     if y_shape == shape and is_second and not (is_first and x_shape) and _has_dims(second):
         return second
-    views = [view_of(like).broadcast_to(shape) for like in (first, second)]
-    return whole(result_layout(shape, views, default_for))
+    return _result_of_two(view_of(first).broadcast_to(shape), view_of(second).broadcast_to(shape), default_for(shape))
+
+
+@cached
+def _result_of_two(first: View, second: View, default: Layout) -> View:
+    """That of a result of two views of its shape, for which there is a default layout."""
+    return whole(result_layout(first.shape, (first, second), lambda _: default))
 
 
 def _has_dims(like: Any) -> bool:

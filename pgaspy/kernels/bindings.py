@@ -28,13 +28,13 @@ from pgaspy.caches import own_sizes
 from pgaspy.kernels.program import Program
 
 __all__ = [
-    "BLOCK", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS", "MAX_PROGRAM_STEPS",
-    "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall", "ItemPlaces", "Leaves",
-    "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "compact", "expand", "fill_random",
-    "find_beyond", "function", "get_threads", "has_progression", "histogram", "is_maths", "load_int64", "lookup",
-    "merge", "merges", "n_completed", "narrow_lane", "pack_items", "philox", "progression", "random_bits",
-    "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads", "sort", "sorts", "store_int64",
-    "take_along", "unpack_items",
+    "ADDRESSES", "BLOCK", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS",
+    "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall",
+    "ItemPlaces", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "compact",
+    "expand", "fill_random", "find_beyond", "function", "get_threads", "has_progression", "histogram", "is_maths",
+    "load_int64", "lookup", "merge", "merges", "n_completed", "narrow_lane", "pack_items", "philox", "progression",
+    "random_bits", "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads", "sort", "sorts",
+    "store_int64", "take_along", "unpack_items",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -186,6 +186,10 @@ def run_elementwise(
 ) -> None:
     """Run an elementwise kernel once: the addresses, and one operand's strides after the other's, output last."""
     lib.pg_run_elementwise(row, len(shape), shape, addresses, strides)
+
+
+ADDRESSES = [int(ffi.cast("uintptr_t", ffi.addressof(lib, name))) for name in ("pg_run_elementwise", "pg_reduce")]
+"""Where the functions are that other C code calls: of `run_elementwise`, and of reductions."""
 
 
 class ReduceCall:

@@ -14,19 +14,20 @@ from pgaspy.kernels import bindings
 from pgaspy.planning.scans import Run
 from pgaspy.scheduling.floating_point import errors, is_telling
 
-__all__ = ["along", "are_products", "has_kernel", "joined", "prepared_reduction", "reduced", "run_views", "scanned"]
+__all__ = ["along", "are_products", "has_kernel", "joined", "prepared_reduction", "reduced", "reducing_kernel",
+           "run_views", "scanned"]
 
 _Reduction = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def has_kernel(ufunc: np.ufunc, dtype: np.dtype[Any], out_dtype: np.dtype[Any]) -> bool:
     """Whether there is a C kernel that takes elements of a dtype and gives results of another one."""
-    return _kernel(ufunc, dtype, out_dtype) is not None
+    return reducing_kernel(ufunc, dtype, out_dtype) is not None
 
 
 def reduced(ufunc: np.ufunc, local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     """`ufunc.reduce` over some axes of an array that is not empty."""
-    row = _kernel(ufunc, local.dtype, dtype)
+    row = reducing_kernel(ufunc, local.dtype, dtype)
     if row is None or is_telling():
         with errors("reduce"):
             reduced = np.asarray(ufunc.reduce(local, axis=axes, dtype=type(dtype)))  # without a unit of time
@@ -38,12 +39,14 @@ def reduced(ufunc: np.ufunc, local: NDArray[Any], axes: tuple[int, ...], dtype: 
 def prepared_reduction(ufunc: np.ufunc, dtype: np.dtype[Any], out_dtype: np.dtype[Any], shape: tuple[int, ...],
                        strides: tuple[int, ...], axes: tuple[int, ...]) -> _Reduction | None:
     """What reduces an array of such a geometry by a kernel; None if there is none."""
-    row = _kernel(ufunc, dtype, out_dtype)
+    row = reducing_kernel(ufunc, dtype, out_dtype)
     return None if row is None else _prepared_reduce(row, out_dtype, shape, strides, axes)
 
 
 def along(local: NDArray[Any], axis: int) -> NDArray[Any]:
     """A part with a dimension in front, without others of extent 1."""
+    if local.ndim == 1:
+        return local
     turned = np.moveaxis(local, axis, 0)
     return turned[:, *(0 if n == 1 else slice(None) for n in turned.shape[1:])]
 
@@ -55,7 +58,7 @@ def scanned(ufunc: np.ufunc, local: NDArray[Any], out: NDArray[Any], before: NDA
     if are_products(ufunc, out.dtype):
         _multiply_in_order(local, out, before)
         return
-    row = _kernel(ufunc, local.dtype, out.dtype)
+    row = reducing_kernel(ufunc, local.dtype, out.dtype)
     if row is None or is_telling():
         with errors("accumulate"):
             scanned = ufunc.accumulate(local, dtype=type(out.dtype), out=out if row is None else None)
@@ -96,7 +99,8 @@ def run_views(local: NDArray[Any], runs: list[Run]) -> list[NDArray[Any]]:
     return views
 
 
-def _kernel(ufunc: np.ufunc, dtype: np.dtype[Any], out_dtype: np.dtype[Any]) -> int | None:
+def reducing_kernel(ufunc: np.ufunc, dtype: np.dtype[Any], out_dtype: np.dtype[Any]) -> int | None:
+    """The kernel that reduces, or scans, a dtype in another one; None if there is none."""
     name = ufunc.__name__
     if getattr(np, name, None) is not ufunc:
         return None

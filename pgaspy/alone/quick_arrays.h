@@ -1,0 +1,328 @@
+/*
+ * What C knows of Python: small arrays and their elements, whether anything is in their way, and how functions of their
+ * dtypes are called.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+
+#define N_OF_DOUBLES 10
+#define N_KNOWN 1024    /* functions of dtypes, a power of 2 */
+
+typedef void run_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses, const int64_t *strides);
+typedef int run_reduction(int row, int n_kept, const int64_t *kept_shape, const int64_t *in_kept_strides,
+                          const int64_t *out_strides, int n_reduced, const int64_t *reduced_shape,
+                          const int64_t *in_reduced_strides, int64_t in_address, int64_t out_address);
+
+/* What is known of a function of operands of a dtype and of another one, or of a Python class, which comes first or
+   not: see `functions.quick_call`, and those beside it. */
+typedef struct {
+    PyObject *ufunc, *dtype, *other, *call;
+    int is_first;
+} known_function;
+
+static struct {
+    PyTypeObject *array, *number, *view, *like;
+    Py_ssize_t elements, source, at_view;           /* the places of an array's attributes */
+    Py_ssize_t max_elements, max_products;          /* of an array, and of a product */
+    Py_ssize_t max_depth;                           /* of what follows one from another */
+    PyObject *kinds;                                /* a set: these classes, and those of what is seen of arrays */
+    PyObject *recording;                            /* the dictionary of the module */
+    PyObject *borrowers, *state, *silent;           /* a set; NumPy's variable, and a context in which it is silent */
+    PyObject *of_doubles[N_OF_DOUBLES];             /* functions of two doubles */
+    PyObject *matmul, *of_number;
+    PyObject *quick_call, *quick_reduction, *quick_product;     /* functions of `functions`, and of `likeness` */
+    PyObject *index, *index_result, *likeness, *like_of_two, *multiply, *result, *sum_along, *view_of;
+    run_elementwise *run_elementwise;               /* of the kernels */
+    run_reduction *run_reduction;
+} its;
+
+static known_function known[N_KNOWN];
+
+static struct {
+    PyObject *queue, *instead, *is_open, *runner, *recorded, *fields, *engine, *is_alone, *has_failed, *runs, *straight,
+             *computes_at_once, *silent_state, *n_at_once, *layout, *is_distributed, *base_dims, *shape;
+} name;
+
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define SLOT(x, place) (*(PyObject **)((char *)(x) + (place)))
+#define REFUSE(what) return Py_NewRef(what)
+#define TAKES(number) do { if (n != (number)) return PyErr_Format(PyExc_TypeError, "%d arguments", (int)n); } while (0)
+
+/* Whether an attribute is true; -1 with an exception set. */
+static int is_true(PyObject *x, PyObject *attribute)
+{
+    PyObject *found = PyObject_GetAttr(x, attribute);
+    if (!found)
+        return -1;
+    const int answer = PyObject_IsTrue(found);
+    Py_DECREF(found);
+    return answer;
+}
+
+/* Whether an attribute of an object is this other one. */
+static int is_attribute(PyObject *x, PyObject *attribute, PyObject *other)
+{
+    PyObject *found = PyObject_GetAttr(x, attribute);
+    Py_XDECREF(found);
+    return found ? found == other : -1;
+}
+
+/* Whether nothing is recorded, or under way, or to be told: see `Queue.is_clear`. The queue is borrowed. */
+static int is_quiet(PyObject **queue)
+{
+    int answer = -1;
+    PyObject *engine = NULL, *recorded = NULL, *fields = NULL, *state = NULL;
+    if (!its.recording)
+        return 0;
+    *queue = PyDict_GetItemWithError(its.recording, name.queue);
+    PyObject *instead = *queue ? PyDict_GetItemWithError(its.recording, name.instead) : NULL;
+    if (!instead)
+        return PyErr_Occurred() ? -1 : 0;
+    if (instead != Py_None)
+        return 0;
+    if ((answer = is_true(*queue, name.is_open)) <= 0 || (answer = is_true(*queue, name.computes_at_once)) <= 0)
+        return answer;
+    if ((answer = is_true(*queue, name.runner)) != 0)
+        return answer < 0 ? -1 : 0;
+    answer = -1;
+    if (!(recorded = PyObject_GetAttr(*queue, name.recorded)) || !(fields = PyObject_GetAttr(recorded, name.fields))
+            || !(engine = PyObject_GetAttr(*queue, name.engine)))
+        goto done;
+    answer = 0;
+    if (PyList_GET_SIZE(fields))
+        goto done;
+    if ((answer = is_true(engine, name.is_alone)) <= 0)
+        goto done;
+    if ((answer = is_true(engine, name.has_failed)) != 0 || (answer = is_true(engine, name.runs)) != 0) {
+        answer = answer < 0 ? -1 : 0;
+        goto done;
+    }
+    if ((answer = is_attribute(engine, name.straight, Py_None)) <= 0)
+        goto done;
+    answer = PyContextVar_Get(its.state, NULL, &state) < 0 ? -1
+           : state ? is_attribute(*queue, name.silent_state, state) : 0;
+done:
+    Py_XDECREF(state);
+    Py_XDECREF(engine);
+    Py_XDECREF(fields);
+    Py_XDECREF(recorded);
+    return answer;
+}
+
+/* Note that something was done at once. */
+static int count(PyObject *queue)
+{
+    PyObject *n = PyObject_GetAttr(queue, name.n_at_once);
+    if (!n)
+        return -1;
+    PyObject *next = PyLong_FromLongLong(PyLong_AsLongLong(n) + 1);
+    Py_DECREF(n);
+    if (!next)
+        return -1;
+    const int failed = PyObject_SetAttr(queue, name.n_at_once, next);
+    Py_DECREF(next);
+    return failed;
+}
+
+/* Whether it is of a class whose elements may be small: see `kinds`. */
+static int is_array(PyObject *x)
+{
+    return Py_TYPE(x) == its.array || Py_TYPE(x) == its.number
+        || (its.kinds && PySet_Contains(its.kinds, (PyObject *)Py_TYPE(x)) == 1);
+}
+
+/* Whether it is a number of NumPy's that is taken as it is; see `OF_NUMPY`. Those of other classes have their say. */
+static int is_numpys(PyObject *x)
+{
+    const PyTypeObject *type = Py_TYPE(x);
+    return type == &PyDoubleArrType_Type || type == &PyFloatArrType_Type || type == &PyLongArrType_Type
+        || type == &PyIntArrType_Type;
+}
+
+/* The elements of a global array, or of NumPy's number, few enough, borrowed; NULL where it has none. */
+static PyObject *elements_of(PyObject *x)
+{
+    PyObject *found = is_array(x) ? SLOT(x, its.elements) : x;
+    if (!found || found == Py_None)
+        return NULL;
+    if (found == x)
+        return is_numpys(x) ? x : NULL;
+    if (PyArray_CheckExact(found))
+        return PyArray_SIZE((PyArrayObject *)found) <= its.max_elements ? found : NULL;
+    return PyArray_CheckScalar(found) ? found : NULL;
+}
+
+static int ndim_of(PyObject *elements)
+{
+    return PyArray_Check(elements) ? PyArray_NDIM((PyArrayObject *)elements) : 0;
+}
+
+/* The dtype of elements: a new reference. */
+static PyObject *dtype_of(PyObject *elements)
+{
+    return PyArray_Check(elements) ? Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)elements))
+                                   : (PyObject *)PyArray_DescrFromScalar(elements);
+}
+
+/* Whether elements are stretched to the shape of others, if they have another one, and these are not. */
+static int fits(PyObject *elements, PyObject *others)
+{
+    const int n = ndim_of(elements), ahead = ndim_of(others) - n;
+    if (ahead < 0)
+        return 0;
+    for (int d = 0; d < n; d++) {
+        const npy_intp own = PyArray_DIM((PyArrayObject *)elements, d);
+        if (own != 1 && own != PyArray_DIM((PyArrayObject *)others, d + ahead))
+            return 0;
+    }
+    return 1;
+}
+
+/* The shape to which two arrays are stretched: its dimensions, or -1 if there is none. */
+static int joint_shape(PyObject *a, PyObject *b, npy_intp *shape)
+{
+    const int ndim = MAX(ndim_of(a), ndim_of(b));
+    PyObject *const operands[] = {a, b};
+    for (int d = 0; d < ndim; d++)
+        shape[d] = 1;
+    for (int k = 0; k < 2; k++) {
+        const int ahead = ndim - ndim_of(operands[k]);
+        for (int d = ahead; d < ndim; d++) {
+            const npy_intp own = PyArray_DIM((PyArrayObject *)operands[k], d - ahead);
+            if (own != 1 && shape[d] != 1 && own != shape[d])
+                return -1;
+            shape[d] = own == 1 ? shape[d] : own;
+        }
+    }
+    return ndim;
+}
+
+static int is_plain_number(PyObject *x)
+{
+    return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyComplex_CheckExact(x);
+}
+
+/* What `find` says of a function of a dtype and another one, or a class, borrowed. */
+static PyObject *known_call(PyObject *find, PyObject *ufunc, PyObject *dtype, PyObject *other, int is_first)
+{
+    const size_t mixed = (size_t)ufunc / 64 * 31 + (size_t)dtype / 32 * 17 + (size_t)other / 32 + (size_t)is_first;
+    known_function *entry = &known[(mixed ^ mixed >> 10) & (N_KNOWN - 1)];
+    if (entry->ufunc != ufunc || entry->dtype != dtype || entry->other != other || entry->is_first != is_first) {
+        PyObject *arguments[] = {ufunc, dtype, other, is_first ? Py_True : Py_False};
+        PyObject *call = PyObject_Vectorcall(find, arguments, 4, NULL);
+        if (!call)
+            return NULL;
+        const known_function before = *entry;
+        *entry = (known_function){Py_NewRef(ufunc), Py_NewRef(dtype), Py_NewRef(other), call, is_first};
+        Py_XDECREF(before.ufunc);
+        Py_XDECREF(before.dtype);
+        Py_XDECREF(before.other);
+        Py_XDECREF(before.call);
+    }
+    return entry->call;
+}
+
+/* Clear the exception of a call that refuses its operands; whether it was one. */
+static int was_refused(void)
+{
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_IndexError)
+            && !PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError)
+            && !PyErr_ExceptionMatches(PyExc_OverflowError))
+        return 0;
+    PyErr_Clear();
+    return 1;
+}
+
+/* What a function gives of two doubles, as NumPy's loops do; NULL without an exception if it is another one, or if
+   these are no doubles. */
+static PyObject *of_doubles(PyObject *ufunc, PyObject *const *operands)
+{
+    double x[2];
+    for (int k = 0; k < 2; k++)
+        if (PyArray_IsScalar(operands[k], Double) || PyFloat_CheckExact(operands[k]))
+            x[k] = PyFloat_AS_DOUBLE(operands[k]);
+        else
+            return NULL;
+    int operation = 0;
+    while (operation < N_OF_DOUBLES && its.of_doubles[operation] != ufunc)
+        operation++;
+    double found;
+    switch (operation) {
+    case 0: found = x[0] + x[1]; break;
+    case 1: found = x[0] - x[1]; break;
+    case 2: found = x[0] * x[1]; break;
+    case 3: found = x[0] / x[1]; break;
+    case 4: PyArrayScalar_RETURN_BOOL_FROM_LONG(x[0] < x[1]);
+    case 5: PyArrayScalar_RETURN_BOOL_FROM_LONG(x[0] <= x[1]);
+    case 6: PyArrayScalar_RETURN_BOOL_FROM_LONG(x[0] > x[1]);
+    case 7: PyArrayScalar_RETURN_BOOL_FROM_LONG(x[0] >= x[1]);
+    case 8: PyArrayScalar_RETURN_BOOL_FROM_LONG(x[0] == x[1]);
+    case 9: PyArrayScalar_RETURN_BOOL_FROM_LONG(x[0] != x[1]);
+    default: return NULL;
+    }
+    PyObject *number = PyArrayScalar_New(Double);
+    if (number)
+        PyArrayScalar_ASSIGN(number, Double, found);
+    return number;
+}
+
+/* Enter the context in which floating-point errors are passed over; not while anybody is in it. */
+static int enter(void)
+{
+    if (PyContext_Enter(its.silent) == 0)
+        return 1;
+    PyErr_Clear();
+    return 0;
+}
+
+/* What a function gives of n operands, in that context; NULL without an exception if it refuses them. */
+static PyObject *called(PyObject *queue, PyObject *function, PyObject *const *operands, Py_ssize_t n)
+{
+    PyObject *found = n == 2 ? of_doubles(function, operands) : NULL;
+    if (found || PyErr_Occurred() || !enter()) {
+        if (found && count(queue) < 0)
+            Py_CLEAR(found);
+        return found;
+    }
+    found = PyObject_Vectorcall(function, operands, n, NULL);
+    if (PyContext_Exit(its.silent) < 0)
+        Py_CLEAR(found);
+    else if (!found)
+        was_refused();
+    else if (count(queue) < 0)
+        Py_CLEAR(found);
+    return found;
+}
+
+/* Assign a value to elements in that context: 1, or 0 if they refuse it, or -1. */
+static int is_assigned(PyObject *queue, PyObject *elements, PyObject *key, PyObject *value)
+{
+    if (!enter())
+        return 0;
+    const int failed = PyObject_SetItem(elements, key, value);
+    if (PyContext_Exit(its.silent) < 0)
+        return -1;
+    if (failed)
+        return was_refused() ? 0 : -1;
+    return count(queue) < 0 ? -1 : 1;
+}
+
+/* A global array of elements that come from a source: takes both references. */
+static PyObject *made(PyObject *elements, PyObject *source)
+{
+    PyTypeObject *type = ndim_of(elements) ? its.array : its.number;
+    PyObject *found = source ? type->tp_alloc(type, 0) : NULL;
+    if (!found) {
+        Py_DECREF(elements);
+        Py_XDECREF(source);
+        return NULL;
+    }
+    SLOT(found, its.elements) = elements;
+    SLOT(found, its.source) = source;
+    return found;
+}
