@@ -60,7 +60,7 @@ __all__ = ["accumulated", "chosen", "computed", "computed_in_place", "position",
 MAX_MATRIX = 1 << 16
 """Elements of a matrix that is multiplied by a vector, which BLAS does in any case."""
 
-MAX_PRODUCTS = 1 << 19
+MAX_PRODUCTS = 1 << 20
 """Of numbers, in a product of matrices: about as long as it takes to pass through the elements of the largest array."""
 
 

@@ -11,6 +11,7 @@
 
 #define N_OF_DOUBLES 10
 #define N_KNOWN 1024    /* functions of dtypes, a power of 2 */
+#define MAX_LOCKED 500  /* elements, as in NumPy */
 
 typedef void run_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses, const int64_t *strides);
 typedef int run_reduction(int row, int n_kept, const int64_t *kept_shape, const int64_t *in_kept_strides,
@@ -112,6 +113,18 @@ done:
     Py_XDECREF(fields);
     Py_XDECREF(recorded);
     return answer;
+}
+
+/* Let other threads go on while C passes through so many elements, if that is worth it; and stop that again. */
+static PyThreadState *unlocked(npy_intp n_elements)
+{
+    return n_elements > MAX_LOCKED ? PyEval_SaveThread() : NULL;
+}
+
+static void lock(PyThreadState *state)
+{
+    if (state)
+        PyEval_RestoreThread(state);
 }
 
 /* Note that something was done at once. */

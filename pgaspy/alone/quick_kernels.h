@@ -72,7 +72,10 @@ static PyObject *by_kernel(PyObject *queue, PyObject *call, PyObject *const *ope
     for (int d = 0; d < ndim; d++)
         strides[n * ndim + d] = PyArray_STRIDE(found, d);
     addresses[n] = (int64_t)(intptr_t)PyArray_DATA(found);
-    its.run_elementwise((int)PyLong_AsLong(PyTuple_GET_ITEM(call, 0)), ndim, (int64_t *)shape, addresses, strides);
+    const int row = (int)PyLong_AsLong(PyTuple_GET_ITEM(call, 0));
+    PyThreadState *state = unlocked(PyArray_SIZE(found));
+    its.run_elementwise(row, ndim, (int64_t *)shape, addresses, strides);
+    lock(state);
     if (count(queue) < 0)
         Py_CLEAR(found);
     return found ? PyArray_Return(found) : NULL;
@@ -86,8 +89,12 @@ static PyObject *reduction_of(PyObject *queue, PyObject *call, PyArrayObject *a)
         0, NULL, (PyArray_Descr *)Py_NewRef(PyTuple_GET_ITEM(call, 1)), 0);
     if (!found)
         return NULL;
-    if (its.run_reduction(row, 0, NULL, NULL, NULL, PyArray_NDIM(a), (int64_t *)PyArray_DIMS(a),
-                          (int64_t *)PyArray_STRIDES(a), (intptr_t)PyArray_DATA(a), (intptr_t)PyArray_DATA(found))) {
+    PyThreadState *state = unlocked(PyArray_SIZE(a));
+    const int failed = its.run_reduction(row, 0, NULL, NULL, NULL, PyArray_NDIM(a), (int64_t *)PyArray_DIMS(a),
+                                         (int64_t *)PyArray_STRIDES(a), (intptr_t)PyArray_DATA(a),
+                                         (intptr_t)PyArray_DATA(found));
+    lock(state);
+    if (failed) {
         PyErr_NoMemory();
         Py_CLEAR(found);
     } else if (count(queue) < 0)

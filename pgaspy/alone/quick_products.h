@@ -56,9 +56,11 @@ static int is_multiplied(multiply *multiply_by_blas, PyArrayObject *found, PyArr
     const double doubles[] = {1, 0};
     const float floats[] = {1, 0};
     const char *factors = itemsize == sizeof(double) ? (const char *)doubles : (const char *)floats;
+    PyThreadState *state = unlocked((npy_intp)m * n * k);
     multiply_by_blas(is_column_major(a, itemsize) ? "N" : "T", is_column_major(b, itemsize) ? "N" : "T", &m, &n, &k,
                      factors, a.elements, &leading_a, b.elements, &leading_b, factors + itemsize,
                      PyArray_DATA(found), &leading_c);
+    lock(state);
     return 1;
 }
 

@@ -36,9 +36,9 @@ __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small",
            "is_on", "is_section", "kinds", "operand", "origin", "passed_over", "ready", "reshaped", "seen", "settled",
            "shown", "silent", "source_of_copy", "source_of_new", "takes"]
 
-MAX_ELEMENTS = 1 << 15
+MAX_ELEMENTS = 1 << 16
 """Of an array: to record a call takes as long as to pass through so many. Only of more does it win that back that calls
-share a kernel.
+share a kernel, and threads.
 """
 
 is_on = False
