@@ -22,7 +22,7 @@ from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.kernels import bindings
 from pgaspy.layout import MAX_NDIM, Layout
 from pgaspy.missing import instead_of, missing
-from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, dtype_of_cast, has_arrays, native
+from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, dtype_of_cast, has_arrays, native, refuse_masked
 from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.reductions import NO_VALUE, arg_reduce, ufunc_reduce
 from pgaspy.scheduling import floating_point
@@ -768,6 +768,8 @@ class GlobalArray:
             return _reduced_at(ufunc, *inputs, out=out, dtype=dtype, **options)
         inputs = tuple([_operand(x) for x in inputs])
         if method == "outer":
+            for x in inputs:
+                refuse_masked(x)
             first, second = (x if isinstance(x, GlobalArray) else as_numpy(x) for x in inputs)
             inputs = (first[(..., *(None,) * second.ndim)], second)
         elif method != "__call__":

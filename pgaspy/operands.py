@@ -157,6 +157,7 @@ def as_base_view(x: Any) -> BaseView:
     """A global array's base and view; a NumPy array that is the same on every process as a replicated base."""
     if getattr(x, "_view", None) is not None:
         return BaseView(x._base, x._view)
+    refuse_masked(x)
     x = as_numpy(x)
     check_dtype(x.dtype)
     base = operand_from_numpy(x)

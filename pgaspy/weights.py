@@ -9,7 +9,7 @@ import numpy as np
 from pgaspy.array import GlobalArray
 from pgaspy.manipulation import where
 from pgaspy.numpy_names import isfinite
-from pgaspy.operands import as_numpy
+from pgaspy.operands import as_numpy, refuse_masked
 from pgaspy.order import argsort
 from pgaspy.selecting import take_along_axis
 from pgaspy.values import is_any
@@ -23,10 +23,11 @@ def fitting(weights: Any, a: GlobalArray, axes: tuple[int, ...] | None) -> Any:
     Raises
     ------
     TypeError
-        If the shapes differ, and no dimensions are given.
+        If the shapes differ, and no dimensions are given; for a masked array.
     ValueError
         If the weights have another shape.
     """
+    refuse_masked(weights)
     w = weights if isinstance(weights, GlobalArray) else as_numpy(weights)
     if w.shape == a.shape:
         return w

@@ -306,7 +306,11 @@ def test_casting_belongs_to_the_call() -> None:
 
 
 def test_masked_arrays_are_refused() -> None:
-    raises_everywhere(TypeError, "masks", lambda: pg.zeros(3) + np.ma.array([1.0, 2, 3], mask=[0, 1, 0]))
+    masked, A, M = np.ma.array([1.0, 2, 3], mask=[0, 1, 0]), pg.zeros(3), pg.eye(3)
+    for call in (lambda: A + masked, lambda: np.add.outer(A, masked), lambda: M @ masked, lambda: masked @ M,
+                 lambda: pg.average(A, weights=masked),
+                 lambda: pg.quantile(A, 0.5, weights=masked, method="inverted_cdf")):
+        raises_everywhere(TypeError, "masks", call)
 
 
 @pytest.mark.mpi
