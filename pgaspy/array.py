@@ -46,7 +46,7 @@ def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
             return ufuncs.apply_operator(ufunc, made, self, None, other)
         if isinstance(other, GlobalArray):
             return ufuncs.apply_operator(ufunc, made, self, other._plain())
-        if _defers(self, other) or _repeats(ufunc, self, other):
+        if _defers(ufunc, self, other) or _repeats(ufunc, self, other):
             return NotImplemented
         return ufuncs.apply(ufunc, (self, _operand(other)), make=made)
     return method
@@ -72,7 +72,7 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
             if small.is_on and (found := _computed(ufunc, self, other, True)) is not None:
                 return found
             return ufuncs.apply_operator(ufunc, made, self, None, other, True)
-        if isinstance(other, GlobalArray) or _defers(self, other) or _repeats(ufunc, self, other):
+        if isinstance(other, GlobalArray) or _defers(ufunc, self, other) or _repeats(ufunc, self, other):
             return NotImplemented  # of an array, whose operator takes this one
         return ufuncs.apply(ufunc, (_operand(other), self), make=made)
     return method
@@ -163,13 +163,13 @@ def _operand(x: Any) -> Any:
     return GlobalArray(*global_assign.joined(x)) if has_arrays(x) else x
 
 
-def _defers(own: GlobalArray, other: Any) -> bool:
-    """Whether an operator leaves the operation to the other operand, as NumPy does: to who says so, and of numbers to
-    objects that are no arrays.
+def _defers(ufunc: np.ufunc, own: GlobalArray, other: Any) -> bool:
+    """Whether an operator leaves the operation to the other operand, as NumPy does: to who says so, `*` to a
+    `numpy.matrix`, which multiplies as matrices do, and of numbers to objects that are no arrays.
     """
     handler = getattr(other, "__array_ufunc__", False)
     if handler is not False:
-        return handler is None
+        return handler is None or (ufunc is np.multiply and isinstance(other, np.matrix))
     return getattr(other, "__array_priority__", 0) > 0 or (
         own._is_number and not isinstance(other, list | tuple) and np.asarray(other).dtype == object)
 
@@ -876,10 +876,10 @@ class GlobalArray:
     def __matmul__(self, other: Any) -> GlobalArray:
         if small.is_on and (found := _product(self, other)) is not None:
             return found
-        return NotImplemented if _defers(self, other) else HANDLED[np.matmul](self, other)
+        return NotImplemented if _defers(np.matmul, self, other) else HANDLED[np.matmul](self, other)
 
     def __rmatmul__(self, other: Any) -> GlobalArray:
-        return NotImplemented if _defers(self, other) else HANDLED[np.matmul](other, self)
+        return NotImplemented if _defers(np.matmul, self, other) else HANDLED[np.matmul](other, self)
 
     def __imatmul__(self, other: Any) -> GlobalArray:
         return into(self @ other, (self,))

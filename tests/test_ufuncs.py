@@ -305,6 +305,18 @@ def test_casting_belongs_to_the_call() -> None:
     raises_everywhere(TypeError, "same_kind", lambda: np.add(a, b, dtype="i8"))
 
 
+@pytest.mark.mpi
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_operators_of_matrices_are_theirs() -> None:
+    a, m = np.array([[1.0, 2], [3, 4]]), np.matrix([[5.0, 6], [7, 8]])
+    A = pg.array(a)
+    assert_equal(A * m, np.asarray(a * m))
+    assert_equal(A + m, np.asarray(a + m))
+    assert_equal(m - A, np.asarray(m - a))
+    assert_equal(A ** m, a ** np.asarray(m))
+    raises_everywhere(TypeError, "unsupported operand", lambda: m * A)
+
+
 def test_masked_arrays_are_refused() -> None:
     masked, A, M = np.ma.array([1.0, 2, 3], mask=[0, 1, 0]), pg.zeros(3), pg.eye(3)
     for call in (lambda: A + masked, lambda: np.add.outer(A, masked), lambda: M @ masked, lambda: masked @ M,
