@@ -164,14 +164,19 @@ def _operand(x: Any) -> Any:
 
 
 def _defers(ufunc: np.ufunc, own: GlobalArray, other: Any) -> bool:
-    """Whether an operator leaves the operation to the other operand, as NumPy does: to who says so, `*` to a
-    `numpy.matrix`, which multiplies as matrices do, and of numbers to objects that are no arrays.
+    """Whether an operator leaves the operation to the other operand, as NumPy does: to who says so, or has functions of
+    its own, `*` to a `numpy.matrix`, which multiplies as matrices do, and of numbers to objects that are no arrays.
     """
     handler = getattr(other, "__array_ufunc__", False)
     if handler is not False:
-        return handler is None or (ufunc is np.multiply and isinstance(other, np.matrix))
+        return handler is None or _has_functions(other) or (ufunc is np.multiply and isinstance(other, np.matrix))
     return getattr(other, "__array_priority__", 0) > 0 or (
         own._is_number and not isinstance(other, list | tuple) and np.asarray(other).dtype == object)
+
+
+def _has_functions(x: Any) -> bool:
+    """Whether it is NumPy's array with functions of its own, as one with units, which would be lost."""
+    return isinstance(x, np.ndarray) and type(x).__array_ufunc__ is not np.ndarray.__array_ufunc__
 
 
 def _repeats(ufunc: np.ufunc, own: GlobalArray, other: Any) -> bool:
@@ -753,6 +758,8 @@ class GlobalArray:
                     return ufuncs.apply_operator(ufunc, made, x, None, y)
                 if x.__class__ in WEAK:
                     return ufuncs.apply_operator(ufunc, made, y, None, x, True)
+        if any(map(_has_functions, (*inputs, *out))):
+            return NotImplemented
         if ufunc.signature is not None:
             return into(_along_dimensions(ufunc, method, inputs, dtype, options), out)
         unknown = options.keys() - {"order", "subok", *_OPTIONS.get(method, ())}

@@ -317,6 +317,22 @@ def test_operators_of_matrices_are_theirs() -> None:
     raises_everywhere(TypeError, "unsupported operand", lambda: m * A)
 
 
+class Measured(np.ndarray):
+    """An array with a unit, say: its functions are its own."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, *_: Any, **options: Any) -> Any:
+        return f"{ufunc.__name__} of its own"
+
+
+@pytest.mark.mpi
+def test_arrays_with_functions_of_their_own_have_their_say() -> None:
+    A, q = pg.ones(3), np.arange(3.0).view(Measured)
+    for found in (A * q, q * A, np.multiply(A, q), np.multiply(q, A), np.multiply(A, A, out=q)):
+        assert found == "multiply of its own"
+    assert A @ q == q @ A == "matmul of its own"
+    assert pg.zeros((3, 70000))[:, 0] + q == "add of its own"
+
+
 def test_masked_arrays_are_refused() -> None:
     masked, A, M = np.ma.array([1.0, 2, 3], mask=[0, 1, 0]), pg.zeros(3), pg.eye(3)
     for call in (lambda: A + masked, lambda: np.add.outer(A, masked), lambda: M @ masked, lambda: masked @ M,
