@@ -321,7 +321,7 @@ def test_functions_are_called_at_once() -> None:
         assert not b.flags.writeable
         a += b * n
 
-    a, b, large = pg.array(X), pg.array(X), pg.ones(1 << 16)
+    a, b, large = pg.array(X), pg.array(X), pg.ones(small.MAX_ELEMENTS + 1)
     pg.sync()
     perform(add, pg.update(a), b, 2)
     assert not len(recording.queue.recorded)
