@@ -1462,8 +1462,8 @@ _REVERSED = [tuple(reversed(range(ndim))) for ndim in range(MAX_NDIM + 1)]
 small.kinds.update((GlobalArray, GlobalScalar))
 if floating_point.variable is not None:
     quick.begin(GlobalArray, GlobalScalar, small.kinds, View, likeness.Like, small.MAX_ELEMENTS, functions.MAX_PRODUCTS,
-                likeness.MAX_DEPTH, recording, borrowers, floating_point.variable, small.silent, small.OF_NUMBER,
-                functions, likeness, *bindings.ADDRESSES)
+                likeness.MAX_DEPTH, recording, borrowers, floating_point.variable, floating_point.silent,
+                small.OF_NUMBER, functions, likeness, *bindings.ADDRESSES)
 
 
 def _element(base: Base, view: View, key: Any) -> GlobalArray:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pgaspy.fortran import PREFIXES, call, is_column_major, leading
 from pgaspy.lapack import invert_triangle, reciprocal_condition
-from pgaspy.scheduling.floating_point import errors
+from pgaspy.scheduling.floating_point import noting
 
 __all__ = ["add_product", "solve_triangle"]
 
@@ -53,7 +53,7 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
     if a.shape[1] != b.shape[0] or c.shape != (a.shape[0], b.shape[1]):
         raise ValueError(f"c += a @ b: shapes {c.shape}, {a.shape} and {b.shape} do not conform")
     if not c.dtype == a.dtype == b.dtype or c.dtype.char not in PREFIXES or not _is_blas_matrix(c) or not a.size:
-        _add_by_numpy(c, a, b, alpha, beta)
+        noting("matmul", _add_by_numpy, c, a, b, alpha, beta)
         return
     if not is_column_major(c):  # BLAS is column-major: c^T += b^T a^T
         c, a, b = c.T, b.T, a.T
@@ -65,13 +65,12 @@ def add_product(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: comple
 
 
 def _add_by_numpy(c: NDArray[Any], a: NDArray[Any], b: NDArray[Any], alpha: complex, beta: complex) -> None:
-    with errors("matmul"):
-        product = alpha * (a @ b) if alpha != 1 else a @ b
-        if beta == 0:
-            c[...] = 0
-        elif beta != 1:
-            c *= beta
-        c += product
+    product = alpha * (a @ b) if alpha != 1 else a @ b
+    if beta == 0:
+        c[...] = 0
+    elif beta != 1:
+        c *= beta
+    c += product
 
 
 def solve_triangle(b: NDArray[Any], t: NDArray[Any], *, lower: bool = False, unit_diagonal: bool = False,

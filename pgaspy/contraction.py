@@ -24,6 +24,7 @@ from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout
 from pgaspy.movement import combine
 from pgaspy.planning.view import joint_shape
+from pgaspy.scheduling.floating_point import silenced
 from pgaspy.scheduling.memory import Scratch
 from pgaspy.tasks import perform, write
 
@@ -171,6 +172,7 @@ class _Order:
         self.n_batch, self.n_free, self.n_summed = len(batch), len(a_free), len(summed)
 
 
+@silenced
 def _multiply(order: _Order, c: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> None:
     """The products of the parts of one process, as those of matrices."""
     n = order.n_batch
@@ -182,11 +184,10 @@ def _multiply(order: _Order, c: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) 
     else:
         B, _more_memory = _as_matrices(b, n, n + order.n_summed)
     target = c.transpose(np.argsort(order.out_axes))
-    with np.errstate(all="ignore"):
-        if _are_matrices(target, n, n + order.n_free):
-            np.matmul(A, B, out=_reshaped(target, n, n + order.n_free), dtype=c.dtype)
-        else:
-            target[...] = np.matmul(A, B, dtype=c.dtype).reshape(target.shape)
+    if _are_matrices(target, n, n + order.n_free):
+        np.matmul(A, B, out=_reshaped(target, n, n + order.n_free), dtype=c.dtype)
+    else:
+        target[...] = np.matmul(A, B, dtype=c.dtype).reshape(target.shape)
 
 
 def _as_matrices(x: NDArray[Any], n_batch: int, n_rows: int) -> tuple[NDArray[Any], Scratch | None]:

@@ -30,6 +30,7 @@ from pgaspy.planning.result_layout import result_view
 from pgaspy.planning.view import View, in_memory_order, joint_shape, whole
 from pgaspy.scheduling.at_once import MAX_ELEMENTS, elements, execute
 from pgaspy.scheduling.base import Base, Storage, wrap
+from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.kinds.reduction import Reduction, indices_of
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView, Computed
@@ -154,9 +155,8 @@ def product(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView | None:
     if a.view.ndim > 1:
         assert a.view.own_layout is not None
         layout = without_dims(a.view.own_layout, (a.view.ndim - 1,))
-    with np.errstate(all="ignore"):  # of a vector that is contiguous, as it is where it has been moved
-        found = np.matmul(elements(a.view, a.base.storage, 0),
-                          np.ascontiguousarray(elements(x.view, x.base.storage, 0)), dtype=dtype)
+    vector = np.ascontiguousarray(elements(x.view, x.base.storage, 0))  # as it is where it has been moved
+    found = silently(np.matmul, elements(a.view, a.base.storage, 0), vector, dtype=dtype)
     return BaseView(wrap(layout, np.asarray(found)), whole(layout))
 
 
@@ -169,8 +169,7 @@ def product_of_matrices(a: BaseView, b: BaseView, layout: Layout, dtype: np.dtyp
         return None
     found = np.empty((m, n), dtype)
     A, B = (elements(x.view, x.base.storage, 0).astype(dtype, copy=False) for x in (a, b))
-    with np.errstate(all="ignore"):
-        add_product(found, A, B, beta=0)
+    silently(add_product, found, A, B, beta=0)
     return BaseView(wrap(layout, found), whole(layout))
 
 

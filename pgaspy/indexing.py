@@ -34,6 +34,7 @@ from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import exchanges
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.flat_indices import FLAT_INDEX, MAX_TOLD
+from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.functions import WHERE
 from pgaspy.scheduling.kinds.compaction import compact, count, expand
 from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
@@ -486,8 +487,8 @@ def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> No
             sections.clears(a, key) and sections.accumulated_at(ufunc, a, key, values[0]))):
         return
     value = as_array(values[0] if values else 0)
-    with np.errstate(all="ignore"):  # NumPy may refuse the dtypes
-        ufunc.at(np.zeros(1, a.dtype), np.zeros(1, np.int64), *([np.zeros(1, value.dtype)] if values else []))
+    silently(ufunc.at, np.zeros(1, a.dtype), np.zeros(1, np.int64),
+             *([np.zeros(1, value.dtype)] if values else []))  # NumPy may refuse the dtypes
     entries = key if isinstance(key, tuple) else (key,)
     if all(k is None or k is Ellipsis or (isinstance(k, slice | int) and not isinstance(k, bool)) for k in entries):
         target = a[entries if Ellipsis in entries else (*entries, ...)]

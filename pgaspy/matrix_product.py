@@ -29,7 +29,7 @@ from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.result_layout import product_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
-from pgaspy.scheduling.floating_point import Found
+from pgaspy.scheduling.floating_point import Found, silenced, silently
 from pgaspy.scheduling.kinds.inner import inner, may_come_to_all
 from pgaspy.scheduling.kinds.reduction import Indices, reduce
 from pgaspy.scheduling.operations import BaseView
@@ -60,10 +60,8 @@ def matmul(a: Any, b: Any) -> GlobalArray:
     operands = as_base_view(a), as_base_view(b)
     if not are_errors_asked():
         return made(*_product(*operands))
-    with np.errstate(all="ignore"):
-        product = made(*_product(*operands))
-        found = _errors_of_product(GlobalArray(*operands[0]), GlobalArray(*operands[1]), product)
-    tell_errors(found)
+    product: GlobalArray = silently(lambda: made(*_product(*operands)))
+    tell_errors(silently(_errors_of_product, GlobalArray(*operands[0]), GlobalArray(*operands[1]), product))
     return product
 
 
@@ -211,18 +209,18 @@ def _multiply_own_columns_first(y: BaseView, a: BaseView, own: BaseView, x: Base
     schedule(add_other_columns, update(Y), A, GlobalArray(*x), start, stop)
 
 
+@silenced
 def multiply_columns(y: NDArray[Any], a: NDArray[Any], x: NDArray[Any], start: int, stop: int) -> None:
     """y = A1 x, with the columns of A from one on."""
-    with np.errstate(all="ignore"):
-        np.matmul(a[:, start:stop], x, out=y)
+    np.matmul(a[:, start:stop], x, out=y)
 
 
+@silenced
 def add_other_columns(y: NDArray[Any], a: NDArray[Any], x: NDArray[Any], start: int, stop: int) -> None:
     """y += A0 x0 + A2 x2, with the columns of A before and behind some."""
-    with np.errstate(all="ignore"):
-        for columns in slice(0, start), slice(stop, None):
-            if x[columns].size:
-                y += np.matmul(a[:, columns], x[columns])
+    for columns in slice(0, start), slice(stop, None):
+        if x[columns].size:
+            y += np.matmul(a[:, columns], x[columns])
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +238,7 @@ class _Product:
 
     def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Indices,
                 operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        with np.errstate(all="ignore"):
-            return np.asarray(np.matmul(local, operands[0], dtype=self.dtype))
+        return np.asarray(silently(np.matmul, local, operands[0], dtype=self.dtype))
 
     def merge(self, lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
         return np.add(lower, higher)

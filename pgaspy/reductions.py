@@ -31,7 +31,7 @@ from pgaspy.operands import as_numpy, check_dtype, described
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import local_scans, products
 from pgaspy.scheduling.base import Base
-from pgaspy.scheduling.floating_point import errors
+from pgaspy.scheduling.floating_point import noting
 from pgaspy.scheduling.functions import WHERE
 from pgaspy.scheduling.kinds.reduction import Indices, Reduce, Reduction, reduce
 from pgaspy.scheduling.operations import BaseView
@@ -359,8 +359,7 @@ class _ProductReduction:
 
 
 def _as_halves(sums: NDArray[Any]) -> NDArray[Any]:
-    with errors("reduce"):
-        return sums.astype(np.float16)
+    return noting("reduce", sums.astype, np.float16)
 
 
 def arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: bool) -> BaseView:

@@ -51,10 +51,10 @@ def _records(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture(autouse=True)
 def _errstate() -> Iterator[None]:
-    """Have NumPy's state of errors be again what it was: an interrupt may leave that which `np.errstate` had set."""
+    """See that NumPy's state of errors is again what it was, also where a test interrupts something."""
     before = floating_point.state()
     yield
-    floating_point.restore(before)
+    assert floating_point.state() is before
 
 
 @pytest.fixture

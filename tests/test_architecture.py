@@ -183,6 +183,11 @@ def test_all_folders_are_installed() -> None:
     assert sorted(installed) == sorted([*map(".".join, folders), "pgaspy.algorithms"])
 
 
+def test_numpys_state_of_errors_is_set_in_contexts_of_their_own() -> None:
+    """`np.errstate` leaves it as it has set it, where an interrupt comes as it begins or ends."""
+    assert not [str(path) for path in FOLDERS["pgaspy"].rglob("*.py") if re.search(r"errstate\(", path.read_text())]
+
+
 def test_import_takes_what_every_program_needs() -> None:
     """Each process of a job pays for it: what few programs need is imported when they do."""
     assert libraries_after("") == []

@@ -16,11 +16,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.alone import small
 from pgaspy.execution import recording
-from pgaspy.execution.engine import Engine
-from pgaspy.execution.queue import Queue
-from pgaspy.scheduling.kinds.reduction import Reduce
 from tests.together import collectively, raises_everywhere
 
 X = np.array([0.0, 1.0, -1.0, np.inf, np.nan, 1e308, 1e-308, 3.0])
@@ -229,30 +225,6 @@ def test_state_that_a_program_sets_for_good() -> None:
 
     contextvars.copy_context().run(program)
     assert not recording.are_errors_asked()
-
-
-@pytest.mark.parametrize(("computes_at_once", "owner", "name"), [(True, Reduce, "execute"), (False, Engine, "take")])
-def test_an_interrupt_while_errors_are_ignored(monkeypatch: pytest.MonkeyPatch, computes_at_once: bool, owner: type,
-                                               name: str) -> None:
-    """NumPy's `errstate` leaves the state that it has set, where an interrupt comes as it ends."""
-    def interrupted(*_: Any, **__: Any) -> None:
-        np.seterr(all="ignore")
-        raise KeyboardInterrupt
-
-    def program() -> None:
-        with small.passed_over():
-            found = a.sum(axis=0)
-        pg.sync()
-        del found
-
-    a = pg.array(X.reshape(2, 4))
-    pg.sync()
-    monkeypatch.setattr(Queue, "computes_at_once", computes_at_once)
-    monkeypatch.setattr(owner, name, interrupted)
-    before = np.geterr()
-    with pytest.raises(KeyboardInterrupt):
-        program()
-    assert np.geterr() == before
 
 
 def test_explaining_tells_nothing() -> None:

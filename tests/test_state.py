@@ -39,8 +39,6 @@ OF_THE_JOB = {
 """What the beginning of a job makes anew."""
 
 OF_THE_PROCESS = {
-    "alone.small._SILENT": "NumPy's own, which stays what it is",
-    "alone.small.silent": "a context that nothing is set in but NumPy's state",
     "caches._kept_types": "caches of pure functions stay",
     "caches.kept": "caches of pure functions stay",
     "execution.engine._left": "messages of a job that has ended may still arrive there",
@@ -55,6 +53,8 @@ OF_THE_PROCESS = {
     "scheduling.base.lent": "NumPy views that the program holds",
     "scheduling.floating_point._default_state": "NumPy's own, which stays what it is",
     "scheduling.floating_point._noted": "the errors of one operation, while it is executed",
+    "scheduling.floating_point.silent": "a context that nothing is set in but NumPy's state",
+    "scheduling.floating_point.silent_state": "NumPy's own, which stays what it is",
     "scheduling.floating_point.variable": "NumPy's own, which stays what it is",
     "scheduling.memory._free": "memory is used again",
     "scheduling.memory._kept_bytes": "memory is used again",

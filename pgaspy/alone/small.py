@@ -7,7 +7,6 @@ computing with elements at once, what is recorded, or an error that was asked fo
 
 from __future__ import annotations
 
-import contextvars
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,13 +27,13 @@ from pgaspy.operands import WEAK
 from pgaspy.planning.result_layout import result_view
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import Base, Storage, borrowers, local_view, wrap
-from pgaspy.scheduling.floating_point import set_state, state
+from pgaspy.scheduling.floating_point import silent_state, silently
 from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "called", "copied",
            "elements_of", "empty_like", "filled", "in_order_of_memory", "is_borrowed", "is_clear", "is_exact_cast",
            "is_on", "is_section", "kinds", "operand", "origin", "passed_over", "ready", "reshaped", "seen", "settled",
-           "shown", "silent", "source_of_copy", "source_of_new", "takes"]
+           "shown", "source_of_copy", "source_of_new", "takes"]
 
 MAX_ELEMENTS = 1 << 16
 """Of an array: to record a call takes as long as to pass through so many. Only of more does it win that back that calls
@@ -68,21 +67,9 @@ OF_NUMBER: Source = None, None, False
 """What is computed of numbers lies on all processes."""
 
 
-def _silent_state() -> Any:
-    """NumPy's, when floating-point errors are passed over, as by kernels."""
-    np.seterr(all="ignore")
-    return state()
-
-
-silent = contextvars.Context()
-"""A context in which they are."""
-
-_SILENT = silent.run(_silent_state)
-
-
 def _begin(job: World) -> None:
     global is_on
-    is_on = job.size == 1 and _SILENT is not None
+    is_on = job.size == 1 and silent_state is not None
 
 
 when_started.append(_begin)
@@ -192,19 +179,13 @@ def called(function: Callable[..., Any], *operands: Any, default: Any = None) ->
     refuses its operands.
     """
     try:
-        found = contextvars.copy_context().run(_silently, function, operands)
+        found = silently(function, *operands)
     except (AttributeError, IndexError, TypeError, ValueError, OverflowError) as error:
         if is_interrupt(error):
             raise
         return None
     recording.queue.n_at_once += 1
     return default if found is None else found
-
-
-def _silently(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
-    """In a context of its own, so that there is no state to restore, which an interrupt could prevent."""
-    set_state(_SILENT)
-    return function(*operands)
 
 
 def settled(x: Any) -> BaseView:

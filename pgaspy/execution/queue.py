@@ -316,13 +316,12 @@ class Queue:
 
         `work` is what a kernel does here, if there is anything.
         """
-        before = state()
         try:
             if work is not None:
                 run_elementwise(*work)
             self._tell(call, storages, code, instruction)
         except BaseException as error:
-            self._failed(error, before, storages[:call.n_outputs])
+            self._failed(error, storages[:call.n_outputs])
             raise
 
     def read(self, call: Computed, storages: tuple[Storage, ...], add_nodes: Callable[[Direct], None],
@@ -357,12 +356,11 @@ class Queue:
         """Execute an operation, which may have messages unless it `is_local`; None if it was not executed."""
         is_alone = self.engine.is_alone
         tell = functools.partial(self._tell, call, storages, code, instruction) if not is_alone else _no_stamp
-        before = state()
         try:
             self._runner = threading.get_ident()
             direct = self._carried_out(storages, values, self.next_tag, do, is_local, tell)
         except BaseException as error:
-            self._failed(error, before, () if is_alone else storages[:call.n_outputs])
+            self._failed(error, () if is_alone else storages[:call.n_outputs])
             raise
         finally:
             self._runner = 0
@@ -426,13 +424,11 @@ class Queue:
             self._look(waits=False)
         return stamp
 
-    def _failed(self, error: BaseException, before: object, outputs: Sequence[Storage] = ()) -> None:
+    def _failed(self, error: BaseException, outputs: Sequence[Storage] = ()) -> None:
         """Fail the job, if others wait for this process; raise the error, if that is another one then.
 
-        The state of floating-point errors is again what it was before. The outputs are those of what was executed at
-        once, of which nobody knows how far it got.
+        The outputs are those of what was executed at once, of which nobody knows how far it got.
         """
-        floating_point.restore(before)
         found = self.fail(error)
         for storage in outputs:
             storage.poison = Poison(self.error or error, "")
@@ -467,12 +463,11 @@ class Queue:
 
         What all of them raise there is left to them.
         """
-        before = state()
         try:
             yield
         except BaseException as error:
             if is_interrupt(error) or isinstance(error, JobError | DivergenceError):
-                self._failed(error, before)
+                self._failed(error)
             raise
 
     @contextmanager
@@ -591,7 +586,7 @@ class Queue:
 
         With `pieces`, those of these lengths are handed over.
         """
-        engine, before = self.engine, state()
+        engine = self.engine
         timeline, start, n_operations = counts.timeline, time.perf_counter(), 0
         try:
             self._runner = threading.get_ident()
@@ -609,7 +604,7 @@ class Queue:
             if engine.has_failed:
                 self._set_limit()
         except BaseException as error:
-            self._failed(error, before)
+            self._failed(error)
             raise
         finally:
             self._runner = 0

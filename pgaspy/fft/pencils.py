@@ -25,6 +25,7 @@ from pgaspy.dims import BlockDim, Dim, whole_dim
 from pgaspy.job.procgrid import world
 from pgaspy.kernels.bindings import get_threads
 from pgaspy.layout import Layout
+from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.local_threads import even_edges, n_threads_for, on_threads
 from pgaspy.tasks import perform, update, write
 
@@ -196,10 +197,9 @@ _ONE_BY_ONE = {"fft": "fft", "ifft": "ifft", "fftn": "fft", "ifftn": "ifft"}
 
 def _in_place(call: Callable[..., None], axes: tuple[int, ...], options: dict[str, Any],
               then: Callable[[NDArray[Any]], None] | None, part: NDArray[Any]) -> None:
-    with np.errstate(all="ignore"):  # transforms tell nothing
-        call(part, axes, **options)
-        if then is not None:
-            then(part)
+    silently(call, part, axes, **options)  # transforms tell nothing
+    if then is not None:
+        silently(then, part)
 
 
 def _by_scipy(function: str, part: NDArray[Any], axes: tuple[int, ...], **options: Any) -> None:
@@ -219,15 +219,13 @@ def _by_lines(function: Callable[..., Any], axis: int, n: int | None, norm: str 
               part: NDArray[Any]) -> None:
     """Transform a dimension by NumPy's function, of the lines of which each thread has its share."""
     if part.ndim == 1:
-        with np.errstate(all="ignore"):
-            function(part, n, axis, norm, out=found)
+        silently(function, part, n, axis, norm, out=found)
         return
     other = max((d for d in range(part.ndim) if d != axis), key=lambda d: part.shape[d])
 
     def transform(start: int, stop: int) -> None:
         rows, out = (x.swapaxes(0, other)[start:stop].swapaxes(0, other) for x in (part, found))
-        with np.errstate(all="ignore"):  # in each thread
-            function(rows, n, axis, norm, out=out)
+        silently(function, rows, n, axis, norm, out=out)
 
     n_threads = n_threads_for(part.size)
     on_threads(transform, even_edges(part.shape[other], n_threads), n_threads)
@@ -249,8 +247,7 @@ def real_pass(a: GlobalArray, axis: int, n: int, dtype: np.dtype[Any], function:
 def _out_of_place(axis: int, n: int, function: str, norm: str | None, found: NDArray[Any], part: NDArray[Any]) -> None:
     import scipy.fft
 
-    with np.errstate(all="ignore"):
-        found[...] = getattr(scipy.fft, function)(part, n, axis, norm, workers=get_threads())
+    found[...] = silently(getattr(scipy.fft, function), part, n, axis, norm, workers=get_threads())
 
 
 @cached

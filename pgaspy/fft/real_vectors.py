@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pgaspy.array import GlobalArray
 from pgaspy.creation import empty
 from pgaspy.fft.one_dimension import MAX_COPIED, roots, transformed_vector
+from pgaspy.scheduling.floating_point import silenced
 from pgaspy.tasks import perform, update
 
 __all__ = ["real_of_spectrum", "spectrum_of_real"]
@@ -86,8 +87,8 @@ def _turn(x: GlobalArray, n: int, sign: int) -> None:
     perform(partial(_turn_part, x.global_indices(0), n, sign), update(x))
 
 
+@silenced
 def _turn_part(indices: NDArray[np.int64], n: int, sign: int, part: NDArray[Any]) -> None:
-    with np.errstate(all="ignore"):
-        for start in range(0, len(part), ROOTS_AT_ONCE):
-            here = slice(start, start + ROOTS_AT_ONCE)
-            part[here] *= roots(sign, n, indices[here], part.dtype)
+    for start in range(0, len(part), ROOTS_AT_ONCE):
+        here = slice(start, start + ROOTS_AT_ONCE)
+        part[here] *= roots(sign, n, indices[here], part.dtype)

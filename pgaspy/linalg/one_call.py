@@ -24,6 +24,7 @@ from pgaspy.linalg.layouts import is_tall, layout_as, moved
 from pgaspy.linalg.stacks import LONGEST_MESSAGE, compute
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import local_view, wrap
+from pgaspy.scheduling.floating_point import silently
 
 __all__ = ["HOUSEHOLDER", "JACOBI", "Result", "by_one_call", "check_finite", "like", "on_all", "takes_one_call"]
 
@@ -97,8 +98,7 @@ def by_one_call(function: Callable[..., Any], operands: Sequence[pg.GlobalArray]
     operands = [x._plain() for x in operands]
     is_small = max(x.size for x in operands) <= SMALL
     if (is_small or pg.SIZE == 1) and is_executing():
-        with np.errstate(all="ignore"):
-            found = function(*map(_elements, operands))
+        found = silently(function, *map(_elements, operands))
         return [_kept(x, wanted) for x, wanted in zip(found if isinstance(found, tuple) else (found,), results,
                                                       strict=True)]
     place = functools.partial(_place, None if is_small else _owner(operands[0]))

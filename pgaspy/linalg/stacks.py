@@ -22,6 +22,7 @@ from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, going_with, replicated
 from pgaspy.planning.result_layout import SHARE, inherited
 from pgaspy.planning.view import joint_shape
+from pgaspy.scheduling.floating_point import silently
 from pgaspy.tasks import perform
 from pgaspy.values import value
 
@@ -70,8 +71,8 @@ def over_stacks(function: Callable[..., Any], *operands: Any, n_core: tuple[int,
     n_core = n_core or tuple([min(x.ndim, 2) for x in arrays])
     stacks = [x.shape[:x.ndim - n] for x, n in zip(arrays, n_core, strict=True)]
     stack = joint_shape(*stacks)
-    of_none = function(*[np.zeros((0,) * bool(s) + x.shape[len(s):], x.dtype)
-                         for x, s in zip(arrays, stacks, strict=True)])
+    of_none = silently(function, *[np.zeros((0,) * bool(s) + x.shape[len(s):], x.dtype)
+                                   for x, s in zip(arrays, stacks, strict=True)])
     found = of_none if isinstance(of_none, tuple) else (of_none,)
     layout = _layout_of_stack(stack, arrays, stacks)
     results = [pg.empty(stack + x.shape[1:], x.dtype, layout=going_with(layout, stack, x.shape[1:])) for x in found]
@@ -136,8 +137,7 @@ def _compute(function: Callable[..., Any], n_operands: int, failure: NDArray[np.
     """The results of the matrices that are here; what is said of one for which there are none."""
     failure[...] = 0
     try:
-        with np.errstate(all="ignore"):
-            found = function(*parts[:n_operands])
+        found = silently(function, *parts[:n_operands])
     except LinAlgError as error:
         said = str(error).encode()[:len(failure)]
         failure[:len(said)] = np.frombuffer(said, np.uint8)

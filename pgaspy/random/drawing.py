@@ -25,6 +25,7 @@ from pgaspy.planning.segments import global_ranges
 from pgaspy.planning.transfers import strides_from_shape
 from pgaspy.random.streams import Stream
 from pgaspy.scheduling.base import Storage
+from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.kinds.generation import generate
 from pgaspy.tasks import perform, write
 
@@ -67,8 +68,7 @@ class Drawing:
         if layout is None and onenode is None:
             layout = _layout_of(shape, parameters)
         x = self._draw(kind, None if size is None and not shape else shape, float, "d", layout, onenode)
-        with np.errstate(all="ignore"):
-            found = function(np.maximum(x, LEAST) if kind == "random" else x, *parameters)
+        found = silently(function, silently(np.maximum, x, LEAST) if kind == "random" else x, *parameters)
         if x._is_number:
             return found.astype(dtype, copy=False) if dtype is not float else found
         target = x if dtype is float else empty(x.shape, dtype, layout=x.layout)
@@ -127,7 +127,7 @@ def checked(method: str, *parameters: Any) -> None:
     if is_planning() and any(map(is_global, parameters)):
         return
     if all(np.size(p) for p in parameters):
-        getattr(np.random.default_rng(0), method)(*map(_extremes, parameters))
+        getattr(silently(np.random.default_rng, 0), method)(*map(_extremes, parameters))
 
 
 def _extremes(p: Any) -> Any:
@@ -194,6 +194,5 @@ def _fill_rows(sampler: Callable[..., NDArray[Any]], key: int, call: int, shape:
         elements = np.zeros(len(places[0]), np.int64)
         for i, place, stride in zip(indices, places, strides_from_shape(shape), strict=False):
             elements += i[place] * stride
-        with np.errstate(all="ignore"):
-            flat[start:start + step] = sampler(Stream(key, call, elements), *[
-                np.full(len(elements), p) if np.ndim(p) == 0 else p[places] for p in given])
+        flat[start:start + step] = silently(sampler, Stream(key, call, elements), *[
+            np.full(len(elements), p) if np.ndim(p) == 0 else p[places] for p in given])

@@ -14,6 +14,7 @@ import pgaspy as pg
 from pgaspy.creation import AnyLayout, Shape
 from pgaspy.job.defaults import layout_for
 from pgaspy.random.drawing import LEAST, Drawing, joint_size
+from pgaspy.scheduling.floating_point import silently
 from pgaspy.values import told
 
 __all__ = ["Rearranging"]
@@ -86,8 +87,8 @@ class Rearranging(Drawing):
             return self._order(n)[:k].reshape(shape)
         if np.count_nonzero(p) < k:
             raise ValueError("Fewer non-zero entries in p than size")
-        with np.errstate(divide="ignore"):
-            waits = np.log(-np.log(np.maximum(self._draw("random", n, float, "d", None, None), LEAST))) - np.log(p)
+        x = self._draw("random", n, float, "d", None, None)
+        waits = np.log(-np.log(np.maximum(x, LEAST))) - silently(np.log, p)
         return pg.argsort(waits)[:k].reshape(shape)
 
     def _distinct(self, n: int, k: int) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from pgaspy.creation import AnyLayout, Shape
 from pgaspy.random import trials
 from pgaspy.random.drawing import Drawing, as_parameter, checked, is_global
 from pgaspy.random.streams import Numbers, Stream
+from pgaspy.scheduling.floating_point import silently
 from pgaspy.values import is_any, value
 
 __all__ = ["Univariate"]
@@ -45,8 +47,7 @@ class Univariate(Drawing):
             If high is less than low.
         """
         low, high = as_parameter(low), as_parameter(high)
-        with np.errstate(over="ignore"):
-            widths = high - low
+        widths = silently(operator.sub, high, low)
         if is_any(~np.isfinite(widths)):
             raise OverflowError("uniform: the range is not finite" if np.ndim(widths) or is_global(widths) else
                                 f"uniform: the range from {low} to {high} is not finite")
@@ -290,8 +291,7 @@ class Univariate(Drawing):
         n, p = as_parameter(n), as_parameter(p)
         checked("negative_binomial", n, 1.0)
         checked("geometric", p)
-        with np.errstate(invalid="ignore"):
-            most = (1 - p) * (n + 10 * np.sqrt(n))
+        most = silently(lambda: (1 - p) * (n + 10 * np.sqrt(n)))
         if is_any(most > trials.MOST_EVENTS * p):
             raise ValueError("n too large or p too small, see Generator.negative_binomial Notes")
         return self._sampled(_negative_binomial, (n, p), size, np.int64, layout, onenode)

@@ -14,6 +14,7 @@ from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
 from pgaspy.operands import as_numpy
 from pgaspy.routines.mapping import mapped
+from pgaspy.scheduling.floating_point import silently
 from pgaspy.values import value
 from pgaspy.weights import fitting
 
@@ -172,8 +173,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
         warn("Degrees of freedom <= 0 for slice", RuntimeWarning)
         n = 0.0
     X = X - mean[:, None]
-    with np.errstate(divide="ignore"):
-        factor = np.true_divide(1, n)
+    factor = silently(np.true_divide, 1, n)
     return (pg.einsum("ik,jk->ij", X, (X if w is None else X * w).conj()) * factor).astype(wanted, copy=False).squeeze()
 
 

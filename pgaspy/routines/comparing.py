@@ -13,6 +13,7 @@ from pgaspy.dispatch import implements
 from pgaspy.operands import WEAK, as_numpy, refuse_masked
 from pgaspy.planning.view import joint_shape
 from pgaspy.routines.mapping import on_parts
+from pgaspy.scheduling.floating_point import silently
 from pgaspy.small_calls import MAX_PASSED, by_numpy
 
 __all__ = [
@@ -89,8 +90,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
         y = float(y)
     elif type(y) not in WEAK and y.dtype.kind != "m":
         y = y.astype(np.result_type(y.dtype, 1.0), copy=False)
-    with np.errstate(invalid="ignore"):
-        found = (abs(x - y) <= atol + rtol * abs(y)) & np.isfinite(y) | (x == y)
+    found = silently(lambda: (abs(x - y) <= atol + rtol * abs(y)) & np.isfinite(y) | (x == y))
     result: pg.GlobalArray = found | np.isnan(x) & np.isnan(y) if equal_nan else found
     return result
 

@@ -12,6 +12,7 @@ import pgaspy as pg
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.routines.mapping import on_every_process
+from pgaspy.scheduling.floating_point import silently
 from pgaspy.small_calls import by_numpy
 from pgaspy.tasks import perform
 
@@ -140,8 +141,7 @@ def _convolve(start: int, n: int, found: NDArray[Any], signal: NDArray[Any], hal
     is_long = len(v) >= LONG and found.dtype.char in "fdFD" and is_finite
     if is_long and np.isfinite(signal).all() and np.isfinite(halo).all():
         extended = np.concatenate((signal, halo))
-        with np.errstate(all="ignore"):
-            _convolve_by_transforms(found, extended.astype(found.dtype, copy=False), v.astype(found.dtype, copy=False))
+        silently(_convolve_by_transforms, found, *(x.astype(found.dtype, copy=False) for x in (extended, v)))
         if np.isfinite(found).all():  # where sums are not, their transform is not either
             return
     _convolve_by_sums(found, signal, halo, v)

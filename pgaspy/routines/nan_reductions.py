@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 import warnings
 from typing import Any
@@ -16,6 +17,7 @@ from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import frame_of_program
 from pgaspy.reductions import NO_VALUE
+from pgaspy.scheduling.floating_point import silently
 from pgaspy.tasks import perform
 from pgaspy.values import value
 
@@ -202,8 +204,7 @@ def nanmean(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out 
 
 def _divided(total: pg.GlobalArray, n: pg.GlobalArray) -> pg.GlobalArray:
     """Divided, without errors: of slices that are empty it is warned besides."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return total / n
+    return silently(operator.truediv, total, n)
 
 
 @implements(np.nanvar)

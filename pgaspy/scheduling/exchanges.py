@@ -26,7 +26,7 @@ from pgaspy.planning.owners import in_order
 from pgaspy.scheduling.backend import backend
 from pgaspy.scheduling.conversations import Link, Refusal
 from pgaspy.scheduling.flat_indices import first_beyond, index_beyond, named
-from pgaspy.scheduling.floating_point import errors
+from pgaspy.scheduling.floating_point import noting
 from pgaspy.scheduling.nodes import counted_call
 from pgaspy.scheduling.routing import route
 
@@ -421,5 +421,5 @@ def _apply(items: Items, stored: Stored, places: NDArray[Any], values: NDArray[A
         values = _packed(values, positions)
     offsets = np.empty(places.size, np.int64)
     items.places.locate(places, memory.itemsize, offsets)
-    with errors(stored.ufunc.__name__):
-        counted_call(stored.ufunc.at, memory, offsets, *([values] if stored.ufunc.nin > 1 else []))  # not done twice
+    noting(stored.ufunc.__name__, counted_call, stored.ufunc.at, memory, offsets,
+           *([values] if stored.ufunc.nin > 1 else []))  # not done twice

@@ -9,18 +9,21 @@ find is noted, and told when the operation is complete.
 from __future__ import annotations
 
 import contextvars
+import functools
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from pgaspy.host import environment
 from pgaspy.host.call_sites import warn
 
-__all__ = ["Found", "called_under", "errors", "is_asked", "is_telling", "noted", "raises", "restore", "set_state",
-           "state", "tell", "to_be_raised", "variable"]
+__all__ = ["Found", "called_under", "is_asked", "is_telling", "noted", "noting", "raises", "silenced", "silent",
+           "silent_state", "silently", "state", "tell", "to_be_raised", "unless_noted", "variable"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 Found = dict[tuple[str, str], int]
 """What was found, as (error, function), and the processor's flags then."""
@@ -63,35 +66,76 @@ _OF_ENVIRONMENT = environment.value("PGASPY_FPE")
 _noted: tuple[Found, str] | None = None
 
 
-def set_state(found: object) -> None:
-    """Have NumPy's state be one that was found.
+def _silence() -> Any:
+    np.seterr(all="ignore")
+    return state()
 
-    The context is held meanwhile: as Python 3.11 makes the next one of it, it may collect garbage, and a finaliser that
-    sets the state as well would free the one under way.
+
+silent = contextvars.Context()
+"""A context in which errors are passed over, as by kernels."""
+
+silent_state = silent.run(_silence)
+"""NumPy's state there."""
+
+_pass_over = _silence if silent_state is None else functools.partial(_set, silent_state)
+
+
+def silently(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call a function with errors passed over.
+
+    As all that is called under another state of NumPy's, it has a context of its own, so that there is no state to
+    restore, which an interrupt could prevent.
     """
-    held = contextvars.copy_context()
-    _set(found)
-    del held
+    return contextvars.copy_context().run(_after, _pass_over, function, arguments, options)
 
 
-def restore(before: object) -> None:
-    """Set the state that was found before something failed: an interrupt that comes as NumPy's `errstate` ends, leaves
-    the one that it has set.
-    """
-    if state() is not before:
-        set_state(before)
+def silenced(function: _Function) -> _Function:
+    """A function in which errors are passed over."""
+    @functools.wraps(function)
+    def silent_function(*arguments: Any, **options: Any) -> Any:
+        return silently(function, *arguments, **options)
+
+    return cast(_Function, silent_function)
+
+
+def noting(name: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call a function whose floating-point errors are noted, as those of a function of NumPy's, or passed over."""
+    if _noted is None:
+        return silently(function, *arguments, **options)
+    found, named = _noted
+
+    def note(error: str, flags: int) -> None:
+        found.setdefault((error, named or name), flags)
+
+    modes = {kind: mode if mode == "ignore" else "call" for kind, mode in _modes_of_numpy().items()}
+    return contextvars.copy_context().run(_after, functools.partial(_tell, note, **modes), function, arguments, options)
+
+
+def unless_noted(function: Callable[[], Any]) -> Any:
+    """What a function gives; None if it over- or underflows, as the processor's flags tell."""
+    found: list[str] = []
+    prepare = functools.partial(_tell, lambda error, _: found.append(error), all="ignore", over="call", under="call")
+    result = contextvars.copy_context().run(_after, prepare, function, (), {})
+    return None if found else result
 
 
 def called_under(found: object, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function of the program under the state that it was given to the library under, which others may wait
     for under another one.
     """
-    before = state()
-    set_state(found)
-    try:
-        return function(*arguments)
-    finally:
-        restore(before)
+    return contextvars.copy_context().run(_after, functools.partial(_set, found), function, arguments, {})
+
+
+def _after(prepare: Callable[[], object], function: Callable[..., Any], arguments: tuple[Any, ...],
+           options: dict[str, Any]) -> Any:
+    prepare()
+    return function(*arguments, **options)
+
+
+def _tell(note: Callable[[str, int], object], **modes: Any) -> None:
+    """Have errors told to a function."""
+    np.seterr(**modes)
+    np.seterrcall(note)
 
 
 def is_asked() -> bool:
@@ -121,19 +165,6 @@ def noted(function: str = "") -> Iterator[Found]:
         yield found
     finally:
         _noted = before
-
-
-def errors(function: str) -> AbstractContextManager[None]:
-    """While NumPy computes a function: its floating-point errors are noted, or passed over."""
-    if _noted is None:
-        return np.errstate(all="ignore")
-    found, named = _noted
-
-    def note(error: str, flags: int) -> None:
-        found.setdefault((error, named or function), flags)
-
-    modes: dict[str, Any] = {kind: mode if mode == "ignore" else "call" for kind, mode in _modes_of_numpy().items()}
-    return np.errstate(call=note, **modes)
 
 
 def raises() -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pgaspy.caches import cached
 from pgaspy.kernels import bindings
 from pgaspy.planning.scans import Run
-from pgaspy.scheduling.floating_point import errors, is_telling
+from pgaspy.scheduling.floating_point import is_telling, noting
 
 __all__ = ["along", "are_products", "has_kernel", "joined", "prepared_reduction", "reduced", "reducing_kernel",
            "run_views", "scanned"]
@@ -29,8 +29,7 @@ def reduced(ufunc: np.ufunc, local: NDArray[Any], axes: tuple[int, ...], dtype: 
     """`ufunc.reduce` over some axes of an array that is not empty."""
     row = reducing_kernel(ufunc, local.dtype, dtype)
     if row is None or is_telling():
-        with errors("reduce"):
-            reduced = np.asarray(ufunc.reduce(local, axis=axes, dtype=type(dtype)))  # without a unit of time
+        reduced = np.asarray(noting("reduce", ufunc.reduce, local, axes, type(dtype)))  # without a unit of time
     if row is None:
         return reduced
     return _prepared_reduce(row, dtype, local.shape, local.strides, axes)(local)
@@ -56,16 +55,19 @@ def scanned(ufunc: np.ufunc, local: NDArray[Any], out: NDArray[Any], before: NDA
     if out.size == 0:
         return
     if are_products(ufunc, out.dtype):
-        _multiply_in_order(local, out, before)
+        noting("accumulate", _multiply_in_order, local, out, before)
         return
     row = reducing_kernel(ufunc, local.dtype, out.dtype)
     if row is None or is_telling():
-        with errors("accumulate"):
-            scanned = ufunc.accumulate(local, dtype=type(out.dtype), out=out if row is None else None)
-            if before is not None:
-                ufunc(before, scanned, out=scanned)
+        noting("accumulate", _accumulate, ufunc, local, out if row is None else np.empty_like(out), before)
     if row is not None:
         bindings.scan(row, local, before, out)
+
+
+def _accumulate(ufunc: np.ufunc, local: NDArray[Any], out: NDArray[Any], before: NDArray[Any] | None) -> None:
+    ufunc.accumulate(local, dtype=type(out.dtype), out=out)
+    if before is not None:
+        ufunc(before, out, out=out)
 
 
 def are_products(ufunc: np.ufunc, dtype: np.dtype[Any]) -> bool:
@@ -75,17 +77,16 @@ def are_products(ufunc: np.ufunc, dtype: np.dtype[Any]) -> bool:
 
 def _multiply_in_order(local: NDArray[Any], out: NDArray[Any], before: NDArray[Any] | None) -> None:
     """The products one after the other: those of stretches apart may overflow, or lose digits, where these do not."""
-    with errors("accumulate"):
-        if before is not None:
-            local = local.astype(out.dtype)
-            np.multiply(before, local[0], out=local[0, ...])
-        np.multiply.accumulate(local, dtype=out.dtype, out=out)
+    if before is not None:
+        local = local.astype(out.dtype)
+        np.multiply(before, local[0], out=local[0, ...])
+    np.multiply.accumulate(local, dtype=out.dtype, out=out)
 
 
 def joined(ufunc: np.ufunc, before: NDArray[Any] | None, after: NDArray[Any]) -> NDArray[Any]:
     """`ufunc` of what comes before, if anything does, and what comes after."""
-    with errors(ufunc.__name__):
-        return after if before is None else np.asarray(ufunc(before, after, dtype=type(after.dtype)))
+    return after if before is None else np.asarray(
+        noting(ufunc.__name__, ufunc, before, after, dtype=type(after.dtype)))
 
 
 def run_views(local: NDArray[Any], runs: list[Run]) -> list[NDArray[Any]]:

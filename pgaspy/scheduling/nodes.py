@@ -24,7 +24,7 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling import memory
 from pgaspy.scheduling.backend import SectionCopy, backend
 from pgaspy.scheduling.base import Storage, lent_view
-from pgaspy.scheduling.floating_point import errors
+from pgaspy.scheduling.floating_point import noting
 from pgaspy.scheduling.functions import AnyFunction
 
 __all__ = ["STAMP_BYTES", "Buffer", "Cast", "Communication", "Copy", "FunctionCall", "Location", "Memories", "Merge",
@@ -253,8 +253,7 @@ class Cast(Node):
             return
         to, elements = (np.ndarray((self._n,), dtype, bytes_of(memories, number), offset) for number, offset, dtype in (
             (target, at, self._dtypes[0]), (source, from_, self._dtypes[1])))
-        with errors("cast"):
-            np.copyto(to, elements, casting="unsafe")
+        noting("cast", np.copyto, to, elements, casting="unsafe")
 
 
 class Merge(Node):
@@ -280,8 +279,8 @@ class Merge(Node):
                 joined = target
             return
         arrays = [bytes_of(memories, number).view(self._dtype) for number in self._sources]
-        with errors("reduce"):
-            bytes_of(memories, self._target).view(self._dtype)[...] = functools.reduce(self._merge, arrays)
+        bytes_of(memories, self._target).view(self._dtype)[...] = noting(
+            "reduce", functools.reduce, self._merge, arrays)
 
 
 class NumpyCall(Node):
@@ -318,17 +317,19 @@ class NumpyCall(Node):
         views = [np.ndarray(self._shape, dtype, bytes_of(memories, number), offset, strides)
                  for (number, offset), dtype, strides in self._operands]
         outputs, inputs = views[: self._n_outputs], views[self._n_outputs:]
-        with errors("cast" if self._function is None else self.name):
-            if self._function is None:
-                counted_call(functools.partial(np.copyto, casting="unsafe"), outputs[0], inputs[0])
-                return
-            options: dict[str, Any] = {"where": inputs.pop()} if self._has_mask else {}
-            if self._function in _OF_SIGNS:
-                found = self._function(*inputs, signature=self._signature)
-                counted_call(functools.partial(np.copyto, casting="unsafe", **options), outputs[0], found)
-                return
-            counted_call(functools.partial(self._function, out=tuple(outputs), casting="unsafe",
-                                           signature=self._signature, **options), *inputs)
+        noting("cast" if self._function is None else self.name, self._store, outputs, inputs)
+
+    def _store(self, outputs: list[NDArray[Any]], inputs: list[NDArray[Any]]) -> None:
+        if self._function is None:
+            counted_call(functools.partial(np.copyto, casting="unsafe"), outputs[0], inputs[0])
+            return
+        options: dict[str, Any] = {"where": inputs.pop()} if self._has_mask else {}
+        if self._function in _OF_SIGNS:
+            found = self._function(*inputs, signature=self._signature)
+            counted_call(functools.partial(np.copyto, casting="unsafe", **options), outputs[0], found)
+            return
+        counted_call(functools.partial(self._function, out=tuple(outputs), casting="unsafe",
+                                       signature=self._signature, **options), *inputs)
 
 
 _OF_SIGNS = {np.isfinite, np.isinf, np.isnan, np.signbit}

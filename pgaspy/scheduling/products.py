@@ -7,16 +7,15 @@ infinite, NaN, or has its larger part between 1/2 and 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.caches import cached
-from pgaspy.scheduling.floating_point import errors, is_telling
+from pgaspy.scheduling.floating_point import is_telling, noting, silenced, unless_noted
 
-__all__ = ["accumulated", "at_once", "dtype_of", "of_elements", "times", "unless_noted", "values_of"]
+__all__ = ["accumulated", "at_once", "dtype_of", "of_elements", "times", "values_of"]
 
 CHUNK = 1 << 14
 """Factors that are made pairs at a time, so that these stay in the cache."""
@@ -31,21 +30,21 @@ def dtype_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype([("factor", dtype), ("exponent", np.int64)])
 
 
+@silenced
 def times(lower: NDArray[Any], higher: NDArray[Any]) -> NDArray[Any]:
     """The products of pairs."""
     exponent = lower["exponent"] + higher["exponent"]
     found = unless_noted(lambda: lower["factor"] * higher["factor"])
     if found is not None:
         return _as_pairs(found, exponent)
-    with np.errstate(all="ignore"):
-        lower, higher = (_pairs(x["factor"], x["exponent"]) for x in (lower, higher))
-        return _pairs(lower["factor"] * higher["factor"], lower["exponent"] + higher["exponent"])
+    lower, higher = (_pairs(x["factor"], x["exponent"]) for x in (lower, higher))
+    return _pairs(lower["factor"] * higher["factor"], lower["exponent"] + higher["exponent"])
 
 
 def values_of(pairs: NDArray[Any]) -> NDArray[Any]:
     """What pairs come to, in the dtype of the products."""
-    with errors("reduce"):
-        return _scaled(pairs["factor"], np.clip(pairs["exponent"], -FARTHEST, FARTHEST))
+    found: NDArray[Any] = noting("reduce", _scaled, pairs["factor"], np.clip(pairs["exponent"], -FARTHEST, FARTHEST))
+    return found
 
 
 def of_elements(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -53,8 +52,7 @@ def of_elements(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]
     kept = [d for d in range(local.ndim) if d not in axes]
     shape = [local.shape[d] for d in kept]
     if is_telling():
-        with errors("reduce"):
-            np.multiply.reduce(local, axes, dtype)
+        noting("reduce", np.multiply.reduce, local, axes, dtype)
     found = at_once(local, axes, dtype)
     if found is not None:
         return _as_pairs(found, 0)
@@ -71,37 +69,29 @@ def at_once(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]) ->
     return None if found is None else np.asarray(found)
 
 
-def unless_noted(function: Callable[[], NDArray[Any]]) -> NDArray[Any] | None:
-    """What a function gives; None if it over- or underflows, as the processor's flags tell."""
-    noted = []
-    with np.errstate(all="ignore", over="call", under="call", call=lambda *error: noted.append(error)):
-        found = function()
-    return None if noted else found
-
-
+@silenced
 def _of_rows(rows: NDArray[Any]) -> NDArray[Any]:
     """The products along the last dimension, as pairs."""
     n_at_once = _n_at_once(rows.dtype)
-    with np.errstate(all="ignore"):
-        pairs = _pairs(rows, 0)
-        exponent = pairs["exponent"].sum(-1)
-        while pairs.shape[-1] > 1:
-            starts = np.arange(0, pairs.shape[-1], n_at_once)
-            pairs = _pairs(np.multiply.reduceat(pairs["factor"], starts, axis=-1), 0)
-            exponent += pairs["exponent"].sum(-1)
-        return _pairs(pairs["factor"][..., 0], exponent)
+    pairs = _pairs(rows, 0)
+    exponent = pairs["exponent"].sum(-1)
+    while pairs.shape[-1] > 1:
+        starts = np.arange(0, pairs.shape[-1], n_at_once)
+        pairs = _pairs(np.multiply.reduceat(pairs["factor"], starts, axis=-1), 0)
+        exponent += pairs["exponent"].sum(-1)
+    return _pairs(pairs["factor"][..., 0], exponent)
 
 
+@silenced
 def accumulated(pairs: NDArray[Any]) -> NDArray[Any]:
     """The products of pairs up to each, along the first dimension."""
     n, n_at_once = len(pairs), _n_at_once(pairs.dtype["factor"])
     factors = unless_noted(lambda: np.multiply.accumulate(pairs["factor"]))
     if factors is not None:
         return _as_pairs(factors, np.add.accumulate(pairs["exponent"]))
-    with np.errstate(all="ignore"):
-        pairs = _pairs(pairs["factor"], pairs["exponent"])
-        if n <= n_at_once:
-            return _pairs(np.multiply.accumulate(pairs["factor"]), np.add.accumulate(pairs["exponent"]))
+    pairs = _pairs(pairs["factor"], pairs["exponent"])
+    if n <= n_at_once:
+        return _pairs(np.multiply.accumulate(pairs["factor"]), np.add.accumulate(pairs["exponent"]))
     whole = np.zeros((-n % n_at_once + n, *pairs.shape[1:]), pairs.dtype)
     whole["factor"] = 1
     whole[:n] = pairs

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pgaspy.caches import cached
 from pgaspy.scheduling import products
-from pgaspy.scheduling.floating_point import errors, is_telling
+from pgaspy.scheduling.floating_point import is_telling, silenced, unless_noted
 
 __all__ = ["accumulated", "dtype_of", "joined", "of_elements", "values_of"]
 
@@ -46,7 +46,7 @@ def of_elements(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 def _of_few(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     found = np.zeros(elements.shape[1:], dtype_of(dtype))
     least_normal, infinite = _limits(dtype)
-    running = None if is_telling() or not len(elements) else products.unless_noted(
+    running = None if is_telling() or not len(elements) else unless_noted(
         lambda: np.multiply.accumulate(elements, 0, dtype))
     if running is not None:
         found["factor"] = running[-1]
@@ -60,13 +60,13 @@ def _of_few(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     found["factor"], found["exponent"] = pairs["factor"], pairs["exponent"]
     found["below"], found["above"] = -np.inf, np.inf
     if len(elements):
-        with np.errstate(all="ignore"):
-            is_zero, is_infinite = elements == 0, ~np.isfinite(elements)
-            found["has_zero"], found["has_infinite"] = is_zero.any(0), is_infinite.any(0)
-            found["below"], found["above"] = _bounds(elements, is_zero | is_infinite, dtype)
+        is_zero, is_infinite = elements == 0, ~np.isfinite(elements)
+        found["has_zero"], found["has_infinite"] = is_zero.any(0), is_infinite.any(0)
+        found["below"], found["above"] = _bounds(elements, is_zero | is_infinite, dtype)
     return found
 
 
+@silenced
 def _bounds(elements: NDArray[Any], is_beyond: NDArray[np.bool_],
             dtype: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """See `dtype_of`: up to where either limit is passed, whatever comes before."""
@@ -95,6 +95,7 @@ def _logs_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.promote_types(dtype, np.float64)
 
 
+@silenced
 def joined(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
     """What both come to, one after the other."""
     found = np.empty(np.broadcast_shapes(before.shape, after.shape), before.dtype)
@@ -103,9 +104,8 @@ def joined(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
     found["has_zero"] = before["has_zero"] | after["has_zero"]
     found["has_infinite"] = before["has_infinite"] | after["has_infinite"]
     is_over, size = before["has_zero"] | before["has_infinite"], _sizes(before)
-    with np.errstate(all="ignore"):
-        below, above = (np.where(is_over, never, after[name] - size)
-                        for name, never in (("below", -np.inf), ("above", np.inf)))
+    below, above = (np.where(is_over, never, after[name] - size)
+                    for name, never in (("below", -np.inf), ("above", np.inf)))
     found["below"] = np.minimum(np.maximum(before["below"], below), before["above"])
     found["above"] = np.maximum(np.minimum(before["above"], above), before["below"])
     return found
@@ -127,17 +127,16 @@ def values_of(totals: NDArray[Any]) -> NDArray[Any]:
     is_large, is_small = totals["above"] <= 0, totals["below"] > 0
     if not (is_large.any() or is_small.any()):
         return found
-    with errors("reduce"):
-        sign = np.copysign(np.ones((), found.dtype), totals["factor"])
-        nothing = np.isnan(totals["factor"])
-        large = np.where(totals["has_zero"] | nothing, np.nan, sign * np.inf)
-        small = np.where(totals["has_infinite"] | nothing, np.nan, sign * 0)
+    sign = np.copysign(np.ones((), found.dtype), totals["factor"])
+    nothing = np.isnan(totals["factor"])
+    large = np.where(totals["has_zero"] | nothing, np.nan, sign * np.inf)
+    small = np.where(totals["has_infinite"] | nothing, np.nan, sign * 0)
     return np.where(is_small, small, np.where(is_large, large, found)).astype(found.dtype)
 
 
+@silenced
 def _sizes(totals: NDArray[Any]) -> NDArray[Any]:
     """How large the products are, in log2."""
-    with np.errstate(all="ignore"):
-        factor, exponent = np.frexp(totals["factor"])
-        sizes: NDArray[Any] = np.log2(abs(factor.astype(np.float64))) + exponent + totals["exponent"]
+    factor, exponent = np.frexp(totals["factor"])
+    sizes: NDArray[Any] = np.log2(abs(factor.astype(np.float64))) + exponent + totals["exponent"]
     return sizes

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.host.call_sites import frame_of_program
+from pgaspy.scheduling.floating_point import silently
 
 __all__ = ["Contents", "checksum"]
 
@@ -111,7 +112,10 @@ def checksum(x: NDArray[Any]) -> int:
         return 0
     if x.dtype.char in "gG":
         parts = np.ascontiguousarray(x).reshape(-1).view(np.longdouble)
-        with np.errstate(all="ignore"):
-            high = parts.astype(np.float64)
-            x = np.stack((high, (parts - high).astype(np.float64)))
+        x = silently(_as_sums_of_two, parts)
     return zlib.crc32(np.ascontiguousarray(x).reshape(-1).view(np.uint8).data)
+
+
+def _as_sums_of_two(parts: NDArray[Any]) -> NDArray[np.float64]:
+    high = parts.astype(np.float64)
+    return np.stack((high, (parts - high).astype(np.float64)))

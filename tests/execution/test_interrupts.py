@@ -6,6 +6,7 @@ is simulated by a trace function, which is the same on any machine. Signals come
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
 import itertools
@@ -23,7 +24,7 @@ import pytest
 import pgaspy as pg
 from pgaspy.execution import recording
 from pgaspy.kernels import bindings
-from pgaspy.scheduling import operations
+from pgaspy.scheduling import floating_point, operations
 from tests.flushes import have_recorded
 
 N = 300
@@ -129,15 +130,15 @@ def names_of_steps(code: CodeType) -> dict[int, str]:
 
 
 class Interrupter:
-    """Raises KeyboardInterrupt at the n-th point in pgaspy where the interpreter looks for signals."""
+    """Raises KeyboardInterrupt at the n-th point in some modules where the interpreter looks for signals."""
 
-    def __init__(self, n: int) -> None:
-        self.n_left = n
+    def __init__(self, n: int, modules: tuple[str, ...] = ("pgaspy.",)) -> None:
+        self.n_left, self._modules = n, modules
         self.where: Any = None
         self.last: tuple[FrameType, str] | None = None
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if not frame.f_globals.get("__name__", "").startswith("pgaspy."):
+        if not frame.f_globals.get("__name__", "").startswith(self._modules):
             return None
         if event == "call":
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
@@ -381,10 +382,10 @@ def test_one_while_operations_are_executed_one_by_one() -> None:
             poisoned.gather()
 
 
-def stopped_everywhere(statement: Callable[[], None]) -> Iterator[Any]:
+def stopped_everywhere(statement: Callable[[], object], *modules: str) -> Iterator[Any]:
     """Interrupt a statement at each point; where. The caller has all made anew in between."""
     for n in itertools.count(1):
-        before, interrupter = sys.gettrace(), Interrupter(n)
+        before, interrupter = sys.gettrace(), Interrupter(n, modules or ("pgaspy.",))
         sys.settrace(interrupter)
         try:
             statement()
@@ -431,3 +432,35 @@ def test_one_while_the_tags_of_an_operation_are_counted(monkeypatch: pytest.Monk
         with pytest.raises(KeyboardInterrupt):
             a += 1
     assert (a.gather() == 0).all()
+
+
+V, A, RANDOM = np.linspace(0.5, 1.5, N), np.linspace(1, 2, 6).reshape(2, 3), pg.random.default_rng(1)
+
+
+@of_steps
+@pytest.mark.parametrize("call", [
+    lambda: pg.array(V).prod(), lambda: pg.array(V * 1e300).cumprod(), lambda: np.nextafter(pg.array(V), 1.0),
+    lambda: np.add.at(pg.array(V), [0, 1], 0.25), lambda: np.multiply.reduceat(pg.array(V), [0, 7]),
+    lambda: np.logaddexp.reduce(pg.array(V)), lambda: pg.array(V).astype(np.float16),
+    lambda: pg.array(A) @ pg.array(A).T, lambda: pg.array(A) @ pg.array(V[:3]), lambda: pg.array(V) @ pg.array(V),
+    lambda: pg.einsum("ij,jk", pg.array(A), pg.array(A.T)), lambda: pg.full(N, 2.5), lambda: pg.isclose(pg.array(V), V),
+    lambda: pg.cov(pg.array(A)), lambda: pg.nanmean(pg.array(V)), lambda: pg.linalg.det(pg.array(A[:, :2])),
+    lambda: pg.linalg.inv(pg.array([A[:, :2]])), lambda: pg.fft.fft(pg.array(V)), lambda: pg.fft.rfft(pg.array(A)),
+    lambda: RANDOM.uniform(0, 1, N), lambda: RANDOM.gamma(2.0, 1, N), lambda: RANDOM.negative_binomial(3, 0.5, N)])
+@pytest.mark.parametrize("is_at_once", [False, True])
+def test_numpys_state_of_errors_stays_the_programs(call: Callable[[], object], is_at_once: bool,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the library has it set, and set again."""
+    def statement() -> None:
+        found = call()
+        pg.sync()
+        del found
+
+    monkeypatch.setattr(recording.queue, "computes_at_once", is_at_once)
+    before = floating_point.state()
+    for n, where in enumerate(stopped_everywhere(statement, "numpy._core._ufunc_config", floating_point.__name__)):
+        assert floating_point.state() is before, where
+        with contextlib.suppress(pg.TaskError):  # a task that was interrupted
+            pg.sync()
+        if n > 50:
+            break

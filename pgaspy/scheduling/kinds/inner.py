@@ -21,6 +21,7 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling.at_once import elements
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.builder import Builder
+from pgaspy.scheduling.floating_point import silenced
 from pgaspy.scheduling.messages import MAX_STAMPED_BYTES, receive, send
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
 from pgaspy.scheduling.operations import Exchange, NumberedOperation, Recipe
@@ -143,10 +144,10 @@ class Inner(Recipe):
             a[a_first:a_first + n_a], b[b_first:b_first + n_b] = packed[:n_a], packed[n_a:]
         return self._sum(a, b)
 
+    @silenced
     def _sum(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """That of the products of elements."""
-        with np.errstate(all="ignore"):
-            return np.asarray(np.add.reduce(np.multiply(a, b), dtype=self.dtype))
+        return np.asarray(np.add.reduce(np.multiply(a, b), dtype=self.dtype))
 
 
 def _interval(view: View, rank: int) -> tuple[int, int]:

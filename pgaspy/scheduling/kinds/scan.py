@@ -19,7 +19,7 @@ from pgaspy.scheduling import at_once, local_scans
 from pgaspy.scheduling.base import Storage, local_view
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.collectives import hand_to_all, joined_before
-from pgaspy.scheduling.floating_point import errors
+from pgaspy.scheduling.floating_point import noting
 from pgaspy.scheduling.messages import receive, send
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
 from pgaspy.scheduling.operations import Exchange, NumberedOperation, Recipe
@@ -218,8 +218,7 @@ class Scan(Recipe):
             local = self._along(local_view(memories[slot], self.source)).astype(dtype)
             if earlier is not None:
                 local = np.concatenate([bytes_of(memories, before).view(dtype).reshape(1, *rows), local])
-            with errors("accumulate"):
-                found = self.ufunc.accumulate(local)
+            found = noting("accumulate", self.ufunc.accumulate, local)
             bytes_of(memories, last).view(dtype).reshape(rows)[...] = found[-1]
             if operation.is_wanted:
                 self._along(memories[target].local)[...] = found[0 if earlier is None else 1:]

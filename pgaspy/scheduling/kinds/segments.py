@@ -20,7 +20,7 @@ from pgaspy.scheduling import at_once, products
 from pgaspy.scheduling.base import Storage, local_view
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.collectives import exchange_partials, group_members
-from pgaspy.scheduling.floating_point import errors, is_telling
+from pgaspy.scheduling.floating_point import is_telling, noting, unless_noted
 from pgaspy.scheduling.local_scans import are_products
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
 from pgaspy.scheduling.operations import Exchange, NumberedOperation, Recipe
@@ -101,8 +101,7 @@ class ReduceSegments(Recipe):
 
     def _reduce(self, local: NDArray[Any], out: NDArray[Any]) -> None:
         """The results of a dimension that is whole."""
-        with errors("reduceat"):
-            self.ufunc.reduceat(local, self._starts, self.axis, type(self.dtypes[0]), out)
+        noting("reduceat", self.ufunc.reduceat, local, self._starts, self.axis, type(self.dtypes[0]), out)
 
     def exchanged(self, rank: int) -> Exchange | None:
         """See `Recipe`."""
@@ -141,8 +140,8 @@ class ReduceSegments(Recipe):
 
         def store(memories: Memories) -> None:
             values = bytes_of(memories, merged).view(dtype).reshape(shape)["value"]
-            with errors("reduceat"):
-                memories[target].local[...] = products.values_of(values) if self._is_of_products else values
+            noting("reduceat", np.copyto, memories[target].local,
+                   products.values_of(values) if self._is_of_products else values)
 
         builder.add(FunctionCall(store, "store"), [(merged, None)], [(target, None)])
 
@@ -162,17 +161,15 @@ class ReduceSegments(Recipe):
         found["is_there"][chosen] = True
 
     def _of_segments(self, local: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
-        with errors("reduceat"):
-            return self.ufunc.reduceat(local, starts, 0, type(self._partial_dtype["value"]))
+        return noting("reduceat", self.ufunc.reduceat, local, starts, 0, type(self._partial_dtype["value"]))
 
 
 def _products_of_segments(dtype: np.dtype[Any], local: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
     """As pairs: each segment by itself, if anything over- or underflows."""
     if is_telling():
-        with errors("reduceat"):
-            np.multiply.reduceat(local, starts, 0, type(dtype))
+        noting("reduceat", np.multiply.reduceat, local, starts, 0, type(dtype))
     found = np.zeros((len(starts), *local.shape[1:]), products.dtype_of(dtype))
-    factors = products.unless_noted(lambda: np.multiply.reduceat(local, starts, 0, type(dtype)))
+    factors = unless_noted(lambda: np.multiply.reduceat(local, starts, 0, type(dtype)))
     if factors is not None:
         found["factor"] = factors
         return found
