@@ -18,6 +18,7 @@ from pgaspy.bin_rules import number_of_bins
 from pgaspy.creation import as_global, empty, of_each_process, zeros
 from pgaspy.dispatch import implements
 from pgaspy.distribution import Distribution
+from pgaspy.execution.recording import taking_memory
 from pgaspy.host.call_sites import warn
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
@@ -175,6 +176,7 @@ def histogram(a: Any, bins: int | str | ArrayLike = 10, range: Range | None = No
 
 
 @implements(np.histogram_bin_edges)
+@taking_memory
 def histogram_bin_edges(a: Any, bins: int | str | ArrayLike = 10, range: Range | None = None,
                         weights: Any = None) -> NDArray[Any]:
     """The edges of the bins of `histogram`, which see. Collective, where no range is given.

@@ -289,7 +289,10 @@ class _Part(NamedTuple):
             return False
         work = None
         if self.size:
-            addresses = [memory.address + offset for memory, offset in zip(memories, self.offsets, strict=True)]
+            try:
+                addresses = [memory.address + offset for memory, offset in zip(memories, self.offsets, strict=True)]
+            except MemoryError as error:
+                raise recording.lacking(error) from error.__cause__
             work = self.form.kernel, self.shape, addresses, self.strides
         recording.compute(self.call, storages, work)
         return True

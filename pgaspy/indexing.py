@@ -23,7 +23,7 @@ from pgaspy.array import GlobalArray, made, of_elements
 from pgaspy.creation import ELEMENTS_AT_A_TIME, arange, as_array, as_values, empty, generated
 from pgaspy.dims import BlockDim, CyclicDim, whole_dim
 from pgaspy.dispatch import implements
-from pgaspy.execution.recording import is_planning, record, record_refusable
+from pgaspy.execution.recording import is_planning, record, record_refusable, taking_memory
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
 from pgaspy.kernels.bindings import find_beyond, take_along
@@ -123,6 +123,7 @@ class Selection:
 # Keys ----------------------------------------------------------------------------------------------------------------
 
 
+@taking_memory
 def selected(view: View, key: Any) -> Selection:
     """What a key names of a view.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy.execution.recording import hold
+from pgaspy.execution.recording import hold, taking_memory
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, replicated, without_dims
@@ -63,6 +63,7 @@ def check_device(device: str | None) -> None:
         raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
 
 
+@taking_memory
 def as_numpy(x: Any, dtype: DTypeLike | None = None) -> NDArray[Any]:
     """NumPy's array of what is the same on every process, also of sequences of numbers that are global arrays."""
     return np.asarray(_with_values(x), dtype)
@@ -92,6 +93,7 @@ def has_arrays(x: Any) -> bool:
             or (any(issubclass(kind, list | tuple) for kind in kinds) and any(map(has_arrays, x))))
 
 
+@taking_memory
 def operand_from_numpy(x: NDArray[Any]) -> Base:
     """A copy of a NumPy array that is the same on every process, as a replicated base."""
     default_for(())
@@ -128,6 +130,7 @@ def with_parts(operands: Sequence[Any], out: View | None) -> Sequence[Any]:
             and type(x) is np.ndarray and not x.dtype.hasobject and x.dtype.names is None else x for x in operands]
 
 
+@taking_memory
 def _part_of(x: NDArray[Any], shape: tuple[int, ...], layout: Layout) -> Operand:
     """A copy of what this process needs of a NumPy array that is broadcast to a shape which has a layout."""
     n_new = len(shape) - x.ndim

@@ -12,6 +12,7 @@ from pgaspy.array import GlobalArray
 from pgaspy.creation import as_array, as_global, empty, of_each_process
 from pgaspy.dispatch import implements
 from pgaspy.distribution import Distribution
+from pgaspy.execution.recording import taking_memory
 from pgaspy.manipulation import where
 from pgaspy.operands import as_numpy
 from pgaspy.small_calls import by_numpy
@@ -129,6 +130,7 @@ def _counted(a: GlobalArray, v: Any, side: Literal["left", "right"]) -> GlobalAr
     return found.redistribute(v.layout) if isinstance(v, GlobalArray) and v.ndim else found
 
 
+@taking_memory
 def _as_whole(a: Any) -> NDArray[Any]:
     """An array as NumPy's, on each process, which the program cannot change."""
     return a.gather() if isinstance(a, GlobalArray) else np.array(as_numpy(a))

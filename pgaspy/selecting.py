@@ -17,6 +17,7 @@ from pgaspy.array import Axis, GlobalArray, check_array, into, made
 from pgaspy.concatenation import stack
 from pgaspy.creation import arange, array, as_array, as_global, as_values
 from pgaspy.dispatch import implements
+from pgaspy.execution.recording import taking_memory
 from pgaspy.indexing import Compaction, as_indices, bring, counted, positions, put_where, read, repeated, rest_of
 from pgaspy.manipulation import broadcast_to, where
 from pgaspy.operands import WEAK, as_numpy
@@ -31,6 +32,7 @@ __all__ = [
 Mode = str
 
 
+@taking_memory
 def _brought_within(indices: Any, extent: int, mode: Mode) -> Any:
     """Indices with those beyond an extent wrapped round or clipped; as they are, where they are to be refused."""
     indices = as_indices(indices)

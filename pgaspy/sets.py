@@ -17,6 +17,7 @@ from pgaspy.array import GlobalArray
 from pgaspy.concatenation import concatenate
 from pgaspy.creation import arange, as_array, as_global, asarray, empty, ones
 from pgaspy.dispatch import implements
+from pgaspy.execution.recording import taking_memory
 from pgaspy.indexing import Compaction
 from pgaspy.job.procgrid import world
 from pgaspy.layout import replicated
@@ -163,7 +164,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     if isinstance(others, GlobalArray) and others.size * world().size > a.size:
         found = _are_among(a.ravel(), others.ravel()).reshape(a.shape)
         return asarray(~found if invert else found)
-    known: Any = np.array(others) if isinstance(others, np.ndarray) else others.redistribute(
+    known: Any = taking_memory(np.array)(others) if isinstance(others, np.ndarray) else others.redistribute(
         replicated(others.shape, world().size))
     return asarray(_are_among_known(a, known, invert))
 

@@ -7,12 +7,13 @@ it, and in place of the queue where `explain` plans it.
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from pgaspy.execution import borrowers, progress
 from pgaspy.execution.direct import Direct
@@ -31,8 +32,11 @@ from pgaspy.scheduling.operations import Computed, Operation, Recipe
 
 __all__ = ["Executor", "are_errors_asked", "check_free", "clears", "closed", "complete", "compute", "dry_run",
            "exchange", "finish", "forget", "hold", "in_place_of_the_job", "is_alone", "is_complete", "is_executing",
-           "is_planning", "keep_borrowed", "may_compute", "queue", "read", "record", "record_cold",
-           "record_refusable", "settle", "stand_ins", "sync", "tell_errors", "together", "was_computed"]
+           "is_planning", "keep_borrowed", "lacking", "may_compute", "queue", "read", "record", "record_cold",
+           "record_refusable", "settle", "stand_ins", "sync", "taking_memory", "tell_errors", "together",
+           "was_computed"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 Executor = Callable[[Operation], None]
 
@@ -262,6 +266,23 @@ def sync() -> None:
 def forget() -> None:
     """Forget the cached schedules."""
     queue.forget()
+
+
+def lacking(error: MemoryError) -> BaseException:
+    """Fail the job, as this process lacks memory for what all record; what is to be raised."""
+    return error if is_planning() else queue.fail(error)
+
+
+def taking_memory(function: _Function) -> _Function:
+    """A function of what is recorded on all processes: where one lacks the memory for it, the job fails."""
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except MemoryError as error:
+            raise lacking(error) from error.__cause__
+
+    return cast(_Function, call)
 
 
 def is_planning() -> bool:

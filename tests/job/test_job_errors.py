@@ -114,6 +114,59 @@ def test_memory_that_one_process_lacks(tmp_path: Path) -> None:
     assert sum(f" flushes {JOB}" in line for line in found) == 2
 
 
+SHORT_MEMORY_FOR_OPERANDS = """
+n = 1 << 22
+x, i, m = np.ones(n), np.arange(n, dtype=np.int32), np.ones(n, bool)
+A, B = pg.zeros(n), pg.zeros(n)
+pg.sync()
+MPI.COMM_WORLD.Barrier()
+if pg.RANK == 1:
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 20), -1))
+try:
+    {statement}
+except BaseException as error:
+    say("calls", type(error).__name__)
+resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+tried("waits", lambda: float(pg.ones(4).sum()))
+tried("local", lambda: A.local()[0])
+"""
+
+
+@pytest.mark.parametrize("statement", ["A + x", "B[...] = x", "A[i]", "A[m]", "A @ x",
+                                       "pg.take(A, i, mode='wrap')"])
+def test_memory_that_one_process_lacks_for_what_all_record(tmp_path: Path, statement: str) -> None:
+    done = job(tmp_path, "import numpy as np" + SHORT_MEMORY_FOR_OPERANDS.format(statement=statement))
+    assert done.returncode
+    found = {line[:len(f"rank 0 waits {JOB}")] for line in lines(done)}
+    assert found - {"rank 0 calls JobError"} == {f"rank {rank} waits {JOB}" for rank in range(2)} | {
+        "rank 1 calls MemoryError", "rank 0 local 0.0", "rank 1 local 0.0"}, f"{lines(done)} {done.stderr}"
+
+
+AT_ONCE_WITHOUT_MEMORY = """
+from pgaspy.scheduling import base
+def none_left(*_):
+    raise MemoryError("none left")
+A = pg.ones(1 << 15)
+A + 1
+pg.sync()
+MPI.COMM_WORLD.Barrier()
+if pg.RANK == 1:
+    base.backend.allocate = none_left
+def use():
+    B = A + 1
+    return float(B.sum())
+tried("uses", use)
+"""
+
+
+def test_memory_that_one_process_lacks_for_what_is_computed_at_once(tmp_path: Path) -> None:
+    done = job(tmp_path, AT_ONCE + AT_ONCE_WITHOUT_MEMORY)
+    assert done.returncode
+    assert lines(done) == {"rank 1 uses MemoryError none left",
+                           f"rank 0 uses {JOB}MemoryError: none left, on rank 1, at program.py:"}, done.stderr
+
+
 def test_memory_that_is_too_short_for_a_thread(tmp_path: Path) -> None:
     """Of which the one that fails needs another."""
     done = job(tmp_path, """
