@@ -20,11 +20,11 @@ from pgaspy import ufuncs
 from pgaspy.alone import small
 from pgaspy.array import Axis, GlobalArray, check_array, chosen
 from pgaspy.caches import cached
-from pgaspy.creation import Shape, arange, array, as_global, asarray, empty, zeros
+from pgaspy.creation import Shape, arange, array, as_array, as_global, asarray, empty, zeros
 from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.global_assign import assign
 from pgaspy.layout import Layout
-from pgaspy.operands import as_numpy, check_device
+from pgaspy.operands import WEAK, as_numpy, check_device
 from pgaspy.planning.result_layout import WORTH_MESSAGES, inherited
 from pgaspy.planning.view import View
 from pgaspy.reductions import NO_VALUE
@@ -473,8 +473,17 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     operands = [condition, x, y]
     if not [a for a in operands if isinstance(a, GlobalArray)]:
         operands[0] = as_global(condition)
-    result: GlobalArray = ufuncs.apply(WHERE, operands, make=GlobalArray)
+    try:
+        result: GlobalArray = ufuncs.apply(WHERE, operands, make=GlobalArray)
+    except OverflowError:
+        result = ufuncs.apply(WHERE, [operands[0], *_cast_as_elements(x, y)], make=GlobalArray)
     return result
+
+
+def _cast_as_elements(x: Any, y: Any) -> list[Any]:
+    """Python's integers as what NumPy makes of them where they are chosen among elements that do not hold them."""
+    dtype = np.where(True, *[a if type(a) in WEAK else np.zeros((), as_array(a).dtype) for a in (x, y)]).dtype
+    return [int(np.asarray(a).astype(dtype)) if type(a) is int else a for a in (x, y)]
 
 
 @implements(np.clip)

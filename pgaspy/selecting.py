@@ -582,15 +582,14 @@ def choose(a: Any, choices: Any, out: GlobalArray | None = None, mode: Mode = "r
     """
     choices = [array(choice) if isinstance(choice, list | tuple) and any(isinstance(x, GlobalArray) for x in choice)
                else choice for choice in (choices[k] for k in range(len(choices)))]
-    arrays = [*map(as_array, choices)]
+    dtype = _common_dtype(choices)
+    arrays = [as_array(choice).astype(dtype, copy=False) for choice in choices]
     a = _brought_within(as_global(a), len(arrays), mode)
     if mode == "raise" and a.size and is_any((a < 0) | (a >= len(arrays))):
         raise ValueError("invalid entry in choice array")
-    dtype = _common_dtype(choices)
     found = as_global(arrays[-1])
     for k in reversed(range(len(arrays) - 1)):
         found = where(a == k, arrays[k], found)
-    found = found.astype(dtype, copy=False)
     if len(arrays) == 1:
         found = broadcast_to(found, np.broadcast_shapes(a.shape, found.shape)).copy()
     return into(made(found._base, found._view), (out,))

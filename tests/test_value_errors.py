@@ -170,3 +170,47 @@ def test_text_that_is_a_number_is_cast(dtype: str) -> None:
     assert_equal(A[:0].astype(dtype), text[:0].astype(dtype))
     B[...] = A
     assert_equal(B, text.astype(dtype))
+
+
+WITH_INTEGERS: dict[str, Callable[[Any, Any, Any, int], Any]] = {
+    "where": lambda xp, a, m, v: xp.where(m, a, v),
+    "where first": lambda xp, a, m, v: xp.where(m, v, a),
+    "where alone": lambda xp, a, m, v: xp.where(m, v, 1),
+    "select": lambda xp, a, m, v: xp.select([m], [a], v),
+    "choose": lambda xp, a, m, v: xp.choose(m.astype(int), (a, v)),
+    "clip": lambda xp, a, m, v: a.clip(None, v),
+    "full": lambda xp, a, m, v: xp.full(a.shape, v, a.dtype),
+    "full_like": lambda xp, a, m, v: xp.full_like(a, v),
+    "fill": lambda xp, a, m, v: a.fill(v),
+    "put": lambda xp, a, m, v: xp.put(a, [0, 2], [v, 1]),
+    "place": lambda xp, a, m, v: xp.place(a, m, [v]),
+    "putmask": lambda xp, a, m, v: xp.putmask(a, m, v),
+    "element": lambda xp, a, m, v: a.__setitem__(2, v),
+    "list": lambda xp, a, m, v: a.__setitem__(slice(1, 3), [v, 1]),
+    "masked": lambda xp, a, m, v: a.__setitem__(m, v),
+    "sum": lambda xp, a, m, v: a + v,
+}
+
+
+@pytest.mark.parametrize("n", [N, 1 << 16])
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i8", "u8", "?"])
+@pytest.mark.parametrize("name", WITH_INTEGERS)
+def test_integers_that_no_element_holds(name: str, dtype: str, n: int) -> None:
+    """They are refused, or cast, as NumPy does it."""
+    for value in 300, 2**31, 2**63, 2**64 - 1, -1, -129, -2**63:
+        found = [_made_of(xp, WITH_INTEGERS[name], dtype, n, value) for xp in (pg, np)]
+        if isinstance(found[1], type):
+            collectively(found[0] is found[1], f"{found[0]}, NumPy {found[1]} for {value}")
+        else:
+            collectively(not isinstance(found[0], type), f"{found[0]} for {value}")
+            assert_equal(*found)
+
+
+def _made_of(xp: Any, call: Callable[[Any, Any, Any, int], Any], dtype: str, n: int, value: int) -> Any:
+    """What a call gives, or what it makes of its array; or the type of the error."""
+    a, mask = xp.array((np.arange(n) % 2).astype(dtype)), xp.array(np.arange(n) % 3 == 0)
+    try:
+        found = call(xp, a, mask, value)
+    except (OverflowError, TypeError) as error:
+        return type(error)
+    return a if found is None else found

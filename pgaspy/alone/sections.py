@@ -189,6 +189,8 @@ def put(x: Any, indices: Any, values: Any) -> bool:
     n = elements.size
     if not takes(elements.shape) or not np.size(given) or not np.all((places >= -n) & (places < n)):
         return False
+    if values.__class__ is list:
+        given = values  # whose numbers NumPy refuses where the array does not hold them
     return called(np.put, elements, places, given, default=True) is not None
 
 
