@@ -22,7 +22,17 @@ from pgaspy.job.procgrid import ProcGrid, world
 from pgaspy.kernels import bindings
 from pgaspy.layout import MAX_NDIM, Layout
 from pgaspy.missing import instead_of, missing
-from pgaspy.operands import WEAK, as_numpy, check_device, check_dtype, dtype_of_cast, has_arrays, native, refuse_masked
+from pgaspy.operands import (
+    WEAK,
+    as_numpy,
+    check_device,
+    check_dtype,
+    check_element,
+    dtype_of_cast,
+    has_arrays,
+    native,
+    refuse_masked,
+)
 from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.reductions import NO_VALUE, arg_reduce, ufunc_reduce
 from pgaspy.scheduling import floating_point
@@ -578,11 +588,13 @@ class GlobalArray:
         if value.__class__ is not GlobalArray and isinstance(value, GlobalArray):
             value = value._plain()
         try:
-            global_assign.assign(self._base, self._view.index(key), value)
-            return
+            target = self._view.index(key)
         except ArrayInKey:
-            pass
-        HANDLED[GlobalArray.__setitem__](self, key, value)
+            HANDLED[GlobalArray.__setitem__](self, key, value)
+            return
+        if not target.shape and value.__class__ not in WEAK and not _has_ellipsis(key):
+            check_element(value)
+        global_assign.assign(self._base, target, value)
 
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements: use pg.delete, which makes a new array")
@@ -1466,9 +1478,13 @@ if floating_point.variable is not None:
                 small.OF_NUMBER, functions, likeness, *bindings.ADDRESSES)
 
 
+def _has_ellipsis(key: Any) -> bool:
+    return key is Ellipsis or (isinstance(key, tuple) and EllipsisType in map(type, key))
+
+
 def _element(base: Base, view: View, key: Any) -> GlobalArray:
     """An element; an array of no dimensions where the index has an Ellipsis, as in NumPy."""
-    if key is Ellipsis or (isinstance(key, tuple) and EllipsisType in map(type, key)):
+    if _has_ellipsis(key):
         return GlobalArray(base, view)
     found = GlobalElement(base.lender, view)
     sharing.borrow_element(found, base)

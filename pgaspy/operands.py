@@ -23,8 +23,8 @@ from pgaspy.supervision.recorder import take
 
 __all__ = [
     "PARTS_FROM_BYTES", "WEAK", "Operand", "as_base_view", "as_numbers", "as_numpy", "check_device", "check_dtype",
-    "described", "dtype_of_cast", "has_arrays", "native", "operand_from_numpy", "own_part", "refuse_masked",
-    "with_parts",
+    "check_element", "described", "dtype_of_cast", "has_arrays", "native", "operand_from_numpy", "own_part",
+    "refuse_masked", "with_parts",
 ]
 
 WEAK = (int, float, complex)
@@ -82,6 +82,13 @@ def _with_values(x: Any) -> Any:
         may_have_any = any(issubclass(kind, list | tuple) or hasattr(kind, "_is_number") for kind in {*map(type, x)})
         return [_with_values(element) for element in x] if may_have_any else x
     return x._as_scalar() if getattr(x, "_is_number", False) else x
+
+
+def check_element(x: Any) -> None:
+    """Have NumPy refuse what is no number in the place of an element, or warn of an array of one, as older ones do."""
+    shape = np.shape(x)
+    if shape:
+        np.zeros(1)[0] = np.broadcast_to(0.0, shape)
 
 
 def has_arrays(x: Any) -> bool:

@@ -144,6 +144,7 @@ def put(a: GlobalArray, ind: Any, v: Any, mode: Mode = "raise") -> None:
            [0, 0, 8]])
     """
     check_array(a, "put")
+    ufuncs.check_target(a, is_assigned=True)
     if small.is_on and mode == "raise" and sections.put(a, ind, v):
         return
     _check_safe(ind, np.dtype(np.intp))
@@ -395,7 +396,7 @@ def place(arr: GlobalArray, mask: Any, vals: Any) -> None:
     ValueError
         If the mask has another number of elements, or there are no values.
     TypeError
-        For an array of values that is not cast safely to the dtype of `arr`.
+        For a number, and an array of values that is not cast safely to the dtype of `arr`.
 
     Examples
     --------

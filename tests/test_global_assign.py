@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -261,3 +262,18 @@ def test_item_on_one_process() -> None:
     collectively(b.item() == 5.0)
     b[...] = a[1, 1]
     collectively(float(b) == X[1, 1])
+
+
+@pytest.mark.parametrize("value", [np.ones(1), np.ones((1, 1)), [1.0], np.ones(2), np.ones(0)])
+@pytest.mark.parametrize("n", [3, 1 << 16])
+def test_sequences_are_refused_in_the_place_of_an_element(value: Any, n: int) -> None:
+    """As by NumPy, of which older ones warn of a sequence of one number."""
+    a = pg.zeros(n)
+    with pytest.raises((ValueError, DeprecationWarning)) as refused:
+        np.zeros(n)[1] = value
+    for one in value, pg.array(value):
+        raises_everywhere(refused.type, re.escape(str(refused.value)), lambda one=one: a.__setitem__(1, one))
+        if np.size(value) == 1:
+            a[2, ...] = one
+            a[:1] = one
+    assert_equal(a[:3], [np.size(value) == 1, 0.0, np.size(value) == 1])

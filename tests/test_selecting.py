@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from operator import setitem
 from typing import Any
 
@@ -279,3 +280,12 @@ def test_objects_come_again() -> None:
         np.put(x, np.arange(n - 2), few)
         A.flat[::2], x.flat[::2] = few, np.resize(few, len(x[::2]))
         assert_equal(A, x)
+
+
+def test_nothing_is_put_into_numbers() -> None:
+    a = pg.arange(3.0)
+    for number in a[1], a.sum():
+        for put, *places in (pg.put, 0), (np.put, 0), (pg.place, True):
+            raises_everywhere(TypeError, "a number does not support assignment", partial(put, number, places, [5.0]))
+    pg.put(a[1, ...], [0], 5.0)
+    assert_equal(a, [0.0, 5.0, 2.0])
