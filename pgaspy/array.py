@@ -1463,7 +1463,9 @@ def made(base: Base, view: View) -> GlobalArray:
 def of_elements(elements: Any, source: small.Source | BaseView) -> GlobalArray:
     """The array that has these elements; it has no base yet, unless it is given."""
     if isinstance(source, BaseView):
-        return GlobalArray(*source)
+        found = GlobalArray(*source)
+        found._elements = elements
+        return found
     found = _new(GlobalArray if elements.shape else GlobalScalar)
     found._elements, found._source = elements, source
     return found

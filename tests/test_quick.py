@@ -76,7 +76,7 @@ class Program:
 
     def step(self) -> Any:
         """Carry out a statement, and give what it gave, or the class of what it has raised."""
-        rng, kind = self.rng, self.rng.choice("uubbbbriiisss====vtmmppw")
+        rng, kind = self.rng, self.rng.choice("uubbbbriiisss====vtmmppwx")
         x, y = self.one(), self.operand()
         try:
             found = self.carried_out(kind, x, y, key(rng, x.shape))
@@ -104,9 +104,11 @@ class Program:
             axis, keepdims = rng.choice((None, None, 0, -1)), rng.random() < 0.3
             return getattr(x, rng.choice(REDUCTIONS))(axis=axis, keepdims=keepdims)
         if kind == "w":
-            return (np if isinstance(x, np.ndarray) else pg).where(x > 1, y, rng.choice((x, self.operand())))
+            return (pg if isinstance(x, pg.GlobalArray) else np).where(x > 1, y, rng.choice((x, self.operand())))
         if kind == "p":
             return x @ rng.choice((y, x.T, self.one()))
+        if kind == "x":
+            return (pg if isinstance(x, pg.GlobalArray) else np).broadcast_to(x, (2, *x.shape) if x.ndim < 4 else x.shape)
         if kind == "v":
             return x.imag if x.dtype.kind == "c" and rng.random() < 0.5 else x.real
         x[key] = y
@@ -124,7 +126,7 @@ def course(seed: int) -> list[Any]:
         given = program.step()
         if isinstance(given, pg.GlobalArray):
             layout = given._view.own_layout
-            found.append((given.gather().tobytes(), given.dtype, given.shape, type(given), layout))
+            found.append((given.gather().tobytes(), given.dtype, given.shape, given._is_number, layout))
         else:
             found.append(given)
     found.append([x.gather().tobytes() for x in program.arrays])

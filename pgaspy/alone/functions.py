@@ -101,7 +101,7 @@ def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> 
 
 def _result(elements: NDArray[Any], like: Any, *arrays: Any) -> Small:
     """A new array that is computed of arrays, and like a view."""
-    return elements, (like, None, False) if elements.flags.c_contiguous else in_order_of_memory(elements, arrays)
+    return (elements, (like, None, False)) if elements.flags.c_contiguous else in_order_of_memory(elements, arrays)
 
 
 def computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:

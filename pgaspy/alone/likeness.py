@@ -85,12 +85,18 @@ def transpose_result(view: View, order: tuple[int, ...]) -> View:
 
 def result(view: View, _: Any = None) -> View:
     """That of a result that is like a view."""
-    return whole(result_layout(view.shape, [view], default_for))
+    return _result_of(default_for(view.shape), view)
 
 
 def broadcast(view: View, shape: tuple[int, ...]) -> View:
     """That of a result of a shape that is like a view."""
-    return whole(result_layout(shape, [view.broadcast_to(shape)], default_for))
+    return _result_of(default_for(shape), view.broadcast_to(shape))
+
+
+@cached
+def _result_of(default: Layout, *views: View) -> View:
+    """That of a result of views of its shape, for which there is a default layout."""
+    return whole(result_layout(default.shape, views, lambda _: default))
 
 
 def select(view: View, rest: tuple[int, ...]) -> View:
@@ -106,7 +112,12 @@ def sum_along(view: View, axes: tuple[int, ...]) -> View:
 
 def multiply(view: View, other: View) -> View:
     """What the product of two matrices is like."""
-    return whole(product_layout(view, other, default_for))
+    return _product_of(default_for((view.shape[0], other.shape[1])), view, other)
+
+
+@cached
+def _product_of(default: Layout, view: View, other: View) -> View:
+    return whole(product_layout(view, other, lambda _: default))
 
 
 def with_columns(view: View, n: int) -> View:
@@ -155,13 +166,7 @@ def like_of_two(x: Any, x_shape: tuple[int, ...], y: Any, y_shape: tuple[int, ..
         return first
     if y_shape == shape and is_second and not (is_first and x_shape) and _has_dims(second):
         return second
-    return _result_of_two(view_of(first).broadcast_to(shape), view_of(second).broadcast_to(shape), default_for(shape))
-
-
-@cached
-def _result_of_two(first: View, second: View, default: Layout) -> View:
-    """That of a result of two views of its shape, for which there is a default layout."""
-    return whole(result_layout(first.shape, (first, second), lambda _: default))
+    return _result_of(default_for(shape), *[view_of(like).broadcast_to(shape) for like in (first, second)])
 
 
 def _has_dims(like: Any) -> bool:

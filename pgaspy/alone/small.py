@@ -22,10 +22,10 @@ from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
 from pgaspy.job.failures import is_interrupt
 from pgaspy.job.procgrid import World, when_started
-from pgaspy.layout import replicated
+from pgaspy.layout import Layout, replicated
 from pgaspy.operands import WEAK
 from pgaspy.planning.result_layout import result_view
-from pgaspy.planning.view import whole
+from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base, Storage, borrowers, local_view, wrap
 from pgaspy.scheduling.floating_point import silent_state, silently
 from pgaspy.scheduling.operations import BaseView
@@ -87,7 +87,7 @@ def passed_over() -> Iterator[None]:
 
 
 def elements_of(x: Any) -> Any:
-    """Those of an array of these kinds; None where there are none that NumPy could write to as well.
+    """Those of an array of these kinds, to be read alone where that is; None where NumPy cannot have them.
 
     It is for callers to see that nothing is under way (`recording.is_clear`), before they ask. There are none while
     something is recorded that uses them. What is large, and was never written to, is not allocated for them.
@@ -100,11 +100,17 @@ def elements_of(x: Any) -> Any:
     found = x._elements
     if found is None:
         base, view = x._base, x._view
-        if base.__class__ is not Base or view.is_read_only or view.stretched_dims or base.dtype.kind in "SU":
+        if base.__class__ is not Base or base.dtype.kind in "SU":
             return None  # the elements of text have lengths of their own, where NumPy has them
-        if "local" not in vars(base.storage) and math.prod(base.layout.shape) > MAX_ELEMENTS:
+        is_to_be_read = view.is_read_only or view.stretched_dims
+        if ("local" not in vars(base.storage) and math.prod(base.layout.shape) > MAX_ELEMENTS) or (
+                is_to_be_read and view.size > MAX_ELEMENTS):
             return None
-        x._elements = found = local_view(base.storage, view)
+        found = local_view(base.storage, view)
+        if is_to_be_read:
+            found = found.view()
+            found.flags.writeable = False
+        x._elements = found
     return found
 
 
@@ -198,12 +204,22 @@ def settled(x: Any) -> BaseView:
     return BaseView(wrap(view.layout, elements.reshape(view.layout.shape)), view)  # without dimensions that are kept
 
 
-def in_order_of_memory(elements: NDArray[Any], arrays: Sequence[Any]) -> BaseView:
-    """A base for elements that are computed of arrays, in the order in which these lie, and the view of it."""
+def in_order_of_memory(elements: NDArray[Any], arrays: Sequence[Any]) -> tuple[NDArray[Any], BaseView]:
+    """Elements that are computed of arrays, in a base of the order in which these lie, and its view."""
     views = [x._view if x.__class__ in kinds else whole(replicated(x.shape, 1)) for x in arrays]
-    view = result_view(elements.shape, [x.broadcast_to(elements.shape) for x in views], default_for)
-    order = view.memory_order or range(elements.ndim)
-    return BaseView(wrap(view.layout, np.ascontiguousarray(elements.transpose(order))), view)
+    view = _result_in_order(default_for(elements.shape), *[x.broadcast_to(elements.shape) for x in views])
+    order = view.memory_order or tuple(range(elements.ndim))
+    local = elements.transpose(order)
+    if not local.flags.c_contiguous:
+        local = local.copy()
+        elements = local.transpose([order.index(d) for d in range(elements.ndim)])
+    return elements, BaseView(wrap(view.layout, local), view)
+
+
+@cached
+def _result_in_order(default: Layout, *views: View) -> View:
+    """As what a result of views of its shape is seen, for which there is a default layout."""
+    return result_view(default.shape, views, lambda _: default)
 
 
 def origin(x: Any) -> tuple[Any, Any, bool]:
