@@ -35,8 +35,7 @@ from pgaspy.execution.tiers import Tiers
 from pgaspy.execution.transport import MpiTransport
 from pgaspy.host import environment
 from pgaspy.host.call_sites import frames_of_program, line_of, warn
-from pgaspy.job.endings import is_interactive
-from pgaspy.job.failures import BusyError, DivergenceError, JobError, Mismatch, Poison, is_interrupt
+from pgaspy.job.failures import BusyError, DivergenceError, JobError, Poison, is_interrupt
 from pgaspy.job.procgrid import World, world
 from pgaspy.job.statistics import counts
 from pgaspy.kernels.bindings import run_elementwise
@@ -46,7 +45,6 @@ from pgaspy.scheduling.floating_point import state
 from pgaspy.scheduling.operations import Computed, NumberedOperation, Recipe
 from pgaspy.scheduling.recorded import Recorded, RecordedOperation
 from pgaspy.scheduling.schedule import Schedule, may_be_postponed
-from pgaspy.supervision.alarms import Alarms
 from pgaspy.supervision.checking import first_words
 from pgaspy.supervision.recorder import Supervision
 
@@ -57,12 +55,6 @@ MAX_OPERATIONS, MAX_UNKNOWN = 512, 256
 
 MAX_POSTPONED = 8
 """The most operations that are not executed yet when a value is read that does not depend on them."""
-
-LOOK_SECONDS = 0.01
-"""How often a process that flushes looks for what others have to say, if it does not wait."""
-
-SECONDS_TO_PART = 1.0
-"""How long a process whose messages fail waits for the news that another one does something else."""
 
 MAX_HELD_BYTES = 64 << 20
 """They are also executed when they hold so many bytes that nobody else does: copies of NumPy operands."""
@@ -96,8 +88,6 @@ class Queue:
         Why no operation can be executed any more, where that is so.
     tiers
         Which calls are executed at once.
-    alarms
-        How the processes of the job learn of a failure; None where there is one process.
     next_tag
         The number of the next collective operation, which is its first tag.
     n_at_once
@@ -117,14 +107,12 @@ class Queue:
         self.next_tag = 0
         self._held_bytes = 0
         self.error: Exception | None = None
-        self.alarms: Alarms | None = None
         self.supervision = Supervision()
         self.recorded = Recorded()
         self.engine = Engine()
         self.engine.overlaps = environment.value("PGASPY_EXECUTOR") != "inorder"
         self._runner = 0  # the thread that executes operations, or a task; 0 while none does
         self._loops = Loops(MAX_OPERATIONS, MAX_UNKNOWN)
-        self._next_look = 0.0
         self._silent_state: object = self  # of NumPy, which asks for no floating-point errors
         self._schedules = Schedules()
         self._stretches = Stretches()
@@ -167,11 +155,9 @@ class Queue:
 
     def begin(self, job: World) -> None:
         """Be the queue of a job, whose processes wait for each other. Collective."""
-        self.supervision.begin(job, self.engine, self._look, lambda: self.next_tag)
+        self.supervision.begin(job, self.engine, lambda: self.next_tag)
         if job.size > 1:
-            patience = None if is_interactive() else float(environment.value("PGASPY_ABORT_AFTER"))
-            self.alarms = Alarms(job.communicator, patience)
-            self.engine.connect(MpiTransport(job.communicator), self._look)
+            self.engine.connect(MpiTransport(job.communicator), self.supervision.look)
         self._set_limit()
 
     def record(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType,
@@ -231,9 +217,9 @@ class Queue:
         floating_point.tell(found)
         if floating_point.raises():
             words = floating_point.to_be_raised(found)
-            if is_collective and self.alarms is not None:
+            if is_collective and self.supervision.alarms is not None:
                 with self.together():
-                    words = first_words(world().communicator, words, self._look)
+                    words = first_words(world().communicator, words, self.supervision.look)
             if words:
                 raise FloatingPointError(words)
 
@@ -416,13 +402,10 @@ class Queue:
               instruction: int) -> int:
         """Take the number of what is executed at once, and have it compared with what other processes do.
 
-        They may have something to say, too. Returns the program's digest after it.
+        Returns the program's digest after it.
         """
         self.next_tag += recipe.n_tags
-        stamp = self.supervision.executed_at_once(recipe, storages, code, instruction)
-        if time.perf_counter() > self._next_look:
-            self._look(waits=False)
-        return stamp
+        return self.supervision.executed_at_once(recipe, storages, code, instruction)
 
     def _failed(self, error: BaseException, outputs: Sequence[Storage] = ()) -> None:
         """Fail the job, if others wait for this process; raise the error, if that is another one then.
@@ -593,8 +576,8 @@ class Queue:
             if engine.straight is not None:
                 self._resume()
             n_operations = len(self.recorded) - n_postponed
-            if engine.look is not None and start > self._next_look:
-                self._look(waits=False)
+            if start > self.supervision.next_look:
+                self.supervision.look(waits=False)
             if n_operations > 0:
                 if pieces or self._loops.is_searched:
                     self._hand_over_pieces(pieces or self._pieces_of_all(n_operations))
@@ -717,25 +700,6 @@ class Queue:
         _, self.recorded = self.recorded.split(1)
         self._set_limit()
 
-    def _look(self, waits: bool = True) -> None:
-        """Look for what other processes have to say; one that waits has time to tell them what it does.
-
-        Raises
-        ------
-        DivergenceError
-            If processes do not record the same.
-        JobError
-            If one of them has failed.
-        """
-        self._next_look = time.perf_counter() + LOOK_SECONDS
-        checker = self.supervision.checker
-        if checker is not None:
-            if waits:
-                self.supervision.compare()
-            checker.poll(waits)
-        if self.alarms is not None and (error := self.alarms.heard()) is not None:
-            raise error
-
     def refuse(self, error: Exception) -> None:
         """Raise this error from now on, instead of recording or executing anything."""
         self.error = error
@@ -743,9 +707,10 @@ class Queue:
 
     def fail(self, error: BaseException) -> BaseException:
         """Fail the job, if others wait for this process, which could not do its part; what is to be raised."""
-        if self.engine.is_alone or self.alarms is None or self.error is not None:
+        alarms, transport = self.supervision.alarms, self.engine.transport
+        if self.engine.is_alone or alarms is None or self.error is not None:
             return error
-        error = self._explained(error)
+        error = self.supervision.explained(error, transport is not None and isinstance(error, transport.error))
         failure = None
         if isinstance(error, JobError | DivergenceError):
             self.error = error
@@ -764,29 +729,12 @@ class Queue:
         self.recorded = Recorded(n_before=self.recorded.n_before + len(self.recorded))
         self._set_limit()
         if failure is not None:
-            self.alarms.tell(failure)  # last, as it may fail itself
-        return error
-
-    def _explained(self, error: BaseException) -> BaseException:
-        """What an error follows from: messages not as expected tell that processes have parted."""
-        checker, transport = self.supervision.checker, self.engine.transport
-        if checker is not None:
-            try:
-                if isinstance(error, Mismatch):
-                    self.supervision.compare()
-                    checker.differ()
-                if transport is not None and isinstance(error, transport.error):  # a message is longer than expected
-                    self.supervision.compare()
-                    checker.wait(SECONDS_TO_PART)
-            except DivergenceError as found:
-                return found
+            alarms.tell(failure)  # last, as it may fail itself
         return error
 
     def leave(self) -> None:
         """Be the queue of a job that has ended. Collective."""
-        if self.alarms is not None:
-            self.alarms.stop()
-        self.supervision.stop()
+        self.supervision.leave()
         self.engine.leave()
 
     def is_complete(self, base: Base) -> bool:

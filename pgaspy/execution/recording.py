@@ -64,8 +64,8 @@ def _end() -> None:
 
 def _wait_for_others() -> None:
     """Where the job has failed, let the others come to their end."""
-    if queue.alarms is not None:
-        queue.alarms.wait_for_others()
+    if queue.supervision.alarms is not None:
+        queue.supervision.alarms.wait_for_others()
 
 
 def _count(found: Statistics) -> None:
@@ -342,15 +342,15 @@ def _at_exit() -> None:
         queue.supervision.stop()
         progress.stop()
         jit.stop()
-    if queue.error is not None and queue.alarms is not None:
-        queue.alarms.end(queue.error)
+    if queue.error is not None and queue.supervision.alarms is not None:
+        queue.supervision.alarms.end(queue.error)
     if failed:
         _end_with_failure()
 
 
 def _has_ended_by_an_exception() -> bool:
     """Whether the program has ended so. A job of several processes is aborted then, and does not come to its end."""
-    may_come_here = queue.alarms is None or is_interactive()
+    may_come_here = queue.supervision.alarms is None or is_interactive()
     return may_come_here and (getattr(sys, "last_value", None) or getattr(sys, "last_exc", None)) is not None
 
 
@@ -372,7 +372,7 @@ def _in_forked_child() -> None:
     """Refuse all that is recorded in a fork of a process of the job: it shares its messages with nobody."""
     queue.refuse(RuntimeError("this process is a fork of one that uses pgaspy, and is no part of the job: start "
                               "processes with the launcher, or with multiprocessing's method 'spawn'"))
-    queue.alarms = None
+    queue.supervision.alarms = None
     atexit.unregister(_at_exit)
 
 

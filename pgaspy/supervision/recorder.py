@@ -1,12 +1,15 @@
 """Programs that are compared between processes, checked and watched: what they record is noted, and shown.
 
-The queue, and what else is collective, tell the job's `Supervision` what they do. In every job, digests compare what is
-executed. The journal costs nothing where nobody asks for it: where there is one, `recording` hands each operation over
-before the queue takes it, by the same test that finds out whether operations are only planned.
+The queue, and what else is collective, tell the job's `Supervision` what they do, and ask it now and then whether other
+processes have something to say. In every job, digests compare what is executed. The journal costs nothing where nobody
+asks for it: where there is one, `recording` hands each operation over before the queue takes it, by the same test that
+finds out whether operations are only planned.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,11 +19,14 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pgaspy.host import environment
+from pgaspy.job.endings import is_interactive
+from pgaspy.job.failures import DivergenceError, Mismatch
 from pgaspy.job.procgrid import World
 from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.operations import Computed, Operation, Recipe
 from pgaspy.scheduling.recorded import Recorded
 from pgaspy.supervision import watchdog
+from pgaspy.supervision.alarms import Alarms
 from pgaspy.supervision.checking import BATCH, Checker
 from pgaspy.supervision.contents import Contents
 from pgaspy.supervision.digests import Digests
@@ -28,6 +34,12 @@ from pgaspy.supervision.journal import Journal
 from pgaspy.supervision.watchdog import Activity
 
 __all__ = ["Supervision", "announce", "take"]
+
+LOOK_SECONDS = 0.01
+"""How often a process that does not wait looks for what others have to say."""
+
+SECONDS_TO_PART = 1.0
+"""How long a process whose messages fail waits for the news that another one does something else."""
 
 
 class Supervision:
@@ -39,20 +51,25 @@ class Supervision:
         What compares this process's operations with those of others, and of which digests; None with one process.
     journal
         The operations, where the environment asks for them.
+    alarms
+        How the processes of the job learn of a failure; None with one process.
+    next_look
+        When it is time to look for what others have to say; never, with one process.
     """
 
     def __init__(self) -> None:
         self.checker: Checker | None = None
         self.digests: Digests | None = None
         self.journal: Journal | None = None
+        self.alarms: Alarms | None = None
+        self.next_look = math.inf
         self._watchdog: watchdog.Watchdog | None = None
         self._checks_all = self._is_paused = False
 
-    def begin(self, job: World, activity: Activity, look: Callable[[], None], number: Callable[[], int]) -> None:
+    def begin(self, job: World, activity: Activity, number: Callable[[], int]) -> None:
         """Compare what the processes do, and note and watch it as far as the environment asks for it. Collective.
 
-        The watchdog asks `activity` what this process does; `look` is called while it waits for all others, for what
-        they have to say. `number` gives that of the next operation.
+        The watchdog asks `activity` what this process does. `number` gives that of the next operation.
         """
         global _of_job
         _of_job = self
@@ -61,7 +78,7 @@ class Supervision:
         if checks or timeout:
             self.journal = Journal()
         if job.size > 1:
-            self.digests, self._look = Digests(), look
+            self.digests, self.next_look = Digests(), 0.0
             entries = self.journal if checks and self.journal is not None else self.digests
             self.checker = Checker(job.communicator, entries)
             self._checks_all, self._number = checks, number
@@ -69,6 +86,9 @@ class Supervision:
                 self.checker.contents = Contents(job.rank, job.size)
         if timeout or watchdog.is_wanted(job.size):
             self._watchdog = watchdog.begin(job.communicator, timeout, activity, self._words)
+        if job.size > 1:
+            patience = None if is_interactive() else float(environment.value("PGASPY_ABORT_AFTER"))
+            self.alarms = Alarms(job.communicator, patience)
 
     def note(self, operation: Operation, number: int) -> None:
         """Note an operation of a number; compare it, if it is collective.
@@ -92,7 +112,7 @@ class Supervision:
             if self.digests is not None:
                 self.digests.announce(call)
             self.compare()
-            self.checker.meet(self._look, is_end)
+            self.checker.meet(self.look, is_end)
 
     def take(self, x: NDArray[Any]) -> None:
         """See the function of this name."""
@@ -120,13 +140,49 @@ class Supervision:
 
     def executed_at_once(self, recipe: Recipe | Computed, storages: Sequence[Storage], code: CodeType | None,
                          instruction: int) -> int:
-        """The same for one collective operation; the program's digest after it."""
+        """The same for one collective operation; the program's digest after it. Others may have something to say, too.
+        """
         if self.digests is None:
             return 0
         stamp = self.digests.take_one(recipe, storages, code, instruction)
         if len(self.digests.pending) >= BATCH:
             self.compare()
+        if time.perf_counter() > self.next_look:
+            self.look(waits=False)
         return stamp
+
+    def look(self, waits: bool = True) -> None:
+        """Look for what other processes have to say; one that waits has time to tell them what it does.
+
+        Raises
+        ------
+        DivergenceError
+            If processes do not record the same.
+        JobError
+            If one of them has failed.
+        """
+        self.next_look = time.perf_counter() + LOOK_SECONDS
+        if self.checker is not None:
+            if waits:
+                self.compare()
+            self.checker.poll(waits)
+        if self.alarms is not None and (error := self.alarms.heard()) is not None:
+            raise error
+
+    def explained(self, error: BaseException, is_of_messages: bool) -> BaseException:
+        """What an error follows from: messages not as expected tell that processes have parted."""
+        if self.checker is None:
+            return error
+        try:
+            if isinstance(error, Mismatch):
+                self.compare()
+                self.checker.differ()
+            if is_of_messages:  # a message is longer than expected
+                self.compare()
+                self.checker.wait(SECONDS_TO_PART)
+        except DivergenceError as found:
+            return found
+        return error
 
     def compare(self) -> None:
         """Have all that has been executed compared.
@@ -156,6 +212,12 @@ class Supervision:
             self.announce("the end of the program", (), (), meets=True, is_end=True)
         elif self._watchdog is not None:
             self._watchdog.meet()
+        self.stop()
+
+    def leave(self) -> None:
+        """Let the job end without an answer to alarms. Collective."""
+        if self.alarms is not None:
+            self.alarms.stop()
         self.stop()
 
     def stop(self) -> None:
