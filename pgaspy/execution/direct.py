@@ -8,18 +8,24 @@ to, as nobody waits until it has arrived.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from pgaspy.job.failures import is_interrupt
+from pgaspy.job.procgrid import world
 from pgaspy.scheduling.backend import backend
+from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.builder import Access, Builder
 from pgaspy.scheduling.nodes import Communication, Memories, Node, new_buffer
+from pgaspy.scheduling.operations import NumberedOperation, Recipe
 
-__all__ = ["Carrier", "Direct", "attempt"]
+__all__ = ["Carrier", "Direct", "attempt", "do_by_recipe"]
 
 
 class Carrier(Protocol):
     """Starts messages, and waits for them: the engine."""
+
+    def make_room(self) -> None:
+        """Wait until little is on its way to others."""
 
     def start(self, direct: Direct, number: int) -> None:
         """Start one of its messages."""
@@ -121,16 +127,30 @@ class Direct(Builder):
             self.begin()
 
 
-def attempt(direct: Direct, do: Callable[[Direct], None]) -> bool:
-    """Execute an operation by a function that adds its nodes, or does all of it; whether it was executed.
+def attempt(carrier: Carrier, number: int, storages: Sequence[Storage], values: Sequence[Any],
+            do: Callable[[Direct], None], is_local: bool, stamp: Callable[[], int]) -> Direct | None:
+    """Execute an operation of a number by a function that adds its nodes, or does all of it, as where it `is_local`.
 
-    It was not if that failed before other processes may have been told of it, so that it can be done otherwise.
+    None if it was not executed, as it failed before other processes may have been told of it: it can be done otherwise.
     """
+    if not is_local:
+        carrier.make_room()  # what is heard meanwhile is no failure of the operation
+    direct = Direct(carrier, number, [*storages, *values], len(storages), stamp)
     try:
         do(direct)
         direct.complete()
     except Exception as error:
         if direct.is_begun or is_interrupt(error):
             raise
-        return False
-    return True
+        return None
+    return direct
+
+
+def do_by_recipe(recipe: Recipe, storages: Sequence[Storage], values: Sequence[Any], direct: Direct) -> None:
+    """Do all of an operation, if it is local, or add its nodes."""
+    rank = world().rank
+    if recipe.is_local(rank):
+        recipe.execute(storages, values, rank)
+        return
+    slots, n = tuple(range(len(storages) + len(values))), len(storages)
+    recipe.add_nodes_at_once(direct, NumberedOperation(0, recipe, slots[:n], slots[n:]), rank)

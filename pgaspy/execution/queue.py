@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.execution.borrowers import settled
-from pgaspy.execution.direct import Direct, attempt
+from pgaspy.execution.direct import Direct, attempt, do_by_recipe
 from pgaspy.execution.engine import Engine
 from pgaspy.execution.loops import Loops
 from pgaspy.execution.runs import Run
@@ -42,7 +42,7 @@ from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.scheduling import floating_point
 from pgaspy.scheduling.base import Base, Storage, borrowers, came_back, lent
 from pgaspy.scheduling.floating_point import state
-from pgaspy.scheduling.operations import Computed, NumberedOperation, Recipe
+from pgaspy.scheduling.operations import Computed, Recipe
 from pgaspy.scheduling.recorded import Recorded, RecordedOperation
 from pgaspy.scheduling.schedule import Schedule, may_be_postponed
 from pgaspy.supervision.checking import first_words
@@ -292,7 +292,7 @@ class Queue:
         if not self._admits((id(recipe),), recipe.views[-1].size // world().size) or not self._clear_way(storages):
             return False
         recipe.is_cold = True
-        do = functools.partial(_execute, recipe, storages, values)
+        do = functools.partial(do_by_recipe, recipe, storages, values)
         is_local = recipe.is_local(rank)
         return self._attempt(recipe, storages, values, do, is_local, code, instruction) is not None
 
@@ -344,7 +344,7 @@ class Queue:
         tell = functools.partial(self._tell, call, storages, code, instruction) if not is_alone else _no_stamp
         try:
             self._runner = threading.get_ident()
-            direct = self._carried_out(storages, values, self.next_tag, do, is_local, tell)
+            direct = attempt(self.engine, self.next_tag, storages, values, do, is_local, tell)
         except BaseException as error:
             self._failed(error, () if is_alone else storages[:call.n_outputs])
             raise
@@ -352,14 +352,6 @@ class Queue:
             self._runner = 0
         self.n_at_once += direct is not None
         return direct
-
-    def _carried_out(self, storages: Sequence[Storage], values: Sequence[Any], number: int,
-                     do: Callable[[Direct], None], is_local: bool, tell: Callable[[], int]) -> Direct | None:
-        """An operation of a number that was executed by itself; None if it was not, see `attempt`."""
-        if not is_local:
-            self.engine.make_room()  # what is heard meanwhile is no failure of the operation
-        direct = Direct(self.engine, number, [*storages, *values], len(storages), tell)
-        return direct if attempt(direct, do) else None
 
     def _may_execute(self) -> bool:
         """Whether nothing that will last is in the way of what is executed at once."""
@@ -438,7 +430,7 @@ class Queue:
             If operations are being executed.
         """
         if self._runner:
-            raise BusyError(_words_for_busy(self._runner))
+            raise BusyError.while_executing(self._runner)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -492,7 +484,7 @@ class Queue:
         if any(storage.poison is not None for storage in storages):
             self._flush(self.engine.catch_up, "poison")  # what was recorded before may heal it
         return next((storage.poison for storage in storages
-                     if storage.poison is not None and not _overwrites(recipe, storages, storage)), None)
+                     if storage.poison is not None and not recipe.overwrites(storages, storage)), None)
 
     def _finish_what_is_seen(self, storages: Sequence[Storage]) -> None:
         """Execute the last operation where a local view may see what it does; without overlap, in any case."""
@@ -678,8 +670,8 @@ class Queue:
             return False
         for storage in first.storages:
             self.engine.finish(storage)  # what was recorded before still finds it as it was
-        poisons = [storage.poison for storage in first.storages if storage.poison is not None and not _overwrites(
-            first.recipe, first.storages, storage)]
+        poisons = [storage.poison for storage in first.storages
+                   if storage.poison is not None and not first.recipe.overwrites(first.storages, storage)]
         if poisons and first.recipe.is_collective and not self.engine.is_alone:
             raise poisons[0].show()  # others may wait for what it sends
         for storage in first.storages[:first.recipe.n_outputs]:
@@ -777,8 +769,8 @@ class Queue:
         if not (recipe.is_collective and recipe.is_done_at_once(rank)):
             return False
         tell = functools.partial(self.supervision.executed_at_once, recipe, storages, code, instruction)
-        do = functools.partial(_execute, recipe, storages, values)
-        return self._carried_out(storages, values, number, do, recipe.is_local(rank), tell) is not None
+        do = functools.partial(do_by_recipe, recipe, storages, values)
+        return attempt(self.engine, number, storages, values, do, recipe.is_local(rank), tell) is not None
 
     def _run_of(self, recorded: Recorded, form: Form, schedule: Schedule | None) -> Run:
         """A run of operations, of this form and by this schedule, if they have one."""
@@ -792,32 +784,6 @@ class Queue:
         return Run(schedule, [*form.named, *values], *callers)
 
 
-def _execute(recipe: Recipe, storages: Sequence[Storage], values: Sequence[Any], direct: Direct) -> None:
-    """Execute an operation whole, or by its nodes, each when it is added."""
-    rank = world().rank
-    if recipe.is_local(rank):
-        recipe.execute(storages, values, rank)
-        return
-    slots, n = tuple(range(len(storages) + len(values))), len(storages)
-    recipe.add_nodes_at_once(direct, NumberedOperation(0, recipe, slots[:n], slots[n:]), rank)
-
-
 def _no_stamp() -> int:
     """Of the only process, which tells nobody."""
     return 0
-
-
-def _overwrites(recipe: Recipe, storages: Sequence[Storage], storage: Storage) -> bool:
-    """Whether an operation writes an array as a whole, and does not read it."""
-    n = recipe.n_outputs
-    return not recipe.updates and storage not in storages[n:] and any(
-        view.is_whole for view, written in zip(recipe.views[:n], storages, strict=False) if written is storage)
-
-
-def _words_for_busy(runner: int) -> str:
-    """What is wrong with a call while a thread executes operations."""
-    if threading.get_ident() != runner:
-        return (f"pgaspy is called by the thread {threading.current_thread().name!r} while another one executes "
-                "operations: one thread of a process may use global arrays, as all processes do the same in one order")
-    return ("a task works on the local parts of its arrays; it cannot use global arrays, or wait for them, as these "
-            "take all processes; nor can what the interpreter calls while operations are executed, as finalisers")

@@ -15,7 +15,8 @@ from typing import Any
 
 from pgaspy.host.call_sites import CallSite
 
-__all__ = ["DivergenceError", "JobError", "Mismatch", "Poison", "TaskError", "is_interrupt", "line_at", "undisturbed"]
+__all__ = ["BusyError", "DivergenceError", "JobError", "Mismatch", "Poison", "TaskError", "is_interrupt", "line_at",
+           "undisturbed"]
 
 
 class JobError(RuntimeError):
@@ -54,6 +55,17 @@ class BusyError(RuntimeError):
     """Global arrays are used while operations are executed: by a task, or by another thread."""
 
     __module__ = "pgaspy"
+
+    @classmethod
+    def while_executing(cls, runner: int) -> BusyError:
+        """That of a call while a thread of this number executes operations."""
+        if threading.get_ident() != runner:
+            return cls(f"pgaspy is called by the thread {threading.current_thread().name!r} while another one executes "
+                       "operations: one thread of a process may use global arrays, as all processes do the same in one "
+                       "order")
+        return cls("a task works on the local parts of its arrays; it cannot use global arrays, or wait for them, as "
+                   "these take all processes; nor can what the interpreter calls while operations are executed, as "
+                   "finalisers")
 
 
 class DivergenceError(RuntimeError):

@@ -173,6 +173,12 @@ class Recipe:
         """How many tags its messages may take."""
         return len(self.views) * TAGS_PER_OPERAND if self.is_collective else 0
 
+    def overwrites(self, storages: Sequence[Storage], storage: Storage) -> bool:
+        """Whether an operation on these storages writes one of them as a whole, and does not read it."""
+        n = self.n_outputs
+        return not self.updates and storage not in storages[n:] and any(
+            view.is_whole for view, written in zip(self.views[:n], storages, strict=False) if written is storage)
+
     def is_done_at_once(self, rank: int) -> bool:
         """Whether it is done at once, while it is cold, as it is small."""
         return False
