@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from pgaspy.execution import recording
-from pgaspy.execution.queue import MAX_OPERATIONS, Queue
+from pgaspy.execution.flushing import MAX_OPERATIONS
+from pgaspy.execution.queue import Queue
 from pgaspy.job.procgrid import simulated
 from pgaspy.supervision.digests import Digests
 

@@ -184,8 +184,9 @@ FAILURES: dict[str, Callable[[Injection], AbstractContextManager[None]]] = {
     "task": _functions("tests.campaign.words", 8, "negate ones twice swap put_ranks"),
     "kernel": _functions("scheduling.nodes scheduling.kernel_nodes kernels.bindings reductions", 200,
                          "compute _call call parts _compute_part"),
-    "engine": _functions("execution.engine execution.queue execution.recording execution.borrowers execution.progress "
-                         "scheduling.recorded scheduling.nodes scheduling.base tasks", 2000),
+    "engine": _functions("execution.engine execution.queue execution.flushing execution.failing execution.backlog "
+                         "execution.recording execution.borrowers execution.progress scheduling.recorded "
+                         "scheduling.nodes scheduling.base tasks", 2000),
     "mpi": _mpi,
     "limit": _limit,
     "interrupt": _interrupt,

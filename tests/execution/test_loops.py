@@ -310,7 +310,7 @@ def test_a_loop_of_few_iterations_is_found(period: int, n_iterations: int) -> No
 @pytest.mark.mpi
 def test_what_a_loop_records_is_executed_when_operands_hold_much(monkeypatch: pytest.MonkeyPatch) -> None:
     a, x = pg.zeros(100), np.ones(100)
-    monkeypatch.setattr(pg.execution.queue, "MAX_HELD_BYTES", 150 * x.nbytes)
+    monkeypatch.setattr(pg.execution.flushing, "MAX_HELD_BYTES", 150 * x.nbytes)
     pg.sync()
     for _ in range(1000):
         a += x

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.execution import queue, recording
+from pgaspy.execution import flushing, recording, schedules
 from pgaspy.kernels import jit
 from pgaspy.scheduling import base, memory
 from tests.jobs import run_job
@@ -99,7 +99,7 @@ def test_what_is_recorded_when_a_flush_fails_is_not_lost() -> None:
 
 
 def test_executed_when_operands_hold_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "MAX_HELD_BYTES", 5 * X.nbytes)
+    monkeypatch.setattr(flushing, "MAX_HELD_BYTES", 5 * X.nbytes)
     a = pg.zeros(SHAPE)
     pg.sync()
     before = n_flushes()
@@ -542,14 +542,14 @@ def test_what_is_lost_of_an_array_that_comes_back(use: Any) -> None:
 
 
 def _cannot_be_planned_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    schedule_of = queue.schedule_of
+    schedule_of = schedules.schedule_of
 
     def fail(operations: Any, *arguments: Any) -> Any:
         if len(operations) > 1:
             raise MemoryError
         return schedule_of(operations, *arguments)
 
-    monkeypatch.setattr(queue, "schedule_of", fail)
+    monkeypatch.setattr(schedules, "schedule_of", fail)
     a = pg.ones(7)
     a += 1
     pg.sync()
@@ -563,6 +563,7 @@ def _is_singular(monkeypatch: pytest.MonkeyPatch) -> None:
     pg.linalg.lu_factor(pg.zeros((4, 4)))
 
 
+@pytest.mark.every
 @pytest.mark.skipif(pg.SIZE > 1, reason="what cannot be planned fails a job of several processes")
 @pytest.mark.parametrize("cause", [_cannot_be_planned_together, _is_cast, _is_singular])
 def test_warnings_name_the_line_of_the_program(cause: Any, monkeypatch: pytest.MonkeyPatch) -> None:

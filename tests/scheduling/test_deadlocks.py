@@ -9,7 +9,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.execution import engine, recording
-from pgaspy.execution.queue import MAX_OPERATIONS
+from pgaspy.execution.flushing import MAX_OPERATIONS
 from pgaspy.planning import chains
 from pgaspy.scheduling import schedule
 from tests.simulated import Job, Stuck

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import pgaspy as pg
-from pgaspy.execution.queue import MAX_OPERATIONS
+from pgaspy.execution.flushing import MAX_OPERATIONS
 from pgaspy.planning import interiors
 from tests.flushes import kernels_of
 from tests.scheduling.test_deadlocks import at_random
