@@ -841,7 +841,7 @@ class GlobalArray:
 
         def __getattr__(self, name: str) -> Any:
             if name in ("_base", "_view"):
-                self._base, self._view = small.settled(self)
+                self._base, self._view = small.base_and_view(self)
                 self._source = None  # last: an interrupt before leaves what is equal
                 return getattr(self, name)
             raise missing("a GlobalArray", name, self, np.ndarray)
@@ -1414,7 +1414,7 @@ class GlobalScalar(GlobalArray):
 
     def _as_array(self) -> GlobalArray:
         if self._source is not None and not isinstance(self._elements, np.ndarray):
-            return GlobalArray(*small.settled(self))
+            return GlobalArray(*small.base_and_view(self))
         return GlobalArray(*sharing.snapshot(self._base, self._view))
 
     def _alike(self, base: Base, view: View) -> GlobalArray:

@@ -13,7 +13,7 @@ from pgaspy.array import GlobalArray
 from pgaspy.creation import AnyLayout, asarray
 from pgaspy.execution.recording import stand_ins, sync, together
 from pgaspy.fileio.agreement import on_first_rank
-from pgaspy.fileio.collective import LocalPart, exchange
+from pgaspy.fileio.collective import LocalPart, read_or_write
 from pgaspy.fileio.formats import Format, Header
 from pgaspy.fileio.npy import Npy
 from pgaspy.fileio.paths import open_regular
@@ -63,7 +63,7 @@ def load(file: str | os.PathLike[str], *, layout: AnyLayout = None, onenode: int
         announce("load", path, meets=True)
         header = on_first_rank(lambda: _read_header(path))
         base = Base(layout_for(header.shape, layout, onenode), native(header.dtype))
-        exchange(path, path, header, lambda: LocalPart(base.layout, base.local, header.strides))
+        read_or_write(path, path, header, lambda: LocalPart(base.layout, base.local, header.strides))
     if base.dtype != header.dtype:
         base.local.byteswap(inplace=True)
     return GlobalArray(base, whole(base.layout))
@@ -104,8 +104,8 @@ def _write(path: str, array: GlobalArray) -> None:
     layout, local = array.layout, array.local()
     new = on_first_rank(lambda: create(path, FORMAT, array.shape, array.dtype))
     try:
-        exchange(path, new.path, new.header,
-                 lambda: LocalPart(layout, local, new.header.strides, is_writer=_is_writer(layout)))
+        read_or_write(path, new.path, new.header,
+                      lambda: LocalPart(layout, local, new.header.strides, is_writer=_is_writer(layout)))
     except BaseException:
         if world().rank == 0:
             discard(new)

@@ -12,7 +12,7 @@ from pgaspy.array import GlobalArray, check_array
 from pgaspy.creation import arange, as_array, as_values
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
-from pgaspy.indexing import Selection, as_indices, bring, counted, read, repeated
+from pgaspy.indexing import Selection, as_indices, bring, counted, fetched, repeated
 from pgaspy.selecting import flatnonzero
 
 __all__ = ["ndenumerate"]
@@ -48,7 +48,7 @@ class FlatElements:
         return counted(self.base._view, key)
 
     def __getitem__(self, key: Any) -> GlobalArray:
-        return read(self.base, self._selection(key))
+        return fetched(self.base, self._selection(key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         selection = self._selection(key)

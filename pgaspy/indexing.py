@@ -41,8 +41,8 @@ from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
 from pgaspy.statements import check_writable
 from pgaspy.tasks import perform, write
 
-__all__ = ["Compaction", "Selection", "accumulate_at", "as_indices", "bring", "counted", "positions",
-           "put_where", "read", "repeated", "rest_of", "selected"]
+__all__ = ["Compaction", "Selection", "accumulate_at", "as_indices", "bring", "counted", "fetched",
+           "positions", "put_where", "repeated", "rest_of", "selected"]
 
 Indices = GlobalArray | NDArray[Any]
 
@@ -324,7 +324,7 @@ def get(a: GlobalArray, key: Any) -> GlobalArray:
     mask = _only_mask(key)
     if isinstance(mask, GlobalArray) and mask.shape == a.shape:
         return Compaction(mask).elements(a)
-    return read(a, selected(a._view, key))
+    return fetched(a, selected(a._view, key))
 
 
 def _without_arrays(key: Any) -> tuple[Any, ...] | None:
@@ -355,7 +355,7 @@ def _apart(key: Any) -> tuple[tuple[Any, ...], Indices] | None:
     return (*key[:place], *whole_dims, *key[place + 1:]), key[place]
 
 
-def read(a: GlobalArray, selection: Selection) -> GlobalArray:
+def fetched(a: GlobalArray, selection: Selection) -> GlobalArray:
     """A copy of what is selected of an array."""
     a, shape = a._plain(), selection.result_shape
     n_run_dims, layout = _result_layout(selection, shape)

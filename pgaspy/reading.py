@@ -36,7 +36,7 @@ def read(base: Base, view: View) -> NDArray[Any] | None:
     def add_nodes(direct: Direct) -> None:
         handed_out(direct, 1, view, dtype, root, 0, job.rank)
 
-    direct = recording.read(_call(view, dtype), (copy.storage, storage), add_nodes)
+    direct = recording.read_at_once(_call(view, dtype), (copy.storage, storage), add_nodes)
     return None if direct is None else np.ndarray((), dtype, direct.memories[-1].bytes)
 
 

@@ -129,7 +129,7 @@ def _is_brought(key: tuple[Any, ...], form: Form, views: tuple[View, ...], stora
         if target in (None, rank):
             direct.add(FunctionCall(compute, call.name), [(n, None) for n in places], [(0, None)])
 
-    return recording.exchange(key, call, storages, add_nodes) is not None
+    return recording.send_at_once(key, call, storages, add_nodes) is not None
 
 
 def _as_taken(form: Form, operands: Sequence[NDArray[Any]]) -> list[Scalar]:

@@ -18,7 +18,17 @@ from pgaspy.concatenation import stack
 from pgaspy.creation import arange, array, as_array, as_global, as_values
 from pgaspy.dispatch import implements
 from pgaspy.execution.recording import taking_memory
-from pgaspy.indexing import Compaction, as_indices, bring, counted, positions, put_where, read, repeated, rest_of
+from pgaspy.indexing import (
+    Compaction,
+    as_indices,
+    bring,
+    counted,
+    fetched,
+    positions,
+    put_where,
+    repeated,
+    rest_of,
+)
 from pgaspy.manipulation import broadcast_to, where
 from pgaspy.operands import WEAK, as_numpy
 from pgaspy.small_calls import by_numpy
@@ -104,7 +114,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None 
     """
     a = as_global(a)
     if axis is None or (not a.ndim and axis in (0, -1)):
-        found = read(a, counted(a._view, _brought_within(indices, a.size, mode)))
+        found = fetched(a, counted(a._view, _brought_within(indices, a.size, mode)))
     else:
         d = normalize_axis_index(axis, a.ndim)
         indices = _brought_within(indices, a.shape[d], mode)
@@ -184,7 +194,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> GlobalArra
     """
     arr, indices = as_global(arr), as_array(indices)
     if axis is None:
-        return read(arr, counted(arr._view, _one_dimension(indices)))
+        return fetched(arr, counted(arr._view, _one_dimension(indices)))
     return arr[_along(arr, indices, axis)]
 
 

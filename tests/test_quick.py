@@ -108,7 +108,8 @@ class Program:
         if kind == "p":
             return x @ rng.choice((y, x.T, self.one()))
         if kind == "x":
-            return (pg if isinstance(x, pg.GlobalArray) else np).broadcast_to(x, (2, *x.shape) if x.ndim < 4 else x.shape)
+            shape = (2, *x.shape) if x.ndim < 4 else x.shape
+            return (pg if isinstance(x, pg.GlobalArray) else np).broadcast_to(x, shape)
         if kind == "v":
             return x.imag if x.dtype.kind == "c" and rng.random() < 0.5 else x.real
         x[key] = y
@@ -275,17 +276,17 @@ def test_numbers_of_other_classes_have_their_say(monkeypatch: pytest.MonkeyPatch
         refuse_quickly(monkeypatch)
 
 
-def test_a_finaliser_may_settle_what_a_section_is_taken_of() -> None:
+def test_a_finaliser_may_have_the_base_made_of_what_a_section_is_taken_of() -> None:
     """Python 3.11 collects garbage wherever it makes a tuple."""
-    A, n_settled = pg.array(np.arange(24.0).reshape(6, 4)), 0
+    A, n_made = pg.array(np.arange(24.0).reshape(6, 4)), 0
 
     class Cycle:
         def __init__(self) -> None:
             self.own = self
 
         def __del__(self) -> None:
-            nonlocal n_settled
-            n_settled += x._source is not None
+            nonlocal n_made
+            n_made += x._source is not None
             x._view  # noqa: B018
 
     before = gc.get_threshold()
@@ -304,7 +305,7 @@ def test_a_finaliser_may_settle_what_a_section_is_taken_of() -> None:
     finally:
         gc.enable()
         gc.set_threshold(*before)
-    assert n_settled
+    assert n_made
 
 
 def test_threads_may_compute_side_by_side() -> None:

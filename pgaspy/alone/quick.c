@@ -148,7 +148,8 @@ static PyObject *chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t
             REFUSE(Py_None);
         PyArrayObject *a = (PyArrayObject *)given[k];
         PyObject *own = (PyObject *)PyArray_DESCR(a), *follows = like_of(arguments[k]);
-        if (!follows || !PyArray_SAMESHAPE(a, (PyArrayObject *)given[0]) || (k ? dtype && own != dtype : !PyArray_ISBOOL(a)))
+        if (!follows || !PyArray_SAMESHAPE(a, (PyArrayObject *)given[0])
+                || (k ? dtype && own != dtype : !PyArray_ISBOOL(a)))
             REFUSE(Py_None);
         const int precedes = like ? !is_distributed(like) && is_distributed(follows) : 1;
         if (PyErr_Occurred())

@@ -73,7 +73,7 @@ static PyObject *like_of_both(PyObject *x, PyObject *first, PyObject *a, PyObjec
 
 static PyObject *like_of_two(PyObject *x, PyObject *a, PyObject *y, PyObject *b)
 {
-    PyObject *first = Py_XNewRef(like_of(x)), *second = Py_XNewRef(like_of(y));     /* whoever comes may settle them */
+    PyObject *first = Py_XNewRef(like_of(x)), *second = Py_XNewRef(like_of(y));     /* also if their bases are made */
     PyObject *found = first && second ? like_of_both(x, first, a, y, second, b) : NULL;
     Py_XDECREF(first);
     Py_XDECREF(second);

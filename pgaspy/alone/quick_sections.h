@@ -60,7 +60,7 @@ static PyObject *section(PyObject *module, PyObject *const *arguments, Py_ssize_
         owner = PyTuple_GET_ITEM(source, 1) == Py_None ? x : PyTuple_GET_ITEM(source, 1);
         is_exact = PyTuple_GET_ITEM(source, 2) == Py_True;
     }
-    Py_INCREF(parent);      /* a finaliser may settle the array, as memory for tuples is wanted */
+    Py_INCREF(parent);      /* a finaliser may have its base made, as memory for tuples is wanted */
     Py_INCREF(owner);
     PyObject *found = part_of(a, key), *where = NULL;
     PyObject *like = found ? like_by_key(is_exact ? its.index : its.index_result, parent, key) : NULL;

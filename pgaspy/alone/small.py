@@ -1,8 +1,8 @@
 """Arrays of one process that have their elements only, as NumPy's array or number.
 
 Such an array knows where it comes from: it is a section of an array, or the result of a function. Its base and its
-view, and so its layout, are made when anything outside this folder asks for them (`settled`). What is in the way of
-computing with elements at once, what is recorded, or an error that was asked for, `recording.is_clear` tells.
+view, and so its layout, are made when anything outside this folder asks for them (`base_and_view`). What is in the way
+of computing with elements at once, what is recorded, or an error that was asked for, `recording.is_clear` tells.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from pgaspy.scheduling.base import Base, Storage, borrowers, local_view, wrap
 from pgaspy.scheduling.floating_point import silent_state, silently
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "called", "copied",
-           "elements_of", "empty_like", "filled", "in_order_of_memory", "is_borrowed", "is_clear", "is_exact_cast",
-           "is_on", "is_section", "kinds", "operand", "origin", "passed_over", "ready", "reshaped", "seen", "settled",
-           "shown", "source_of_copy", "source_of_new", "takes"]
+__all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "base_and_view",
+           "called", "copied", "elements_of", "empty_like", "filled", "in_order_of_memory", "is_borrowed", "is_clear",
+           "is_exact_cast", "is_on", "is_section", "kinds", "operand", "origin", "passed_over", "ready", "reshaped",
+           "seen", "shown", "source_of_copy", "source_of_new", "takes"]
 
 MAX_ELEMENTS = 1 << 16
 """Of an array: to record a call takes as long as to pass through so many. Only of more does it win that back that calls
@@ -194,7 +194,7 @@ def called(function: Callable[..., Any], *operands: Any, default: Any = None) ->
     return default if found is None else found
 
 
-def settled(x: Any) -> BaseView:
+def base_and_view(x: Any) -> BaseView:
     """The base and the view of an array that has its elements only."""
     like, owner, _ = x._source
     if owner is not None:

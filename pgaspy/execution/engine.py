@@ -165,7 +165,7 @@ class Engine(ReadyNodes[Run]):
         run = self.straight
         if run is not None:
             if run.is_begun:
-                self._settle_interrupted(run)
+                self._pass_interrupted(run)
             run.is_begun = True
             self._go_on(run)
 
@@ -189,7 +189,7 @@ class Engine(ReadyNodes[Run]):
         run.end()
         self.straight = None
 
-    def _settle_interrupted(self, run: Run) -> None:
+    def _pass_interrupted(self, run: Run) -> None:
         """Go past the node that was interrupted, if it is complete; poison what a task was to write that has begun."""
         if run.n_done == len(run.nodes):
             return

@@ -186,8 +186,8 @@ class Queue(Flushing):
         self.n_at_once += 1
         return True
 
-    def execute(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...], code: CodeType | None,
-                instruction: int) -> bool:
+    def execute_at_once(self, recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...],
+                        code: CodeType | None, instruction: int) -> bool:
         """Execute an operation instead of recording it, if that is cheaper, and it has to wait for nothing; whether so.
 
         What is too large once, or has to wait for a task, is recorded from then on. What fails before a message is
@@ -220,8 +220,8 @@ class Queue(Flushing):
             self._failed(error, storages[:call.n_outputs])
             raise
 
-    def read(self, call: Computed, storages: tuple[Storage, ...], add_nodes: Callable[[Direct], None],
-             code: CodeType | None, instruction: int) -> Direct | None:
+    def read_at_once(self, call: Computed, storages: tuple[Storage, ...], add_nodes: Callable[[Direct], None],
+                     code: CodeType | None, instruction: int) -> Direct | None:
         """Execute at once what brings elements to where they are read; None where it is recorded, and waited for.
 
         Raises
@@ -231,13 +231,13 @@ class Queue(Flushing):
         """
         if self._refusable:
             return None
-        direct = self.exchange((id(call),), call, storages, add_nodes, code, instruction)
+        direct = self.send_at_once((id(call),), call, storages, add_nodes, code, instruction)
         if direct is not None and self.engine.has_failed:
             self._raise_failures(None)
         return direct
 
-    def exchange(self, key: tuple[Any, ...], call: Computed, storages: tuple[Storage, ...],
-                 add_nodes: Callable[[Direct], None], code: CodeType | None, instruction: int) -> Direct | None:
+    def send_at_once(self, key: tuple[Any, ...], call: Computed, storages: tuple[Storage, ...],
+                     add_nodes: Callable[[Direct], None], code: CodeType | None, instruction: int) -> Direct | None:
         """Execute at once what has messages, by its nodes; None where it is recorded. The key is as for `may_compute`.
         """
         if state() is not self._silent_state and self.are_errors_asked():

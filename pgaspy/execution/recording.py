@@ -30,11 +30,11 @@ from pgaspy.scheduling.base import borrowers as borrowed
 from pgaspy.scheduling.floating_point import Found
 from pgaspy.scheduling.operations import Computed, Operation, Recipe
 
-__all__ = ["Executor", "are_errors_asked", "check_free", "clears", "closed", "complete", "compute", "dry_run",
-           "exchange", "finish", "forget", "hold", "in_place_of_the_job", "is_alone", "is_complete", "is_executing",
-           "is_planning", "keep_borrowed", "lacking", "may_compute", "queue", "read", "record", "record_cold",
-           "record_refusable", "settle", "stand_ins", "sync", "taking_memory", "tell_errors", "together",
-           "was_computed"]
+__all__ = ["Executor", "are_errors_asked", "check_free", "clears", "closed", "complete", "compute", "dry_run", "finish",
+           "forget", "hold", "in_place_of_the_job", "is_alone", "is_complete", "is_executing", "is_planning",
+           "keep_borrowed", "lacking", "may_compute", "queue", "read_at_once", "record", "record_cold",
+           "record_refusable", "send_at_once", "settle", "stand_ins", "sync", "taking_memory", "tell_errors",
+           "together", "was_computed"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -109,7 +109,7 @@ def record_cold(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any
         if borrowed:
             storages = borrowers.settled(recipe, storages)
         where = (None, 0) if queue.engine.is_alone else _where(_frame(1))
-        if queue.execute(recipe, storages, values, *where):
+        if queue.execute_at_once(recipe, storages, values, *where):
             return
     record(recipe, storages, values)
 
@@ -130,17 +130,18 @@ def compute(call: Computed, storages: tuple[Storage, ...], work: Work | None) ->
     queue.compute(call, storages, work, frame.f_code, frame.f_lasti)
 
 
-def read(call: Computed, storages: tuple[Storage, ...], add_nodes: Callable[[Direct], None]) -> Direct | None:
-    """See `Queue.read`; called by what an array's method calls. Collective."""
+def read_at_once(call: Computed, storages: tuple[Storage, ...],
+                 add_nodes: Callable[[Direct], None]) -> Direct | None:
+    """See `Queue.read_at_once`; called by what an array's method calls. Collective."""
     if _instead is not None:
         return None
-    return queue.read(call, storages, add_nodes, *_where(_frame(_DEPTH_OF_READING)))
+    return queue.read_at_once(call, storages, add_nodes, *_where(_frame(_DEPTH_OF_READING)))
 
 
-def exchange(key: tuple[Any, ...], call: Computed, storages: tuple[Storage, ...],
-             add_nodes: Callable[[Direct], None]) -> Direct | None:
-    """See `Queue.exchange`. Collective."""
-    return queue.exchange(key, call, storages, add_nodes, *_where(_frame(_DEPTH_OF_READING)))
+def send_at_once(key: tuple[Any, ...], call: Computed, storages: tuple[Storage, ...],
+                 add_nodes: Callable[[Direct], None]) -> Direct | None:
+    """See `Queue.send_at_once`. Collective."""
+    return queue.send_at_once(key, call, storages, add_nodes, *_where(_frame(_DEPTH_OF_READING)))
 
 
 def are_errors_asked() -> bool:

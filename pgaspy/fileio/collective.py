@@ -27,7 +27,7 @@ from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout
 from pgaspy.planning.segments import LENGTH, OTHER_START, OTHER_STEP, OWN_START, Indices, global_ranges
 
-__all__ = ["LocalPart", "exchange"]
+__all__ = ["LocalPart", "read_or_write"]
 
 MAX_CALL_BYTES = 1 << 30
 """What one process reads or writes in one call at most: below MPI's limit of 2**31 elements, and so of bytes."""
@@ -63,7 +63,7 @@ class LocalPart:
         return kind.Commit()
 
 
-def exchange(name: str, new: str, header: Header, make: Callable[[], LocalPart]) -> None:
+def read_or_write(name: str, new: str, header: Header, make: Callable[[], LocalPart]) -> None:
     """Read the local parts from the file `name`, or write them to `new`, which is to take its place. Collective."""
     comm = world().communicator
     failures, is_read = Failures(), new == name

@@ -66,11 +66,11 @@ def messages_of(recipe: Recipe, rank: int) -> Messages:
         n += len(plan.sends) + len(plan.receives) + len(plan.broadcasts)
         if plan.sends or _is_root(plan, moved.grid, rank):
             carried.append(moved.number)
-    exchange = recipe.exchanged(rank)
-    if exchange is not None:
-        n_others = math.prod(exchange.grid[axis] for axis in exchange.axes) - 1
+    merged = recipe.merged(rank)
+    if merged is not None:
+        n_others = math.prod(merged.grid[axis] for axis in merged.axes) - 1
         n += n_others
-        carried += exchange.numbers if n_others else ()
+        carried += merged.numbers if n_others else ()
     return Messages(tuple(carried), n)
 
 

@@ -25,7 +25,7 @@ from pgaspy.scheduling.base import Base, Storage
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.functions import AnyFunction
 
-__all__ = ["TAGS_PER_OPERAND", "BaseView", "Computed", "Elementwise", "Exchange", "Moved", "NumberedOperation",
+__all__ = ["TAGS_PER_OPERAND", "BaseView", "Computed", "Elementwise", "Merged", "Moved", "NumberedOperation",
            "Operation", "Part", "Recipe", "Reducing", "first_tag", "statement_form"]
 
 
@@ -66,7 +66,7 @@ class Moved(NamedTuple):
     source: View | None
 
 
-class Exchange(NamedTuple):
+class Merged(NamedTuple):
     """Partial results that the processes along some axes of a grid merge; `numbers` are the views they are made of."""
 
     numbers: tuple[int, ...]
@@ -213,7 +213,7 @@ class Recipe:
         """What a process sends and receives of its views."""
         return ()
 
-    def exchanged(self, rank: int) -> Exchange | None:
+    def merged(self, rank: int) -> Merged | None:
         """The partial results that a process merges with others."""
         return None
 

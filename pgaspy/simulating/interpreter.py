@@ -39,7 +39,7 @@ class Stopwatch:
         finally:
             self._last, self._begin = call, thread_time()
 
-    def settle(self) -> None:
+    def take_least(self) -> None:
         """Have each step take the least that was measured."""
         for place, between in self._places:
             self._steps[place] = Pass("interpreter", self._least[between])

@@ -180,7 +180,7 @@ def script_of(program: CommandLine, size: int, rank: int, settings: Settings) ->
         except Exception as error:
             raise SimulationError(f"the program raises {type(error).__name__}: {error}{_place_of(error)}") from error
         queue.finish()
-    queue.engine.settle()
+    queue.engine.end()
     found.overlaps = queue.engine.overlaps
     found.seconds = time.thread_time() - start
     return found
@@ -272,10 +272,10 @@ class _Engine:
         self._graphs: dict[Schedule, Graph] = {}
         self._stopwatch = None if settings.kernels is None else Stopwatch(script.steps)
 
-    def settle(self) -> None:
+    def end(self) -> None:
         """The program has ended."""
         if self._stopwatch is not None:
-            self._stopwatch.settle()
+            self._stopwatch.take_least()
 
     def _called(self, call: Hashable, n_operations: int = 0) -> AbstractContextManager[None]:
         """Note what the program takes until this call: what is measured, or what so many operations take."""

@@ -19,7 +19,7 @@ from pgaspy.scheduling.base import local_view
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.collectives import ALIGNMENT, exchange_partials, group_members
 from pgaspy.scheduling.nodes import FunctionCall, Memories, Merging, bytes_of
-from pgaspy.scheduling.operations import Exchange, NumberedOperation, Recipe
+from pgaspy.scheduling.operations import Merged, NumberedOperation, Recipe
 
 __all__ = ["Combine", "combine"]
 
@@ -46,12 +46,12 @@ class Combine(Recipe):
     def _shapes(self, rank: int) -> tuple[tuple[int, ...], ...]:
         return tuple(local_view_shape(view, rank) for view in self.views)
 
-    def exchanged(self, rank: int) -> Exchange | None:
+    def merged(self, rank: int) -> Merged | None:
         """See `Recipe`."""
         if all(0 in shape for shape in self._shapes(rank)):
             return None
         layout = self.views[0].layout
-        return Exchange((*range(len(self.views)),), layout.grid, layout.replica_axes)
+        return Merged((*range(len(self.views)),), layout.grid, layout.replica_axes)
 
     def details(self, text: Callable[[Any], str]) -> str:
         """See `Recipe`."""

@@ -24,7 +24,7 @@ from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.floating_point import silenced
 from pgaspy.scheduling.messages import MAX_STAMPED_BYTES, receive, send
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
-from pgaspy.scheduling.operations import Exchange, NumberedOperation, Recipe
+from pgaspy.scheduling.operations import Merged, NumberedOperation, Recipe
 
 __all__ = ["Inner", "inner", "may_come_to_all"]
 
@@ -82,9 +82,9 @@ class Inner(Recipe):
         """See `Recipe`."""
         return True
 
-    def exchanged(self, rank: int) -> Exchange | None:
+    def merged(self, rank: int) -> Merged | None:
         """See `Recipe`."""
-        return Exchange((1, 2), (self.target.layout.n_procs,), (0,))
+        return Merged((1, 2), (self.target.layout.n_procs,), (0,))
 
     @lazy
     def _shares(self) -> list[_Share]:

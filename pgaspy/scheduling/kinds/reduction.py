@@ -22,7 +22,7 @@ from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.collectives import exchange_partials, group_members
 from pgaspy.scheduling.messages import view_side
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
-from pgaspy.scheduling.operations import Exchange, Moved, NumberedOperation, Recipe, Reducing
+from pgaspy.scheduling.operations import Merged, Moved, NumberedOperation, Recipe, Reducing
 from pgaspy.scheduling.transfer_nodes import transfer
 
 __all__ = ["Indices", "Reduce", "Reduction", "indices_of", "reduce"]
@@ -140,11 +140,11 @@ class Reduce(Recipe):
                       else plan_transfer(self._along, view, rank), self._layout.grid, view)
                 for number, view in enumerate(self.operands, 2)]
 
-    def exchanged(self, rank: int) -> Exchange | None:
+    def merged(self, rank: int) -> Merged | None:
         """See `Recipe`."""
         if not self._holds(rank):
             return None
-        return Exchange(tuple(range(1, len(self.views))), self._layout.grid, self._merged_axes())
+        return Merged(tuple(range(1, len(self.views))), self._layout.grid, self._merged_axes())
 
     def details(self, text: Callable[[Any], str]) -> str:
         """See `Recipe`."""

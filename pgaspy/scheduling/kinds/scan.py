@@ -22,7 +22,7 @@ from pgaspy.scheduling.collectives import hand_to_all, joined_before
 from pgaspy.scheduling.floating_point import noting
 from pgaspy.scheduling.messages import receive, send
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
-from pgaspy.scheduling.operations import Exchange, NumberedOperation, Recipe
+from pgaspy.scheduling.operations import Merged, NumberedOperation, Recipe
 from pgaspy.scheduling.totals import Totals, totals_by
 
 __all__ = ["Scan", "scan"]
@@ -85,7 +85,7 @@ class Scan(Recipe):
         """That of the local part without the dimension, and without others of extent 1."""
         return tuple(n for d, n in enumerate(self._layout.local_shape(rank)) if d != self.axis and n != 1)
 
-    def _is_exchanged(self, rank: int) -> bool:
+    def _is_merged(self, rank: int) -> bool:
         return self._holds(rank) and len(self._members(rank)) > 1 and 0 not in self._rows_shape(rank)
 
     def _along(self, local: NDArray[Any]) -> NDArray[Any]:
@@ -101,10 +101,10 @@ class Scan(Recipe):
         target, source = (self._along(local_view(*pair)) for pair in zip(storages, self.views, strict=True))
         local_scans.scanned(self.ufunc, source, target)
 
-    def exchanged(self, rank: int) -> Exchange | None:
+    def merged(self, rank: int) -> Merged | None:
         """See `Recipe`."""
         axis = self._layout.dims[self.axis].axis
-        return Exchange((1,), self._layout.grid, (axis,)) if axis is not None and self._is_exchanged(rank) else None
+        return Merged((1,), self._layout.grid, (axis,)) if axis is not None and self._is_merged(rank) else None
 
     def details(self, text: Callable[[Any], str]) -> str:
         """See `Recipe`."""
@@ -112,7 +112,7 @@ class Scan(Recipe):
 
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`."""
-        if not self._is_exchanged(rank):
+        if not self._is_merged(rank):
             if operation.is_wanted and 0 not in self._layout.local_shape(rank) and self._holds(rank):
                 self._add_results(builder, operation, rank, None, 0)
         elif self.is_associative:

@@ -23,7 +23,7 @@ from pgaspy.scheduling.collectives import exchange_partials, group_members
 from pgaspy.scheduling.floating_point import is_telling, noting, unless_noted
 from pgaspy.scheduling.local_scans import are_products
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
-from pgaspy.scheduling.operations import Exchange, NumberedOperation, Recipe
+from pgaspy.scheduling.operations import Merged, NumberedOperation, Recipe
 
 __all__ = ["ReduceSegments", "reduce_segments"]
 
@@ -103,9 +103,9 @@ class ReduceSegments(Recipe):
         """The results of a dimension that is whole."""
         noting("reduceat", self.ufunc.reduceat, local, self._starts, self.axis, type(self.dtypes[0]), out)
 
-    def exchanged(self, rank: int) -> Exchange | None:
+    def merged(self, rank: int) -> Merged | None:
         """See `Recipe`."""
-        return Exchange((1,), self._layout.grid, self._axes) if self._holds(rank) else None
+        return Merged((1,), self._layout.grid, self._axes) if self._holds(rank) else None
 
     def details(self, text: Callable[[Any], str]) -> str:
         """See `Recipe`."""
