@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pgaspy.alone import small
+from pgaspy.arguments import NotTaken, taken
 from pgaspy.array import GlobalArray, made
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
@@ -27,39 +28,39 @@ MAX_ELEMENTS = 1 << 12
 """Of all arrays together: NumPy takes some ten microseconds to sort so many."""
 
 
-def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any], refused: str) -> Any:
+def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """The results of NumPy's function, in their default layouts; None if it is not called here. Collective.
 
-    What decides that is the same on all processes. Arrays whose dtypes are `refused` are left to others.
+    What decides that is the same on all processes.
     """
     if world().size == 1 or not recording.is_executing() or recording.are_errors_asked():
         return None
     arrays: list[Any] = []
-    if not all(_is_taken(x, arrays, refused) for x in (*given, *options.values())):
+    sizes: list[int] = []
+
+    def noted(x: Any, _: int) -> Any:
+        if x.__class__ not in small.kinds and x.__class__ not in small.OF_NUMPY:
+            return None
+        sizes.append(x.size)
+        return x
+
+    try:
+        for x in (*given, *options.values()):
+            taken(x, arrays, 0, noted)
+    except NotTaken:
         return None
-    if not any(x.__class__ in small.kinds for x in arrays) or sum(x.size for x in arrays) > MAX_ELEMENTS:
+    if not arrays or sum(sizes) > MAX_ELEMENTS:
         return None
-    named = {name: _elements(x) for name, x in options.items()}
-    found = small.called(functools.partial(numpys, **named), *map(_elements, given))
+    named = {name: taken(x, arrays, 0, _elements) for name, x in options.items()}
+    operands = [taken(x, arrays, 0, _elements) for x in given]
+    found = small.called(functools.partial(numpys, **named), *operands)
     if found is None:
         return None
     return tuple(map(_dealt_out, found)) if isinstance(found, tuple) else _dealt_out(found)
 
 
-def _is_taken(x: Any, arrays: list[Any], refused: str) -> bool:
-    """Whether NumPy takes an argument as it is, or as the elements of arrays, which are noted."""
-    if x.__class__ is tuple or x.__class__ is list:
-        return all(_is_taken(item, arrays, refused) for item in x)
-    if x.__class__ in small.kinds or x.__class__ in small.OF_NUMPY:
-        arrays.append(x)
-        return x.dtype.char not in refused
-    return x.__class__ in small.PLAIN
-
-
-def _elements(x: Any) -> Any:
-    """An argument as NumPy takes it."""
-    if x.__class__ is tuple or x.__class__ is list:
-        return x.__class__([_elements(item) for item in x])
+def _elements(x: Any, _: int) -> Any:
+    """All elements of an array, on each process."""
     return x.gather() if x.__class__ in small.kinds else x
 
 

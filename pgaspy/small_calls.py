@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pgaspy import brought
 from pgaspy.alone import small
 from pgaspy.alone.likeness import broadcast, is_distributed, like_of, likeness
+from pgaspy.arguments import NotTaken, taken
 from pgaspy.array import GlobalArray, of_elements
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
@@ -25,16 +26,6 @@ from pgaspy.planning.view import View
 __all__ = ["MAX_PASSED", "by_numpy", "joined", "made", "new_by_numpy"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_REFUSED = "mMe"
-"""The dtypes of dates and times, of which NumPy takes more than there is on several processes, and float16, which it
-(2.4) does not always sort.
-"""
-
-
-class _NotTaken(Exception):
-    """An argument is no small array, nor what NumPy takes as it is."""
-
 
 MAX_PASSED = 1 << 18
 """Elements of the arrays of a function that passes through them once, but is recorded in several operations."""
@@ -62,7 +53,7 @@ def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, max_elemen
                 if found is not None:
                     return found
             elif is_brought and len(given) <= n_brought and options.keys() <= others - {"axis"}:
-                found = brought.called(numpys, given, {**options, **fixed}, _REFUSED)
+                found = brought.called(numpys, given, {**options, **fixed})
                 if found is not None:
                     return found
             return function(*given, **options)
@@ -130,8 +121,8 @@ def joined(x: Any) -> GlobalArray | None:
     """
     arrays: list[Any] = []
     try:
-        found = np.array(_taken(x, arrays)) if small.is_on and small.is_clear() else None
-    except (_NotTaken, ValueError):
+        found = np.array(taken(x, arrays, small.MAX_ELEMENTS)) if small.is_on and small.is_clear() else None
+    except (NotTaken, ValueError):
         return None
     if found is None or not _is_plain(found) or not 0 < found.size <= small.MAX_ELEMENTS:
         return None
@@ -147,9 +138,9 @@ def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[st
     """The results; None if they are not computed here."""
     arrays: list[Any] = []
     try:
-        operands = [_taken(x, arrays, max_elements) for x in given]
-        named = {name: _taken(x, arrays, max_elements) for name, x in options.items()} if options else options
-    except _NotTaken:
+        operands = [taken(x, arrays, max_elements) for x in given]
+        named = {name: taken(x, arrays, max_elements) for name, x in options.items()} if options else options
+    except NotTaken:
         return None
     likes = {id(like): like for like in map(like_of, arrays)}
     if not arrays or sum([x.size for x in arrays]) > max_elements or not all(map(_is_of_new, likes.values())):
@@ -161,21 +152,6 @@ def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[st
     if isinstance(found, tuple):
         return tuple([_made(x, operands, named) for x in found])
     return _made(found, operands, named)
-
-
-def _taken(x: Any, arrays: list[Any], max_elements: int = small.MAX_ELEMENTS) -> Any:
-    """An argument as NumPy takes it; global arrays are noted."""
-    if x.__class__ in small.kinds:
-        arrays.append(x)
-    elif x.__class__ in small.PLAIN:
-        return x
-    elif x.__class__ is tuple or x.__class__ is list:
-        return x if small.PLAIN.issuperset(map(type, x)) else x.__class__(
-            [_taken(item, arrays, max_elements) for item in x])
-    found = small.operand(x, max_elements)
-    if found is None or found.dtype.char in _REFUSED:
-        raise _NotTaken
-    return found
 
 
 def _is_of_new(like: Any) -> bool:
