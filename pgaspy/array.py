@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -44,12 +45,18 @@ __all__ = ["IN_PLACE", "GlobalArray", "GlobalElement", "GlobalScalar", "check_ar
            "is_computed_in_place", "made", "of_elements"]
 
 Axis = int | Sequence[int] | None
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _quickly(kind: str) -> Callable[[F], F]:
+    """A method that is done in C where that takes it: see `quick.method`."""
+    return functools.partial(quick.method, kind, None)
 
 
 def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> Any:
-        if small.is_on and (found := _computed(ufunc, self, other)) is not None:
-            return found
+        if small.is_on and (found := functions.computed(ufunc, self, other)) is not None:
+            return of_elements(*found)
         if other.__class__ is GlobalArray:
             return ufuncs.apply_operator(ufunc, made, self, other)
         if other.__class__ in WEAK:
@@ -59,7 +66,7 @@ def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
         if _defers(ufunc, self, other) or _repeats(ufunc, self, other):
             return NotImplemented
         return ufuncs.apply(ufunc, (self, _operand(other)), make=made)
-    return method
+    return quick.method("binary", ufunc, method)
 
 
 def _equality(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
@@ -73,24 +80,24 @@ def _equality(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
             if found is None:
                 raise
             return found
-    return method
+    return quick.method("binary", ufunc, method)
 
 
 def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> Any:
         if other.__class__ in WEAK:
-            if small.is_on and (found := _computed(ufunc, self, other, True)) is not None:
-                return found
+            if small.is_on and (found := functions.computed(ufunc, self, other, True)) is not None:
+                return of_elements(*found)
             return ufuncs.apply_operator(ufunc, made, self, None, other, True)
         if isinstance(other, GlobalArray) or _defers(ufunc, self, other) or _repeats(ufunc, self, other):
             return NotImplemented  # of an array, whose operator takes this one
         return ufuncs.apply(ufunc, (_operand(other), self), make=made)
-    return method
+    return quick.method("reflected", ufunc, method)
 
 
 def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> GlobalArray:
-        if small.is_on and is_computed_in_place(ufunc, self, other):
+        if small.is_on and functions.computed_in_place(ufunc, self, other):
             pass
         elif other.__class__ in WEAK:
             ufuncs.apply_in_place(ufunc, self, None, other)
@@ -99,17 +106,17 @@ def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
         else:
             ufuncs.apply(ufunc, (self, _operand(other)), out=(self,))
         return self
-    return method
+    return quick.method("in place", ufunc, method)
 
 
 def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], GlobalArray]:
     def method(self: GlobalArray) -> Any:
-        if small.is_on and (found := _computed(ufunc, self)) is not None:
-            return found
+        if small.is_on and (found := functions.computed(ufunc, self)) is not None:
+            return of_elements(*found)
         return ufuncs.apply_operator(ufunc, made, self)
     method.__name__ = ufunc.__name__
     method.__doc__ = f"NumPy's `{ufunc.__name__}` of each element. Collective."
-    return method
+    return quick.method("unary", ufunc, method)
 
 
 def _computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> GlobalArray | None:
@@ -137,24 +144,6 @@ def chosen(condition: Any, x: Any, y: Any) -> GlobalArray | None:
     if quickly is not None:
         return quickly
     found = functions.chosen(condition, x, y)
-    return None if found is None else of_elements(*found)
-
-
-def _product(x: Any, y: Any) -> GlobalArray | None:
-    """See `functions.product`."""
-    quickly: GlobalArray | None = quick.product(x, y)
-    if quickly is not None:
-        return quickly
-    found = functions.product(x, y)
-    return None if found is None else of_elements(*found)
-
-
-def _section(x: GlobalArray, key: Any) -> GlobalArray | None:
-    """See `sections.section`."""
-    quickly: GlobalArray | None = quick.section(x, key)
-    if quickly is not None:
-        return quickly
-    found = sections.section(x, key)
     return None if found is None else of_elements(*found)
 
 
@@ -391,9 +380,10 @@ class GlobalArray:
         """Whether what has been made of it is a view, and no copy."""
         return found._base is self._base
 
+    @_quickly("section")
     def __getitem__(self, key: Any) -> GlobalArray:
-        if small.is_on and (found := _section(self, key)) is not None:
-            return found
+        if small.is_on and (found := sections.section(self, key)) is not None:
+            return of_elements(*found)
         try:
             view = self._view.index(key)
             return GlobalArray(self._base, view) if view.shape else _element(self._base, view, key)
@@ -582,8 +572,9 @@ class GlobalArray:
 
     # Movement --------------------------------------------------------------------------------------------------------
 
+    @_quickly("assigned")
     def __setitem__(self, key: Any, value: Any) -> None:
-        if small.is_on and is_assigned(self, key, value):
+        if small.is_on and sections.assigned(self, key, value):
             return
         if value.__class__ is not GlobalArray and isinstance(value, GlobalArray):
             value = value._plain()
@@ -892,9 +883,10 @@ class GlobalArray:
             return np.square  # of bools int8, where `power` gives int64, as it does of a NumPy scalar
         return _POWERS.get(exponent) if type(exponent) in (int, float) and self.dtype.kind in "fc" else None
 
+    @_quickly("product")
     def __matmul__(self, other: Any) -> GlobalArray:
-        if small.is_on and (found := _product(self, other)) is not None:
-            return found
+        if small.is_on and (found := functions.product(self, other)) is not None:
+            return of_elements(*found)
         return NotImplemented if _defers(np.matmul, self, other) else HANDLED[np.matmul](self, other)
 
     def __rmatmul__(self, other: Any) -> GlobalArray:
@@ -1476,7 +1468,7 @@ _REVERSED = [tuple(reversed(range(ndim))) for ndim in range(MAX_NDIM + 1)]
 small.kinds.update((GlobalArray, GlobalScalar))
 if floating_point.variable is not None:
     quick.begin(GlobalArray, GlobalScalar, small.kinds, View, likeness.Like, small.MAX_ELEMENTS, functions.MAX_PRODUCTS,
-                likeness.MAX_DEPTH, recording, borrowers, floating_point.variable, floating_point.silent,
+                likeness.MAX_DEPTH, recording, small, borrowers, floating_point.variable, floating_point.silent,
                 small.OF_NUMBER, functions, likeness, *bindings.ADDRESSES)
 
 

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 import pgaspy as pg
-from pgaspy.alone import small
+from pgaspy.alone import quick, small
+from pgaspy.dispatch import HANDLED
 from pgaspy.execution import queue, recording, tiers
 
-__all__ = ["have_quickly", "have_recorded", "kernels_of", "refuse_quickly"]
+__all__ = ["have_recorded", "kernels_of", "refuse_quickly"]
 
 
 def kernels_of(program: Callable[[], object]) -> tuple[int, int]:
@@ -40,11 +41,10 @@ def refuse_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         return None
 
-    have_quickly(monkeypatch, lambda name: refuse)
-
-
-def have_quickly(monkeypatch: pytest.MonkeyPatch, function: Callable[[str], Callable[..., object]]) -> None:
-    """Have functions of these names in the place of those in C."""
-    names = "assigned", "chosen", "computed", "computed_in_place", "product", "reduced", "section"
-    monkeypatch.setattr(sys.modules["pgaspy.array"], "quick", SimpleNamespace(
-        **{name: function(name) for name in names}))
+    names = "assigned", "chosen", "computed", "computed_in_place", "reduced"
+    monkeypatch.setattr(sys.modules["pgaspy.array"], "quick", SimpleNamespace(**dict.fromkeys(names, refuse)))
+    for name, method in [*vars(pg.GlobalArray).items()]:
+        if isinstance(method, quick.Method):
+            monkeypatch.setattr(pg.GlobalArray, name, method.__wrapped__)
+            if method in HANDLED:
+                monkeypatch.setitem(HANDLED, method.__wrapped__, HANDLED[method])

@@ -420,3 +420,31 @@ def test_what_is_large_is_hot_sooner() -> None:
     few, many = n_at_once(0), n_at_once(MAX_ELEMENTS)
     assert few == 8 * (WORK_OF_PLANNING // ELEMENTS_PER_CALL) + HOT_CALLS
     assert many == 8 + HOT_CALLS // (1 + MAX_ELEMENTS // ELEMENTS_PER_CALL)
+
+
+@pytest.mark.usefixtures("tier")
+@pytest.mark.parametrize("make", [
+    lambda xp, x: xp.broadcast_to(x, (3, 4)), lambda xp, x: xp.broadcast_to(x, (2, 3, 4)),
+    lambda xp, x: xp.broadcast_to(x[:, :1], (3, 4)), lambda xp, x: xp.broadcast_to(x, (3, 4)).T[1:]])
+def test_what_repeats_elements_is_read_alone(make: Callable[..., Any]) -> None:
+    """And what is made of it is written to."""
+    ours, theirs = pg.arange(12.0).reshape(3, 4), np.arange(12.0).reshape(3, 4)
+    x, y = make(pg, ours), make(np, theirs)
+    for function in (lambda x: x + 1, lambda x: -x, lambda x: 2 * x, lambda x: x[x > 3],
+                     lambda x: x[..., 0] * x[..., 1],
+                     lambda x: x.copy(), lambda x: x.sum(axis=0), lambda x: x.astype(int), np.zeros_like, np.sqrt,
+                     lambda x: np.full_like(x, 2), lambda x: x[[0, 1]], lambda x: np.where(x > 3, x, 0.0)):
+        found, expected = function(x), function(y)
+        assert_equal(found, expected)
+        found[0], expected[0] = 1, 1
+        found *= 2
+        expected *= 2
+        assert_equal(found, expected)
+    for write in (lambda x: x.__setitem__(0, 1.0), lambda x: x.__iadd__(1), lambda x: np.copyto(x, 1.0),
+                  lambda x: np.add(x, 1, out=x), lambda x: x[..., 0].__imul__(2), lambda x: x.fill(1.0),
+                  lambda x: x.__setitem__(x > 3, 1.0), lambda x: x.sort()):
+        with pytest.raises(ValueError, match="read-only"):
+            write(x)
+    ours += 1
+    theirs += 1
+    assert_equal(x, y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import inspect
 import operator
 import random
 import sys
@@ -16,11 +17,11 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.alone import quick, small
+from pgaspy.alone import functions, quick, sections, small
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import begin_anew
 from pgaspy.scheduling.base import borrowers
-from tests.flushes import have_quickly, refuse_quickly
+from tests.flushes import refuse_quickly
 
 pytestmark = [pytest.mark.skipif(pg.SIZE > 1, reason="of one process"),
               pytest.mark.filterwarnings("ignore:Casting complex", "ignore:.* in cast:RuntimeWarning")]
@@ -192,17 +193,19 @@ def test_results_lie_as_in_other_tiers(monkeypatch: pytest.MonkeyPatch, seed: in
 
 @pytest.mark.usefixtures("_job")
 def test_most_statements_are_quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
 
-    def counting(name: str) -> Callable[..., Any]:
+    def counting(definition: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
-            found = getattr(quick, name)(*arguments)
-            counts[name, found is not None and found is not False] += 1  # type: ignore[index]
-            return found
+            refused[definition.__name__] += 1
+            return definition(*arguments)
         return call
 
     A, x = pg.ones((4, 5)), pg.ones(5)
-    have_quickly(monkeypatch, counting)
+    for module, name in ((functions, "computed"), (functions, "computed_in_place"), (sections, "section"),
+                         (sections, "assigned")):
+        monkeypatch.setattr(module, name, counting(getattr(module, name)))
+    before = pg.stats().n_at_once
     for i in range(1, 4):
         A[i] -= A[i, 0] / A[0, 0] * A[0]
         A[i, 1:] += 2.0
@@ -210,10 +213,22 @@ def test_most_statements_are_quick(monkeypatch: pytest.MonkeyPatch) -> None:
         A[:, i] = 1.5
         s = A[i, i] * 2 - x[i]
         A[i, i] = np.sqrt(np.float64(3.0) * s + np.abs(s))
-    refused = {name: n for (name, is_quick), n in counts.items() if not is_quick}  # type: ignore[misc]
     assert not {*refused} - {"computed"}, refused
-    assert refused.get("computed", 0) <= 3
-    assert sum(counts.values()) > 60
+    assert refused["computed"] <= 3
+    assert pg.stats().n_at_once - before > 40
+
+
+def test_methods_are_as_they_are_defined() -> None:
+    method = pg.GlobalArray.__getitem__
+    assert isinstance(method, quick.Method)
+    assert method.__name__ == "__getitem__"
+    assert method.__doc__ == method.__wrapped__.__doc__
+    assert [*inspect.signature(method).parameters] == ["self", "key"]
+    assert pg.arange(5).__getitem__(2) == method(pg.arange(5), key=2) == 2
+    with pytest.raises(TypeError, match="positional argument"):
+        pg.GlobalArray.__add__(pg.ones(2))
+    with pytest.raises(ValueError, match="no kind"):
+        quick.method("other", None, test_methods_are_as_they_are_defined)
 
 
 @pytest.mark.parametrize("statement", [

@@ -22,6 +22,7 @@ import pytest
 from mpi4py import MPI
 
 import pgaspy as pg
+from pgaspy.alone import quick
 from pgaspy.caches import Cache, cached
 from pgaspy.execution import recording
 from pgaspy.job import defaults, procgrid
@@ -75,7 +76,7 @@ UNCHANGING = (
     type(None), type(np._NoValue), bool, int, float, complex, str, bytes, type, range, slice, frozenset, PurePath,
     re.Pattern, np.dtype, np.ufunc,
     functools.partial, attrgetter, repeat, staticmethod, classmethod, weakref.ref, Cache, type(ffi.NULL),
-    types.FunctionType, types.BuiltinFunctionType, type(MPI.buffer.fromaddress), types.MappingProxyType,
+    types.FunctionType, quick.Method, types.BuiltinFunctionType, type(MPI.buffer.fromaddress), types.MappingProxyType,
     types.GenericAlias, types.UnionType, type(typing.Optional[int]), typing.ParamSpec, typing.TypeVar)  # noqa: UP045
 CONTAINERS = (dict, set, list, tuple, Function)
 

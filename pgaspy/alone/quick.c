@@ -181,6 +181,8 @@ static PyObject *chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t
     return made(found, source);
 }
 
+#include "quick_methods.h"
+
 /* The place of an attribute of a class with slots; -1 with an exception set. */
 static Py_ssize_t place_of(PyTypeObject *type, const char *attribute)
 {
@@ -209,13 +211,14 @@ static int take(PyObject *module, const char *const *names, PyObject **const *pl
 static PyObject *begin(PyObject *module, PyObject *arguments)
 {
     PyTypeObject *array, *number, *view, *like;
-    PyObject *kinds, *recording, *borrowers, *state, *silent, *of_number, *functions, *likeness;
+    PyObject *kinds, *recording, *small, *borrowers, *state, *silent, *of_number, *functions, *likeness;
     Py_ssize_t max_elements, max_products, max_depth;
     unsigned long long elementwise, reduction;
-    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!nnnO!O!OO!OO!O!KK", &PyType_Type, &array, &PyType_Type, &number,
-                          &PySet_Type, &kinds, &PyType_Type, &view, &PyType_Type, &like, &max_elements, &max_products,
-                          &max_depth, &PyModule_Type, &recording, &PySet_Type, &borrowers, &state, &PyContext_Type,
-                          &silent, &of_number, &PyModule_Type, &functions, &PyModule_Type, &likeness, &elementwise,
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!nnnO!O!O!OO!OO!O!KK",
+                          &PyType_Type, &array, &PyType_Type, &number, &PySet_Type, &kinds, &PyType_Type, &view,
+                          &PyType_Type, &like, &max_elements, &max_products, &max_depth, &PyModule_Type, &recording,
+                          &PyModule_Type, &small, &PySet_Type, &borrowers, &state, &PyContext_Type, &silent,
+                          &of_number, &PyModule_Type, &functions, &PyModule_Type, &likeness, &elementwise,
                           &reduction))
         return NULL;
     its.array = (PyTypeObject *)Py_NewRef(array), its.number = (PyTypeObject *)Py_NewRef(number);
@@ -237,6 +240,7 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
     if ((its.elements = place_of(array, "_elements")) < 0 || (its.source = place_of(array, "_source")) < 0
             || (its.at_view = place_of(array, "_view")) < 0)
         return NULL;
+    its.small = Py_NewRef(PyModule_GetDict(small));
     its.recording = Py_NewRef(PyModule_GetDict(recording));     /* from now on, calls are taken */
     Py_RETURN_NONE;
 }
@@ -246,6 +250,7 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
 static PyMethodDef functions[] = {
     {"begin", begin, METH_VARARGS, NULL},
     FUNCTION(assigned), FUNCTION(chosen), FUNCTION(computed), FUNCTION(computed_in_place), FUNCTION(is_clear),
+    {"method", (PyCFunction)(void (*)(void))make_method, METH_FASTCALL, NULL},
     FUNCTION(product), FUNCTION(ready), FUNCTION(reduced), FUNCTION(section),
     {NULL, NULL, 0, NULL},
 };
@@ -260,8 +265,10 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit_quick(void)
 {
     import_array();
-    if (!(NAME(queue, "queue") && NAME(instead, "_instead") && NAME(is_open, "is_open") && NAME(runner, "_runner")
-          && NAME(recorded, "recorded") && NAME(fields, "fields") && NAME(engine, "engine")
+    if (PyType_Ready(&type_of_methods) < 0)
+        return NULL;
+    if (!(NAME(is_on, "is_on") && NAME(queue, "queue") && NAME(instead, "_instead") && NAME(is_open, "is_open")
+          && NAME(runner, "_runner") && NAME(recorded, "recorded") && NAME(fields, "fields") && NAME(engine, "engine")
           && NAME(is_alone, "is_alone") && NAME(has_failed, "has_failed") && NAME(runs, "_runs")
           && NAME(straight, "straight") && NAME(computes_at_once, "computes_at_once")
           && NAME(silent_state, "_silent_state")
@@ -278,5 +285,8 @@ PyMODINIT_FUNC PyInit_quick(void)
     if (!numpy || !(its.matmul = PyObject_GetAttrString(numpy, "matmul")))
         return NULL;
     Py_DECREF(numpy);
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+    if (module && PyModule_AddObjectRef(module, "Method", (PyObject *)&type_of_methods) < 0)
+        Py_CLEAR(module);
+    return module;
 }

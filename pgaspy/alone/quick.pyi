@@ -1,14 +1,18 @@
 """Most statements on small arrays, in C; see quick.c."""
 
+from collections.abc import Callable
 from contextvars import Context, ContextVar
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 def begin(array: type, number: type, kinds: set[type], view: type, like: type, max_elements: int, max_products: int,
-          max_depth: int, recording: ModuleType, borrowers: set[Any], state: ContextVar[Any], silent: Context,
-          of_number: Any, functions: ModuleType, likeness: ModuleType, elementwise: int, reduction: int, /) -> None:
+          max_depth: int, recording: ModuleType, small: ModuleType, borrowers: set[Any], state: ContextVar[Any],
+          silent: Context, of_number: Any, functions: ModuleType, likeness: ModuleType, elementwise: int,
+          reduction: int, /) -> None:
     """Say what is what in Python: the classes of arrays, of numbers, and of what their layouts follow from; the most
     elements of an array, products of numbers, and of what follows one from another; what is under way, who borrows
     elements, NumPy's floating-point state, and a context in which it ignores errors; where numbers come from; the
@@ -29,6 +33,16 @@ def computed_in_place(ufunc: np.ufunc, x: Any, y: Any, /) -> bool:
 
 def is_clear() -> bool:
     """See `small.is_clear`."""
+
+class Method:
+    """What `method` makes: its name, documentation and signature are its definition's."""
+
+    __wrapped__: Any
+
+def method(kind: str, ufunc: np.ufunc | None, definition: F, /) -> F:
+    """A method that is done here where `computed` ("unary", "binary", "reflected" with a Python number),
+    `computed_in_place` ("in place"), `product`, `section` or `assigned` take it, and else by its definition.
+    """
 
 def product(x: Any, y: Any, /) -> Any:
     """See `functions.product`; the array itself."""

@@ -31,7 +31,7 @@ static struct {
     Py_ssize_t max_elements, max_products;          /* of an array, and of a product */
     Py_ssize_t max_depth;                           /* of what follows one from another */
     PyObject *kinds;                                /* a set: these classes, and those of what is seen of arrays */
-    PyObject *recording;                            /* the dictionary of the module */
+    PyObject *recording, *small;                    /* the dictionaries of the modules */
     PyObject *borrowers, *state, *silent;           /* a set; NumPy's variable, and a context in which it is silent */
     PyObject *of_doubles[N_OF_DOUBLES];             /* functions of two doubles */
     PyObject *matmul, *of_number;
@@ -44,8 +44,8 @@ static struct {
 static known_function known[N_KNOWN];
 
 static struct {
-    PyObject *queue, *instead, *is_open, *runner, *recorded, *fields, *engine, *is_alone, *has_failed, *runs, *straight,
-             *computes_at_once, *silent_state, *n_at_once, *layout, *is_distributed, *base_dims, *shape;
+    PyObject *is_on, *queue, *instead, *is_open, *runner, *recorded, *fields, *engine, *is_alone, *has_failed, *runs,
+             *straight, *computes_at_once, *silent_state, *n_at_once, *layout, *is_distributed, *base_dims, *shape;
 } name;
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
@@ -78,8 +78,8 @@ static int is_quiet(PyObject **queue)
 {
     int answer = -1;
     PyObject *engine = NULL, *recorded = NULL, *fields = NULL, *state = NULL;
-    if (!its.recording)
-        return 0;
+    if (!its.recording || PyDict_GetItemWithError(its.small, name.is_on) != Py_True)
+        return PyErr_Occurred() ? -1 : 0;
     *queue = PyDict_GetItemWithError(its.recording, name.queue);
     PyObject *instead = *queue ? PyDict_GetItemWithError(its.recording, name.instead) : NULL;
     if (!instead)

@@ -1,0 +1,168 @@
+/*
+ * Methods of arrays that are done in C where that takes them, and by their definitions in Python else: operators, and
+ * sections and what is assigned to them. A call of a method of Python's takes as long as one of NumPy's functions.
+ */
+typedef struct method method;
+
+/* Do what a method is called for: 1 with what it returns, 0 if that is left to its definition, -1 with an exception. */
+typedef int attempt(const method *, PyObject *const *arguments, PyObject **found);
+
+struct method {
+    PyObject_HEAD
+    vectorcallfunc call;
+    attempt *attempt;
+    Py_ssize_t n_arguments;
+    PyObject *ufunc, *definition;
+};
+
+/* What one of the functions of this module has given: an array, or None where it refuses. */
+static int is_taken(PyObject *given, PyObject **found)
+{
+    if (given == Py_None)
+        Py_CLEAR(given);
+    else if (!given)
+        return -1;
+    *found = given;
+    return given != NULL;
+}
+
+/* Whether one of them has done it, so that something else is returned. */
+static int is_done(PyObject *answer, PyObject *returned, PyObject **found)
+{
+    if (!answer)
+        return -1;
+    *found = answer == Py_True ? Py_NewRef(returned) : NULL;
+    Py_DECREF(answer);
+    return *found != NULL;
+}
+
+static int take_unary(const method *own, PyObject *const *arguments, PyObject **found)
+{
+    return is_taken(computed(NULL, (PyObject *[]){own->ufunc, arguments[0], Py_None, Py_False}, 4), found);
+}
+
+static int take_binary(const method *own, PyObject *const *arguments, PyObject **found)
+{
+    return is_taken(computed(NULL, (PyObject *[]){own->ufunc, arguments[0], arguments[1], Py_False}, 4), found);
+}
+
+static int take_reflected(const method *own, PyObject *const *arguments, PyObject **found)
+{
+    if (!is_plain_number(arguments[1]))
+        return 0;
+    return is_taken(computed(NULL, (PyObject *[]){own->ufunc, arguments[0], arguments[1], Py_True}, 4), found);
+}
+
+static int take_in_place(const method *own, PyObject *const *arguments, PyObject **found)
+{
+    PyObject *const given[] = {own->ufunc, arguments[0], arguments[1]};
+    return is_done(computed_in_place(NULL, given, 3), arguments[0], found);
+}
+
+static int take_product(const method *own, PyObject *const *arguments, PyObject **found)
+{
+    return is_taken(product(NULL, arguments, 2), found);
+}
+
+static int take_section(const method *own, PyObject *const *arguments, PyObject **found)
+{
+    return is_taken(section(NULL, arguments, 2), found);
+}
+
+static int take_assigned(const method *own, PyObject *const *arguments, PyObject **found)
+{
+    return is_done(assigned(NULL, arguments, 3), Py_None, found);
+}
+
+static const struct {
+    const char *name;
+    attempt *attempt;
+    Py_ssize_t n_arguments;
+} kinds_of_methods[] = {
+    {"unary", take_unary, 1}, {"binary", take_binary, 2}, {"reflected", take_reflected, 2},
+    {"in place", take_in_place, 2}, {"product", take_product, 2}, {"section", take_section, 2},
+    {"assigned", take_assigned, 3}, {NULL, NULL, 0},
+};
+
+static PyObject *call_method(PyObject *callable, PyObject *const *arguments, size_t n_and_flag, PyObject *names)
+{
+    const method *own = (const method *)callable;
+    if (!names && PyVectorcall_NARGS(n_and_flag) == own->n_arguments) {
+        PyObject *found = NULL;
+        const int status = own->attempt(own, arguments, &found);
+        if (status)
+            return status < 0 ? NULL : found;
+    }
+    return PyObject_Vectorcall(own->definition, arguments, n_and_flag, names);
+}
+
+static PyObject *bound_method(PyObject *own, PyObject *x, PyObject *type)
+{
+    return x ? PyMethod_New(own, x) : Py_NewRef(own);
+}
+
+/* All that it has not itself, its definition has: name, signature, annotations. */
+static PyObject *attribute_of_method(PyObject *own, PyObject *attribute)
+{
+    PyObject *found = PyObject_GenericGetAttr(own, attribute);
+    if (found || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return found;
+    PyErr_Clear();
+    return PyObject_GetAttr(((method *)own)->definition, attribute);
+}
+
+static PyObject *doc_of_method(PyObject *own, void *unused)
+{
+    return PyObject_GetAttrString(((method *)own)->definition, "__doc__");
+}
+
+static void free_method(PyObject *own)
+{
+    Py_XDECREF(((method *)own)->ufunc);
+    Py_XDECREF(((method *)own)->definition);
+    PyObject_Free(own);
+}
+
+static PyMemberDef members_of_method[] = {
+    {"__wrapped__", T_OBJECT_EX, offsetof(method, definition), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef computed_of_method[] = {
+    {"__doc__", doc_of_method, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject type_of_methods = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "pgaspy.alone.quick.Method",
+    .tp_basicsize = sizeof(method),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_vectorcall_offset = offsetof(method, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_descr_get = bound_method,
+    .tp_getattro = attribute_of_method,
+    .tp_members = members_of_method,
+    .tp_getset = computed_of_method,
+    .tp_dealloc = free_method,
+};
+
+/* make_method(kind, ufunc, definition): a method of a kind; the function is None where the kind has none. */
+static PyObject *make_method(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+{
+    TAKES(3);
+    int k = 0;
+    while (kinds_of_methods[k].name && PyUnicode_CompareWithASCIIString(arguments[0], kinds_of_methods[k].name))
+        k++;
+    if (!kinds_of_methods[k].name)
+        return PyErr_Format(PyExc_ValueError, "no kind of method: %R", arguments[0]);
+    method *found = PyObject_New(method, &type_of_methods);
+    if (!found)
+        return NULL;
+    found->call = call_method;
+    found->attempt = kinds_of_methods[k].attempt;
+    found->n_arguments = kinds_of_methods[k].n_arguments;
+    found->ufunc = Py_NewRef(arguments[1]);
+    found->definition = Py_NewRef(arguments[2]);
+    return (PyObject *)found;
+}
