@@ -198,6 +198,36 @@ static Py_ssize_t place_of(PyTypeObject *type, const char *attribute)
     return place;
 }
 
+/* Find the places of attributes of arrays, of the queue, its engine, and what is recorded. */
+static int find_places(PyTypeObject *array, PyObject *recording)
+{
+    PyObject *queue = PyObject_GetAttr(recording, name.queue);
+    PyObject *engine = queue ? PyObject_GetAttrString(queue, "engine") : NULL;
+    PyObject *recorded = engine ? PyObject_GetAttrString(queue, "recorded") : NULL;
+    int found = 0;
+    if (recorded) {
+        its.queue = (PyTypeObject *)Py_NewRef(Py_TYPE(queue));
+        its.engine = (PyTypeObject *)Py_NewRef(Py_TYPE(engine));
+        its.recorded = (PyTypeObject *)Py_NewRef(Py_TYPE(recorded));
+        const struct {PyTypeObject *type; const char *name; Py_ssize_t *place;} places[] = {
+            {array, "_elements", &its.elements}, {array, "_source", &its.source}, {array, "_view", &its.at_view},
+            {its.queue, "engine", &its.at_engine}, {its.queue, "recorded", &its.at_recorded},
+            {its.queue, "is_open", &its.at_is_open}, {its.queue, "_runner", &its.at_runner},
+            {its.queue, "_silent_state", &its.at_silent_state}, {its.queue, "n_at_once", &its.at_n_at_once},
+            {its.recorded, "fields", &its.at_fields}, {its.engine, "_runs", &its.at_runs},
+            {its.engine, "straight", &its.at_straight}, {its.engine, "is_alone", &its.at_is_alone},
+            {its.engine, "has_failed", &its.at_has_failed}};
+        const int n = sizeof places / sizeof *places;
+        while (found < n && (*places[found].place = place_of(places[found].type, places[found].name)) >= 0)
+            found++;
+        found = found == n;
+    }
+    Py_XDECREF(queue);
+    Py_XDECREF(engine);
+    Py_XDECREF(recorded);
+    return found ? 0 : -1;
+}
+
 /* Have the attributes of a module, by their names. */
 static int take(PyObject *module, const char *const *names, PyObject **const *places)
 {
@@ -237,8 +267,7 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
                                         &its.result, &its.sum_along, &its.view_of};
     if (take(functions, of_functions, places) < 0 || take(likeness, of_likeness, others) < 0)
         return NULL;
-    if ((its.elements = place_of(array, "_elements")) < 0 || (its.source = place_of(array, "_source")) < 0
-            || (its.at_view = place_of(array, "_view")) < 0)
+    if (find_places(array, recording) < 0)
         return NULL;
     its.small = Py_NewRef(PyModule_GetDict(small));
     its.recording = Py_NewRef(PyModule_GetDict(recording));     /* from now on, calls are taken */
@@ -267,13 +296,9 @@ PyMODINIT_FUNC PyInit_quick(void)
     import_array();
     if (PyType_Ready(&type_of_methods) < 0)
         return NULL;
-    if (!(NAME(is_on, "is_on") && NAME(queue, "queue") && NAME(instead, "_instead") && NAME(is_open, "is_open")
-          && NAME(runner, "_runner") && NAME(recorded, "recorded") && NAME(fields, "fields") && NAME(engine, "engine")
-          && NAME(is_alone, "is_alone") && NAME(has_failed, "has_failed") && NAME(runs, "_runs")
-          && NAME(straight, "straight") && NAME(computes_at_once, "computes_at_once")
-          && NAME(silent_state, "_silent_state")
-          && NAME(n_at_once, "n_at_once") && NAME(layout, "layout") && NAME(is_distributed, "is_distributed")
-          && NAME(base_dims, "base_dims") && NAME(shape, "shape")))
+    if (!(NAME(is_on, "is_on") && NAME(queue, "queue") && NAME(instead, "_instead")
+          && NAME(computes_at_once, "computes_at_once") && NAME(layout, "layout")
+          && NAME(is_distributed, "is_distributed") && NAME(base_dims, "base_dims") && NAME(shape, "shape")))
         return NULL;
     static const char *const of_doubles[N_OF_DOUBLES] = {   /* in the order of the cases there */
         "add", "subtract", "multiply", "divide", "less", "less_equal", "greater", "greater_equal", "equal",

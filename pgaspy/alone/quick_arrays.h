@@ -27,7 +27,10 @@ typedef struct {
 
 static struct {
     PyTypeObject *array, *number, *view, *like;
-    Py_ssize_t elements, source, at_view;           /* the places of an array's attributes */
+    PyTypeObject *queue, *engine, *recorded;
+    Py_ssize_t elements, source, at_view;           /* the places of an array's attributes, and of those of these */
+    Py_ssize_t at_engine, at_recorded, at_is_open, at_runner, at_silent_state, at_n_at_once, at_fields, at_runs,
+               at_straight, at_is_alone, at_has_failed;
     Py_ssize_t max_elements, max_products;          /* of an array, and of a product */
     Py_ssize_t max_depth;                           /* of what follows one from another */
     PyObject *kinds;                                /* a set: these classes, and those of what is seen of arrays */
@@ -44,8 +47,7 @@ static struct {
 static known_function known[N_KNOWN];
 
 static struct {
-    PyObject *is_on, *queue, *instead, *is_open, *runner, *recorded, *fields, *engine, *is_alone, *has_failed, *runs,
-             *straight, *computes_at_once, *silent_state, *n_at_once, *layout, *is_distributed, *base_dims, *shape;
+    PyObject *is_on, *queue, *instead, *computes_at_once, *layout, *is_distributed, *base_dims, *shape;
 } name;
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
@@ -65,54 +67,34 @@ static int is_true(PyObject *x, PyObject *attribute)
     return answer;
 }
 
-/* Whether an attribute of an object is this other one. */
-static int is_attribute(PyObject *x, PyObject *attribute, PyObject *other)
+/* Whether nothing is recorded, or under way: see `Queue.is_clear`. */
+static int is_idle(PyObject *queue)
 {
-    PyObject *found = PyObject_GetAttr(x, attribute);
-    Py_XDECREF(found);
-    return found ? found == other : -1;
+    PyObject *engine = SLOT(queue, its.at_engine), *recorded = SLOT(queue, its.at_recorded);
+    if (!engine || Py_TYPE(engine) != its.engine || !recorded || Py_TYPE(recorded) != its.recorded)
+        return 0;
+    PyObject *fields = SLOT(recorded, its.at_fields), *runs = SLOT(engine, its.at_runs);
+    return fields && !PyList_GET_SIZE(fields) && runs && !PyList_GET_SIZE(runs)
+        && SLOT(engine, its.at_straight) == Py_None && SLOT(engine, its.at_is_alone) == Py_True
+        && SLOT(engine, its.at_has_failed) == Py_False;
 }
 
-/* Whether nothing is recorded, or under way, or to be told: see `Queue.is_clear`. The queue is borrowed. */
+/* Whether nothing is in the way of what is small: see `Queue.is_clear`. The queue is borrowed. */
 static int is_quiet(PyObject **queue)
 {
-    int answer = -1;
-    PyObject *engine = NULL, *recorded = NULL, *fields = NULL, *state = NULL;
     if (!its.recording || PyDict_GetItemWithError(its.small, name.is_on) != Py_True)
         return PyErr_Occurred() ? -1 : 0;
     *queue = PyDict_GetItemWithError(its.recording, name.queue);
-    PyObject *instead = *queue ? PyDict_GetItemWithError(its.recording, name.instead) : NULL;
-    if (!instead)
+    if (!*queue || Py_TYPE(*queue) != its.queue || PyDict_GetItemWithError(its.recording, name.instead) != Py_None)
         return PyErr_Occurred() ? -1 : 0;
-    if (instead != Py_None)
+    PyObject *runner = SLOT(*queue, its.at_runner), *state = NULL;
+    if (SLOT(*queue, its.at_is_open) != Py_True || !runner || PyObject_IsTrue(runner) || !is_idle(*queue))
         return 0;
-    if ((answer = is_true(*queue, name.is_open)) <= 0 || (answer = is_true(*queue, name.computes_at_once)) <= 0)
-        return answer;
-    if ((answer = is_true(*queue, name.runner)) != 0)
-        return answer < 0 ? -1 : 0;
-    answer = -1;
-    if (!(recorded = PyObject_GetAttr(*queue, name.recorded)) || !(fields = PyObject_GetAttr(recorded, name.fields))
-            || !(engine = PyObject_GetAttr(*queue, name.engine)))
-        goto done;
-    answer = 0;
-    if (PyList_GET_SIZE(fields))
-        goto done;
-    if ((answer = is_true(engine, name.is_alone)) <= 0)
-        goto done;
-    if ((answer = is_true(engine, name.has_failed)) != 0 || (answer = is_true(engine, name.runs)) != 0) {
-        answer = answer < 0 ? -1 : 0;
-        goto done;
-    }
-    if ((answer = is_attribute(engine, name.straight, Py_None)) <= 0)
-        goto done;
-    answer = PyContextVar_Get(its.state, NULL, &state) < 0 ? -1
-           : state ? is_attribute(*queue, name.silent_state, state) : 0;
-done:
-    Py_XDECREF(state);
-    Py_XDECREF(engine);
-    Py_XDECREF(fields);
-    Py_XDECREF(recorded);
-    return answer;
+    const int answer = is_true(*queue, name.computes_at_once);
+    if (answer <= 0 || PyContextVar_Get(its.state, NULL, &state) < 0)
+        return answer ? -1 : 0;
+    Py_XDECREF(state);      /* which the context has */
+    return state && state == SLOT(*queue, its.at_silent_state);
 }
 
 /* Let other threads go on while C passes through so many elements, if that is worth it; and stop that again. */
@@ -130,16 +112,12 @@ static void lock(PyThreadState *state)
 /* Note that something was done at once. */
 static int count(PyObject *queue)
 {
-    PyObject *n = PyObject_GetAttr(queue, name.n_at_once);
-    if (!n)
-        return -1;
-    PyObject *next = PyLong_FromLongLong(PyLong_AsLongLong(n) + 1);
-    Py_DECREF(n);
+    PyObject *before = SLOT(queue, its.at_n_at_once), *next = PyLong_FromLongLong(PyLong_AsLongLong(before) + 1);
     if (!next)
         return -1;
-    const int failed = PyObject_SetAttr(queue, name.n_at_once, next);
-    Py_DECREF(next);
-    return failed;
+    SLOT(queue, its.at_n_at_once) = next;
+    Py_DECREF(before);
+    return 0;
 }
 
 /* Whether it is of a class whose elements may be small: see `kinds`. */

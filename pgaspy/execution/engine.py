@@ -105,6 +105,8 @@ class Engine(ReadyNodes[Run]):
         What is received, packed or copied at present before it is needed.
     """
 
+    __slots__ = ("_runs", "has_failed", "is_alone", "straight")
+
     def __init__(self) -> None:
         """Of a process that others do not wait for, until it is connected."""
         super().__init__()

@@ -38,6 +38,8 @@ MAX_HELD_BYTES = 64 << 20
 class Flushing(Failing):
     """A backlog that is flushed when somebody needs results, or when there is much of it."""
 
+    __slots__ = ("_runner",)
+
     def __init__(self) -> None:
         super().__init__()
         self._loops = Loops(MAX_OPERATIONS, MAX_UNKNOWN)
