@@ -735,6 +735,7 @@ class GlobalArray:
 
     # NumPy's protocols -----------------------------------------------------------------------------------------------
 
+    @_quickly("function")
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
                         where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
         is_plain = method == "__call__" and where is True and casting == "same_kind" and not (

@@ -307,7 +307,8 @@ PyMODINIT_FUNC PyInit_quick(void)
     for (int k = 0; numpy && k < N_OF_DOUBLES; k++)
         if (!(its.of_doubles[k] = PyObject_GetAttrString(numpy, of_doubles[k])))
             Py_CLEAR(numpy);
-    if (!numpy || !(its.matmul = PyObject_GetAttrString(numpy, "matmul")))
+    if (!numpy || !(its.matmul = PyObject_GetAttrString(numpy, "matmul"))
+            || !(its.power = PyObject_GetAttrString(numpy, "power")))
         return NULL;
     Py_DECREF(numpy);
     PyObject *module = PyModule_Create(&definition);

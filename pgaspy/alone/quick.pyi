@@ -40,7 +40,7 @@ class Method:
     __wrapped__: Any
 
 def method(kind: str, ufunc: np.ufunc | None, definition: F, /) -> F:
-    """A method that is done here where `computed` ("unary", "binary", "reflected" with a Python number),
+    """A method that is done here where `computed` ("unary", "binary", "reflected" with a Python number, "function"),
     `computed_in_place` ("in place"), `product`, `section` or `assigned` take it, and else by its definition.
     """
 

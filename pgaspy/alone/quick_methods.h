@@ -5,13 +5,13 @@
 typedef struct method method;
 
 /* Do what a method is called for: 1 with what it returns, 0 if that is left to its definition, -1 with an exception. */
-typedef int attempt(const method *, PyObject *const *arguments, PyObject **found);
+typedef int attempt(const method *, PyObject *const *arguments, Py_ssize_t n, PyObject **found);
 
 struct method {
     PyObject_HEAD
     vectorcallfunc call;
     attempt *attempt;
-    Py_ssize_t n_arguments;
+    Py_ssize_t least, most;     /* arguments, by position */
     PyObject *ufunc, *definition;
 };
 
@@ -36,40 +36,52 @@ static int is_done(PyObject *answer, PyObject *returned, PyObject **found)
     return *found != NULL;
 }
 
-static int take_unary(const method *own, PyObject *const *arguments, PyObject **found)
+static int take_unary(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
 {
     return is_taken(computed(NULL, (PyObject *[]){own->ufunc, arguments[0], Py_None, Py_False}, 4), found);
 }
 
-static int take_binary(const method *own, PyObject *const *arguments, PyObject **found)
+static int take_binary(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
 {
     return is_taken(computed(NULL, (PyObject *[]){own->ufunc, arguments[0], arguments[1], Py_False}, 4), found);
 }
 
-static int take_reflected(const method *own, PyObject *const *arguments, PyObject **found)
+static int take_reflected(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
 {
     if (!is_plain_number(arguments[1]))
         return 0;
     return is_taken(computed(NULL, (PyObject *[]){own->ufunc, arguments[0], arguments[1], Py_True}, 4), found);
 }
 
-static int take_in_place(const method *own, PyObject *const *arguments, PyObject **found)
+static int take_in_place(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
 {
     PyObject *const given[] = {own->ufunc, arguments[0], arguments[1]};
     return is_done(computed_in_place(NULL, given, 3), arguments[0], found);
 }
 
-static int take_product(const method *own, PyObject *const *arguments, PyObject **found)
+/* A function of NumPy's that was called of this array, and perhaps of another operand: the ufunc, its method and the
+   operands come after the array. NumPy's power of a Python number is the operator's. */
+static int take_function(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
+{
+    PyObject *ufunc = arguments[1], *x = arguments[3], *y = n > 4 ? arguments[4] : Py_None;
+    if (!PyUnicode_Check(arguments[2]) || PyUnicode_CompareWithASCIIString(arguments[2], "__call__")
+            || (ufunc == its.power && is_plain_number(y)))
+        return 0;
+    PyObject *const given[] = {ufunc, x, y, Py_False}, *const turned[] = {ufunc, y, x, Py_True};
+    return is_taken(computed(NULL, is_array(x) ? given : turned, 4), found);
+}
+
+static int take_product(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
 {
     return is_taken(product(NULL, arguments, 2), found);
 }
 
-static int take_section(const method *own, PyObject *const *arguments, PyObject **found)
+static int take_section(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
 {
     return is_taken(section(NULL, arguments, 2), found);
 }
 
-static int take_assigned(const method *own, PyObject *const *arguments, PyObject **found)
+static int take_assigned(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
 {
     return is_done(assigned(NULL, arguments, 3), Py_None, found);
 }
@@ -77,19 +89,20 @@ static int take_assigned(const method *own, PyObject *const *arguments, PyObject
 static const struct {
     const char *name;
     attempt *attempt;
-    Py_ssize_t n_arguments;
+    Py_ssize_t least, most;
 } kinds_of_methods[] = {
-    {"unary", take_unary, 1}, {"binary", take_binary, 2}, {"reflected", take_reflected, 2},
-    {"in place", take_in_place, 2}, {"product", take_product, 2}, {"section", take_section, 2},
-    {"assigned", take_assigned, 3}, {NULL, NULL, 0},
+    {"unary", take_unary, 1, 1}, {"binary", take_binary, 2, 2}, {"reflected", take_reflected, 2, 2},
+    {"in place", take_in_place, 2, 2}, {"function", take_function, 4, 5}, {"product", take_product, 2, 2},
+    {"section", take_section, 2, 2}, {"assigned", take_assigned, 3, 3}, {NULL, NULL, 0, 0},
 };
 
 static PyObject *call_method(PyObject *callable, PyObject *const *arguments, size_t n_and_flag, PyObject *names)
 {
     const method *own = (const method *)callable;
-    if (!names && PyVectorcall_NARGS(n_and_flag) == own->n_arguments) {
+    const Py_ssize_t n = PyVectorcall_NARGS(n_and_flag);
+    if (!names && n >= own->least && n <= own->most) {
         PyObject *found = NULL;
-        const int status = own->attempt(own, arguments, &found);
+        const int status = own->attempt(own, arguments, n, &found);
         if (status)
             return status < 0 ? NULL : found;
     }
@@ -161,7 +174,7 @@ static PyObject *make_method(PyObject *module, PyObject *const *arguments, Py_ss
         return NULL;
     found->call = call_method;
     found->attempt = kinds_of_methods[k].attempt;
-    found->n_arguments = kinds_of_methods[k].n_arguments;
+    found->least = kinds_of_methods[k].least, found->most = kinds_of_methods[k].most;
     found->ufunc = Py_NewRef(arguments[1]);
     found->definition = Py_NewRef(arguments[2]);
     return (PyObject *)found;
