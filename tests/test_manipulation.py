@@ -236,6 +236,18 @@ WRITES: dict[str, Callable[[Any], object]] = {
 }
 
 
+@pytest.mark.parametrize("copies", [lambda b: b.copy(), lambda b: b.astype(int), np.zeros_like,
+                                    lambda b: np.cumsum(b, axis=0)])
+@pytest.mark.parametrize("writes", WRITES)
+def test_copies_of_what_is_broadcast_are_written_to(copies: Callable[[Any], Any], writes: str) -> None:
+    a = pg.array(X)
+    found = copies(np.broadcast_to(a, a.shape))
+    found.layout  # noqa: B018  (which gives it a view)
+    with np.errstate(divide="call"):  # where small arrays are recorded as well
+        WRITES[writes](found)
+    assert_equal(a, X)
+
+
 @pytest.mark.parametrize("writes", WRITES)
 @pytest.mark.parametrize("shape", [X.shape, (2, *X.shape)])
 def test_nothing_is_written_through_what_is_broadcast(writes: str, shape: tuple[int, ...]) -> None:

@@ -571,6 +571,15 @@ def test_each_row_of_indices_takes_the_values_of_a_vector() -> None:
     assert A.gather().tolist() == [22, 0, 0, 0, 22]
 
 
+@pytest.mark.parametrize("columns", [[0, 1], [], [False] * 4])
+def test_values_have_more_dimensions_than_what_is_named(columns: list[Any]) -> None:
+    """Of which NumPy (2.4) itself reads beyond the end, where there are slices in the key."""
+    A, expected = pg.zeros((3, 4)), np.zeros((3, 4))
+    expected[:, columns] += 2
+    np.add.at(A, (slice(None), np.array(columns, bool if len(columns) == 4 else int)), np.full((1, 1, 1, 1), 2.0))
+    assert np.array_equal(A.gather(), expected)
+
+
 class Length:
     """What knows how to be multiplied."""
 

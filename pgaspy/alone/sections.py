@@ -172,6 +172,8 @@ def accumulated_at(ufunc: np.ufunc, x: Any, key: Any, value: Any) -> bool:
     is_vector = value.__class__ is np.ndarray and value.ndim == 1
     if numpys is None or (is_vector and numpys.__class__ is tuple and len(numpys) == 1 and numpys[0].ndim > 1):
         return False  # of such, NumPy (2.4) reads beyond the vector, which each row of indices is to take
+    if np.ndim(value) > _n_dims(elements, numpys):
+        return False  # which NumPy (2.4) reads beyond what a key with slices has
     return called(ufunc.at, elements, numpys, value, default=True) is not None
 
 
@@ -258,6 +260,14 @@ def _may_select(key: Any) -> bool:
         return bool(others) and len(key) <= MAX_NDIM and all(map(_may_select, others))
     return (key.__class__ in kinds and not key._is_number) or key.__class__ is np.ndarray or (
         key.__class__ is list and _INT.issuperset(map(type, key)))
+
+
+def _n_dims(elements: Any, key: Any) -> int:
+    """How many dimensions there are of what a key with arrays names."""
+    if key.__class__ is not tuple:
+        return elements.ndim - key.ndim + 1
+    indices = [k for k in key if k.__class__ is not slice]
+    return elements.ndim - len(indices) + max(map(np.ndim, indices))
 
 
 def _numpys_key(elements: Any, key: Any, takes_masks: bool = False, max_masked: int = MAX_MASKED) -> Any:

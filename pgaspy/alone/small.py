@@ -267,9 +267,10 @@ def empty_like(x: Any, dtype: np.dtype[Any]) -> Small | None:
 
 
 def source_of_copy(x: Any) -> Source:
-    """Where a new array comes from that lies like another one: as that does, if it is whole, and may be written to."""
-    is_whole = x._source is None and x._view.is_whole and not x._view.is_read_only
-    return (x._view, None, True) if is_whole else (like_of(x), None, False)
+    """Where a new array comes from that lies like another one: as that does, if it is whole."""
+    if x._source is None and x._view.is_whole:
+        return whole(x._view.layout), None, True  # which is written to, also where that view is only read through
+    return like_of(x), None, False
 
 
 def source_of_new(shape: tuple[int, ...]) -> Source:
