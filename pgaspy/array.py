@@ -96,13 +96,15 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 
 
 def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
-    def method(self: GlobalArray, other: Any) -> GlobalArray:
+    def method(self: GlobalArray, other: Any) -> Any:
         if small.is_on and functions.computed_in_place(ufunc, self, other):
             pass
         elif other.__class__ in WEAK:
             ufuncs.apply_in_place(ufunc, self, None, other)
         elif isinstance(other, GlobalArray):
             ufuncs.apply_in_place(ufunc, self, other if other.__class__ is GlobalArray else other._plain())
+        elif _has_functions(other):
+            return _by_its_functions(ufunc, self, other)
         else:
             ufuncs.apply(ufunc, (self, _operand(other)), out=(self,))
         return self
@@ -176,6 +178,11 @@ def _defers(ufunc: np.ufunc, own: GlobalArray, other: Any) -> bool:
 def _has_functions(x: Any) -> bool:
     """Whether it is NumPy's array with functions of its own, as one with units, which would be lost."""
     return isinstance(x, np.ndarray) and type(x).__array_ufunc__ is not np.ndarray.__array_ufunc__
+
+
+def _by_its_functions(ufunc: Any, own: GlobalArray, other: Any) -> Any:
+    """What such an array makes of an operator in place."""
+    return ufunc(own, other, out=own)
 
 
 def _repeats(ufunc: np.ufunc, own: GlobalArray, other: Any) -> bool:
@@ -872,7 +879,9 @@ class GlobalArray:
         shortcut = self._power_shortcut(exponent)
         return _power(self, exponent) if shortcut is None else _SHORTCUTS[shortcut](self)
 
-    def __ipow__(self, exponent: Any) -> GlobalArray:
+    def __ipow__(self, exponent: Any) -> Any:
+        if _has_functions(exponent):
+            return _by_its_functions(np.power, self, exponent)
         shortcut = self._power_shortcut(exponent)
         if shortcut is None:
             return ufuncs.apply(np.power, (self, exponent), out=(self,))
@@ -893,8 +902,8 @@ class GlobalArray:
     def __rmatmul__(self, other: Any) -> GlobalArray:
         return NotImplemented if _defers(np.matmul, self, other) else HANDLED[np.matmul](other, self)
 
-    def __imatmul__(self, other: Any) -> GlobalArray:
-        return into(self @ other, (self,))
+    def __imatmul__(self, other: Any) -> Any:
+        return _by_its_functions(np.matmul, self, other) if _has_functions(other) else into(self @ other, (self,))
 
     def dot(self, b: Any, out: GlobalArray | None = None) -> GlobalArray:
         """The product of matrices or vectors; see `pgaspy.dot`. Collective."""

@@ -331,6 +331,9 @@ def test_arrays_with_functions_of_their_own_have_their_say() -> None:
         assert found == "multiply of its own"
     assert A @ q == q @ A == "matmul of its own"
     assert pg.zeros((3, 70000))[:, 0] + q == "add of its own"
+    for change, name in ((operator.iadd, "add"), (operator.ipow, "power"), (operator.imatmul, "matmul")):
+        assert change(A, q) == f"{name} of its own"
+    assert_equal(A, np.ones(3))
 
 
 def test_masked_arrays_are_refused() -> None:

@@ -139,7 +139,7 @@ static PyObject *alternative(PyObject *x, PyObject *dtype)
 static PyObject *chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
     TAKES(3);
-    PyObject *given[3], *dtype = NULL, *like = NULL, *queue;
+    PyObject *given[3], *likes[3] = {NULL, NULL, NULL}, *dtype = NULL, *queue;
     for (int k = 0; k < 3; k++) {
         given[k] = arguments[k];
         if (k && is_plain_number(given[k]))
@@ -147,38 +147,39 @@ static PyObject *chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t
         if (!is_array(given[k]) || !(given[k] = elements_of(given[k])) || !PyArray_Check(given[k]))
             REFUSE(Py_None);
         PyArrayObject *a = (PyArrayObject *)given[k];
-        PyObject *own = (PyObject *)PyArray_DESCR(a), *follows = like_of(arguments[k]);
-        if (!follows || !PyArray_SAMESHAPE(a, (PyArrayObject *)given[0])
+        PyObject *own = (PyObject *)PyArray_DESCR(a);
+        if (!(likes[k] = like_of(arguments[k])) || !PyArray_SAMESHAPE(a, (PyArrayObject *)given[0])
                 || (k ? dtype && own != dtype : !PyArray_ISBOOL(a)))
             REFUSE(Py_None);
-        const int precedes = like ? !is_distributed(like) && is_distributed(follows) : 1;
-        if (PyErr_Occurred())
-            return NULL;
-        like = precedes ? follows : like;
         dtype = k ? own : NULL;
     }
     if (!dtype || !ndim_of(given[0]))
         REFUSE(Py_None);
-    const int answer = is_quiet(&queue);
-    if (answer <= 0)
-        return answer < 0 ? NULL : Py_NewRef(Py_None);
-    Py_INCREF(like);
-    Py_INCREF(given[0]);
-    PyObject *x = alternative(given[1], dtype), *y = x ? alternative(given[2], dtype) : NULL;
-    PyObject *found = y ? PyArray_Where(given[0], x, y) : NULL;
-    PyObject *source = NULL;
+    for (int k = 0; k < 3; k++) {
+        Py_INCREF(given[k]);
+        Py_XINCREF(likes[k]);
+    }
+    PyObject *like = likes[0], *x = NULL, *y = NULL, *found = NULL, *source = NULL;
+    for (int k = 1; k < 3; k++)
+        if (likes[k] && !is_distributed(like) && is_distributed(likes[k]))
+            like = likes[k];
+    if (!PyErr_Occurred() && is_quiet(&queue) > 0 && (x = alternative(given[1], dtype))
+            && (y = alternative(given[2], dtype)))
+        found = PyArray_Where(given[0], x, y);
     if (found && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)found))
         source = PyTuple_Pack(3, like, Py_None, Py_False);
+    if (source && count(queue) < 0)
+        Py_CLEAR(source);
     Py_XDECREF(x);
     Py_XDECREF(y);
-    Py_DECREF(given[0]);
-    Py_DECREF(like);
-    if (!source || count(queue) < 0) {
-        Py_XDECREF(found);
-        Py_XDECREF(source);
-        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    for (int k = 0; k < 3; k++) {
+        Py_DECREF(given[k]);
+        Py_XDECREF(likes[k]);
     }
-    return made(found, source);
+    if (source)
+        return made(found, source);
+    Py_XDECREF(found);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 #include "quick_methods.h"
