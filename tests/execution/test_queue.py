@@ -451,9 +451,9 @@ if pg.RANK == 0:
     threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
     {waits}
 else:
-    time.sleep(40)
+    time.sleep(60)
 """)
-    assert time.perf_counter() - start < 20
+    assert time.perf_counter() - start < 40  # of which some is `PGASPY_ABORT_AFTER`
     assert done.returncode != 0
     assert "rank 0 of 2: uncaught KeyboardInterrupt" in done.stderr
     assert "script.py" in done.stderr

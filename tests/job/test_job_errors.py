@@ -404,9 +404,10 @@ R.gather()
 
 
 FAILS_AT_ONCE = AT_ONCE + """
+B = pg.zeros(64)
+MPI.COMM_WORLD.Barrier()
 if pg.RANK == 1:
     fail_in(engine.Engine, "start")
-B = pg.zeros(64)
 tried("waits", lambda: {call})
 tried("flushes", pg.sync)
 tried("the other", lambda: {written}.local()[0])
