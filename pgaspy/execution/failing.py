@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from pgaspy.execution.backlog import Backlog
 from pgaspy.host.call_sites import frames_of_program, line_of
-from pgaspy.job.failures import DivergenceError, JobError, Poison, is_interrupt
+from pgaspy.job.failures import DivergenceError, JobError, Poison, is_interrupt, uninterrupted
 from pgaspy.job.procgrid import world
 from pgaspy.scheduling.base import Storage
 
@@ -38,12 +38,30 @@ class Failing(Backlog):
         """Raise this error from now on, instead of recording or executing anything."""
         self.error, self.is_open, self._max_fields = error, False, 0
 
-    def fail(self, error: BaseException) -> BaseException:
-        """Fail the job, if others wait for this process, which could not do its part; what is to be raised."""
-        alarms, transport = self.supervision.alarms, self.engine.transport
-        if self.engine.is_alone or alarms is None or self.error is not None:
-            return error
-        error = self.supervision.explained(error, transport is not None and isinstance(error, transport.error))
+    def fail(self, error: BaseException, outputs: Sequence[Storage] = ()) -> BaseException:
+        """Fail the job, if others wait for this process, which could not do its part; what is to be raised.
+
+        The outputs are those of what was executed at once, of which nobody knows how far it got.
+        """
+        transport = self.engine.transport
+        fails = not self.engine.is_alone and self.supervision.alarms is not None and self.error is None
+        if fails:
+            try:
+                error = self.supervision.explained(error, transport is not None and isinstance(error, transport.error))
+            except BaseException as interrupt:
+                error = interrupt
+
+        def to_the_end() -> BaseException:
+            found = self._fail(error) if fails else error
+            for storage in outputs:
+                storage.poison = Poison(self.error or error, "")
+            return found
+
+        return uninterrupted(to_the_end)  # or others were never told
+
+    def _fail(self, error: BaseException) -> BaseException:
+        """Refuse all from now on, give up what there is, and tell the others; what is to be raised."""
+        assert self.supervision.alarms is not None
         failure = None
         if isinstance(error, JobError | DivergenceError):
             self.refuse(error)
@@ -56,17 +74,12 @@ class Failing(Backlog):
         of_job = self.error if isinstance(self.error, JobError) else JobError(world().rank, "", str(self.error))
         self.abandon(of_job)
         if failure is not None:
-            alarms.tell(failure)  # last, as it may fail itself
+            self.supervision.alarms.tell(failure)  # last, as it may fail itself
         return error
 
     def _failed(self, error: BaseException, outputs: Sequence[Storage] = ()) -> None:
-        """Fail the job, if others wait for this process; raise the error, if that is another one then.
-
-        The outputs are those of what was executed at once, of which nobody knows how far it got.
-        """
-        found = self.fail(error)
-        for storage in outputs:
-            storage.poison = Poison(self.error or error, "")
+        """Fail the job, if others wait for this process; raise the error, if that is another one then."""
+        found = self.fail(error, outputs)
         if found is not error:
             raise found from found.__cause__
 

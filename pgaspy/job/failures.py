@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import functools
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from types import CodeType, FrameType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from pgaspy.host.call_sites import CallSite
 
 __all__ = ["BusyError", "DivergenceError", "JobError", "Mismatch", "Poison", "TaskError", "is_interrupt", "line_at",
-           "undisturbed"]
+           "undisturbed", "uninterrupted"]
+
+_Result = TypeVar("_Result")
 
 
 class JobError(RuntimeError):
@@ -162,3 +165,46 @@ def undisturbed(function: Callable[[], None]) -> None:
         signal.signal(signal.SIGINT, handler)
         if noted:
             signal.default_int_handler(signal.SIGINT, None)
+
+
+def uninterrupted(function: Callable[[], _Result]) -> _Result:
+    """What a function gives that has to come to its end: handlers of signals are called after it, and raise then."""
+    if threading.current_thread() is not threading.main_thread():
+        return function()
+    handlers: dict[int, Any] = {}
+    noted: list[int] = []
+    raised: list[BaseException] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        noted.append(number)
+
+    def put_off() -> None:
+        for number in signal.valid_signals():
+            handler = signal.getsignal(number)
+            if callable(handler) and handler is not note:
+                handlers[number] = handler
+                signal.signal(number, note)
+
+    def put_back() -> None:
+        while handlers:
+            number, handler = next(iter(handlers.items()))
+            signal.signal(number, handler)
+            del handlers[number]
+
+    def whatever_is_raised(change: Callable[[], None]) -> None:
+        while True:
+            try:
+                return change()
+            except BaseException as error:  # of a handler that is still there, or there again
+                raised.append(error)
+
+    whatever_is_raised(put_off)
+    called = dict(handlers)
+    try:
+        return function()
+    finally:
+        whatever_is_raised(put_back)
+        for number in dict.fromkeys(noted):
+            called[number](number, sys._getframe())
+        if raised:
+            raise raised[0]

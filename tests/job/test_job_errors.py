@@ -213,6 +213,40 @@ def test_an_interrupt_inside_pgaspy(tmp_path: Path) -> None:
         f"rank 1 flushes {failed}", "rank 0 local 0.0", "rank 1 local 32.0"}, done.stderr
 
 
+@pytest.mark.parametrize(("place", "n_raised"), [("queue.Queue.abandon", 1), ("alarms.Alarms.tell", 1),
+                                                 ("alarms.flood_targets", 1), ("recorder.Supervision.explained", 0)])
+def test_an_interrupt_while_the_job_fails(tmp_path: Path, place: str, n_raised: int) -> None:
+    """The others are told of what failed first, or of the interrupt, if that is the first that is known of."""
+    holder, _, name = place.rpartition(".")
+    done = job(tmp_path, f"""
+from pgaspy.supervision import alarms, recorder
+def handler(*_):
+    raise KeyboardInterrupt
+if pg.RANK == 0:
+    signal.signal(signal.SIGALRM, handler)
+    plain = {place}
+    def interrupted(*arguments):
+        signal.raise_signal(signal.SIGALRM)
+        return plain(*arguments)
+    {holder}.{name} = interrupted
+    fail_in(schedules, "schedule_of")
+B = A[::-1] + 1
+tried("waits", lambda: float(B.sum()))
+say("handles", signal.getsignal(signal.SIGALRM) is handler)
+if pg.RANK == 0:
+    MPI.COMM_WORLD.recv(source=1)
+else:
+    MPI.COMM_WORLD.send("has heard", 0)
+tried("flushes", pg.sync)
+""")
+    assert done.returncode
+    cause = "AssertionError: a mistake of pgaspy" if n_raised else "KeyboardInterrupt: "
+    failed = f"{JOB}{cause}, on rank 0, at program.py:"
+    assert lines(done) == {
+        "rank 0 waits KeyboardInterrupt", f"rank 1 waits {failed}", f"rank 0 flushes {failed}",
+        f"rank 1 flushes {failed}", "rank 0 handles True", "rank 1 handles False"}, done.stderr
+
+
 @pytest.mark.parametrize("call", ["time.sleep(60)", "comm.recv(source=1)"])
 def test_a_process_that_does_not_answer_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     monkeypatch.setenv("PGASPY_ABORT_AFTER", "1")
