@@ -136,7 +136,11 @@ def _dealt_to_others(name: str, cases: list[pytest.Item]) -> list[pytest.Item]:
     number = _number(first)
     numbers = 1, SMALL[number % len(SMALL)], LARGE[number // len(SMALL) % len(LARGE)]
     start = zlib.crc32(name.encode()) % len(DEAL)
-    dealt = zip(others, itertools.islice(itertools.cycle(DEAL), start, None), strict=False)
+    dealt = [*zip(others, itertools.islice(itertools.cycle(DEAL), start, None), strict=False)]
+    for case, n in dealt:
+        if n == pg.SIZE and any(True in mark.args for mark in case.iter_markers("skipif")):
+            raise pytest.UsageError(f"{case.nodeid} would be run nowhere: it is dealt to {n} processes, where it is "
+                                    "skipped. Mark it `every`")
     return [case for case, n in dealt if n != pg.SIZE] + ([] if pg.SIZE in numbers else [first])
 
 

@@ -39,6 +39,7 @@ def vectors(n: int, dtype: str = "d") -> list[pg.GlobalArray]:
 
 
 @alone
+@pytest.mark.every
 @pytest.mark.parametrize(("n", "n_kernels"), [(85, 1), (86, 2), (171, 3)])
 def test_what_is_read_and_written_are_two_operands(n: int, n_kernels: int) -> None:
     """Three of 255 for each statement."""
@@ -53,6 +54,7 @@ def test_what_is_read_and_written_are_two_operands(n: int, n_kernels: int) -> No
 
 
 @alone
+@pytest.mark.every
 @pytest.mark.parametrize(("n", "n_kernels"), [(127, 1), (128, 2)])
 def test_functions_in_place_are_two_operands_each(n: int, n_kernels: int) -> None:
     a = vectors(n)
@@ -61,6 +63,7 @@ def test_functions_in_place_are_two_operands_each(n: int, n_kernels: int) -> Non
 
 
 @alone
+@pytest.mark.every
 @pytest.mark.parametrize(("n", "n_kernels"), [(85, 1), (86, 2)])
 def test_every_scalar_is_an_operand(n: int, n_kernels: int) -> None:
     a = vectors(n)
@@ -74,6 +77,7 @@ def test_every_scalar_is_an_operand(n: int, n_kernels: int) -> None:
 
 
 @alone
+@pytest.mark.every
 @pytest.mark.parametrize(("reads", "n_kernels"), [(False, 1), (True, 3)])
 def test_what_only_the_kernel_reads_is_no_operand(reads: bool, n_kernels: int) -> None:
     n = bindings.MAX_PROGRAM_STEPS - 2  # more than operands
@@ -93,6 +97,7 @@ def test_what_only_the_kernel_reads_is_no_operand(reads: bool, n_kernels: int) -
 
 
 @alone
+@pytest.mark.every
 @pytest.mark.parametrize(("n", "n_kernels"), [(bindings.MAX_PROGRAM_STEPS, 1), (bindings.MAX_PROGRAM_STEPS + 1, 2)])
 def test_steps(n: int, n_kernels: int) -> None:
     a = pg.full(N, 7.0)
@@ -106,6 +111,7 @@ def test_steps(n: int, n_kernels: int) -> None:
 
 
 @alone
+@pytest.mark.every
 @pytest.mark.parametrize(("n", "n_kernels"), [(170, 1), (171, 2)])
 def test_casts_are_steps(n: int, n_kernels: int) -> None:
     """Three of 512 for each statement: to double precision, the sum, and back."""
@@ -123,6 +129,7 @@ def test_casts_are_steps(n: int, n_kernels: int) -> None:
 
 
 @alone
+@pytest.mark.every
 @pytest.mark.parametrize(("n", "n_kernels"), [(511, 1), (512, 2)])
 def test_what_is_stored_twice_is_a_step_more(n: int, n_kernels: int) -> None:
     a, b = pg.full(N, 7.0), pg.zeros(N)
@@ -138,6 +145,7 @@ def test_what_is_stored_twice_is_a_step_more(n: int, n_kernels: int) -> None:
 
 
 @alone
+@pytest.mark.every
 @pytest.mark.parametrize("n", [bindings.MAX_PROGRAM_REDUCTIONS, bindings.MAX_PROGRAM_REDUCTIONS + 1])
 def test_reductions_of_one_kernel(n: int) -> None:
     a = pg.arange(N, dtype="d")
@@ -230,6 +238,7 @@ def test_longer_programs_are_refused(program: Program, what: str) -> None:
 
 
 @alone
+@pytest.mark.every
 @pytest.mark.parametrize("n", [chains.MAX_STAGES, chains.MAX_STAGES + 1])
 def test_stages_of_a_chain(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "MIN_BYTES", 0)
@@ -395,6 +404,7 @@ def test_pieces_of_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @alone
+@pytest.mark.every
 @pytest.mark.parametrize(("length", "is_used"), [(255, True), (256, False)])
 def test_names_of_the_cache(length: int, is_used: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder's name may be as long as the file system has it; a longer one is an error that a notice tells of."""

@@ -158,6 +158,7 @@ def _small_window(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.skipif(pg.SIZE > 1, reason="plays all processes")
+@pytest.mark.every
 @pytest.mark.usefixtures("_small_window")
 @pytest.mark.parametrize("n", [2, 3])
 def test_joined_operations_beyond_the_window(n: int) -> None:
@@ -177,6 +178,7 @@ def test_joined_operations_beyond_the_window(n: int) -> None:
 
 
 @pytest.mark.skipif(pg.SIZE > 1, reason="plays all processes")
+@pytest.mark.every
 @pytest.mark.usefixtures("_small_window")
 def test_an_operation_between_joined_ones_beyond_the_window() -> None:
     """The kernel of one process takes what its peer may send only after another operation of both."""

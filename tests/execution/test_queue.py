@@ -520,6 +520,7 @@ def saved(is_executed: bool = True) -> Any:
 
 
 @pytest.mark.skipif(pg.SIZE > 1, reason="processes collect garbage at different times")
+@pytest.mark.every
 @pytest.mark.parametrize("is_executed", [True, False])
 def test_an_array_that_comes_back_from_garbage(is_executed: bool) -> None:
     array = saved(is_executed)
@@ -531,6 +532,7 @@ def test_an_array_that_comes_back_from_garbage(is_executed: bool) -> None:
 
 
 @pytest.mark.skipif(pg.SIZE > 1, reason="processes collect garbage at different times")
+@pytest.mark.every
 @pytest.mark.parametrize("use", [lambda a: a.local(), lambda a: (a + 1).local(), lambda a: float(a.sum())])
 def test_what_is_lost_of_an_array_that_comes_back(use: Any) -> None:
     """Where it is executed before the array is seen to be there."""
