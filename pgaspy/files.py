@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from numpy.typing import NDArray
+
 from pgaspy.array import GlobalArray
 from pgaspy.creation import AnyLayout, asarray
-from pgaspy.execution.recording import stand_ins, sync, together
+from pgaspy.execution.recording import needed, stand_ins, sync, together
 from pgaspy.fileio.agreement import on_first_rank
 from pgaspy.fileio.collective import LocalPart, read_or_write
 from pgaspy.fileio.formats import Format, Header
@@ -96,12 +98,13 @@ def save(file: str | os.PathLike[str], array: Any) -> None:
         array = array.copy()
     with together():
         sync()  # all that is recorded comes before the call
+        local = needed(array.local)
         announce("save", path, bases=(array._base,), meets=True)
-        _write(path, array)
+        _write(path, array, local)
 
 
-def _write(path: str, array: GlobalArray) -> None:
-    layout, local = array.layout, array.local()
+def _write(path: str, array: GlobalArray, local: NDArray[Any]) -> None:
+    layout = array.layout
     new = on_first_rank(lambda: create(path, FORMAT, array.shape, array.dtype))
     try:
         read_or_write(path, new.path, new.header,

@@ -20,7 +20,7 @@ from pgaspy.execution.direct import Direct
 from pgaspy.execution.queue import Queue, StandIns, Work
 from pgaspy.host.call_sites import frame_of_program, is_program_file
 from pgaspy.job.endings import before_abort, is_interactive
-from pgaspy.job.failures import is_interrupt
+from pgaspy.job.failures import TaskError, is_interrupt
 from pgaspy.job.procgrid import World, when_ended, when_started, world
 from pgaspy.job.statistics import Statistics, counts, when_asked
 from pgaspy.kernels import jit
@@ -30,13 +30,14 @@ from pgaspy.scheduling.base import borrowers as borrowed
 from pgaspy.scheduling.floating_point import Found
 from pgaspy.scheduling.operations import Computed, Operation, Recipe
 
-__all__ = ["Executor", "are_errors_asked", "check_free", "clears", "closed", "complete", "compute", "dry_run", "finish",
-           "forget", "hold", "in_place_of_the_job", "is_alone", "is_complete", "is_executing", "is_planning",
-           "keep_borrowed", "lacking", "may_compute", "queue", "read_at_once", "record", "record_cold",
+__all__ = ["Executor", "are_errors_asked", "check_free", "clears", "closed", "complete", "compute", "dry_run",
+           "finish", "forget", "hold", "in_place_of_the_job", "is_alone", "is_complete", "is_executing", "is_planning",
+           "keep_borrowed", "lacking", "may_compute", "needed", "queue", "read_at_once", "record", "record_cold",
            "record_refusable", "send_at_once", "settle", "stand_ins", "sync", "taking_memory", "tell_errors",
            "together", "was_computed"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Part = TypeVar("_Part")
 
 Executor = Callable[[Operation], None]
 
@@ -284,6 +285,14 @@ def taking_memory(function: _Function) -> _Function:
             raise lacking(error) from error.__cause__
 
     return cast(_Function, call)
+
+
+def needed(function: Callable[[], _Part]) -> _Part:
+    """What this process needs for what all take part in: if memory is short, or a task has failed, the job fails."""
+    try:
+        return function()
+    except (MemoryError, TaskError) as error:
+        raise queue.fail(error) from error.__cause__
 
 
 def is_planning() -> bool:

@@ -392,6 +392,27 @@ def test_what_is_under_way_finds_what_a_task_has_spoiled(tmp_path: Path) -> None
     assert done.returncode
 
 
+def test_what_a_task_has_spoiled_is_not_saved(tmp_path: Path) -> None:
+    """The other process waits for this one, which knows that already."""
+    done = job(tmp_path, """
+def fail(local):
+    if pg.RANK == 1:
+        raise ValueError("bad value")
+
+pg.schedule(fail, pg.update(A))
+try:
+    pg.sync()
+except pg.TaskError:
+    pass
+tried("saves", lambda: pg.save("a.npy", A))
+tried("goes on", lambda: float(A.sum()))
+""")
+    assert done.returncode
+    said = {re.split("[:,]", line)[0] for line in lines(done)}
+    assert said == {f"rank 0 saves {JOB[:-2]}", "rank 1 saves TaskError the task fail",
+                    f"rank 0 goes on {JOB[:-2]}", f"rank 1 goes on {JOB[:-2]}"}, done.stderr
+
+
 def test_pivots_that_are_no_later_rows_are_refused_everywhere(tmp_path: Path) -> None:
     done = job(tmp_path, """
 a = pg.array(pg.arange(21.0).reshape(7, 3).gather())
