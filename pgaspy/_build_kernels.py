@@ -29,6 +29,7 @@ typedef struct { const char *name, *function; int cost; ...; } elementwise_row;
 const elementwise_row *pg_elementwise_row(int row);
 void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses,
                     const int64_t *strides);
+void pg_work_by_itself(int is_so);
 void pg_run_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses,
                         const int64_t *strides);
 

@@ -15,9 +15,17 @@ static int pg_get_threads(void)
     return n_threads > 0 ? n_threads : omp_get_max_threads();
 }
 
+static _Thread_local int is_by_itself;
+
+/* Have this thread work by itself, or in a team again: of few elements, where others would have to be woken up. */
+static void pg_work_by_itself(int is_so)
+{
+    is_by_itself = is_so;
+}
+
 static int team_for(int64_t work)
 {
-    return work < GRAIN ? 1 : pg_get_threads();
+    return work < GRAIN || is_by_itself ? 1 : pg_get_threads();
 }
 
 /*

@@ -244,13 +244,13 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
     PyTypeObject *array, *number, *view, *like;
     PyObject *kinds, *recording, *small, *borrowers, *state, *silent, *of_number, *functions, *likeness;
     Py_ssize_t max_elements, max_products, max_depth;
-    unsigned long long elementwise, reduction;
-    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!nnnO!O!O!OO!OO!O!KK",
+    unsigned long long elementwise, reduction, by_itself;
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!nnnO!O!O!OO!OO!O!KKK",
                           &PyType_Type, &array, &PyType_Type, &number, &PySet_Type, &kinds, &PyType_Type, &view,
                           &PyType_Type, &like, &max_elements, &max_products, &max_depth, &PyModule_Type, &recording,
                           &PyModule_Type, &small, &PySet_Type, &borrowers, &state, &PyContext_Type, &silent,
                           &of_number, &PyModule_Type, &functions, &PyModule_Type, &likeness, &elementwise,
-                          &reduction))
+                          &reduction, &by_itself))
         return NULL;
     its.array = (PyTypeObject *)Py_NewRef(array), its.number = (PyTypeObject *)Py_NewRef(number);
     its.view = (PyTypeObject *)Py_NewRef(view), its.like = (PyTypeObject *)Py_NewRef(like);
@@ -260,6 +260,7 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
     its.of_number = Py_NewRef(of_number);
     its.run_elementwise = (run_elementwise *)(uintptr_t)elementwise;
     its.run_reduction = (run_reduction *)(uintptr_t)reduction;
+    its.work_by_itself = (void (*)(int))(uintptr_t)by_itself;
     static const char *const of_functions[] = {"quick_call", "quick_product", "quick_reduction", NULL};
     static PyObject **const places[] = {&its.quick_call, &its.quick_product, &its.quick_reduction};
     static const char *const of_likeness[] = {"index", "index_result", "likeness", "like_of_two", "multiply", "result",

@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def begin(array: type, number: type, kinds: set[type], view: type, like: type, max_elements: int, max_products: int,
           max_depth: int, recording: ModuleType, small: ModuleType, borrowers: set[Any], state: ContextVar[Any],
           silent: Context, of_number: Any, functions: ModuleType, likeness: ModuleType, elementwise: int,
-          reduction: int, /) -> None:
+          reduction: int, by_itself: int, /) -> None:
     """Say what is what in Python: the classes of arrays, of numbers, and of what their layouts follow from; the most
     elements of an array, products of numbers, and of what follows one from another; what is under way, who borrows
     elements, NumPy's floating-point state, and a context in which it ignores errors; where numbers come from; the

@@ -42,6 +42,7 @@ static struct {
     PyObject *index, *index_result, *likeness, *like_of_two, *multiply, *result, *sum_along, *view_of;
     run_elementwise *run_elementwise;               /* of the kernels */
     run_reduction *run_reduction;
+    void (*work_by_itself)(int);
 } its;
 
 static known_function known[N_KNOWN];

@@ -74,7 +74,9 @@ static PyObject *by_kernel(PyObject *queue, PyObject *call, PyObject *const *ope
     addresses[n] = (int64_t)(intptr_t)PyArray_DATA(found);
     const int row = (int)PyLong_AsLong(PyTuple_GET_ITEM(call, 0));
     PyThreadState *state = unlocked(PyArray_SIZE(found));
+    its.work_by_itself(1);
     its.run_elementwise(row, ndim, (int64_t *)shape, addresses, strides);
+    its.work_by_itself(0);
     lock(state);
     if (count(queue) < 0)
         Py_CLEAR(found);
@@ -90,9 +92,11 @@ static PyObject *reduction_of(PyObject *queue, PyObject *call, PyArrayObject *a)
     if (!found)
         return NULL;
     PyThreadState *state = unlocked(PyArray_SIZE(a));
+    its.work_by_itself(1);
     const int failed = its.run_reduction(row, 0, NULL, NULL, NULL, PyArray_NDIM(a), (int64_t *)PyArray_DIMS(a),
                                          (int64_t *)PyArray_STRIDES(a), (intptr_t)PyArray_DATA(a),
                                          (intptr_t)PyArray_DATA(found));
+    its.work_by_itself(0);
     lock(state);
     if (failed) {
         PyErr_NoMemory();

@@ -188,8 +188,9 @@ def run_elementwise(
     lib.pg_run_elementwise(row, len(shape), shape, addresses, strides)
 
 
-ADDRESSES = [int(ffi.cast("uintptr_t", ffi.addressof(lib, name))) for name in ("pg_run_elementwise", "pg_reduce")]
-"""Where the functions are that other C code calls: of `run_elementwise`, and of reductions."""
+ADDRESSES = [int(ffi.cast("uintptr_t", ffi.addressof(lib, name)))
+             for name in ("pg_run_elementwise", "pg_reduce", "pg_work_by_itself")]
+"""Where the functions are that other C code calls: of `run_elementwise`, of reductions, and what keeps threads out."""
 
 
 class ReduceCall:
