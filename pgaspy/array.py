@@ -121,12 +121,12 @@ def _unary(ufunc: np.ufunc) -> Callable[[GlobalArray], GlobalArray]:
     return quick.method("unary", ufunc, method)
 
 
-def _computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> GlobalArray | None:
+def _computed(ufunc: np.ufunc, x: Any, y: Any = None) -> GlobalArray | None:
     """See `functions.computed`."""
-    quickly: GlobalArray | None = quick.computed(ufunc, x, y, is_first)
+    quickly: GlobalArray | None = quick.computed(ufunc, x, y, False)
     if quickly is not None:
         return quickly
-    found = functions.computed(ufunc, x, y, is_first)
+    found = functions.computed(ufunc, x, y)
     return None if found is None else of_elements(*found)
 
 
@@ -753,16 +753,16 @@ class GlobalArray:
         elif is_plain:
             if ufunc.nin == len(inputs) == 1:
                 x, = inputs
-                if small.is_on and (found := _computed(ufunc, x)) is not None:
-                    return found
+                if small.is_on and (found := functions.computed(ufunc, x)) is not None:
+                    return of_elements(*found)
                 return ufuncs.apply_operator(ufunc, made, x)
             if ufunc.nin == len(inputs) == 2:
                 x, y = inputs
                 if ufunc is np.power and y.__class__ in WEAK and x.dtype.kind in "fc":
                     return x**y
-                is_first = isinstance(x, GlobalArray)
-                if small.is_on and (found := _computed(ufunc, *((x, y) if is_first else (y, x, True)))) is not None:
-                    return found
+                turned = (x, y) if isinstance(x, GlobalArray) else (y, x, True)
+                if small.is_on and (found := functions.computed(ufunc, *turned)) is not None:
+                    return of_elements(*found)
                 if isinstance(x, GlobalArray) and isinstance(y, GlobalArray):
                     return ufuncs.apply_operator(ufunc, made, x, y)
                 if isinstance(x, GlobalArray) and y.__class__ in WEAK:

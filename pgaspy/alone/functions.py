@@ -234,13 +234,13 @@ _ALL = (0,)
 def _kernels_reduction(ufunc: np.ufunc, dtype: np.dtype[Any], wanted: np.dtype[Any] | None, shape: tuple[int, ...],
                        strides: tuple[int, ...], axes: tuple[int, ...]) -> Any:
     """The call of a kernel that reduces such arrays as they lie; None if there is none."""
-    reduction = reduction_by(ufunc, dtype, wanted)
-    if are_products(ufunc, reduction.dtype) or reduction.result is not None:
+    kernel = _kernel_of_reduction(ufunc, dtype, wanted)
+    if kernel is None:
         return None
     local = np.lib.stride_tricks.as_strided(np.empty(0, dtype), shape, strides)
     if len(axes) < len(shape):
         local, axes = _in_order_of_memory(local, axes)
-    return prepared_reduction(ufunc, dtype, reduction.dtype, local.shape, local.strides, axes)
+    return prepared_reduction(ufunc, dtype, kernel[1], local.shape, local.strides, axes)
 
 
 def _in_order_of_memory(a: NDArray[Any], axes: tuple[int, ...]) -> tuple[NDArray[Any], tuple[int, ...]]:
@@ -334,7 +334,13 @@ def quick_call(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool
 
 def quick_reduction(ufunc: np.ufunc, dtype: np.dtype[Any], *_: Any) -> tuple[int, np.dtype[Any]] | None:
     """How all elements are reduced in C: a kernel, and the dtype of the number; None where it is left to `reduced`."""
-    reduction = reduction_by(ufunc, dtype, None)
+    return _kernel_of_reduction(ufunc, dtype, None)
+
+
+def _kernel_of_reduction(ufunc: np.ufunc, dtype: np.dtype[Any],
+                         wanted: np.dtype[Any] | None) -> tuple[int, np.dtype[Any]] | None:
+    """The kernel of a reduction, and the dtype that it gives; None where that is not all of it."""
+    reduction = reduction_by(ufunc, dtype, wanted)
     if are_products(ufunc, reduction.dtype) or reduction.result is not None:
         return None
     kernel = reducing_kernel(ufunc, dtype, reduction.dtype)

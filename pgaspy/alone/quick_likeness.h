@@ -1,6 +1,7 @@
 /*
  * What the layouts of small arrays follow from, see `likeness`: of most, without a view being made.
  */
+
 /* What the layout of a result follows from, borrowed: see `like_of`. NULL where there is nothing to follow. */
 static PyObject *like_of(PyObject *x)
 {

@@ -1,6 +1,7 @@
 /*
  * Products of small matrices and vectors, as `functions.product` computes them.
  */
+
 /* A matrix as BLAS takes it: its rows, columns and leading dimension as it lies in the order of columns, perhaps
    transposed. */
 typedef struct {

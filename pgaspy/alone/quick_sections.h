@@ -1,6 +1,7 @@
 /*
  * Sections of small arrays, and what is assigned to them, as `sections` does it.
  */
+
 static int is_plain_bound(PyObject *bound)
 {
     return bound == Py_None || PyLong_CheckExact(bound);
