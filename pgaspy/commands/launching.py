@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
+from pgaspy.commands import binding
 from pgaspy.commands.topology import Topology
 from pgaspy.host.words import counted
 
@@ -58,6 +60,8 @@ class Site:
         Whether this is a process of a Slurm step.
     is_root
         Whether this is root, whom Open MPI refuses.
+    confined
+        Whether the job may use fewer of this host's CPUs than the launcher sees, as `taskset` has said.
     """
 
     launcher: str
@@ -68,6 +72,7 @@ class Site:
     pmi: str = ""
     in_step: bool = False
     is_root: bool = False
+    confined: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,19 @@ def command_line(site: Site, job: Job) -> list[str]:
     per_numa = job.per_numa or job.n is None
     place = _one_per_domain(site, job) if per_numa else _equal_shares(site, job)
     bound = place.cores_hold and not job.unbound
+    if bound and site.confined:
+        return [site.launcher, *_OPTIONS[site.kind](site, place, False, per_numa), *_bound_here(site, place, per_numa)]
     return [site.launcher, *_OPTIONS[site.kind](site, place, bound, per_numa)]
+
+
+def _bound_here(site: Site, place: _Placement, per_numa: bool) -> list[str]:
+    """What binds each process instead of the launcher."""
+    assert site.topology is not None
+    cores, n = site.topology.cores_by_domain, place.threads
+    shares = [site.topology.within(domain).cores[:n] for domain in site.topology.domains] if per_numa else [
+        cores[first:first + n] for first in range(0, len(cores), n)]
+    cpus = (",".join(f"{cpu}" for core in share for cpu in core) for share in shares[:place.n])
+    return [sys.executable, "-I", "-S", binding.__file__, ":".join(cpus)]
 
 
 def _one_per_domain(site: Site, job: Job) -> _Placement:

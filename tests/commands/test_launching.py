@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
 from pgaspy.commands.launching import Job, LaunchError, Site, command_line
 from pgaspy.commands.sites import this_site
+from tests import jobs
 from tests.machines import topology
 
 
@@ -38,6 +41,31 @@ def test_open_mpi(tmp_path: Path, machine: str, job: Job, options: str) -> None:
 
 def test_open_mpi_lets_root_in(tmp_path: Path) -> None:
     assert " --allow-run-as-root " in line(tmp_path, "a laptop", "Open MPI", Job(2), is_root=True)
+
+
+@pytest.mark.parametrize(("kind", "unbound"), [("Open MPI", "--bind-to none"), ("MPICH", "-n")])
+@pytest.mark.parametrize(("machine", "job", "cpus"), [
+    ("a virtual machine", Job(2), "0:1"),
+    ("a virtual machine", Job(), "0,1"),
+    ("two sockets", Job(), ":".join(",".join(f"{cpu},{cpu + 32}" for cpu in cpus)
+                                    for cpus in (range(16), range(16, 32)))),
+    ("a laptop", Job(3), "0,4:1,5:2,6"),
+    ("eight domains", Job(2, threads=2), "0,1:2,3"),
+])
+def test_where_the_launcher_does_not_see_which_cpus(tmp_path: Path, machine: str, job: Job, cpus: str, kind: str,
+                                                    unbound: str) -> None:
+    words = line(tmp_path, machine, kind, job, confined=True)
+    assert words.endswith(f"binding.py {cpus}")
+    assert unbound in words
+
+
+@pytest.mark.jobs
+def test_jobs_stay_on_the_cpus_of_taskset(tmp_path: Path) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    program = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])}); os.execv(sys.executable, sys.argv[2:])"
+    shown = jobs.run([sys.executable, "-c", program, str(cpu), sys.executable, "-m", "pgaspy", "run", "-n", "1",
+                      "-c", "import os; print(os.sched_getaffinity(0))"], tmp_path)
+    assert shown.stdout.strip() == f"{{{cpu}}}", shown.stderr
 
 
 @pytest.mark.parametrize(("machine", "job", "options"), [
