@@ -51,8 +51,9 @@ MAX_DOUBLED_BYTES = 1 << 18
 ALIGNMENT = 16
 """Of the largest elements, in bytes."""
 
-MAX_GATHERED_PARTIALS = 32
-"""Up to so many processes, small partial results are sent by each to all: one latency, not two."""
+MAX_SENT_PARTIALS, MAX_GATHERED_PARTIALS = 4, 32
+"""Up to so many processes, small partial results are sent by each to all; and gathered by doubling. More are merged
+along a tree, and handed out by it."""
 
 
 # Broadcasts ----------------------------------------------------------------------------------------------------------
@@ -167,6 +168,16 @@ def _gather_by_doubling(builder: Builder, broadcasts: Sequence[Broadcast], dst: 
     buffer = builder.buffer(starts[-1])
     if turned[0] is not None:
         _gather_pieces(builder, turned[0].pieces, (buffer, 0), None, src, wire, tag, rank)
+    _double(builder, buffer, sizes, starts, group, tag + 1)
+    for broadcast, start in zip(turned, starts, strict=False):
+        if is_wanted and broadcast is not None:
+            _unpack_pieces(builder, broadcast, dst, (buffer, start), wire)
+
+
+def _double(builder: Builder, buffer: int, sizes: Sequence[int], starts: Sequence[int], group: _Group,
+            tag: int) -> None:
+    """Fill a buffer with the blocks of all, of which its own is there, first; see `_gather_by_doubling`."""
+    members, position, n = group.members, group.position, len(group.members)
     received: list[int] = []
     together = object()
     step = 1
@@ -174,17 +185,14 @@ def _gather_by_doubling(builder: Builder, broadcasts: Sequence[Broadcast], dst: 
         n_blocks = min(step, n - step)
         if any(sizes[:n_blocks]):
             stop = starts[n_blocks - 1] + sizes[n_blocks - 1]
-            builder.add(Send(buffer, 0, stop, members[position - step], tag + 1, is_stamped=True),
+            builder.add(Send(buffer, 0, stop, members[position - step], tag, is_stamped=True),
                         reads=[(buffer, None)], after=received, together=together)
         if any(sizes[step:step + n_blocks]):
             last = step + n_blocks - 1
-            node = Receive(buffer, starts[step], starts[last] + sizes[last], members[(position + step) % n], tag + 1,
+            node = Receive(buffer, starts[step], starts[last] + sizes[last], members[(position + step) % n], tag,
                            is_stamped=True)
             received.append(builder.add(node, writes=[(buffer, None)], together=together))
         step *= 2
-    for broadcast, start in zip(turned, starts, strict=False):
-        if is_wanted and broadcast is not None:
-            _unpack_pieces(builder, broadcast, dst, (buffer, start), wire)
 
 
 def _with_stamp(nbytes: int) -> int:
@@ -297,14 +305,20 @@ def exchange_partials(builder: Builder, partial: int, size: int, dtype: np.dtype
     """
     if len(members) == 1:
         return partial
-    if len(members) <= MAX_GATHERED_PARTIALS and size * dtype.itemsize * len(members) <= memory.REUSED_FROM_BYTES:
-        return _all_to_all(builder, partial, size, dtype, merge, members, rank, target, is_wanted)
-    return _by_tree(builder, partial, size, dtype, merge, members, rank)
+    nbytes, n = size * dtype.itemsize, len(members)
+    if n > MAX_GATHERED_PARTIALS or nbytes * n > memory.REUSED_FROM_BYTES:
+        return _by_tree(builder, partial, size, dtype, merge, members, rank)
+    gather = _sent_to_all if n <= MAX_SENT_PARTIALS else _doubled
+    parts = gather(builder, partial, nbytes, members, rank)
+    if not is_wanted:
+        return partial
+    result = builder.buffer(nbytes) if target is None else target
+    builder.add(Merge(merge, dtype, size, parts, result), [(number, None) for number, _ in parts], [(result, None)])
+    return result
 
 
-def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], merge: Merging,
-                members: Sequence[int], rank: int, target: int | None, is_wanted: bool) -> int:
-    nbytes = size * dtype.itemsize
+def _sent_to_all(builder: Builder, partial: int, nbytes: int, members: Sequence[int], rank: int) -> list[Location]:
+    """The partial results of all: in one message from each to each."""
     parts = {rank: partial}
     for peer in members:
         if peer != rank:
@@ -313,12 +327,21 @@ def _all_to_all(builder: Builder, partial: int, size: int, dtype: np.dtype[Any],
         if peer != rank:
             parts[peer] = builder.buffer(nbytes)
             receive(builder, (parts[peer], 0), None, nbytes, peer, 0, is_stamped=True)
-    if not is_wanted:
-        return partial
-    result = builder.buffer(nbytes) if target is None else target
-    numbers = [parts[member] for member in members]
-    builder.add(Merge(merge, dtype, size, numbers, result), [(number, None) for number in numbers], [(result, None)])
-    return result
+    return [(parts[member], 0) for member in members]
+
+
+def _doubled(builder: Builder, partial: int, nbytes: int, members: Sequence[int], rank: int) -> list[Location]:
+    """The same in the fewest steps, and so with the fewest messages."""
+    n, position, size = len(members), members.index(rank), _with_stamp(nbytes)
+    buffer = builder.buffer(n * size)
+
+    def put(memories: Memories) -> None:
+        bytes_of(memories, buffer)[:nbytes] = bytes_of(memories, partial)[:nbytes]
+
+    builder.add(FunctionCall(put, "pack"), [(partial, None)], [(buffer, None)])
+    starts = range(0, n * size + 1, size)
+    _double(builder, buffer, [nbytes] * n, starts, _Group(members, position), 0)
+    return [(buffer, starts[(k - position) % n]) for k in range(n)]
 
 
 def _by_tree(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], merge: Merging,
@@ -329,7 +352,7 @@ def _by_tree(builder: Builder, partial: int, size: int, dtype: np.dtype[Any], me
     for source in sources:
         theirs = builder.buffer(nbytes)
         receive(builder, (theirs, 0), None, nbytes, members[source], 0, is_stamped=True)
-        builder.add(Merge(merge, dtype, size, [partial, theirs], partial), [(partial, None), (theirs, None)],
+        builder.add(Merge(merge, dtype, size, [(partial, 0), (theirs, 0)], partial), [(partial, None), (theirs, None)],
                     [(partial, None)])
     if target is not None:
         send(builder, (partial, 0), None, nbytes, members[target], 0, is_stamped=True)
@@ -358,7 +381,7 @@ def joined_before(builder: Builder, own: int | None, size: int, dtype: np.dtype[
         if higher is None:
             return lower
         result = builder.buffer(nbytes)
-        builder.add(Merge(merge, dtype, size, [lower, higher], result), [(lower, None), (higher, None)],
+        builder.add(Merge(merge, dtype, size, [(lower, 0), (higher, 0)], result), [(lower, None), (higher, None)],
                     [(result, None)])
         return result
 

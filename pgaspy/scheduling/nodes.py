@@ -261,8 +261,8 @@ class Merge(Node):
 
     name = "merge"
 
-    def __init__(self, merge: Merging, dtype: np.dtype[Any], n: int, sources: Sequence[int], target: int) -> None:
-        self._merge, self._dtype = merge, dtype
+    def __init__(self, merge: Merging, dtype: np.dtype[Any], n: int, sources: Sequence[Location], target: int) -> None:
+        self._merge, self._dtype, self._nbytes = merge, dtype, n * dtype.itemsize
         self._sources, self._target = sources, target
         self._kernel = None
         if isinstance(merge, np.ufunc) and getattr(np, merge.__name__, None) is merge:
@@ -271,14 +271,15 @@ class Merge(Node):
 
     def compute(self, memories: Memories) -> None:
         """See `Node`."""
-        first, *others = self._sources
         if self._kernel is not None:
-            joined, target = memories[first].address, memories[self._target].address
-            for number in others:
-                self._kernel.call(joined, memories[number].address, target)
+            joined, *others = [memories[number].address + start for number, start in self._sources]
+            target = memories[self._target].address
+            for address in others:
+                self._kernel.call(joined, address, target)
                 joined = target
             return
-        arrays = [bytes_of(memories, number).view(self._dtype) for number in self._sources]
+        arrays = [bytes_of(memories, number)[start:start + self._nbytes].view(self._dtype)
+                  for number, start in self._sources]
         bytes_of(memories, self._target).view(self._dtype)[...] = noting(
             "reduce", functools.reduce, self._merge, arrays)
 

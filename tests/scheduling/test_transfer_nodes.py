@@ -54,8 +54,9 @@ def test_long_messages_travel_in_several(first: str, second: str) -> None:
 
 
 @pytest.mark.usefixtures("_short_messages")
-@pytest.mark.parametrize("gathered_up_to", [0, 32])
-def test_long_partial_results(gathered_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("sent_up_to", "gathered_up_to"), [(0, 0), (0, 32), (32, 32)])
+def test_long_partial_results(sent_up_to: int, gathered_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collectives, "MAX_SENT_PARTIALS", sent_up_to)
     monkeypatch.setattr(collectives, "MAX_GATHERED_PARTIALS", gathered_up_to)
     a = pg.array(X)
     for axis in (None, 0, 1):
@@ -71,6 +72,18 @@ def test_long_broadcasts() -> None:
     for axis in (0, 1):
         assert_equal(pg.replicate(a[2:18, 3:], axis), X[2:18, 3:])
     assert_equal(a.redistribute(replicated(X.shape, pg.SIZE)), X)
+
+
+def test_partial_results_sent_to_all_or_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are joined in the order of the ranks: the same bits."""
+    arrays = [pg.array(x) for x in (np.sqrt(np.arange(1000.0)), np.exp(1j * np.arange(100)), np.arange(7))]
+    found = []
+    for n in 0, 32:
+        monkeypatch.setattr(collectives, "MAX_SENT_PARTIALS", n)
+        recording.forget()
+        found.append([a.sum().gather().tobytes() for a in arrays])
+    recording.forget()
+    collectively(found[0] == found[1])
 
 
 def test_few_large_or_many_partial_results(monkeypatch: pytest.MonkeyPatch) -> None:
