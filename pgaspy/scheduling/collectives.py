@@ -160,7 +160,7 @@ def _gather_by_doubling(builder: Builder, broadcasts: Sequence[Broadcast], dst: 
     (1997), section 4: ceil(log2(n)) messages, in which each byte comes once. Blocks lie in the order of their roots,
     from this one on, so that a message is contiguous; behind each there is room for a stamp.
     """
-    members, position, n = group.members, group.position, len(group.members)
+    position, n = group.position, len(group.members)
     of_root = {broadcast.root: broadcast for broadcast in broadcasts}
     turned = [of_root.get((position + k) % n) for k in range(n)]
     sizes = [0 if broadcast is None else broadcast.size * wire.itemsize for broadcast in turned]
