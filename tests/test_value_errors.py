@@ -176,7 +176,7 @@ WITH_INTEGERS: dict[str, Callable[[Any, Any, Any, int], Any]] = {
     "where": lambda xp, a, m, v: xp.where(m, a, v),
     "where first": lambda xp, a, m, v: xp.where(m, v, a),
     "where alone": lambda xp, a, m, v: xp.where(m, v, 1),
-    "select": lambda xp, a, m, v: xp.select([m], [a], v) if xp is pg else np.where(m, a, v),  # NumPy 2.5's wraps
+    "select": lambda xp, a, m, v: xp.select([m], [a], v),
     "choose": lambda xp, a, m, v: xp.choose(m.astype(int), (a, v)),
     "clip": lambda xp, a, m, v: a.clip(None, v),
     "full": lambda xp, a, m, v: xp.full(a.shape, v, a.dtype),
