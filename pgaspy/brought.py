@@ -1,39 +1,46 @@
 """Small arrays that come to all processes: each computes all of a function's results, and keeps its part.
 
-That takes a message per array; a function that sorts, or counts first, takes several, and some hundred microseconds.
+That takes one message; a function that sorts, or counts first, takes several, and some hundred microseconds.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pgaspy.alone import small
 from pgaspy.arguments import NotTaken, taken
 from pgaspy.array import GlobalArray, made
+from pgaspy.dims import whole_dim
 from pgaspy.execution import recording
+from pgaspy.global_assign import are_gathered_together, gathered_together
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
-from pgaspy.layout import replicated
+from pgaspy.layout import Layout, replicated
 from pgaspy.operands import own_part
+from pgaspy.planning.owners import are_runs
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import wrap
+from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["called"]
+__all__ = ["called", "placed", "section", "updated"]
 
-MAX_ELEMENTS = 1 << 12
-"""Of all arrays together: NumPy takes some ten microseconds to sort so many."""
+MAX_ELEMENTS = 1 << 13
+"""Of all arrays together: NumPy takes some hundred microseconds to sort so many."""
 
 
-def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any], is_alike: bool) -> Any:
     """The results of NumPy's function, in their default layouts; None if it is not called here. Collective.
 
-    What decides that is the same on all processes.
+    What decides that is the same on all processes. `is_alike` says that results lie as arrays do that are given: then
+    these have to be in their default layouts.
     """
-    if world().size == 1 or not recording.is_executing() or recording.are_errors_asked():
+    if not _may_come():
         return None
     arrays: list[Any] = []
     sizes: list[int] = []
@@ -49,24 +56,121 @@ def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str
             taken(x, arrays, 0, noted)
     except NotTaken:
         return None
-    if not arrays or sum(sizes) > MAX_ELEMENTS:
+    if not arrays or sum(sizes) > MAX_ELEMENTS or (is_alike and not all(map(_lies_by_default, arrays))):
         return None
-    named = {name: taken(x, arrays, 0, _elements) for name, x in options.items()}
-    operands = [taken(x, arrays, 0, _elements) for x in given]
+    elements = _elements_of(arrays)
+    named = {name: taken(x, arrays, 0, elements) for name, x in options.items()}
+    operands = [taken(x, arrays, 0, elements) for x in given]
     found = small.called(functools.partial(numpys, **named), *operands)
     if found is None:
         return None
     return tuple(map(_dealt_out, found)) if isinstance(found, tuple) else _dealt_out(found)
 
 
-def _elements(x: Any, _: int) -> Any:
-    """All elements of an array, on each process."""
-    return x.gather() if x.__class__ in small.kinds else x
+def section(a: GlobalArray, key: Any) -> GlobalArray | None:
+    """A copy of what a key with arrays names of an array, which lies as `indexing` has it; None if it is not made here.
+    Collective.
+
+    What decides that is the same on all processes.
+    """
+    keys = _entries(key)
+    if not (a.ndim and _are_few(a, key, None)) or max(map(_size, keys)) * a.size > MAX_ELEMENTS * a.shape[0]:
+        return None
+    indices = [k for k in keys if k.__class__ in small.kinds]
+    if not all(k.dtype == bool or _lies_by_default(k) for k in indices):
+        return None
+    are_rows = len(keys) == 1 and keys[0].ndim == 1 < a.ndim if indices else False
+    if indices and not (are_rows or sum(k.ndim if k.dtype == bool else 1 for k in indices) == a.ndim):
+        return None
+    elements = _elements_of([a, *indices])
+    of_a, *own = [elements(x, 0) for x in (a, *keys)]
+    found = small.called(operator.getitem, of_a, tuple(own) if isinstance(key, tuple) else own[0])
+    if not isinstance(found, np.ndarray) or not found.ndim:
+        return None
+    if are_rows:
+        of_rows = default_for(found.shape[:1])
+        layout = Layout(of_rows.grid, [*of_rows.dims, *map(whole_dim, found.shape[1:])], of_rows.pins)
+        if are_runs(a._view, 1, layout):
+            return _dealt_out(found, layout)
+    return _dealt_out(found)
 
 
-def _dealt_out(found: Any) -> GlobalArray:
-    """A global array of what every process has."""
+def updated(a: GlobalArray, key: Any, value: Any, update: Callable[[Any, Any, Any], Any]) -> NDArray[Any] | None:
+    """All elements of an array after `update(elements, key, value)`, where key or value are arrays that come to all
+    processes as well; None if that is not found here. Collective.
+    """
+    if not _are_few(a, key, value) or not any(x.__class__ in small.kinds for x in (value, *_entries(key))):
+        return None
+    keys = _entries(key)
+    elements = _elements_of([a, *[x for x in (value, *keys) if x.__class__ in small.kinds]])
+    of_a, given, *own = [elements(x, 0) for x in (a, value, *keys)]
+    found: NDArray[Any] | None = small.called(
+        update, of_a, tuple(own) if isinstance(key, tuple) else own[0], given, default=of_a)
+    return found
+
+
+def placed(a: GlobalArray, key: Any, value: Any) -> tuple[NDArray[np.bool_], NDArray[Any]] | None:
+    """What is assigned to an array at a key, and where, as arrays of its shape, as all processes have key and value;
+    None if that is not found here.
+    """
+    if not _are_few(a, key, value) or any(x.__class__ in small.kinds for x in (value, *_entries(key))):
+        return None
+    where, what = np.zeros(a.shape, bool), np.zeros(a.shape, a.dtype)
+    if small.called(operator.setitem, where, key, True, default=where) is None:
+        return None
+    return None if small.called(operator.setitem, what, key, value, default=what) is None else (where, what)
+
+
+def _are_few(a: GlobalArray, key: Any, value: Any) -> bool:
+    """Whether an array, and what is in a key and is assigned, may be looked at by all processes."""
+    others = value, *_entries(key)
+    return (_may_come() and a.__class__ in small.kinds and a.size + sum(map(_size, others)) <= MAX_ELEMENTS
+            and all(x.__class__ in small.kinds or _is_plain(x) for x in others))
+
+
+def _entries(key: Any) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else (key,)
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether it is no global array, and may stand in a key, or be assigned."""
+    return x.__class__ in _PLAIN or (isinstance(x, np.ndarray | np.number) and x.dtype.kind in "iubf")
+
+
+def _size(x: Any) -> int:
+    return len(x) if isinstance(x, list) else getattr(x, "size", 0)
+
+
+def _lies_by_default(x: GlobalArray) -> bool:
+    """Whether it lies as a new array does by default."""
+    view = x._view
+    return view.layout.is_replicated or (view.is_whole and view.layout == default_for(view.shape))
+
+
+_PLAIN = int, float, bool, slice, list, type(Ellipsis), type(None)
+"""The classes of what is no array in a key, or what is assigned."""
+
+
+def _may_come() -> bool:
+    """Whether arrays may come to all processes: nothing is only planned, nor are errors to be told."""
+    return world().size > 1 and recording.is_executing() and not recording.are_errors_asked()
+
+
+def _elements_of(arrays: Sequence[GlobalArray]) -> Callable[[Any, int], Any]:
+    """A function that gives all elements of any of these arrays, on each process; anything else as it is."""
+    own = {id(x): x for x in arrays}
+    come = [BaseView(x._base, x._view) for x in own.values()]
+    if come and are_gathered_together(come):
+        found = dict(zip(own, gathered_together(come), strict=True))
+    else:
+        found = {key: x.gather() for key, x in own.items()}
+    return lambda x, _: found.get(id(x), x)
+
+
+def _dealt_out(found: Any, layout: Layout | None = None) -> GlobalArray:
+    """A global array of what every process has, in its default layout, if none is given."""
     elements = np.asarray(found)
     elements = np.asarray(elements, np.dtype(elements.dtype.str))
-    layout = default_for(elements.shape) if elements.ndim else replicated((), world().size)
+    if layout is None:
+        layout = default_for(elements.shape) if elements.ndim else replicated((), world().size)
     return made(wrap(layout, np.array(own_part(elements, layout), order="C")), whole(layout))

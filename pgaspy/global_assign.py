@@ -5,7 +5,7 @@ The functions take and return bases and views; `GlobalArray` and the public name
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
 from pgaspy.caches import cached
-from pgaspy.dims import whole_dim
+from pgaspy.dims import BlockDim, whole_dim
 from pgaspy.distribution import Distribution
 from pgaspy.execution import recording
-from pgaspy.execution.recording import finish, record, stand_ins
+from pgaspy.execution.recording import finish, record, record_cold, stand_ins
 from pgaspy.host.call_sites import warn
 from pgaspy.immediate import assigned
 from pgaspy.job.defaults import default_for, layout_for
@@ -27,6 +27,8 @@ from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.reading import read
 from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.collectives import MAX_GATHERED_PARTIALS
+from pgaspy.scheduling.kinds.everywhere import everywhere as came
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.sharing import shared
 from pgaspy.statements import (
@@ -38,8 +40,12 @@ from pgaspy.statements import (
     refusals,
 )
 
-__all__ = ["aligned", "assign", "copied", "element", "everywhere", "gathered", "item", "joined", "laid_out",
+__all__ = ["aligned", "are_gathered_together", "assign", "copied", "element", "everywhere", "gathered",
+           "gathered_together", "item", "joined", "laid_out",
            "layout_like", "lying_in", "redistributed", "replicate"]
+
+MAX_BYTES = 1 << 16
+"""Of arrays that all processes get in one message from each: of more, their memory is the time."""
 
 
 def assign(base: Base, view: View, value: Any) -> None:
@@ -194,6 +200,8 @@ def gathered(base: Base, view: View, root: int | None) -> NDArray[Any] | None:
     size = world().size
     if root is not None and not 0 <= root < size:
         raise ValueError(f"root={root} is not a rank of this job: its ranks are 0 to {size - 1}")
+    if root is None and are_gathered_together([BaseView(base, view)]):
+        return gathered_together([BaseView(base, view)])[0]
     target = copied(base, view, replicated(view.shape, size) if root is None else one_process(view.shape, size, root))
     if root is not None and world().rank != root:
         return None
@@ -201,6 +209,32 @@ def gathered(base: Base, view: View, root: int | None) -> NDArray[Any] | None:
     if (given := stand_ins()) is not None:
         return given.elements(view.shape, base.dtype)
     return target.base.storage.hand_over()
+
+
+def are_gathered_together(arrays: Sequence[BaseView]) -> bool:
+    """Whether some arrays are few and small enough for all that a process has of them to be sent in one message."""
+    if not 1 < world().size <= MAX_GATHERED_PARTIALS or sum(v.size * b.dtype.itemsize for b, v in arrays) > MAX_BYTES:
+        return False
+    return all(view.size and not (view.layout.is_replicated or view.stretched_dims) and _are_strided(view)
+               for _, view in arrays)
+
+
+def _are_strided(view: View) -> bool:
+    """Whether what each process has of a view is one strided section of its part of the base."""
+    return view.is_whole or all(isinstance(dim, BlockDim) or dim.n_procs == 1 for dim in view.layout.dims)
+
+
+def gathered_together(arrays: Sequence[BaseView]) -> list[NDArray[Any]]:
+    """All elements of arrays that `are_gathered_together`, as new NumPy arrays, on every process."""
+    size = world().size
+    targets = [Base(replicated(view.shape, size), base.dtype) for base, view in arrays]
+    recipe = came(tuple([view for _, view in arrays]), tuple([base.dtype for base, _ in arrays]))
+    record_cold(recipe, tuple([base.storage for base in (*targets, *[base for base, _ in arrays])]))
+    for target in targets:
+        finish(target)
+    if (given := stand_ins()) is not None:
+        return [given.elements(view.shape, base.dtype) for base, view in arrays]
+    return [target.storage.hand_over() for target in targets]
 
 
 def item(base: Base, view: View) -> Any:

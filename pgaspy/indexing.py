@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy import ufuncs
+from pgaspy import brought, ufuncs
 from pgaspy.alone import sections, small
 from pgaspy.array import GlobalArray, made, of_elements
 from pgaspy.creation import ELEMENTS_AT_A_TIME, arange, as_array, as_values, empty, generated
@@ -321,6 +321,8 @@ def get(a: GlobalArray, key: Any) -> GlobalArray:
         return a[apart[0]][apart[1]]
     if small.is_on and sections.clears(a, key) and (found := sections.section(a, key)) is not None:
         return of_elements(*found)
+    if not small.is_on and (few := brought.section(a, key)) is not None:
+        return few
     mask = _only_mask(key)
     if isinstance(mask, GlobalArray) and mask.shape == a.shape:
         return Compaction(mask).elements(a)
@@ -450,6 +452,13 @@ def put(a: GlobalArray, key: Any, value: Any) -> None:
     if small.is_on and (mask is None or np.size(value) > 1) and sections.clears(a, key) and (
             sections.assigned(a, key, value)):
         return
+    if not small.is_on and (mask is None or np.size(value) > 1):
+        if (elements := brought.updated(a, key, value, operator.setitem)) is not None:
+            a[...] = elements
+            return
+        if (found := brought.placed(a, key, value)) is not None:
+            put_where(a, *found)
+            return
     value = as_values(value, a.dtype)
     if mask is not None and mask.ndim == a.ndim and value.ndim > 1:
         raise TypeError("where a mask of an array's shape is true, a value of at most one dimension is assigned: this "
@@ -486,6 +495,9 @@ def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> No
     ufuncs.check_target(a)
     if small.is_on and values and (sections.accumulated_at(ufunc, a, key, values[0]) or (
             sections.clears(a, key) and sections.accumulated_at(ufunc, a, key, values[0]))):
+        return
+    if not small.is_on and values and (elements := brought.updated(a, key, values[0], ufunc.at)) is not None:
+        a[...] = elements
         return
     value = as_array(values[0] if values else 0)
     silently(ufunc.at, np.zeros(1, a.dtype), np.zeros(1, np.int64),

@@ -18,7 +18,7 @@ __all__ = ["delete", "insert"]
 
 
 @implements(np.delete)
-@by_numpy(np.delete)
+@by_numpy(np.delete, is_alike=True)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> GlobalArray:
     """A copy without some elements, or what is at some indices along a dimension. Collective; waits for how many stay.
 
@@ -85,7 +85,7 @@ def _without(a: GlobalArray, d: int, first: int, stop: int) -> GlobalArray:
 
 
 @implements(np.insert)
-@by_numpy(np.insert)
+@by_numpy(np.insert, is_alike=True)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> GlobalArray:
     """A copy with values before some elements, or before what is at some indices along a dimension. Collective.
 

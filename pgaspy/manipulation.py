@@ -346,7 +346,7 @@ MOST_SLICES = 32
 
 
 @implements(np.repeat)
-@by_numpy(np.repeat)
+@by_numpy(np.repeat, is_alike=True)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> GlobalArray:
     """Each element repeated along a dimension. Collective.
 

@@ -31,7 +31,7 @@ MAX_PLACES = 4
 
 
 @implements(np.sort)
-@by_numpy(np.sort, kind="stable")
+@by_numpy(np.sort, is_alike=True, kind="stable")
 def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *,
          stable: bool | None = None, descending: bool = False) -> GlobalArray:
     """The elements, sorted along a dimension. Collective.
@@ -78,7 +78,7 @@ def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = N
 
 
 @implements(np.argsort)
-@by_numpy(np.argsort, kind="stable")
+@by_numpy(np.argsort, is_alike=True, kind="stable")
 def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *,
             stable: bool | None = None, descending: bool = False) -> GlobalArray:
     """The indices that sort the elements along a dimension; see `GlobalArray.argsort`. Collective.

@@ -72,7 +72,7 @@ def _check_safe(values: Any, dtype: np.dtype[Any]) -> None:
 
 
 @implements(np.take)
-@by_numpy(np.take)
+@by_numpy(np.take, is_alike=True)
 def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None = None,
          mode: Mode = "raise") -> GlobalArray:
     """The elements, or what is at some indices along a dimension. Collective.
@@ -328,7 +328,7 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Globa
 
 
 @implements(np.compress)
-@by_numpy(np.compress)
+@by_numpy(np.compress, is_alike=True)
 def compress(condition: Any, a: Any, axis: int | None = None, out: GlobalArray | None = None) -> GlobalArray:
     """What a condition of one dimension is true for along a dimension. Collective; waits for how much that is.
 
@@ -366,7 +366,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: GlobalArray |
 
 
 @implements(np.extract)
-@by_numpy(np.extract)
+@by_numpy(np.extract, is_alike=True)
 def extract(condition: Any, arr: Any) -> GlobalArray:
     """The elements that a condition is true for, both in row-major order. Collective; waits for how many there are.
 

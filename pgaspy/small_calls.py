@@ -31,14 +31,15 @@ MAX_PASSED = 1 << 18
 """Elements of the arrays of a function that passes through them once, but is recorded in several operations."""
 
 
-def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, max_elements: int = small.MAX_ELEMENTS,
+def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, is_alike: bool = False,
+             max_elements: int = small.MAX_ELEMENTS,
              **fixed: Any) -> Callable[[F], F]:
     """Have a function be NumPy's where its arrays are small, and nothing is recorded, or to be told.
 
     So it is for functions whose results are new arrays, and are NumPy's to the bit. `fixed` are options of NumPy's
     function, which it is not called with where they are given; `max_elements`, how many its arrays have together.
-    Arrays may be brought for functions that wait in any case, and whose results lie in the default layouts where no
-    axis is given.
+    Arrays may be brought for functions of several steps, where no axis is given; `is_alike` says that results lie as
+    what is given does, and not in the default layouts.
     """
     def register(function: F) -> F:
         names = list(inspect.signature(function).parameters)
@@ -52,8 +53,8 @@ def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, max_elemen
                 found = _called(numpys, given, {**options, **fixed} if fixed else options, max_elements)
                 if found is not None:
                     return found
-            elif is_brought and len(given) <= n_brought and options.keys() <= others - {"axis"}:
-                found = brought.called(numpys, given, {**options, **fixed})
+            elif (is_brought or is_alike) and len(given) <= n_brought and options.keys() <= others - {"axis"}:
+                found = brought.called(numpys, given, {**options, **fixed}, is_alike)
                 if found is not None:
                     return found
             return function(*given, **options)

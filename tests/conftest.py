@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 import pgaspy as pg
+from pgaspy import brought
 from pgaspy.alone import small
 from pgaspy.execution import loops, recording
 from pgaspy.execution.queue import Queue
@@ -50,6 +51,13 @@ def _records(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.fixture(autouse=True)
+def _stay(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have small arrays stay where they are, in every other test of several processes, and where it is marked so."""
+    if request.node.get_closest_marker("stay") is not None or _number(request.node) % 2:
+        monkeypatch.setattr(brought, "MAX_ELEMENTS", -1)
+
+
+@pytest.fixture(autouse=True)
 def _errstate() -> Iterator[None]:
     """See that NumPy's state of errors is again what it was, also where a test interrupts something."""
     before = floating_point.state()
@@ -74,6 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "hosts: starts two hosts on this machine, by `make test-hosts` only")
     config.addinivalue_line("markers", "long: takes seconds, and is run with --all only")
     config.addinivalue_line("markers", "recorded: looks at schedules, and so at what is not executed at once")
+    config.addinivalue_line("markers", "stay: is of small arrays that stay where they are, and do not come to all")
     config.addinivalue_line("markers", "every: all of its cases are run, on each number of processes")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell has it for what runs in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -12,7 +12,7 @@ import pgaspy as pg
 from pgaspy.operands import PARTS_FROM_BYTES
 from tests.together import assert_equal, collectively, raises_everywhere
 
-pytestmark = pytest.mark.mpi
+pytestmark = [pytest.mark.mpi, pytest.mark.stay]
 
 A = np.arange(35.0).reshape(7, 5)
 B = np.arange(7) + 10

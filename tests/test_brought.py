@@ -14,6 +14,14 @@ from tests.together import collectively, raises_everywhere
 
 mpi = pytest.mark.mpi
 
+MAX_ELEMENTS = brought.MAX_ELEMENTS
+
+
+@pytest.fixture(autouse=True)
+def _come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(brought, "MAX_ELEMENTS", MAX_ELEMENTS)
+
+
 X = np.random.default_rng(1).integers(-9, 9, (6, 5)) / 4
 EMPTY = np.zeros(0)
 
@@ -34,6 +42,32 @@ CALLS: dict[str, Callable[..., Any]] = {
     "union1d": lambda xp, a: xp.union1d(a[0], a[1]),
     "unique": lambda xp, a: xp.unique(a),
     "unique, all": lambda xp, a: xp.unique(a, return_index=True, return_inverse=True, return_counts=True),
+    "argsort": lambda xp, a: xp.argsort(a[1], kind="stable"),
+    "argwhere": lambda xp, a: xp.argwhere(a > 0),
+    "bincount": lambda xp, a: xp.bincount(xp.abs(a[0].real).astype(int)),
+    "columns": lambda xp, a: a[:, [0, 2]],
+    "compress": lambda xp, a: xp.compress(a[2] > 0, a[1]),
+    "delete": lambda xp, a: xp.delete(a[1], [0, 2]),
+    "digitize": lambda xp, a: xp.digitize(a[0].real, [-1.0, 0.0, 1.0]),
+    "element": lambda xp, a: a[xp.array([1, 0]), xp.array([0, 2])],
+    "elements": lambda xp, a: a[xp.abs(a[0].real).astype(int) % 2, xp.abs(a[1].real).astype(int) % 2],
+    "extract": lambda xp, a: xp.extract(a > 0, a),
+    "insert": lambda xp, a: xp.insert(a[1], 2, 7),
+    "interp": lambda xp, a: xp.interp(a[0].real, [-2.0, 2.0], [0.0, 1.0]),
+    "mask": lambda xp, a: a[a > 0],
+    "mask of a part": lambda xp, a: a[1:4, ::2][a[1:4, ::2] > 0],
+    "real": lambda xp, a: a.real[xp.array([1, 3])],
+    "beyond": lambda xp, a: a[xp.array([1, 9])] + 0,  # which waits for what is refused
+    "repeat": lambda xp, a: xp.repeat(a[1], 3),
+    "row": lambda xp, a: a[1][xp.array([2, -1, 0, 0])],
+    "rows": lambda xp, a: a[xp.array([2, -1, 0, 0, 3])],
+    "rows by mask": lambda xp, a: a[a[:, 1] > 0],
+    "searchsorted": lambda xp, a: xp.searchsorted(xp.sort(a[0]), a[1]),
+    "sort": lambda xp, a: xp.sort(a[1]),
+    "sort, whole": lambda xp, a: xp.sort(a[1].copy()),
+    "sort, flat": lambda xp, a: xp.sort(xp.unique(a)[::-1].copy()),
+    "sort, axis": lambda xp, a: xp.sort(a, axis=0),
+    "take": lambda xp, a: xp.take(a, [3, 1, 1]),
     "unique, axis": lambda xp, a: xp.unique(a[:, :2] > 0, axis=0),
 }
 
@@ -76,6 +110,43 @@ def test_results_are_as_where_arrays_stay(name: str, operand: str, monkeypatch: 
         values = one.gather()
         collectively(bool(np.array_equal(values, numpys) and values.dtype == np.asarray(numpys).dtype))
         collectively(bool(np.allclose(values, other.gather(), 1e-12, 1e-12)))
+
+
+PUTS: dict[str, Callable[[Any, Any], Any]] = {
+    "rows": lambda xp, a: a.__setitem__(xp.array([2, -1, 2]), 7),
+    "rows, array": lambda xp, a: a.__setitem__([2, 0, 2], xp.array([[1], [2], [3]])),
+    "elements": lambda xp, a: a.__setitem__((xp.array([2, 0, 2]), [1, 1, 1]), xp.array([1, 2, 3])),
+    "column": lambda xp, a: a.__setitem__((slice(None), xp.array([1, 3])), 0.5),
+    "mask": lambda xp, a: a.__setitem__(a.real > 0, xp.arange(int((a.real > 0).sum()))),
+    "rows by mask": lambda xp, a: a.__setitem__(a.real[:, 1] > 0, xp.arange(a.shape[1])),
+    "elements by arrays": lambda xp, a: a.__setitem__((xp.array([2, 0, 2]), [1, 1, 1]), [1, 2, 3]),
+    "at": lambda xp, a: np.add.at(a, xp.array([2, 0, 2]), 3),
+    "at, array": lambda xp, a: np.add.at(a, (xp.array([2, 0, 2]), [1, 1, 1]), xp.array([1, 2, 3])),
+    "at, list": lambda xp, a: np.subtract.at(a, [2, 0, 2], xp.array([1, 2, 3])[:, None]),
+    "lists": lambda xp, a: a.__setitem__(([2, 0], [1, 3]), [1, 2]),
+    "real": lambda xp, a: a.real.__setitem__(xp.array([1, 3]), 4),
+    "mask of a part": lambda xp, a: a[1:4].__setitem__(a[1:4].real > 0, xp.arange(int((a[1:4].real > 0).sum()))),
+    "added": lambda xp, a: a.__setitem__(xp.array([1, 1]), a[xp.array([1, 1])] + 1),
+    "beyond": lambda xp, a: (a.__setitem__(xp.array([1, 9]), 7), a + 0),
+    "too many": lambda xp, a: a.__setitem__(xp.array([1, 2]), xp.arange(3)),
+}
+
+
+@mpi
+@pytest.mark.parametrize("name", PUTS)
+@pytest.mark.parametrize("operand", [name for name in OPERANDS if name != "replicated"])
+def test_assigned_are_the_same_as_numpys(name: str, operand: str) -> None:
+    a, x = OPERANDS[operand]()
+    x = x.copy()
+    raised = []
+    for xp, array in (pg, a), (np, x):
+        try:
+            PUTS[name](xp, array)
+            raised.append(None)
+        except (IndexError, ValueError) as error:
+            raised.append(type(error))
+    collectively(raised[0] is raised[1], f"{raised}")
+    collectively(bool((a.gather() == x).all()))
 
 
 @mpi

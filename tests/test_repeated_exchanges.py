@@ -15,6 +15,7 @@ from tests.simulated import Job
 from tests.together import assert_equal, collectively
 
 mpi = pytest.mark.mpi
+pytestmark = pytest.mark.stay
 
 N = 29
 

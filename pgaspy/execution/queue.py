@@ -200,7 +200,7 @@ class Queue(Flushing):
         if not self._may_execute() or not recipe.is_done_at_once(rank):
             return False
         n_elements = recipe.views[-1].size // world().size
-        if not (self.tiers.admits((id(recipe),), n_elements, self.engine.is_alone) and self._clear_way(storages)):
+        if not (self._admits((id(recipe),), n_elements, recipe.is_awaited) and self._clear_way(storages)):
             return False
         recipe.is_cold = True
         do = functools.partial(do_by_recipe, recipe, storages, values)
@@ -232,7 +232,7 @@ class Queue(Flushing):
         """
         if self._refusable:
             return None
-        direct = self.send_at_once((id(call),), call, storages, add_nodes, code, instruction)
+        direct = self._send_at_once((id(call),), call, storages, add_nodes, code, instruction, True)
         if direct is not None and self.engine.has_failed:
             self._raise_failures(None)
         return direct
@@ -241,9 +241,14 @@ class Queue(Flushing):
                      add_nodes: Callable[[Direct], None], code: CodeType | None, instruction: int) -> Direct | None:
         """Execute at once what has messages, by its nodes; None where it is recorded. The key is as for `may_compute`.
         """
+        return self._send_at_once(key, call, storages, add_nodes, code, instruction, False)
+
+    def _send_at_once(self, key: tuple[Any, ...], call: Computed, storages: tuple[Storage, ...],
+                      add_nodes: Callable[[Direct], None], code: CodeType | None, instruction: int,
+                      is_awaited: bool) -> Direct | None:
         if state() is not self._silent_state and self.are_errors_asked():
             return None
-        if not (self._may_execute() and self.tiers.admits(key, 0, self.engine.is_alone) and self._clear_way(storages)):
+        if not (self._may_execute() and self._admits(key, 0, is_awaited) and self._clear_way(storages)):
             return None
         return self._attempt(call, storages, (), add_nodes, False, code, instruction)
 
@@ -263,6 +268,14 @@ class Queue(Flushing):
             self._runner = 0
         self.n_at_once += direct is not None
         return direct
+
+    def _admits(self, key: tuple[Any, ...], n_elements: int, is_awaited: bool) -> bool:
+        """Whether to execute a call at once, as tiers tell; what the program waits for, in any case, unless anything is
+        recorded that is executed with it.
+        """
+        if is_awaited and not self.recorded.fields:
+            return True
+        return self.tiers.admits(key, n_elements, self.engine.is_alone)
 
     def _may_execute(self) -> bool:
         """Whether nothing that will last is in the way of what is executed at once."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +21,11 @@ from pgaspy.planning.trees import broadcast_neighbours, packets_of, reduction_ne
 from pgaspy.planning.view import View
 from pgaspy.scheduling import memory, messages
 from pgaspy.scheduling.at_once import elements
-from pgaspy.scheduling.builder import Builder
+from pgaspy.scheduling.builder import Access, Builder
 from pgaspy.scheduling.messages import MAX_STAMPED_BYTES, Side, cast, pack_to, receive, send, unpack
 from pgaspy.scheduling.nodes import (
     STAMP_BYTES,
+    Bytes,
     FunctionCall,
     Location,
     Memories,
@@ -36,8 +37,18 @@ from pgaspy.scheduling.nodes import (
 )
 from pgaspy.scheduling.operations import TAGS_PER_OPERAND, first_tag
 
-__all__ = ["ALIGNMENT", "MAX_TREES", "broadcasts", "exchange_partials", "group_members", "hand_to_all",
-           "handed_out", "joined_before", "sent"]
+__all__ = [
+    "ALIGNMENT",
+    "MAX_TREES",
+    "broadcasts",
+    "exchange_partials",
+    "gather_small",
+    "group_members",
+    "hand_to_all",
+    "handed_out",
+    "joined_before",
+    "sent",
+]
 
 MAX_TREES = TAGS_PER_OPERAND - 1
 """Up to so many processes of a group hand out what they have by a tree of each; more gather it all together.
@@ -54,6 +65,10 @@ ALIGNMENT = 16
 MAX_SENT_PARTIALS, MAX_GATHERED_PARTIALS = 4, 32
 """Up to so many processes, small partial results are sent by each to all; and gathered by doubling. More are merged
 along a tree, and handed out by it."""
+
+
+Pack = Callable[[Memories, Bytes], None]
+"""Packs what a process has into a message."""
 
 
 # Broadcasts ----------------------------------------------------------------------------------------------------------
@@ -308,8 +323,15 @@ def exchange_partials(builder: Builder, partial: int, size: int, dtype: np.dtype
     nbytes, n = size * dtype.itemsize, len(members)
     if n > MAX_GATHERED_PARTIALS or nbytes * n > memory.REUSED_FROM_BYTES:
         return _by_tree(builder, partial, size, dtype, merge, members, rank)
-    gather = _sent_to_all if n <= MAX_SENT_PARTIALS else _doubled
-    parts = gather(builder, partial, nbytes, members, rank)
+
+    def put(memories: Memories, message: Bytes) -> None:
+        message[:nbytes] = bytes_of(memories, partial)[:nbytes]
+
+    group, sizes = _Group(members, members.index(rank)), [nbytes] * n
+    if n <= MAX_SENT_PARTIALS:
+        parts = _sent_to_all(builder, partial, sizes, group)
+    else:
+        parts = _doubled(builder, put, [(partial, None)], sizes, group)
     if not is_wanted:
         return partial
     result = builder.buffer(nbytes) if target is None else target
@@ -317,30 +339,46 @@ def exchange_partials(builder: Builder, partial: int, size: int, dtype: np.dtype
     return result
 
 
-def _sent_to_all(builder: Builder, partial: int, nbytes: int, members: Sequence[int], rank: int) -> list[Location]:
-    """The partial results of all: in one message from each to each."""
-    parts = {rank: partial}
-    for peer in members:
-        if peer != rank:
-            send(builder, (partial, 0), None, nbytes, peer, 0, is_stamped=True)
-    for peer in members:
-        if peer != rank:
-            parts[peer] = builder.buffer(nbytes)
-            receive(builder, (parts[peer], 0), None, nbytes, peer, 0, is_stamped=True)
-    return [(parts[member], 0) for member in members]
+def gather_small(builder: Builder, pack: Pack, reads: Sequence[Access], sizes: Sequence[int], rank: int,
+                 unpack: Callable[[Memories, list[Location]], None] | None, writes: Sequence[Access]) -> None:
+    """What each of all processes has packed, so many bytes, comes to all of them, which unpack it, if they want to."""
+    group = _Group(range(len(sizes)), rank)
+    if len(sizes) <= MAX_SENT_PARTIALS:
+        own = builder.buffer(sizes[rank])
+        builder.add(FunctionCall(lambda memories: pack(memories, bytes_of(memories, own)), "pack"), reads,
+                    [(own, None)])
+        parts = _sent_to_all(builder, own, sizes, group)
+    else:
+        parts = _doubled(builder, pack, reads, sizes, group)
+    if unpack is not None:
+        builder.add(FunctionCall(lambda memories: unpack(memories, parts), "unpack"),
+                    [(number, None) for number in {number for number, _ in parts}], writes)
 
 
-def _doubled(builder: Builder, partial: int, nbytes: int, members: Sequence[int], rank: int) -> list[Location]:
-    """The same in the fewest steps, and so with the fewest messages."""
-    n, position, size = len(members), members.index(rank), _with_stamp(nbytes)
-    buffer = builder.buffer(n * size)
+def _sent_to_all(builder: Builder, own: int, sizes: Sequence[int], group: _Group) -> list[Location]:
+    """What all processes of a group have, in the order of their ranks: in one message from each to each."""
+    members, position = group
+    peers = [number for number in range(len(members)) if number != position]
+    parts = [(own, 0)] * len(members)
+    for number in peers if sizes[position] else ():
+        send(builder, (own, 0), None, sizes[position], members[number], 0, is_stamped=True)
+    for number in peers:
+        if sizes[number]:
+            parts[number] = builder.buffer(sizes[number]), 0
+            receive(builder, parts[number], None, sizes[number], members[number], 0, is_stamped=True)
+    return parts
 
-    def put(memories: Memories) -> None:
-        bytes_of(memories, buffer)[:nbytes] = bytes_of(memories, partial)[:nbytes]
 
-    builder.add(FunctionCall(put, "pack"), [(partial, None)], [(buffer, None)])
-    starts = range(0, n * size + 1, size)
-    _double(builder, buffer, [nbytes] * n, starts, _Group(members, position), 0)
+def _doubled(builder: Builder, pack: Pack, reads: Sequence[Access], sizes: Sequence[int],
+             group: _Group) -> list[Location]:
+    """The same in the fewest steps, and so with the fewest messages; see `_gather_by_doubling`."""
+    n, position = len(sizes), group.position
+    turned = [sizes[(position + k) % n] for k in range(n)]
+    starts = [0, *itertools.accumulate(map(_with_stamp, turned))]
+    buffer = builder.buffer(starts[-1])
+    builder.add(FunctionCall(lambda memories: pack(memories, bytes_of(memories, buffer)), "pack"), reads,
+                [(buffer, None)])
+    _double(builder, buffer, turned, starts, group, 0)
     return [(buffer, starts[(k - position) % n]) for k in range(n)]
 
 

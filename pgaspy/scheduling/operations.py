@@ -128,6 +128,8 @@ class Recipe:
         Whether it is executed also where nobody can see its results.
     is_cold
         Whether this process tries to execute it at once: it has not been done often, nor had to wait.
+    is_awaited
+        Whether the program waits for it as soon as it is recorded.
     n_counted_at_once
         How many counted calls of kernels do it at once; None where it may not be done so again after an interrupt.
     name
@@ -146,6 +148,7 @@ class Recipe:
     is_collective = True
     is_called = False
     is_cold = True
+    is_awaited = False
     n_counted_at_once: ClassVar[int | None] = None
     name = errors_in = ""
     digest: int | None = None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pgaspy as pg
-from pgaspy import immediate, statements
+from pgaspy import brought, immediate, statements
 from pgaspy.alone import small
 from pgaspy.execution import engine, recording, tiers
 from pgaspy.kernels import bindings, jit
@@ -39,7 +39,7 @@ class Settings:
     at_once
         For the process of each rank, in turn: how much work of one call is done at once before that is recorded.
     by_numpy
-        Whether NumPy computes what is small, on one process.
+        Whether NumPy computes what is small: on one process, or of what comes to all.
     """
 
     overlaps: bool = True
@@ -96,6 +96,7 @@ def under(settings: Settings) -> Iterator[None]:
         patch(trees, "PACKET_BYTES", 40)
     if settings.gathers:
         patch(collectives, "MAX_TREES", 1)
+        patch(collectives, "MAX_SENT_PARTIALS", 0)
         patch(collectives, "MAX_DOUBLED_BYTES", 100)
     if settings.balances:
         patch(result_layout, "WORTH_MESSAGES", 0)
@@ -114,6 +115,7 @@ def under(settings: Settings) -> Iterator[None]:
     patch(type(queue), "computes_at_once", True)
     if not settings.by_numpy:
         patch(small, "is_on", False)
+        patch(brought, "MAX_ELEMENTS", -1)
     queue.overlaps = settings.overlaps
     queue.max_operations = settings.max_operations[pg.RANK % len(settings.max_operations)]
     try:
