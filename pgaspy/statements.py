@@ -125,6 +125,10 @@ def loop_dtypes(ufunc: AnyFunction, descriptions: Sequence[Any], outputs: Sequen
         raise TypeError(f"{ufunc.__name__}() takes {ufunc.nin} inputs, {len(inputs)} were given")
     if all(isinstance(kind, type) for kind in inputs):  # of Python's numbers alone, NumPy would compare objects
         inputs = [np.dtype(kind) for kind in inputs]
+    if casting == "equiv":  # NumPy refuses numbers, and crashes when it is asked for what it would compute with
+        for kind in inputs:
+            if isinstance(kind, type):
+                raise TypeError(f"cannot cast Python {kind.__name__} under the casting rule 'equiv'")
     resolved = ufunc.resolve_dtypes((*inputs, *outputs), casting=casting, **options)  # type: ignore[arg-type]
     return (*resolved[: ufunc.nin], *mask, *resolved[ufunc.nin:])
 
