@@ -65,6 +65,8 @@ def _binary(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
             return ufuncs.apply_operator(ufunc, made, self, other._plain())
         if _defers(ufunc, self, other) or _repeats(ufunc, self, other):
             return NotImplemented
+        if _has_functions(other):
+            return ufunc(self, other)
         return ufuncs.apply(ufunc, (self, _operand(other)), make=made)
     return quick.method("binary", ufunc, method)
 
@@ -91,6 +93,8 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
             return ufuncs.apply_operator(ufunc, made, self, None, other, True)
         if isinstance(other, GlobalArray) or _defers(ufunc, self, other) or _repeats(ufunc, self, other):
             return NotImplemented  # of an array, whose operator takes this one
+        if _has_functions(other):
+            return ufunc(other, self)
         return ufuncs.apply(ufunc, (_operand(other), self), make=made)
     return quick.method("reflected", ufunc, method)
 
@@ -165,19 +169,22 @@ def _operand(x: Any) -> Any:
 
 
 def _defers(ufunc: np.ufunc, own: GlobalArray, other: Any) -> bool:
-    """Whether an operator leaves the operation to the other operand, as NumPy does: to who says so, or has functions of
-    its own, `*` to a `numpy.matrix`, which multiplies as matrices do, and of numbers to objects that are no arrays.
+    """Whether an operator leaves the operation to the other operand, as NumPy does: to who says so, or is NumPy's array
+    with functions of its own, `*` to a `numpy.matrix`, which multiplies as matrices do, and of numbers to objects that
+    are no arrays.
     """
     handler = getattr(other, "__array_ufunc__", False)
     if handler is not False:
-        return handler is None or _has_functions(other) or (ufunc is np.multiply and isinstance(other, np.matrix))
+        return handler is None or (isinstance(other, np.ndarray) and (
+            _has_functions(other) or (ufunc is np.multiply and isinstance(other, np.matrix))))
     return getattr(other, "__array_priority__", 0) > 0 or (
         own._is_number and not isinstance(other, list | tuple) and np.asarray(other).dtype == object)
 
 
 def _has_functions(x: Any) -> bool:
-    """Whether it is NumPy's array with functions of its own, as one with units, which would be lost."""
-    return isinstance(x, np.ndarray) and type(x).__array_ufunc__ is not np.ndarray.__array_ufunc__
+    """Whether it has NumPy's functions of its own, as an array with units, which would be lost."""
+    functions = getattr(type(x), "__array_ufunc__", None)
+    return not (functions is None or functions is np.ndarray.__array_ufunc__ or isinstance(x, GlobalArray))
 
 
 def _by_its_functions(ufunc: Any, own: GlobalArray, other: Any) -> Any:
@@ -897,10 +904,14 @@ class GlobalArray:
     def __matmul__(self, other: Any) -> GlobalArray:
         if small.is_on and (found := functions.product(self, other)) is not None:
             return of_elements(*found)
-        return NotImplemented if _defers(np.matmul, self, other) else HANDLED[np.matmul](self, other)
+        if _defers(np.matmul, self, other):
+            return NotImplemented
+        return np.matmul(self, other) if _has_functions(other) else HANDLED[np.matmul](self, other)
 
     def __rmatmul__(self, other: Any) -> GlobalArray:
-        return NotImplemented if _defers(np.matmul, self, other) else HANDLED[np.matmul](other, self)
+        if _defers(np.matmul, self, other):
+            return NotImplemented
+        return np.matmul(other, self) if _has_functions(other) else HANDLED[np.matmul](other, self)
 
     def __imatmul__(self, other: Any) -> Any:
         return _by_its_functions(np.matmul, self, other) if _has_functions(other) else into(self @ other, (self,))

@@ -303,6 +303,9 @@ def test_casting_belongs_to_the_call() -> None:
     a, b = pg.arange(4), pg.ones(4)
     assert_equal(np.add(a, b, dtype="i8", casting="unsafe"), np.arange(4) + 1)
     raises_everywhere(TypeError, "same_kind", lambda: np.add(a, b, dtype="i8"))
+    assert_equal(np.add(a, a, casting="equiv"), np.arange(4) * 2)
+    for n in (4, 70000):
+        raises_everywhere(TypeError, "'equiv'", lambda n=n: np.multiply(pg.arange(n), 2, casting="equiv"))
 
 
 @pytest.mark.mpi
@@ -334,6 +337,28 @@ def test_arrays_with_functions_of_their_own_have_their_say() -> None:
     for change, name in ((operator.iadd, "add"), (operator.ipow, "power"), (operator.imatmul, "matmul")):
         assert change(A, q) == f"{name} of its own"
     assert_equal(A, np.ones(3))
+
+
+class Unit:
+    """No array, with functions of its own."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return ufunc.__name__, [x is self for x in inputs], [*options]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("n", [3, 70000])
+def test_objects_with_functions_of_their_own_have_their_say(n: int) -> None:
+    a, unit = np.ones(n), Unit()
+    A = pg.array(a)
+    for name in ("add", "sub", "mul", "pow", "matmul", "or_", "lt", "eq", "ne"):
+        operate = getattr(operator, name)
+        assert operate(A, unit) == operate(a, unit)
+        assert operate(unit, A) == operate(unit, a)
+    for change in (operator.iadd, operator.ipow, operator.ior):
+        assert change(A, unit) == change(a, unit)
+    assert np.add(A, A, out=unit) == np.add(a, a, out=unit)
+    assert_equal(A, a)
 
 
 def test_masked_arrays_are_refused() -> None:
