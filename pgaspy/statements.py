@@ -130,6 +130,8 @@ def loop_dtypes(ufunc: AnyFunction, descriptions: Sequence[Any], outputs: Sequen
             if isinstance(kind, type):
                 raise TypeError(f"cannot cast Python {kind.__name__} under the casting rule 'equiv'")
     resolved = ufunc.resolve_dtypes((*inputs, *outputs), casting=casting, **options)  # type: ignore[arg-type]
+    for found in resolved:
+        check_dtype(found)
     return (*resolved[: ufunc.nin], *mask, *resolved[ufunc.nin:])
 
 

@@ -306,6 +306,8 @@ def test_casting_belongs_to_the_call() -> None:
     assert_equal(np.add(a, a, casting="equiv"), np.arange(4) * 2)
     for n in (4, 70000):
         raises_everywhere(TypeError, "'equiv'", lambda n=n: np.multiply(pg.arange(n), 2, casting="equiv"))
+        raises_everywhere(TypeError, "object dtype", lambda n=n: np.add(
+            pg.arange(n), 1, out=pg.zeros(n), dtype=object, casting="unsafe"))
 
 
 @pytest.mark.mpi
