@@ -20,8 +20,12 @@ NOT_STARTED = "listener thread failed to start"
 
 
 def clean_environment() -> dict[str, str]:
-    """This process's environment without its traces of MPI: it is a job of one, the child starts another job."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMI", "PRTE_"))}
+    """This process's environment without its traces of MPI: it is a job of one, the child starts another job.
+
+    Lines are written as wholes: the pieces of one, as `PYTHONUNBUFFERED` has them, come in between those of others.
+    """
+    left_out = "OMPI_", "PMI", "PRTE_", "PYTHONUNBUFFERED"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     return kept | {"PYTHONPATH": str(ROOT)}
 
 
