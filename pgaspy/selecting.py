@@ -6,7 +6,7 @@ They are thin: what they take becomes a key, and `indexing` does the rest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -552,10 +552,16 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         if condition.dtype != bool:
             raise TypeError(f"invalid entry {n} in condlist: should be boolean ndarray")
     dtype = _common_dtype([*choicelist, default])
-    found = default
-    for condition, choice in zip(reversed(conditions), reversed(choicelist), strict=True):
+    found = _cast_number(default, dtype, "unsafe")
+    choices = [_cast_number(choice, dtype, "same_kind") for choice in choicelist]
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
         found = where(condition, choice, found)
     return found.astype(dtype, copy=False)
+
+
+def _cast_number(x: Any, dtype: np.dtype[Any], casting: Literal["same_kind", "unsafe"]) -> Any:
+    """A number of Python's in a dtype, as by way of an array; anything else itself."""
+    return as_numpy(x).astype(dtype, casting=casting)[()] if type(x) in (int, float, complex) else x
 
 
 def _common_dtype(arrays: Sequence[Any]) -> np.dtype[Any]:

@@ -177,6 +177,7 @@ WITH_INTEGERS: dict[str, Callable[[Any, Any, Any, int], Any]] = {
     "where first": lambda xp, a, m, v: xp.where(m, v, a),
     "where alone": lambda xp, a, m, v: xp.where(m, v, 1),
     "select": lambda xp, a, m, v: xp.select([m], [a], v),
+    "select it": lambda xp, a, m, v: xp.select([m, ~m], [a, v], 1),
     "choose": lambda xp, a, m, v: xp.choose(m.astype(int), (a, v)),
     "clip": lambda xp, a, m, v: a.clip(None, v),
     "full": lambda xp, a, m, v: xp.full(a.shape, v, a.dtype),
