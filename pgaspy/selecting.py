@@ -45,7 +45,9 @@ Mode = str
 @taking_memory
 def _brought_within(indices: Any, extent: int, mode: Mode) -> Any:
     """Indices with those beyond an extent wrapped round or clipped; as they are, where they are to be refused."""
-    indices = as_indices(indices)
+    given, indices = indices, as_indices(indices)
+    if indices.dtype == np.uint64 and not hasattr(given, "dtype"):  # of integers beyond those of an index
+        indices = as_numpy(given, np.int64)
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     if indices.dtype.kind not in "iub":

@@ -148,7 +148,7 @@ def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[st
         return None
     found = small.called(functools.partial(numpys, **named) if named else numpys, *operands)
     results = found if isinstance(found, tuple) else (found,)
-    if any(x is None or (isinstance(x, np.ndarray) and not x.ndim) for x in results):
+    if any(x is None or (isinstance(x, np.ndarray) and (not x.ndim or x.dtype.hasobject)) for x in results):
         return None
     if isinstance(found, tuple):
         return tuple([_made(x, operands, named) for x in found])

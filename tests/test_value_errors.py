@@ -215,3 +215,19 @@ def _made_of(xp: Any, call: Callable[[Any, Any, Any, int], Any], dtype: str, n: 
     except (OverflowError, TypeError) as error:
         return type(error)
     return a if found is None else found
+
+
+@pytest.mark.parametrize("n", [N, 70000])
+def test_integers_beyond_indices(n: int) -> None:
+    A = pg.arange(n)
+    for index in 2**64 - 1, [2**64 - 1], 2**63:
+        raises_everywhere(OverflowError, "too large", lambda index=index: pg.take(A, index))
+        raises_everywhere(OverflowError, "too large", lambda index=index: pg.put(A, index, 1))
+
+
+@pytest.mark.parametrize("n", [N, 70000])
+def test_integers_that_are_objects_only(n: int) -> None:
+    A = pg.arange(n, dtype="i1")
+    for call in (lambda: pg.diff(A, prepend=2**70), lambda: pg.append(A, 2**70), lambda: pg.ediff1d(A, to_end=2**70)):
+        with pytest.raises((TypeError, OverflowError)):
+            call()
