@@ -25,10 +25,12 @@ from pgaspy.layout import MAX_NDIM, Layout
 from pgaspy.missing import instead_of, missing
 from pgaspy.operands import (
     WEAK,
+    as_extents,
     as_numpy,
     check_device,
     check_dtype,
     check_element,
+    check_order,
     dtype_of_cast,
     has_arrays,
     native,
@@ -91,6 +93,8 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
             if small.is_on and (found := functions.computed(ufunc, self, other, True)) is not None:
                 return of_elements(*found)
             return ufuncs.apply_operator(ufunc, made, self, None, other, True)
+        if ufunc is np.multiply and isinstance(other, np.matrix):
+            return HANDLED[np.dot](other, self[None] if self.ndim == 1 else self)
         if isinstance(other, GlobalArray) or _defers(ufunc, self, other) or _repeats(ufunc, self, other):
             return NotImplemented  # of an array, whose operator takes this one
         if _has_functions(other):
@@ -497,8 +501,8 @@ class GlobalArray:
         ValueError
             If the shape has another number of elements, or for another order.
         """
-        if len(shape) == 1 and np.iterable(shape[0]):
-            shape = tuple(shape[0])
+        if len(shape) == 1:
+            shape = as_extents(shape[0])
         if order == "F":
             return self.T.reshape(shape[::-1]).T
         if small.is_on and order == "C" and (found := small.reshaped(self, shape)) is not None:
@@ -617,31 +621,44 @@ class GlobalArray:
     def __deepcopy__(self, _: Any) -> GlobalArray:
         return self.copy()
 
-    def copy(self) -> GlobalArray:
-        """A new array with these elements, in the layout that results of operations on them have. Collective."""
+    def copy(self, order: str = "C") -> GlobalArray:
+        """A new array with these elements, in the layout that results of operations on them have. Collective.
+
+        The order has no effect: where elements lie in memory follows from the layout.
+
+        Raises
+        ------
+        ValueError
+            For an order that NumPy does not know.
+        """
+        check_order(order)
         if small.is_on and (found := small.copied(self)) is not None:
             return of_elements(*found)
         return self._alike(*global_assign.copied(self._base, self._view))
 
-    def astype(self, dtype: DTypeLike, copy: bool = True, *, casting: Any = "unsafe") -> GlobalArray:
+    def astype(self, dtype: DTypeLike, order: str = "K", casting: Any = "unsafe", subok: bool = True,
+               copy: bool = True) -> GlobalArray:
         """A copy, cast to a dtype. Collective.
 
         Parameters
         ----------
         dtype
             Any but those of objects and structures; casts are those of NumPy.
-        copy
-            Make one also of an array that has the dtype; without, it is returned itself.
+        order, subok
+            Have no effect: where elements lie in memory follows from the layout, and there are no subclasses.
         casting
             Which casts there may be, as for `numpy.can_cast`.
+        copy
+            Make one also of an array that has the dtype; without, it is returned itself.
 
         Raises
         ------
         TypeError
             For a dtype that arrays cannot have, or a cast that there may not be.
         ValueError
-            For text that is no number, where one is asked for.
+            For text that is no number, where one is asked for; for an order that NumPy does not know.
         """
+        check_order(order)
         dtype = native(dtype)
         if dtype.kind in "mMSU":  # without a unit or length, if none is given
             dtype = dtype_of_cast(self.dtype, dtype)

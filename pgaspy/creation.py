@@ -32,10 +32,12 @@ from pgaspy.kernels import bindings
 from pgaspy.layout import Layout
 from pgaspy.operands import (
     WEAK,
+    as_extents,
     as_numbers,
     as_numpy,
     check_device,
     check_dtype,
+    check_order,
     dtype_of_cast,
     has_arrays,
     native,
@@ -99,7 +101,7 @@ def empty(shape: Shape, dtype: DTypeLike = float, order: str = "C", *, layout: A
     6
     """
     check_device(device)
-    _check_order(order)
+    check_order(order)
     dtype = native(dtype)
     check_dtype(dtype)
     if dtype.kind in "SU" and not dtype.itemsize:
@@ -170,8 +172,10 @@ def _cast(value: Any, a: GlobalArray) -> Any:
     """What an array is filled with, as NumPy casts it: numbers are cast even where that loses them, if to anything."""
     if value.__class__ is int and a.size and a.dtype.kind != "b":
         return value
-    if isinstance(value, GlobalArray) or has_arrays(value) or np.ndim(value):
+    if isinstance(value, GlobalArray) or has_arrays(value):
         return value
+    if np.ndim(value):
+        return as_array(value)
     if not a.size:
         return np.zeros((), a.dtype)
     return silently(np.full, (), value, a.dtype)[()]
@@ -181,8 +185,9 @@ def _are_none(*options: Any) -> bool:
     return options.count(None) == len(options)
 
 
-def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: AnyLayout,
+def _like(prototype: Any, dtype: DTypeLike | None, order: str | None, shape: Shape | None, layout: AnyLayout,
           onenode: int | None, device: str | None) -> GlobalArray:
+    check_order(order)
     if small.is_on and prototype.__class__ in small.kinds and _are_none(shape, layout, onenode, device):
         found = small.empty_like(prototype, prototype.dtype if dtype is None else native(dtype))
         if found is not None:
@@ -196,8 +201,9 @@ def _like(prototype: Any, dtype: DTypeLike | None, shape: Shape | None, layout: 
 
 
 @implements(np.empty_like)
-def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None,
-               layout: AnyLayout = None, onenode: int | None = None, device: str | None = None) -> GlobalArray:
+def empty_like(prototype: Any, dtype: DTypeLike | None = None, order: str | None = "K", subok: bool = True,
+               shape: Shape | None = None, *, layout: AnyLayout = None, onenode: int | None = None,
+               device: str | None = None) -> GlobalArray:
     """A new array of the shape and dtype of another, with arbitrary elements. Collective.
 
     Parameters
@@ -206,6 +212,8 @@ def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, shape: Shape |
         A global array, or an array-like.
     dtype, shape
         To be taken instead of those of the prototype.
+    order, subok
+        Have no effect: where elements lie in memory follows from the layout, and there are no subclasses.
     layout, onenode
         As for `empty`; by default the layout is the one that results of operations on the prototype have, if that is a
         global array of this shape, else the job's default.
@@ -215,33 +223,36 @@ def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, shape: Shape |
     ValueError, TypeError
         As `empty` does.
     """
-    return _like(prototype, dtype, shape, layout, onenode, device)
+    return _like(prototype, dtype, order, shape, layout, onenode, device)
 
 
 @implements(np.zeros_like)
-def zeros_like(a: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None, layout: AnyLayout = None,
-               onenode: int | None = None, device: str | None = None) -> GlobalArray:
+def zeros_like(a: Any, dtype: DTypeLike | None = None, order: str | None = "K", subok: bool = True,
+               shape: Shape | None = None, *, layout: AnyLayout = None, onenode: int | None = None,
+               device: str | None = None) -> GlobalArray:
     """A new array of zeros, of the shape and dtype of another. Collective; see `empty_like`."""
-    result = _like(a, dtype, shape, layout, onenode, device)
+    result = _like(a, dtype, order, shape, layout, onenode, device)
     result[...] = _zero(result.dtype)
     return result
 
 
 @implements(np.ones_like)
-def ones_like(a: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None, layout: AnyLayout = None,
-              onenode: int | None = None, device: str | None = None) -> GlobalArray:
+def ones_like(a: Any, dtype: DTypeLike | None = None, order: str | None = "K", subok: bool = True,
+              shape: Shape | None = None, *, layout: AnyLayout = None, onenode: int | None = None,
+              device: str | None = None) -> GlobalArray:
     """A new array of ones, of the shape and dtype of another. Collective; see `empty_like`."""
-    return full_like(a, 1, dtype, shape=shape, layout=layout, onenode=onenode, device=device)
+    return full_like(a, 1, dtype, order, subok, shape, layout=layout, onenode=onenode, device=device)
 
 
 @implements(np.full_like)
-def full_like(a: Any, fill_value: Any, dtype: DTypeLike | None = None, *, shape: Shape | None = None,
-              layout: AnyLayout = None, onenode: int | None = None, device: str | None = None) -> GlobalArray:
+def full_like(a: Any, fill_value: Any, dtype: DTypeLike | None = None, order: str | None = "K", subok: bool = True,
+              shape: Shape | None = None, *, layout: AnyLayout = None, onenode: int | None = None,
+              device: str | None = None) -> GlobalArray:
     """A new array with every element set to a value, of the shape and dtype of another. Collective.
 
     The value is as for `full`, all else as for `empty_like`.
     """
-    result = _like(a, dtype, shape, layout, onenode, device)
+    result = _like(a, dtype, order, shape, layout, onenode, device)
     result[...] = _cast(fill_value, result)
     return result
 
@@ -281,7 +292,7 @@ def array(object: Any, dtype: DTypeLike | None = None, *, copy: bool | None = Tr
            [5, 6]])
     """
     check_device(device)
-    _check_order(order)
+    check_order(order)
     if not copy or ndmin:
         found = asarray(object, dtype, layout=layout, onenode=onenode, device=device, copy=copy)
         return found[(None,) * max(ndmin - found.ndim, 0) + (...,)]
@@ -317,7 +328,7 @@ def asarray(a: Any, dtype: DTypeLike | None = None, order: str | None = None, *,
     ValueError
         With `copy=False`, if a new array has to be made; else as `empty` does.
     """
-    _check_order(order)
+    check_order(order)
     if copy:
         return array(a, dtype, layout=layout, onenode=onenode, device=device)
     check_device(device)
@@ -328,16 +339,16 @@ def asarray(a: Any, dtype: DTypeLike | None = None, order: str | None = None, *,
     return array(a, dtype, layout=layout, onenode=onenode, device=device)
 
 
-def _check_order(order: str | None) -> None:
-    """Refuse orders that NumPy does not know."""
-    if order not in (None, "C", "F", "A", "K"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-
-
 def as_global(a: Any) -> GlobalArray:
     """`a` itself, where it is a global array or a number; else as `array`, but for masked arrays. Collective."""
     refuse_masked(a)
     return a if isinstance(a, GlobalArray) else array(a)
+
+
+def as_operand(a: Any) -> GlobalArray:
+    """As `asarray`, but for masked arrays. Collective."""
+    refuse_masked(a)
+    return asarray(a)
 
 
 def as_array(x: Any) -> GlobalArray | NDArray[Any]:
@@ -712,7 +723,7 @@ def written(array: GlobalArray, write: Callable[[NDArray[Any], View, int], None]
 
 
 def _checked_shape(shape: Shape) -> tuple[int, ...]:
-    extents = tuple(operator.index(n) for n in (shape if np.iterable(shape) else (shape,)))
+    extents = tuple([operator.index(n) for n in as_extents(shape)])
     if any(n < 0 for n in extents):
         raise ValueError(f"negative dimensions are not allowed: shape {extents}")
     return extents

@@ -75,12 +75,16 @@ def assign(base: Base, view: View, value: Any) -> None:
     check_writable(view)
     if given is None:
         if has_arrays(value):
-            assign(base, view, Operand(*joined(value)))
+            assign(base, view, Operand(*joined(value, max_ndim=view.ndim)))
             return
         if isinstance(value, np.integer | np.floating) and base.dtype.kind == "i":
             value = value.item()  # which has to be in the dtype's range, where it is no array
         if type(value) not in (int, float, complex):
-            value = as_numpy(value) if hasattr(value, "dtype") else as_numbers(value, base.dtype)
+            if hasattr(value, "dtype"):
+                value = as_numpy(value)
+            else:
+                value = as_numbers(value, base.dtype)
+                _check_depth(value.ndim, view.ndim)
         if isinstance(value, np.ndarray) and value.dtype.hasobject:  # Python's dates and fractions, which NumPy casts
             value = value.astype(base.dtype)
         elementwise_copy(base, view, _without_leading_ones(value, view.ndim))
@@ -95,6 +99,13 @@ def assign(base: Base, view: View, value: Any) -> None:
     recipe = record_assignment(BaseView(base, view), BaseView(value._base, source), was_tried=True)
     if base.dtype == value._base.dtype and not recipe.is_cold:  # else it may have to be warned of every time
         known_calls.keep(key, (recipe, view, given))
+
+
+def _check_depth(depth: int, ndim: int) -> None:
+    """Refuse sequences in more sequences than there are dimensions, as NumPy's assignment does."""
+    if depth > ndim:
+        raise ValueError("setting an array element with a sequence. The requested array would exceed the maximum "
+                         f"number of dimension of {ndim}.")
 
 
 def _drop_leading_ones(view: View, ndim: int) -> View:
@@ -142,7 +153,7 @@ def everywhere(base: Base, view: View) -> BaseView:
     return copied(base, view, replicated(view.shape, world().size))
 
 
-def joined(x: Any, dtype: DTypeLike | None = None) -> BaseView:
+def joined(x: Any, dtype: DTypeLike | None = None, max_ndim: int | None = None) -> BaseView:
     """A new array of the global arrays in a sequence, and what is beside them, as NumPy's `array` makes it.
 
     It lies as results of operations on them do.
@@ -150,10 +161,12 @@ def joined(x: Any, dtype: DTypeLike | None = None) -> BaseView:
     Raises
     ------
     ValueError
-        If their shapes differ.
+        If their shapes differ, or have more dimensions than there may be.
     """
     parts = dict(_parts(x, ()))
     shape = _joint_shape(x, (), parts)
+    if max_ndim is not None:
+        _check_depth(len(shape), max_ndim)
     dtype = native(np.result_type(*(part.dtype for part in parts.values())) if dtype is None else dtype)
     check_dtype(dtype)
     views = [part._view.broadcast_to(shape) for part in parts.values() if hasattr(part, "_view")]

@@ -72,9 +72,9 @@ squeeze, swapaxes = _function(GlobalArray.squeeze), _function(GlobalArray.swapax
 
 
 @implements(np.copy)
-def copy(a: Any) -> GlobalArray:
-    """A new array with the elements of `a`, also of a number. Collective."""
-    return array(a)
+def copy(a: Any, order: str = "K", subok: bool = False) -> GlobalArray:
+    """A new array with the elements of `a`, also of a number. Collective; `order` and `subok` have no effect."""
+    return array(a, order=order)
 
 
 @implements(*named("astype"))
@@ -105,7 +105,7 @@ def astype(x: Any, dtype: DTypeLike, /, *, copy: bool = True, device: str | None
     """
     check_array(x, "astype")
     check_device(device)
-    found: GlobalArray = x.astype(dtype, copy)
+    found: GlobalArray = x.astype(dtype, copy=copy)
     return found
 
 
@@ -258,7 +258,7 @@ def roll(a: Any, shift: SupportsIndex | Sequence[SupportsIndex], axis: Axis = No
     Raises
     ------
     ValueError
-        If there is no such dimension, or the numbers of shifts and dimensions differ.
+        If there is no such dimension, or the numbers of shifts and dimensions differ, or have several dimensions.
 
     Examples
     --------
@@ -266,11 +266,13 @@ def roll(a: Any, shift: SupportsIndex | Sequence[SupportsIndex], axis: Axis = No
     >>> pg.roll(pg.arange(5), 2).gather()
     array([3, 4, 0, 1, 2])
     """
-    a = as_global(a)
+    a, shifts = as_global(a), np.asarray(told(shift))
+    if shifts.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     if axis is None:
-        return roll(a.ravel(), shift, 0).reshape(a.shape)
+        return roll(a.ravel(), shifts, 0).reshape(a.shape)
     total = [0] * a.ndim
-    for s, d in np.broadcast(np.asarray(told(shift)), normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)):
+    for s, d in np.broadcast(shifts, normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)):
         total[d] += int(s)
     result = empty_like_result(a, a.shape, a.dtype)
     for target, source in _rolled_parts(result._view, a._view, tuple(total)):

@@ -22,9 +22,9 @@ from pgaspy.scheduling.operations import BaseView
 from pgaspy.supervision.recorder import take
 
 __all__ = [
-    "PARTS_FROM_BYTES", "WEAK", "Operand", "as_base_view", "as_numbers", "as_numpy", "check_device", "check_dtype",
-    "check_element", "described", "dtype_of_cast", "has_arrays", "native", "operand_from_numpy", "own_part",
-    "refuse_masked", "with_parts",
+    "PARTS_FROM_BYTES", "WEAK", "Operand", "as_base_view", "as_extents", "as_numbers", "as_numpy", "check_device",
+    "check_dtype", "check_element", "check_order", "described", "dtype_of_cast", "has_arrays", "native",
+    "operand_from_numpy", "own_part", "refuse_masked", "with_parts",
 ]
 
 WEAK = (int, float, complex)
@@ -61,6 +61,21 @@ def check_device(device: str | None) -> None:
     """Refuse devices other than the one that there is."""
     if device not in (None, "cpu"):
         raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
+
+
+def check_order(order: str | None) -> None:
+    """Refuse orders that NumPy does not know; the others have no effect, as layouts say where elements lie."""
+    if order not in (None, "C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+
+
+def as_extents(shape: Any) -> tuple[Any, ...]:
+    """The extents of a shape, which is a sequence of them, or one of them."""
+    if not np.iterable(shape):
+        return (shape,)
+    if isinstance(shape, dict) or not hasattr(shape, "__getitem__"):
+        raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
+    return tuple(shape)
 
 
 @taking_memory

@@ -14,7 +14,7 @@ from pgaspy.dispatch import implements
 from pgaspy.distribution import Distribution
 from pgaspy.execution.recording import taking_memory
 from pgaspy.manipulation import where
-from pgaspy.operands import as_numpy
+from pgaspy.operands import as_numpy, refuse_masked
 from pgaspy.small_calls import by_numpy
 from pgaspy.tasks import perform, write
 
@@ -133,6 +133,7 @@ def _counted(a: GlobalArray, v: Any, side: Literal["left", "right"]) -> GlobalAr
 @taking_memory
 def _as_whole(a: Any) -> NDArray[Any]:
     """An array as NumPy's, on each process, which the program cannot change."""
+    refuse_masked(a)
     return a.gather() if isinstance(a, GlobalArray) else np.array(as_numpy(a))
 
 

@@ -34,6 +34,21 @@ def test_orders_in_memory() -> None:
     raises_everywhere(ValueError, "order must be", lambda: a.ravel("D"))
 
 
+def test_orders_and_subclasses_of_copies() -> None:
+    a = pg.array(X)
+    for order in ("C", "F", "A", "K"):
+        assert_equal(a.copy(order), X)
+        assert_equal(np.copy(a, order, subok=True), X)
+        assert_equal(a.astype(int, order, "unsafe", False, False), X.astype(int))
+        for make in (np.zeros_like, np.ones_like):
+            assert_equal(make(a, int, order, False, (2, 3)), make(X, int, order, False, (2, 3)))
+            assert_equal(make(a, order=order, subok=False), make(X))
+        assert_equal(np.full_like(a, 7, int, order, False, 5), np.full(5, 7))
+        collectively(np.empty_like(a, float, order, True, 5).shape == (5,))
+    collectively(a.astype(float, copy=False) is a and a.astype(float) is not a)
+    assert_equal(pg.full(3, [[1, 300, 2]], np.uint8), np.full(3, [[1, 300, 2]], np.uint8))
+
+
 def test_arguments_of_array() -> None:
     a = pg.array(X)
     assert_equal(pg.array(a[0], ndmin=3), np.array(X[0], ndmin=3))

@@ -319,7 +319,10 @@ def test_operators_of_matrices_are_theirs() -> None:
     assert_equal(A + m, np.asarray(a + m))
     assert_equal(m - A, np.asarray(m - a))
     assert_equal(A ** m, a ** np.asarray(m))
-    raises_everywhere(TypeError, "unsupported operand", lambda: m * A)
+    assert_equal(m * A, np.asarray(m * a))
+    assert_equal(m * A[:, :1], np.asarray(m * a[:, :1]))
+    assert_equal(m[:, :1] * A[0], np.asarray(m[:, :1] * a[0]))
+    assert_equal(m * A[0, 1], np.asarray(m * a[0, 1]))
 
 
 class Measured(np.ndarray):
@@ -366,7 +369,9 @@ def test_objects_with_functions_of_their_own_have_their_say(n: int) -> None:
 def test_masked_arrays_are_refused() -> None:
     masked, A, M = np.ma.array([1.0, 2, 3], mask=[0, 1, 0]), pg.zeros(3), pg.eye(3)
     for call in (lambda: A + masked, lambda: np.add.outer(A, masked), lambda: M @ masked, lambda: masked @ M,
-                 lambda: pg.average(A, weights=masked),
+                 lambda: pg.average(A, weights=masked), lambda: pg.tensordot(A, masked, 1),
+                 lambda: pg.vecdot(A, masked), lambda: pg.linalg.solve(M, masked), lambda: pg.linalg.norm(masked),
+                 lambda: pg.searchsorted(masked, A), lambda: pg.digitize(A, masked), lambda: pg.pad(masked, 1),
                  lambda: pg.quantile(A, 0.5, weights=masked, method="inverted_cdf")):
         raises_everywhere(TypeError, "masks", call)
 

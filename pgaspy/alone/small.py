@@ -285,10 +285,10 @@ def reshaped(x: Any, shape: Sequence[int]) -> Small | None:
     elements = ready(x)
     if elements is None or not elements.shape or not is_distributed(like_of(x)):
         return None
-    found = called(elements.copy().reshape, tuple(shape))
+    found = called(elements.reshape, tuple(shape))
     if found is None or [n for n in found.shape if n != 1] == [n for n in elements.shape if n != 1]:
         return None
-    return found, source_of_new(found.shape)
+    return found.copy() if np.may_share_memory(found, elements) else found, source_of_new(found.shape)
 
 
 def _cast(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:

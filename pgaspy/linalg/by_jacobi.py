@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pgaspy as pg
+from pgaspy.creation import as_operand
 from pgaspy.dispatch import implements
 from pgaspy.linalg.by_qr import qr_of_tall, rows_times
 from pgaspy.linalg.layouts import as_given, dealt_as, in_square_blocks
@@ -132,7 +133,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     if is_stack(A):
         name, tolerance = ("tol", tol) if rtol is None else ("rtol", rtol)
         return _over_stacks_to_tolerance(np.linalg.matrix_rank, A, name, tolerance, hermitian)
-    A = pg.asarray(A)
+    A = as_operand(A)
     if A.ndim < 2:
         return int((A != 0).any())
     values = svdvals(A).gather()
@@ -169,7 +170,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     if rcond is not None and rtol is not None:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if is_stack(a):
-        tolerance = _tolerance(pg.asarray(a), rtol if rcond is None else rcond)
+        tolerance = _tolerance(as_operand(a), rtol if rcond is None else rcond)
         return _over_stacks_to_tolerance(np.linalg.pinv, a, "rcond", tolerance, hermitian)
     a = as_matrix(a)
     if not a.size:

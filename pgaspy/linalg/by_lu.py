@@ -9,6 +9,7 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 import pgaspy as pg
+from pgaspy.creation import as_operand
 from pgaspy.dispatch import implements
 from pgaspy.distribution import Distribution
 from pgaspy.host.call_sites import warn
@@ -157,7 +158,7 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: b
     x, of the shape of b, and in its layout.
     """
     lu = as_square(lu_and_piv[0])
-    piv, b = pg.asarray(lu_and_piv[1]), as_right_hand_sides(b, len(lu))
+    piv, b = as_operand(lu_and_piv[1]), as_right_hand_sides(b, len(lu))
     if piv.shape != lu.shape[:1] or piv.dtype.kind not in "iu":
         raise ValueError(f"pivots are {len(lu)} integers for factors of shape {lu.shape}, not {piv.dtype} of shape "
                          f"{piv.shape}")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.blas import add_product
+from pgaspy.creation import as_operand
 from pgaspy.dispatch import implements
 from pgaspy.distribution import Distribution
 from pgaspy.linalg.diagonals import clear_lower
@@ -115,7 +116,7 @@ def lstsq(a: Any, b: Any,
     """
     from pgaspy.algorithms import qr as algorithm
 
-    a, b = as_matrix(a), pg.asarray(b)
+    a, b = as_matrix(a), as_operand(b)
     if not 1 <= b.ndim <= 2:
         raise LinAlgError(f"{b.ndim}-dimensional array given. Array must be two-dimensional")
     if len(a) != len(b):

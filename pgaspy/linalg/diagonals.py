@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 import pgaspy as pg
 from pgaspy.blockmath import common_places
+from pgaspy.creation import as_operand
 from pgaspy.dispatch import implements
 from pgaspy.layout import Layout
 from pgaspy.pivoting import either
@@ -47,7 +48,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> pg.Glob
     ValueError
         For less than two dimensions, or equal axes.
     """
-    a, offset = pg.asarray(a), operator.index(offset)
+    a, offset = as_operand(a), operator.index(offset)
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
     axis1, axis2 = (normalize_axis_index(axis, a.ndim) for axis in (axis1, axis2))
@@ -130,7 +131,7 @@ def _take_diagonal(d: NDArray[Any], a: NDArray[Any], rows: NDArray[np.int64], co
 
 
 def _copy_of_matrices(m: Any) -> pg.GlobalArray:
-    m = pg.asarray(m)
+    m = as_operand(m)
     if not m.ndim:
         raise TypeError("a triangle is one of an array of at least one dimension")
     return pg.broadcast_to(m, (len(m), len(m))).copy() if m.ndim == 1 else m.copy()

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pgaspy as pg
+from pgaspy.creation import as_operand
 from pgaspy.dispatch import implements
 from pgaspy.linalg.one_call import by_one_call, like, on_all
 from pgaspy.linalg.operands import as_square, common_dtype
@@ -57,7 +58,7 @@ def eig(a: Any) -> EigResult:
     >>> pg.linalg.eig(pg.array([[2.0, 0.0], [1.0, 3.0]])).eigenvalues.real.gather()
     array([3., 2.])
     """
-    a = pg.asarray(a)
+    a = as_operand(a)
     if is_stack(a):
         w, V = over_stacks(_complex_eig, a)
     else:
@@ -70,7 +71,7 @@ def eig(a: Any) -> EigResult:
 @implements(np.linalg.eigvals)
 def eigvals(a: Any) -> pg.GlobalArray:
     """The eigenvalues of square matrices alone, by LAPACK, each matrix on one process; see `eig`. Collective."""
-    a = pg.asarray(a)
+    a = as_operand(a)
     if is_stack(a):
         w = over_stacks(_complex_eigvals, a)
     else:

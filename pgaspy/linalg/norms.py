@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.linalg import LinAlgError
 
 import pgaspy as pg
+from pgaspy.creation import as_operand
 from pgaspy.dispatch import implements, named
 from pgaspy.linalg.by_jacobi import svdvals
 from pgaspy.linalg.by_lu import inv
@@ -46,7 +47,7 @@ def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, kee
     ValueError
         For an `ord` that there is none of, or other numbers of dimensions.
     """
-    x = pg.asarray(x)
+    x = as_operand(x)
     x = x if x.dtype.kind in "fc" else x.astype(float)
     if axis is None and (ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)):
         return np.sqrt(_squares(x).sum(keepdims=keepdims))
@@ -113,7 +114,7 @@ def vector_norm(x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdim
     >>> float(pg.linalg.vector_norm(pg.array([[3.0, 0.0], [0.0, 4.0]])))
     5.0
     """
-    x = pg.asarray(x)
+    x = as_operand(x)
     x = x if x.dtype.kind in "fc" else x.astype(float)
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
     return _of_vectors(x, ord, axes, keepdims)

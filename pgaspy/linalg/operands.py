@@ -8,6 +8,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 import pgaspy as pg
+from pgaspy.creation import as_operand
 from pgaspy.values import value
 
 __all__ = ["as_columns", "as_matrix", "as_right_hand_sides", "as_square", "common_dtype", "refuse_infinite"]
@@ -15,7 +16,7 @@ __all__ = ["as_columns", "as_matrix", "as_right_hand_sides", "as_square", "commo
 
 def as_matrix(a: Any) -> pg.GlobalArray:
     """A matrix; LinAlgError, as NumPy's, for other numbers of dimensions."""
-    a = pg.asarray(a)
+    a = as_operand(a)
     if a.ndim < 2:
         raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
     if a.ndim > 2:
@@ -34,7 +35,7 @@ def as_square(a: Any) -> pg.GlobalArray:
 
 def as_right_hand_sides(b: Any, n: int) -> pg.GlobalArray:
     """One right-hand side, shape (n,), or several as columns."""
-    b = pg.asarray(b)
+    b = as_operand(b)
     if not 1 <= b.ndim <= 2:
         raise LinAlgError(f"right-hand sides have shape ({n},) or ({n}, r), not {b.shape}")
     if b.shape[0] != n:

@@ -13,7 +13,7 @@ from numpy.linalg import LinAlgError
 import pgaspy as pg
 from pgaspy import multiplying
 from pgaspy.contraction import contract
-from pgaspy.creation import as_global
+from pgaspy.creation import as_global, as_operand
 from pgaspy.dispatch import implements
 from pgaspy.linalg.by_lu import inv
 from pgaspy.linalg.operands import as_square
@@ -27,7 +27,7 @@ implements(np.linalg.matmul)(multiplying.matmul)
 @implements(np.linalg.outer)
 def outer(x1: Any, x2: Any, /) -> pg.GlobalArray:
     """The products of all pairs of elements of two vectors; ValueError for other dimensions. Collective."""
-    x1, x2 = pg.asarray(x1), pg.asarray(x2)
+    x1, x2 = as_operand(x1), as_operand(x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}.")
     return multiplying.outer(x1, x2)
@@ -45,7 +45,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> pg.GlobalArray:
     if not np.ndim(x1) or not np.ndim(x2):
         raise ValueError("vecdot takes arrays of one or more dimensions, not of shapes "
                          f"{np.shape(x1)} and {np.shape(x2)}")
-    x1, x2 = pg.asarray(x1), pg.asarray(x2)
+    x1, x2 = as_operand(x1), as_operand(x2)
     first, second = _with_last(x1, axis), _with_last(x2, axis)
     if first.shape[-1] != second.shape[-1]:
         raise ValueError(f"vecdot: the extents of shapes {x1.shape} and {x2.shape} along axis {axis} differ")
@@ -87,7 +87,7 @@ def tensordot(a: Any, b: Any, axes: int | Sequence[Any] = 2) -> pg.GlobalArray:
     array([[12., 12.],
            [12., 12.]])
     """
-    a, b = pg.asarray(a), pg.asarray(b)
+    a, b = as_operand(a), as_operand(b)
     axes = told(axes)
     axes_a: list[Any]
     axes_b: list[Any]
@@ -137,7 +137,7 @@ def matrix_power(a: Any, n: int) -> pg.GlobalArray:
         n = operator.index(n)
     except TypeError as error:
         raise TypeError("exponent must be an integer") from error
-    a = pg.asarray(a)
+    a = as_operand(a)
     if a.ndim < 3:
         a = as_square(a)
     elif a.shape[-1] != a.shape[-2]:
@@ -173,7 +173,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> pg.GlobalArray:
     ValueError
         If vectors have another number of elements, or there is no such dimension.
     """
-    x1, x2 = pg.asarray(x1), pg.asarray(x2)
+    x1, x2 = as_operand(x1), as_operand(x2)
     if any(x.ndim and x.shape[normalize_axis_index(axis, x.ndim)] != 3 for x in (x1, x2)):
         raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors, but they are of shapes "
                          f"{x1.shape} and {x2.shape}")

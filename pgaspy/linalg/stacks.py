@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import pgaspy as pg
 from pgaspy.array import made
+from pgaspy.creation import as_operand
 from pgaspy.fft.pencils import pencils, whole_dims
 from pgaspy.global_assign import laid_out
 from pgaspy.job.procgrid import world
@@ -67,7 +68,7 @@ def over_stacks(function: Callable[..., Any], *operands: Any, n_core: tuple[int,
     ValueError
         If the stacks do not broadcast.
     """
-    arrays = [pg.asarray(x) for x in operands]
+    arrays = [as_operand(x) for x in operands]
     n_core = n_core or tuple([min(x.ndim, 2) for x in arrays])
     stacks = [x.shape[:x.ndim - n] for x, n in zip(arrays, n_core, strict=True)]
     stack = joint_shape(*stacks)

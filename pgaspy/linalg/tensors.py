@@ -10,6 +10,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 import pgaspy as pg
+from pgaspy.creation import as_operand
 from pgaspy.dispatch import implements
 from pgaspy.linalg.by_lu import inv, solve
 
@@ -49,7 +50,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> pg.GlobalA
            [2., 3.],
            [4., 5.]])
     """
-    a, b = pg.asarray(a), pg.asarray(b)
+    a, b = as_operand(a), as_operand(b)
     if axes is not None:
         order = list(range(a.ndim))
         for d in axes:
@@ -93,7 +94,7 @@ def tensorinv(a: Any, ind: int = 2) -> pg.GlobalArray:
     """
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
-    a = pg.asarray(a)
+    a = as_operand(a)
     shape = a.shape
     n = math.prod(shape[ind:])
     return inv(a.reshape(n and a.size // n, n)).reshape(shape[ind:] + shape[:ind])

@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import NDArray
 
 import pgaspy as pg
-from pgaspy.creation import AnyLayout, Shape
+from pgaspy.creation import AnyLayout, Shape, as_operand
 from pgaspy.job.defaults import layout_for
 from pgaspy.random.drawing import LEAST, Drawing, joint_size
 from pgaspy.scheduling.floating_point import silently
@@ -51,7 +51,7 @@ class Rearranging(Drawing):
         ValueError
             For nothing to choose from, more elements than there are, or no probabilities.
         """
-        array = None if _is_integer(a) else pg.asarray(a)
+        array = None if _is_integer(a) else as_operand(a)
         if array is not None and not array.ndim:
             raise ValueError(f"a must be a sequence or an integer, not {type(a)}")
         n = operator.index(a) if array is None else array.shape[normalize_axis_index(axis, array.ndim)]
@@ -104,7 +104,7 @@ class Rearranging(Drawing):
         """The elements of an array along a dimension, or the integers below one, in a random order. Collective."""
         if _is_integer(x):
             return self._order(operator.index(x))
-        x = pg.asarray(x)
+        x = as_operand(x)
         return pg.take(x, self._order(x.shape[normalize_axis_index(axis, x.ndim)]), axis=axis)
 
     def permuted(self, x: Any, axis: int | None = None, out: pg.GlobalArray | None = None) -> pg.GlobalArray:
@@ -112,7 +112,7 @@ class Rearranging(Drawing):
 
         With `out`, which may be `x`, they are assigned to that array, and it is returned.
         """
-        x = pg.asarray(x)
+        x = as_operand(x)
         if out is not None and out.shape != x.shape:
             raise ValueError("out must have the same shape as x")
         if axis is None:

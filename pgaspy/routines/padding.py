@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import pgaspy as pg
+from pgaspy.creation import as_operand
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import empty_like_result
 from pgaspy.reductions import NO_VALUE
@@ -62,7 +63,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
     >>> pg.pad(pg.arange(1, 4), 2, "reflect").gather()
     array([3, 2, 1, 2, 3, 2, 1])
     """
-    a = pg.asarray(array)
+    a = as_operand(array)
     widths = _widths(pad_width, a.ndim)
     if callable(mode):
         raise TypeError("a function as the mode of pad is not supported for global arrays: assign to the sections of "

@@ -13,7 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 import pgaspy as pg
 from pgaspy.array import Axis
-from pgaspy.creation import Shape, as_global
+from pgaspy.creation import Shape, as_global, as_operand
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import empty_like_result
 from pgaspy.small_calls import by_numpy
@@ -235,7 +235,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Axis = None) -> pg.GlobalArray
     >>> pg.trim_zeros(pg.array([0, 0, 1, 0, 2, 0])).gather()
     array([1, 0, 2])
     """
-    a = pg.asarray(filt)
+    a = as_operand(filt)
     ends = trim.lower()
     if ends not in ("f", "b", "fb", "bf"):
         raise ValueError(f"unexpected character(s) in `trim`: {ends!r}")

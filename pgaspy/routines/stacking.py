@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 
 import pgaspy as pg
 from pgaspy.concatenation import joined_dtype
-from pgaspy.creation import as_global
+from pgaspy.creation import as_global, as_operand
 from pgaspy.dispatch import implements, named
 from pgaspy.manipulation import empty_like_result
 from pgaspy.small_calls import by_numpy
@@ -98,7 +98,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Views:
     >>> [x.shape for x in pg.broadcast_arrays(pg.arange(3), pg.zeros((2, 1)))]
     [(2, 3), (2, 3)]
     """
-    arrays = [pg.asarray(x) for x in args]
+    arrays = [as_operand(x) for x in args]
     shape = pg.broadcast_shapes(*(a.shape for a in arrays))
     return tuple(a if a.shape == shape else pg.broadcast_to(a, shape) for a in arrays)
 
@@ -171,7 +171,7 @@ def column_stack(tup: Sequence[Any]) -> pg.GlobalArray:
     array([[0, 7],
            [1, 8]])
     """
-    return pg.concatenate([_as_columns(pg.asarray(x)) for x in tup], 1)
+    return pg.concatenate([_as_columns(as_operand(x)) for x in tup], 1)
 
 
 def _as_columns(a: pg.GlobalArray) -> pg.GlobalArray:
@@ -308,7 +308,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[pg.Gl
     >>> [part.gather() for part in pg.array_split(pg.arange(5), 2)]
     [array([0, 1, 2]), array([3, 4])]
     """
-    a = pg.asarray(ary)
+    a = as_operand(ary)
     axis = normalize_axis_index(axis, a.ndim)
     return [a[(ALL,) * axis + (slice(start, stop),)]
             for start, stop in itertools.pairwise(_bounds(indices_or_sections, a.shape[axis]))]
@@ -341,7 +341,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[pg.GlobalAr
     >>> [part.gather() for part in pg.split(pg.arange(5), [2, 3])]
     [array([0, 1]), array([2]), array([3, 4])]
     """
-    a = pg.asarray(ary)
+    a = as_operand(ary)
     axis = normalize_axis_index(axis, a.ndim)
     if not np.ndim(indices_or_sections) and a.shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
@@ -351,7 +351,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[pg.GlobalAr
 @implements(np.hsplit)
 def hsplit(ary: Any, indices_or_sections: Any) -> list[pg.GlobalArray]:
     """An array in parts along the second dimension, a vector along the first; see `split`. Not collective."""
-    a = pg.asarray(ary)
+    a = as_operand(ary)
     if not a.ndim:
         raise ValueError("hsplit only works on arrays of 1 or more dimensions")
     return split(a, indices_or_sections, 1 if a.ndim > 1 else 0)
@@ -360,7 +360,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[pg.GlobalArray]:
 @implements(np.vsplit)
 def vsplit(ary: Any, indices_or_sections: Any) -> list[pg.GlobalArray]:
     """An array of two dimensions or more in parts along the first; see `split`. Not collective."""
-    a = pg.asarray(ary)
+    a = as_operand(ary)
     if a.ndim < 2:
         raise ValueError("vsplit only works on arrays of 2 or more dimensions")
     return split(a, indices_or_sections, 0)
@@ -369,7 +369,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[pg.GlobalArray]:
 @implements(np.dsplit)
 def dsplit(ary: Any, indices_or_sections: Any) -> list[pg.GlobalArray]:
     """An array of three dimensions or more in parts along the third; see `split`. Not collective."""
-    a = pg.asarray(ary)
+    a = as_operand(ary)
     if a.ndim < 3:
         raise ValueError("dsplit only works on arrays of 3 or more dimensions")
     return split(a, indices_or_sections, 2)
@@ -397,7 +397,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> Views:
     >>> [column.gather() for column in pg.unstack(pg.eye(2, dtype=int), axis=1)]
     [array([1, 0]), array([0, 1])]
     """
-    a = pg.asarray(x)
+    a = as_operand(x)
     if not a.ndim:
         raise ValueError("Input array must be at least 1-d.")
     axis = normalize_axis_index(axis, a.ndim)
