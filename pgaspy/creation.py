@@ -46,7 +46,7 @@ from pgaspy.operands import (
 from pgaspy.planning.pieces import indices_between, local_indices, owned_segments
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base, Storage
-from pgaspy.scheduling.floating_point import is_telling, silently
+from pgaspy.scheduling.floating_point import as_asked, is_telling
 from pgaspy.scheduling.kinds.generation import generate
 from pgaspy.small_calls import new_by_numpy
 from pgaspy.supervision.recorder import announce
@@ -178,7 +178,7 @@ def _cast(value: Any, a: GlobalArray) -> Any:
         return as_array(value)
     if not a.size:
         return np.zeros((), a.dtype)
-    return silently(np.full, (), value, a.dtype)[()]
+    return as_asked(np.full, (), value, a.dtype)[()]
 
 
 def _are_none(*options: Any) -> bool:

@@ -18,6 +18,7 @@ from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, joint_shape, whole
 from pgaspy.scheduling.base import Base, wrap
+from pgaspy.scheduling.floating_point import as_asked
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.supervision.recorder import take
 
@@ -81,7 +82,8 @@ def as_extents(shape: Any) -> tuple[Any, ...]:
 @taking_memory
 def as_numpy(x: Any, dtype: DTypeLike | None = None) -> NDArray[Any]:
     """NumPy's array of what is the same on every process, also of sequences of numbers that are global arrays."""
-    return np.asarray(_with_values(x), dtype)
+    given = _with_values(x)
+    return np.asarray(given) if dtype is None else as_asked(np.asarray, given, dtype)
 
 
 def as_numbers(x: Any, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,7 @@ from pgaspy.operands import PARTS_FROM_BYTES, check_dtype, described, with_parts
 from pgaspy.planning.result_layout import result_layout, result_view
 from pgaspy.planning.view import View, in_memory_order, joint_shape, whole
 from pgaspy.scheduling.base import Base
+from pgaspy.scheduling.floating_point import as_asked
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.kinds.assignment import Assign, assign
 from pgaspy.scheduling.kinds.statement import Statement
@@ -249,9 +251,9 @@ def elementwise_copy(out: Base, view: View, x: Any) -> None:
     if not isinstance(description, tuple):
         if isinstance(x, np.ndarray | np.generic):
             base = np.empty((), out.dtype)
-            base[...] = x
+            as_asked(operator.setitem, base, ..., x)
         else:
-            base = np.array(x, out.dtype)
+            base = as_asked(np.array, x, out.dtype)
         description = out.dtype
     record_into(None, [base], [description], out, view)
 

@@ -89,6 +89,46 @@ def test_other_functions(call: Callable[[Any], Any]) -> None:
     _compare(call)
 
 
+CASTS: dict[str, Callable[[Any, int], Any]] = {
+    "number added": lambda xp, n: xp.ones(n, "f4") + 1e300,
+    "number added in place": lambda xp, n: xp.ones(n, "f4").__iadd__(1e300),
+    "number assigned": lambda xp, n: xp.ones(n, "f4").__setitem__(slice(None), 1e300),
+    "number assigned by index": lambda xp, n: xp.ones(n, "f4").__setitem__([0, 2], 1e300),
+    "number assigned by mask": lambda xp, n: xp.ones(n, "f4").__setitem__(xp.arange(n) > 2, 1e300),
+    "number of NumPy assigned": lambda xp, n: xp.ones(n, "f4").__setitem__(..., np.float64(1e300)),
+    "fill": lambda xp, n: xp.ones(n, "f4").fill(1e300),
+    "full": lambda xp, n: xp.full(n, 1e300, "f4"),
+    "full of none": lambda xp, n: xp.full(n, np.nan, int),
+    "full_like": lambda xp, n: xp.full_like(xp.ones(n, int), np.nan),
+    "where": lambda xp, n: xp.where(xp.arange(n) > 1, xp.ones(n, "f4"), 1e300),
+    "clip": lambda xp, n: xp.clip(xp.ones(n, "f4"), 0, 1e300),
+    "minimum": lambda xp, n: xp.minimum(xp.ones(n, "f4"), 1e300),
+    "fill_diagonal": lambda xp, n: xp.fill_diagonal(xp.ones((3, n // 3), "f4"), 1e300),
+    "array": lambda xp, n: xp.array(np.full(n, np.nan), int),
+    "list": lambda xp, n: xp.array([1e300] * n, "f4"),
+    "assigned": lambda xp, n: xp.ones(n, int).__setitem__(slice(None), xp.full(n, np.inf)),
+    "NumPy's array assigned": lambda xp, n: xp.ones(n, "i1").__setitem__(slice(None), np.full(n, np.inf)),
+    "cast": lambda xp, n: xp.full(n, 1e300).astype("f4"),
+    "products": lambda xp, n: xp.full(n, 1e300).prod(dtype="f4"),
+}
+
+
+@pytest.mark.every
+@pytest.mark.parametrize("n", [6, 100_002])
+@pytest.mark.parametrize("name", CASTS)
+def test_casts(name: str, n: int) -> None:
+    call = CASTS[name]
+    _compare(lambda xp: call(xp, n))
+    collectively(not _seen(lambda: call(pg, n)), "told, and not asked")
+
+
+@pytest.mark.parametrize("dtype", ["f4", int])
+@pytest.mark.parametrize("n", [6, 100_002])
+def test_casts_of_operands_are_not_told_unless_it_is_asked_for(dtype: Any, n: int) -> None:
+    a = pg.full(n, 1e300)
+    collectively(not _seen(lambda: np.add(a, a, dtype=dtype, casting="unsafe").sum()))
+
+
 @pytest.mark.parametrize("n", [5, 100_003])
 def test_progressions(n: int) -> None:
     with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="multiply"):

@@ -17,6 +17,7 @@ from pgaspy.blockmath import common_places
 from pgaspy.creation import Shape, as_global, as_values
 from pgaspy.dispatch import implements
 from pgaspy.routines.mapping import mapped
+from pgaspy.scheduling.floating_point import as_asked
 from pgaspy.small_calls import by_numpy
 from pgaspy.statements import check_writable
 from pgaspy.tasks import perform
@@ -200,7 +201,7 @@ def _is_filled_in_place(a: pg.GlobalArray, values: Any) -> bool:
     if square._view.own_layout is None or not values.size or not np.can_cast(values.dtype, a.dtype, "same_kind"):
         return False
     check_writable(a._view)
-    along = np.resize(values, n).astype(a.dtype)
+    along = as_asked(np.resize(values, n).astype, a.dtype)
     perform(_fill, pg.update(square), square.global_indices(0), square.global_indices(1), along)
     return True
 

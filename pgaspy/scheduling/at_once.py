@@ -19,6 +19,7 @@ from pgaspy.kernels import bindings, jit
 from pgaspy.planning.pieces import Source, local_view_shape, storage_geometry
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
+from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.nodes import bytes_in
 
@@ -76,7 +77,7 @@ def execute(kernel: int, loop: Sequence[np.dtype[Any]], out: tuple[View, Storage
             addresses.append(memory.address)
             strides += (0,) * len(shape)
         elif memory.dtype != dtype:
-            cast = elements(view, memory, rank).astype(dtype)
+            cast = silently(elements(view, memory, rank).astype, dtype)
             casts.append(cast)
             addresses.append(bindings.address(cast))
             strides += cast.strides
@@ -96,8 +97,8 @@ def run(kernel: int, dtypes: Sequence[np.dtype[Any]], loop: Sequence[np.dtype[An
     for (memory, source), own, dtype in zip(places, dtypes, loop, strict=True):
         itemsize = own.itemsize
         if own != dtype:
-            cast = np.ndarray(shape, own, bytes_in(memory), source.offset * itemsize,
-                              [stride * itemsize for stride in source.strides]).astype(dtype)
+            cast = silently(np.ndarray(shape, own, bytes_in(memory), source.offset * itemsize,
+                                       [stride * itemsize for stride in source.strides]).astype, dtype)
             casts.append(cast)
             addresses.append(bindings.address(cast))
             strides += cast.strides

@@ -20,8 +20,8 @@ import numpy as np
 from pgaspy.host import environment
 from pgaspy.host.call_sites import warn
 
-__all__ = ["Found", "called_under", "is_asked", "is_telling", "noted", "noting", "raises", "silenced", "silent",
-           "silent_state", "silently", "state", "tell", "to_be_raised", "unless_noted", "variable"]
+__all__ = ["Found", "as_asked", "called_under", "is_asked", "is_telling", "noted", "noting", "raises", "silenced",
+           "silent", "silent_state", "silently", "state", "tell", "to_be_raised", "unless_noted", "variable"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -87,6 +87,11 @@ def silently(function: Callable[..., Any], *arguments: Any, **options: Any) -> A
     restore, which an interrupt could prevent.
     """
     return contextvars.copy_context().run(_after, _pass_over, function, arguments, options)
+
+
+def as_asked(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of NumPy's on what is the same everywhere: it tells errors where that is asked for."""
+    return function(*arguments) if is_asked() else silently(function, *arguments)
 
 
 def silenced(function: _Function) -> _Function:

@@ -24,7 +24,7 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling import memory
 from pgaspy.scheduling.backend import SectionCopy, backend
 from pgaspy.scheduling.base import Storage, lent_view
-from pgaspy.scheduling.floating_point import noting
+from pgaspy.scheduling.floating_point import as_asked, noting
 from pgaspy.scheduling.functions import AnyFunction
 
 __all__ = ["STAMP_BYTES", "Buffer", "Cast", "Communication", "Copy", "FunctionCall", "Location", "Memories", "Merge",
@@ -88,7 +88,8 @@ class Scalar:
     __slots__ = ("address", "array")
 
     def __init__(self, value: Any, dtype: np.dtype[Any]) -> None:
-        self.array = np.array(value, dtype)
+        is_safe = dtype.char in "dD" or (value.__class__ is int and dtype.kind in "iu")
+        self.array = np.array(value, dtype) if is_safe else as_asked(np.array, value, dtype)
         self.address = bindings.address(self.array)
 
     @property

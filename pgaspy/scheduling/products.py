@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.caches import cached
-from pgaspy.scheduling.floating_point import is_telling, noting, silenced, unless_noted
+from pgaspy.scheduling.floating_point import is_telling, noting, silenced, silently, unless_noted
 
 __all__ = ["accumulated", "at_once", "dtype_of", "of_elements", "times", "values_of"]
 
@@ -59,7 +59,7 @@ def of_elements(local: NDArray[Any], axes: tuple[int, ...], dtype: np.dtype[Any]
     rows = local.transpose(*kept, *axes).reshape(*shape, -1)
     total = _pairs(np.ones(shape, dtype), 0)
     for start in range(0, rows.shape[-1], CHUNK):
-        total = times(total, _of_rows(rows[..., start:start + CHUNK].astype(dtype)))
+        total = times(total, _of_rows(silently(rows[..., start:start + CHUNK].astype, dtype)))
     return total
 
 
