@@ -105,7 +105,7 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 
 def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> Any:
-        if small.is_on and functions.computed_in_place(ufunc, self, other):
+        if small.is_on and functions.is_computed_in_place(ufunc, self, other):
             pass
         elif other.__class__ in WEAK:
             ufuncs.apply_in_place(ufunc, self, None, other)
@@ -139,13 +139,13 @@ def _computed(ufunc: np.ufunc, x: Any, y: Any = None) -> GlobalArray | None:
 
 
 def is_computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
-    """See `functions.computed_in_place`."""
-    return quick.computed_in_place(ufunc, x, y) or functions.computed_in_place(ufunc, x, y)
+    """See `functions.is_computed_in_place`."""
+    return quick.is_computed_in_place(ufunc, x, y) or functions.is_computed_in_place(ufunc, x, y)
 
 
 def is_assigned(x: Any, key: Any, value: Any) -> bool:
-    """See `sections.assigned`."""
-    return quick.assigned(x, key, value) or sections.assigned(x, key, value)
+    """See `sections.is_assigned`."""
+    return quick.is_assigned(x, key, value) or sections.is_assigned(x, key, value)
 
 
 def chosen(condition: Any, x: Any, y: Any) -> GlobalArray | None:
@@ -164,7 +164,7 @@ def _is_computed_into(ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, 
         return False
     if target.__class__ is not GlobalArray or (found := _computed(ufunc, *inputs)) is None:
         return False
-    return found.shape == target.shape and found.dtype == target.dtype and sections.assigned(target, ..., found)
+    return found.shape == target.shape and found.dtype == target.dtype and sections.is_assigned(target, ..., found)
 
 
 def _operand(x: Any) -> Any:
@@ -592,7 +592,7 @@ class GlobalArray:
 
     @_quickly("assigned")
     def __setitem__(self, key: Any, value: Any) -> None:
-        if small.is_on and sections.assigned(self, key, value):
+        if small.is_on and sections.is_assigned(self, key, value):
             return
         if value.__class__ is not GlobalArray and isinstance(value, GlobalArray):
             value = value._plain()

@@ -18,7 +18,7 @@ from pgaspy.distribution import Distribution
 from pgaspy.execution import recording
 from pgaspy.execution.recording import finish, record, record_cold, stand_ins
 from pgaspy.host.call_sites import warn
-from pgaspy.immediate import assigned
+from pgaspy.immediate import is_assigned
 from pgaspy.job.defaults import default_for, layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, one_process, replicated
@@ -67,7 +67,7 @@ def assign(base: Base, view: View, value: Any) -> None:
     if view.is_read_only:
         check_writable(view)
     if recording.is_executing() and (given is not None or value.__class__ in WEAK):
-        if assigned(key or (id(view), base.dtype, value.__class__), base, view, value):
+        if is_assigned(key or (id(view), base.dtype, value.__class__), base, view, value):
             return
         if given is not getattr(value, "_view", None):  # an element of the view, which has got memory of its own
             assign(base, view, value)

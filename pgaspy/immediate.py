@@ -28,14 +28,14 @@ from pgaspy.planning.local_parts import lie_alike, local_part, place
 from pgaspy.planning.pieces import storage_geometry
 from pgaspy.planning.result_layout import result_view
 from pgaspy.planning.view import View, in_memory_order, joint_shape, whole
-from pgaspy.scheduling.at_once import MAX_ELEMENTS, elements, execute
+from pgaspy.scheduling.at_once import MAX_ELEMENTS, call_kernel, elements
 from pgaspy.scheduling.base import Base, Storage, wrap
 from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.kinds.reduction import Reduction, indices_of
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView, Computed
 
-__all__ = ["assigned", "computed", "computed_in_place", "product", "product_of_matrices", "reduced"]
+__all__ = ["computed", "is_assigned", "is_computed_in_place", "product", "product_of_matrices", "reduced"]
 
 PRODUCTS_PER_ELEMENT = 16
 """Products that BLAS adds up in the time in which a kernel passes through an element."""
@@ -60,7 +60,7 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
         call = _worked_out(form, view, None if y is None else y._view)
         if call is None:
             return None
-        if recording.was_computed(key):
+        if recording.was_admitted(key):
             _known.keep(here, call)
     return call.compute(key, base, y, number)
 
@@ -96,7 +96,7 @@ def _memories(form: Form, base: Base, y: Any, number: complex | None) -> list[An
     return memories
 
 
-def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -> bool:
+def is_computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -> bool:
     """The same into the array itself; whether it was computed."""
     base, view = x._base, x._view
     recording.settle(base, view)  # first, as the other may be an element of it
@@ -111,11 +111,11 @@ def computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, num
         return _is_computed_in_parts(key, form, out, [out, operand])
     if not recording.may_compute(key, view.size, [base] if y is None else [base, y._base]):
         return False
-    execute(form.kernel, form.loop, out, [out, _apart(operand, out)], 0)
+    call_kernel(form.kernel, form.loop, out, [out, _apart(operand, out)], 0)
     return True
 
 
-def assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
+def is_assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
     """`view[...] = value`, of a global array of the same dtype or a Python number; whether it was done."""
     is_number = value.__class__ in WEAK
     form = copying(base.dtype, is_number)
@@ -124,7 +124,7 @@ def assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
     recording.settle(base, view)
     y, number = (None, value) if is_number else (value, None)
     if scalars.are_numbers(view, y):
-        return scalars.assigned(key, form, base, view, y, number)
+        return scalars.is_assigned(key, form, base, view, y, number)
     out, bases = (view, base.storage), [base]
     operand: tuple[View | None, Any]
     if y is not None:
@@ -142,7 +142,7 @@ def assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
         return _is_computed_in_parts(key, form, out, [operand])
     if not recording.may_compute(key, view.size, bases):
         return False
-    execute(form.kernel, form.loop, out, [_apart(operand, out)], 0)
+    call_kernel(form.kernel, form.loop, out, [_apart(operand, out)], 0)
     return True
 
 
@@ -224,7 +224,7 @@ class _Known(NamedTuple):
         out = BaseView(Base(layout, form.loop[-1]), view)
         if form.is_cast:
             operands = [*zip(self.operands, memories, strict=True)]
-            execute(form.kernel, form.loop, (whole(layout), out.base.storage), operands, 0)
+            call_kernel(form.kernel, form.loop, (whole(layout), out.base.storage), operands, 0)
         elif view.size:
             memories.append(out.base.storage)
             addresses = [memory.address + offset for memory, offset in zip(memories, self.offsets, strict=True)]
@@ -338,7 +338,7 @@ def _is_computed_in_parts(key: tuple[Any, ...], form: Form, out: tuple[View, Sto
     written, views = in_memory_order(out[0], [view for view, _ in operands])
     out, operands = (written, out[1]), [*zip(views, [memory for _, memory in operands], strict=True)]
     part: _Part | None = None
-    comes_again = recording.was_computed(key)
+    comes_again = recording.was_admitted(key)
     if comes_again:
         places = [(id(view), memory is out[1]) for view, memory in operands]  # of views that the part keeps
         known = world().rank, key, id(out[0]), *places

@@ -450,7 +450,7 @@ def put(a: GlobalArray, key: Any, value: Any) -> None:
         return
     mask = _only_mask(key)
     if small.is_on and (mask is None or np.size(value) > 1) and sections.clears(a, key) and (
-            sections.assigned(a, key, value)):
+            sections.is_assigned(a, key, value)):
         return
     if not small.is_on and (mask is None or np.size(value) > 1):
         if (elements := brought.updated(a, key, value, operator.setitem)) is not None:

@@ -30,7 +30,7 @@ from pgaspy.scheduling.collectives import handed_out, sent
 from pgaspy.scheduling.nodes import FunctionCall, Memories, Scalar, bytes_in
 from pgaspy.scheduling.operations import BaseView, Computed
 
-__all__ = ["are_numbers", "assigned", "computed"]
+__all__ = ["are_numbers", "computed", "is_assigned"]
 
 
 def are_numbers(view: View, y: Any) -> bool:
@@ -52,7 +52,7 @@ def computed(key: tuple[Any, ...], form: Form, x: Any, y: Any, number: complex |
     return out if _is_computed(key, form, *out, x, y, number, is_first) else None
 
 
-def assigned(key: tuple[Any, ...], form: Form, base: Base, view: View, y: Any, number: complex | None) -> bool:
+def is_assigned(key: tuple[Any, ...], form: Form, base: Base, view: View, y: Any, number: complex | None) -> bool:
     """A number, or a Python number, copied to an element; whether it was."""
     if y is not None and (y._base.dtype != base.dtype or (y._base is base and y._view == view)):
         return False

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pgaspy.execution.recording import is_executing, record
-from pgaspy.immediate import computed, computed_in_place
+from pgaspy.immediate import computed, is_computed_in_place
 from pgaspy.operands import PARTS_FROM_BYTES, as_numpy, described, with_parts
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import AnyFunction
@@ -139,7 +139,7 @@ def apply_in_place(ufunc: np.ufunc, x: Any, y: Any = None, number: complex | Non
     if found is None:
         if x_view.is_read_only:
             check_writable(x_view)
-        if not (is_executing() and computed_in_place(key, ufunc, x, y, number)):
+        if not (is_executing() and is_computed_in_place(key, ufunc, x, y, number)):
             if y is not None and y._base is not y_base:  # an element of x that has got memory of its own
                 key = ufunc, id(x_view), x_base.dtype, id(y._view), y._base.dtype, False
             _apply_in_place_first(key, ufunc, (x, number if y is None else y))

@@ -202,8 +202,8 @@ def test_most_statements_are_quick(monkeypatch: pytest.MonkeyPatch) -> None:
         return call
 
     A, x = pg.ones((4, 5)), pg.ones(5)
-    for module, name in ((functions, "computed"), (functions, "computed_in_place"), (sections, "section"),
-                         (sections, "assigned")):
+    for module, name in ((functions, "computed"), (functions, "is_computed_in_place"), (sections, "section"),
+                         (sections, "is_assigned")):
         monkeypatch.setattr(module, name, counting(getattr(module, name)))
     before = pg.stats().n_at_once
     for i in range(1, 4):
@@ -262,8 +262,8 @@ def test_it_is_refused_while_anything_is_under_way() -> None:
     assert recording.queue.recorded.fields
     assert quick.computed(np.add, x, y, False) is None
     assert quick.section(x, 0) is None
-    assert not quick.assigned(x, 0, 1.0)
-    assert not quick.computed_in_place(np.add, x, y)
+    assert not quick.is_assigned(x, 0, 1.0)
+    assert not quick.is_computed_in_place(np.add, x, y)
     pg.sync()
     with np.errstate(divide="raise"):
         assert quick.computed(np.add, x, y, False) is None

@@ -54,7 +54,7 @@ from pgaspy.scans import loop_dtype
 from pgaspy.scheduling import products
 from pgaspy.scheduling.local_scans import along, are_products, has_kernel, prepared_reduction, reducing_kernel, scanned
 
-__all__ = ["accumulated", "chosen", "computed", "computed_in_place", "position", "product", "quick_call",
+__all__ = ["accumulated", "chosen", "computed", "is_computed_in_place", "position", "product", "quick_call",
            "quick_product", "quick_reduction", "reduced"]
 
 MAX_MATRIX = 1 << 16
@@ -104,7 +104,7 @@ def _result(elements: NDArray[Any], like: Any, *arrays: Any) -> Small:
     return (elements, (like, None, False)) if elements.flags.c_contiguous else in_order_of_memory(elements, arrays)
 
 
-def computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
+def is_computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
     """A function of a global array and another operand into the array itself; whether it was computed."""
     a = ready(x)
     if a is None or is_borrowed(x):

@@ -92,8 +92,8 @@ static PyObject *computed(PyObject *module, PyObject *const *arguments, Py_ssize
     return found;
 }
 
-/* computed_in_place(ufunc, x, y): see `functions.computed_in_place`. */
-static PyObject *computed_in_place(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+/* is_computed_in_place(ufunc, x, y): see `functions.is_computed_in_place`. */
+static PyObject *is_computed_in_place(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
     TAKES(3);
     PyObject *ufunc = arguments[0], *x = arguments[1], *y = arguments[2], *queue;
@@ -280,7 +280,7 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
 
 static PyMethodDef functions[] = {
     {"begin", begin, METH_VARARGS, NULL},
-    FUNCTION(assigned), FUNCTION(chosen), FUNCTION(computed), FUNCTION(computed_in_place), FUNCTION(is_clear),
+    FUNCTION(chosen), FUNCTION(computed), FUNCTION(is_assigned), FUNCTION(is_clear), FUNCTION(is_computed_in_place),
     {"method", (PyCFunction)(void (*)(void))make_method, METH_FASTCALL, NULL},
     FUNCTION(product), FUNCTION(ready), FUNCTION(reduced), FUNCTION(section),
     {NULL, NULL, 0, NULL},

@@ -19,20 +19,20 @@ def begin(array: type, number: type, kinds: set[type], view: type, like: type, m
     modules that say how calls are done; and the addresses of the kernels' functions.
     """
 
-def assigned(x: Any, key: Any, value: Any, /) -> bool:
-    """See `sections.assigned`."""
-
 def chosen(condition: Any, x: Any, y: Any, /) -> Any:
     """See `functions.chosen`; the array itself."""
 
 def computed(ufunc: np.ufunc, x: Any, y: Any, is_first: bool, /) -> Any:
     """See `functions.computed`; the array itself."""
 
-def computed_in_place(ufunc: np.ufunc, x: Any, y: Any, /) -> bool:
-    """See `functions.computed_in_place`."""
+def is_assigned(x: Any, key: Any, value: Any, /) -> bool:
+    """See `sections.is_assigned`."""
 
 def is_clear() -> bool:
     """See `small.is_clear`."""
+
+def is_computed_in_place(ufunc: np.ufunc, x: Any, y: Any, /) -> bool:
+    """See `functions.is_computed_in_place`."""
 
 class Method:
     """What `method` makes: its name, documentation and signature are its definition's."""
@@ -41,7 +41,7 @@ class Method:
 
 def method(kind: str, ufunc: np.ufunc | None, definition: F, /) -> F:
     """A method that is done here where `computed` ("unary", "binary", "reflected" with a Python number, "function"),
-    `computed_in_place` ("in place"), `product`, `section` or `assigned` take it, and else by its definition.
+    `is_computed_in_place` ("in place"), `product`, `section` or `is_assigned` take it, and else by its definition.
     """
 
 def product(x: Any, y: Any, /) -> Any:

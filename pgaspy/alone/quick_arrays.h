@@ -292,7 +292,7 @@ static PyObject *called(PyObject *queue, PyObject *function, PyObject *const *op
 }
 
 /* Assign a value to elements in that context: 1, or 0 if they refuse it, or -1. */
-static int is_assigned(PyObject *queue, PyObject *elements, PyObject *key, PyObject *value)
+static int is_set(PyObject *queue, PyObject *elements, PyObject *key, PyObject *value)
 {
     if (!enter())
         return 0;

@@ -56,7 +56,7 @@ static int take_reflected(const method *own, PyObject *const *arguments, Py_ssiz
 static int take_in_place(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
 {
     PyObject *const given[] = {own->ufunc, arguments[0], arguments[1]};
-    return is_done(computed_in_place(NULL, given, 3), arguments[0], found);
+    return is_done(is_computed_in_place(NULL, given, 3), arguments[0], found);
 }
 
 /* A function of NumPy's that was called of this array, and perhaps of another operand: the ufunc, its method and the
@@ -83,7 +83,7 @@ static int take_section(const method *own, PyObject *const *arguments, Py_ssize_
 
 static int take_assigned(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
 {
-    return is_done(assigned(NULL, arguments, 3), Py_None, found);
+    return is_done(is_assigned(NULL, arguments, 3), Py_None, found);
 }
 
 static const struct {

@@ -115,8 +115,8 @@ static int are_apart(PyArrayObject *part, PyObject *values)
     return PyArray_STRIDE(part, 0) == PyArray_STRIDE(given, 0) || stop <= others_first || others_stop <= first;
 }
 
-/* assigned(x, key, value): see `sections.assigned`. */
-static PyObject *assigned(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+/* is_assigned(x, key, value): see `sections.is_assigned`. */
+static PyObject *is_assigned(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
     TAKES(3);
     PyObject *x = arguments[0], *key = arguments[1], *value = arguments[2], *queue, *a;
@@ -143,9 +143,9 @@ static PyObject *assigned(PyObject *module, PyObject *const *arguments, Py_ssize
     Py_INCREF(a);
     Py_INCREF(value);
     if (ndim_of(part))
-        answer = are_apart((PyArrayObject *)part, value) ? is_assigned(queue, part, Py_Ellipsis, value) : 0;
+        answer = are_apart((PyArrayObject *)part, value) ? is_set(queue, part, Py_Ellipsis, value) : 0;
     else
-        answer = ndim_of(value) ? 0 : is_assigned(queue, a, key, value);
+        answer = ndim_of(value) ? 0 : is_set(queue, a, key, value);
     Py_DECREF(value);
     Py_DECREF(a);
     Py_DECREF(part);

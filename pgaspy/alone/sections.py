@@ -38,7 +38,7 @@ from pgaspy.job.failures import is_interrupt
 from pgaspy.layout import MAX_NDIM
 from pgaspy.operands import WEAK
 
-__all__ = ["accumulated_at", "assigned", "clears", "put", "section", "transposed"]
+__all__ = ["accumulated_at", "clears", "is_assigned", "put", "section", "transposed"]
 
 _SLICING = frozenset({int, slice})
 """The classes of indices of which views are made here."""
@@ -129,7 +129,7 @@ def _selected(elements: Any, key: Any) -> Small | None:
     return found, source_of_new(found.shape)
 
 
-def assigned(x: Any, key: Any, value: Any) -> bool:
+def is_assigned(x: Any, key: Any, value: Any) -> bool:
     """`x[key] = value`, of what has the same dtype, or a Python number; whether it was done.
 
     Other dtypes are cast, where a key of integers and slices names the elements.

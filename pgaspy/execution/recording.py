@@ -34,7 +34,7 @@ __all__ = ["Executor", "are_errors_asked", "check_free", "clears", "closed", "co
            "finish", "forget", "hold", "in_place_of_the_job", "is_alone", "is_complete", "is_executing", "is_planning",
            "keep_borrowed", "lacking", "may_compute", "needed", "queue", "read_at_once", "record", "record_cold",
            "record_refusable", "send_at_once", "settle", "stand_ins", "sync", "taking_memory", "tell_errors",
-           "together", "was_computed"]
+           "together", "was_admitted"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Part = TypeVar("_Part")
@@ -188,7 +188,7 @@ def may_compute(key: tuple[Any, ...], n_elements: int, bases: Sequence[Base]) ->
     return queue.may_compute(key, n_elements, [base.storage.lender for base in bases])
 
 
-def was_computed(key: tuple[Any, ...]) -> bool:
+def was_admitted(key: tuple[Any, ...]) -> bool:
     """See `Tiers.was_admitted`."""
     return queue.tiers.was_admitted(key)
 

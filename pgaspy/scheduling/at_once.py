@@ -23,7 +23,7 @@ from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.nodes import bytes_in
 
-__all__ = ["MAX_ELEMENTS", "elements", "execute", "is_small", "kernel_for", "run"]
+__all__ = ["MAX_ELEMENTS", "call_kernel", "elements", "is_small", "kernel_for", "run"]
 
 MAX_ELEMENTS = 1 << 18
 """Of what is executed at once, on this process: passing through more memory than this takes longer than planning."""
@@ -63,7 +63,7 @@ def elements(view: View, storage: Storage, rank: int) -> NDArray[Any]:
     return np.ndarray(shape, storage.dtype, storage.local, *storage_geometry(view, rank, storage.dtype.itemsize))
 
 
-def execute(kernel: int, loop: Sequence[np.dtype[Any]], out: tuple[View, Storage],
+def call_kernel(kernel: int, loop: Sequence[np.dtype[Any]], out: tuple[View, Storage],
             operands: Sequence[tuple[View | None, Any]], rank: int) -> None:
     """Run a kernel on what a process has of aligned arrays, cast to what it takes; those without a view are scalars."""
     shape = local_view_shape(out[0], rank)
