@@ -10,6 +10,8 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike
 
 from pgaspy import ufuncs
+from pgaspy.alone.likeness import index, likeness, view_like
+from pgaspy.alone.small import kinds
 from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
@@ -20,8 +22,14 @@ from pgaspy.small_calls import by_numpy
 __all__ = ["concat", "concatenate", "joined_dtype", "stack"]
 
 
+def _like_joined(arrays: Any, axis: int | None = 0, *_: Any, **__: Any) -> Any:
+    """The first array, if it is one, and is not to become a vector."""
+    first = arrays[0]
+    return view_like(first) if first.__class__ in kinds and (axis is not None or first.ndim == 1) else None
+
+
 @implements(np.concatenate)
-@by_numpy(np.concatenate)
+@by_numpy(np.concatenate, like=_like_joined)
 def concatenate(arrays: Sequence[Any], /, axis: int | None = 0, out: GlobalArray | None = None, *,
                 dtype: DTypeLike | None = None, casting: Any = "same_kind") -> GlobalArray:
     """Arrays joined along a dimension that they have. Collective.
@@ -110,8 +118,16 @@ def _check_joined(out: GlobalArray, shape: tuple[int, ...], dtype: DTypeLike | N
         raise ValueError(f"Output array is the wrong shape: {out.shape}, where the result has {shape}")
 
 
+def _like_stacked(arrays: Any, axis: int = 0, *_: Any, **__: Any) -> Any:
+    """The first array, with a new dimension, if it is one."""
+    first = arrays[0]
+    if first.__class__ not in kinds or not first.ndim:
+        return None
+    return likeness(index, view_like(first), (*(slice(None),) * (axis % (first.ndim + 1)), None))
+
+
 @implements(np.stack)
-@by_numpy(np.stack)
+@by_numpy(np.stack, like=_like_stacked)
 def stack(arrays: Sequence[Any], axis: int = 0, out: GlobalArray | None = None, *, dtype: DTypeLike | None = None,
           casting: Any = "same_kind") -> GlobalArray:
     """Arrays of one shape joined along a new dimension. Collective.

@@ -18,14 +18,15 @@ from numpy.typing import DTypeLike, NDArray
 
 from pgaspy import ufuncs
 from pgaspy.alone import small
+from pgaspy.alone.likeness import view_like
+from pgaspy.alone.small import kinds
 from pgaspy.array import Axis, GlobalArray, check_array, chosen
 from pgaspy.caches import cached
 from pgaspy.creation import Shape, arange, array, as_array, as_global, asarray, empty, zeros
 from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.global_assign import assign
-from pgaspy.layout import Layout
 from pgaspy.operands import WEAK, as_numpy, check_device
-from pgaspy.planning.result_layout import WORTH_MESSAGES, inherited
+from pgaspy.planning.result_layout import layout_of_extents
 from pgaspy.planning.view import View
 from pgaspy.reductions import NO_VALUE
 from pgaspy.scheduling.functions import WHERE
@@ -237,8 +238,12 @@ def flip(m: Any, axis: Axis = None) -> GlobalArray:
 # Rearrangements, by global assignment --------------------------------------------------------------------------------
 
 
+def _like_rolled(a: Any, shift: Any, axis: Axis = None) -> Any:
+    return view_like(a) if a.__class__ in kinds and (axis is not None or a.ndim == 1) else None
+
+
 @implements(np.roll)
-@by_numpy(np.roll)
+@by_numpy(np.roll, like=_like_rolled)
 def roll(a: Any, shift: SupportsIndex | Sequence[SupportsIndex], axis: Axis = None) -> GlobalArray:
     """The elements moved along dimensions, those that leave at one end coming in at the other. Collective.
 
@@ -422,15 +427,8 @@ def _each_repeated(a: GlobalArray, counts: GlobalArray | NDArray[Any], axis: int
 
 
 def empty_like_result(a: GlobalArray, extents: tuple[int, ...], dtype: DTypeLike) -> GlobalArray:
-    """A new array, dealt out over the grid as `a` is, for other extents; else in the default layout, as long rows are.
-    """
-    layout = a._view.own_layout
-    if layout is not None and not layout.replica_axes and len(extents) == a.ndim:
-        found = Layout(layout.grid, [inherited(dim, n) for dim, n in zip(layout.dims, extents, strict=True)],
-                       layout.pins)
-        if not layout.is_pinned or (a._view.layout.is_distributed and found.max_local_size <= WORTH_MESSAGES):
-            return empty(extents, dtype, layout=found)
-    return empty(extents, dtype)
+    """A new array, dealt out over the grid as `a` is, for other extents; see `layout_of_extents`."""
+    return empty(extents, dtype, layout=layout_of_extents(a._view, extents))
 
 
 # Elementwise functions that are not ufuncs ----------------------------------------------------------------------------

@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from pgaspy.alone.likeness import likeness, pairs, view_like, view_of
+from pgaspy.alone.small import kinds
 from pgaspy.array import GlobalArray, into
 from pgaspy.creation import as_global
 from pgaspy.dispatch import HANDLED, implements
-from pgaspy.small_calls import by_numpy
+from pgaspy.job.defaults import default_for
+from pgaspy.planning.view import whole
+from pgaspy.small_calls import as_new, by_numpy
 
 __all__ = ["dot", "kron", "matmul", "outer"]
 
@@ -56,7 +60,7 @@ def dot(a: Any, b: Any, out: GlobalArray | None = None) -> GlobalArray:
 
 
 @implements(np.kron)
-@by_numpy(np.kron)
+@by_numpy(np.kron, like=as_new)
 def kron(a: Any, b: Any) -> GlobalArray:
     """The Kronecker product: `b` times each element of `a`, in its place. Collective.
 
@@ -72,8 +76,15 @@ def kron(a: Any, b: Any) -> GlobalArray:
     return products.reshape([p * q for p, q in zip(a.shape, b.shape, strict=True)])
 
 
+def _like_pairs(a: Any, b: Any, *_: Any) -> Any:
+    """The result; operands that are no vectors lie as new ones do."""
+    first, second = (view_like(x) if x.__class__ in kinds and x.ndim == 1 else whole(default_for((np.size(x),)))
+                     for x in (a, b))
+    return likeness(pairs, first, view_of(second))
+
+
 @implements(np.outer)
-@by_numpy(np.outer)
+@by_numpy(np.outer, like=_like_pairs)
 def outer(a: Any, b: Any, out: GlobalArray | None = None) -> GlobalArray:
     """The products of all pairs of elements of two vectors, shape (a.size, b.size). Collective.
 

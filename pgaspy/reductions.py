@@ -26,7 +26,7 @@ from pgaspy.execution.recording import is_alone, record_cold
 from pgaspy.global_assign import copied, everywhere
 from pgaspy.immediate import reduced
 from pgaspy.kernels import bindings
-from pgaspy.layout import without_dims
+from pgaspy.layout import replicated, without_dims
 from pgaspy.operands import as_numpy, check_dtype, described
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import local_scans, products
@@ -256,7 +256,10 @@ def _call(view: View, axes: tuple[int, ...], reduction: Reduction, dtypes: tuple
           key: Sequence[slice | None]) -> _Call:
     layout = view.own_layout
     assert layout is not None
-    recipe = reduce(whole(without_dims(layout, axes)), view, axes, reduction, dtypes)
+    left = without_dims(layout, axes)
+    if not left.ndim and not key and math.prod(layout.grid) == 1:  # as a number that is computed at once
+        left = replicated((), 1)
+    recipe = reduce(whole(left), view, axes, reduction, dtypes)
     target = recipe.target
     return _Call(recipe, None if [*key] == [slice(None, None, 1)] * target.ndim else tuple(key),
                  not target.shape and not target.layout.is_replicated)

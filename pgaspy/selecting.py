@@ -31,7 +31,7 @@ from pgaspy.indexing import (
 )
 from pgaspy.manipulation import broadcast_to, where
 from pgaspy.operands import WEAK, as_numpy
-from pgaspy.small_calls import by_numpy
+from pgaspy.small_calls import as_new, by_numpy
 from pgaspy.values import is_any
 
 __all__ = [
@@ -330,7 +330,7 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Globa
 
 
 @implements(np.compress)
-@by_numpy(np.compress, is_alike=True)
+@by_numpy(np.compress, is_brought=True)
 def compress(condition: Any, a: Any, axis: int | None = None, out: GlobalArray | None = None) -> GlobalArray:
     """What a condition of one dimension is true for along a dimension. Collective; waits for how much that is.
 

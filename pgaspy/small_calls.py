@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from pgaspy import brought
 from pgaspy.alone import small
-from pgaspy.alone.likeness import broadcast, is_distributed, like_of, likeness
+from pgaspy.alone.likeness import broadcast, is_distributed, like_of, likeness, of_extents, view_like
 from pgaspy.arguments import NotTaken, taken
 from pgaspy.array import GlobalArray, of_elements
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
 from pgaspy.planning.view import View
 
-__all__ = ["MAX_PASSED", "by_numpy", "joined", "made", "new_by_numpy"]
+__all__ = ["MAX_PASSED", "as_new", "by_numpy", "joined", "made", "new_by_numpy"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,15 +32,19 @@ MAX_PASSED = 1 << 18
 
 
 def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, is_alike: bool = False,
-             max_elements: int = small.MAX_ELEMENTS,
+             max_elements: int = small.MAX_ELEMENTS, like: Callable[..., Any] | None = None,
              **fixed: Any) -> Callable[[F], F]:
     """Have a function be NumPy's where its arrays are small, and nothing is recorded, or to be told.
 
     So it is for functions whose results are new arrays, and are NumPy's to the bit. `fixed` are options of NumPy's
     function, which it is not called with where they are given; `max_elements`, how many its arrays have together.
-    Arrays may be brought for functions of several steps, where no axis is given; `is_alike` says that results lie as
-    what is given does, and not in the default layouts.
+    Arrays may be brought for functions of several steps, where no axis is given: if `is_brought`, their results lie in
+    the default layouts; if `is_alike`, as what is given does. `like` takes the function's arguments, and tells what the
+    result is like, but for its extents; None of what lies as new arrays do. By default it is like the first array, if
+    that has as many dimensions, and not brought.
     """
+    like = as_new if like is None and is_brought else like
+
     def register(function: F) -> F:
         names = list(inspect.signature(function).parameters)
         n_given = names.index("out") if "out" in names else len(names)
@@ -50,7 +54,7 @@ def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, is_alike: 
         @functools.wraps(function)
         def call(*given: Any, **options: Any) -> Any:
             if small.is_on and _are_without_out(given, n_given) and options.keys() <= others and small.is_clear():
-                found = _called(numpys, given, {**options, **fixed} if fixed else options, max_elements)
+                found = _called(numpys, given, {**options, **fixed} if fixed else options, max_elements, like)
                 if found is not None:
                     return found
             elif (is_brought or is_alike) and len(given) <= n_brought and options.keys() <= others - {"axis"}:
@@ -60,6 +64,10 @@ def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, is_alike: 
             return function(*given, **options)
         return call  # type: ignore[return-value]
     return register
+
+
+def as_new(*_: Any, **__: Any) -> Any:
+    """Of functions whose results lie as new arrays do."""
 
 
 def _are_without_out(given: tuple[Any, ...], n: int) -> bool:
@@ -135,7 +143,8 @@ def joined(x: Any) -> GlobalArray | None:
     return of_elements(found, (likeness(broadcast, like, found.shape), None, True))
 
 
-def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any], max_elements: int) -> Any:
+def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any], max_elements: int,
+            like: Callable[..., Any] | None) -> Any:
     """The results; None if they are not computed here."""
     arrays: list[Any] = []
     try:
@@ -143,16 +152,17 @@ def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[st
         named = {name: taken(x, arrays, max_elements) for name, x in options.items()} if options else options
     except NotTaken:
         return None
-    likes = {id(like): like for like in map(like_of, arrays)}
+    likes = {id(x): x for x in map(like_of, arrays)}
     if not arrays or sum([x.size for x in arrays]) > max_elements or not all(map(_is_of_new, likes.values())):
         return None
     found = small.called(functools.partial(numpys, **named) if named else numpys, *operands)
     results = found if isinstance(found, tuple) else (found,)
     if any(x is None or (isinstance(x, np.ndarray) and (not x.ndim or x.dtype.hasobject)) for x in results):
         return None
+    its_like = like(*given, **options) if like is not None else view_like(arrays[0]) if arrays[0].ndim else None
     if isinstance(found, tuple):
-        return tuple([_made(x, operands, named) for x in found])
-    return _made(found, operands, named)
+        return tuple([_made(x, operands, named, its_like) for x in found])
+    return _made(found, operands, named, its_like)
 
 
 def _is_of_new(like: Any) -> bool:
@@ -160,10 +170,12 @@ def _is_of_new(like: Any) -> bool:
     return like.__class__ is not View or like.layout == default_for(like.layout.shape)
 
 
-def _made(found: Any, operands: list[Any], named: dict[str, Any]) -> Any:
+def _made(found: Any, operands: list[Any], named: dict[str, Any], like: Any) -> Any:
     """A global array of what NumPy's function has given of these, in memory of its own."""
     if not (_is_plain(found) and found.base is None) or any(found is x for x in (*operands, *named.values())):
         if not np.ndim(found):
             return of_elements(np.asarray(found)[()], small.OF_NUMBER)
         found = np.array(found, np.dtype(found.dtype.str), order="C")
-    return of_elements(found, small.source_of_new(found.shape))
+    if like is None:
+        return of_elements(found, small.source_of_new(found.shape))
+    return of_elements(found, (likeness(of_extents, like, found.shape), None, True))

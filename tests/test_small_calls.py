@@ -101,6 +101,51 @@ def test_results(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None
         np.testing.assert_allclose(other, numpys, 1e-6, 1e-6)
 
 
+OPERANDS: dict[str, Callable[[], pg.GlobalArray]] = {
+    "whole": lambda: pg.array(X),
+    "transposed": lambda: pg.array(X).T,
+    "section": lambda: pg.array(np.pad(X, 1))[1:-1, 1:-1],
+    "result": lambda: pg.array(X) * 1,
+    "result of transposed": lambda: pg.array(X).T * 1,
+    "plane": lambda: pg.array(np.stack([X, X])).sum(0),
+    "rows of a mask": lambda: pg.array(X)[pg.array(X)[:, 0] > -99],
+    "cyclic": lambda: pg.array(X, layout=pg.Distribution("cyclic", "*")),
+}
+
+OF_LAYOUTS: dict[str, Callable[[pg.GlobalArray], pg.GlobalArray]] = {
+    "argmin": lambda a: pg.argmin(a),
+    "argmin along": lambda a: pg.argmin(a, 1, keepdims=True),
+    "max": lambda a: a.max(),
+    "clip": lambda a: pg.clip(a, a[0], 2),
+    "concatenate": lambda a: pg.concatenate([a, a[:2]]),
+    "concatenate rows": lambda a: pg.concatenate([a[0], a[1]]),
+    "concatenate all": lambda a: pg.concatenate([a, a[0]], None),
+    "concatenate NumPy's": lambda a: pg.concatenate([np.ones((1, a.shape[1])), a]),
+    "stack": lambda a: pg.stack([a, a]),
+    "stack behind": lambda a: pg.stack([a, a], -1),
+    "stack rows": lambda a: pg.stack([a[0], a[1]]),
+    "roll": lambda a: pg.roll(a, 1, 0),
+    "roll all": lambda a: pg.roll(a, 1),
+    "roll a row": lambda a: pg.roll(a[0], 1),
+    "outer": lambda a: pg.outer(a[:, 0], a[0]),
+    "outer of all": lambda a: pg.outer(a, a[0]),
+    "sort": lambda a: pg.sort(a, axis=0),
+    "diff": lambda a: pg.diff(a),
+    "pad": lambda a: pg.pad(a, 1),
+    "isclose": lambda a: pg.isclose(a, a[0]),
+    "compress": lambda a: pg.compress([True, False, True], a, axis=1),
+}
+
+
+@pytest.mark.parametrize("name", OF_LAYOUTS)
+@pytest.mark.parametrize("operand", OPERANDS)
+def test_layouts(operand: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = OF_LAYOUTS[name](OPERANDS[operand]()).layout
+    monkeypatch.setattr(small, "is_on", False)
+    assert found == OF_LAYOUTS[name](OPERANDS[operand]()).layout
+    pg.sync()
+
+
 @pytest.mark.parametrize("call", [
     lambda a: pg.trace(a), lambda a: a.trace(1), lambda a: pg.unwrap(a), lambda a: pg.unwrap(a.reshape(-1)),
 ])

@@ -13,12 +13,12 @@ from pgaspy.caches import cached
 from pgaspy.dims import whole_dim
 from pgaspy.job.defaults import default_for
 from pgaspy.layout import Layout, replicated, without_dims
-from pgaspy.planning.result_layout import product_layout, result_layout
+from pgaspy.planning.result_layout import layout_of_extents, product_layout, result_layout
 from pgaspy.planning.view import View, whole
 
 __all__ = ["MAX_DEPTH", "Like", "broadcast", "index", "index_result", "is_distributed", "like_of", "like_of_two",
-           "likeness", "multiply", "result", "select", "sum_along", "transpose", "transpose_result", "view_like",
-           "view_of", "with_columns", "with_rows"]
+           "likeness", "multiply", "of_extents", "pairs", "result", "select", "sum_along", "transpose",
+           "transpose_result", "view_like", "view_of", "with_columns", "with_rows"]
 
 MAX_DEPTH = 8
 """Of views that follow one from another, before they are made."""
@@ -118,6 +118,18 @@ def multiply(view: View, other: View) -> View:
 @cached
 def _product_of(default: Layout, view: View, other: View) -> View:
     return whole(product_layout(view, other, lambda _: default))
+
+
+def of_extents(view: View, extents: tuple[int, ...]) -> View:
+    """What an array of these extents is like that is dealt out as a view is."""
+    return whole(layout_of_extents(view, extents) or default_for(extents))
+
+
+def pairs(view: View, other: View) -> View:
+    """What the products are like of all pairs of elements of two vectors."""
+    shape = view.shape + other.shape
+    first, second = view.index((slice(None), None)).broadcast_to(shape), other.broadcast_to(shape)
+    return _result_of(default_for(shape), first, second)
 
 
 def with_columns(view: View, n: int) -> View:

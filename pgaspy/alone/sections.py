@@ -34,9 +34,11 @@ from pgaspy.alone.small import (
     takes,
 )
 from pgaspy.execution import recording
+from pgaspy.job.defaults import default_for
 from pgaspy.job.failures import is_interrupt
 from pgaspy.layout import MAX_NDIM
 from pgaspy.operands import WEAK
+from pgaspy.planning.view import whole
 
 __all__ = ["accumulated_at", "clears", "is_assigned", "put", "section", "transposed"]
 
@@ -126,6 +128,8 @@ def _selected(elements: Any, key: Any) -> Small | None:
     found = np.ascontiguousarray(found)
     if key.__class__ in kinds and numpys.__class__ is tuple and is_distributed(like := like_of(key)):
         return found, (likeness(select, like, elements.shape[1:]), None, True)
+    if numpys.__class__ is not tuple and numpys.ndim < elements.ndim and elements.flags.c_contiguous:
+        return found, (likeness(select, whole(default_for(found.shape[:1])), found.shape[1:]), None, True)
     return found, source_of_new(found.shape)
 
 

@@ -12,7 +12,7 @@ from pgaspy.dims import BlockDim, Dim, whole_dim
 from pgaspy.layout import Layout
 from pgaspy.planning.view import Section, View, whole
 
-__all__ = ["WORTH_MESSAGES", "inherited", "product_layout", "result_layout", "result_view"]
+__all__ = ["WORTH_MESSAGES", "inherited", "layout_of_extents", "product_layout", "result_layout", "result_view"]
 
 SHARE = 2
 """A window is kept whose largest part is longer than that of the dimension dealt out afresh by at most one in so many.
@@ -77,6 +77,17 @@ def product_layout(a: View, b: View, default_for: Callable[[tuple[int, ...]], La
         if (dims[0].axis, dims[1].axis) in ((0, 1), (1, 0)):
             return Layout(grid, [inherited(dim, dim.extent) for dim in dims])
     return default_for(shape)
+
+
+def layout_of_extents(view: View, extents: tuple[int, ...]) -> Layout | None:
+    """That of an array dealt out over the grid as a view is, for other extents; None for the default, as of long rows.
+    """
+    layout = view.own_layout
+    if layout is None or layout.replica_axes or len(extents) != view.ndim:
+        return None
+    found = Layout(layout.grid, [inherited(dim, n) for dim, n in zip(layout.dims, extents, strict=True)], layout.pins)
+    is_kept = not layout.is_pinned or (view.layout.is_distributed and found.max_local_size <= WORTH_MESSAGES)
+    return found if is_kept else None
 
 
 def _memory_order(views: Sequence[View]) -> tuple[int, ...] | None:

@@ -16,7 +16,7 @@ from pgaspy.array import Axis
 from pgaspy.creation import Shape, as_global, as_operand
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import empty_like_result
-from pgaspy.small_calls import by_numpy
+from pgaspy.small_calls import as_new, by_numpy
 
 __all__ = ["fliplr", "flipud", "matrix_transpose", "moveaxis", "resize", "rollaxis", "rot90", "trim_zeros"]
 
@@ -171,7 +171,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> pg.GlobalArray:
 
 
 @implements(np.resize)
-@by_numpy(np.resize)
+@by_numpy(np.resize, like=as_new)
 def resize(a: Any, new_shape: Shape) -> pg.GlobalArray:
     """A new array of a shape, with the elements in row-major order, repeated as often as needed. Collective.
 
