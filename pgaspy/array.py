@@ -162,9 +162,14 @@ def _is_computed_into(ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, 
     target = out[0]
     if ufunc.nout > 1 or ufunc.nin != len(inputs) or inputs[0].__class__ not in small.kinds:
         return False
-    if target.__class__ is not GlobalArray or (found := _computed(ufunc, *inputs)) is None:
+    if target.__class__ is not GlobalArray:
         return False
-    return found.shape == target.shape and found.dtype == target.dtype and sections.is_assigned(target, ..., found)
+    if target is inputs[0] and len(inputs) == 2 and quick.is_computed_in_place(ufunc, *inputs):
+        return True
+    found = _computed(ufunc, *inputs)
+    if found is None or found.shape != target.shape or found.dtype != target.dtype:
+        return False
+    return is_assigned(target, ..., found)
 
 
 def _operand(x: Any) -> Any:

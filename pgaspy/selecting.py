@@ -31,7 +31,7 @@ from pgaspy.indexing import (
 )
 from pgaspy.manipulation import broadcast_to, where
 from pgaspy.operands import WEAK, as_numpy
-from pgaspy.small_calls import as_new, by_numpy
+from pgaspy.small_calls import MAX_PASSED, as_new, by_numpy
 from pgaspy.values import is_any
 
 __all__ = [
@@ -316,7 +316,7 @@ def argwhere(a: Any) -> GlobalArray:
 
 
 @implements(np.count_nonzero)
-@by_numpy(np.count_nonzero)
+@by_numpy(np.count_nonzero, max_elements=MAX_PASSED)
 def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> GlobalArray:
     """How many elements are not zero, along dimensions; all by default. Collective; all else is as for `sum`.
 

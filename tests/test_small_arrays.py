@@ -735,7 +735,7 @@ def masked(x: Any, m: Any) -> list[Any]:
     return [*seen, x]
 
 
-@pytest.mark.parametrize("shape", [(210, 200), (40000,), (150, 20, 30)])
+@pytest.mark.parametrize("shape", [(210, 200), (400_000,), (150, 20, 30)])
 @pytest.mark.parametrize("n_dims", [1, 2, 3])
 @pytest.mark.parametrize("dtype", "bdD")
 def test_masks_of_more_elements_than_small_arrays_have(shape: tuple[int, ...], n_dims: int, dtype: str,
@@ -794,3 +794,53 @@ def test_scans_along_no_dimension_are_refused_as_ever(monkeypatch: pytest.Monkey
         monkeypatch.setattr(small, "is_on", is_on and pg.SIZE == 1)
         with pytest.raises(np.exceptions.AxisError, match=r"^axis 1 is out of bounds for array of dimension 1$"):
             a.cumsum(axis=1)
+
+
+@pytest.mark.parametrize("dtype", ["u2", "u4", "u8"])
+def test_unsigned_integers_are_divided_at_once(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have no kernels, so that NumPy's functions compute them in all tiers."""
+    x, y = np.arange(12, dtype=dtype).reshape(3, 4) * 5000, np.arange(12, dtype=dtype).reshape(3, 4) % 5
+    calls: list[Callable[[Any, Any], Any]] = [
+        lambda x, y: x % y, lambda x, y: x // y, lambda x, y: x % 7, lambda x, y: x << y, lambda x, y: 99 >> y,
+        lambda x, y: x % np.float64(2.5), lambda x, y: x // y.astype("i2")]
+    for call in calls:
+        with np.errstate(all="ignore"):
+            expected = call(x, y)
+        before = pg.stats()
+        found = call(pg.array(x), pg.array(y))
+        assert expected.dtype != dtype or pg.stats().n_recorded - before.n_recorded == (
+            pg.stats().n_at_once - before.n_at_once)
+        monkeypatch.setattr(small, "is_on", False)
+        other = call(pg.array(x), pg.array(y)).gather()
+        monkeypatch.undo()
+        np.testing.assert_array_equal(found.gather(), other, strict=True)
+        np.testing.assert_array_equal(found.gather(), expected, strict=True)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("ufunc", [np.add, np.minimum, np.remainder, np.less])
+def test_results_in_the_place_of_operands(ufunc: Any) -> None:
+    x = np.array([[1.0, -2, 3, np.nan], [0.5, 4, -1, 2]])
+    a, b = pg.array(x), pg.array(x[:, ::-1])
+    before = pg.stats()
+    for c, d in (x, x[:, ::-1].copy()), (a, b):
+        row, other = c[0], d[1]
+        assert ufunc(row, other, out=row) is row
+        ufunc(c, c[1], out=d)
+        ufunc(d[0, 1:], d[0, :-1], out=d[0, 1:])
+        with pytest.raises(ValueError, match="broadcast"):
+            ufunc(row, c, out=row)
+        if isinstance(c, np.ndarray):
+            expected = c, d
+    assert pg.stats().n_recorded - before.n_recorded == pg.stats().n_at_once - before.n_at_once or ufunc is np.less
+    for found, numpys in zip((a, b), expected, strict=True):
+        np.testing.assert_array_equal(found.gather(), numpys, strict=True)
+
+
+@pytest.mark.parametrize("reduce", ["sum", "max", "argmin"])
+def test_what_is_reduced_may_have_more_elements(reduce: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(1).random((400, 301))
+    found = [getattr(pg.array(x), reduce)(axis) for axis in (None, 0, 1)]
+    monkeypatch.setattr(small, "is_on", False)
+    for one, axis in zip(found, (None, 0, 1), strict=True):
+        np.testing.assert_array_equal(one.gather(), getattr(pg.array(x), reduce)(axis).gather(), strict=True)

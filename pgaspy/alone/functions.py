@@ -64,6 +64,10 @@ MAX_PRODUCTS = 1 << 20
 """Of numbers, in a product of matrices: about as long as it takes to pass through the elements of the largest array."""
 
 
+MAX_REDUCED = 1 << 17
+"""Elements of an array that is reduced: passing through so many once takes less than to record it, and to wait."""
+
+
 def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> Small | None:
     """A function of a global array and another operand, which is the first if it `is_first`, and no such array then;
     or of the array alone. None if it is not computed here.
@@ -205,7 +209,7 @@ def _product_of_stacks(x: Any, a: NDArray[Any], y: Any, b: NDArray[Any]) -> Smal
 def reduced(ufunc: np.ufunc, x: Any, axis: Any = None, keepdims: bool = False,
             wanted: np.dtype[Any] | None = None) -> Small | None:
     """All elements reduced to one, or those along dimensions, in a dtype; None if it is not computed here."""
-    a = ready(x)
+    a = ready(x, MAX_REDUCED)
     if a is None or not a.size or not a.shape or min(a.strides) <= 0:
         return None
     if wanted is not None and wanted.kind not in "iufc":
@@ -302,6 +306,9 @@ _OF_FLOATS = {np.divide, np.sqrt, np.fabs, np.floor, np.ceil, np.trunc, np.rint,
 _OF_TRUTHS = {np.equal, np.not_equal, np.logical_not, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert}
 """Functions whose results are the same to the bit wherever they are computed; those of floats, and of truths, alone."""
 
+_OF_UNSIGNED = {np.remainder, np.floor_divide, np.left_shift, np.right_shift}
+"""Those that have no kernels for unsigned integers of more than a byte, so that NumPy computes them in all tiers."""
+
 
 @cached
 def _exact_result(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any) -> np.dtype[Any] | None:
@@ -309,7 +316,8 @@ def _exact_result(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any) -> np.dtype
     where it is not certain that NumPy gives the same bits.
     """
     operands = [dtype] if other is type(None) else [dtype, other]
-    if ufunc not in _EXACT or ufunc.nin != len(operands):
+    is_unsigned = ufunc in _OF_UNSIGNED and dtype.char in "HIL"
+    if not (ufunc in _EXACT or is_unsigned) or ufunc.nin != len(operands):
         return None
     try:
         *taken, found = ufunc.resolve_dtypes((*operands, None))
@@ -317,6 +325,8 @@ def _exact_result(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any) -> np.dtype
         return None
     if ufunc in _FIRST_ZERO and found.kind == "f" and any(x != found for x in operands if isinstance(x, np.dtype)):
         return None  # a zero may change its sign where it is cast
+    if is_unsigned and taken[0] is not dtype:
+        return None
     of = "f" if ufunc in _OF_FLOATS else "fiub" if ufunc in _OF_TRUTHS else "fiu"
     return found if len({*taken}) == 1 and taken[0].kind in of and taken[0].char not in "eg" else None
 

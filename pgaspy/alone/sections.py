@@ -47,7 +47,7 @@ _SLICING = frozenset({int, slice})
 
 _INT, _NUMBERS = frozenset({int}), frozenset({int, float})
 
-MAX_MASKED = 1 << 18
+MAX_MASKED = 1 << 20
 """Elements of an array that a mask selects from: what is selected has a shape that was not there before, mostly, and to
 plan for it takes as long as NumPy does for so many.
 """

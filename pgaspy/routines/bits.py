@@ -15,7 +15,7 @@ from pgaspy.creation import as_global
 from pgaspy.dims import whole_dim
 from pgaspy.dispatch import implements
 from pgaspy.layout import Layout
-from pgaspy.small_calls import by_numpy
+from pgaspy.small_calls import MAX_PASSED, by_numpy
 from pgaspy.tasks import perform
 
 __all__ = ["packbits", "unpackbits"]
@@ -27,7 +27,7 @@ def _check_order(bitorder: str) -> None:
 
 
 @implements(np.packbits)
-@by_numpy(np.packbits)
+@by_numpy(np.packbits, max_elements=MAX_PASSED)
 def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> pg.GlobalArray:
     """Whether elements are not zero, as bits of bytes. Collective.
 
@@ -68,7 +68,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> pg.Gl
 
 
 @implements(np.unpackbits)
-@by_numpy(np.unpackbits)
+@by_numpy(np.unpackbits, max_elements=MAX_PASSED)
 def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> pg.GlobalArray:
     """The bits of bytes, as zeros and ones. Collective.
 
