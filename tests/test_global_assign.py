@@ -273,7 +273,10 @@ def test_sequences_are_refused_in_the_place_of_an_element(value: Any, n: int) ->
         np.zeros(n)[1] = value
     for one in value, pg.array(value):
         raises_everywhere(refused.type, re.escape(str(refused.value)), lambda one=one: a.__setitem__(1, one))
-        if np.size(value) == 1:
+        if isinstance(one, list):
+            raises_everywhere(ValueError, "maximum number of dimension of 0", lambda: a.__setitem__((2, ...), [1.0]))
+            a[:1] = one
+        elif np.size(value) == 1:
             a[2, ...] = one
             a[:1] = one
     assert_equal(a[:3], [np.size(value) == 1, 0.0, np.size(value) == 1])
