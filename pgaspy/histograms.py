@@ -22,7 +22,7 @@ from pgaspy.execution.recording import taking_memory
 from pgaspy.host.call_sites import warn
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
-from pgaspy.small_calls import MAX_PASSED, as_new, by_numpy
+from pgaspy.small_calls import MAX_PASSED, by_numpy
 from pgaspy.tasks import perform, write
 from pgaspy.values import told, value
 

@@ -12,7 +12,7 @@ from pgaspy.creation import as_global, as_values, empty, ones
 from pgaspy.dispatch import implements
 from pgaspy.indexing import as_indices, rest_of
 from pgaspy.manipulation import empty_like_result
-from pgaspy.small_calls import as_new, by_numpy
+from pgaspy.small_calls import by_numpy
 
 __all__ = ["delete", "insert"]
 

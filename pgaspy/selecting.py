@@ -31,7 +31,7 @@ from pgaspy.indexing import (
 )
 from pgaspy.manipulation import broadcast_to, where
 from pgaspy.operands import WEAK, as_numpy
-from pgaspy.small_calls import MAX_PASSED, as_new, by_numpy
+from pgaspy.small_calls import MAX_PASSED, by_numpy
 from pgaspy.values import is_any
 
 __all__ = [
