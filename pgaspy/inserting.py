@@ -12,7 +12,7 @@ from pgaspy.creation import as_global, as_values, empty, ones
 from pgaspy.dispatch import implements
 from pgaspy.indexing import as_indices, rest_of
 from pgaspy.manipulation import empty_like_result
-from pgaspy.small_calls import by_numpy
+from pgaspy.small_calls import as_new, by_numpy
 
 __all__ = ["delete", "insert"]
 
@@ -85,7 +85,7 @@ def _without(a: GlobalArray, d: int, first: int, stop: int) -> GlobalArray:
 
 
 @implements(np.insert)
-@by_numpy(np.insert, is_brought=True)
+@by_numpy(np.insert, is_alike=True, like=as_new)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> GlobalArray:
     """A copy with values before some elements, or before what is at some indices along a dimension. Collective.
 
