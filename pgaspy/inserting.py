@@ -62,12 +62,14 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> GlobalArray:
 
 
 def _interval(obj: Any, n: int, d: int) -> tuple[int, int] | None:
-    """The interval [first, stop) of n indices that an index or a slice is; None for all else."""
+    """The interval [first, stop) of n indices that an index, alone or in an array, or a slice is; None for all else."""
     if isinstance(obj, slice):
         indices = range(n)[obj]
         if abs(indices.step) != 1:
             return None
         return (min(indices), max(indices) + 1) if indices else (0, 0)
+    if isinstance(obj, list | tuple | np.ndarray) and np.size(obj) == 1 and np.asarray(obj).dtype.kind in "iu":
+        obj = np.asarray(obj).item()
     if not isinstance(obj, int | np.integer) or isinstance(obj, bool):
         return None
     if not -n <= obj < n:
@@ -130,10 +132,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> GlobalAr
     if indices.dtype.kind not in "iu":
         kind = TypeError if indices.size == 1 else IndexError
         raise kind(f"indices before which something is inserted must be integers, not {indices.dtype}")
-    indices = indices.astype(np.int64, copy=False)
     if indices.size and not (-n <= indices.min() and indices.max() <= n):
         beyond = indices[(indices < -n) | (indices > n)].flat[0]
         raise IndexError(f"index {beyond} is out of bounds for axis {d} with size {n}")
+    indices = indices.astype(np.int64, copy=False)
     indices = np.where(indices < 0, indices + n, indices)
     if indices.size == 1 and values.ndim:
         values = _as_dims(values, a.ndim)

@@ -223,6 +223,9 @@ def test_integers_beyond_indices(n: int) -> None:
     for index in 2**64 - 1, [2**64 - 1], 2**63:
         raises_everywhere(OverflowError, "too large", lambda index=index: pg.take(A, index))
         raises_everywhere(OverflowError, "too large", lambda index=index: pg.put(A, index, 1))
+    for index in np.uint64(2**64 - 1), [2**64 - 1], np.array([2**63], "u8"):
+        raises_everywhere(IndexError, "out of bounds", lambda index=index: pg.delete(A, index))
+        raises_everywhere(IndexError, "out of bounds", lambda index=index: pg.insert(A, index, 7))
 
 
 @pytest.mark.parametrize("n", [N, 70000])
