@@ -68,19 +68,18 @@ def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str
 
 
 def section(a: GlobalArray, key: Any) -> GlobalArray | None:
-    """A copy of what a key with arrays names of an array, which lies as `indexing` has it; None if it is not made here.
-    Collective.
+    """A copy of what a key with arrays names of an array; None if it is not made here. Collective.
 
-    What decides that is the same on all processes.
+    It lies as a new array does or, if it is rows, as these. What decides that is the same on all processes: so it is
+    where indices do not lie as the program has said, and the result would lie as they do.
     """
     keys = _entries(key)
     if not (a.ndim and _are_few(a, key, None)) or max(map(_size, keys)) * a.size > MAX_ELEMENTS * a.shape[0]:
         return None
     indices = [k for k in keys if k.__class__ in small.kinds]
-    if not all(k.dtype == bool or _lies_by_default(k) for k in indices):
-        return None
     are_rows = len(keys) == 1 and keys[0].ndim == 1 < a.ndim if indices else False
-    if indices and not (are_rows or sum(k.ndim if k.dtype == bool else 1 for k in indices) == a.ndim):
+    is_new = are_rows or keys[0].__class__ is slice or sum(k.ndim if k.dtype == bool else 1 for k in indices) == a.ndim
+    if indices and not (is_new and all(k.dtype == bool or _is_base_by_default(k) for k in indices)):
         return None
     elements = _elements_of([a, *indices])
     of_a, *own = [elements(x, 0) for x in (a, *keys)]
@@ -143,8 +142,13 @@ def _size(x: Any) -> int:
 
 def _lies_by_default(x: GlobalArray) -> bool:
     """Whether it lies as a new array does by default."""
-    view = x._view
-    return view.layout.is_replicated or (view.is_whole and view.layout == default_for(view.shape))
+    return x._view.layout.is_replicated or (x._view.is_whole and _is_base_by_default(x))
+
+
+def _is_base_by_default(x: GlobalArray) -> bool:
+    """Whether the array that it is, or is a section of, lies as a new one does by default."""
+    layout = x._base.layout
+    return layout.is_replicated or layout == default_for(layout.shape)
 
 
 _PLAIN = int, float, bool, slice, list, type(Ellipsis), type(None)

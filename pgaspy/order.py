@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from pgaspy import brought
 from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global, empty_like, zeros
 from pgaspy.dispatch import HANDLED, implements
 from pgaspy.indexing import positions
+from pgaspy.job.procgrid import world
 from pgaspy.manipulation import flip
 from pgaspy.small_calls import by_numpy
 from pgaspy.sorting import check_kind, in_blocks, in_order, with_places
@@ -135,6 +137,8 @@ def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str
     if _is_selected(a, axis, places):
         vector = a.reshape(-1)
         return _joined(vector, vector.dtype, vector.__getitem__, places)
+    if _is_sorted(a, axis):
+        return sort(a.reshape(-1))
     return GlobalArray(*in_order(a._base, a._view, axis, False, places))
 
 
@@ -154,7 +158,14 @@ def argpartition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: 
     places = _places(a, kth, axis, kind)
     if _is_selected(a, axis, places):
         return _joined(a.reshape(-1), np.dtype(np.intp), positions, places)
+    if _is_sorted(a, axis):
+        return argsort(a.reshape(-1))
     return GlobalArray(*in_order(a._base, a._view, axis, True, places))
+
+
+def _is_sorted(a: GlobalArray, axis: int | None) -> bool:
+    """Whether what partitions elements is sorted, by a vector that comes to all processes."""
+    return world().size > 1 and a.size <= brought.MAX_ELEMENTS and (a.ndim == 1 or axis is None)
 
 
 def _is_selected(a: GlobalArray, axis: int | None, places: tuple[int, ...]) -> bool:

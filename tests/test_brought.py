@@ -57,6 +57,8 @@ CALLS: dict[str, Callable[..., Any]] = {
     "mask": lambda xp, a: a[a > 0],
     "mask of a part": lambda xp, a: a[1:4, ::2][a[1:4, ::2] > 0],
     "real": lambda xp, a: a.real[xp.array([1, 3])],
+    "columns by array": lambda xp, a: a[:, xp.array([0, 2, 2])],
+    "columns by a column": lambda xp, a: a[:, xp.abs(a.real).astype(int)[:, 1] % 2],
     "beyond": lambda xp, a: a[xp.array([1, 9])] + 0,  # which waits for what is refused
     "repeat": lambda xp, a: xp.repeat(a[1], 3),
     "row": lambda xp, a: a[1][xp.array([2, -1, 0, 0])],
@@ -157,6 +159,16 @@ def test_nothing(name: str) -> None:
     found, expected = results(CALLS[name], pg, a), results(CALLS[name], np, EMPTY)
     for one, numpys in zip(found, expected, strict=True):
         collectively(bool(np.array_equal(one.gather(), numpys, equal_nan=True)))
+
+
+@mpi
+@pytest.mark.parametrize("operand", OPERANDS)
+def test_vectors_are_partitioned(operand: str) -> None:
+    a, x = OPERANDS[operand]()
+    for k in 0, 2:
+        order = np.asarray(pg.argpartition(a[1], k).gather())
+        for found in x[1][order], pg.partition(a[1], k).gather():
+            collectively(bool((np.sort(found) == np.sort(x[1])).all()) and bool((found[k] == np.sort(x[1])[k])))
 
 
 @mpi
