@@ -168,7 +168,7 @@ def test_vectors_are_partitioned(operand: str) -> None:
     for k in 0, 2:
         order = np.asarray(pg.argpartition(a[1], k).gather())
         for found in x[1][order], pg.partition(a[1], k).gather():
-            collectively(bool((np.sort(found) == np.sort(x[1])).all()) and bool((found[k] == np.sort(x[1])[k])))
+            collectively(bool((np.sort(found) == np.sort(x[1])).all()) and bool(found[k] == np.sort(x[1])[k]))
 
 
 @mpi

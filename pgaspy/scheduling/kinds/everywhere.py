@@ -11,6 +11,7 @@ import numpy as np
 from pgaspy.caches import cached, lazy
 from pgaspy.layout import replicated
 from pgaspy.planning.boxes import view_box
+from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.pieces import indices_at, local_view_shape
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.at_once import elements
@@ -65,9 +66,9 @@ class Everywhere(Recipe):
     def _parts_of(self, rank: int) -> list[_Part]:
         found, start = [], 0
         for view, dtype in zip(self.sources, self.dtypes, strict=True):
-            shape = local_view_shape(view, rank)
+            key, shape = _held(view, rank)
             stop = start + math.prod(shape) * dtype.itemsize
-            found.append(_Part(_index(view, rank, shape), shape, slice(start, stop)))
+            found.append(_Part(key, shape, slice(start, stop)))
             start = -(-stop // ALIGNMENT) * ALIGNMENT
         return found
 
@@ -97,11 +98,12 @@ class Everywhere(Recipe):
 everywhere = cached(Everywhere)
 
 
-def _index(view: View, rank: int, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """The indices of what a process has of a view: slices, or what `numpy.ix_` gives."""
+def _held(view: View, rank: int) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """The indices of what a process has of a view, as a key, and its shape."""
+    part = local_part(view, rank)
+    if part is not None and view.shape:
+        return tuple([slice(i, i + n) for i, n in zip(part.first, part.shape, strict=True)]), part.shape
+    shape = local_view_shape(view, rank)
     if 0 in shape:
-        return ()
-    indices = [indices_at(view, d, rank, np.arange(n)) for d, n in enumerate(shape)]
-    if all(own[-1] - own[0] == own.size - 1 for own in indices):
-        return tuple([slice(own[0], own[-1] + 1) for own in indices])
-    return np.ix_(*indices)
+        return (), shape
+    return np.ix_(*[indices_at(view, d, rank, np.arange(n)) for d, n in enumerate(shape)]), shape
