@@ -49,9 +49,12 @@ def allowed_cpus() -> tuple[int, ...]:
 
 def granted_cpus(online: Iterable[int]) -> tuple[int, ...]:
     """Those that this process could run on if it asked: what a container leaves, and launchers see, not `taskset`."""
-    allowed = os.sched_getaffinity(0)
+    allowed = allowed_cpus()
     try:
         os.sched_setaffinity(0, online)
+    except OSError:  # where no process may ask
+        return allowed
+    try:
         return allowed_cpus()
     finally:
         os.sched_setaffinity(0, allowed)

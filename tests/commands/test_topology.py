@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from pgaspy.commands.topology import Topology, allowed_cpus, host_topology, numbers_from_list
+from pgaspy.commands.topology import Topology, allowed_cpus, granted_cpus, host_topology, numbers_from_list
 from pgaspy.host.words import list_from_numbers
 from tests.machines import topology
 
@@ -50,3 +52,15 @@ def test_this_host() -> None:
 def test_lists(text: str, numbers: tuple[int, ...]) -> None:
     assert numbers_from_list(text) == numbers
     assert list_from_numbers(numbers) == text.strip()
+
+
+def test_granted_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed = allowed_cpus()
+    assert set(allowed) <= set(granted_cpus(chain(*host_topology().cores)))
+    assert allowed_cpus() == allowed
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setaffinity", refuse)
+    assert granted_cpus(range(9)) == allowed
