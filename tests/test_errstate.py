@@ -91,6 +91,7 @@ def test_other_functions(call: Callable[[Any], Any]) -> None:
 
 CASTS: dict[str, Callable[[Any, int], Any]] = {
     "number added": lambda xp, n: xp.ones(n, "f4") + 1e300,
+    "integer added": lambda xp, n: xp.ones(n, "f4") + 10**40,
     "number added in place": lambda xp, n: xp.ones(n, "f4").__iadd__(1e300),
     "number assigned": lambda xp, n: xp.ones(n, "f4").__setitem__(slice(None), 1e300),
     "number assigned by index": lambda xp, n: xp.ones(n, "f4").__setitem__([0, 2], 1e300),

@@ -88,9 +88,9 @@ class Scalar:
     __slots__ = ("address", "array")
 
     def __init__(self, value: Any, dtype: np.dtype[Any]) -> None:
-        char = dtype.char
-        is_safe = char in "dD" or (value.__class__ is float and char == "f" and -1e38 < value < 1e38) or (
-            value.__class__ is int and char in "lifhb")
+        char, kind = dtype.char, value.__class__
+        is_safe = char in "dD" or (char in "lihb" and kind is int) or (
+            char == "f" and kind in (int, float) and -1e38 < value < 1e38)  # else a cast may overflow
         self.array = np.array(value, dtype) if is_safe else as_asked(np.array, value, dtype)
         self.address = bindings.address(self.array)
 
