@@ -63,7 +63,6 @@ MAX_MATRIX = 1 << 16
 MAX_PRODUCTS = 1 << 20
 """Of numbers, in a product of matrices: about as long as it takes to pass through the elements of the largest array."""
 
-
 MAX_REDUCED = 1 << 17
 """Elements of an array that is reduced: passing through so many once takes less than to record it, and to wait."""
 

@@ -64,7 +64,7 @@ def elements(view: View, storage: Storage, rank: int) -> NDArray[Any]:
 
 
 def call_kernel(kernel: int, loop: Sequence[np.dtype[Any]], out: tuple[View, Storage],
-            operands: Sequence[tuple[View | None, Any]], rank: int) -> None:
+                operands: Sequence[tuple[View | None, Any]], rank: int) -> None:
     """Run a kernel on what a process has of aligned arrays, cast to what it takes; those without a view are scalars."""
     shape = local_view_shape(out[0], rank)
     if 0 in shape:
