@@ -1,6 +1,7 @@
 """Small arrays that come to all processes: each computes all of a function's results, and keeps its part.
 
-That takes one message; a function that sorts, or counts first, takes several, and some hundred microseconds.
+That takes one message, where they lie in blocks; a function that sorts, or counts first, takes several, and some
+hundred microseconds.
 """
 
 from __future__ import annotations
@@ -33,9 +34,14 @@ __all__ = ["called", "placed", "section", "updated"]
 MAX_ELEMENTS = 1 << 13
 """Of all arrays together: NumPy takes some hundred microseconds to sort so many."""
 
+_PLAIN = int, float, bool, slice, list, type(Ellipsis), type(None)
+"""The classes of what is no array in a key, or what is assigned."""
 
-def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any], is_alike: bool) -> Any:
-    """The results of NumPy's function, in their default layouts; None if it is not called here. Collective.
+
+def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any], is_alike: bool,
+           is_everywhere: bool) -> Any:
+    """The results of NumPy's function, in their default layouts, or `is_everywhere`, on all processes; None if it is
+    not called here. Collective.
 
     What decides that is the same on all processes. `is_alike` says that results lie as arrays do that are given: then
     these have to be in their default layouts.
@@ -59,11 +65,13 @@ def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str
     if not arrays or sum(sizes) > MAX_ELEMENTS or (is_alike and not all(map(_lies_by_default, arrays))):
         return None
     elements = _elements_of(arrays)
-    named = {name: taken(x, arrays, 0, elements) for name, x in options.items()}
-    operands = [taken(x, arrays, 0, elements) for x in given]
+    named = {name: taken(x, arrays, 0, lambda x, _: elements(x)) for name, x in options.items()}
+    operands = [taken(x, arrays, 0, lambda x, _: elements(x)) for x in given]
     found = small.called(functools.partial(numpys, **named), *operands)
     if found is None:
         return None
+    if is_everywhere:
+        return _dealt_out(found, replicated(found.shape, world().size))
     return tuple(map(_dealt_out, found)) if isinstance(found, tuple) else _dealt_out(found)
 
 
@@ -74,15 +82,19 @@ def section(a: GlobalArray, key: Any) -> GlobalArray | None:
     where indices do not lie as the program has said, and the result would lie as they do.
     """
     keys = _entries(key)
-    if not (a.ndim and _are_few(a, key, None)) or max(map(_size, keys)) * a.size > MAX_ELEMENTS * a.shape[0]:
+    if not (a.ndim and _are_few(a, key, None)):
         return None
-    indices = [k for k in keys if k.__class__ in small.kinds]
+    are_first, indices = _size(keys[0]) > 0, [k for k in keys if k.__class__ in small.kinds]
+    if not (are_first or indices):  # columns: as a rule each process has all of them that it needs
+        return None
+    if max(map(_size, keys)) * a.size > MAX_ELEMENTS * (a.shape[0] if are_first else min(a.shape)):
+        return None
     are_rows = len(keys) == 1 and keys[0].ndim == 1 < a.ndim if indices else False
     is_new = are_rows or keys[0].__class__ is slice or sum(k.ndim if k.dtype == bool else 1 for k in indices) == a.ndim
     if indices and not (is_new and all(k.dtype == bool or _is_base_by_default(k) for k in indices)):
         return None
     elements = _elements_of([a, *indices])
-    of_a, *own = [elements(x, 0) for x in (a, *keys)]
+    of_a, *own = [elements(x) for x in (a, *keys)]
     found = small.called(operator.getitem, of_a, tuple(own) if isinstance(key, tuple) else own[0])
     if not isinstance(found, np.ndarray) or not found.ndim:
         return None
@@ -102,7 +114,7 @@ def updated(a: GlobalArray, key: Any, value: Any, update: Callable[[Any, Any, An
         return None
     keys = _entries(key)
     elements = _elements_of([a, *[x for x in (value, *keys) if x.__class__ in small.kinds]])
-    of_a, given, *own = [elements(x, 0) for x in (a, value, *keys)]
+    of_a, given, *own = [elements(x) for x in (a, value, *keys)]
     found: NDArray[Any] | None = small.called(
         update, of_a, tuple(own) if isinstance(key, tuple) else own[0], given, default=of_a)
     return found
@@ -142,7 +154,7 @@ def _size(x: Any) -> int:
 
 def _lies_by_default(x: GlobalArray) -> bool:
     """Whether it lies as a new array does by default."""
-    return x._view.layout.is_replicated or (x._view.is_whole and _is_base_by_default(x))
+    return not x.ndim or (x._view.is_whole and x._base.layout == default_for(x.shape))
 
 
 def _is_base_by_default(x: GlobalArray) -> bool:
@@ -151,24 +163,20 @@ def _is_base_by_default(x: GlobalArray) -> bool:
     return layout.is_replicated or layout == default_for(layout.shape)
 
 
-_PLAIN = int, float, bool, slice, list, type(Ellipsis), type(None)
-"""The classes of what is no array in a key, or what is assigned."""
-
-
 def _may_come() -> bool:
     """Whether arrays may come to all processes: nothing is only planned, nor are errors to be told."""
     return world().size > 1 and recording.is_executing() and not recording.are_errors_asked()
 
 
-def _elements_of(arrays: Sequence[GlobalArray]) -> Callable[[Any, int], Any]:
+def _elements_of(arrays: Sequence[GlobalArray]) -> Callable[[Any], Any]:
     """A function that gives all elements of any of these arrays, on each process; anything else as it is."""
     own = {id(x): x for x in arrays}
     come = [BaseView(x._base, x._view) for x in own.values()]
-    if come and are_gathered_together(come):
+    if are_gathered_together(come):
         found = dict(zip(own, gathered_together(come), strict=True))
     else:
         found = {key: x.gather() for key, x in own.items()}
-    return lambda x, _: found.get(id(x), x)
+    return lambda x: found.get(id(x), x)
 
 
 def _dealt_out(found: Any, layout: Layout | None = None) -> GlobalArray:

@@ -22,7 +22,7 @@ from pgaspy.execution.recording import taking_memory
 from pgaspy.host.call_sites import warn
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
-from pgaspy.small_calls import MAX_PASSED, by_numpy
+from pgaspy.small_calls import MAX_PASSED, as_new, by_numpy
 from pgaspy.tasks import perform, write
 from pgaspy.values import told, value
 
@@ -38,7 +38,7 @@ NEGATIVE = np.iinfo(np.int64).max
 
 
 @implements(np.bincount)
-@by_numpy(np.bincount, is_brought=True, max_elements=MAX_PASSED)
+@by_numpy(np.bincount, is_everywhere=True, like=as_new, max_elements=MAX_PASSED)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> GlobalArray:
     """How often each integer occurs in an array. Collective; waits for the largest of them.
 

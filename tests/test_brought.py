@@ -108,7 +108,7 @@ def test_results_are_as_where_arrays_stay(name: str, operand: str, monkeypatch: 
             assert one is other is numpys
             continue
         assert (one.shape, one.dtype, one._is_number) == (other.shape, other.dtype, other._is_number)
-        assert one.layout == other.layout
+        assert one.layout == other.layout or (one.layout.is_replicated and other.layout.is_replicated)
         values = one.gather()
         collectively(bool(np.array_equal(values, numpys) and values.dtype == np.asarray(numpys).dtype))
         collectively(bool(np.allclose(values, other.gather(), 1e-12, 1e-12)))
@@ -197,3 +197,27 @@ def test_they_are_brought() -> None:
     before = pg.stats()
     pg.unique(a)
     collectively((pg.stats() - before).n_recorded <= 2)  # else a dozen
+
+
+@mpi
+@pytest.mark.skipif(pg.SIZE == 1, reason="is of several processes")
+def test_columns_stay_where_processes_have_all_of_them() -> None:
+    x = np.arange(1000.0).reshape(100, 10)
+    a, columns = pg.array(x), np.array([3, 1, 9])
+    is_all = a.layout.dims[1].n_procs == 1
+    pg.sync()
+    before = pg.stats()
+    found = a[:, columns], a[..., [0, 2, 2]], pg.take(a, columns, 1)
+    pg.sync()
+    collectively((pg.stats() - before).n_messages == 0 or not is_all)
+    for one, expected in zip(found, (x[:, columns], x[..., [0, 2, 2]], x[:, columns]), strict=True):
+        collectively(bool((one.gather() == expected).all()))
+
+
+@mpi
+def test_results_are_small() -> None:
+    """More than that are not made on each process."""
+    x = np.arange(8000).reshape(1000, 8)
+    a, columns = pg.array(x), np.arange(100) % 8
+    collectively(brought.section(a, (slice(None), pg.array(columns))) is None)
+    collectively(bool((a[:, pg.array(columns)].gather() == x[:, columns]).all()))
