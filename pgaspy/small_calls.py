@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -44,6 +45,7 @@ def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, is_alike: 
     default so do results if `is_brought`; others lie as the first array, if they have as many dimensions.
     """
     like = as_new if like is None and is_brought else like
+    may_come = is_brought or is_alike or is_everywhere
 
     def register(function: F) -> F:
         names = list(inspect.signature(function).parameters)
@@ -57,7 +59,7 @@ def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, is_alike: 
                 found = _called(numpys, given, {**options, **fixed} if fixed else options, max_elements, like)
                 if found is not None:
                     return found
-            elif (is_brought or is_alike or is_everywhere) and len(given) <= n_brought and options.keys() <= others - {"axis"}:
+            elif may_come and len(given) <= n_brought and options.keys() <= others - {"axis"}:
                 found = brought.called(numpys, given, {**options, **fixed}, is_alike, is_everywhere)
                 if found is not None:
                     return found
@@ -157,12 +159,18 @@ def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[st
         return None
     found = small.called(functools.partial(numpys, **named) if named else numpys, *operands)
     results = found if isinstance(found, tuple) else (found,)
-    if any(x is None or (isinstance(x, np.ndarray) and (not x.ndim or x.dtype.hasobject)) for x in results):
+    if not all(map(_may_be_made, results)):
         return None
     its_like = like(*given, **options) if like is not None else view_like(arrays[0]) if arrays[0].ndim else None
-    if isinstance(found, tuple):
-        return tuple([_made(x, operands, named, its_like) for x in found])
-    return _made(found, operands, named, its_like)
+    made_of = [*operands, *named.values()]
+    if results is found:
+        return tuple([_made(x, made_of, its_like) for x in found])
+    return _made(found, made_of, its_like)
+
+
+def _may_be_made(found: Any) -> bool:
+    """Whether it is an array with dimensions, or a number."""
+    return found is not None and not (isinstance(found, np.ndarray) and (not found.ndim or found.dtype.hasobject))
 
 
 def _is_of_new(like: Any) -> bool:
@@ -170,9 +178,9 @@ def _is_of_new(like: Any) -> bool:
     return like.__class__ is not View or like.layout == default_for(like.layout.shape)
 
 
-def _made(found: Any, operands: list[Any], named: dict[str, Any], like: Any) -> Any:
+def _made(found: Any, operands: list[Any], like: Any) -> Any:
     """A global array of what NumPy's function has given of these, in memory of its own."""
-    if not (_is_plain(found) and found.base is None) or any(found is x for x in (*operands, *named.values())):
+    if not (_is_plain(found) and found.base is None) or any(map(functools.partial(operator.is_, found), operands)):
         if not np.ndim(found):
             return of_elements(np.asarray(found)[()], small.OF_NUMBER)
         found = np.array(found, np.dtype(found.dtype.str), order="C")
