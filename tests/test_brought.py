@@ -221,3 +221,11 @@ def test_results_are_small() -> None:
     a, columns = pg.array(x), np.arange(100) % 8
     collectively(brought.section(a, (slice(None), pg.array(columns))) is None)
     collectively(bool((a[:, pg.array(columns)].gather() == x[:, columns]).all()))
+
+
+@mpi
+def test_what_all_processes_have_stays_so() -> None:
+    x = np.arange(9)[::-1]
+    a, rows = pg.array(x, layout=pg.Distribution("*")), pg.array(x)
+    for found in pg.sort(a), pg.argsort(a), pg.searchsorted(rows[::-1].copy(), a), pg.bincount(rows):
+        collectively(found.layout.is_replicated or pg.SIZE == 1)
