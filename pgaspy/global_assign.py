@@ -27,8 +27,8 @@ from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.reading import read
 from pgaspy.scheduling.base import Base
-from pgaspy.scheduling.collectives import MAX_GATHERED_PARTIALS
-from pgaspy.scheduling.kinds.everywhere import everywhere as came
+from pgaspy.scheduling.collectives import MAX_GATHERING
+from pgaspy.scheduling.kinds.allgather import allgather
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.sharing import shared
 from pgaspy.statements import (
@@ -226,7 +226,7 @@ def gathered(base: Base, view: View, root: int | None) -> NDArray[Any] | None:
 
 def are_gathered_together(arrays: Sequence[BaseView]) -> bool:
     """Whether some arrays are few and small enough for all that a process has of them to be sent in one message."""
-    if not 1 < world().size <= MAX_GATHERED_PARTIALS or sum(v.size * b.dtype.itemsize for b, v in arrays) > MAX_BYTES:
+    if not 1 < world().size <= MAX_GATHERING or sum(v.size * b.dtype.itemsize for b, v in arrays) > MAX_BYTES:
         return False
     return all(view.size and not (view.layout.is_replicated or view.stretched_dims) and _are_strided(view)
                for _, view in arrays)
@@ -241,7 +241,7 @@ def gathered_together(arrays: Sequence[BaseView]) -> list[NDArray[Any]]:
     """All elements of arrays that `are_gathered_together`, as new NumPy arrays, on every process."""
     size = world().size
     targets = [Base(replicated(view.shape, size), base.dtype) for base, view in arrays]
-    recipe = came(tuple([view for _, view in arrays]), tuple([base.dtype for base, _ in arrays]))
+    recipe = allgather(tuple([view for _, view in arrays]), tuple([base.dtype for base, _ in arrays]))
     record_cold(recipe, tuple([base.storage for base in (*targets, *[base for base, _ in arrays])]))
     for target in targets:
         finish(target)

@@ -40,9 +40,9 @@ from pgaspy.scheduling.operations import TAGS_PER_OPERAND, first_tag
 __all__ = [
     "ALIGNMENT",
     "MAX_TREES",
+    "allgather_small",
     "broadcasts",
     "exchange_partials",
-    "gather_small",
     "group_members",
     "hand_to_all",
     "handed_out",
@@ -62,10 +62,10 @@ MAX_DOUBLED_BYTES = 1 << 18
 ALIGNMENT = 16
 """Of the largest elements, in bytes."""
 
-MAX_SENT_PARTIALS, MAX_GATHERED_PARTIALS = 4, 32
-"""Up to so many processes, small partial results are sent by each to all; and gathered by doubling. More are merged
-along a tree, and handed out by it."""
-
+MAX_SENDING, MAX_GATHERING = 4, 32
+"""Up to so many processes, what is small is sent by each to all; and up to so many, gathered by doubling. Partial
+results of more are merged along a tree, and handed out by it.
+"""
 
 Pack = Callable[[Memories, Bytes], None]
 """Packs what a process has into a message."""
@@ -321,14 +321,14 @@ def exchange_partials(builder: Builder, partial: int, size: int, dtype: np.dtype
     if len(members) == 1:
         return partial
     nbytes, n = size * dtype.itemsize, len(members)
-    if n > MAX_GATHERED_PARTIALS or nbytes * n > memory.REUSED_FROM_BYTES:
+    if n > MAX_GATHERING or nbytes * n > memory.REUSED_FROM_BYTES:
         return _by_tree(builder, partial, size, dtype, merge, members, rank)
 
     def put(memories: Memories, message: Bytes) -> None:
         message[:nbytes] = bytes_of(memories, partial)[:nbytes]
 
     group, sizes = _Group(members, members.index(rank)), [nbytes] * n
-    if n <= MAX_SENT_PARTIALS:
+    if n <= MAX_SENDING:
         parts = _sent_to_all(builder, partial, sizes, group)
     else:
         parts = _doubled(builder, put, [(partial, None)], sizes, group)
@@ -339,11 +339,11 @@ def exchange_partials(builder: Builder, partial: int, size: int, dtype: np.dtype
     return result
 
 
-def gather_small(builder: Builder, pack: Pack, reads: Sequence[Access], sizes: Sequence[int], rank: int,
-                 unpack: Callable[[Memories, list[Location]], None] | None, writes: Sequence[Access]) -> None:
+def allgather_small(builder: Builder, pack: Pack, reads: Sequence[Access], sizes: Sequence[int], rank: int,
+                    unpack: Callable[[Memories, list[Location]], None] | None, writes: Sequence[Access]) -> None:
     """What each of all processes has packed, so many bytes, comes to all of them, which unpack it, if they want to."""
     group = _Group(range(len(sizes)), rank)
-    if len(sizes) <= MAX_SENT_PARTIALS:
+    if len(sizes) <= MAX_SENDING:
         own = builder.buffer(sizes[rank])
         builder.add(FunctionCall(lambda memories: pack(memories, bytes_of(memories, own)), "pack"), reads,
                     [(own, None)])

@@ -96,7 +96,7 @@ def under(settings: Settings) -> Iterator[None]:
         patch(trees, "PACKET_BYTES", 40)
     if settings.gathers:
         patch(collectives, "MAX_TREES", 1)
-        patch(collectives, "MAX_SENT_PARTIALS", 0)
+        patch(collectives, "MAX_SENDING", 0)
         patch(collectives, "MAX_DOUBLED_BYTES", 100)
     if settings.balances:
         patch(result_layout, "WORTH_MESSAGES", 0)

@@ -56,8 +56,8 @@ def test_long_messages_travel_in_several(first: str, second: str) -> None:
 @pytest.mark.usefixtures("_short_messages")
 @pytest.mark.parametrize(("sent_up_to", "gathered_up_to"), [(0, 0), (0, 32), (32, 32)])
 def test_long_partial_results(sent_up_to: int, gathered_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collectives, "MAX_SENT_PARTIALS", sent_up_to)
-    monkeypatch.setattr(collectives, "MAX_GATHERED_PARTIALS", gathered_up_to)
+    monkeypatch.setattr(collectives, "MAX_SENDING", sent_up_to)
+    monkeypatch.setattr(collectives, "MAX_GATHERING", gathered_up_to)
     a = pg.array(X)
     for axis in (None, 0, 1):
         assert_equal(a.sum(axis), np.asarray(X.sum(axis)))
@@ -79,7 +79,7 @@ def test_partial_results_sent_to_all_or_doubled(monkeypatch: pytest.MonkeyPatch)
     arrays = [pg.array(x) for x in (np.sqrt(np.arange(1000.0)), np.exp(1j * np.arange(100)), np.arange(7))]
     found = []
     for n in 0, 32:
-        monkeypatch.setattr(collectives, "MAX_SENT_PARTIALS", n)
+        monkeypatch.setattr(collectives, "MAX_SENDING", n)
         recording.forget()
         found.append([a.sum().gather().tobytes() for a in arrays])
     recording.forget()
@@ -90,7 +90,7 @@ def test_few_large_or_many_partial_results(monkeypatch: pytest.MonkeyPatch) -> N
     """Gathered or reduced by a tree: the same values, up to rounding, and the same bits on every process."""
     a = pg.array(np.sqrt(X))
     gathered = a.sum(axis=0).gather()
-    monkeypatch.setattr(collectives, "MAX_GATHERED_PARTIALS", 0)
+    monkeypatch.setattr(collectives, "MAX_GATHERING", 0)
     recording.forget()
     found = a.sum(axis=0).gather()
     recording.forget()

@@ -16,11 +16,11 @@ from pgaspy.planning.pieces import indices_at, local_view_shape
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.at_once import elements
 from pgaspy.scheduling.builder import Builder
-from pgaspy.scheduling.collectives import ALIGNMENT, gather_small
+from pgaspy.scheduling.collectives import ALIGNMENT, allgather_small
 from pgaspy.scheduling.nodes import Bytes, Location, Memories, bytes_of
 from pgaspy.scheduling.operations import Merged, NumberedOperation, Recipe
 
-__all__ = ["Everywhere", "everywhere"]
+__all__ = ["Allgather", "allgather"]
 
 
 class _Part(NamedTuple):
@@ -32,7 +32,7 @@ class _Part(NamedTuple):
 
 
 @dataclass(eq=False)
-class Everywhere(Recipe):
+class Allgather(Recipe):
     """All elements of each of some views, in an array that every process has."""
 
     sources: tuple[View, ...]
@@ -91,11 +91,11 @@ class Everywhere(Recipe):
         reads = [(source, view_box(view, rank) if builder.has_boxes else None)
                  for source, view in zip(sources, self.sources, strict=True)]
         sizes = [parts[-1].place.stop for parts in all_parts]
-        gather_small(builder, pack, reads, sizes, rank, unpack if operation.is_wanted else None,
-                     [(target, None) for target in targets])
+        allgather_small(builder, pack, reads, sizes, rank, unpack if operation.is_wanted else None,
+                        [(target, None) for target in targets])
 
 
-everywhere = cached(Everywhere)
+allgather = cached(Allgather)
 
 
 def _held(view: View, rank: int) -> tuple[tuple[Any, ...], tuple[int, ...]]:
