@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,40 +19,42 @@ from pgaspy.arguments import NotTaken, taken
 from pgaspy.array import GlobalArray, made
 from pgaspy.dims import whole_dim
 from pgaspy.execution import recording
-from pgaspy.global_assign import are_gathered_together, gathered_together
+from pgaspy.global_assign import are_gathered_together, gathered_together, is_dealt_out_in_parts
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, replicated
-from pgaspy.operands import own_part
+from pgaspy.operands import has_arrays, own_part
 from pgaspy.planning.owners import are_runs
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import wrap
 from pgaspy.scheduling.operations import BaseView
+from pgaspy.supervision.recorder import take
 
-__all__ = ["called", "placed", "section", "updated"]
+__all__ = ["MAX_ELEMENTS", "Lying", "accumulated", "called", "may_come", "placed", "section", "updated"]
 
 MAX_ELEMENTS = 1 << 13
 """Of all arrays together: NumPy takes some hundred microseconds to sort so many."""
+
+Lying = Literal["by default", "as given", "everywhere"]
+"""How a function's results lie: as new arrays do by default, as the arrays that it is given, or on all processes."""
 
 _PLAIN = int, float, bool, slice, list, type(Ellipsis), type(None)
 """The classes of what is no array in a key, or what is assigned."""
 
 
-def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any], is_alike: bool,
-           is_everywhere: bool) -> Any:
-    """The results of NumPy's function, in their default layouts, or `is_everywhere`, on all processes; None if it is
-    not called here. Collective.
+def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any], lying: Lying) -> Any:
+    """The results of NumPy's function, dealt out; None if it is not called here. Collective.
 
-    What decides that is the same on all processes. `is_alike` says that results lie as arrays do that are given: then
-    these have to be in their default layouts.
+    What decides that is the same on all processes: results that lie as given are made of arrays in default layouts.
     """
-    if not _may_come():
+    if not may_come():
         return None
     arrays: list[Any] = []
     sizes: list[int] = []
 
     def noted(x: Any, _: int) -> Any:
-        if x.__class__ not in small.kinds and x.__class__ not in small.OF_NUMPY:
+        if x.__class__ not in small.kinds and not (
+                x.__class__ in small.OF_NUMPY and x.dtype.isbuiltin and not x.dtype.hasobject):
             return None
         sizes.append(x.size)
         return x
@@ -62,7 +64,7 @@ def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str
             taken(x, arrays, 0, noted)
     except NotTaken:
         return None
-    if not arrays or sum(sizes) > MAX_ELEMENTS or (is_alike and not all(map(_lies_by_default, arrays))):
+    if not arrays or sum(sizes) > MAX_ELEMENTS or (lying == "as given" and not all(map(_lies_by_default, arrays))):
         return None
     elements = _elements_of(arrays)
     named = {name: taken(x, arrays, 0, lambda x, _: elements(x)) for name, x in options.items()}
@@ -70,7 +72,8 @@ def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str
     found = small.called(functools.partial(numpys, **named), *operands)
     if found is None:
         return None
-    if is_everywhere:
+    _tell_contents(*given, *options.values())
+    if lying == "everywhere":
         return _dealt_out(found, replicated(found.shape, world().size))
     return tuple(map(_dealt_out, found)) if isinstance(found, tuple) else _dealt_out(found)
 
@@ -84,8 +87,9 @@ def section(a: GlobalArray, key: Any) -> GlobalArray | None:
     keys = _entries(key)
     if not (a.ndim and _are_few(a, key, None)):
         return None
-    are_first, indices = _size(keys[0]) > 0, [k for k in keys if k.__class__ in small.kinds]
-    if not (are_first or indices):  # columns: as a rule each process has all of them that it needs
+    arrays = [k for k in keys if k.__class__ in small.kinds]
+    are_first, indices = _size(keys[0]) > 0, [k for k in arrays if k.dtype == bool or k._view.layout.is_distributed]
+    if not (are_first or arrays):  # columns: as a rule each process has all of them that it needs
         return None
     if max(map(_size, keys)) * a.size > MAX_ELEMENTS * (a.shape[0] if are_first else min(a.shape)):
         return None
@@ -93,11 +97,12 @@ def section(a: GlobalArray, key: Any) -> GlobalArray | None:
     is_new = are_rows or keys[0].__class__ is slice or sum(k.ndim if k.dtype == bool else 1 for k in indices) == a.ndim
     if indices and not (is_new and all(k.dtype == bool or _is_base_by_default(k) for k in indices)):
         return None
-    elements = _elements_of([a, *indices])
+    elements = _elements_of([a, *arrays])
     of_a, *own = [elements(x) for x in (a, *keys)]
     found = small.called(operator.getitem, of_a, tuple(own) if isinstance(key, tuple) else own[0])
     if not isinstance(found, np.ndarray) or not found.ndim:
         return None
+    _tell_contents(*keys)
     if are_rows:
         of_rows = default_for(found.shape[:1])
         layout = Layout(of_rows.grid, [*of_rows.dims, *map(whole_dim, found.shape[1:])], of_rows.pins)
@@ -112,12 +117,24 @@ def updated(a: GlobalArray, key: Any, value: Any, update: Callable[[Any, Any, An
     """
     if not _are_few(a, key, value) or not any(x.__class__ in small.kinds for x in (value, *_entries(key))):
         return None
+    if value.__class__ in small.kinds and value.dtype.kind == "c" != a.dtype.kind:
+        return None  # of which NumPy warns, where it is called
     keys = _entries(key)
     elements = _elements_of([a, *[x for x in (value, *keys) if x.__class__ in small.kinds]])
     of_a, given, *own = [elements(x) for x in (a, value, *keys)]
     found: NDArray[Any] | None = small.called(
         update, of_a, tuple(own) if isinstance(key, tuple) else own[0], given, default=of_a)
+    if found is not None:
+        _tell_contents(value, *keys)
     return found
+
+
+def accumulated(ufunc: np.ufunc, a: GlobalArray, key: Any, value: Any) -> NDArray[Any] | None:
+    """The same of `ufunc.at`, which (NumPy 2.4's) reads beyond values that are broadcast."""
+    def accumulate(elements: NDArray[Any], key: Any, value: Any) -> None:
+        ufunc.at(elements, key, np.broadcast_to(value, elements[key].shape).copy() if np.ndim(value) else value)
+
+    return updated(a, key, value, accumulate)
 
 
 def placed(a: GlobalArray, key: Any, value: Any) -> tuple[NDArray[np.bool_], NDArray[Any]] | None:
@@ -135,7 +152,7 @@ def placed(a: GlobalArray, key: Any, value: Any) -> tuple[NDArray[np.bool_], NDA
 def _are_few(a: GlobalArray, key: Any, value: Any) -> bool:
     """Whether an array, and what is in a key and is assigned, may be looked at by all processes."""
     others = value, *_entries(key)
-    return (_may_come() and a.__class__ in small.kinds and a.size + sum(map(_size, others)) <= MAX_ELEMENTS
+    return (may_come() and a.__class__ in small.kinds and a.size + sum(map(_size, others)) <= MAX_ELEMENTS
             and all(x.__class__ in small.kinds or _is_plain(x) for x in others))
 
 
@@ -145,11 +162,13 @@ def _entries(key: Any) -> tuple[Any, ...]:
 
 def _is_plain(x: Any) -> bool:
     """Whether it is no global array, and may stand in a key, or be assigned."""
-    return x.__class__ in _PLAIN or (isinstance(x, np.ndarray | np.number) and x.dtype.kind in "iubf")
+    return x.__class__ in _PLAIN or ((x.__class__ is np.ndarray or isinstance(x, np.number)) and x.dtype.kind in "iubf")
 
 
 def _size(x: Any) -> int:
-    return len(x) if isinstance(x, list) else getattr(x, "size", 0)
+    if isinstance(x, list):
+        return sum(map(_size, x)) if x and isinstance(x[0], list) else len(x)
+    return getattr(x, "size", 0)
 
 
 def _lies_by_default(x: GlobalArray) -> bool:
@@ -163,7 +182,7 @@ def _is_base_by_default(x: GlobalArray) -> bool:
     return layout.is_replicated or layout == default_for(layout.shape)
 
 
-def _may_come() -> bool:
+def may_come() -> bool:
     """Whether arrays may come to all processes: nothing is only planned, nor are errors to be told."""
     return world().size > 1 and recording.is_executing() and not recording.are_errors_asked()
 
@@ -171,12 +190,19 @@ def _may_come() -> bool:
 def _elements_of(arrays: Sequence[GlobalArray]) -> Callable[[Any], Any]:
     """A function that gives all elements of any of these arrays, on each process; anything else as it is."""
     own = {id(x): x for x in arrays}
-    come = [BaseView(x._base, x._view) for x in own.values()]
-    if are_gathered_together(come):
-        found = dict(zip(own, gathered_together(come), strict=True))
-    else:
-        found = {key: x.gather() for key, x in own.items()}
+    come = {key: BaseView(x._base, x._view) for key, x in own.items() if is_dealt_out_in_parts(x._view)}
+    found: dict[int, NDArray[Any]] = {}
+    if come and are_gathered_together([*come.values()]):
+        found = dict(zip(come, gathered_together([*come.values()]), strict=True))
+    found |= {key: x.gather() for key, x in own.items() if key not in found}
     return lambda x: found.get(id(x), x)
+
+
+def _tell_contents(*given: Any) -> None:
+    """Have arrays and lists that are the same on all processes compared, as those that operations take."""
+    for x in given:
+        if x.__class__ is np.ndarray or (x.__class__ is list and not has_arrays(x)):
+            take(np.asarray(x))
 
 
 def _dealt_out(found: Any, layout: Layout | None = None) -> GlobalArray:

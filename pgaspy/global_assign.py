@@ -41,10 +41,10 @@ from pgaspy.statements import (
 )
 
 __all__ = ["aligned", "are_gathered_together", "assign", "copied", "element", "everywhere", "gathered",
-           "gathered_together", "item", "joined", "laid_out",
-           "layout_like", "lying_in", "redistributed", "replicate"]
+           "gathered_together", "is_dealt_out_in_parts", "item", "joined", "laid_out", "layout_like", "lying_in",
+           "redistributed", "replicate"]
 
-MAX_BYTES = 1 << 16
+MAX_BYTES = 1 << 17
 """Of arrays that all processes get in one message from each: of more, their memory is the time."""
 
 
@@ -226,10 +226,13 @@ def gathered(base: Base, view: View, root: int | None) -> NDArray[Any] | None:
 
 def are_gathered_together(arrays: Sequence[BaseView]) -> bool:
     """Whether some arrays are few and small enough for all that a process has of them to be sent in one message."""
-    if not 1 < world().size <= MAX_GATHERING or sum(v.size * b.dtype.itemsize for b, v in arrays) > MAX_BYTES:
-        return False
-    return all(view.size and not (view.layout.is_replicated or view.stretched_dims) and _are_strided(view)
-               for _, view in arrays)
+    return (1 < world().size <= MAX_GATHERING and sum(v.size * b.dtype.itemsize for b, v in arrays) <= MAX_BYTES
+            and all(is_dealt_out_in_parts(view) for _, view in arrays))
+
+
+def is_dealt_out_in_parts(view: View) -> bool:
+    """Whether each process has one strided section of what has to come of a view from others."""
+    return view.size > 0 and not (view.layout.is_replicated or view.stretched_dims) and _are_strided(view)
 
 
 def _are_strided(view: View) -> bool:

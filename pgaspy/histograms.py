@@ -38,7 +38,7 @@ NEGATIVE = np.iinfo(np.int64).max
 
 
 @implements(np.bincount)
-@by_numpy(np.bincount, is_everywhere=True, like=as_new, max_elements=MAX_PASSED)
+@by_numpy(np.bincount, lying="everywhere", like=as_new, max_elements=MAX_PASSED)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> GlobalArray:
     """How often each integer occurs in an array. Collective; waits for the largest of them.
 

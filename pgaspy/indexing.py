@@ -496,7 +496,7 @@ def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> No
     if small.is_on and values and (sections.accumulated_at(ufunc, a, key, values[0]) or (
             sections.clears(a, key) and sections.accumulated_at(ufunc, a, key, values[0]))):
         return
-    if not small.is_on and values and (elements := brought.updated(a, key, values[0], ufunc.at)) is not None:
+    if not small.is_on and values and (elements := brought.accumulated(ufunc, a, key, values[0])) is not None:
         a[...] = elements
         return
     value = as_array(values[0] if values else 0)

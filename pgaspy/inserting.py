@@ -18,7 +18,7 @@ __all__ = ["delete", "insert"]
 
 
 @implements(np.delete)
-@by_numpy(np.delete, is_alike=True)
+@by_numpy(np.delete, lying="as given")
 def delete(arr: Any, obj: Any, axis: int | None = None) -> GlobalArray:
     """A copy without some elements, or what is at some indices along a dimension. Collective; waits for how many stay.
 
@@ -87,7 +87,7 @@ def _without(a: GlobalArray, d: int, first: int, stop: int) -> GlobalArray:
 
 
 @implements(np.insert)
-@by_numpy(np.insert, is_alike=True, like=as_new)
+@by_numpy(np.insert, lying="as given", like=as_new)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> GlobalArray:
     """A copy with values before some elements, or before what is at some indices along a dimension. Collective.
 

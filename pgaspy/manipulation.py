@@ -353,7 +353,7 @@ MOST_SLICES = 32
 
 
 @implements(np.repeat)
-@by_numpy(np.repeat, is_alike=True)
+@by_numpy(np.repeat, lying="as given")
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> GlobalArray:
     """Each element repeated along a dimension. Collective.
 

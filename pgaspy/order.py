@@ -17,7 +17,6 @@ from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global, empty_like, zeros
 from pgaspy.dispatch import HANDLED, implements
 from pgaspy.indexing import positions
-from pgaspy.job.procgrid import world
 from pgaspy.manipulation import flip
 from pgaspy.small_calls import by_numpy
 from pgaspy.sorting import check_kind, in_blocks, in_order, with_places
@@ -33,7 +32,7 @@ MAX_PLACES = 4
 
 
 @implements(np.sort)
-@by_numpy(np.sort, is_alike=True, kind="stable")
+@by_numpy(np.sort, lying="as given", kind="stable")
 def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *,
          stable: bool | None = None, descending: bool = False) -> GlobalArray:
     """The elements, sorted along a dimension. Collective.
@@ -80,7 +79,7 @@ def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = N
 
 
 @implements(np.argsort)
-@by_numpy(np.argsort, is_alike=True, kind="stable")
+@by_numpy(np.argsort, lying="as given", kind="stable")
 def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *,
             stable: bool | None = None, descending: bool = False) -> GlobalArray:
     """The indices that sort the elements along a dimension; see `GlobalArray.argsort`. Collective.
@@ -165,7 +164,7 @@ def argpartition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: 
 
 def _is_sorted(a: GlobalArray, axis: int | None) -> bool:
     """Whether what partitions elements is sorted, by a vector that comes to all processes."""
-    return world().size > 1 and a.size <= brought.MAX_ELEMENTS and (a.ndim == 1 or axis is None)
+    return a.size <= brought.MAX_ELEMENTS and (a.ndim == 1 or axis is None) and brought.may_come()
 
 
 def _is_selected(a: GlobalArray, axis: int | None, places: tuple[int, ...]) -> bool:
@@ -211,7 +210,7 @@ def _places(a: GlobalArray, kth: int | Sequence[int], axis: int | None, kind: st
 
 
 @implements(np.lexsort)
-@by_numpy(np.lexsort, is_brought=True)
+@by_numpy(np.lexsort, lying="by default")
 def lexsort(keys: Sequence[Any], axis: int = -1) -> GlobalArray:
     """The indices that sort by several keys: by the last one, where that is equal by the one before, and so on.
 

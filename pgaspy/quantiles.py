@@ -36,7 +36,7 @@ MIN_COUNTED = 1 << 15
 
 
 @implements(np.median)
-@by_numpy(np.median, is_brought=True, overwrite_input=False)
+@by_numpy(np.median, lying="by default", overwrite_input=False)
 def median(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
            keepdims: bool = False) -> GlobalArray:
     """The middle element along dimensions, or the mean of the two in the middle. Collective.
@@ -81,7 +81,7 @@ def median(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_
 
 
 @implements(np.quantile)
-@by_numpy(np.quantile, is_brought=True, overwrite_input=False)
+@by_numpy(np.quantile, lying="by default", overwrite_input=False)
 def quantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
              method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> GlobalArray:
     """What parts of the elements along dimensions are not above. Collective.
@@ -129,7 +129,7 @@ def quantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, 
 
 
 @implements(np.percentile)
-@by_numpy(np.percentile, is_brought=True, overwrite_input=False)
+@by_numpy(np.percentile, lying="by default", overwrite_input=False)
 def percentile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
                method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> GlobalArray:
     """The same for parts in hundredths, from 0 to 100: see `quantile`. Collective."""

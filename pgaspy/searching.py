@@ -31,7 +31,7 @@ _COMPARED = "biufmM"
 
 
 @implements(np.searchsorted)
-@by_numpy(np.searchsorted, is_alike=True)
+@by_numpy(np.searchsorted, lying="as given")
 def searchsorted(a: Any, v: Any, side: Literal["left", "right"] = "left", sorter: Any = None) -> GlobalArray:
     """Where elements would have to be put into a sorted array, so that it stays sorted. Collective.
 
@@ -76,7 +76,7 @@ def searchsorted(a: Any, v: Any, side: Literal["left", "right"] = "left", sorter
 
 
 @implements(np.digitize)
-@by_numpy(np.digitize, is_alike=True)
+@by_numpy(np.digitize, lying="as given")
 def digitize(x: Any, bins: Any, right: bool = False) -> GlobalArray:
     """The index of the bin that each element falls into. Collective.
 

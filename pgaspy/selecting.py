@@ -74,7 +74,7 @@ def _check_safe(values: Any, dtype: np.dtype[Any]) -> None:
 
 
 @implements(np.take)
-@by_numpy(np.take, is_alike=True)
+@by_numpy(np.take, lying="as given")
 def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None = None,
          mode: Mode = "raise") -> GlobalArray:
     """The elements, or what is at some indices along a dimension. Collective.
@@ -254,7 +254,7 @@ def _along(arr: GlobalArray, indices: Any, axis: int) -> tuple[Any, ...]:
 
 
 @implements(np.flatnonzero)
-@by_numpy(np.flatnonzero, is_brought=True)
+@by_numpy(np.flatnonzero, lying="by default")
 def flatnonzero(a: Any) -> GlobalArray:
     """The numbers, in row-major order, of the elements that are not zero. Collective; waits for how many there are.
 
@@ -272,7 +272,7 @@ def _is_true(a: GlobalArray) -> GlobalArray:
 
 
 @implements(np.nonzero)
-@by_numpy(np.nonzero, is_brought=True)
+@by_numpy(np.nonzero, lying="by default")
 def nonzero(a: Any) -> tuple[GlobalArray, ...]:
     """The indices of the elements that are not zero, an array for each dimension. Collective; waits for the number.
 
@@ -330,7 +330,7 @@ def count_nonzero(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Globa
 
 
 @implements(np.compress)
-@by_numpy(np.compress, is_brought=True)
+@by_numpy(np.compress, lying="by default")
 def compress(condition: Any, a: Any, axis: int | None = None, out: GlobalArray | None = None) -> GlobalArray:
     """What a condition of one dimension is true for along a dimension. Collective; waits for how much that is.
 
@@ -368,7 +368,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: GlobalArray |
 
 
 @implements(np.extract)
-@by_numpy(np.extract, is_alike=True)
+@by_numpy(np.extract, lying="as given")
 def extract(condition: Any, arr: Any) -> GlobalArray:
     """The elements that a condition is true for, both in row-major order. Collective; waits for how many there are.
 

@@ -32,7 +32,7 @@ __all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique"]
 
 
 @implements(np.unique)
-@by_numpy(np.unique, is_brought=True)
+@by_numpy(np.unique, lying="by default")
 def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
            axis: int | None = None, *, equal_nan: bool = True, sorted: bool = True) -> Any:
     """The distinct elements of an array, in order. Collective; waits for their number.
@@ -116,7 +116,7 @@ def _extents(starts: GlobalArray, n: int) -> GlobalArray:
 
 
 @implements(np.union1d)
-@by_numpy(np.union1d, is_brought=True)
+@by_numpy(np.union1d, lying="by default")
 def union1d(ar1: Any, ar2: Any) -> GlobalArray:
     """The distinct elements that are in one array or in the other, in order. Collective; waits for their number."""
     result: GlobalArray = unique(concatenate((ar1, ar2), axis=None))
@@ -194,7 +194,7 @@ def _are_among_known(a: GlobalArray, others: Any, invert: bool) -> GlobalArray:
 
 
 @implements(np.intersect1d)
-@by_numpy(np.intersect1d, is_brought=True)
+@by_numpy(np.intersect1d, lying="by default")
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """The distinct elements that are in both arrays, in order. Collective; waits for their number.
 
@@ -231,7 +231,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 
 @implements(np.setxor1d)
-@by_numpy(np.setxor1d, is_brought=True)
+@by_numpy(np.setxor1d, lying="by default")
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> GlobalArray:
     """The distinct elements that are in one of two arrays only, in order. Collective; else as `intersect1d`."""
     keys, = _sorted(concatenate([as_global(a).ravel() if assume_unique else unique(a) for a in (ar1, ar2)]), False)
@@ -240,7 +240,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> GlobalArray:
 
 
 @implements(np.setdiff1d)
-@by_numpy(np.setdiff1d, is_brought=True)
+@by_numpy(np.setdiff1d, lying="by default")
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> GlobalArray:
     """The distinct elements of the first array that are not in the second one. Collective; waits for their number.
 

@@ -32,20 +32,19 @@ MAX_PASSED = 1 << 18
 """Elements of the arrays of a function that passes through them once, but is recorded in several operations."""
 
 
-def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, is_alike: bool = False,
-             is_everywhere: bool = False, max_elements: int = small.MAX_ELEMENTS,
-             like: Callable[..., Any] | None = None, **fixed: Any) -> Callable[[F], F]:
+def by_numpy(numpys: Callable[..., Any], *, lying: brought.Lying | None = None,
+             max_elements: int = small.MAX_ELEMENTS, like: Callable[..., Any] | None = None,
+             **fixed: Any) -> Callable[[F], F]:
     """Have a function be NumPy's where its arrays are small, and nothing is recorded, or to be told.
 
     So it is for functions whose results are new arrays, and are NumPy's to the bit. `fixed` are options of NumPy's
     function, which it is not called with where they are given; `max_elements`, how many its arrays have together.
-    Arrays may be brought for functions of several steps, where no axis is given: if `is_brought`, their results lie in
-    the default layouts; if `is_alike`, as what is given does; if `is_everywhere`, on all processes. `like` takes the
-    function's arguments, and tells what a result is like, but for its extents; None if it lies as new arrays do. By
-    default so do results if `is_brought`; others lie as the first array, if they have as many dimensions.
+    In a job of several processes, arrays come to all for functions that take several steps there, where no axis is
+    given: `lying` says how their results lie. `like` takes the function's arguments, and tells what a result is like on
+    one process, but for its extents; None if it lies as new arrays do. By default so do results that lie by default;
+    others lie as the first array, if they have as many dimensions.
     """
-    like = as_new if like is None and is_brought else like
-    may_come = is_brought or is_alike or is_everywhere
+    like = as_new if like is None and lying == "by default" else like
 
     def register(function: F) -> F:
         names = list(inspect.signature(function).parameters)
@@ -59,8 +58,8 @@ def by_numpy(numpys: Callable[..., Any], *, is_brought: bool = False, is_alike: 
                 found = _called(numpys, given, {**options, **fixed} if fixed else options, max_elements, like)
                 if found is not None:
                     return found
-            elif may_come and len(given) <= n_brought and options.keys() <= others - {"axis"}:
-                found = brought.called(numpys, given, {**options, **fixed}, is_alike, is_everywhere)
+            elif lying is not None and len(given) <= n_brought and options.keys() <= others - {"axis"}:
+                found = brought.called(numpys, given, {**options, **fixed}, lying)
                 if found is not None:
                     return found
             return function(*given, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy import brought
-from tests.together import collectively, raises_everywhere
+from tests.together import assert_equal, collectively, raises_everywhere
 
 mpi = pytest.mark.mpi
 
@@ -95,6 +96,7 @@ def results(call: Callable[[Any, Any], Any], xp: Any, a: Any) -> list[Any]:
 
 
 @mpi
+@pytest.mark.every
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("operand", OPERANDS)
 def test_results_are_as_where_arrays_stay(name: str, operand: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,20 +185,121 @@ def test_results_are_written_to() -> None:
 
 
 @mpi
+@pytest.mark.every
+@pytest.mark.parametrize("axes", [(None,), (2,)])
+def test_what_all_processes_have_stays_so(axes: tuple[int | None, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    layout = pg.Distribution("*" if axes == (None,) else "block", grid=(1, pg.SIZE, 1), axes=axes)
+    x, indices = pg.array(X[1], layout=layout), pg.array([1, 0, 2], layout=layout)
+    calls: dict[str, Callable[[], Any]] = {
+        "sort": lambda: pg.sort(x),
+        "argsort": lambda: pg.argsort(x),
+        "searchsorted": lambda: pg.searchsorted(pg.arange(4), x),
+        "digitize": lambda: pg.digitize(x, pg.arange(4)),
+        "interp": lambda: pg.interp(x, pg.arange(4), pg.arange(4)),
+        "rows": lambda: pg.array(X)[indices],
+        "elements": lambda: pg.array(X)[indices, indices],
+    }
+    for name, call in calls.items():
+        found = call()
+        with monkeypatch.context() as within:
+            within.setattr(brought, "MAX_ELEMENTS", -1)
+            other = call()
+        assert found.layout == other.layout, name
+        collectively(bool(np.array_equal(found.gather(), other.gather())), name)
+
+
+@mpi
+@pytest.mark.every
+def test_counts_are_on_every_process() -> None:
+    counts = pg.bincount(pg.array([0, 1, 1, 3]))
+    collectively(counts.local().tolist() == [1, 2, 0, 1])
+
+
+@mpi
+@pytest.mark.every
+def test_elements_in_another_order_of_bytes_come_in_the_native_one() -> None:
+    found = pg.setdiff1d(np.array([1.0, 2, 3], ">f8"), pg.array([2.0]))
+    assert found.dtype == np.dtype("=f8")
+    collectively(float(found.sum()) == 4)
+
+
+@mpi
+@pytest.mark.every
+def test_casts_are_warned_of_in_the_program() -> None:
+    a, value = pg.array(X), pg.array([1j])
+    with pytest.warns(np.exceptions.ComplexWarning) as warned:
+        a[pg.array([0])] = value
+    collectively([warning.filename for warning in warned] == [__file__])
+
+
+@mpi
+@pytest.mark.every
+def test_values_that_are_broadcast_are_combined_with_each_index() -> None:
+    for x, key, value in [(X[1].copy(), ([[0, 1], [2, 1]],), [1.0, 2]), (X.copy(), (slice(None), [1, 1]), [1.0, 2])]:
+        a = pg.array(x)
+        np.add.at(a, tuple(pg.array(k) if isinstance(k, list) else k for k in key), pg.array(value))
+        np.add.at(x, key, np.broadcast_to(value, x[key].shape).copy())
+        assert_equal(a, x)
+        raises_everywhere(ValueError, "broadcast", lambda a=a: np.add.at(a, pg.array([0, 1]), np.arange(3)))
+
+
+@mpi
+@pytest.mark.every
+def test_what_is_no_array_of_numbers_is_refused() -> None:
+    a = pg.array(X)
+    masked = np.ma.masked_array([1, 2], [True, False])
+    raises_everywhere(TypeError, "masked", lambda: a.__setitem__(pg.array([0, 1]), masked[:, None]))
+    raises_everywhere(TypeError, "masked", lambda: a.__setitem__(masked, pg.array(3)))
+    raises_everywhere(TypeError, "masked", lambda: a[masked])
+    raises_everywhere(TypeError, "object", lambda: pg.intersect1d(a, np.array([1, 2], object)))
+
+
+@mpi
 def test_errors_are_the_same_everywhere() -> None:
     a = pg.array(X)
     raises_everywhere(ValueError, "range", lambda: pg.percentile(a, 101))
     raises_everywhere(ValueError, "lexsort|shape", lambda: pg.lexsort((a[0], a[:, 0])))
 
 
+VECTOR, PLACES = X.ravel(), np.array([3, 29, 3, 0])
+
+ONE_MESSAGE: dict[str, Callable[[Any, Any], Any]] = {
+    "argpartition": lambda a, i: pg.argpartition(a, 3),
+    "argsort": lambda a, i: pg.argsort(a),
+    "assigned": lambda a, i: a.__setitem__(i, 3.0),
+    "at": lambda a, i: np.add.at(a, i, 3.0),
+    "elements": lambda a, i: a[i],
+    "gather": lambda a, i: a.gather(),
+    "mask": lambda a, i: a[a > 0],
+    "searchsorted": lambda a, i: pg.searchsorted(a, i),
+    "sort": lambda a, i: pg.sort(a),
+    "unique": lambda a, i: pg.unique(a),
+}
+
+
 @mpi
+@pytest.mark.every
+@pytest.mark.parametrize("name", ONE_MESSAGE)
 @pytest.mark.skipif(pg.SIZE == 1, reason="is of several processes")
-def test_they_are_brought() -> None:
-    a = pg.array(X)
+def test_they_come_in_one_message(name: str) -> None:
+    a, i = pg.array(VECTOR), pg.array(PLACES)
     pg.sync()
     before = pg.stats()
-    pg.unique(a)
-    collectively((pg.stats() - before).n_recorded <= 2)  # else a dozen
+    ONE_MESSAGE[name](a, i)
+    pg.sync()
+    n = (pg.stats() - before).n_messages
+    collectively(0 < n <= 2 * (pg.SIZE - 1 if pg.SIZE <= 4 else math.ceil(math.log2(pg.SIZE))), f"{n} messages")
+
+
+@mpi
+def test_what_all_know_is_assigned_without_messages() -> None:
+    a, x = pg.array(VECTOR), VECTOR.copy()
+    pg.sync()
+    before = pg.stats()
+    a[PLACES], x[PLACES] = [1.0, 2, 3, 4], [1.0, 2, 3, 4]
+    pg.sync()
+    collectively((pg.stats() - before).n_messages == 0)
+    collectively(bool((a.gather() == x).all()))
 
 
 @mpi
@@ -221,11 +324,3 @@ def test_results_are_small() -> None:
     a, columns = pg.array(x), np.arange(100) % 8
     collectively(brought.section(a, (slice(None), pg.array(columns))) is None)
     collectively(bool((a[:, pg.array(columns)].gather() == x[:, columns]).all()))
-
-
-@mpi
-def test_what_all_processes_have_stays_so() -> None:
-    x = np.arange(9)[::-1]
-    a, rows = pg.array(x, layout=pg.Distribution("*")), pg.array(x)
-    for found in pg.sort(a), pg.argsort(a), pg.searchsorted(rows[::-1].copy(), a), pg.bincount(rows):
-        collectively(found.layout.is_replicated or pg.SIZE == 1)

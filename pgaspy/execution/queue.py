@@ -232,20 +232,16 @@ class Queue(Flushing):
         """
         if self._refusable:
             return None
-        direct = self._send_at_once((id(call),), call, storages, add_nodes, code, instruction, True)
+        direct = self.send_at_once((id(call),), call, storages, add_nodes, code, instruction, is_awaited=True)
         if direct is not None and self.engine.has_failed:
             self._raise_failures(None)
         return direct
 
     def send_at_once(self, key: tuple[Any, ...], call: Computed, storages: tuple[Storage, ...],
-                     add_nodes: Callable[[Direct], None], code: CodeType | None, instruction: int) -> Direct | None:
+                     add_nodes: Callable[[Direct], None], code: CodeType | None, instruction: int,
+                     is_awaited: bool = False) -> Direct | None:
         """Execute at once what has messages, by its nodes; None where it is recorded. The key is as for `may_compute`.
         """
-        return self._send_at_once(key, call, storages, add_nodes, code, instruction, False)
-
-    def _send_at_once(self, key: tuple[Any, ...], call: Computed, storages: tuple[Storage, ...],
-                      add_nodes: Callable[[Direct], None], code: CodeType | None, instruction: int,
-                      is_awaited: bool) -> Direct | None:
         if state() is not self._silent_state and self.are_errors_asked():
             return None
         if not (self._may_execute() and self._admits(key, 0, is_awaited) and self._clear_way(storages)):

@@ -19,7 +19,7 @@ __all__ = ["interp"]
 
 
 @implements(np.interp)
-@by_numpy(np.interp, is_alike=True)
+@by_numpy(np.interp, lying="as given")
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
            period: float | None = None) -> pg.GlobalArray:
     """The values at points of a function that is linear between others. Collective.

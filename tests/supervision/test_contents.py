@@ -29,7 +29,9 @@ print("sum", float((A @ pg.array(seeded(300))).sum()) > 0)
 @pytest.mark.jobs
 @pytest.mark.parametrize(("line", "n"), [
     ("A += np.random.rand(300)", 2), ("A[:, 1:] = np.random.rand(300, 299)", 3), ("b = pg.array(np.random.rand(5))", 2),
-    ("b = pg.array(np.random.rand(400, 400)[:, ::3])", 2), ("x = A @ np.random.rand(300)", 3)])
+    ("b = pg.array(np.random.rand(400, 400)[:, ::3])", 2), ("x = A @ np.random.rand(300)", 3),
+    ("x = A[0][np.random.permutation(300)]", 2), ("x = A[0][np.random.permutation(300).tolist()]", 2),
+    ("A[0][pg.arange(9)] = np.random.rand(9)", 2), ("x = pg.searchsorted(pg.arange(9), np.random.rand(9))", 3)])
 def test_random_numbers_without_a_seed(tmp_path: Path, line: str, n: int) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.format(line=line))
