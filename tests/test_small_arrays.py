@@ -817,6 +817,35 @@ def test_unsigned_integers_are_divided_at_once(dtype: str, monkeypatch: pytest.M
         np.testing.assert_array_equal(found.gather(), expected, strict=True)
 
 
+def _set(x: Any, key: Any, value: Any) -> Any:
+    x[key] = value
+    return x
+
+
+@pytest.mark.parametrize("number", [True, *(np.dtype(char).type(1) for char in "?bBhHiIlL")])
+@pytest.mark.parametrize("dtype", "?BlLd")
+def test_truth_values_and_all_integers_are_numbers(number: Any, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Callable[[Any], Any]] = [
+        lambda x: x * number, lambda x: x.T + number, lambda x: _set(x, (1, 2), number),
+        lambda x: _set(x, slice(2), number), lambda x: _set(x, ([0, 2, 0],), number),
+        lambda x: _set(x, np.eye(3, 4, dtype=bool), number)]
+    values = np.arange(12).reshape(3, 4).astype(dtype)
+    if values.dtype == (values * number).dtype != bool:
+        calls.append(lambda x: operator.imul(x, number))
+    for call in calls:
+        expected, x = call(values.copy()), pg.array(values)
+        before = pg.stats()
+        found = call(x)
+        done = pg.stats() - before
+        assert done.n_recorded == done.n_at_once
+        np.testing.assert_array_equal(found.gather(), expected, strict=True)
+        monkeypatch.setattr(small, "is_on", False)
+        other = call(pg.array(values))
+        monkeypatch.undo()
+        assert (found.dtype, found.layout) == (other.dtype, other.layout)
+        np.testing.assert_array_equal(found.gather(), other.gather(), strict=True)
+
+
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("ufunc", [np.add, np.minimum, np.remainder, np.less])
 def test_results_in_the_place_of_operands(ufunc: Any) -> None:

@@ -99,7 +99,7 @@ def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> 
     if found is None or not shape:
         return None if found is None else (found, OF_NUMBER)
     like = like_of_two(x, a.shape, y, b.shape, shape) if y.__class__ in kinds else like_of(x)
-    return _result(found, like, x, *(() if y is None or y.__class__ in WEAK else (y,)))
+    return _result(found, like, x, *((y,) if y.__class__ in kinds or y.__class__ is np.ndarray else ()))
 
 
 def _result(elements: NDArray[Any], like: Any, *arrays: Any) -> Small:

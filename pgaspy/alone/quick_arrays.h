@@ -131,14 +131,21 @@ static int is_array(PyObject *x)
 /* Whether it is a number of NumPy's that is taken as it is; see `OF_NUMPY`. Those of other classes have their say. */
 static int is_numpys(PyObject *x)
 {
-    const PyTypeObject *type = Py_TYPE(x);
-    return type == &PyDoubleArrType_Type || type == &PyFloatArrType_Type || type == &PyLongArrType_Type
-        || type == &PyIntArrType_Type;
+    const PyTypeObject *const taken[] = {&PyDoubleArrType_Type, &PyFloatArrType_Type, &PyLongArrType_Type,
+        &PyIntArrType_Type, &PyBoolArrType_Type, &PyByteArrType_Type, &PyUByteArrType_Type, &PyShortArrType_Type,
+        &PyUShortArrType_Type, &PyUIntArrType_Type, &PyULongArrType_Type};
+    for (size_t k = 0; k < sizeof taken / sizeof *taken; k++)
+        if (Py_TYPE(x) == taken[k])
+            return 1;
+    return 0;
 }
 
-/* The elements of a global array, or of NumPy's number, few enough, borrowed; NULL where it has none. */
+/* The elements of a global array, or of NumPy's number, few enough, borrowed; NULL where it has none. A truth value is
+   NumPy's. */
 static PyObject *elements_of(PyObject *x)
 {
+    if (PyBool_Check(x))
+        return x == Py_True ? PyArrayScalar_True : PyArrayScalar_False;
     PyObject *found = is_array(x) ? SLOT(x, its.elements) : x;
     if (!found || found == Py_None)
         return NULL;

@@ -136,19 +136,20 @@ def _selected(elements: Any, key: Any) -> Small | None:
 def is_assigned(x: Any, key: Any, value: Any) -> bool:
     """`x[key] = value`, of what has the same dtype, or a Python number; whether it was done.
 
-    Other dtypes are cast, where a key of integers and slices names the elements.
+    Other dtypes are cast, those of arrays where a key of integers and slices names the elements.
     """
     is_slicing = _is_slicing(key) or key is Ellipsis
     if x.__class__ not in kinds or not (is_slicing or _may_select(key)):
         return False
-    operands = _operands(x, value, MAX_ELEMENTS if is_slicing else MAX_MASKED, is_slicing)
+    operands = _operands(x, value, MAX_ELEMENTS if is_slicing else MAX_MASKED, True)
     if operands is None:
         return False
     elements, value = operands
     is_number = value.__class__ in WEAK or not value.shape
     if not is_slicing:
         numpys = _numpys_key(elements, key, is_number, MAX_ELEMENTS if is_number else MAX_MASKED)
-        if numpys is None or not (is_number or _is_in_order(elements, numpys, value)):
+        if numpys is None or not (is_number or (
+                value.dtype is elements.dtype and _is_in_order(elements, numpys, value))):
             return False
         if not is_number and numpys.__class__ is not tuple and np.may_share_memory(elements, value):
             value = value.copy()  # of what a mask names, NumPy overwrites some before they are assigned

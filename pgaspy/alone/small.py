@@ -46,7 +46,7 @@ is_on = False
 kinds: set[Any] = set()
 """The classes of arrays that may be small: not those whose elements may come to lie elsewhere. `array` tells them."""
 
-OF_NUMPY: set[Any] = {np.ndarray, np.float64, np.float32, np.int64, np.int32}
+OF_NUMPY: set[Any] = {np.ndarray, np.float64, np.float32, np.bool_, *(np.dtype(char).type for char in "bBhHiIlL")}
 """The classes of NumPy's operands that are taken as they are."""
 
 PLAIN = {int, float, complex, bool, str, type(None)}
@@ -125,11 +125,13 @@ def seen(x: Any) -> Any:
 
 def operand(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
     """The elements of an operand, also of NumPy's in this machine's order of bytes, if they are few enough; else None.
-    See `elements_of`.
+    A truth value is NumPy's. See `elements_of`.
     """
     if x.__class__ in kinds:
         found = quick.ready(x)
         return _few_elements(x, max_elements) if found is None else found
+    if x.__class__ is bool:
+        return np.bool_(x)  # whose dtype it has in NumPy's functions
     return x if x.__class__ in OF_NUMPY and x.size <= max_elements and x.dtype.isbuiltin else None
 
 
