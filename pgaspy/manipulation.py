@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy import ufuncs
+from pgaspy import brought, ufuncs
 from pgaspy.alone import small
 from pgaspy.alone.likeness import view_like
 from pgaspy.alone.small import kinds
@@ -416,13 +416,16 @@ def _each_repeated(a: GlobalArray, counts: GlobalArray | NDArray[Any], axis: int
         raise ValueError("object too deep for desired array")
     if counts.shape not in ((1,), (a.shape[axis],)):
         raise ValueError(f"operands could not be broadcast together with shape ({a.shape[axis]},) {counts.shape}")
+    if not small.is_on and a.ndim == 1 and (few := brought.called(np.repeat, (a, counts), {}, False)) is not None:
+        return few
     if is_any(counts < 0):
         raise ValueError("repeats may not contain negative values.")
     ends = broadcast_to(counts, (a.shape[axis],)).cumsum(dtype=np.intp)
     total = int(ends[-1]) if ends.size else 0
-    n_ends = zeros(total + 1, np.intp)
-    np.add.at(n_ends, ends, 1)
-    found: GlobalArray = HANDLED[np.take](a, n_ends.cumsum()[:total], axis)
+    n_ends = zeros(total, np.intp)
+    if total:
+        np.add.at(n_ends, np.minimum(ends, total - 1), ends < total)
+    found: GlobalArray = HANDLED[np.take](a, n_ends.cumsum(), axis)
     return found
 
 

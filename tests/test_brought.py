@@ -62,6 +62,8 @@ CALLS: dict[str, Callable[..., Any]] = {
     "columns by a column": lambda xp, a: a[:, xp.abs(a.real).astype(int)[:, 1] % 2],
     "beyond": lambda xp, a: a[xp.array([1, 9])] + 0,  # which waits for what is refused
     "repeat": lambda xp, a: xp.repeat(a[1], 3),
+    "repeat, each": lambda xp, a: xp.repeat(a[1], xp.arange(a.shape[1])[::-1] % 3),
+    "repeat, rows": lambda xp, a: xp.repeat(a[:4], xp.arange(4)[::-1], axis=0),
     "row": lambda xp, a: a[1][xp.array([2, -1, 0, 0])],
     "rows": lambda xp, a: a[xp.array([2, -1, 0, 0, 3])],
     "rows by mask": lambda xp, a: a[a[:, 1] > 0],
