@@ -415,6 +415,20 @@ def test_of_values_for_one_element_the_last_counts() -> None:
     assert y.gather()[:, 0].tolist() == [4, 2, 8]
 
 
+def test_indices_that_are_columns_name_elements_in_their_order() -> None:
+    places = np.stack([np.arange(600) * 7 % 20, np.arange(600) * 3 % 20], axis=1)
+    values = np.arange(1200.0).reshape(600, 2)
+    model, A, P, V = np.zeros((20, 20)), pg.zeros((20, 20)), pg.array(places), pg.array(values)
+    before = pg.stats()
+    for x, p, v in ((model, places, values), (A, P, V)):
+        x[p[:, 0], p[:, 1]] = v[:, 1]
+        x[p[:5, 1]] = x[p[:5, 0]]
+        x[p[::-2, 0]] = x[p[::2, 0], ::-1]
+    done = pg.stats() - before
+    assert done.n_recorded == done.n_at_once > 0
+    np.testing.assert_array_equal(A.gather(), model)
+
+
 def test_indices_that_are_no_integers_of_the_machine_are_out_of_bounds() -> None:
     for key in [2**63], [0, 2**70]:
         with pytest.raises(IndexError):

@@ -148,11 +148,15 @@ def is_assigned(x: Any, key: Any, value: Any) -> bool:
     is_number = value.__class__ in WEAK or not value.shape
     if not is_slicing:
         numpys = _numpys_key(elements, key, is_number, MAX_ELEMENTS if is_number else MAX_MASKED)
-        if numpys is None or not (is_number or (
-                value.dtype is elements.dtype and _is_in_order(elements, numpys, value))):
+        if numpys is None:
             return False
-        if not is_number and numpys.__class__ is not tuple and np.may_share_memory(elements, value):
-            value = value.copy()  # of what a mask names, NumPy overwrites some before they are assigned
+        if not is_number:
+            ordered = _in_order(elements, numpys, value) if value.dtype is elements.dtype else None
+            if ordered is None:
+                return False
+            numpys, value = ordered
+            if numpys.__class__ is not tuple and np.may_share_memory(elements, value):
+                value = value.copy()  # of what a mask names, NumPy overwrites some before they are assigned
         return called(elements.__setitem__, numpys, value, default=True) is not None
     part = _part(elements, key)
     if part is None or not (part.shape or is_number) or not takes(part.shape):
@@ -227,20 +231,21 @@ def _is_overwritten(part: Any, value: Any) -> bool:
     return part.ndim == 1 and part.strides[0] != value.strides[-1] and np.may_share_memory(part, value)
 
 
-def _is_in_order(elements: Any, key: Any, values: Any) -> bool:
-    """Whether NumPy assigns values to what a key with arrays names in the order of rows, so that the last one counts.
+def _in_order(elements: Any, key: Any, values: Any) -> tuple[Any, Any] | None:
+    """A key with arrays, and values that NumPy assigns in the order of rows to what it names, so that the last one
+    counts; None if it would not.
 
-    It goes through memory as that suits several operands; so all are to be in that order, and of one shape.
+    It goes through memory as that suits several operands; so all are in that order, and of one shape.
     """
     if key.__class__ is not tuple:
-        return True  # a mask, which names nothing twice
-    first = key[0]
-    if first.__class__ is not np.ndarray or not values.flags.c_contiguous:
-        return False
+        return key, values  # a mask, which names nothing twice
+    shape = key[0].shape if key[0].__class__ is np.ndarray else None
     for k in key:
-        if k.__class__ is not np.ndarray or not k.flags.c_contiguous or k.shape != first.shape:
-            return False
-    return bool(values.shape == first.shape + elements.shape[len(key):])
+        if k.__class__ is not np.ndarray or k.shape != shape:
+            return None
+    if values.shape != shape + elements.shape[len(key):]:
+        return None
+    return tuple(map(np.ascontiguousarray, key)), np.ascontiguousarray(values)
 
 
 def _is_slicing(key: Any) -> bool:
