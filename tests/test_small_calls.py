@@ -397,3 +397,14 @@ def test_sums_in_another_order_of_bytes_are_refused(monkeypatch: pytest.MonkeyPa
         np.ones(3).sum(dtype=">f8")
     with pytest.raises(TypeError, match="byte order"):
         pg.ones(3).sum(dtype=">f8")
+
+
+def test_no_exception_tells_that_an_array_has_no_dimension(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To find out whether it is an interrupt takes longer than the array."""
+    asked: list[BaseException] = []
+    monkeypatch.setattr(small, "is_interrupt", asked.append)
+    x = pg.arange(3)
+    assert pg.array(5).gather() == 5
+    assert pg.append(x, 5).tolist() == [0, 1, 2, 5]
+    assert pg.r_[0, x].tolist() == [0, 0, 1, 2]
+    assert not asked
