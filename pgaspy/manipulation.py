@@ -352,8 +352,19 @@ MOST_SLICES = 32
 """Elements that are repeated more often are taken by indices: a statement for each copy takes longer."""
 
 
+MOST_REPEATED = 1 << 20
+"""Elements that few ones may be repeated to, where each process makes all of them, and keeps its part."""
+
+
+def _few_repeated(a: Any, repeats: Any, axis: int | None = None) -> NDArray[Any]:
+    """NumPy's function; a ValueError, if it may give more than each process is to have."""
+    if np.size(a) * int(np.max(repeats, initial=0)) > MOST_REPEATED:
+        raise ValueError
+    return np.repeat(a, repeats, axis)
+
+
 @implements(np.repeat)
-@by_numpy(np.repeat, lying="as given")
+@by_numpy(_few_repeated, lying="as given")
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> GlobalArray:
     """Each element repeated along a dimension. Collective.
 
@@ -416,7 +427,7 @@ def _each_repeated(a: GlobalArray, counts: GlobalArray | NDArray[Any], axis: int
         raise ValueError("object too deep for desired array")
     if counts.shape not in ((1,), (a.shape[axis],)):
         raise ValueError(f"operands could not be broadcast together with shape ({a.shape[axis]},) {counts.shape}")
-    if not small.is_on and a.ndim == 1 and (few := brought.called(np.repeat, (a, counts), {}, False)) is not None:
+    if not small.is_on and a.ndim == 1 and (few := brought.called(_few_repeated, (a, counts), {}, False)) is not None:
         return few
     if is_any(counts < 0):
         raise ValueError("repeats may not contain negative values.")

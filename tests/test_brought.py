@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import brought
+from pgaspy import brought, manipulation
 from tests.together import assert_equal, collectively, raises_everywhere
 
 mpi = pytest.mark.mpi
@@ -326,3 +326,24 @@ def test_results_are_small() -> None:
     a, columns = pg.array(x), np.arange(100) % 8
     collectively(brought.section(a, (slice(None), pg.array(columns))) is None)
     collectively(bool((a[:, pg.array(columns)].gather() == x[:, columns]).all()))
+
+
+@mpi
+@pytest.mark.skipif(pg.SIZE == 1, reason="nothing is brought to one process")
+def test_what_is_repeated_is_brought_however_it_lies() -> None:
+    counts, a = pg.arange(12)[1:] % 3, pg.arange(11)
+    pg.sync()
+    before = pg.stats()
+    pg.repeat(a, counts)
+    collectively((pg.stats() - before).n_recorded <= 3)
+
+
+@mpi
+@pytest.mark.parametrize("counts", [7, [3, 0, 7, 1]])
+def test_what_few_elements_are_repeated_to_is_not_made_by_all(counts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    repeat = np.repeat
+    monkeypatch.setattr(np, "repeat", lambda *given: made.append(1) or repeat(*given))
+    monkeypatch.setattr(manipulation, "MOST_REPEATED", 20)
+    a = pg.repeat(pg.arange(4), counts)
+    collectively(not made and np.array_equal(a.gather(), repeat(np.arange(4), counts)))
