@@ -7,6 +7,7 @@ hundred microseconds.
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -66,7 +67,7 @@ def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str
         return None
     if not arrays or sum(sizes) > MAX_ELEMENTS or (lying == "as given" and not all(map(_lies_by_default, arrays))):
         return None
-    elements = _elements_of(arrays)
+    elements = _elements_of(arrays, numpys.__name__)
     named = {name: taken(x, arrays, 0, lambda x, _: elements(x)) for name, x in options.items()}
     operands = [taken(x, arrays, 0, lambda x, _: elements(x)) for x in given]
     found = small.called(functools.partial(numpys, **named), *operands)
@@ -91,13 +92,13 @@ def section(a: GlobalArray, key: Any) -> GlobalArray | None:
     are_first, indices = _size(keys[0]) > 0, [k for k in arrays if k.dtype == bool or k._view.layout.is_distributed]
     if not (are_first or arrays):  # columns: as a rule each process has all of them that it needs
         return None
-    if max(map(_size, keys)) * a.size > MAX_ELEMENTS * (a.shape[0] if are_first else min(a.shape)):
+    if _n_named(keys) * a.size > MAX_ELEMENTS * (a.shape[0] if are_first else min(a.shape)):
         return None
     are_rows = len(keys) == 1 and keys[0].ndim == 1 < a.ndim if indices else False
     is_new = are_rows or keys[0].__class__ is slice or sum(k.ndim if k.dtype == bool else 1 for k in indices) == a.ndim
     if indices and not (is_new and all(k.dtype == bool or _is_base_by_default(k) for k in indices)):
         return None
-    elements = _elements_of([a, *arrays])
+    elements = _elements_of([a, *arrays], "getitem")
     of_a, *own = [elements(x) for x in (a, *keys)]
     found = small.called(operator.getitem, of_a, tuple(own) if isinstance(key, tuple) else own[0])
     if not isinstance(found, np.ndarray) or not found.ndim:
@@ -111,7 +112,8 @@ def section(a: GlobalArray, key: Any) -> GlobalArray | None:
     return _dealt_out(found)
 
 
-def updated(a: GlobalArray, key: Any, value: Any, update: Callable[[Any, Any, Any], Any]) -> NDArray[Any] | None:
+def updated(a: GlobalArray, key: Any, value: Any, update: Callable[[Any, Any, Any], Any],
+            purpose: str = "setitem") -> NDArray[Any] | None:
     """All elements of an array after `update(elements, key, value)`, where key or value are arrays that come to all
     processes as well; None if that is not found here. Collective.
     """
@@ -120,7 +122,7 @@ def updated(a: GlobalArray, key: Any, value: Any, update: Callable[[Any, Any, An
     if value.__class__ in small.kinds and value.dtype.kind == "c" != a.dtype.kind:
         return None  # of which NumPy warns, where it is called
     keys = _entries(key)
-    elements = _elements_of([a, *[x for x in (value, *keys) if x.__class__ in small.kinds]])
+    elements = _elements_of([a, *[x for x in (value, *keys) if x.__class__ in small.kinds]], purpose)
     of_a, given, *own = [elements(x) for x in (a, value, *keys)]
     found: NDArray[Any] | None = small.called(
         update, of_a, tuple(own) if isinstance(key, tuple) else own[0], given, default=of_a)
@@ -134,7 +136,7 @@ def accumulated(ufunc: np.ufunc, a: GlobalArray, key: Any, value: Any) -> NDArra
     def accumulate(elements: NDArray[Any], key: Any, value: Any) -> None:
         ufunc.at(elements, key, np.broadcast_to(value, elements[key].shape).copy() if np.ndim(value) else value)
 
-    return updated(a, key, value, accumulate)
+    return updated(a, key, value, accumulate, ufunc.__name__)
 
 
 def placed(a: GlobalArray, key: Any, value: Any) -> tuple[NDArray[np.bool_], NDArray[Any]] | None:
@@ -171,6 +173,16 @@ def _size(x: Any) -> int:
     return getattr(x, "size", 0)
 
 
+def _n_named(keys: Sequence[Any]) -> int:
+    """How many items a key names at most: arrays of integers are broadcast against each other."""
+    indices = [k.shape for k in keys if (k.__class__ in small.kinds or isinstance(k, np.ndarray)) and k.dtype != bool]
+    try:
+        n_indices = math.prod(np.broadcast_shapes(*indices))
+    except ValueError:
+        n_indices = 0  # which NumPy refuses
+    return max([n_indices, *map(_size, keys)])
+
+
 def _lies_by_default(x: GlobalArray) -> bool:
     """Whether it lies as a new array does by default."""
     return not x.ndim or (x._view.is_whole and x._base.layout == default_for(x.shape))
@@ -187,13 +199,15 @@ def may_come() -> bool:
     return world().size > 1 and recording.is_executing() and not recording.are_errors_asked()
 
 
-def _elements_of(arrays: Sequence[GlobalArray]) -> Callable[[Any], Any]:
-    """A function that gives all elements of any of these arrays, on each process; anything else as it is."""
+def _elements_of(arrays: Sequence[GlobalArray], purpose: str) -> Callable[[Any], Any]:
+    """A function that gives all elements of any of these arrays, on each process; anything else as it is. They come for
+    a purpose, so that processes which have different ones are found to diverge.
+    """
     own = {id(x): x for x in arrays}
     come = {key: BaseView(x._base, x._view) for key, x in own.items() if is_dealt_out_in_parts(x._view)}
     found: dict[int, NDArray[Any]] = {}
     if come and are_gathered_together([*come.values()]):
-        found = dict(zip(come, gathered_together([*come.values()]), strict=True))
+        found = dict(zip(come, gathered_together([*come.values()], purpose), strict=True))
     found |= {key: x.gather() for key, x in own.items() if key not in found}
     return lambda x: found.get(id(x), x)
 

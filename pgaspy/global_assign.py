@@ -214,7 +214,7 @@ def gathered(base: Base, view: View, root: int | None) -> NDArray[Any] | None:
     if root is not None and not 0 <= root < size:
         raise ValueError(f"root={root} is not a rank of this job: its ranks are 0 to {size - 1}")
     if root is None and are_gathered_together([BaseView(base, view)]):
-        return gathered_together([BaseView(base, view)])[0]
+        return gathered_together([BaseView(base, view)], "gather")[0]
     target = copied(base, view, replicated(view.shape, size) if root is None else one_process(view.shape, size, root))
     if root is not None and world().rank != root:
         return None
@@ -240,11 +240,11 @@ def _are_strided(view: View) -> bool:
     return view.is_whole or all(isinstance(dim, BlockDim) or dim.n_procs == 1 for dim in view.layout.dims)
 
 
-def gathered_together(arrays: Sequence[BaseView]) -> list[NDArray[Any]]:
-    """All elements of arrays that `are_gathered_together`, as new NumPy arrays, on every process."""
+def gathered_together(arrays: Sequence[BaseView], purpose: str) -> list[NDArray[Any]]:
+    """All elements of arrays that `are_gathered_together`, as new NumPy arrays, on every process; for one purpose."""
     size = world().size
     targets = [Base(replicated(view.shape, size), base.dtype) for base, view in arrays]
-    recipe = allgather(tuple([view for _, view in arrays]), tuple([base.dtype for base, _ in arrays]))
+    recipe = allgather(tuple([view for _, view in arrays]), tuple([base.dtype for base, _ in arrays]), purpose)
     record_cold(recipe, tuple([base.storage for base in (*targets, *[base for base, _ in arrays])]))
     for target in targets:
         finish(target)

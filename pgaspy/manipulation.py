@@ -427,7 +427,8 @@ def _each_repeated(a: GlobalArray, counts: GlobalArray | NDArray[Any], axis: int
         raise ValueError("object too deep for desired array")
     if counts.shape not in ((1,), (a.shape[axis],)):
         raise ValueError(f"operands could not be broadcast together with shape ({a.shape[axis]},) {counts.shape}")
-    if not small.is_on and a.ndim == 1 and (few := brought.called(_few_repeated, (a, counts), {}, False)) is not None:
+    few = brought.called(_few_repeated, (a, counts), {}, "by default") if a.ndim == 1 and not small.is_on else None
+    if few is not None:
         return few
     if is_any(counts < 0):
         raise ValueError("repeats may not contain negative values.")

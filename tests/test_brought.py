@@ -320,6 +320,19 @@ def test_columns_stay_where_processes_have_all_of_them() -> None:
 
 
 @mpi
+@pytest.mark.every
+@pytest.mark.skipif(pg.SIZE == 1, reason="is of several processes")
+def test_of_few_elements_no_process_takes_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    dealt: list[int] = []
+    own_part = brought.own_part
+    monkeypatch.setattr(brought, "own_part", lambda x, layout: (dealt.append(x.size), own_part(x, layout))[1])
+    rows = pg.array(np.arange(300).reshape(-1, 1) % 2)
+    many = pg.array(np.eye(2))[rows, rows.T]
+    collectively(float(many.sum()) == 300 * 150)
+    collectively(not dealt or max(dealt) <= brought.MAX_ELEMENTS)
+
+
+@mpi
 def test_results_are_small() -> None:
     """More than that are not made on each process."""
     x = np.arange(8000).reshape(1000, 8)

@@ -77,7 +77,8 @@ UNCHANGING = (
     re.Pattern, np.dtype, np.ufunc,
     functools.partial, attrgetter, repeat, staticmethod, classmethod, weakref.ref, Cache, type(ffi.NULL),
     types.FunctionType, quick.Method, types.BuiltinFunctionType, type(MPI.buffer.fromaddress), types.MappingProxyType,
-    types.GenericAlias, types.UnionType, type(typing.Optional[int]), typing.ParamSpec, typing.TypeVar)  # noqa: UP045
+    types.GenericAlias, types.UnionType, type(typing.Optional[int]), type(typing.Literal[1]),  # noqa: UP045
+    typing.ParamSpec, typing.TypeVar)
 CONTAINERS = (dict, set, list, tuple, Function)
 
 

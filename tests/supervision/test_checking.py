@@ -304,6 +304,17 @@ def test_what_is_right_is_not_disturbed(tmp_path: Path, monkeypatch: pytest.Monk
     assert stdout.count("right") == n
 
 
+def test_functions_of_the_same_arrays_are_told_apart(tmp_path: Path) -> None:
+    """Also where these come to all processes, by the same messages, and nothing is asked to be checked."""
+    program = tmp_path / "program.py"
+    program.write_text("import pgaspy as pg\nv = pg.array([3.0, 1, 2])\n"
+                       "w = pg.unique(v) if pg.RANK else pg.sort(v)\nprint(w.sum())\n")
+    done = run_job(2, str(program), cwd=tmp_path)
+    assert done.returncode == 1
+    assert "DivergenceError" in done.stderr
+    assert not done.stdout
+
+
 CAUGHT = """
 from mpi4py import MPI
 for attempt in range(3):

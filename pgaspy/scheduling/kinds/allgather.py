@@ -33,10 +33,14 @@ class _Part(NamedTuple):
 
 @dataclass(eq=False)
 class Allgather(Recipe):
-    """All elements of each of some views, in an array that every process has."""
+    """All elements of each of some views, in an array that every process has.
+
+    `purpose` is what for, the same on all processes: those that want other things of the same arrays are told apart.
+    """
 
     sources: tuple[View, ...]
     dtypes: tuple[np.dtype[Any], ...]
+    purpose: str
     is_awaited = True
     name = "gather"
 
@@ -47,7 +51,7 @@ class Allgather(Recipe):
     @property
     def form(self) -> tuple[Any, ...]:
         """See `Recipe`."""
-        return self.name, self.dtypes
+        return self.name, self.dtypes, self.purpose
 
     def is_done_at_once(self, rank: int) -> bool:
         """See `Recipe`."""
