@@ -830,7 +830,8 @@ class GlobalArray:
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
         raise TypeError("a global array does not become a NumPy array by itself, which would gather it: "
                         "use A.gather() for the whole array, or A.local() for the part of this process; "
-                        "A.astype(np.uint8) for np.uint8(A), and np.add.reduce(pg.array([A, B])) for one of a list")
+                        "A.astype(np.uint8) for np.uint8(A), np.add.reduce(pg.array([A, B])) for one of a list, and "
+                        "pg.array(x)[A] for x[A] of an array that is NumPy's")
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The module `pgaspy`, which has the names of the Array API standard.

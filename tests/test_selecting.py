@@ -202,7 +202,7 @@ def test_elements_with_their_indices(seed: int) -> None:
 
 REFUSED: list[tuple[type[Exception], str, Callable[[Any], Any]]] = [
     (IndexError, "index 60 is out of bounds for axis 0 with size 60", lambda a: pg.take(a, [60])),
-    (TypeError, "Cannot cast", lambda a: pg.take(a, [0.5])),
+    (TypeError, "Cannot cast", lambda a: pg.take(a, np.array([0.5]))),
     (ValueError, "clipmode", lambda a: pg.take(a, [0], mode="other")),
     (IndexError, "out of bounds", lambda a: pg.put(a, [-61], 1)),
     (ValueError, "same number of dimensions", lambda a: pg.take_along_axis(a, pg.zeros(3, int), 0)),
