@@ -3,8 +3,7 @@
 It gives its turn away, which takes less than a microsecond where nobody else wants the core. Where somebody does, as on
 a machine with more processes than cores, it takes some milliseconds, in which no message is seen. Who sleeps instead,
 as shortly as may be, has its turn before those that have computed. So what a process does follows from how long it was
-away when it gave its turn away last. Once is no sign: a virtual machine stops now and then, and who sleeps there comes
-back late. Twice in a short time is one.
+away when it gave its turn away last.
 """
 
 from __future__ import annotations
@@ -20,9 +19,6 @@ SPIN_SECONDS = 0.02
 LONG_SECONDS = 5e-4
 """Who was away so long shares its core with others."""
 
-SOON_SECONDS = 0.02
-"""If that comes again within this time."""
-
 SHARED_SECONDS = 0.1
 """For so long it is taken to be shared then."""
 
@@ -34,7 +30,7 @@ class Patience:
     """Of one process."""
 
     def __init__(self) -> None:
-        self._shared_until = self._soon_until = 0.0
+        self._shared_until = 0.0
 
     def pause(self, waited: float) -> None:
         """Let others have the core for a moment, after waiting so many seconds."""
@@ -47,6 +43,4 @@ class Patience:
             os.sched_yield()
             back = time.perf_counter()
             if back - now > LONG_SECONDS:
-                if now < self._soon_until:
-                    self._shared_until = back + SHARED_SECONDS
-                self._soon_until = max(back, self._shared_until) + SOON_SECONDS
+                self._shared_until = back + SHARED_SECONDS
