@@ -100,7 +100,7 @@ def section(a: GlobalArray, key: Any) -> GlobalArray | None:
         return None
     elements = _elements_of([a, *arrays], "getitem")
     of_a, *own = [elements(x) for x in (a, *keys)]
-    found = small.called(operator.getitem, of_a, tuple(own) if isinstance(key, tuple) else own[0])
+    found = small.called(operator.getitem, of_a, _as_key(own, key))
     if not isinstance(found, np.ndarray) or not found.ndim:
         return None
     _tell_contents(*keys)
@@ -124,8 +124,7 @@ def updated(a: GlobalArray, key: Any, value: Any, update: Callable[[Any, Any, An
     keys = _entries(key)
     elements = _elements_of([a, *[x for x in (value, *keys) if x.__class__ in small.kinds]], purpose)
     of_a, given, *own = [elements(x) for x in (a, value, *keys)]
-    found: NDArray[Any] | None = small.called(
-        update, of_a, tuple(own) if isinstance(key, tuple) else own[0], given, default=of_a)
+    found: NDArray[Any] | None = small.called(update, of_a, _as_key(own, key), given, default=of_a)
     if found is not None:
         _tell_contents(value, *keys)
     return found
@@ -160,6 +159,11 @@ def _are_few(a: GlobalArray, key: Any, value: Any) -> bool:
 
 def _entries(key: Any) -> tuple[Any, ...]:
     return key if isinstance(key, tuple) else (key,)
+
+
+def _as_key(entries: Sequence[Any], key: Any) -> Any:
+    """What stands in the places of a key's entries, as such a key."""
+    return tuple(entries) if isinstance(key, tuple) else entries[0]
 
 
 def _is_plain(x: Any) -> bool:

@@ -102,9 +102,8 @@ def command_line(site: Site, job: Job) -> list[str]:
     per_numa = job.per_numa or job.n is None
     place = _one_per_domain(site, job) if per_numa else _equal_shares(site, job)
     bound = place.cores_hold and not job.unbound
-    if bound and site.confined:
-        return [site.launcher, *_OPTIONS[site.kind](site, place, False, per_numa), *_bound_here(site, place, per_numa)]
-    return [site.launcher, *_OPTIONS[site.kind](site, place, bound, per_numa)]
+    options = _OPTIONS[site.kind](site, place, bound and not site.confined, per_numa)
+    return [site.launcher, *options, *(_bound_here(site, place, per_numa) if bound and site.confined else ())]
 
 
 def _bound_here(site: Site, place: _Placement, per_numa: bool) -> list[str]:

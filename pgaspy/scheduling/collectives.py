@@ -67,9 +67,6 @@ MAX_SENDING, MAX_GATHERING = 4, 32
 results of more are merged along a tree, and handed out by it.
 """
 
-Pack = Callable[[Memories, Bytes], None]
-"""Packs what a process has into a message."""
-
 
 # Broadcasts ----------------------------------------------------------------------------------------------------------
 
@@ -323,15 +320,7 @@ def exchange_partials(builder: Builder, partial: int, size: int, dtype: np.dtype
     nbytes, n = size * dtype.itemsize, len(members)
     if n > MAX_GATHERING or nbytes * n > memory.REUSED_FROM_BYTES:
         return _by_tree(builder, partial, size, dtype, merge, members, rank)
-
-    def put(memories: Memories, message: Bytes) -> None:
-        message[:nbytes] = bytes_of(memories, partial)[:nbytes]
-
-    group, sizes = _Group(members, members.index(rank)), [nbytes] * n
-    if n <= MAX_SENDING:
-        parts = _sent_to_all(builder, partial, sizes, group)
-    else:
-        parts = _doubled(builder, put, [(partial, None)], sizes, group)
+    parts = _gathered(builder, partial, [nbytes] * n, _Group(members, members.index(rank)))
     if not is_wanted:
         return partial
     result = builder.buffer(nbytes) if target is None else target
@@ -339,24 +328,26 @@ def exchange_partials(builder: Builder, partial: int, size: int, dtype: np.dtype
     return result
 
 
-def allgather_small(builder: Builder, pack: Pack, reads: Sequence[Access], sizes: Sequence[int], rank: int,
-                    unpack: Callable[[Memories, list[Location]], None] | None, writes: Sequence[Access]) -> None:
+def allgather_small(builder: Builder, pack: Callable[[Memories, Bytes], None], reads: Sequence[Access],
+                    sizes: Sequence[int], rank: int, unpack: Callable[[Memories, list[Location]], None] | None,
+                    writes: Sequence[Access]) -> None:
     """What each of all processes has packed, so many bytes, comes to all of them, which unpack it, if they want to."""
-    group = _Group(range(len(sizes)), rank)
-    if len(sizes) <= MAX_SENDING:
-        own = builder.buffer(sizes[rank])
-        builder.add(FunctionCall(lambda memories: pack(memories, bytes_of(memories, own)), "pack"), reads,
-                    [(own, None)])
-        parts = _sent_to_all(builder, own, sizes, group)
-    else:
-        parts = _doubled(builder, pack, reads, sizes, group)
+    own = builder.buffer(sizes[rank])
+    builder.add(FunctionCall(lambda memories: pack(memories, bytes_of(memories, own)), "pack"), reads, [(own, None)])
+    parts = _gathered(builder, own, sizes, _Group(range(len(sizes)), rank))
     if unpack is not None:
         builder.add(FunctionCall(lambda memories: unpack(memories, parts), "unpack"),
                     [(number, None) for number in {number for number, _ in parts}], writes)
 
 
+def _gathered(builder: Builder, own: int, sizes: Sequence[int], group: _Group) -> list[Location]:
+    """What all processes of a group have in a buffer, so many bytes, in the order of their ranks."""
+    gather = _sent_to_all if len(sizes) <= MAX_SENDING else _doubled
+    return gather(builder, own, sizes, group)
+
+
 def _sent_to_all(builder: Builder, own: int, sizes: Sequence[int], group: _Group) -> list[Location]:
-    """What all processes of a group have, in the order of their ranks: in one message from each to each."""
+    """The same, in one message from each to each."""
     members, position = group
     peers = [number for number in range(len(members)) if number != position]
     parts = [(own, 0)] * len(members)
@@ -369,15 +360,17 @@ def _sent_to_all(builder: Builder, own: int, sizes: Sequence[int], group: _Group
     return parts
 
 
-def _doubled(builder: Builder, pack: Pack, reads: Sequence[Access], sizes: Sequence[int],
-             group: _Group) -> list[Location]:
+def _doubled(builder: Builder, own: int, sizes: Sequence[int], group: _Group) -> list[Location]:
     """The same in the fewest steps, and so with the fewest messages; see `_gather_by_doubling`."""
     n, position = len(sizes), group.position
     turned = [sizes[(position + k) % n] for k in range(n)]
     starts = [0, *itertools.accumulate(map(_with_stamp, turned))]
-    buffer = builder.buffer(starts[-1])
-    builder.add(FunctionCall(lambda memories: pack(memories, bytes_of(memories, buffer)), "pack"), reads,
-                [(buffer, None)])
+    buffer, nbytes = builder.buffer(starts[-1]), sizes[position]
+
+    def put(memories: Memories) -> None:
+        bytes_of(memories, buffer)[:nbytes] = bytes_of(memories, own)[:nbytes]
+
+    builder.add(FunctionCall(put, "pack"), [(own, None)], [(buffer, None)])
     _double(builder, buffer, turned, starts, group, 0)
     return [(buffer, starts[(k - position) % n]) for k in range(n)]
 
