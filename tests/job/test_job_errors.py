@@ -90,6 +90,7 @@ SHORT_MEMORY = """
 n = 1 << 23
 A = pg.zeros(n)
 pg.sync()
+MPI.COMM_WORLD.Barrier()
 if pg.RANK == 0:
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + (50 << 20), -1))
@@ -416,6 +417,7 @@ tried("goes on", lambda: float(A.sum()))
 def test_pivots_that_are_no_later_rows_are_refused_everywhere(tmp_path: Path) -> None:
     done = job(tmp_path, """
 a = pg.array(pg.arange(21.0).reshape(7, 3).gather())
+MPI.COMM_WORLD.Barrier()
 def exchange():
     pg.exchange_rows(a, pg.array([1, 0], layout=pg.Distribution("*")))
     return a.gather()
