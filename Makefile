@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 comma := ,
 EXTRAS := test,bench,plot$(if $(filter-out system,$(MPI)),$(comma)$(MPI))
-SOURCES := pyproject.toml setup.py $(wildcard pgaspy/_*.py pgaspy/_omp_* pgaspy/alone/*.[ch])
+SOURCES := pyproject.toml setup.py $(wildcard pgaspy/_*.py pgaspy/_omp_* pgaspy/alone/*.[ch] pgaspy/planning/*.c)
 RUN := $(BIN)/python -m pgaspy run
 UNAVAILABLE := [ $$? -eq 69 ]
 
@@ -59,7 +59,7 @@ bench: $(READY)
 	$(BIN)/python -m bench
 
 clean:
-	rm -rf .venv-* build *.egg-info demo pgaspy/*.so
+	rm -rf .venv-* build *.egg-info demo pgaspy/*.so pgaspy/*/*.so
 
 $(READY): $(SOURCES)
 	$(PYTHON) -m venv $(VENV)

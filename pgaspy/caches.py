@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-__all__ = ["MAX_BYTES", "Cache", "cached", "kept", "lazy", "own_sizes", "size_of"]
+__all__ = ["MAX_BYTES", "Cache", "cached", "kept", "kept_types", "lazy", "own_sizes", "size_of"]
 
 MAX_BYTES = 64 << 20
 """What all caches take together. One entry that takes more than half of it stays until the next generation is full."""
@@ -70,18 +70,19 @@ class Cache(dict[Any, Any]):
     Parameters
     ----------
     size
-        What a key and a value take, in bytes.
+        What a key and a value take, in bytes; a number, where all take as much.
     units
         How large an entry is, by its key, against others of the cache.
     """
 
-    __slots__ = ("_bytes_per_unit", "_n_kept", "_nbytes_each", "_size", "_units", "older")
+    __slots__ = ("_bytes_per_unit", "_is_even", "_n_kept", "_nbytes_each", "_size", "_units", "older")
 
-    def __init__(self, size: Callable[[Any, Any], int] | None = None,
+    def __init__(self, size: Callable[[Any, Any], int] | int | None = None,
                  units: Callable[[Any], int] | None = None) -> None:
         super().__init__()
         self._size, self._units = size, units
-        self._n_kept, self._bytes_per_unit, self._nbytes_each = 0, 0.0, 0
+        self._is_even = size.__class__ is int
+        self._n_kept, self._bytes_per_unit, self._nbytes_each = 0, 0.0, size if self._is_even else 0
         self.older: dict[Any, Any] = {}
 
     def __missing__(self, key: Any) -> Any:
@@ -94,9 +95,10 @@ class Cache(dict[Any, Any]):
     def keep(self, key: Any, value: Any) -> int:
         """Have a value found again; what it takes, in bytes."""
         nbytes = self._nbytes_each
-        if not nbytes or not self._n_kept % SAMPLED:
-            nbytes = self._estimated(key, value)
-        self._n_kept += 1
+        if not self._is_even:
+            if not nbytes or not self._n_kept % SAMPLED:
+                nbytes = self._estimated(key, value)
+            self._n_kept += 1
         if kept.nbytes + nbytes > MAX_BYTES // 2:
             kept.turn()
         kept.nbytes += nbytes
@@ -107,8 +109,8 @@ class Cache(dict[Any, Any]):
 
     def _estimated(self, key: Any, value: Any) -> int:
         """What an entry takes, in bytes: measured now and then, from which the others follow."""
-        if value.__class__ not in _kept_types:
-            _kept_types[value.__class__] = True
+        if value.__class__ not in kept_types:
+            kept_types[value.__class__] = True
         n_units = 1 if self._units is None else self._units(key)
         if self._n_kept % SAMPLED == 0:
             nbytes = ENTRY_BYTES + size_of(key, value) if self._size is None else self._size(key, value)
@@ -191,7 +193,7 @@ class lazy(Generic[_Result]):  # noqa: N801  (it is a decorator)
 _ATOMS = (int, float, complex, str, bool, NoneType, type, np.dtype, np.ufunc, BuiltinFunctionType, ModuleType, CodeType)
 """What many things share, or is of no account."""
 
-_kept_types: dict[type, bool] = dict.fromkeys((tuple, dict, list, bool, NoneType), False)
+kept_types: dict[type, bool] = dict.fromkeys((tuple, dict, list, bool, NoneType), False)
 """The types of what is kept in caches, and whether all objects of the type are: of some, others are part of these."""
 
 own_sizes: dict[type, Callable[[Any], int]] = {}
@@ -208,7 +210,7 @@ def size_of(*objects: Any) -> int:
         nbytes += own_sizes.get(kind, sys.getsizeof)(x)
         referents = (x.__closure__, x.__defaults__) if kind is FunctionType else gc.get_referents(x)
         for other in referents:
-            if id(other) not in seen and not isinstance(other, _ATOMS) and not _kept_types.get(type(other)):
+            if id(other) not in seen and not isinstance(other, _ATOMS) and not kept_types.get(type(other)):
                 seen.add(id(other))
                 found.append(other)
     return nbytes

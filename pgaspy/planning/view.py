@@ -17,14 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgaspy.blockmath import meet
-from pgaspy.caches import Cache, cached, lazy
+from pgaspy.caches import cached, kept_types, lazy
 from pgaspy.dims import BlockDim, Dim, whole_dim
-from pgaspy.layout import MAX_NDIM, Layout, check_shape, layout_of_number, rank_from_coords
+from pgaspy.layout import Layout, layout_of_number, rank_from_coords
+from pgaspy.planning.affine import Affine, joint_shape
 
-__all__ = ["ArrayInKey", "Section", "View", "frozen_key", "in_memory_order", "joint_shape", "whole"]
-
-VIEW_BYTES = 1400
-"""Of a view with its key, and with what is worked out about it, in the mean."""
+__all__ = ["ArrayInKey", "Section", "View", "in_memory_order", "joint_shape", "whole"]
 
 
 class ArrayInKey(Exception):
@@ -40,37 +38,16 @@ class Section(NamedTuple):
     extent: int
 
 
-class View:
+class View(Affine):
     """An affine view of a base with the given layout; see the module's docstring for the fields."""
 
-    __slots__ = ("__dict__", "_hash", "base_dims", "layout", "origin", "shape", "steps")
+    __slots__ = ("__dict__",)
 
-    is_read_only = False
-    """Whether nothing is written through it, as through what NumPy's `broadcast_to` gives; it is equal to others."""
     last_part: tuple[int, Any] = -1, None
     last_place: tuple[int, int | None] = -1, None
     """See `local_parts`."""
     digest: int | None = None
     """See `digests`."""
-    _children: Cache
-
-    def __init__(self, layout: Layout, shape: tuple[int, ...], base_dims: tuple[int | None, ...],
-                 steps: tuple[int, ...], origin: tuple[int, ...]) -> None:
-        self.layout = layout
-        self.shape = shape
-        self.base_dims = base_dims
-        self.steps = steps
-        self.origin = origin
-        self._hash = hash((layout._hash, shape, base_dims, steps, origin))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, View) and self._hash == other._hash
-            and self.shape == other.shape and self.origin == other.origin and self.steps == other.steps
-            and self.base_dims == other.base_dims and self.layout == other.layout)
 
     def __repr__(self) -> str:
         return f"View(shape={self.shape}, origin={self.origin}, steps={self.steps}, of {self.layout})"
@@ -241,121 +218,19 @@ class View:
 
     # Derived views ---------------------------------------------------------------------------------------------------
 
-    def _child(self, key: Any, shape: tuple[int, ...], base_dims: tuple[int | None, ...], steps: tuple[int, ...],
-               origin: tuple[int, ...]) -> View:
-        if self._children is _NO_CHILDREN:
-            self._children = Cache(_size_of_child)
-        child = View(self.layout, shape, base_dims, steps, origin)
-        if self.is_read_only:
-            child.is_read_only = True
-        self._children.keep(key, child)
-        return child
-
-    def index(self, key: Any) -> View:
-        """The view `self[key]` for NumPy's basic indices: integers, slices, newaxis, Ellipsis.
-
-        Raises
-        ------
-        IndexError
-            For an index out of bounds, too many indices, and a second Ellipsis.
-        ArrayInKey
-            For indices by arrays.
-        """
-        frozen = _ALL if key is Ellipsis else frozen_key(key)
-        child: View | None = self._children[frozen]
-        return child if child is not None else self._index(frozen)
-
-    def _index(self, key: tuple[Any, ...]) -> View:
-        if len(key) <= len(self.shape) and _INTEGERS.issuperset(map(type, key)):
-            return self._at(key)
-        shape: list[int] = []
-        base_dims: list[int | None] = []
-        steps: list[int] = []
-        origin = list(self.origin)
-        d = 0
-        for k in key if len(key) == self.ndim and None not in key and Ellipsis not in key else self._complete(key):
-            if k is None:
-                shape.append(1)
-                base_dims.append(None)
-                steps.append(0)
-                continue
-            n, p, step = self.shape[d], self.base_dims[d], self.steps[d]
-            if k.__class__ is tuple:
-                start, stop, stride = slice(*k).indices(n)
-                extent = len(range(start, stop, stride))
-                if extent < 2:
-                    stride = 1 if stride > 0 else -1
-                shape.append(extent)
-                base_dims.append(p)
-                steps.append(step * stride)
-                start = start if extent else 0
-            else:
-                if not -n <= k < n:
-                    raise _beyond((k,), (n,), d)
-                start = k % n
-            if p is not None:
-                origin[p] += step * start
-            d += 1
-        return self._child(key, tuple(shape), tuple(base_dims), tuple(steps), tuple(origin))
-
-    def _at(self, key: tuple[int, ...]) -> View:
-        """The view at indices of the first dimensions: an element, if these are all."""
-        shape, base_dims, steps, origin = self.shape, self.base_dims, self.steps, [*self.origin]
-        for k, n, p, step in zip(key, shape, base_dims, steps):  # noqa: B905  (the other dimensions stay)
-            if not -n <= k < n:
-                raise _beyond(key, shape)
-            if p is not None:
-                origin[p] += step * (k % n)
-        d = len(key)
-        return self._child(key, shape[d:], base_dims[d:], steps[d:], tuple(origin))
-
-    def _complete(self, key: tuple[Any, ...]) -> tuple[Any, ...]:
-        """An index with a slice for each dimension that it leaves out."""
-        n_indices = sum(k is not None and k is not Ellipsis for k in key)
-        n_ellipses = sum(k is Ellipsis for k in key)
-        if n_ellipses > 1:
-            raise IndexError("an index can only have a single ellipsis ('...')")
-        if n_indices > self.ndim:
-            raise IndexError(f"too many indices for array: array is {self.ndim}-dimensional, "
-                             f"but {n_indices} were indexed")
-        rest = ((None, None, None),) * (self.ndim - n_indices)
-        ndim = self.ndim + sum(k is None for k in key) - sum(isinstance(k, int) for k in key)
-        if ndim > MAX_NDIM:
-            raise IndexError(f"an index that makes {ndim} dimensions makes more than the {MAX_NDIM} that there may be")
-        at = key.index(Ellipsis) if n_ellipses else len(key)
-        return *key[:at], *rest, *key[at + n_ellipses:]
-
-    def transpose(self, axes: Sequence[int]) -> View:
-        """The view whose dimension d is dimension `axes[d]` of this one (axes as checked by the caller)."""
-        key = ("transpose", *axes)
-        return self._children[key] or self._child(
-            key, tuple([self.shape[a] for a in axes]), tuple([self.base_dims[a] for a in axes]),
-            tuple([self.steps[a] for a in axes]), self.origin)
-
-    def broadcast_to(self, shape: tuple[int, ...]) -> View:
-        """This view with dimensions added in front and those of extent 1 stretched, by NumPy's rules.
-
-        Raises
-        ------
-        ValueError
-            If the shapes do not broadcast; the message names both.
-        """
-        if shape == self.shape:
-            return self
-        key = ("broadcast_to", *shape)
-        child: View | None = self._children[key]
-        if child is not None:
-            return child
-        n_new = len(shape) - self.ndim
-        if n_new < 0 or any(n not in (m, 1) for n, m in zip(self.shape, shape[n_new:], strict=True)):
-            raise ValueError(f"could not broadcast input array from shape {self.shape} into shape {shape}")
-        check_shape(shape)
-        base_dims: list[int | None] = [None] * n_new
-        steps = [0] * n_new
-        for n, m, p, step in zip(self.shape, shape[n_new:], self.base_dims, self.steps, strict=True):
-            base_dims.append(p if n == m else None)
-            steps.append(step if n == m else 0)
-        return self._child(key, tuple(shape), tuple(base_dims), tuple(steps), self.origin)
+    @staticmethod
+    def _as_index(k: Any) -> int:
+        """An index that is no int, slice, None or Ellipsis, as an int."""
+        if isinstance(k, bool | np.bool_ | np.ndarray | list | tuple | range) or getattr(k, "shape", ()) != () or (
+                not getattr(k, "_is_number", True) or getattr(k, "dtype", None) == _BOOL):
+            raise ArrayInKey
+        try:
+            return operator.index(k)
+        except TypeError:
+            if not isinstance(k, np.generic) and _is_buffer(k):
+                raise ArrayInKey from None
+            raise IndexError("only integers, slices (`:`), ellipsis (`...`) and numpy.newaxis (`None`) are valid "
+                             f"indices, not {k!r}") from None
 
     @lazy
     def read_only(self) -> View:
@@ -382,12 +257,7 @@ class View:
                     tuple([self.steps[d] for d in kept]), self.origin)
 
 
-def _size_of_child(key: Any, child: View) -> int:
-    return VIEW_BYTES
-
-
-View._children = _NO_CHILDREN = Cache(_size_of_child)
-"""Of a view that no other was derived from."""
+kept_types[View] = True
 
 
 def in_memory_order(view: View, others: Sequence[View | None]) -> tuple[View, Sequence[View | None]]:
@@ -398,69 +268,7 @@ def in_memory_order(view: View, others: Sequence[View | None]) -> tuple[View, Se
     return view.transpose(order), tuple([None if other is None else other.transpose(order) for other in others])
 
 
-def joint_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that others broadcast to. (`numpy.broadcast_shapes` takes half as many dimensions as arrays have.)
-
-    Raises
-    ------
-    ValueError
-        If they do not broadcast.
-    """
-    ndim = max(map(len, shapes), default=0)
-    joint = [1] * ndim
-    for shape in shapes:
-        for d, n in enumerate(shape, ndim - len(shape)):
-            if joint[d] not in (1, n) and n != 1:
-                raise ValueError(f"shapes {' '.join(map(str, shapes))} do not broadcast to one")
-            joint[d] = joint[d] if n == 1 else n
-    return tuple(joint)
-
-
-_ALL = (Ellipsis,)
-
-_INTEGERS, _FROZEN = frozenset((int,)), frozenset((int, type(None), type(Ellipsis)))
-"""The classes of indices that name one element of a dimension, and of those that are frozen as they are."""
-
-
-def _beyond(key: Sequence[int], shape: Sequence[int], d: int = 0) -> IndexError:
-    """What is raised for the first index that is beyond a dimension; these are counted from d on."""
-    d, k, n = next((d, k, n) for d, (k, n) in enumerate(zip(key, shape, strict=False), d) if not -n <= k < n)
-    return IndexError(f"index {k} is out of bounds for axis {d} with size {n}")
-
-
-def frozen_key(key: Any) -> tuple[Any, ...]:
-    """An index as a hashable tuple, with each slice as (start, stop, step); raises `ArrayInKey` for arrays."""
-    if key.__class__ is int:
-        return (key,)
-    if not isinstance(key, tuple):
-        key = (key,)
-    if _FROZEN.issuperset(map(type, key)):
-        return key
-    return tuple([_frozen_slice(k) if k.__class__ is slice
-                  else k if k.__class__ in _FROZEN else _frozen_index(k) for k in key])
-
-
-def _frozen_slice(k: slice) -> tuple[Any, ...]:
-    limits = k.start, k.stop, k.step
-    if _PLAIN.issuperset(map(type, limits)):
-        return limits
-    return tuple(None if i is None else operator.index(i) for i in limits)
-
-
-_PLAIN, _BOOL = frozenset((int, type(None))), np.dtype(bool)
-
-
-def _frozen_index(k: Any) -> int:
-    if isinstance(k, bool | np.bool_ | np.ndarray | list | tuple | range) or getattr(k, "shape", ()) != () or (
-            not getattr(k, "_is_number", True) or getattr(k, "dtype", None) == _BOOL):
-        raise ArrayInKey
-    try:
-        return operator.index(k)
-    except TypeError:
-        if not isinstance(k, np.generic) and _is_buffer(k):
-            raise ArrayInKey from None
-        raise IndexError("only integers, slices (`:`), ellipsis (`...`) and numpy.newaxis (`None`) are valid "
-                         f"indices, not {k!r}") from None
+_BOOL = np.dtype(bool)
 
 
 def _is_buffer(x: Any) -> bool:
