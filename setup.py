@@ -8,4 +8,5 @@ from setuptools import Extension, setup
 setup(cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"],
       ext_modules=[Extension("pgaspy.alone.quick", ["pgaspy/alone/quick.c"], include_dirs=[numpy.get_include()],
                              depends=[*map(str, Path("pgaspy/alone").glob("*.h"))]),
-                   Extension("pgaspy.planning.affine", ["pgaspy/planning/affine.c"])])
+                   Extension("pgaspy.planning.affine", ["pgaspy/planning/affine.c"],
+                             depends=[*map(str, Path("pgaspy/planning").glob("*.h"))])])

@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-__all__ = ["MAX_BYTES", "Cache", "cached", "kept", "kept_types", "lazy", "own_sizes", "size_of"]
+__all__ = ["MAX_BYTES", "Cache", "EvenCache", "cached", "kept", "kept_types", "lazy", "own_sizes", "size_of"]
 
 MAX_BYTES = 64 << 20
 """What all caches take together. One entry that takes more than half of it stays until the next generation is full."""
@@ -70,19 +70,18 @@ class Cache(dict[Any, Any]):
     Parameters
     ----------
     size
-        What a key and a value take, in bytes; a number, where all take as much.
+        What a key and a value take, in bytes.
     units
         How large an entry is, by its key, against others of the cache.
     """
 
-    __slots__ = ("_bytes_per_unit", "_is_even", "_n_kept", "_nbytes_each", "_size", "_units", "older")
+    __slots__ = ("_bytes_per_unit", "_n_kept", "_nbytes_each", "_size", "_units", "older")
 
-    def __init__(self, size: Callable[[Any, Any], int] | int | None = None,
+    def __init__(self, size: Callable[[Any, Any], int] | None = None,
                  units: Callable[[Any], int] | None = None) -> None:
         super().__init__()
         self._size, self._units = size, units
-        self._is_even = size.__class__ is int
-        self._n_kept, self._bytes_per_unit, self._nbytes_each = 0, 0.0, size if self._is_even else 0
+        self._n_kept, self._bytes_per_unit, self._nbytes_each = 0, 0.0, 0
         self.older: dict[Any, Any] = {}
 
     def __missing__(self, key: Any) -> Any:
@@ -95,10 +94,12 @@ class Cache(dict[Any, Any]):
     def keep(self, key: Any, value: Any) -> int:
         """Have a value found again; what it takes, in bytes."""
         nbytes = self._nbytes_each
-        if not self._is_even:
-            if not nbytes or not self._n_kept % SAMPLED:
-                nbytes = self._estimated(key, value)
-            self._n_kept += 1
+        if not nbytes or not self._n_kept % SAMPLED:
+            nbytes = self._estimated(key, value)
+        self._n_kept += 1
+        return self._keep(key, value, nbytes)
+
+    def _keep(self, key: Any, value: Any, nbytes: int) -> int:
         if kept.nbytes + nbytes > MAX_BYTES // 2:
             kept.turn()
         kept.nbytes += nbytes
@@ -130,6 +131,20 @@ class Cache(dict[Any, Any]):
         """Forget everything."""
         self.older = {}
         self.clear()
+
+
+class EvenCache(Cache):
+    """One of which all entries take as many bytes; their class is one of `kept_types`."""
+
+    __slots__ = ()
+
+    def __init__(self, nbytes: int) -> None:
+        self._nbytes_each = nbytes
+        self.older = {}
+
+    def keep(self, key: Any, value: Any) -> int:
+        """Have a value found again; what it takes, in bytes."""
+        return self._keep(key, value, self._nbytes_each)
 
 
 class _CacheOfFunction(Cache):

@@ -40,7 +40,7 @@ OF_THE_JOB = {
 """What the beginning of a job makes anew."""
 
 OF_THE_PROCESS = {
-    "caches._kept_types": "caches of pure functions stay",
+    "caches.kept_types": "caches of pure functions stay",
     "caches.kept": "caches of pure functions stay",
     "execution.engine._left": "messages of a job that has ended may still arrive there",
     "execution.progress._helper": "the thread that makes progress",

@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 N_SEEDS = 60
-TESTS = ("tests/kernels/test_bindings.py", "tests/planning/test_chains.py", "tests/test_quick.py")
+TESTS = ("tests/kernels/test_bindings.py", "tests/planning", "tests/test_quick.py")
 TIMED = "tests/kernels/test_bindings.py::test_random_numbers_are_drawn_in_vectors"
 """Compares times of optimised code."""
 

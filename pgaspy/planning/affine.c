@@ -1,63 +1,11 @@
 /*
- * Affine maps onto the index space of a base, and what is derived from them: sections, transposes, and what is
- * stretched. A program's slices are many and mostly new, and each takes as long in Python as a statement may.
+ * Affine maps onto the index space of a base: what is derived from them, who has their elements, and what a process has
+ * of them. A program's slices are many and mostly new, and each takes as long in Python as a statement may.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <structmember.h>
-
-#define NBYTES 1400     /* of a map with its key, and with what is worked out about it, in the mean */
-
-typedef struct {
-    PyObject_HEAD
-    PyObject *layout, *shape, *base_dims, *steps, *origin;
-    PyObject *children;         /* a cache of what is derived from it, by keys; NULL as long as there is nothing */
-    Py_hash_t hash, hash_of_layout;
-    char is_read_only;
-} affine;
-
-static PyTypeObject type_of_affines;
-static PyObject *cache, *check_shape, *all;             /* a class, a function, and the key of all elements */
-static PyObject *name_hash, *name_keep, *name_older, *name_as_index, *word_broadcast_to, *word_transpose;
-static Py_ssize_t max_ndim;
-
-static Py_ssize_t at(PyObject *tuple, Py_ssize_t d)     /* an extent, a step, an index */
-{
-    return PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, d));
-}
-
-static Py_ssize_t ndim_of(const affine *self)
-{
-    return PyTuple_GET_SIZE(self->shape);
-}
-
-/* A map of a class; it takes over the tuples, any of which may be NULL with an exception set. */
-static PyObject *made(PyTypeObject *type, PyObject *layout, Py_hash_t hash_of_layout, PyObject *shape,
-                      PyObject *base_dims, PyObject *steps, PyObject *origin)
-{
-    affine *found = NULL;
-    PyObject *const parts[] = {shape, base_dims, steps, origin};
-    Py_uhash_t hash = (Py_uhash_t)hash_of_layout;
-    for (int k = 0; k < 4; k++) {
-        const Py_hash_t next = parts[k] ? PyObject_Hash(parts[k]) : -1;
-        if (next == -1)
-            goto end;
-        hash = (hash ^ (Py_uhash_t)next) * 0x9E3779B97F4A7C15u;
-        hash ^= hash >> 29;
-    }
-    found = (affine *)type->tp_alloc(type, 0);
-    if (!found)
-        goto end;
-    found->layout = Py_NewRef(layout);
-    found->hash_of_layout = hash_of_layout;
-    found->hash = hash == (Py_uhash_t)-1 ? -2 : (Py_hash_t)hash;
-    found->shape = shape, found->base_dims = base_dims, found->steps = steps, found->origin = origin;
-    return (PyObject *)found;
-end:
-    for (int k = 0; k < 4; k++)
-        Py_XDECREF(parts[k]);
-    return NULL;
-}
+#include "affine.h"
+#include "affine_keys.h"
+#include "affine_owners.h"
+#include "affine_parts.h"
 
 static PyObject *affine_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
@@ -69,7 +17,7 @@ static PyObject *affine_new(PyTypeObject *type, PyObject *arguments, PyObject *k
             PyErr_SetString(PyExc_TypeError, "a view takes no keywords");
         return NULL;
     }
-    PyObject *hash = PyObject_GetAttr(layout, name_hash);
+    PyObject *hash = PyObject_GetAttr(layout, name.hash);
     if (!hash)
         return NULL;
     const Py_hash_t hash_of_layout = PyLong_AsSsize_t(hash);
@@ -88,6 +36,10 @@ static int affine_traverse(affine *self, visitproc visit, void *arg)
     Py_VISIT(self->steps);
     Py_VISIT(self->origin);
     Py_VISIT(self->children);
+    Py_VISIT(self->fixed_coords);
+    Py_VISIT(self->along_axes);
+    Py_VISIT(self->part);
+    Py_VISIT(self->place);
     return 0;
 }
 
@@ -106,6 +58,10 @@ static void affine_dealloc(affine *self)
     Py_XDECREF(self->steps);
     Py_XDECREF(self->origin);
     Py_XDECREF(self->children);
+    Py_XDECREF(self->fixed_coords);
+    Py_XDECREF(self->along_axes);
+    Py_XDECREF(self->part);
+    Py_XDECREF(self->place);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
@@ -127,356 +83,21 @@ static PyObject *affine_compare(affine *self, PyObject *other, int operation)
     return is_equal < 0 ? NULL : PyBool_FromLong(is_equal == (operation == Py_EQ));
 }
 
-/* Of the same base, kept by a key; it takes over the tuples, any of which may be NULL with an exception set. */
-static PyObject *child_of(affine *self, PyObject *key, PyObject *shape, PyObject *base_dims, PyObject *steps,
-                          PyObject *origin)
-{
-    PyObject *child = made(Py_TYPE(self), self->layout, self->hash_of_layout, shape, base_dims, steps, origin);
-    if (!child)
-        return NULL;
-    ((affine *)child)->is_read_only = self->is_read_only;
-    if (!self->children) {
-        PyObject *made = PyObject_CallFunction(cache, "n", (Py_ssize_t)NBYTES);
-        if (!self->children)            /* unless another thread was here meanwhile */
-            self->children = made;
-        else
-            Py_XDECREF(made);
-    }
-    PyObject *kept = self->children ? PyObject_CallMethodObjArgs(self->children, name_keep, key, child, NULL) : NULL;
-    if (!kept)
-        Py_CLEAR(child);
-    Py_XDECREF(kept);
-    return child;
-}
-
-/* What is kept by a key: NULL without an exception where there is nothing. */
-static PyObject *kept_by(affine *self, PyObject *key)
-{
-    if (!self->children)
-        return NULL;
-    PyObject *found = PyDict_GetItemWithError(self->children, key);
-    if (found || PyErr_Occurred())
-        return Py_XNewRef(found);
-    PyObject *older = PyObject_GetAttr(self->children, name_older);
-    if (!older)
-        return NULL;
-    const int is_empty = PyDict_GET_SIZE(older) == 0;
-    Py_DECREF(older);
-    if (is_empty)
-        return NULL;
-    found = PyObject_GetItem(self->children, key);
-    if (found == Py_None)
-        Py_CLEAR(found);
-    return found;
-}
-
-static int is_plain(PyObject *k)                        /* what a key has as it is */
-{
-    return PyLong_CheckExact(k) || k == Py_None || k == Py_Ellipsis;
-}
-
-static PyObject *limit(PyObject *k)                     /* of a slice */
-{
-    return k == Py_None || PyLong_CheckExact(k) ? Py_NewRef(k) : PyNumber_Index(k);
-}
-
-static PyObject *frozen(PyObject *self, PyObject *k)    /* one index: a slice is (start, stop, step) */
-{
-    if (is_plain(k))
-        return Py_NewRef(k);
-    if (!PySlice_Check(k))
-        return PyObject_CallMethodOneArg(self, name_as_index, k);
-    const PySliceObject *given = (PySliceObject *)k;
-    PyObject *limits = PyTuple_New(3), *const from[] = {given->start, given->stop, given->step};
-    for (int i = 0; limits && i < 3; i++) {
-        PyObject *found = limit(from[i]);
-        if (found)
-            PyTuple_SET_ITEM(limits, i, found);
-        else
-            Py_CLEAR(limits);
-    }
-    return limits;
-}
-
-static PyObject *frozen_key(PyObject *self, PyObject *key)      /* as it is hashed: a tuple of them */
-{
-    if (key == Py_Ellipsis)
-        return Py_NewRef(all);
-    const int is_tuple = PyTuple_Check(key);
-    const Py_ssize_t n = is_tuple ? PyTuple_GET_SIZE(key) : 1;
-    int is_as_given = PyTuple_CheckExact(key);
-    for (Py_ssize_t k = 0; is_as_given && k < n; k++)
-        is_as_given = is_plain(PyTuple_GET_ITEM(key, k));
-    if (is_as_given)
-        return Py_NewRef(key);
-    PyObject *found = PyTuple_New(n);
-    for (Py_ssize_t k = 0; found && k < n; k++) {
-        PyObject *index = frozen(self, is_tuple ? PyTuple_GET_ITEM(key, k) : key);
-        if (index)
-            PyTuple_SET_ITEM(found, k, index);
-        else
-            Py_CLEAR(found);
-    }
-    return found;
-}
-
-/* The dimensions of what is derived, one after the other, and its origin. */
-typedef struct {
-    PyObject *shape, *base_dims, *steps, *origin;
-    Py_ssize_t n;
-} derived;
-
-static int begin(derived *to, const affine *from, Py_ssize_t ndim)
-{
-    const Py_ssize_t n = PyTuple_GET_SIZE(from->origin);
-    *to = (derived){PyTuple_New(ndim), PyTuple_New(ndim), PyTuple_New(ndim), PyTuple_New(n), 0};
-    if (!to->shape || !to->base_dims || !to->steps || !to->origin)
-        return -1;
-    for (Py_ssize_t p = 0; p < n; p++)
-        PyTuple_SET_ITEM(to->origin, p, Py_NewRef(PyTuple_GET_ITEM(from->origin, p)));
-    return 0;
-}
-
-static PyObject *end(derived *to, affine *from, PyObject *key, int has_failed)
-{
-    if (!has_failed)
-        return child_of(from, key, to->shape, to->base_dims, to->steps, to->origin);
-    Py_XDECREF(to->shape);
-    Py_XDECREF(to->base_dims);
-    Py_XDECREF(to->steps);
-    Py_XDECREF(to->origin);
-    return NULL;
-}
-
-/* Have one dimension more; it takes over what it is given, any of which may be NULL with an exception set. */
-static int add(derived *to, PyObject *extent, PyObject *base_dim, PyObject *step)
-{
-    const Py_ssize_t d = to->n++;
-    PyTuple_SET_ITEM(to->shape, d, extent);
-    PyTuple_SET_ITEM(to->base_dims, d, base_dim);
-    PyTuple_SET_ITEM(to->steps, d, step);
-    return extent && base_dim && step ? 0 : -1;
-}
-
-static int add_unnamed(derived *to, PyObject *extent)   /* one that repeats an element */
-{
-    return add(to, Py_XNewRef(extent), Py_NewRef(Py_None), PyLong_FromLong(0));
-}
-
-static int add_as_it_is(derived *to, const affine *from, Py_ssize_t d)
-{
-    return add(to, Py_NewRef(PyTuple_GET_ITEM(from->shape, d)), Py_NewRef(PyTuple_GET_ITEM(from->base_dims, d)),
-               Py_NewRef(PyTuple_GET_ITEM(from->steps, d)));
-}
-
-/* Begin a dimension at an index of it. */
-static int move(derived *to, const affine *from, Py_ssize_t d, Py_ssize_t index)
-{
-    PyObject *base_dim = PyTuple_GET_ITEM(from->base_dims, d);
-    if (base_dim == Py_None || !index)
-        return 0;
-    const Py_ssize_t p = PyLong_AsSsize_t(base_dim);
-    PyObject *before = PyTuple_GET_ITEM(to->origin, p);
-    PyObject *after = PyLong_FromSsize_t(PyLong_AsSsize_t(before) + at(from->steps, d) * index);
-    if (!after)
-        return -1;
-    PyTuple_SET_ITEM(to->origin, p, after);
-    Py_DECREF(before);
-    return 0;
-}
-
-static int add_section(derived *to, const affine *from, Py_ssize_t d, PyObject *limits)
-{
-    PyObject *slice = PySlice_New(PyTuple_GET_ITEM(limits, 0), PyTuple_GET_ITEM(limits, 1),
-                                  PyTuple_GET_ITEM(limits, 2));
-    Py_ssize_t start, stop, stride;
-    const int is_read = slice ? PySlice_Unpack(slice, &start, &stop, &stride) : -1;
-    Py_XDECREF(slice);
-    if (is_read < 0)
-        return -1;
-    const Py_ssize_t extent = PySlice_AdjustIndices(at(from->shape, d), &start, &stop, stride);
-    if (extent < 2)
-        stride = stride > 0 ? 1 : -1;
-    if (add(to, PyLong_FromSsize_t(extent), Py_NewRef(PyTuple_GET_ITEM(from->base_dims, d)),
-            PyLong_FromSsize_t(at(from->steps, d) * stride)) < 0)
-        return -1;
-    return move(to, from, d, extent ? start : 0);
-}
-
-static int fix(derived *to, const affine *from, Py_ssize_t d, PyObject *k)      /* at an index */
-{
-    const Py_ssize_t n = at(from->shape, d);
-    Py_ssize_t index = PyLong_AsSsize_t(k);
-    if (index == -1 && PyErr_Occurred()) {
-        PyErr_Clear();          /* beyond any array */
-        index = PY_SSIZE_T_MAX;
-    }
-    if (index >= n || index < -n) {
-        PyErr_Format(PyExc_IndexError, "index %R is out of bounds for axis %zd with size %zd", k, d, n);
-        return -1;
-    }
-    return move(to, from, d, index < 0 ? index + n : index);
-}
-
-/* The number of dimensions of what an index names, and those that it leaves out; -1 with an exception set. */
-static Py_ssize_t ndim_of_indexed(const affine *self, PyObject *key, Py_ssize_t *n_left_out)
-{
-    Py_ssize_t n_new = 0, n_ellipses = 0, n_fixed = 0;
-    const Py_ssize_t n = PyTuple_GET_SIZE(key), ndim = ndim_of(self);
-    for (Py_ssize_t k = 0; k < n; k++) {
-        PyObject *index = PyTuple_GET_ITEM(key, k);
-        n_new += index == Py_None;
-        n_ellipses += index == Py_Ellipsis;
-        n_fixed += PyLong_Check(index);
-    }
-    const Py_ssize_t n_indices = n - n_new - n_ellipses, found = ndim + n_new - n_fixed;
-    *n_left_out = ndim - n_indices;
-    if (n_ellipses > 1)
-        PyErr_SetString(PyExc_IndexError, "an index can only have a single ellipsis ('...')");
-    else if (n_indices > ndim)
-        PyErr_Format(PyExc_IndexError, "too many indices for array: array is %zd-dimensional, but %zd were indexed",
-                     ndim, n_indices);
-    else if (n_new && found > max_ndim)
-        PyErr_Format(PyExc_IndexError, "an index that makes %zd dimensions makes more than the %zd that there may be",
-                     found, max_ndim);
-    return PyErr_Occurred() ? -1 : found;
-}
-
-static PyObject *indexed(affine *self, PyObject *key)
-{
-    Py_ssize_t n_left_out, d = 0;
-    const Py_ssize_t ndim = ndim_of_indexed(self, key, &n_left_out);
-    if (ndim < 0)
-        return NULL;
-    derived to;
-    int has_failed = begin(&to, self, ndim);
-    const Py_ssize_t n = PyTuple_GET_SIZE(key);
-    for (Py_ssize_t k = 0; k <= n && !has_failed; k++) {
-        PyObject *index = k < n ? PyTuple_GET_ITEM(key, k) : Py_Ellipsis;
-        if (index == Py_Ellipsis)       /* or the end: where no other stands for what is left out */
-            for (; n_left_out && !has_failed; n_left_out--)
-                has_failed = add_as_it_is(&to, self, d++);
-        else if (index == Py_None) {
-            PyObject *one = PyLong_FromLong(1);
-            has_failed = add_unnamed(&to, one);
-            Py_XDECREF(one);
-        } else if (PyTuple_CheckExact(index))
-            has_failed = add_section(&to, self, d++, index);
-        else
-            has_failed = fix(&to, self, d++, index);
-    }
-    return end(&to, self, key, has_failed);
-}
-
-static PyObject *affine_index(affine *self, PyObject *given)
-{
-    PyObject *key = frozen_key((PyObject *)self, given);
-    PyObject *found = key ? kept_by(self, key) : NULL;
-    if (!found && !PyErr_Occurred())
-        found = indexed(self, key);
-    Py_XDECREF(key);
-    return found;
-}
-
-/* A key of what is derived otherwise: a word, and a tuple's numbers. */
-static PyObject *key_of(PyObject *word, PyObject *numbers)
-{
-    const Py_ssize_t n = PyTuple_GET_SIZE(numbers);
-    PyObject *key = PyTuple_New(n + 1);
-    if (!key)
-        return NULL;
-    PyTuple_SET_ITEM(key, 0, Py_NewRef(word));
-    for (Py_ssize_t k = 0; k < n; k++)
-        PyTuple_SET_ITEM(key, k + 1, Py_NewRef(PyTuple_GET_ITEM(numbers, k)));
-    return key;
-}
-
-static PyObject *transposed(affine *self, PyObject *axes, PyObject *key)
-{
-    derived to;
-    int has_failed = begin(&to, self, PyTuple_GET_SIZE(axes));
-    for (Py_ssize_t d = 0; d < PyTuple_GET_SIZE(axes) && !has_failed; d++) {
-        const Py_ssize_t axis = PyNumber_AsSsize_t(PyTuple_GET_ITEM(axes, d), PyExc_IndexError);
-        if (axis < 0 || axis >= ndim_of(self)) {
-            if (!PyErr_Occurred())
-                PyErr_Format(PyExc_IndexError, "no axes of a view of %zd dimensions: %R", ndim_of(self), axes);
-            has_failed = -1;
-        } else
-            has_failed = add_as_it_is(&to, self, axis);
-    }
-    return end(&to, self, key, has_failed);
-}
-
-static PyObject *affine_transpose(affine *self, PyObject *given)
-{
-    PyObject *axes = PySequence_Tuple(given), *key = axes ? key_of(word_transpose, axes) : NULL;
-    PyObject *found = key ? kept_by(self, key) : NULL;
-    if (!found && !PyErr_Occurred())
-        found = transposed(self, axes, key);
-    Py_XDECREF(axes);
-    Py_XDECREF(key);
-    return found;
-}
-
-/* Whether a map's shape broadcasts to another one; -1 with an exception set. */
-static int is_broadcast(const affine *self, PyObject *shape)
-{
-    const Py_ssize_t n_more = PyTuple_GET_SIZE(shape) - ndim_of(self);
-    int is = n_more >= 0;
-    for (Py_ssize_t d = 0; is > 0 && d < ndim_of(self); d++) {
-        PyObject *extent = PyTuple_GET_ITEM(self->shape, d);
-        is = at(self->shape, d) == 1
-             || PyObject_RichCompareBool(extent, PyTuple_GET_ITEM(shape, d + n_more), Py_EQ);
-    }
-    if (!is)
-        PyErr_Format(PyExc_ValueError, "could not broadcast input array from shape %R into shape %R", self->shape,
-                     shape);
-    return is > 0 ? 1 : -1;
-}
-
-static PyObject *stretched(affine *self, PyObject *shape, PyObject *key)
-{
-    if (is_broadcast(self, shape) < 0)
-        return NULL;
-    PyObject *checked = PyObject_CallOneArg(check_shape, shape);
-    if (!checked)
-        return NULL;
-    Py_DECREF(checked);
-    derived to;
-    int has_failed = begin(&to, self, PyTuple_GET_SIZE(shape));
-    const Py_ssize_t n_more = PyTuple_GET_SIZE(shape) - ndim_of(self);
-    for (Py_ssize_t d = -n_more; d < ndim_of(self) && !has_failed; d++) {
-        PyObject *extent = PyTuple_GET_ITEM(shape, d + n_more);
-        int is_same = d < 0 ? 0 : PyObject_RichCompareBool(PyTuple_GET_ITEM(self->shape, d), extent, Py_EQ);
-        has_failed = is_same < 0 ? -1 : is_same ? add_as_it_is(&to, self, d) : add_unnamed(&to, extent);
-    }
-    return end(&to, self, key, has_failed);
-}
-
-static PyObject *affine_broadcast_to(affine *self, PyObject *given)
-{
-    PyObject *shape = PySequence_Tuple(given), *key = NULL, *found = NULL;
-    const int is_same = shape ? PyObject_RichCompareBool(shape, self->shape, Py_EQ) : -1;
-    if (is_same > 0)
-        found = Py_NewRef(self);
-    else if (!is_same && (key = key_of(word_broadcast_to, shape))) {
-        found = kept_by(self, key);
-        if (!found && !PyErr_Occurred())
-            found = stretched(self, shape, key);
-    }
-    Py_XDECREF(shape);
-    Py_XDECREF(key);
-    return found;
-}
-
 static PyMemberDef members[] = {
     {"layout", T_OBJECT_EX, offsetof(affine, layout), READONLY, NULL},
     {"shape", T_OBJECT_EX, offsetof(affine, shape), READONLY, NULL},
     {"base_dims", T_OBJECT_EX, offsetof(affine, base_dims), READONLY, NULL},
     {"steps", T_OBJECT_EX, offsetof(affine, steps), READONLY, NULL},
     {"origin", T_OBJECT_EX, offsetof(affine, origin), READONLY, NULL},
+    {"hash_of_numbers", T_PYSSIZET, offsetof(affine, hash_of_numbers), READONLY, NULL},
     {"is_read_only", T_BOOL, offsetof(affine, is_read_only), 0, NULL},
     {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef attributes[] = {
+    {"along_axes", (getter)get_along_axes, NULL, NULL, NULL},
+    {"fixed_coords", (getter)get_fixed_coords, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMethodDef methods[] = {
@@ -498,63 +119,17 @@ static PyTypeObject type_of_affines = {
     .tp_hash = (hashfunc)affine_hash,
     .tp_richcompare = (richcmpfunc)affine_compare,
     .tp_members = members,
+    .tp_getset = attributes,
     .tp_methods = methods,
 };
 
-/* joint_shape(*shapes): see affine.pyi. */
-static PyObject *joint_shape(PyObject *module, PyObject *const *shapes, Py_ssize_t n)
-{
-    PyObject *longest = NULL;
-    for (Py_ssize_t k = 0; k < n; k++) {
-        if (!PyTuple_Check(shapes[k]))
-            return PyErr_Format(PyExc_TypeError, "no shape: %R", shapes[k]);
-        if (!longest || PyTuple_GET_SIZE(shapes[k]) > PyTuple_GET_SIZE(longest))
-            longest = shapes[k];
-    }
-    const Py_ssize_t ndim = longest ? PyTuple_GET_SIZE(longest) : 0;
-    PyObject *joint = PyTuple_New(ndim), *one = PyLong_FromLong(1);
-    for (Py_ssize_t d = 0; joint && one && d < ndim; d++) {     /* from the last dimension on */
-        PyObject *extent = one;
-        for (Py_ssize_t k = 0; k < n; k++) {
-            const Py_ssize_t own = PyTuple_GET_SIZE(shapes[k]) - 1 - d;
-            PyObject *other = own < 0 ? one : PyTuple_GET_ITEM(shapes[k], own);
-            int is = PyObject_RichCompareBool(other, one, Py_EQ);
-            if (is)
-                continue;
-            is = PyObject_RichCompareBool(extent, one, Py_EQ);
-            if (is > 0)
-                extent = other;
-            else if (!is && !PyObject_RichCompareBool(extent, other, Py_EQ))
-                goto apart;
-        }
-        PyTuple_SET_ITEM(joint, ndim - 1 - d, Py_NewRef(extent));
-    }
-    Py_XDECREF(one);
-    if (PyErr_Occurred())
-        Py_CLEAR(joint);
-    return joint;
-apart:
-    Py_DECREF(joint);
-    Py_DECREF(one);
-    PyObject *words = PyUnicode_FromString(""), *texts = PyList_New(0), *space = PyUnicode_FromString(" ");
-    for (Py_ssize_t k = 0; texts && k < n; k++) {
-        PyObject *text = PyObject_Str(shapes[k]);
-        if (!text || PyList_Append(texts, text) < 0)
-            Py_CLEAR(texts);
-        Py_XDECREF(text);
-    }
-    if (texts && space)
-        Py_XSETREF(words, PyUnicode_Join(space, texts));
-    if (words && !PyErr_Occurred())
-        PyErr_Format(PyExc_ValueError, "shapes %U do not broadcast to one", words);
-    Py_XDECREF(words);
-    Py_XDECREF(texts);
-    Py_XDECREF(space);
-    return NULL;
-}
+#define FUNCTION(f) {#f, (PyCFunction)(void (*)(void))f, METH_FASTCALL, NULL}
 
 static PyMethodDef functions[] = {
-    {"joint_shape", (PyCFunction)(void (*)(void))joint_shape, METH_FASTCALL, NULL},
+    {"begin", begin_parts, METH_O, NULL},
+    {"indices_within", indices_within, METH_VARARGS, NULL},
+    {"interval", interval, METH_VARARGS, NULL},
+    FUNCTION(joint_shape), FUNCTION(lie_alike), FUNCTION(local_part), FUNCTION(place),
     {NULL, NULL, 0, NULL},
 };
 
@@ -562,23 +137,39 @@ static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "affine", "Affine maps, in C; see affine.c.", -1, functions, NULL, NULL, NULL, NULL,
 };
 
-#define NAME(place, text) (place = PyUnicode_InternFromString(text))
+/* Have an attribute of a module. */
+static PyObject *attribute_of(const char *module, const char *attribute)
+{
+    PyObject *imported = PyImport_ImportModule(module);
+    PyObject *found = imported ? PyObject_GetAttrString(imported, attribute) : NULL;
+    Py_XDECREF(imported);
+    return found;
+}
+
+static int have_names(void)
+{
+    const struct {PyObject **place; const char *text;} names[] = {
+        {&name.as_index, "_as_index"}, {&name.axis, "axis"}, {&name.broadcast_to, "broadcast_to"},
+        {&name.dim_from_axis, "dim_from_axis"}, {&name.dims, "dims"}, {&name.extent, "extent"}, {&name.grid, "grid"},
+        {&name.hash, "_hash"}, {&name.held_by, "held_by"}, {&name.is_replicated, "is_replicated"},
+        {&name.keep, "keep"}, {&name.last_held, "_last_held"}, {&name.local_from_index, "local_from_index"},
+        {&name.n_procs, "n_procs"}, {&name.older, "older"}, {&name.only_holder, "only_holder"},
+        {&name.owner_from_part, "owner_from_part"}, {&name.part_from_index, "part_from_index"}, {&name.pins, "pins"},
+        {&name.transpose, "transpose"}};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (!(*names[k].place = PyUnicode_InternFromString(names[k].text)))
+            return -1;
+    return 0;
+}
 
 PyMODINIT_FUNC PyInit_affine(void)
 {
-    PyObject *caches = PyImport_ImportModule("pgaspy.caches"), *layout = PyImport_ImportModule("pgaspy.layout");
-    PyObject *most = layout ? PyObject_GetAttrString(layout, "MAX_NDIM") : NULL, *module = NULL;
-    if (caches && most && (cache = PyObject_GetAttrString(caches, "Cache"))
-            && (check_shape = PyObject_GetAttrString(layout, "check_shape")) && (all = PyTuple_Pack(1, Py_Ellipsis))
-            && NAME(name_hash, "_hash") && NAME(name_keep, "keep") && NAME(name_older, "older")
-            && NAME(name_as_index, "_as_index") && NAME(word_broadcast_to, "broadcast_to")
-            && NAME(word_transpose, "transpose") && PyType_Ready(&type_of_affines) == 0)
-        module = PyModule_Create(&definition);
-    max_ndim = module ? PyLong_AsSsize_t(most) : 0;
+    if (have_names() < 0 || !(its.all = PyTuple_Pack(1, Py_Ellipsis))
+            || !(its.cache = attribute_of("pgaspy.caches", "EvenCache"))
+            || !(its.check_shape = attribute_of("pgaspy.layout", "check_shape")) || PyType_Ready(&type_of_affines) < 0)
+        return NULL;
+    PyObject *module = PyModule_Create(&definition);
     if (module && PyModule_AddObjectRef(module, "Affine", (PyObject *)&type_of_affines) < 0)
         Py_CLEAR(module);
-    Py_XDECREF(caches);
-    Py_XDECREF(layout);
-    Py_XDECREF(most);
     return module;
 }

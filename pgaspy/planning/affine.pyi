@@ -19,6 +19,20 @@ class Affine:
     is_read_only: bool
     """Whether nothing is written through it, as through what NumPy's `broadcast_to` gives; it is equal to others."""
 
+    hash_of_numbers: int
+    """Of all but the layout: the same one on every process."""
+    fixed_coords: tuple[int | None, ...]
+    """Per axis of the grid, the one coordinate that holds this view's elements, where there is just one.
+
+    That is the array's pin, or the owner of the index at which a base dimension is fixed; None on the axes of the
+    view's own dimensions, and on those that hold replicas.
+    """
+    along_axes: tuple[object, ...]
+    """How the elements are dealt out along each axis of the grid; None where one process holds them, or each does.
+
+    Of block dimensions as the sections of their parents that they are: what lies alike is equal.
+    """
+
     def __new__(cls, layout: Layout, shape: tuple[int, ...], base_dims: tuple[int | None, ...],
                 steps: tuple[int, ...], origin: tuple[int, ...], /) -> Self: ...
 
@@ -53,3 +67,24 @@ def joint_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     ValueError
         If they do not broadcast.
     """
+
+def lie_alike(out: Affine, view: Affine, /) -> bool:
+    """Whether each element of a view lies wherever that of an output does which has the same index.
+
+    This may be so also where it is not found: dimensions of other extents, say, can be dealt out alike.
+    """
+
+def local_part(view: Affine, rank: int, /) -> Any:
+    """See `local_parts`."""
+
+def place(view: Affine, rank: int, /) -> int | None:
+    """Where `rank` has the one element of a view without dimensions, in elements of its part; None if it has not."""
+
+def indices_within(low: int, high: int, start: int, step: int, n: int, /) -> tuple[int, int]:
+    """The i, 0 <= i < n, with `low <= start + step*i < high`, as an interval."""
+
+def interval(start: int, step: int, n: int, /) -> tuple[int, int]:
+    """The least interval [first, stop) of `start + step*i`, i < n."""
+
+def begin(local_part: type, /) -> None:
+    """Have the class of local parts, of tuples."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from pgaspy.blockmath import meet
 from pgaspy.caches import cached, kept_types, lazy
-from pgaspy.dims import BlockDim, Dim, whole_dim
+from pgaspy.dims import Dim, whole_dim
 from pgaspy.layout import Layout, layout_of_number, rank_from_coords
 from pgaspy.planning.affine import Affine, joint_shape
 
@@ -43,9 +43,6 @@ class View(Affine):
 
     __slots__ = ("__dict__",)
 
-    last_part: tuple[int, Any] = -1, None
-    last_place: tuple[int, int | None] = -1, None
-    """See `local_parts`."""
     digest: int | None = None
     """See `digests`."""
 
@@ -105,46 +102,10 @@ class View(Affine):
         return tuple([p for p in range(len(self.origin)) if p not in base_dims])
 
     @lazy
-    def fixed_coords(self) -> tuple[int | None, ...]:
-        """Per axis of the grid, the one coordinate that holds this view's elements, where there is just one.
-
-        That is the array's pin, or the owner of the index at which a base dimension is fixed; None on the axes of
-        the view's own dimensions, and on those that hold replicas.
-        """
-        coords, base_dims = list(self.layout.pins), self.base_dims
-        for p, dim in enumerate(self.layout.dims):
-            if dim.axis is not None and p not in base_dims and dim.extent:
-                coords[dim.axis] = dim.owner_from_part(dim.part_from_index(self.origin[p])) if dim.n_procs > 1 else 0
-        return tuple(coords)
-
-    @lazy
     def only_holder(self) -> int | None:
         """The rank of the one process that has all elements; None if several have some."""
         coords = [0 if n == 1 else fixed for n, fixed in zip(self.layout.grid, self.fixed_coords, strict=True)]
         return None if None in coords else rank_from_coords(self.layout.grid, tuple(coords))
-
-    @lazy
-    def along_axes(self) -> tuple[object, ...]:
-        """How the elements are dealt out along each axis of the grid; None where one process holds them, or each does.
-
-        Of block dimensions as the sections of their parents that they are: what lies alike is equal.
-        """
-        found: list[object] = []
-        layout, base_dims = self.layout, self.base_dims
-        for axis, p in enumerate(layout.dim_from_axis):
-            if layout.grid[axis] == 1:
-                found.append(None)
-                continue
-            if p is None or p not in base_dims:
-                fixed = self.fixed_coords[axis]
-                found.append(None if fixed is None else ("at", fixed))
-                continue
-            d, dim = base_dims.index(p), layout.dims[p]
-            if isinstance(dim, BlockDim):
-                found.append((d, dim.parent_extent, dim.start + dim.step * self.origin[p], dim.step * self.steps[d]))
-            else:
-                found.append((d, dim, self.origin[p], self.steps[d]))
-        return tuple(found)
 
     @lazy
     def own_layout(self) -> Layout | None:

@@ -92,17 +92,8 @@ def _digest_of_class(kind: type) -> Callable[[Any], int]:
 
 def _digest_of_view(view: View) -> int:
     if view.digest is None:
-        view.digest = _new_digest_of_view(view)
+        view.digest = hash((view.hash_of_numbers, _digest_of_layout(view.layout)))
     return view.digest
-
-
-def _new_digest_of_view(view: View) -> int:
-    base_dims, steps = view.base_dims, view.steps
-    if None in base_dims:
-        base_dims = tuple([_NONE if p is None else p for p in base_dims])
-    if steps and min(steps) < 0:
-        steps = tuple([step & _POSITIVE for step in steps])
-    return hash((view.shape, view.origin, steps, base_dims, _digest_of_layout(view.layout)))
 
 
 def _digest_of_tuple(values: tuple[Any, ...]) -> int:

@@ -1,0 +1,244 @@
+/*
+ * Which processes have the elements of a map: how its dimensions are dealt out, and where it lies.
+ */
+
+/* A dimension of a layout: of `BlockDim`, all its fields; of any other, the first three. */
+typedef struct {
+    PyObject *itself;
+    Py_ssize_t extent, n_procs, axis;       /* -1: it is not dealt out */
+    int is_block;
+    Py_ssize_t parent_extent, start, step;
+} dimension;
+
+/* An attribute that is an integer, or None: then -1. */
+static int number_of(PyObject *x, PyObject *attribute, Py_ssize_t *number)
+{
+    PyObject *found = PyObject_GetAttr(x, attribute);
+    if (!found)
+        return -1;
+    *number = found == Py_None ? -1 : PyLong_AsSsize_t(found);
+    Py_DECREF(found);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int read_dimension(PyObject *itself, dimension *dim)
+{
+    *dim = (dimension){.itself = itself, .is_block = PyTuple_Check(itself) && PyTuple_GET_SIZE(itself) == 6};
+    if (!dim->is_block)
+        return number_of(itself, name.extent, &dim->extent) < 0 || number_of(itself, name.n_procs, &dim->n_procs) < 0
+            || number_of(itself, name.axis, &dim->axis) < 0 ? -1 : 0;
+    PyObject *axis = PyTuple_GET_ITEM(itself, 2);
+    dim->extent = at(itself, 0), dim->n_procs = at(itself, 1), dim->axis = axis == Py_None ? -1 : PyLong_AsSsize_t(axis);
+    dim->parent_extent = at(itself, 3), dim->start = at(itself, 4), dim->step = at(itself, 5);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* What a method of a dimension says of integers; -1 with an exception set. */
+static Py_ssize_t asked(PyObject *dim, PyObject *method, Py_ssize_t i, Py_ssize_t part, int takes_part)
+{
+    PyObject *index = PyLong_FromSsize_t(i), *second = takes_part ? PyLong_FromSsize_t(part) : NULL, *found = NULL;
+    if (index && (second || !takes_part))
+        found = PyObject_CallMethodObjArgs(dim, method, index, second, NULL);
+    Py_XDECREF(index);
+    Py_XDECREF(second);
+    const Py_ssize_t number = found ? PyNumber_AsSsize_t(found, PyExc_OverflowError) : -1;
+    Py_XDECREF(found);
+    return number;
+}
+
+/* The coordinate of the process that owns an index; -1 with an exception set. */
+static Py_ssize_t owner_of(const dimension *dim, Py_ssize_t i)
+{
+    if (dim->n_procs == 1)
+        return 0;
+    if (dim->is_block)
+        return (Py_ssize_t)((((__int128)dim->start + (__int128)dim->step * i + 1) * dim->n_procs - 1)
+                            / dim->parent_extent);
+    const Py_ssize_t part = asked(dim->itself, name.part_from_index, i, 0, 0);
+    return part < 0 ? -1 : asked(dim->itself, name.owner_from_part, part, 0, 0);
+}
+
+/* The dimension of a map that goes along one of its base; -1: none does. */
+static Py_ssize_t along(const affine *self, Py_ssize_t p)
+{
+    for (Py_ssize_t d = 0; d < ndim_of(self); d++) {
+        PyObject *base_dim = PyTuple_GET_ITEM(self->base_dims, d);
+        if (base_dim != Py_None && PyLong_AsSsize_t(base_dim) == p)
+            return d;
+    }
+    return -1;
+}
+
+/* An attribute that is a tuple of as many items, or of any number (-1): a new reference. */
+static PyObject *tuple_of(PyObject *x, PyObject *attribute, Py_ssize_t n)
+{
+    PyObject *found = PyObject_GetAttr(x, attribute);
+    if (found && (!PyTuple_Check(found) || (n >= 0 && PyTuple_GET_SIZE(found) != n))) {
+        PyErr_Format(PyExc_TypeError, "%S of a layout: %R", attribute, found);
+        Py_CLEAR(found);
+    }
+    return found;
+}
+
+static PyObject *new_fixed_coords(const affine *self)
+{
+    PyObject *pins = tuple_of(self->layout, name.pins, -1), *coords = NULL;
+    PyObject *dims = pins ? tuple_of(self->layout, name.dims, PyTuple_GET_SIZE(self->origin)) : NULL;
+    const Py_ssize_t n_axes = dims ? PyTuple_GET_SIZE(pins) : 0;
+    if (dims && (coords = PyTuple_New(n_axes)))
+        for (Py_ssize_t axis = 0; axis < n_axes; axis++)
+            PyTuple_SET_ITEM(coords, axis, Py_NewRef(PyTuple_GET_ITEM(pins, axis)));
+    for (Py_ssize_t p = 0; coords && p < PyTuple_GET_SIZE(dims); p++) {
+        dimension dim;
+        if (read_dimension(PyTuple_GET_ITEM(dims, p), &dim) < 0) {
+            Py_CLEAR(coords);
+            break;
+        }
+        if (dim.axis < 0 || dim.axis >= n_axes || !dim.extent || along(self, p) >= 0)
+            continue;
+        PyObject *owner = PyLong_FromSsize_t(owner_of(&dim, at(self->origin, p)));
+        if (!owner || PyErr_Occurred()) {
+            Py_XDECREF(owner);
+            Py_CLEAR(coords);
+            break;
+        }
+        Py_SETREF(PyTuple_GET_ITEM(coords, dim.axis), owner);
+    }
+    Py_XDECREF(pins);
+    Py_XDECREF(dims);
+    return coords;
+}
+
+static PyObject *fixed_coords(affine *self)             /* a borrowed reference */
+{
+    if (!self->fixed_coords) {
+        PyObject *found = new_fixed_coords(self);
+        Py_XSETREF(self->fixed_coords, found);
+    }
+    return self->fixed_coords;
+}
+
+/* How the elements are dealt out along an axis of the grid, over which goes a dimension of the base (-1: none). */
+static PyObject *along_axis(affine *self, PyObject *grid, PyObject *dims, Py_ssize_t axis, Py_ssize_t p)
+{
+    if (at(grid, axis) == 1)
+        return Py_NewRef(Py_None);
+    const Py_ssize_t d = p < 0 ? -1 : along(self, p);
+    if (d < 0) {
+        PyObject *coords = fixed_coords(self), *fixed = coords ? PyTuple_GET_ITEM(coords, axis) : NULL;
+        return !fixed ? NULL : fixed == Py_None ? Py_NewRef(Py_None) : Py_BuildValue("(sO)", "at", fixed);
+    }
+    dimension dim;
+    if (read_dimension(PyTuple_GET_ITEM(dims, p), &dim) < 0)
+        return NULL;
+    const Py_ssize_t begin = at(self->origin, p), step = at(self->steps, d);
+    if (dim.is_block)
+        return Py_BuildValue("(nnnn)", d, dim.parent_extent, dim.start + dim.step * begin, dim.step * step);
+    return Py_BuildValue("(nOnn)", d, dim.itself, begin, step);
+}
+
+static PyObject *new_along_axes(affine *self)
+{
+    PyObject *grid = tuple_of(self->layout, name.grid, -1), *found = NULL;
+    const Py_ssize_t n_axes = grid ? PyTuple_GET_SIZE(grid) : 0;
+    PyObject *dims = grid ? tuple_of(self->layout, name.dims, PyTuple_GET_SIZE(self->origin)) : NULL;
+    PyObject *of_axes = dims ? tuple_of(self->layout, name.dim_from_axis, n_axes) : NULL;
+    if (of_axes)
+        found = PyTuple_New(n_axes);
+    for (Py_ssize_t axis = 0; found && axis < n_axes; axis++) {
+        PyObject *dim = PyTuple_GET_ITEM(of_axes, axis);
+        PyObject *dealt = along_axis(self, grid, dims, axis, dim == Py_None ? -1 : PyLong_AsSsize_t(dim));
+        if (dealt)
+            PyTuple_SET_ITEM(found, axis, dealt);
+        else
+            Py_CLEAR(found);
+    }
+    Py_XDECREF(grid);
+    Py_XDECREF(dims);
+    Py_XDECREF(of_axes);
+    return found;
+}
+
+static PyObject *along_axes(affine *self)               /* a borrowed reference */
+{
+    if (!self->along_axes) {
+        PyObject *found = new_along_axes(self);
+        Py_XSETREF(self->along_axes, found);
+    }
+    return self->along_axes;
+}
+
+static PyObject *get_fixed_coords(affine *self, void *closure)
+{
+    return Py_XNewRef(fixed_coords(self));
+}
+
+static PyObject *get_along_axes(affine *self, void *closure)
+{
+    return Py_XNewRef(along_axes(self));
+}
+
+/* Whether attributes of two objects are equal, or (with a NULL) one is true; -1 with an exception set. */
+static int agree(PyObject *x, PyObject *y, PyObject *attribute)
+{
+    PyObject *a = PyObject_GetAttr(x, attribute), *b = a && y ? PyObject_GetAttr(y, attribute) : NULL;
+    const int answer = !a || (y && !b) ? -1 : y ? PyObject_RichCompareBool(a, b, Py_EQ) : PyObject_IsTrue(a);
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return answer;
+}
+
+static int is_on_one_process(PyObject *layout)
+{
+    Py_ssize_t n_procs;
+    return number_of(layout, name.n_procs, &n_procs) < 0 ? -1 : n_procs == 1;
+}
+
+/* Whether both have one holder, and it is the same. */
+static int have_one_holder(affine *out, affine *view)
+{
+    PyObject *holder = PyObject_GetAttr((PyObject *)view, name.only_holder);
+    const int answer = !holder ? -1 : holder != Py_None;
+    Py_XDECREF(holder);
+    return answer > 0 ? agree((PyObject *)view, (PyObject *)out, name.only_holder) : answer;
+}
+
+static int do_lie_alike(affine *out, affine *view)
+{
+    if (out == view)
+        return 1;
+    int answer = is_on_one_process(out->layout);
+    if (!answer)
+        answer = agree(view->layout, NULL, name.is_replicated);
+    if (answer)
+        return answer;
+    answer = agree(out->layout, view->layout, name.grid);
+    if (answer <= 0)
+        return answer ? answer : have_one_holder(out, view);
+    if (!ndim_of(out) && !ndim_of(view)) {
+        PyObject *own = fixed_coords(out), *theirs = own ? fixed_coords(view) : NULL;
+        answer = theirs ? PyObject_RichCompareBool(own, theirs, Py_EQ) : -1;
+    } else
+        answer = PyObject_RichCompareBool((PyObject *)out, (PyObject *)view, Py_EQ);
+    if (answer)
+        return answer;
+    PyObject *own = along_axes(out), *theirs = own ? along_axes(view) : NULL;
+    if (!theirs)
+        return -1;
+    for (Py_ssize_t axis = 0; axis < PyTuple_GET_SIZE(theirs); axis++) {
+        PyObject *place = PyTuple_GET_ITEM(theirs, axis);
+        answer = place == Py_None ? 1 : PyObject_RichCompareBool(PyTuple_GET_ITEM(own, axis), place, Py_EQ);
+        if (answer <= 0)
+            return answer;
+    }
+    return 1;
+}
+
+/* lie_alike(out, view): see affine.pyi. */
+static PyObject *lie_alike(PyObject *module, PyObject *const *views, Py_ssize_t n)
+{
+    if (n != 2 || !PyObject_TypeCheck(views[0], &type_of_affines) || !PyObject_TypeCheck(views[1], &type_of_affines))
+        return PyErr_Format(PyExc_TypeError, "lie_alike takes two views");
+    const int answer = do_lie_alike((affine *)views[0], (affine *)views[1]);
+    return answer < 0 ? NULL : PyBool_FromLong(answer);
+}
