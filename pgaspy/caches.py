@@ -17,9 +17,11 @@ import gc
 import sys
 from collections.abc import Callable
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType, NoneType
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+
+from pgaspy._lazy import lazy
 
 __all__ = ["MAX_BYTES", "Cache", "EvenCache", "cached", "kept", "kept_types", "lazy", "own_sizes", "size_of"]
 
@@ -190,19 +192,6 @@ def cached(function: Callable[..., _Result]) -> functools._lru_cache_wrapper[_Re
     found.cache_clear = cache.forget
     result: functools._lru_cache_wrapper[_Result] = found
     return result
-
-
-class lazy(Generic[_Result]):  # noqa: N801  (it is a decorator)
-    """An attribute that is worked out when it is first asked for: `functools.cached_property`, without its lock."""
-
-    def __init__(self, function: Callable[[Any], _Result]) -> None:
-        self._function, self._name, self.__doc__ = function, function.__name__, function.__doc__
-
-    def __get__(self, instance: Any, owner: type) -> _Result:
-        if instance is None:
-            return self  # type: ignore[return-value]
-        value = instance.__dict__[self._name] = self._function(instance)
-        return value
 
 
 _ATOMS = (int, float, complex, str, bool, NoneType, type, np.dtype, np.ufunc, BuiltinFunctionType, ModuleType, CodeType)
