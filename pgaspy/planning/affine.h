@@ -42,6 +42,15 @@ static Py_ssize_t ndim_of(const affine *self)
     return PyTuple_GET_SIZE(self->shape);
 }
 
+/* Have an item, which is taken over, in the place of another one, or of nothing; -1: it is NULL. */
+static int put(PyObject *tuple, Py_ssize_t k, PyObject *item)
+{
+    PyObject *before = PyTuple_GET_ITEM(tuple, k);
+    PyTuple_SET_ITEM(tuple, k, item);
+    Py_XDECREF(before);
+    return item ? 0 : -1;
+}
+
 static Py_uhash_t mixed(Py_uhash_t hash, Py_uhash_t next)
 {
     hash = (hash ^ next) * 0x9E3779B97F4A7C15u;

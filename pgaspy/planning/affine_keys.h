@@ -152,13 +152,7 @@ static int move(derived *to, const affine *from, Py_ssize_t d, Py_ssize_t index)
     if (base_dim == Py_None || !index)
         return 0;
     const Py_ssize_t p = PyLong_AsSsize_t(base_dim);
-    PyObject *before = PyTuple_GET_ITEM(to->origin, p);
-    PyObject *after = PyLong_FromSsize_t(PyLong_AsSsize_t(before) + at(from->steps, d) * index);
-    if (!after)
-        return -1;
-    PyTuple_SET_ITEM(to->origin, p, after);
-    Py_DECREF(before);
-    return 0;
+    return put(to->origin, p, PyLong_FromSsize_t(at(to->origin, p) + at(from->steps, d) * index));
 }
 
 static int add_section(derived *to, const affine *from, Py_ssize_t d, PyObject *limits)

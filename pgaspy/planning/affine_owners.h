@@ -102,7 +102,7 @@ static PyObject *new_fixed_coords(const affine *self)
             Py_CLEAR(coords);
             break;
         }
-        Py_SETREF(PyTuple_GET_ITEM(coords, dim.axis), owner);
+        put(coords, dim.axis, owner);
     }
     Py_XDECREF(pins);
     Py_XDECREF(dims);

@@ -65,14 +65,6 @@ static int set_number(PyObject *tuple, Py_ssize_t d, Py_ssize_t number)
     return made ? 0 : -1;
 }
 
-static int set_interval(PyObject *tuple, Py_ssize_t p, PyObject *interval)      /* which is taken over */
-{
-    PyObject *before = PyTuple_GET_ITEM(tuple, p);
-    PyTuple_SET_ITEM(tuple, p, interval);
-    Py_XDECREF(before);
-    return interval ? 0 : -1;
-}
-
 /* What the base has along each of its dimensions on the process: indices [low, high), and its memory. */
 typedef struct {
     Py_ssize_t low[MAX_NDIM], high[MAX_NDIM], strides[MAX_NDIM];
@@ -90,7 +82,7 @@ static int read_memory(PyObject *held, memory *own, PyObject *box)
             return 0;
         own->low[p] = at(interval, 0), own->high[p] = at(interval, 1);
         own->strides[p] = at(PyTuple_GET_ITEM(held, STRIDES), p);
-        if (set_interval(box, p, interval_of(0, 1, at(shape, p))) < 0)
+        if (put(box, p, interval_of(0, 1, at(shape, p))) < 0)
             return -1;
     }
     return PyErr_Occurred() ? -1 : 1;
@@ -106,7 +98,7 @@ static int go_to_fixed(const affine *self, memory *own, PyObject *box, Py_ssize_
         own->is_any = own->is_any && own->low[p] <= index && index < own->high[p];
         const Py_ssize_t local = own->is_any ? index - own->low[p] : 0;
         *offset += local * own->strides[p];
-        if (set_interval(box, p, interval_of(local, 1, 1)) < 0)
+        if (put(box, p, interval_of(local, 1, 1)) < 0)
             return -1;
     }
     return 0;
@@ -128,7 +120,7 @@ static int go_along(const affine *self, Py_ssize_t d, const memory *own, PyObjec
         start = begin + step * first - own->low[p];
         stride = step * own->strides[p];
         *offset += start * own->strides[p];
-        if (set_interval(fields[BOX], p, interval_of(start, step, n)) < 0)
+        if (put(fields[BOX], p, interval_of(start, step, n)) < 0)
             return -1;
     }
     const Py_ssize_t numbers[] = {first, n, start, stride};
