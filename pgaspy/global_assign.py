@@ -59,7 +59,9 @@ def assign(base: Base, view: View, value: Any) -> None:
     given = getattr(value, "_view", None)
     if given is view and value._base is base and view.shape:  # as A[key] += x ends
         return
-    key = None if given is None else (id(view), id(given), base.dtype, value._base.dtype, value._base is base)
+    key: Any = None
+    if given is not None:
+        key = id(view), id(given), base.dtype, value._base.dtype, value._base is base
     found = known_calls[key]
     if found is not None:
         record(found[0], (base.storage, value._base.storage))
@@ -96,7 +98,7 @@ def assign(base: Base, view: View, value: Any) -> None:
     if source.stretched_dims:
         record_into(None, [value._base], [(source, value._base.dtype)], base, view)
         return
-    recipe = record_assignment(BaseView(base, view), BaseView(value._base, source), was_tried=True)
+    recipe = record_assignment(BaseView(base, view), BaseView(value._base, source), recording.was_admitted(key))
     if base.dtype == value._base.dtype and not recipe.is_cold:  # else it may have to be warned of every time
         known_calls.keep(key, (recipe, view, given))
 

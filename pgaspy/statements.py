@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from pgaspy.caches import Cache, cached
-from pgaspy.execution.recording import is_alone, record_cold
+from pgaspy.execution.recording import record_cold
 from pgaspy.execution.tiers import when_disturbed
 from pgaspy.job.defaults import default_for
-from pgaspy.job.procgrid import World, when_started, world
+from pgaspy.job.procgrid import World, when_started
 from pgaspy.operands import PARTS_FROM_BYTES, check_dtype, described, with_parts
 from pgaspy.planning.result_layout import result_layout, result_view
 from pgaspy.planning.view import View, in_memory_order, joint_shape, whole
@@ -23,7 +23,7 @@ from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.kinds.assignment import Assign, assign
 from pgaspy.scheduling.kinds.statement import Statement
 from pgaspy.scheduling.nodes import Scalar
-from pgaspy.scheduling.operations import BaseView, Recipe
+from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["COMPARISONS", "broadcast", "check_writable", "depends_on_values", "elementwise_copy", "known_calls",
            "loop_dtypes", "new_statement", "record_assignment", "record_into", "record_statement",
@@ -224,19 +224,14 @@ def _statement_aside(statement: Statement, aside: View) -> Statement:
     return replace(statement, written=(aside,), copied=(False,) * len(statement.copied))
 
 
-def is_computed_first(recipe: Recipe) -> bool:
-    """Whether to compute such an operation was tried (see `immediate`), so that it is hot when it is recorded."""
-    return is_alone() or recipe.is_local(world().rank)
-
-
-def record_assignment(target: BaseView, source: BaseView, was_tried: bool = False) -> Assign:
-    """Record `target[...] = source`, for views of one shape; the recipe. It is hot, if to compute it was tried."""
+def record_assignment(target: BaseView, source: BaseView, is_hot: bool = False) -> Assign:
+    """Record `target[...] = source`, for views of one shape; the recipe."""
     (out, view), (base, from_) = target, source
     if (order := view.memory_order) is not None:
         view, from_ = view.transpose(order), from_.transpose(order)
     recipe = assign(view, from_, out.dtype, base.dtype, out is base and not view.disjoint(from_))
-    if was_tried:
-        recipe.is_cold = recipe.is_cold and not is_computed_first(recipe)
+    if is_hot:
+        recipe.is_cold = False
     record_cold(recipe, (out.storage, base.storage))
     return recipe
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pgaspy.execution.recording import is_executing, record
+from pgaspy.execution.recording import is_executing, record, was_admitted
 from pgaspy.immediate import computed, is_computed_in_place
 from pgaspy.operands import PARTS_FROM_BYTES, as_numpy, described, with_parts
 from pgaspy.scheduling.base import Base
@@ -22,7 +22,6 @@ from pgaspy.statements import (
     broadcast,
     check_writable,
     depends_on_values,
-    is_computed_first,
     known_calls,
     loop_dtypes,
     new_statement,
@@ -117,7 +116,7 @@ def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) 
     if depends_on_values(ufunc, descriptions):
         return apply(ufunc, inputs, make=make)
     statement = statement_for(ufunc, descriptions, False, None, "same_kind")
-    statement.is_cold = not is_computed_first(statement)
+    statement.is_cold = not was_admitted(key)
     result = _results(statement, bases, make)
     if len(statement.written) == 1 and not statement.is_cold:
         view, dtype = statement.result, statement.output_dtypes[0]
@@ -159,7 +158,7 @@ def _apply_in_place_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...]) ->
         return
     check_target(inputs[0])
     statement = statement_into((ufunc, None, "same_kind"), [base, other], descriptions, base, inputs[0]._view)
-    statement.is_cold = not is_computed_first(statement)
+    statement.is_cold = not was_admitted(key)
     record_statement_into(statement, [base, other], base)
     if statement.written[0].has_own_layout and not statement.is_cold:
         known_calls.keep(key, (statement, _number_dtype(statement), descriptions))

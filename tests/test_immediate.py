@@ -84,6 +84,29 @@ def test_calls_that_come_again_are_worked_out_once(statement: Callable[[Any, Any
     collectively(not kept and pg.stats().n_at_once - before == 1)
 
 
+@pytest.mark.every
+@pytest.mark.parametrize("statement", [
+    lambda i, u, x, b: i / i[::-1], lambda i, u, x, b: i / 2, lambda i, u, x, b: np.sqrt(i),
+    lambda i, u, x, b: np.exp(i), lambda i, u, x, b: np.floor(i), lambda i, u, x, b: np.isnan(i),
+    lambda i, u, x, b: i + x, lambda i, u, x, b: b * x, lambda i, u, x, b: b + 1, lambda i, u, x, b: u + u,
+    lambda i, u, x, b: 3 * u, lambda i, u, x, b: u < 3, lambda i, u, x, b: np.hypot(i, x),
+    lambda i, u, x, b: np.gcd(i, i[::-1]), lambda i, u, x, b: np.modf(x)[1], lambda i, u, x, b: x * 1j,
+    lambda i, u, x, b: x.__setitem__(..., i), lambda i, u, x, b: u.__iadd__(u), lambda i, u, x, b: x.__imul__(b),
+    lambda i, u, x, b: np.sqrt(x, where=b, out=x)], ids=range(20))
+def test_what_is_cast_or_has_no_kernel_is_computed_at_once(statement: Callable[..., Any]) -> None:
+    models: list[Any] = [np.arange(7), np.arange(7, dtype="L"), np.arange(7.0), np.arange(7) % 2 == 0]
+    arrays = [pg.array(model) for model in models]
+    pg.sync()
+    before = pg.stats()
+    with np.errstate(divide="ignore"):
+        found, expected = statement(*arrays), statement(*models)
+    counts = pg.stats() - before
+    collectively(counts.n_planned == 0 and counts.n_recorded == counts.n_at_once >= (pg.SIZE > 1), f"{counts}")
+    for array, model in zip([*arrays, found], [*models, expected], strict=True):
+        if model is not None:
+            assert_equal(array, model, exact=model.dtype.kind != "f")
+
+
 def of_elements(a: Any, k: int, true: Any) -> None:
     a[k, 1] += 2
     a[k, 2] = 3

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import random
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from pgaspy.scheduling.at_once import MAX_ELEMENTS
 from pgaspy.scheduling.base import Storage
 from pgaspy.statements import known_calls
 from tests.layouts import NAMES, layout_of
-from tests.randomly import random_key, random_layout
+from tests.randomly import random_key, random_layout, random_section
 from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = [pytest.mark.mpi, pytest.mark.usefixtures("any_tier")]
@@ -147,6 +149,68 @@ def test_random_statements_in_any_tier_of_each_process(seed: int, monkeypatch: p
         assert_equal(array, model)
     pg.sync()
     recording.forget()
+
+
+FUNCTIONS: list[Callable[..., Any]] = [
+    lambda xp, a, b: a + b, lambda xp, a, b: a * b, lambda xp, a, b: a / b, lambda xp, a, b: a < b,
+    lambda xp, a, b: a % b, lambda xp, a, b: xp.divmod(a, b), lambda xp, a, b: xp.gcd(a, b),
+    lambda xp, a, b: xp.hypot(a, b), lambda xp, a, b: xp.maximum(a, b), lambda xp, a, b: xp.where(a > b, a, b),
+    lambda xp, a, b: xp.logical_and(a, b), lambda xp, a, b: xp.copysign(a, b), lambda xp, a, b: 2 * a,
+    lambda xp, a, b: a - 1, lambda xp, a, b: 1.5 / a, lambda xp, a, b: a / 2, lambda xp, a, b: a == 3,
+    lambda xp, a, b: xp.sqrt(a), lambda xp, a, b: xp.exp(a), lambda xp, a, b: xp.floor(a),
+    lambda xp, a, b: xp.isnan(a), lambda xp, a, b: xp.modf(a), lambda xp, a, b: xp.cbrt(a), lambda xp, a, b: ~a]
+
+
+def _in_dtypes(seed: int, draw: Callable[[], None], has_models: bool = True) -> list[tuple[str, bytes]]:
+    """Random statements on arrays of any dtypes, compared with NumPy's: the dtypes and the bits of what they give."""
+    rng = random.Random(seed)
+    shape, found = (rng.randint(1, 7), rng.randint(1, 7)), []
+    models: list[Any] = [(np.arange(math.prod(shape)).reshape(shape) % 7 + k).astype(rng.choice("dfelLIiBb?FD"))
+                         for k in range(4)]
+    arrays = [pg.array(model, layout=random_layout(rng, shape, pg.SIZE)) for model in models]
+    for _ in range(25):
+        function, target, mask = rng.choice(FUNCTIONS), rng.randrange(4), rng.randrange(8)
+        state = rng.getstate()
+        results: list[Any] = []
+        for xp, xs in (np, models), (pg, arrays):
+            rng.setstate(state)
+            a, b = rng.choice(xs), rng.choice(xs)
+            lengths, out = [rng.randint(n // 2, n) for n in shape], xs[target]
+            key, other = (tuple(map(random_section, repeat(rng), shape, lengths)) for _ in range(2))
+            draw()
+            try:
+                with np.errstate(all="ignore"):
+                    result = function(xp, a[key], b[rng.choice((key, other))])
+                    if mask == 0:
+                        xp.add(a, b, out=out, where=a < b)
+                    elif mask == 1:
+                        out[key] = b[other]
+                    elif mask == 2:
+                        out[key] += b[other]
+            except TypeError:
+                result = ()
+            results.append(result if isinstance(result, tuple) else (result,))
+        for expected, array in zip(*results, strict=True):
+            assert_equal(array, expected, exact=expected.dtype.kind not in "fc", rtol=1e-2)
+            found.append(array)
+        for model, array in zip(models, arrays, strict=True):
+            if not (np.abs(model) < 100).all():
+                model[...], array[...] = 3, 3
+    return [(x.dtype.str, _bits(x.gather())) for x in (*found, *arrays)]
+
+
+def _bits(x: Any) -> bytes:
+    """The bits of elements, but for those of NaNs, which may have any sign."""
+    return (np.where(np.isnan(x), np.nan, x) if x.dtype.kind in "fc" else x).tobytes()
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_statements_of_any_dtypes_have_the_same_bits_in_any_tier_of_each_process(seed: int) -> None:
+    tiers = Tiers(seed)
+    found = _in_dtypes(seed, tiers.draw)
+    recording.queue.computes_at_once = False  # type: ignore[misc]
+    collectively(found == _in_dtypes(seed, lambda: None))
 
 
 def reductions(n: int, layout: str, draw: Callable[[], None]) -> list[bytes]:

@@ -25,12 +25,12 @@ from pgaspy.planning.pieces import (
 from pgaspy.planning.view import View
 from pgaspy.scheduling import at_once
 from pgaspy.scheduling.base import Storage
-from pgaspy.scheduling.builder import Access, Builder
+from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.collectives import handed_out
 from pgaspy.scheduling.elementwise import add_operand, add_operand_messages, is_local_and_large, memory_of, overwritten
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.fused_code import Input
-from pgaspy.scheduling.members import Operand
+from pgaspy.scheduling.members import Operand, has_kernel
 from pgaspy.scheduling.nodes import FunctionCall, Location, Memories, NumpyCall
 from pgaspy.scheduling.operations import Elementwise, Moved, NumberedOperation, Recipe, statement_form
 
@@ -101,12 +101,20 @@ class Statement(Recipe):
 
     @property
     def _kernel(self) -> int:
+        """The number of the C kernel that does it at once; -1 where there is none."""
+        if self.n_outputs > 1 or self.has_mask:
+            return -1
         return at_once.kernel_for(self.function, self.name, self._all_dtypes, self.loop_dtypes)
+
+    @property
+    def _is_numpys(self) -> bool:
+        """Whether no kernel computes it in any tier, but the function itself."""
+        form = self.elementwise
+        return form is None or not has_kernel(form)
 
     def is_done_at_once(self, rank: int) -> bool:
         """See `Recipe`."""
-        return (self.n_outputs == 1 and not self.has_mask and self._kernel >= 0
-                and all(at_once.is_small(view, rank) for view in self.views))
+        return (self._kernel >= 0 or self._is_numpys) and all(at_once.is_small(view, rank) for view in self.views)
 
     @lazy
     def _lies_in_place(self) -> bool:
@@ -124,7 +132,11 @@ class Statement(Recipe):
             self._run(piece, storages, values)
 
     def _run(self, piece: Piece, memories: Sequence[Any], values: Sequence[Any]) -> None:
-        """Run the kernel on a piece: `memories` have the output and the arrays, `values` the scalars."""
+        """Compute a piece: `memories` have the outputs and the arrays, `values` the scalars."""
+        if self._kernel < 0:
+            n = len(memories)
+            self._numpy_call(piece, range(n), range(n, n + len(values))).compute([*memories, *values])
+            return
         places = zip(memories, piece.sources, strict=True)
         target, nowhere, scalars = next(places), Source(LOCAL, 0, (0,) * len(piece.shape)), iter(values)
         operands = [(next(scalars), nowhere) if view is None else next(places) for view in self.operands]
@@ -132,6 +144,9 @@ class Statement(Recipe):
 
     def add_nodes_at_once(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`. What does not lie as the output does is assembled, and one kernel computes all."""
+        if self._kernel < 0:
+            self.add_nodes(builder, operation, rank)
+            return
         slots, views = operation.slots, self.views[1:]
         dtypes = [dtype for dtype in self.dtypes if dtype is not None]
         plans, piece = self._assembled(rank)
@@ -186,27 +201,23 @@ class Statement(Recipe):
         lies_in = {(operation.position, x.number): add_operand(builder, x, rank) for x in operands}
         together = object()
         for piece in plan_boxes(self.written, [x.view for x in operands], [x.plan for x in operands], (), rank):
-            arguments = []
-            reads: list[Access] = []
-            writes: list[Access] = []
-            for slot, dtype, source in zip(operation.slots, self.output_dtypes, piece.sources, strict=False):
-                arguments.append(_argument(slot, source, dtype))
-                writes.append((slot, source.box))
-            sources = iter(zip(operands, piece.sources[n:], strict=True))
-            scalars = iter(operation.values)
-            for k, view in enumerate(self.operands):
-                dtype = self.operand_dtype(k)
-                if view is None:
-                    arguments.append(((next(scalars), 0), dtype, (0,) * len(piece.shape)))
-                    continue
-                operand, source = next(sources)
-                number, box = memory_of(Input(operand.slot, dtype, operand), operand, source, lies_in)
-                arguments.append(_argument(number, source, dtype))
-                reads.append((number, box))
-            node = NumpyCall(self.function, n, self.has_mask, self.signature, piece.shape, arguments)
+            writes = [(slot, source.box) for slot, source in zip(operation.slots[:n], piece.sources, strict=False)]
+            reads = [memory_of(Input(x.slot, x.dtype, x), x, source, lies_in)
+                     for x, source in zip(operands, piece.sources[n:], strict=True)]
+            node = self._numpy_call(piece, [number for number, _ in (*writes, *reads)], operation.values)
             if not self.has_mask:
                 node.overwrites = overwritten(piece, zip(operation.slots, self.written, strict=False), rank)
             builder.add(node, reads, writes, together=together)
+
+    def _numpy_call(self, piece: Piece, places: Sequence[int], values: Sequence[int]) -> NumpyCall:
+        """The function, called on a piece: these are the numbers of its memories, as in `_run`."""
+        dtypes = *self.output_dtypes, *[dtype for dtype in self.dtypes if dtype is not None]
+        arguments = [*map(_argument, places, piece.sources, dtypes)]
+        arrays, scalars, still = iter(arguments[self.n_outputs:]), iter(values), (0,) * len(piece.shape)
+        inputs = [((next(scalars), 0), dtype, still) if view is None else next(arrays)
+                  for view, dtype in zip(self.operands, self.loop_dtypes, strict=False)]
+        return NumpyCall(self.function, self.n_outputs, self.has_mask, self.signature, piece.shape,
+                         [*arguments[:self.n_outputs], *inputs])
 
 
 def _argument(number: int, source: Source, dtype: np.dtype[Any]) -> tuple[Location, np.dtype[Any], tuple[int, ...]]:
