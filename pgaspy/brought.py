@@ -25,6 +25,7 @@ from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, replicated
 from pgaspy.operands import has_arrays, own_part
+from pgaspy.planning.local_parts import are_alike
 from pgaspy.planning.owners import are_runs
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.base import wrap
@@ -189,13 +190,13 @@ def _n_named(keys: Sequence[Any]) -> int:
 
 def _lies_by_default(x: GlobalArray) -> bool:
     """Whether it lies as a new array does by default."""
-    return not x.ndim or (x._view.is_whole and x._base.layout == default_for(x.shape))
+    return not x.ndim or (x._view.is_whole and are_alike(x._base.layout, default_for(x.shape)))
 
 
 def _is_base_by_default(x: GlobalArray) -> bool:
     """Whether the array that it is, or is a section of, lies as a new one does by default."""
     layout = x._base.layout
-    return layout.is_replicated or layout == default_for(layout.shape)
+    return layout.is_replicated or are_alike(layout, default_for(layout.shape))
 
 
 def may_come() -> bool:

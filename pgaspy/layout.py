@@ -140,6 +140,16 @@ class Layout:
         return tuple(dims)
 
     @lazy
+    def axes_of_several(self) -> tuple[int, ...]:
+        """The axes of the grid with more than one process: who holds what follows from these."""
+        return tuple(axis for axis, n in enumerate(self.grid) if n > 1)
+
+    @lazy
+    def grid_of_several(self) -> tuple[int, ...]:
+        """The number of processes along these."""
+        return tuple(n for n in self.grid if n > 1)
+
+    @lazy
     def replica_axes(self) -> tuple[int, ...]:
         """The axes of the grid (with more than one process) along which every process holds the same elements."""
         return tuple(axis for axis, dim in enumerate(self.dim_from_axis)

@@ -11,6 +11,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy import brought, manipulation
+from pgaspy.planning.local_parts import are_alike
 from tests.together import assert_equal, collectively, raises_everywhere
 
 mpi = pytest.mark.mpi
@@ -112,7 +113,7 @@ def test_results_are_as_where_arrays_stay(name: str, operand: str, monkeypatch: 
             assert one is other is numpys
             continue
         assert (one.shape, one.dtype, one._is_number) == (other.shape, other.dtype, other._is_number)
-        assert one.layout == other.layout or (one.layout.is_replicated and other.layout.is_replicated)
+        assert are_alike(one.layout, other.layout) or (one.layout.is_replicated and other.layout.is_replicated)
         values = one.gather()
         collectively(bool(np.array_equal(values, numpys) and values.dtype == np.asarray(numpys).dtype))
         collectively(bool(np.allclose(values, other.gather(), 1e-12, 1e-12)))
@@ -360,3 +361,26 @@ def test_what_few_elements_are_repeated_to_is_not_made_by_all(counts: Any, monke
     monkeypatch.setattr(manipulation, "MOST_REPEATED", 20)
     a = pg.repeat(pg.arange(4), counts)
     collectively(not made and np.array_equal(a.gather(), repeat(np.arange(4), counts)))
+
+
+@mpi
+@pytest.mark.every
+@pytest.mark.skipif(pg.SIZE == 1, reason="one process sends nothing")
+@pytest.mark.parametrize("call", [
+    lambda x, c: x[c], lambda x, c: c[x], lambda x, c: np.sort(x[::-1].copy()), lambda x, c: x + c,
+    lambda x, c: c.__setitem__(..., x), lambda x, c: np.gcd(c, x)], ids=range(6))
+def test_columns_on_a_grid_with_an_axis_of_one_process_lie_as_new_arrays_do(call: Callable[..., Any]) -> None:
+    n = 2 * pg.SIZE + 1
+    matrix = np.arange(3 * n).reshape(n, 3)[::-1] // 3
+    M = pg.array(matrix, layout=pg.Distribution("block", "block", grid=(pg.SIZE, 1)))
+    x, y, c, d = pg.array(matrix[:, 0]), M[:, 0].copy(), pg.arange(n), pg.arange(n)
+    pg.sync()
+    counts, found = [], []
+    for operands in (x, c), (y, d):
+        before = pg.stats()
+        found.append(call(*operands))
+        counts.append(pg.stats() - before)
+    collectively(counts[0].n_messages == counts[1].n_messages and counts[1].n_planned == 0, f"{counts}")
+    assert_equal(d, c.gather())
+    if found[1] is not None:
+        assert_equal(found[1], call(matrix[:, 0], np.arange(n)))

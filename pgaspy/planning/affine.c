@@ -149,8 +149,10 @@ static PyObject *attribute_of(const char *module, const char *attribute)
 static int have_names(void)
 {
     const struct {PyObject **place; const char *text;} names[] = {
-        {&name.as_index, "_as_index"}, {&name.axis, "axis"}, {&name.broadcast_to, "broadcast_to"},
+        {&name.as_index, "_as_index"}, {&name.axes_of_several, "axes_of_several"}, {&name.axis, "axis"},
+        {&name.broadcast_to, "broadcast_to"},
         {&name.dim_from_axis, "dim_from_axis"}, {&name.dims, "dims"}, {&name.extent, "extent"}, {&name.grid, "grid"},
+        {&name.grid_of_several, "grid_of_several"},
         {&name.hash, "_hash"}, {&name.held_by, "held_by"}, {&name.is_replicated, "is_replicated"},
         {&name.keep, "keep"}, {&name.last_held, "_last_held"}, {&name.local_from_index, "local_from_index"},
         {&name.n_procs, "n_procs"}, {&name.older, "older"}, {&name.only_holder, "only_holder"},

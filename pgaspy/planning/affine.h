@@ -27,9 +27,9 @@ static struct {
 } its;
 
 static struct {
-    PyObject *as_index, *axis, *broadcast_to, *dim_from_axis, *dims, *extent, *grid, *hash, *held_by, *is_replicated,
-             *keep, *last_held, *local_from_index, *n_procs, *older, *only_holder, *owner_from_part, *part_from_index,
-             *pins, *transpose;
+    PyObject *as_index, *axes_of_several, *axis, *broadcast_to, *dim_from_axis, *dims, *extent, *grid,
+             *grid_of_several, *hash, *held_by, *is_replicated, *keep, *last_held, *local_from_index, *n_procs, *older,
+             *only_holder, *owner_from_part, *part_from_index, *pins, *transpose;
 } name;
 
 static Py_ssize_t at(PyObject *tuple, Py_ssize_t d)     /* an extent, a step, an index */

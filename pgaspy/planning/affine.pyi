@@ -28,7 +28,7 @@ class Affine:
     view's own dimensions, and on those that hold replicas.
     """
     along_axes: tuple[object, ...]
-    """How the elements are dealt out along each axis of the grid; None where one process holds them, or each does.
+    """How the elements are dealt out along each axis of the grid with several processes; None where all hold them.
 
     Of block dimensions as the sections of their parents that they are: what lies alike is equal.
     """

@@ -119,10 +119,8 @@ static PyObject *fixed_coords(affine *self)             /* a borrowed reference 
 }
 
 /* How the elements are dealt out along an axis of the grid, over which goes a dimension of the base (-1: none). */
-static PyObject *along_axis(affine *self, PyObject *grid, PyObject *dims, Py_ssize_t axis, Py_ssize_t p)
+static PyObject *along_axis(affine *self, PyObject *dims, Py_ssize_t axis, Py_ssize_t p)
 {
-    if (at(grid, axis) == 1)
-        return Py_NewRef(Py_None);
     const Py_ssize_t d = p < 0 ? -1 : along(self, p);
     if (d < 0) {
         PyObject *coords = fixed_coords(self), *fixed = coords ? PyTuple_GET_ITEM(coords, axis) : NULL;
@@ -139,21 +137,19 @@ static PyObject *along_axis(affine *self, PyObject *grid, PyObject *dims, Py_ssi
 
 static PyObject *new_along_axes(affine *self)
 {
-    PyObject *grid = tuple_of(self->layout, name.grid, -1), *found = NULL;
-    const Py_ssize_t n_axes = grid ? PyTuple_GET_SIZE(grid) : 0;
-    PyObject *dims = grid ? tuple_of(self->layout, name.dims, PyTuple_GET_SIZE(self->origin)) : NULL;
-    PyObject *of_axes = dims ? tuple_of(self->layout, name.dim_from_axis, n_axes) : NULL;
+    PyObject *axes = tuple_of(self->layout, name.axes_of_several, -1), *found = NULL;
+    PyObject *dims = axes ? tuple_of(self->layout, name.dims, PyTuple_GET_SIZE(self->origin)) : NULL;
+    PyObject *of_axes = dims ? tuple_of(self->layout, name.dim_from_axis, -1) : NULL;
     if (of_axes)
-        found = PyTuple_New(n_axes);
-    for (Py_ssize_t axis = 0; found && axis < n_axes; axis++) {
+        found = PyTuple_New(PyTuple_GET_SIZE(axes));
+    for (Py_ssize_t k = 0; found && k < PyTuple_GET_SIZE(axes); k++) {
+        const Py_ssize_t axis = at(axes, k);
         PyObject *dim = PyTuple_GET_ITEM(of_axes, axis);
-        PyObject *dealt = along_axis(self, grid, dims, axis, dim == Py_None ? -1 : PyLong_AsSsize_t(dim));
-        if (dealt)
-            PyTuple_SET_ITEM(found, axis, dealt);
-        else
+        PyObject *dealt = along_axis(self, dims, axis, dim == Py_None ? -1 : PyLong_AsSsize_t(dim));
+        if (put(found, k, dealt) < 0)
             Py_CLEAR(found);
     }
-    Py_XDECREF(grid);
+    Py_XDECREF(axes);
     Py_XDECREF(dims);
     Py_XDECREF(of_axes);
     return found;
@@ -212,15 +208,19 @@ static int do_lie_alike(affine *out, affine *view)
         answer = agree(view->layout, NULL, name.is_replicated);
     if (answer)
         return answer;
-    answer = agree(out->layout, view->layout, name.grid);
-    if (answer <= 0)
-        return answer ? answer : have_one_holder(out, view);
-    if (!ndim_of(out) && !ndim_of(view)) {
+    const int is_same_grid = agree(out->layout, view->layout, name.grid);
+    if (is_same_grid < 0)
+        return -1;
+    if (!is_same_grid)
+        answer = have_one_holder(out, view);
+    else if (!ndim_of(out) && !ndim_of(view)) {
         PyObject *own = fixed_coords(out), *theirs = own ? fixed_coords(view) : NULL;
         answer = theirs ? PyObject_RichCompareBool(own, theirs, Py_EQ) : -1;
     } else
         answer = PyObject_RichCompareBool((PyObject *)out, (PyObject *)view, Py_EQ);
     if (answer)
+        return answer;
+    if (!is_same_grid && (answer = agree(out->layout, view->layout, name.grid_of_several)) <= 0)
         return answer;
     PyObject *own = along_axes(out), *theirs = own ? along_axes(view) : NULL;
     if (!theirs)

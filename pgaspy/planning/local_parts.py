@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from pgaspy.caches import cached
+from pgaspy.layout import Layout
 from pgaspy.planning import affine
 from pgaspy.planning.affine import Affine, indices_within, interval, lie_alike, place
+from pgaspy.planning.view import whole
 
-__all__ = ["LocalPart", "indices_within", "lie_alike", "local_part", "place"]
+__all__ = ["LocalPart", "are_alike", "indices_within", "lie_alike", "local_part", "place"]
 
 
 class LocalPart(NamedTuple):
@@ -58,3 +61,12 @@ affine.begin(LocalPart)
 
 local_part: Callable[[Affine, int], LocalPart | None] = affine.local_part
 """What a rank owns of a view; None where that is no interval of each dimension."""
+
+
+@cached
+def are_alike(layout: Layout, other: Layout) -> bool:
+    """Whether each process holds the same elements, as where grids differ in axes of one process; as for `lie_alike`.
+    """
+    if layout.shape != other.shape:
+        return False
+    return lie_alike(whole(layout), whole(other)) and lie_alike(whole(other), whole(layout))

@@ -143,7 +143,8 @@ def _pins(grid: tuple[int, ...], axes: Sequence[int], views: Sequence[View]) -> 
     if axes and any(view.layout.grid != grid for view in views):
         return None
     for axis in axes:
-        places: list[Any] = [place for view in views if (place := view.along_axes[axis]) is not None]
+        number = views[0].layout.axes_of_several.index(axis)
+        places: list[Any] = [place for view in views if (place := view.along_axes[number]) is not None]
         if not places or any(place[0] != "at" for place in places):
             return None
         pins[axis] = places[0][1]

@@ -130,9 +130,10 @@ def broadcast_axes(dst: Layout, src: Layout) -> tuple[int, ...]:
     """
     if src.is_replicated:
         return ()
-    if dst.grid == src.grid:
-        return tuple(axis for axis in dst.replica_axes if axis not in src.replica_axes)
-    return dst.replica_axes
+    if dst.grid_of_several != src.grid_of_several:
+        return dst.replica_axes
+    pairs = zip(dst.axes_of_several, src.axes_of_several, strict=True)
+    return tuple(axis for axis, other in pairs if axis in dst.replica_axes and other not in src.replica_axes)
 
 
 def group_rank(layout: Layout, axes: Sequence[int], coords: Sequence[int]) -> int:

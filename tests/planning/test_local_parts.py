@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 
 import numpy as np
 import pytest
 
+from pgaspy.dims import BlockDim, CyclicDim, Dim, whole_dim
 from pgaspy.distribution import Distribution, default_layout
-from pgaspy.layout import one_process, replicated
-from pgaspy.planning.local_parts import lie_alike, local_part, place
+from pgaspy.layout import Layout, one_process, replicated
+from pgaspy.planning.local_parts import are_alike, lie_alike, local_part, place
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.transfers import plan_transfer
 from pgaspy.planning.view import View, whole
-from tests.randomly import random_layout, random_shape, random_source, random_view, storages
+from tests.randomly import random_key, random_layout, random_shape, random_source, random_view, storages
 
 SEEDS = [*range(150), *(pytest.param(k, marks=pytest.mark.long) for k in range(150, 600))]
 
@@ -115,3 +117,55 @@ def test_what_one_process_has_lies_alike_on_any_grids() -> None:
     assert not lie_alike(matrix.index((0, 4)), vector.index(4))
     assert lie_alike(vector.index(7), alone.index(0))
     assert not lie_alike(matrix.index(4), alone)
+
+
+def _among_axes_of_one(rng: random.Random, layout: Layout) -> Layout:
+    """The same, on a grid with other axes of one process."""
+    kept: dict[int, int] = {}
+    grid: list[int] = []
+    pins: list[int | None] = []
+    for axis in (*layout.axes_of_several, None):
+        for _ in range(rng.randint(0, 2)):
+            grid.append(1)
+            pins.append(rng.choice((None, 0)))
+        if axis is not None:
+            kept[axis] = len(grid)
+            grid.append(layout.grid[axis])
+            pins.append(layout.pins[axis])
+    free = [axis for axis, n in enumerate(grid) if n == 1 and pins[axis] is None]
+    dims: list[Dim] = []
+    for dim in layout.dims:
+        if dim.n_procs > 1:
+            assert isinstance(dim, BlockDim)
+            assert dim.axis is not None
+            dims.append(dim._replace(axis=kept[dim.axis]))
+        else:
+            dims.append(BlockDim(dim.extent, 1, free.pop(), dim.extent) if free else whole_dim(dim.extent))
+    return Layout(grid, dims, pins)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_axes_of_one_process_make_no_difference(seed: int) -> None:
+    rng = random.Random(seed)
+    shape, n_procs = random_shape(rng, 3), rng.choice((2, 3, 4, 6))
+    layout = random_layout(rng, shape, n_procs)
+    if any(isinstance(dim, CyclicDim) and dim.n_procs > 1 for dim in layout.dims):
+        layout = default_layout(shape, n_procs)
+    other = _among_axes_of_one(rng, layout)
+    assert are_alike(layout, other)
+    assert are_alike(other, layout)
+    key = random_key(rng, shape)
+    for rank in range(n_procs):
+        assert plan_transfer(whole(layout), whole(other), rank).is_local
+        assert plan_transfer(whole(other).index(key), whole(layout).index(key), rank).is_local
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_alike_has_the_same_elements_on_each_process(seed: int) -> None:
+    rng = random.Random(seed)
+    shape, n_procs = random_shape(rng, 2), rng.choice((1, 2, 3, 4, 6))
+    layouts = [random_layout(rng, shape, n_procs), default_layout(shape, n_procs)]
+    data = np.arange(math.prod(shape)).reshape(shape)
+    if are_alike(*layouts):
+        for part, other in zip(*(storages(layout, data) for layout in layouts), strict=True):
+            np.testing.assert_array_equal(part, other)

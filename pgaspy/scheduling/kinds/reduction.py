@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pgaspy.caches import cached, lazy
 from pgaspy.layout import Layout
 from pgaspy.planning.boxes import view_box
+from pgaspy.planning.local_parts import are_alike
 from pgaspy.planning.pieces import indices_at
 from pgaspy.planning.transfers import NOTHING, plan_transfer
 from pgaspy.planning.view import View, whole
@@ -115,7 +116,7 @@ class Reduce(Recipe):
 
     def _lies_along(self, view: View) -> bool:
         """Whether an operand is there, and is read where it lies."""
-        return view.own_layout == self._along.layout
+        return view.own_layout is not None and are_alike(view.own_layout, self._along.layout)
 
     def is_done_at_once(self, rank: int) -> bool:
         """See `Recipe`."""
