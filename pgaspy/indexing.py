@@ -38,7 +38,7 @@ from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.functions import WHERE
 from pgaspy.scheduling.kinds.compaction import compact, count, expand
 from pgaspy.scheduling.kinds.exchange import Gather, Scatter, gather, scatter
-from pgaspy.statements import check_writable
+from pgaspy.statements import check_writable, refusals
 from pgaspy.tasks import perform, write
 
 __all__ = ["Compaction", "Selection", "accumulate_at", "as_indices", "bring", "counted", "fetched",
@@ -507,7 +507,10 @@ def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> No
         target = a[entries if Ellipsis in entries else (*entries, ...)]
         ufuncs.apply(ufunc, (target, *([value] if values else [])), (target,), casting="unsafe")
         return
-    bring(a, selected(a._view, key), value, ufunc)
+    selection = selected(a._view, key)
+    if ufunc in refusals and math.prod(selection.result_shape):
+        refusals[ufunc]((value, value), True, ufunc.resolve_dtypes((a.dtype, value.dtype, None)))
+    bring(a, selection, value, ufunc)
 
 
 def bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | None = None) -> None:

@@ -69,6 +69,15 @@ def test_so_are_those_of_numpy_arrays(name: str) -> None:
     assert_equal(A, a)
 
 
+@pytest.mark.parametrize("n", [N, 1 << 14])
+def test_so_are_those_that_elements_are_raised_to_at_indices(n: int) -> None:
+    A, a = pg.ones(n, int), np.ones(n, int)
+    for key, exponents in ([1, 1], -1), ([0, n - 1], LAST[-2:]), (pg.array([0, n - 1]), pg.array(LAST[-2:])):
+        raises_everywhere(ValueError, NEGATIVE, lambda: np.power.at(A, key, exponents))
+    np.power.at(A, pg.zeros(0, int), -1)
+    assert_equal(A, a)
+
+
 @pytest.mark.parametrize("exponent", [-1, np.int64(-1), np.array(-1), np.array([-1])])
 def test_so_are_numbers(exponent: Any) -> None:
     A, a = bases()
