@@ -121,6 +121,16 @@ def test_a_seed_gives_the_same_program_on_all_processes(tmp_path: Path) -> None:
         assert written(seed, 3, tmp_path) == written(seed, 3, tmp_path)
 
 
+def test_numbers_are_not_written_to_and_leases_of_them_have_their_error(tmp_path: Path) -> None:
+    writer = Writer(0, 1, tmp_path)
+    number = writer.bind("pg.random.default_rng(1).normal(1.0, 0.5, None)", 1e-9, n_axes=1)
+    assert number is not None
+    assert not writer.is_owned(number)
+    writer.say(f"w = lease({number}[None], (slice(None), ))")
+    writer.take_lease("w", f"{number}[None]")
+    assert writer.lease_tolerance("w") == 1e-9
+
+
 def test_what_is_observed_while_a_program_is_written_is_what_its_lines_give(tmp_path: Path) -> None:
     for seed in range(5):
         program = written(seed, 3, tmp_path)

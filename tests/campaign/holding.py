@@ -56,7 +56,7 @@ def _lease(writer: Writer, name: str) -> None:
     found = writer.name("w")
     is_memory = value.dtype.kind not in "mM" and rng.random() < 0.3
     writer.say(f"{found} = lease({x}, ({key_of_slices(key)}), {is_memory})")
-    writer.leases.append(found)
+    writer.take_lease(found, x)
     if rng.random() < 0.3 and x in writer.holders:
         writer.drop(x)
 

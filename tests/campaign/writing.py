@@ -106,7 +106,7 @@ class Writer:
             self._kept.append(owner(value))
         else:
             self.tolerate(name, tolerance)
-        if n_axes is not None:
+        if n_axes is not None and not isinstance(value, model.Scalar):  # which is not written to
             self.n_axes[id(owner(value))] = n_axes
         self.holders.append(name)
         self.settle(name, is_ambiguous)
@@ -199,6 +199,14 @@ class Writer:
         largest = max(map(self.tolerance, expressions))
         for x in expressions:
             self.tolerances[id(owner(self.value(x)))] = largest
+
+    def take_lease(self, name: str, expression: str) -> None:
+        """Note a new lease of an array, which may be a copy, of a number."""
+        array = owner(self.names[name].value)
+        if id(array) not in self.tolerances:
+            self._kept.append(array)
+            self.tolerances[id(array)] = self.tolerance(expression)
+        self.leases.append(name)
 
     def lease_tolerance(self, name: str) -> float:
         """Of the array that a lease is of."""
