@@ -131,6 +131,14 @@ def test_numbers_are_not_written_to_and_leases_of_them_have_their_error(tmp_path
     assert writer.lease_tolerance("w") == 1e-9
 
 
+def test_what_is_empty_and_reversed_is_not_whole(tmp_path: Path) -> None:
+    writer = Writer(0, 1, tmp_path)
+    a = writer.bind("pg.zeros((0, 6))", n_axes=1)
+    assert a is not None
+    assert writer.is_owned(a)
+    assert not writer.is_owned(f"{a}[:, ::-1]")
+
+
 def test_what_is_observed_while_a_program_is_written_is_what_its_lines_give(tmp_path: Path) -> None:
     for seed in range(5):
         program = written(seed, 3, tmp_path)

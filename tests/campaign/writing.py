@@ -55,6 +55,7 @@ class Writer:
         self.leases: list[str] = []
         self.tolerances: dict[int, float] = {}
         self.n_axes: dict[int, int] = {}
+        self._owned_once: set[str] = set()  # names
         self._kept: list[Any] = []  # so that ids stay those of one array
         self._n_names = 0
 
@@ -108,6 +109,7 @@ class Writer:
             self.tolerate(name, tolerance)
         if n_axes is not None and not isinstance(value, model.Scalar):  # which is not written to
             self.n_axes[id(owner(value))] = n_axes
+            self._owned_once.add(name)
         self.holders.append(name)
         self.settle(name, is_ambiguous)
 
@@ -188,6 +190,8 @@ class Writer:
     def is_whole(self, expression: str) -> bool:
         """Whether an array has all elements of its base as they lie: each process has a NumPy view of its part then."""
         value = self.value(expression)
+        if not value.size:  # of which NumPy keeps no steps
+            return expression in self._owned_once
         return value.size == owner(value).size and bool(value.flags.c_contiguous)
 
     def n_axes_of(self, expression: str) -> int:
