@@ -508,7 +508,7 @@ def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> No
         ufuncs.apply(ufunc, (target, *([value] if values else [])), (target,), casting="unsafe")
         return
     selection = selected(a._view, key)
-    if ufunc in refusals and math.prod(selection.result_shape):
+    if ufunc in refusals and 0 not in selection.result_shape:
         refusals[ufunc]((value, value), True, ufunc.resolve_dtypes((a.dtype, value.dtype, None)))
     bring(a, selection, value, ufunc)
 
