@@ -301,6 +301,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[pg.Gl
     ------
     ValueError
         For less than one part, or if there is no such dimension.
+    OverflowError
+        For more parts than a list may have.
 
     Examples
     --------
@@ -323,7 +325,8 @@ def _bounds(indices_or_sections: Any, n: int) -> list[Any]:
     if n_parts <= 0:
         raise ValueError("number sections must be larger than 0.")
     length, n_longer = divmod(n, n_parts)
-    return [i * length + min(i, n_longer) for i in range(n_parts + 1)]
+    n_bounds = len(range(n_parts + 1))  # an OverflowError, if that is more than a list may have
+    return [i * length + min(i, n_longer) for i in range(n_bounds)]
 
 
 @implements(np.split)

@@ -205,3 +205,7 @@ def test_parts_at_a_global_array() -> None:
     same(pg.split(pg.array(X), pg.array(V[1:3])), np.split(X, V[1:3]))
     raises_everywhere(ValueError, "1-d", lambda: pg.unstack(pg.ones(())))
     collectively(pg.broadcast_shapes((2, 1), (3,)) == (2, 3) and pg.broadcast_arrays() == ())
+
+
+def test_more_parts_than_a_list_may_have_are_refused() -> None:
+    raises_everywhere(OverflowError, "index-sized|too large", lambda: pg.array_split(pg.arange(5), 1e300))
