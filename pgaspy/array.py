@@ -105,7 +105,7 @@ def _reflected(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
 
 def _in_place(ufunc: np.ufunc) -> Callable[[GlobalArray, Any], GlobalArray]:
     def method(self: GlobalArray, other: Any) -> Any:
-        if small.is_on and functions.is_computed_in_place(ufunc, self, other):
+        if small.is_on and functions.is_computed_into(ufunc, self, True, self, other):
             pass
         elif other.__class__ in WEAK:
             ufuncs.apply_in_place(ufunc, self, None, other)
@@ -139,8 +139,8 @@ def _computed(ufunc: np.ufunc, x: Any, y: Any = None) -> GlobalArray | None:
 
 
 def is_computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
-    """See `functions.is_computed_in_place`."""
-    return quick.is_computed_in_place(ufunc, x, y) or functions.is_computed_in_place(ufunc, x, y)
+    """See `functions.is_computed_into`."""
+    return quick.is_computed_into(ufunc, x, True, x, y) or functions.is_computed_into(ufunc, x, True, x, y)
 
 
 def is_assigned(x: Any, key: Any, value: Any) -> bool:
@@ -157,15 +157,15 @@ def chosen(condition: Any, x: Any, y: Any) -> GlobalArray | None:
     return None if found is None else of_elements(*found)
 
 
-def _is_computed_into(ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, ...]) -> bool:
+def _is_computed_into(ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, ...], where: Any) -> bool:
     """Whether a function of small arrays was computed, and assigned to an array that is like the result."""
     target = out[0]
-    if ufunc.nout > 1 or ufunc.nin != len(inputs) or inputs[0].__class__ not in small.kinds:
+    if ufunc.nout > 1 or ufunc.nin != len(inputs) or target.__class__ is not GlobalArray:
         return False
-    if target.__class__ is not GlobalArray:
-        return False
-    if target is inputs[0] and len(inputs) == 2 and quick.is_computed_in_place(ufunc, *inputs):
+    if functions.is_computed_into(ufunc, target, where, *inputs):
         return True
+    if where is not True or inputs[0].__class__ not in small.kinds:
+        return False
     found = _computed(ufunc, *inputs)
     if found is None or found.shape != target.shape or found.dtype != target.dtype:
         return False
@@ -774,12 +774,12 @@ class GlobalArray:
     @_quickly("function")
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (),
                         where: Any = True, dtype: Any = None, casting: str = "same_kind", **options: Any) -> Any:
-        is_plain = method == "__call__" and where is True and casting == "same_kind" and not (
-            dtype or options) and ufunc.signature is None
+        is_plain = method == "__call__" and casting == "same_kind" and not (dtype or options) and (
+            ufunc.signature is None)
         if is_plain and out:
-            if small.is_on and _is_computed_into(ufunc, inputs, out):
+            if small.is_on and _is_computed_into(ufunc, inputs, out, where):
                 return out[0]
-        elif is_plain:
+        elif is_plain and where is True:
             if ufunc.nin == len(inputs) == 1:
                 x, = inputs
                 if small.is_on and (found := functions.computed(ufunc, x)) is not None:

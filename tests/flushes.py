@@ -41,7 +41,7 @@ def refuse_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         return None
 
-    names = "chosen", "computed", "is_assigned", "is_computed_in_place", "reduced"
+    names = "chosen", "computed", "is_assigned", "is_computed_into", "reduced"
     monkeypatch.setattr(sys.modules["pgaspy.array"], "quick", SimpleNamespace(**dict.fromkeys(names, refuse)))
     for name, method in [*vars(pg.GlobalArray).items()]:
         if isinstance(method, quick.Method):

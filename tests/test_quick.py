@@ -33,6 +33,7 @@ BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.f
           np.minimum, np.maximum, np.add, np.arctan2, np.hypot]
 UNARY = [operator.neg, operator.pos, abs, operator.invert, np.sqrt, np.exp, np.isnan, np.sin, np.log1p]
 REDUCTIONS = ["sum", "max", "min", "prod", "any", "argmax"]
+UFUNCS = [np.add, np.multiply, np.divide, np.minimum, np.less, np.arctan2, np.hypot, np.floor_divide, np.bitwise_and]
 IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv]
 NUMBERS = [0, 1, -3, 2**31, 2**63, 1.5, -0.0, np.nan, np.inf, 2j, True, np.float64(2.5), np.float32(0.1), np.int64(7),
            np.int32(-1), np.uint8(200), np.float16(3), np.complex64(1j)]
@@ -77,7 +78,7 @@ class Program:
 
     def step(self) -> Any:
         """Carry out a statement, and give what it gave, or the class of what it has raised."""
-        rng, kind = self.rng, self.rng.choice("uubbbbriiisss====vtmmppwx")
+        rng, kind = self.rng, self.rng.choice("uubbbbriiisss====vtmmppwxoo")
         x, y = self.one(), self.operand()
         try:
             found = self.carried_out(kind, x, y, key(rng, x.shape))
@@ -89,6 +90,7 @@ class Program:
     def carried_out(self, kind: str, x: Any, y: Any, key: Any) -> Any:
         rng = self.rng
         function, in_place, unary = rng.choice(BINARY), rng.choice(IN_PLACE), rng.choice(UNARY)
+        ufunc, unary_ufunc = rng.choice(UFUNCS), rng.choice(UNARY[4:])
         if kind == "u":
             return unary(x)
         if kind == "b":
@@ -108,6 +110,12 @@ class Program:
             return (pg if isinstance(x, pg.GlobalArray) else np).where(x > 1, y, rng.choice((x, self.operand())))
         if kind == "p":
             return x @ rng.choice((y, x.T, self.one()))
+        if kind == "o":
+            where = {"where": self.one() > 0} if rng.random() < 0.3 else {}
+            out, is_first = self.one(), rng.random() < 0.7
+            if rng.random() < 0.3:
+                return unary_ufunc(x, out=out, **where)
+            return ufunc(*((x, y) if is_first else (y, x)), out=out, **where)
         if kind == "x":
             shape = (2, *x.shape) if x.ndim < 4 else x.shape
             return (pg if isinstance(x, pg.GlobalArray) else np).broadcast_to(x, shape)
@@ -202,7 +210,7 @@ def test_most_statements_are_quick(monkeypatch: pytest.MonkeyPatch) -> None:
         return call
 
     A, x = pg.ones((4, 5)), pg.ones(5)
-    for module, name in ((functions, "computed"), (functions, "is_computed_in_place"), (sections, "section"),
+    for module, name in ((functions, "computed"), (functions, "is_computed_into"), (sections, "section"),
                          (sections, "is_assigned")):
         monkeypatch.setattr(module, name, counting(getattr(module, name)))
     before = pg.stats().n_at_once
@@ -213,9 +221,13 @@ def test_most_statements_are_quick(monkeypatch: pytest.MonkeyPatch) -> None:
         A[:, i] = 1.5
         s = A[i, i] * 2 - x[i]
         A[i, i] = np.sqrt(np.float64(3.0) * s + np.abs(s))
+        np.multiply(A[i], 0.5, out=x)
+        np.arctan2(x, A[i], out=A[0])
+        np.divide(x, A[i], out=A[i], where=A[i] > 1)
+        np.square(x, x)
     assert not {*refused} - {"computed"}, refused
     assert refused["computed"] <= 3
-    assert pg.stats().n_at_once - before > 40
+    assert pg.stats().n_at_once - before > 50
 
 
 def test_methods_are_as_they_are_defined() -> None:
@@ -263,7 +275,7 @@ def test_it_is_refused_while_anything_is_under_way() -> None:
     assert quick.computed(np.add, x, y, False) is None
     assert quick.section(x, 0) is None
     assert not quick.is_assigned(x, 0, 1.0)
-    assert not quick.is_computed_in_place(np.add, x, y)
+    assert not quick.is_computed_into(np.add, x, True, x, y)
     pg.sync()
     with np.errstate(divide="raise"):
         assert quick.computed(np.add, x, y, False) is None

@@ -6,6 +6,7 @@ and what to raise.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -54,7 +55,7 @@ from pgaspy.scans import loop_dtype
 from pgaspy.scheduling import products
 from pgaspy.scheduling.local_scans import along, are_products, has_kernel, prepared_reduction, reducing_kernel, scanned
 
-__all__ = ["accumulated", "chosen", "computed", "is_computed_in_place", "position", "product", "quick_call",
+__all__ = ["accumulated", "chosen", "computed", "is_computed_into", "position", "product", "quick_call",
            "quick_product", "quick_reduction", "reduced"]
 
 MAX_MATRIX = 1 << 16
@@ -107,18 +108,26 @@ def _result(elements: NDArray[Any], like: Any, *arrays: Any) -> Small:
     return (elements, (like, None, False)) if elements.flags.c_contiguous else in_order_of_memory(elements, arrays)
 
 
-def is_computed_in_place(ufunc: np.ufunc, x: Any, y: Any) -> bool:
-    """A function of a global array and another operand into the array itself; whether it was computed."""
-    a = ready(x)
-    if a is None or is_borrowed(x):
+def is_computed_into(ufunc: np.ufunc, out: Any, where: Any, x: Any, y: Any = None) -> bool:
+    """A function of a global array and another operand, in any order, or of the array alone, into a global array of the
+    result's dtype, where a mask is true, or everywhere; whether it was computed.
+    """
+    is_first = x.__class__ not in kinds
+    array, other = (y, x) if is_first else (x, y)
+    a, target = ready(array), ready(out)
+    if a is None or target is None or is_borrowed(out):
         return False
-    is_number = y.__class__ in WEAK
-    b = y if is_number else operand(y)
-    if b is None:
+    mask = where if where is True or where.__class__ not in kinds else operand(where)
+    is_number = other is None or other.__class__ in WEAK
+    b = other if is_number else operand(other)
+    if (b is None and not is_number) or not (mask is True or mask.__class__ is np.ndarray):
         return False
-    other: Any = type(y) if is_number else b.dtype
-    dtype = _exact_result(ufunc, a.dtype, other)
-    return dtype is a.dtype and takes(a.shape) and called(ufunc, a, b, a) is not None
+    of: Any = type(b) if is_number else b.dtype
+    dtype = _exact_result(ufunc, a.dtype, of)
+    if dtype is not target.dtype or (ufunc in _FIRST_ZERO and dtype.kind == "f"):
+        return False
+    operands = (a,) if other is None else (b, a) if is_first else (a, b)
+    return called(functools.partial(ufunc, where=mask), *operands, target) is not None
 
 
 def chosen(*given: Any) -> Small | None:

@@ -46,7 +46,7 @@ static PyObject *result_of(PyObject *ufunc, PyObject *call, PyObject *x, PyObjec
                    : is_array(y) ? like_of_two(x, a, y, b) : Py_XNewRef(like_of(x));
     if (!like)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    PyObject *found = has_kernel ? by_kernel(queue, call, operands, n, shape, ndim) : called(queue, ufunc, operands, n);
+    PyObject *found = has_kernel ? by_kernel(queue, call, operands, n, shape, ndim) : called(queue, ufunc, operands, n, NULL);
     if (!found || (ndim_of(found) && !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)found))) {
         Py_XDECREF(found);
         Py_DECREF(like);
@@ -92,32 +92,64 @@ static PyObject *computed(PyObject *module, PyObject *const *arguments, Py_ssize
     return found;
 }
 
-/* is_computed_in_place(ufunc, x, y): see `functions.is_computed_in_place`. */
-static PyObject *is_computed_in_place(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+/* Compute a call that is known of operands into a target, where a mask is true if there is one: 1, 0 where that is
+   refused, or -1. */
+static int computed_into(PyObject *ufunc, PyObject *call, PyObject *const *operands, int n, PyObject *target,
+                         PyObject *mask)
 {
-    TAKES(3);
-    PyObject *ufunc = arguments[0], *x = arguments[1], *y = arguments[2], *queue;
-    if (!is_array(x) || PySet_GET_SIZE(its.borrowers))
+    PyObject *queue, *found = NULL;
+    const int answer = is_quiet(&queue);
+    if (answer <= 0)
+        return answer;
+    if (!PyTuple_CheckExact(call)) {
+        PyObject *given[] = {operands[0], n > 1 ? operands[1] : target, n > 1 ? target : mask, mask};
+        found = called(queue, ufunc, given, n + 1, mask ? name.of_mask : NULL);
+    } else {
+        npy_intp shape[NPY_MAXDIMS];
+        const int ndim = joint_shape(operands[0], operands[n - 1], shape);
+        PyArrayObject *own = (PyArrayObject *)target;
+        if (ndim > 0 && ndim == PyArray_NDIM(own) && PyArray_CompareLists(shape, PyArray_DIMS(own), ndim))
+            found = by_kernel(queue, call, operands, n, shape, ndim);
+        if (found && PyArray_CopyInto(own, (PyArrayObject *)found) < 0)
+            Py_CLEAR(found);
+    }
+    Py_XDECREF(found);
+    return PyErr_Occurred() ? -1 : found != NULL;
+}
+
+/* is_computed_into(ufunc, out, where, x, y): see `functions.is_computed_into`. */
+static PyObject *is_computed_into(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+{
+    TAKES(5);
+    PyObject *ufunc = arguments[0], *out = arguments[1], *mask = arguments[2], *target = elements_of(out);
+    const int is_first = !is_array(arguments[3]);
+    PyObject *x = arguments[3 + is_first], *y = arguments[4 - is_first], *a, *b = y, *other;
+    if (!target || !is_array(out) || Py_TYPE(out) == its.number || !PyArray_Check(target)
+            || !PyArray_ISWRITEABLE((PyArrayObject *)target) || PySet_GET_SIZE(its.borrowers) || !is_array(x)
+            || !(a = elements_of(x)))
         REFUSE(Py_False);
-    PyObject *a = elements_of(x), *b = y, *other;
-    if (!a || !PyArray_Check(a))
+    if (mask == Py_True)
+        mask = NULL;
+    else if (!is_array(mask) || !(mask = elements_of(mask)) || !PyArray_Check(mask))
         REFUSE(Py_False);
-    if (is_plain_number(y))
+    if (y == Py_None || is_plain_number(y))
         other = Py_NewRef((PyObject *)Py_TYPE(y));
     else if ((b = elements_of(y)))
         other = dtype_of(b);
     else
         REFUSE(Py_False);
-    PyObject *operands[] = {Py_NewRef(a), Py_NewRef(b), a}, *dtype = (PyObject *)PyArray_DESCR((PyArrayObject *)a);
-    PyObject *result = other ? known_call(its.quick_call, ufunc, dtype, other, 0) : NULL;
-    const int answer = !result ? -1 : result != dtype ? 0 : is_quiet(&queue);
-    PyObject *found = answer > 0 ? called(queue, ufunc, operands, 3) : NULL;
-    const int is_done = found != NULL;
-    Py_XDECREF(found);
-    Py_XDECREF(other);
-    Py_DECREF(a);
-    Py_DECREF(b);
-    return PyErr_Occurred() ? NULL : PyBool_FromLong(is_done);
+    PyObject *held[] = {Py_NewRef(a), Py_NewRef(b), Py_NewRef(target), Py_XNewRef(mask), other, dtype_of(a), NULL};
+    if (held[4] && held[5])
+        held[6] = Py_XNewRef(known_call(its.quick_call, ufunc, held[5], other, is_first));
+    PyObject *call = held[6], *dtype = (PyObject *)PyArray_DESCR((PyArrayObject *)target);
+    int answer = 0;
+    if (call && (PyTuple_CheckExact(call) ? !mask && !(is_first && b != y) && PyTuple_GET_ITEM(call, 2) == dtype
+                                          : call == dtype))
+        answer = computed_into(ufunc, call, (PyObject *[]){is_first ? b : a, is_first ? a : b}, y == Py_None ? 1 : 2,
+                               target, mask);
+    for (size_t k = 0; k < sizeof held / sizeof *held; k++)
+        Py_XDECREF(held[k]);
+    return PyErr_Occurred() || answer < 0 ? NULL : PyBool_FromLong(answer);
 }
 
 /* What to take for an array or a Python number in the place of an array of a dtype, which holds it: a new reference;
@@ -280,7 +312,7 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
 
 static PyMethodDef functions[] = {
     {"begin", begin, METH_VARARGS, NULL},
-    FUNCTION(chosen), FUNCTION(computed), FUNCTION(is_assigned), FUNCTION(is_clear), FUNCTION(is_computed_in_place),
+    FUNCTION(chosen), FUNCTION(computed), FUNCTION(is_assigned), FUNCTION(is_clear), FUNCTION(is_computed_into),
     {"method", (PyCFunction)(void (*)(void))make_method, METH_FASTCALL, NULL},
     FUNCTION(product), FUNCTION(ready), FUNCTION(reduced), FUNCTION(section),
     {NULL, NULL, 0, NULL},
@@ -300,7 +332,8 @@ PyMODINIT_FUNC PyInit_quick(void)
         return NULL;
     if (!(NAME(is_on, "is_on") && NAME(queue, "queue") && NAME(instead, "_instead")
           && NAME(computes_at_once, "computes_at_once") && NAME(layout, "layout")
-          && NAME(is_distributed, "is_distributed") && NAME(base_dims, "base_dims") && NAME(shape, "shape")))
+          && NAME(is_distributed, "is_distributed") && NAME(base_dims, "base_dims") && NAME(shape, "shape")
+          && (name.of_mask = Py_BuildValue("(s)", "where"))))
         return NULL;
     static const char *const of_doubles[N_OF_DOUBLES] = {   /* in the order of the cases there */
         "add", "subtract", "multiply", "divide", "less", "less_equal", "greater", "greater_equal", "equal",

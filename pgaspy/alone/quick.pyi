@@ -31,8 +31,8 @@ def is_assigned(x: Any, key: Any, value: Any, /) -> bool:
 def is_clear() -> bool:
     """See `small.is_clear`."""
 
-def is_computed_in_place(ufunc: np.ufunc, x: Any, y: Any, /) -> bool:
-    """See `functions.is_computed_in_place`."""
+def is_computed_into(ufunc: np.ufunc, out: Any, where: Any, x: Any, y: Any, /) -> bool:
+    """See `functions.is_computed_into`."""
 
 class Method:
     """What `method` makes: its name, documentation and signature are its definition's."""
@@ -41,7 +41,8 @@ class Method:
 
 def method(kind: str, ufunc: np.ufunc | None, definition: F, /) -> F:
     """A method that is done here where `computed` ("unary", "binary", "reflected" with a Python number, "function"),
-    `is_computed_in_place` ("in place"), `product`, `section` or `is_assigned` take it, and else by its definition.
+    `is_computed_into` ("in place", and "function" with `out`), `product`, `section` or `is_assigned` take it, and else
+    by its definition.
     """
 
 def product(x: Any, y: Any, /) -> Any:

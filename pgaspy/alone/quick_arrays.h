@@ -49,6 +49,7 @@ static known_function known[N_KNOWN];
 
 static struct {
     PyObject *is_on, *queue, *instead, *computes_at_once, *layout, *is_distributed, *base_dims, *shape;
+    PyObject *of_mask;      /* a tuple */
 } name;
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
@@ -279,8 +280,9 @@ static int enter(void)
     return 0;
 }
 
-/* What a function gives of n operands, in that context; NULL without an exception if it refuses them. */
-static PyObject *called(PyObject *queue, PyObject *function, PyObject *const *operands, Py_ssize_t n)
+/* What a function gives of n operands, and those behind them that have names, in that context; NULL without an
+   exception if it refuses them. */
+static PyObject *called(PyObject *queue, PyObject *function, PyObject *const *operands, Py_ssize_t n, PyObject *names)
 {
     PyObject *found = n == 2 ? of_doubles(function, operands) : NULL;
     if (found || PyErr_Occurred() || !enter()) {
@@ -288,7 +290,7 @@ static PyObject *called(PyObject *queue, PyObject *function, PyObject *const *op
             Py_CLEAR(found);
         return found;
     }
-    found = PyObject_Vectorcall(function, operands, n, NULL);
+    found = PyObject_Vectorcall(function, operands, n, names);
     if (PyContext_Exit(its.silent) < 0)
         Py_CLEAR(found);
     else if (!found)

@@ -4,8 +4,9 @@
  */
 typedef struct method method;
 
-/* Do what a method is called for: 1 with what it returns, 0 if that is left to its definition, -1 with an exception. */
-typedef int attempt(const method *, PyObject *const *arguments, Py_ssize_t n, PyObject **found);
+/* Do what a method is called for, by n arguments and those behind them that have names: 1 with what it returns, 0 if
+   that is left to its definition, -1 with an exception. */
+typedef int attempt(const method *, PyObject *const *arguments, Py_ssize_t n, PyObject *names, PyObject **found);
 
 struct method {
     PyObject_HEAD
@@ -36,52 +37,79 @@ static int is_done(PyObject *answer, PyObject *returned, PyObject **found)
     return *found != NULL;
 }
 
-static int take_unary(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
+static int take_unary(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                      PyObject **found)
 {
     return is_taken(computed(NULL, (PyObject *[]){own->ufunc, arguments[0], Py_None, Py_False}, 4), found);
 }
 
-static int take_binary(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
+static int take_binary(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                       PyObject **found)
 {
     return is_taken(computed(NULL, (PyObject *[]){own->ufunc, arguments[0], arguments[1], Py_False}, 4), found);
 }
 
-static int take_reflected(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
+static int take_reflected(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                          PyObject **found)
 {
     if (!is_plain_number(arguments[1]))
         return 0;
     return is_taken(computed(NULL, (PyObject *[]){own->ufunc, arguments[0], arguments[1], Py_True}, 4), found);
 }
 
-static int take_in_place(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
+static int take_in_place(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                         PyObject **found)
 {
-    PyObject *const given[] = {own->ufunc, arguments[0], arguments[1]};
-    return is_done(is_computed_in_place(NULL, given, 3), arguments[0], found);
+    PyObject *const given[] = {own->ufunc, arguments[0], Py_True, arguments[0], arguments[1]};
+    return is_done(is_computed_into(NULL, given, 5), arguments[0], found);
+}
+
+/* Find the array of `out` and what `where` is among arguments that have names; whether there are no others. */
+static int find_target(PyObject *const *arguments, PyObject *names, PyObject **out, PyObject **mask)
+{
+    for (Py_ssize_t k = 0; names && k < PyTuple_GET_SIZE(names); k++)
+        if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, k), "where"))
+            *mask = arguments[k];
+        else if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, k), "out")
+                && PyTuple_CheckExact(arguments[k]) && PyTuple_GET_SIZE(arguments[k]) == 1)
+            *out = PyTuple_GET_ITEM(arguments[k], 0);
+        else
+            return 0;
+    return 1;
 }
 
 /* A function of NumPy's that was called of this array, and perhaps of another operand: the ufunc, its method and the
    operands come after the array. NumPy's power of a Python number is the operator's. */
-static int take_function(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
+static int take_function(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                         PyObject **found)
 {
-    PyObject *ufunc = arguments[1], *x = arguments[3], *y = n > 4 ? arguments[4] : Py_None;
+    PyObject *ufunc = arguments[1], *x = arguments[3], *y = n > 4 ? arguments[4] : Py_None, *out = NULL;
+    PyObject *mask = Py_True;
     if (!PyUnicode_Check(arguments[2]) || PyUnicode_CompareWithASCIIString(arguments[2], "__call__")
-            || (ufunc == its.power && is_plain_number(y)))
+            || !find_target(arguments + n, names, &out, &mask))
+        return 0;
+    if (out)
+        return is_done(is_computed_into(NULL, (PyObject *[]){ufunc, out, mask, x, y}, 5), out, found);
+    if (mask != Py_True || (ufunc == its.power && is_plain_number(y)))
         return 0;
     PyObject *const given[] = {ufunc, x, y, Py_False}, *const turned[] = {ufunc, y, x, Py_True};
     return is_taken(computed(NULL, is_array(x) ? given : turned, 4), found);
 }
 
-static int take_product(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
+static int take_product(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                        PyObject **found)
 {
     return is_taken(product(NULL, arguments, 2), found);
 }
 
-static int take_section(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
+static int take_section(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                        PyObject **found)
 {
     return is_taken(section(NULL, arguments, 2), found);
 }
 
-static int take_assigned(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject **found)
+static int take_assigned(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                         PyObject **found)
 {
     return is_done(is_assigned(NULL, arguments, 3), Py_None, found);
 }
@@ -100,9 +128,9 @@ static PyObject *call_method(PyObject *callable, PyObject *const *arguments, siz
 {
     const method *own = (const method *)callable;
     const Py_ssize_t n = PyVectorcall_NARGS(n_and_flag);
-    if (!names && n >= own->least && n <= own->most) {
+    if ((!names || own->attempt == take_function) && n >= own->least && n <= own->most) {
         PyObject *found = NULL;
-        const int status = own->attempt(own, arguments, n, &found);
+        const int status = own->attempt(own, arguments, n, names, &found);
         if (status)
             return status < 0 ? NULL : found;
     }

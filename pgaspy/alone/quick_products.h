@@ -99,7 +99,7 @@ static PyObject *product_of_vector(PyObject *queue, PyArrayObject *matrix, PyArr
                                    int last)
 {
     PyObject *operands[] = {(PyObject *)matrix, (PyObject *)PyArray_GETCONTIGUOUS(vector)};
-    PyObject *found = operands[1] ? called(queue, its.matmul, operands, 2) : NULL, *source = NULL;
+    PyObject *found = operands[1] ? called(queue, its.matmul, operands, 2, NULL) : NULL, *source = NULL;
     Py_XDECREF(operands[1]);
     if (found && ndim_of(found)) {
         PyObject *follows = view_like(like), *axes = follows ? Py_BuildValue("(i)", last) : NULL;
