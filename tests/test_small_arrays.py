@@ -22,6 +22,7 @@ import pgaspy as pg
 from pgaspy.alone import small
 from pgaspy.execution import recording
 from pgaspy.scheduling.at_once import MAX_ELEMENTS
+from tests.flushes import refuse_quickly
 from tests.randomly import random_key
 
 LAYOUTS: tuple[Any, ...] = (None, pg.Distribution("cyclic(3)", "*"), pg.Distribution("*", "cyclic(2)"),
@@ -887,3 +888,32 @@ def test_what_is_reduced_may_have_more_elements(reduce: str, monkeypatch: pytest
     monkeypatch.setattr(small, "is_on", False)
     for one, axis in zip(found, (None, 0, 1), strict=True):
         np.testing.assert_array_equal(one.gather(), getattr(pg.array(x), reduce)(axis).gather(), strict=True)
+
+
+@pytest.mark.parametrize("dtype", "?bBhHilLfdD")
+@pytest.mark.parametrize("numbers", [(True, False), (1, 0), (0, 2.5), (True, 3), (None, True), (None, 2), (-1, None),
+                                     (None, 0.5), (300, None), (None, None), (1j, None)])
+def test_one_of_two_is_chosen_at_once(numbers: tuple[Any, Any], dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    m, x = np.arange(12).reshape(3, 4) % 3 == 0, np.arange(12).reshape(3, 4).astype(dtype)
+    a, b = (x if number is None else number for number in numbers)
+    try:
+        expected = np.where(m, a, b)
+    except OverflowError:
+        return
+    mask = pg.array(m)
+
+    def of_ours() -> Any:
+        return pg.where(mask, *[pg.array(y) if y is x else y for y in (a, b)])
+
+    before = pg.stats()
+    found = of_ours()
+    is_left = (found.dtype != x.dtype and None in numbers) or (-1 in numbers and x.dtype.kind == "u")
+    assert is_left or pg.stats().n_recorded - before.n_recorded == pg.stats().n_at_once - before.n_at_once
+    np.testing.assert_array_equal(found.gather(), expected, strict=True)
+    with monkeypatch.context() as patch:
+        refuse_quickly(patch)
+        np.testing.assert_array_equal(of_ours().gather(), expected, strict=True)
+    monkeypatch.setattr(small, "is_on", False)
+    other = of_ours()
+    assert other.layout == found.layout
+    np.testing.assert_array_equal(other.gather(), expected, strict=True)

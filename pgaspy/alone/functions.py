@@ -53,10 +53,16 @@ from pgaspy.planning.view import joint_shape
 from pgaspy.reductions import axes_of, reduction_by
 from pgaspy.scans import loop_dtype
 from pgaspy.scheduling import products
+from pgaspy.scheduling.at_once import kernel_for
+from pgaspy.scheduling.functions import WHERE
 from pgaspy.scheduling.local_scans import along, are_products, has_kernel, prepared_reduction, reducing_kernel, scanned
+from pgaspy.scheduling.operations import statement_form
 
 __all__ = ["accumulated", "chosen", "computed", "is_computed_into", "position", "product", "quick_call",
-           "quick_product", "quick_reduction", "reduced"]
+           "quick_choice", "quick_product", "quick_reduction", "reduced"]
+
+_PLAIN_NUMBERS = (*WEAK, bool)
+"""The classes of numbers that are chosen."""
 
 MAX_MATRIX = 1 << 16
 """Elements of a matrix that is multiplied by a vector, which BLAS does in any case."""
@@ -132,40 +138,35 @@ def is_computed_into(ufunc: np.ufunc, out: Any, where: Any, x: Any, y: Any = Non
 
 def chosen(*given: Any) -> Small | None:
     """`where(condition, x, y)` of arrays of one shape, and a dtype, and Python numbers; None if it is not done here."""
-    if not is_clear():
+    if given[0].__class__ not in kinds or not is_clear():
         return None
     arrays: list[Any] = []
-    dtype: Any = None
-    found: list[Any] = []
+    operands: list[Any] = []
     for x in given:
-        if x.__class__ not in WEAK:
-            a = operand(x) if x.__class__ in kinds else None
-            if a is None or (found and (a.shape != found[0].shape or a.dtype is not (dtype or a.dtype))):
-                return None
-            dtype = a.dtype if found else None
+        if x.__class__ not in _PLAIN_NUMBERS:
             arrays.append(x)
-            found.append(a)
-        elif found:
-            found.append(x)
-        else:
-            return None
-    mask, *operands = found
-    if mask.dtype.kind != "b" or not mask.shape:
+            x = operand(x) if x.__class__ in kinds else None
+            if x is None or not x.shape or (operands and x.shape != operands[0].shape):
+                return None
+        operands.append(x)
+    mask, *others = operands
+    of: list[Any] = [x.__class__ if x.__class__ in _PLAIN_NUMBERS else x.dtype for x in others]
+    form = _choice(*of)
+    if form is None or mask.dtype.kind != "b":
         return None
-    numbers = [x.__class__ for x in operands if x.__class__ in WEAK]
-    dtype = dtype or np.result_type(*numbers)
-    if any(number not in NUMBERS.get(dtype.kind, ()) for number in numbers):
-        return None
-    elements = called(_where, mask, dtype, *operands)
+    if form.kernel < 0:
+        elements = called(_where, form.number_dtype, mask, *others)
+    else:
+        elements = called(_by_kernel, form, mask.shape, operands)
     if elements is None:
         return None
     likes = [*map(like_of, arrays)]
     return _result(elements, next(filter(is_distributed, likes), likes[0]), *arrays)
 
 
-def _where(mask: NDArray[Any], dtype: np.dtype[Any], *operands: Any) -> NDArray[Any]:
+def _where(dtype: np.dtype[Any], mask: NDArray[Any], *operands: Any) -> NDArray[Any]:
     """NumPy's, of arrays and numbers of a dtype, which these have to fit in."""
-    return np.where(mask, *[dtype.type(x) if x.__class__ in WEAK else x for x in operands])
+    return np.where(mask, *[dtype.type(x) if x.__class__ in _PLAIN_NUMBERS else x for x in operands])
 
 
 def product(x: Any, y: Any) -> Small | None:
@@ -348,6 +349,26 @@ def quick_call(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool
         return found
     form = form_of(ufunc, dtype, other, is_first, False)
     return None if form is None or form.is_cast else (form.kernel, form.number_dtype, form.loop[-1])
+
+
+@cached
+def _choice(x: Any, y: Any) -> Form | None:
+    """How one of two is chosen of a dtype, and another one or classes of Python's numbers; None where any is cast."""
+    numbers = [of for of in (x, y) if isinstance(of, type)]
+    dtypes = {of for of in (x, y) if not isinstance(of, type)}
+    dtype = next(iter(dtypes), None) or np.result_type(*numbers)
+    if len(dtypes) > 1 or any(number not in (bool, *NUMBERS.get(dtype.kind, ())) for number in numbers):
+        return None
+    loop = np.dtype(bool), dtype, dtype, dtype
+    is_array = True, not isinstance(x, type), not isinstance(y, type)
+    kernel = kernel_for(WHERE, "where", loop, loop)
+    return Form(kernel, loop, dtype, is_array, False, statement_form(WHERE, is_array, loop, loop[-1:], False))
+
+
+def quick_choice(_: None, x: Any, y: Any, __: bool) -> tuple[int, np.dtype[Any], np.dtype[Any]] | None:
+    """How one of two is chosen in C, as `quick_call` tells it of functions; None where it is left to `chosen`."""
+    form = _choice(x, y)
+    return None if form is None or form.kernel < 0 else (form.kernel, form.number_dtype, form.loop[-1])
 
 
 def quick_reduction(ufunc: np.ufunc, dtype: np.dtype[Any], *_: Any) -> tuple[int, np.dtype[Any]] | None:

@@ -152,62 +152,38 @@ static PyObject *is_computed_into(PyObject *module, PyObject *const *arguments, 
     return PyErr_Occurred() || answer < 0 ? NULL : PyBool_FromLong(answer);
 }
 
-/* What to take for an array or a Python number in the place of an array of a dtype, which holds it: a new reference;
-   NULL without an exception where it is refused. */
-static PyObject *alternative(PyObject *x, PyObject *dtype)
-{
-    if (PyArray_Check(x))
-        return Py_NewRef(x);
-    const int type = ((PyArray_Descr *)dtype)->type_num;
-    if (!(PyLong_CheckExact(x) ? type == NPY_DOUBLE || type == NPY_LONG : type == NPY_DOUBLE && PyFloat_CheckExact(x)))
-        return NULL;
-    PyObject *found = PyArray_FromAny(x, (PyArray_Descr *)Py_NewRef(dtype), 0, 0, 0, NULL);
-    if (!found)
-        was_refused();
-    return found;
-}
-
 /* chosen(condition, x, y): see `functions.chosen`; the array itself. */
 static PyObject *chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
     TAKES(3);
-    PyObject *given[3], *likes[3] = {NULL, NULL, NULL}, *dtype = NULL, *queue;
+    PyObject *given[3], *of[3], *like = NULL, *found = NULL, *queue;
     for (int k = 0; k < 3; k++) {
         given[k] = arguments[k];
-        if (k && is_plain_number(given[k]))
+        of[k] = (PyObject *)Py_TYPE(given[k]);
+        if (k && (is_plain_number(given[k]) || PyBool_Check(given[k])))
             continue;
-        if (!is_array(given[k]) || !(given[k] = elements_of(given[k])) || !PyArray_Check(given[k]))
+        PyObject *own = NULL;
+        if (!is_array(given[k]) || !(given[k] = elements_of(given[k])) || !ndim_of(given[k])
+                || !(own = like_of(arguments[k])) || !PyArray_SAMESHAPE((PyArrayObject *)given[k],
+                                                                       (PyArrayObject *)given[0]))
             REFUSE(Py_None);
-        PyArrayObject *a = (PyArrayObject *)given[k];
-        PyObject *own = (PyObject *)PyArray_DESCR(a);
-        if (!(likes[k] = like_of(arguments[k])) || !PyArray_SAMESHAPE(a, (PyArrayObject *)given[0])
-                || (k ? dtype && own != dtype : !PyArray_ISBOOL(a)))
-            REFUSE(Py_None);
-        dtype = k ? own : NULL;
+        of[k] = (PyObject *)PyArray_DESCR((PyArrayObject *)given[k]);
+        if (!like || (!is_distributed(like) && is_distributed(own)))
+            like = own;
     }
-    if (!dtype || !ndim_of(given[0]))
-        REFUSE(Py_None);
-    for (int k = 0; k < 3; k++) {
-        Py_INCREF(given[k]);
-        Py_XINCREF(likes[k]);
-    }
-    PyObject *like = likes[0], *x = NULL, *y = NULL, *found = NULL, *source = NULL;
-    for (int k = 1; k < 3; k++)
-        if (likes[k] && !is_distributed(like) && is_distributed(likes[k]))
-            like = likes[k];
-    if (!PyErr_Occurred() && is_quiet(&queue) > 0 && (x = alternative(given[1], dtype))
-            && (y = alternative(given[2], dtype)))
-        found = PyArray_Where(given[0], x, y);
-    if (found && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)found))
-        source = PyTuple_Pack(3, like, Py_None, Py_False);
-    if (source && count(queue) < 0)
-        Py_CLEAR(source);
-    Py_XDECREF(x);
-    Py_XDECREF(y);
-    for (int k = 0; k < 3; k++) {
-        Py_DECREF(given[k]);
-        Py_XDECREF(likes[k]);
-    }
+    if (PyErr_Occurred() || !PyArray_ISBOOL((PyArrayObject *)given[0]))
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    PyObject *held[] = {given[0], given[1], given[2], of[1], of[2], like};
+    for (int k = 0; k < 6; k++)
+        Py_INCREF(held[k]);
+    PyArrayObject *mask = (PyArrayObject *)given[0];
+    PyObject *call = Py_XNewRef(known_call(its.quick_choice, Py_None, of[1], of[2], 0));
+    if (call && call != Py_None && is_quiet(&queue) > 0)
+        found = by_kernel(queue, call, given, 3, PyArray_DIMS(mask), PyArray_NDIM(mask));
+    PyObject *source = found ? PyTuple_Pack(3, like, Py_None, Py_False) : NULL;
+    Py_XDECREF(call);
+    for (int k = 0; k < 6; k++)
+        Py_DECREF(held[k]);
     if (source)
         return made(found, source);
     Py_XDECREF(found);
@@ -293,8 +269,8 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
     its.run_elementwise = (run_elementwise *)(uintptr_t)elementwise;
     its.run_reduction = (run_reduction *)(uintptr_t)reduction;
     its.work_by_itself = (void (*)(int))(uintptr_t)by_itself;
-    static const char *const of_functions[] = {"quick_call", "quick_product", "quick_reduction", NULL};
-    static PyObject **const places[] = {&its.quick_call, &its.quick_product, &its.quick_reduction};
+    static const char *const of_functions[] = {"quick_call", "quick_choice", "quick_product", "quick_reduction", NULL};
+    static PyObject **const places[] = {&its.quick_call, &its.quick_choice, &its.quick_product, &its.quick_reduction};
     static const char *const of_likeness[] = {"index", "index_result", "likeness", "like_of_two", "multiply", "result",
                                               "sum_along", "view_of", NULL};
     static PyObject **const others[] = {&its.index, &its.index_result, &its.likeness, &its.like_of_two, &its.multiply,

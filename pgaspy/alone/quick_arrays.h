@@ -38,7 +38,7 @@ static struct {
     PyObject *borrowers, *state, *silent;           /* a set; NumPy's variable, and a context in which it is silent */
     PyObject *of_doubles[N_OF_DOUBLES];             /* functions of two doubles */
     PyObject *matmul, *power, *of_number;
-    PyObject *quick_call, *quick_reduction, *quick_product;     /* functions of `functions`, and of `likeness` */
+    PyObject *quick_call, *quick_choice, *quick_reduction, *quick_product;  /* functions of `functions`, `likeness` */
     PyObject *index, *index_result, *likeness, *like_of_two, *multiply, *result, *sum_along, *view_of;
     run_elementwise *run_elementwise;               /* of the kernels */
     run_reduction *run_reduction;

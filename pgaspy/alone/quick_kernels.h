@@ -9,28 +9,29 @@ static void *value_of(PyObject *x, PyArray_Descr *dtype, void *memory)
 {
     if (PyArray_IsScalar(x, Double))
         return &PyArrayScalar_VAL(x, Double);
-    if (!is_plain_number(x) || PyComplex_CheckExact(x))
+    const int type = dtype->type_num, is_of_float = type == NPY_DOUBLE || type == NPY_FLOAT;
+    if (!(PyLong_Check(x) || (is_of_float && PyFloat_CheckExact(x))))
         return NULL;
-    switch (dtype->type_num) {
-    case NPY_DOUBLE:
-        *(double *)memory = PyFloat_AsDouble(x);
-        break;
-    case NPY_FLOAT:
-        *(float *)memory = (float)PyFloat_AsDouble(x);
-        break;
-    case NPY_LONG:
-        if (!PyLong_CheckExact(x))
-            return NULL;
-        *(npy_long *)memory = PyLong_AsLong(x);
-        break;
-    default:
-        return NULL;
-    }
+    const double real = is_of_float ? PyFloat_AsDouble(x) : 0;
+    const long whole = is_of_float ? 0 : PyLong_AsLong(x);
     if (PyErr_Occurred()) {
         PyErr_Clear();      /* it is too large */
         return NULL;
     }
-    return memory;
+#define HOLDS(type) (*(type *)memory = (type)whole, *(type *)memory == whole)
+    int is_held = is_of_float;
+    switch (type) {
+    case NPY_DOUBLE: *(double *)memory = real; break;
+    case NPY_FLOAT: *(float *)memory = (float)real; break;
+    case NPY_BOOL: is_held = PyBool_Check(x) && HOLDS(npy_bool); break;
+    case NPY_BYTE: is_held = HOLDS(npy_byte); break;
+    case NPY_UBYTE: is_held = HOLDS(npy_ubyte); break;
+    case NPY_SHORT: is_held = HOLDS(npy_short); break;
+    case NPY_INT: is_held = HOLDS(npy_int); break;
+    case NPY_LONG: is_held = HOLDS(npy_long); break;
+    }
+#undef HOLDS
+    return is_held ? memory : NULL;
 }
 
 /* What a call by a kernel gives of n operands that are stretched to a shape; NULL without an exception if it is
@@ -39,7 +40,7 @@ static PyObject *by_kernel(PyObject *queue, PyObject *call, PyObject *const *ope
 {
     PyArray_Descr *number = (PyArray_Descr *)PyTuple_GET_ITEM(call, 1);
     PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GET_ITEM(call, 2);
-    int64_t strides[3 * NPY_MAXDIMS] = {0}, addresses[3], values[2];
+    int64_t strides[4 * NPY_MAXDIMS] = {0}, addresses[4], values[3];
     int is_in_order = 0, is_turned = 0;
     for (int k = 0; k < n; k++) {
         if (!PyArray_Check(operands[k])) {
