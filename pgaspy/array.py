@@ -1119,7 +1119,7 @@ class GlobalArray:
 
         Integers and booleans are added in float64, float16 in float32. Where there are no elements, it is NaN.
         """
-        if self._is_of_few_reals(dtype, out, where):
+        if self._is_of_few_reals(dtype, out, where, max_elements=functions.MAX_REDUCED):
             found = functions.reduced(np.add, self, axis, keepdims, moments.summed_as(self.dtype))
             if found is not None:
                 total = of_elements(*found)
@@ -1165,10 +1165,10 @@ class GlobalArray:
                                     keepdims=keepdims, where=where, center=mean), out)
 
     def _is_of_few_reals(self, dtype: DTypeLike | None, out: GlobalArray | None, where: Any,
-                         mean: Any = NO_VALUE) -> bool:
+                         mean: Any = NO_VALUE, max_elements: int = small.MAX_ELEMENTS) -> bool:
         """Whether means of its elements are computed by operators, which do that at once, as no option is given."""
         return (small.is_on and dtype is out is None and where is True and mean is NO_VALUE
-                and self.__class__ in small.kinds and 0 < self.size <= small.MAX_ELEMENTS
+                and self.__class__ in small.kinds and 0 < self.size <= max_elements
                 and self.dtype.char in moments.REALS)
 
     def min(self, axis: Axis = None, out: GlobalArray | None = None, keepdims: bool = False,

@@ -308,7 +308,7 @@ def array(object: Any, dtype: DTypeLike | None = None, *, copy: bool | None = Tr
         return GlobalArray(*of_all if layout is None and onenode is None else
                            redistributed(*of_all, layout_for(of_all.view.shape, layout, onenode)))
     source = as_numpy(object, dtype)
-    if small.is_on and source.shape and _are_none(layout, onenode) and source.size <= small.MAX_ELEMENTS and (
+    if small.is_on and source.shape and _are_none(layout, onenode) and small.are_few(source.size, source.dtype) and (
             of_small := small_calls.made(source.shape, source.copy)) is not None:
         return of_small
     result = empty(source.shape, source.dtype, layout=layout, onenode=onenode, device=device)

@@ -24,12 +24,15 @@ from pgaspy.manipulation import broadcast_to, clip, where
 from pgaspy.numpy_names import floor, isnan
 from pgaspy.order import sort
 from pgaspy.selecting import take_along_axis
-from pgaspy.small_calls import by_numpy
+from pgaspy.small_calls import as_new, by_numpy
 from pgaspy.sorting import with_places
 from pgaspy.values import told
 from pgaspy.weights import fitting, in_order
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
+
+MAX_SLICES = 8
+"""Of small arrays, whose quantiles without NaN are NumPy's."""
 
 MIN_COUNTED = 1 << 15
 """Of a vector of so many elements per process, those that are not NaN are chosen before, so that it is not sorted."""
@@ -137,7 +140,21 @@ def percentile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None
     return into(_quantiles(as_global(a), _hundredths(q), is_weak, axis, method, keepdims, weights), (out,))
 
 
+def _in_few_slices(numpys: Callable[..., Any], n_operands: int) -> Callable[..., Any]:
+    """NumPy's function of what is not NaN, which refuses slices without that, of which it warns, and more slices than a
+    few, as it goes through them in Python; axes come after so many operands.
+    """
+    def call(*given: Any, axis: Any = None, **options: Any) -> Any:
+        operands, axis = given[:n_operands], given[n_operands] if len(given) > n_operands else axis
+        has_any = ~np.isnan(operands[0]).all(axis)
+        if has_any.size > MAX_SLICES or not has_any.all() or not np.size(operands[0]) or options.get("weights"):
+            raise ValueError
+        return numpys(*operands, axis=axis, **options)
+    return call
+
+
 @implements(np.nanmedian)
+@by_numpy(_in_few_slices(np.nanmedian, 1), like=as_new)
 def nanmedian(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
               keepdims: bool = False) -> GlobalArray:
     """The median of what is not NaN; NaN where all is. Collective; of a long vector, waits for how much that is.
@@ -164,6 +181,7 @@ def nanmedian(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwri
 
 
 @implements(np.nanquantile)
+@by_numpy(_in_few_slices(np.nanquantile, 2), like=as_new)
 def nanquantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
                 method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> GlobalArray:
     """Quantiles of what is not NaN; NaN where all is. Collective; of a long vector, waits for how much that is.
@@ -185,6 +203,7 @@ def nanquantile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = Non
 
 
 @implements(np.nanpercentile)
+@by_numpy(_in_few_slices(np.nanpercentile, 2), like=as_new)
 def nanpercentile(a: Any, q: Any, axis: Axis = None, out: GlobalArray | None = None, overwrite_input: bool = False,
                   method: str = "linear", keepdims: bool = False, *, weights: Any = None) -> GlobalArray:
     """The same for parts in hundredths, from 0 to 100: see `nanquantile`. Collective."""

@@ -33,7 +33,8 @@ BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.f
           np.minimum, np.maximum, np.add, np.arctan2, np.hypot]
 UNARY = [operator.neg, operator.pos, abs, operator.invert, np.sqrt, np.exp, np.isnan, np.sin, np.log1p]
 REDUCTIONS = ["sum", "max", "min", "prod", "any", "argmax"]
-UFUNCS = [np.add, np.multiply, np.divide, np.minimum, np.less, np.arctan2, np.hypot, np.floor_divide, np.bitwise_and]
+UFUNCS = [np.add, np.multiply, np.divide, np.minimum, np.maximum, np.less, np.arctan2, np.hypot, np.floor_divide,
+          np.bitwise_and]
 IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv]
 NUMBERS = [0, 1, -3, 2**31, 2**63, 1.5, -0.0, np.nan, np.inf, 2j, True, np.float64(2.5), np.float32(0.1), np.int64(7),
            np.int32(-1), np.uint8(200), np.float16(3), np.complex64(1j)]

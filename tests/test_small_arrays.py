@@ -861,16 +861,19 @@ def test_truth_values_and_all_integers_are_numbers(number: Any, dtype: str, monk
         np.testing.assert_array_equal(found.gather(), other.gather(), strict=True)
 
 
-@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")
+@pytest.mark.parametrize("dtype", "dl")
 @pytest.mark.parametrize("ufunc", [np.add, np.minimum, np.remainder, np.less])
-def test_results_in_the_place_of_operands(ufunc: Any) -> None:
-    x = np.array([[1.0, -2, 3, np.nan], [0.5, 4, -1, 2]])
+def test_results_in_the_place_of_operands(ufunc: Any, dtype: str) -> None:
+    x = np.array([[1.0, -2, 3, np.nan if dtype == "d" else 7], [1.5, 4, -1, 2]]).astype(dtype)
     a, b = pg.array(x), pg.array(x[:, ::-1])
     before = pg.stats()
     for c, d in (x, x[:, ::-1].copy()), (a, b):
         row, other = c[0], d[1]
         assert ufunc(row, other, out=row) is row
         ufunc(c, c[1], out=d)
+        ufunc(c[0, 1], c[1, 1], out=d[0, 2, ...])
+        ufunc(c[1, 0], 2 if dtype == "l" else 2.0, out=d[1])
         ufunc(d[0, 1:], d[0, :-1], out=d[0, 1:])
         with pytest.raises(ValueError, match="broadcast"):
             ufunc(row, c, out=row)
@@ -917,3 +920,75 @@ def test_one_of_two_is_chosen_at_once(numbers: tuple[Any, Any], dtype: str, monk
     other = of_ours()
     assert other.layout == found.layout
     np.testing.assert_array_equal(other.gather(), expected, strict=True)
+
+
+@pytest.mark.parametrize("dtype", "?bBhHifF")
+def test_of_narrow_elements_more_are_few(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many bytes as those of doubles, where that decides how long it takes."""
+    n = 8 * small.MAX_ELEMENTS // np.dtype(dtype).itemsize
+    x = np.resize(np.arange(100), n).astype(dtype)
+    few, more = pg.array(x), pg.array(np.resize(x, n + 1))
+    pg.sync()
+
+    def n_recorded(step: Callable[[], Any]) -> int:
+        before = pg.stats()
+        step()
+        done = pg.stats() - before
+        return done.n_recorded - done.n_at_once
+
+    def changed(a: pg.GlobalArray) -> Any:
+        if dtype == "?":
+            return a[1:] & a[:-1], ~a, a != a[::-1]
+        b = a[1:] + a[:-1]
+        b[1:] = a[2:]
+        np.multiply(b, a[1:], out=b)
+        return b, a == a[0], a.copy()
+
+    assert not n_recorded(lambda: changed(few))
+    assert small.ready(few) is not None
+    assert small.ready(more) is None
+    found = [y.gather() for y in changed(few)]
+    monkeypatch.setattr(small, "is_on", False)
+    for ours, other in zip(found, changed(pg.array(x)), strict=True):
+        np.testing.assert_array_equal(ours, other.gather(), strict=True)
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_products_and_means_of_more_elements(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    x, y = (rng.random(100_003).astype(dtype) for _ in "12")
+    m = rng.random((40, 5000)).astype(dtype)
+
+    def of_ours() -> list[bytes]:
+        a, b = pg.array(x), pg.array(y)
+        pg.sync()
+        before = pg.stats()
+        found = a @ b, np.linalg.norm(a), a.mean(), np.average(b), pg.array(m) @ a[:5000]
+        done = pg.stats() - before
+        assert done.n_recorded == done.n_at_once or not small.is_on
+        return [z.gather().tobytes() for z in found]
+
+    found = of_ours()
+    np.testing.assert_allclose(np.frombuffer(found[1], dtype), np.linalg.norm(x), 1e-5)
+    monkeypatch.setattr(small, "is_on", False)
+    assert found == of_ours()
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("key", [3, np.s_[2:7], np.array([1, 5, 1]), np.arange(9) % 2 == 0, ...])
+@pytest.mark.parametrize("number", [3.7, -1.9, -0.5, 255.9, 2.0**40, 1e300])
+@pytest.mark.parametrize("dtype", "bBhHilL")
+def test_floats_are_cut_to_integers_at_once(dtype: str, number: float, key: Any) -> None:
+    x = np.zeros(9, dtype)
+    a, k = pg.array(x), pg.array(key) if isinstance(key, np.ndarray) else key
+    try:
+        x[key] = number
+    except OverflowError:
+        with pytest.raises(OverflowError):
+            a[k] = number
+        return
+    before = pg.stats()
+    a[k] = number
+    done = pg.stats() - before
+    assert done.n_recorded == done.n_at_once
+    np.testing.assert_array_equal(a.gather(), x, strict=True)

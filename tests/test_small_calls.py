@@ -43,6 +43,14 @@ CALLS: dict[str, Callable[..., Any]] = {
     "lexsort": lambda xp, a: xp.lexsort((a[0], a[1])),
     "median": lambda xp, a: xp.median(a, axis=0),
     "percentile": lambda xp, a: xp.percentile(a, [10, 55.5]),
+    "nanmedian": lambda xp, a: xp.nanmedian(xp.where(a > 1, a, np.nan)),
+    "nanmedian along": lambda xp, a: xp.nanmedian(a, 0, keepdims=True),
+    "nanquantile": lambda xp, a: xp.nanquantile(xp.where(a > 1, np.nan, a), [0.1, 0.7]),
+    "nanpercentile": lambda xp, a: xp.nanpercentile(a, 30, axis=1, method="weibull"),
+    "cov": lambda xp, a: xp.cov(a, ddof=0),
+    "cov of columns": lambda xp, a: xp.cov(a, a + 1, rowvar=False),
+    "corrcoef": lambda xp, a: xp.corrcoef(a, a[0] ** 2),
+    "corrcoef of a vector": lambda xp, a: xp.corrcoef(a[0]),
     "diff": lambda xp, a: xp.diff(a, n=2, axis=0),
     "pad": lambda xp, a: xp.pad(a, ((1, 0), (2, 3)), mode="edge"),
     "diag": lambda xp, a: xp.diag(a, 1),
@@ -134,6 +142,9 @@ OF_LAYOUTS: dict[str, Callable[[pg.GlobalArray], pg.GlobalArray]] = {
     "pad": lambda a: pg.pad(a, 1),
     "isclose": lambda a: pg.isclose(a, a[0]),
     "compress": lambda a: pg.compress([True, False, True], a, axis=1),
+    "cov": lambda a: pg.cov(a),
+    "corrcoef": lambda a: pg.corrcoef(a),
+    "nanmedian": lambda a: pg.nanmedian(a, 0),
 }
 
 

@@ -32,6 +32,7 @@ from pgaspy.alone.small import (
     OF_NUMBER,
     OF_NUMPY,
     Small,
+    are_few,
     called,
     in_order_of_memory,
     is_borrowed,
@@ -64,7 +65,7 @@ __all__ = ["accumulated", "chosen", "computed", "is_computed_into", "position", 
 _PLAIN_NUMBERS = (*WEAK, bool)
 """The classes of numbers that are chosen."""
 
-MAX_MATRIX = 1 << 16
+MAX_MATRIX = 1 << 18
 """Elements of a matrix that is multiplied by a vector, which BLAS does in any case."""
 
 MAX_PRODUCTS = 1 << 20
@@ -95,9 +96,9 @@ def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> 
         if is_first and b.shape:
             return None  # whose dtype, which may be another object, the result would have
         other, operands = b.dtype, (b, a) if is_first else (a, b)
-    if not takes(shape):
-        return None
     dtype = _exact_result(ufunc, a.dtype, other)
+    if not takes(shape) and (dtype is None or not are_few(math.prod(shape), dtype)):
+        return None
     if dtype is not None:
         found = called(_FIRST_ZERO[ufunc] if ufunc in _FIRST_ZERO and dtype.kind == "f" else ufunc, *operands)
     else:
@@ -133,7 +134,7 @@ def is_computed_into(ufunc: np.ufunc, out: Any, where: Any, x: Any, y: Any = Non
     if dtype is not target.dtype or (ufunc in _FIRST_ZERO and dtype.kind == "f"):
         return False
     operands = (a,) if other is None else (b, a) if is_first else (a, b)
-    return called(functools.partial(ufunc, where=mask), *operands, target) is not None
+    return called(functools.partial(ufunc, out=target, where=mask), *operands) is not None
 
 
 def chosen(*given: Any) -> Small | None:

@@ -30,6 +30,12 @@ static PyObject *ready(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     return answer < 0 ? NULL : Py_NewRef(answer ? a : Py_None);
 }
 
+/* The size of an element that a known call gives; of kernels, which compute more with each, at least that of a double. */
+static npy_intp size_of_result(PyObject *call)
+{
+    return PyArray_DescrCheck(call) ? PyDataType_ELSIZE((PyArray_Descr *)call) : sizeof(double);
+}
+
 /* The result of a call that is known of elements a, and of b or the number y; see `computed`. */
 static PyObject *result_of(PyObject *ufunc, PyObject *call, PyObject *x, PyObject *a, PyObject *y, PyObject *b,
                            int is_first)
@@ -38,7 +44,7 @@ static PyObject *result_of(PyObject *ufunc, PyObject *call, PyObject *x, PyObjec
     const int has_kernel = PyTuple_CheckExact(call), n = y == Py_None ? 1 : 2;
     npy_intp shape[NPY_MAXDIMS];
     const int ndim = joint_shape(a, b ? b : a, shape);
-    const int takes = ndim >= 0 && PyArray_MultiplyList(shape, ndim) <= its.max_elements;
+    const int takes = ndim >= 0 && are_few(PyArray_MultiplyList(shape, ndim), size_of_result(call));
     const int answer = !takes || call == Py_None || (has_kernel && is_first && b) ? 0 : is_quiet(&queue);
     if (answer <= 0)
         return answer < 0 ? NULL : Py_NewRef(Py_None);
@@ -103,12 +109,13 @@ static int computed_into(PyObject *ufunc, PyObject *call, PyObject *const *opera
         return answer;
     if (!PyTuple_CheckExact(call)) {
         PyObject *given[] = {operands[0], n > 1 ? operands[1] : target, n > 1 ? target : mask, mask};
-        found = called(queue, ufunc, given, n + 1, mask ? name.of_mask : NULL);
+        found = called(queue, ufunc, given, n, mask ? name.out_and_where : name.out);
     } else {
         npy_intp shape[NPY_MAXDIMS];
         const int ndim = joint_shape(operands[0], operands[n - 1], shape);
         PyArrayObject *own = (PyArrayObject *)target;
-        if (ndim > 0 && ndim == PyArray_NDIM(own) && PyArray_CompareLists(shape, PyArray_DIMS(own), ndim))
+        if (are_few(PyArray_SIZE(own), size_of_result(call)) && ndim > 0 && ndim == PyArray_NDIM(own)
+                && PyArray_CompareLists(shape, PyArray_DIMS(own), ndim))
             found = by_kernel(queue, call, operands, n, shape, ndim);
         if (found && PyArray_CopyInto(own, (PyArrayObject *)found) < 0)
             Py_CLEAR(found);
@@ -309,7 +316,8 @@ PyMODINIT_FUNC PyInit_quick(void)
     if (!(NAME(is_on, "is_on") && NAME(queue, "queue") && NAME(instead, "_instead")
           && NAME(computes_at_once, "computes_at_once") && NAME(layout, "layout")
           && NAME(is_distributed, "is_distributed") && NAME(base_dims, "base_dims") && NAME(shape, "shape")
-          && (name.of_mask = Py_BuildValue("(s)", "where"))))
+          && (name.out = Py_BuildValue("(s)", "out"))
+          && (name.out_and_where = Py_BuildValue("(ss)", "out", "where"))))
         return NULL;
     static const char *const of_doubles[N_OF_DOUBLES] = {   /* in the order of the cases there */
         "add", "subtract", "multiply", "divide", "less", "less_equal", "greater", "greater_equal", "equal",

@@ -49,7 +49,7 @@ static known_function known[N_KNOWN];
 
 static struct {
     PyObject *is_on, *queue, *instead, *computes_at_once, *layout, *is_distributed, *base_dims, *shape;
-    PyObject *of_mask;      /* a tuple */
+    PyObject *out, *out_and_where;      /* tuples */
 } name;
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
@@ -141,6 +141,12 @@ static int is_numpys(PyObject *x)
     return 0;
 }
 
+/* Whether elements of a size are few enough; see `small.are_few`. */
+static int are_few(npy_intp n, npy_intp size)
+{
+    return n <= its.max_elements || n * size <= 8 * its.max_elements;
+}
+
 /* The elements of a global array, or of NumPy's number, few enough, borrowed; NULL where it has none. A truth value is
    NumPy's. */
 static PyObject *elements_of(PyObject *x)
@@ -153,7 +159,7 @@ static PyObject *elements_of(PyObject *x)
     if (found == x)
         return is_numpys(x) ? x : NULL;
     if (PyArray_CheckExact(found))
-        return PyArray_SIZE((PyArrayObject *)found) <= its.max_elements ? found : NULL;
+        return are_few(PyArray_SIZE((PyArrayObject *)found), PyArray_ITEMSIZE((PyArrayObject *)found)) ? found : NULL;
     return PyArray_CheckScalar(found) ? found : NULL;
 }
 
@@ -284,7 +290,7 @@ static int enter(void)
    exception if it refuses them. */
 static PyObject *called(PyObject *queue, PyObject *function, PyObject *const *operands, Py_ssize_t n, PyObject *names)
 {
-    PyObject *found = n == 2 ? of_doubles(function, operands) : NULL;
+    PyObject *found = n == 2 && !names ? of_doubles(function, operands) : NULL;
     if (found || PyErr_Occurred() || !enter()) {
         if (found && count(queue) < 0)
             Py_CLEAR(found);

@@ -38,7 +38,7 @@ static PyObject *part_of(PyObject *elements, PyObject *key)
             PyErr_Clear();
         return NULL;
     }
-    if (PyArray_Check(found) && PyArray_SIZE((PyArrayObject *)found) > its.max_elements)
+    if (PyArray_Check(found) && !are_few(PyArray_SIZE((PyArrayObject *)found), PyArray_ITEMSIZE((PyArrayObject *)found)))
         Py_CLEAR(found);
     return found;
 }

@@ -21,6 +21,7 @@ from pgaspy.alone.small import (
     MAX_ELEMENTS,
     NUMBERS,
     Small,
+    are_few,
     called,
     elements_of,
     is_borrowed,
@@ -91,7 +92,7 @@ def section(x: Any, key: Any) -> Small | None:
     if not is_slicing:
         return _selected(elements, key)
     found = _part(elements, key)
-    if found is None or not takes(found.shape):
+    if found is None or not are_few(found.size, found.dtype):
         return None
     like, owner, is_exact = origin(x)
     like = likeness(index if is_exact else index_result, like, key)
@@ -136,12 +137,15 @@ def _selected(elements: Any, key: Any) -> Small | None:
 def is_assigned(x: Any, key: Any, value: Any) -> bool:
     """`x[key] = value`, of what has the same dtype, or a Python number; whether it was done.
 
-    Other dtypes are cast, those of arrays where a key of integers and slices names the elements.
+    Floats are cut to integers. Other dtypes are cast, those of arrays where a key of integers and slices names the
+    elements.
     """
     is_slicing = _is_slicing(key) or key is Ellipsis
     if x.__class__ not in kinds or not (is_slicing or _may_select(key)):
         return False
-    operands = _operands(x, value, MAX_ELEMENTS if is_slicing else MAX_MASKED, True)
+    if value.__class__ is float and x.dtype.kind in "iu":
+        value = _whole(value, x.dtype)
+    operands = _operands(x, value, None if is_slicing else MAX_MASKED, True)
     if operands is None:
         return False
     elements, value = operands
@@ -159,12 +163,20 @@ def is_assigned(x: Any, key: Any, value: Any) -> bool:
                 value = value.copy()  # of what a mask names, NumPy overwrites some before they are assigned
         return called(elements.__setitem__, numpys, value, default=True) is not None
     part = _part(elements, key)
-    if part is None or not (part.shape or is_number) or not takes(part.shape):
+    if part is None or not (part.shape or is_number) or not are_few(part.size, part.dtype):
         return False
     target, key = (part, ...) if part.shape else (elements, key)
     if not is_number and _is_overwritten(part, value):
         value = value.copy()
     return called(target.__setitem__, key, value, default=True) is not None
+
+
+def _whole(number: float, dtype: np.dtype[Any]) -> float:
+    """What a number is as an element of an integer dtype; itself where that is not the same for all who cast."""
+    limits = np.iinfo(dtype)
+    if not math.isfinite(number) or not limits.min <= (whole := int(number)) <= limits.max:
+        return number
+    return whole
 
 
 def accumulated_at(ufunc: np.ufunc, x: Any, key: Any, value: Any) -> bool:
@@ -210,7 +222,8 @@ def _as_array(x: Any) -> Any:
     return np.asarray(x) if x.__class__ is list and x and _NUMBERS.issuperset(map(type, x)) else x
 
 
-def _operands(x: Any, value: Any, max_elements: int = MAX_ELEMENTS, may_cast: bool = False) -> tuple[Any, Any] | None:
+def _operands(x: Any, value: Any, max_elements: int | None = MAX_ELEMENTS,
+              may_cast: bool = False) -> tuple[Any, Any] | None:
     """The elements of an array, and a value that has their dtype, or may be cast to it, or is a Python number that this
     holds; None where nothing is written here, or where these are too many.
     """

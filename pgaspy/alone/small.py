@@ -30,14 +30,14 @@ from pgaspy.scheduling.base import Base, Storage, borrowers, local_view, wrap
 from pgaspy.scheduling.floating_point import silent_state, silently
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "base_and_view",
+__all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "are_few", "base_and_view",
            "called", "copied", "elements_of", "empty_like", "filled", "in_order_of_memory", "is_borrowed", "is_clear",
            "is_exact_cast", "is_on", "is_section", "kinds", "operand", "origin", "passed_over", "ready", "reshaped",
            "seen", "shown", "source_of_copy", "source_of_new", "takes"]
 
 MAX_ELEMENTS = 1 << 16
 """Of an array: to record a call takes as long as to pass through so many. Only of more does it win that back that calls
-share a kernel, and threads.
+share a kernel, and threads. Where it takes as long as to pass through memory, it is more of what has less than 8 bytes.
 """
 
 is_on = False
@@ -123,29 +123,39 @@ def seen(x: Any) -> Any:
     return None if queue.recorded.may_use(storage) else local_view(storage, x._view)
 
 
-def operand(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
+def operand(x: Any, max_elements: int | None = None) -> Any:
     """The elements of an operand, also of NumPy's in this machine's order of bytes, if they are few enough; else None.
     A truth value is NumPy's. See `elements_of`.
     """
     if x.__class__ in kinds:
         found = quick.ready(x)
-        return _few_elements(x, max_elements) if found is None else found
+        return _few_elements(x, max_elements) if found is None else _if_few(found, max_elements)
     if x.__class__ is bool:
         return np.bool_(x)  # whose dtype it has in NumPy's functions
-    return x if x.__class__ in OF_NUMPY and x.size <= max_elements and x.dtype.isbuiltin else None
+    return _if_few(x, max_elements) if x.__class__ in OF_NUMPY and x.dtype.isbuiltin else None
 
 
-def ready(x: Any, max_elements: int = MAX_ELEMENTS) -> Any:
+def ready(x: Any, max_elements: int | None = None) -> Any:
     """The elements of a global array, if they are few enough, and nothing comes before; else None."""
     found = quick.ready(x)
     if found is not None:
-        return found
+        return _if_few(found, max_elements)
     return _few_elements(x, max_elements) if x.__class__ in kinds and recording.is_clear() else None
 
 
-def _few_elements(x: Any, max_elements: int) -> Any:
-    size = x._view.size if x._source is None else x._elements.size
-    return elements_of(x) if size <= max_elements else None
+def are_few(n: int, dtype: np.dtype[Any]) -> bool:
+    """Whether what passes through memory, where so many elements of a dtype are, is done here."""
+    return n <= MAX_ELEMENTS or n * dtype.itemsize <= 8 * MAX_ELEMENTS
+
+
+def _if_few(elements: Any, max_elements: int | None) -> Any:
+    n = elements.size
+    return elements if (are_few(n, elements.dtype) if max_elements is None else n <= max_elements) else None
+
+
+def _few_elements(x: Any, max_elements: int | None) -> Any:
+    n, dtype = x.size, x.dtype
+    return elements_of(x) if (are_few(n, dtype) if max_elements is None else n <= max_elements) else None
 
 
 def is_clear() -> bool:
@@ -250,7 +260,7 @@ def copied(x: Any, dtype: np.dtype[Any] | None = None) -> Small | None:
     it is not made here.
     """
     elements = ready(x)
-    if elements is None or not elements.shape or not takes(elements.shape):
+    if elements is None or not elements.shape or not are_few(elements.size, dtype or elements.dtype):
         return None
     if dtype is None:
         recording.queue.n_at_once += 1

@@ -50,7 +50,8 @@ def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, kee
     x = as_operand(x)
     x = x if x.dtype.kind in "fc" else x.astype(float)
     if axis is None and (ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)):
-        return np.sqrt(_squares(x).sum(keepdims=keepdims))
+        is_product = x.ndim == 1 and x.dtype.kind == "f" and not keepdims
+        return np.sqrt(x @ x if is_product else _squares(x).sum(keepdims=keepdims))
     if axis is None:
         axes: tuple[Any, ...] = tuple(range(x.ndim))
     elif isinstance(axis, tuple):

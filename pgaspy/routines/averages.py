@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,16 @@ from pgaspy.host.call_sites import warn
 from pgaspy.operands import as_numpy
 from pgaspy.routines.mapping import mapped
 from pgaspy.scheduling.floating_point import silently
+from pgaspy.small_calls import as_new, by_numpy
 from pgaspy.values import value
 from pgaspy.weights import fitting
 
 __all__ = ["average", "corrcoef", "cov", "ptp"]
 
 Axis = int | tuple[int, ...] | None
+
+MAX_VARIABLES = 1 << 8
+"""Whose covariances are NumPy's, where the arrays are small: there are as many pairs as elements of a small array."""
 
 
 @implements(np.average)
@@ -72,7 +77,8 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
         total = w.sum(axes, dtype, keepdims=keepdims)
         if value(as_global(total == 0).any(), False) if isinstance(w, pg.GlobalArray) else np.any(total == 0):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-        products: Any = np.multiply(a, w, dtype=dtype)
+        is_plain = dtype == np.result_type(a.dtype, w.dtype)
+        products: Any = a * w if is_plain else np.multiply(a, w, dtype=dtype)
         found = products.sum(axes, keepdims=keepdims) / total
     if not returned:
         return found
@@ -109,7 +115,19 @@ def ptp(a: Any, axis: Axis = None, out: pg.GlobalArray | None = None, keepdims: 
     return found
 
 
+def _unwarned(numpys: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function of covariances, which refuses weights, what it warns of, and more variables than a few."""
+    def call(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
+        found = {} if numpys is np.corrcoef else {"bias": bias, "ddof": ddof}
+        n_variables, n = np.atleast_2d(m).shape[::1 if rowvar or np.ndim(m) < 2 else -1]
+        if n <= (int(not bias) if ddof is None else ddof) or n_variables + np.size(y) // max(n, 1) > MAX_VARIABLES:
+            raise ValueError
+        return numpys(m, y, rowvar, **found)
+    return call
+
+
 @implements(np.cov)
+@by_numpy(_unwarned(np.cov), like=as_new)
 def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None,
         aweights: Any = None, *, dtype: DTypeLike | None = None) -> pg.GlobalArray:
     """The covariances of variables. Collective.
@@ -218,6 +236,7 @@ def _observations(w: Any, aweights: Any, total: Any, ddof: int) -> Any:
 
 
 @implements(np.corrcoef)
+@by_numpy(_unwarned(np.corrcoef), like=as_new)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: DTypeLike | None = None) -> pg.GlobalArray:
     """The correlations of variables: covariances, divided by both standard deviations. Collective.
 
