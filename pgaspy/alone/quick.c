@@ -33,7 +33,7 @@ static PyObject *ready(PyObject *module, PyObject *const *arguments, Py_ssize_t 
 /* The size of an element that a known call gives; of kernels, which compute more with each, at least that of a double. */
 static npy_intp size_of_result(PyObject *call)
 {
-    return PyArray_DescrCheck(call) ? PyDataType_ELSIZE((PyArray_Descr *)call) : sizeof(double);
+    return PyArray_DescrCheck(call) ? PyDataType_ELSIZE((PyArray_Descr *)call) : (npy_intp)sizeof(double);
 }
 
 /* The result of a call that is known of elements a, and of b or the number y; see `computed`. */
