@@ -49,6 +49,10 @@ static PyObject *part_of(PyObject *const *fields)
 {
     PyTypeObject *type = (PyTypeObject *)its.local_part;
     PyObject *part = PyErr_Occurred() ? NULL : type->tp_alloc(type, N_FIELDS);
+#if PY_VERSION_HEX >= 0x030E0000
+    if (part)
+        ((PyTupleObject *)part)->ob_hash = -1;          /* which is not known yet */
+#endif
     for (int k = 0; k < N_FIELDS; k++)
         if (part)
             PyTuple_SET_ITEM(part, k, fields[k]);

@@ -12,7 +12,7 @@ import pytest
 from pgaspy.dims import BlockDim, CyclicDim, Dim, whole_dim
 from pgaspy.distribution import Distribution, default_layout
 from pgaspy.layout import Layout, one_process, replicated
-from pgaspy.planning.local_parts import are_alike, lie_alike, local_part, place
+from pgaspy.planning.local_parts import LocalPart, are_alike, lie_alike, local_part, place
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.transfers import plan_transfer
 from pgaspy.planning.view import View, whole
@@ -39,6 +39,8 @@ def test_local_parts(seed: int) -> None:
             continue
         wanted = np.ix_(*[local_indices(view, d, rank) for d in range(view.ndim)])
         assert part.shape == model[wanted].shape
+        assert hash(part) == hash(LocalPart(*part))
+        assert part == part.section(part.first, part.shape)
         if 0 in part.shape:
             continue
         first = tuple(rng.randrange(i, i + n) for i, n in zip(part.first, part.shape, strict=True))
