@@ -7,6 +7,25 @@
 #include "affine_owners.h"
 #include "affine_parts.h"
 
+/* See to it that fields are those of a map, as they are taken for granted from then on; -1 with an exception set. */
+static int check_map(PyObject *layout, PyObject *shape, PyObject *base_dims, PyObject *steps, PyObject *origin)
+{
+    const Py_ssize_t ndim = PyTuple_GET_SIZE(shape), n = PyTuple_GET_SIZE(origin);
+    PyObject *dims = tuple_of(layout, name.dims, n);
+    if (!dims)
+        return -1;
+    Py_DECREF(dims);
+    int is_one = n <= MAX_NDIM && PyTuple_GET_SIZE(base_dims) == ndim && PyTuple_GET_SIZE(steps) == ndim;
+    for (Py_ssize_t d = 0; d < ndim && is_one; d++) {
+        PyObject *p = PyTuple_GET_ITEM(base_dims, d);
+        is_one = p == Py_None || (PyLong_Check(p) && at(base_dims, d) >= 0 && at(base_dims, d) < n);
+    }
+    if (!is_one && !PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "no view of %zd dimensions: shape %R, base dimensions %R, steps %R", n, shape,
+                     base_dims, steps);
+    return is_one ? 0 : -1;
+}
+
 static PyObject *affine_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     PyObject *layout, *shape, *base_dims, *steps, *origin;
@@ -17,6 +36,8 @@ static PyObject *affine_new(PyTypeObject *type, PyObject *arguments, PyObject *k
             PyErr_SetString(PyExc_TypeError, "a view takes no keywords");
         return NULL;
     }
+    if (check_map(layout, shape, base_dims, steps, origin) < 0)
+        return NULL;
     PyObject *hash = PyObject_GetAttr(layout, name.hash);
     if (!hash)
         return NULL;
@@ -167,6 +188,7 @@ static int have_names(void)
 PyMODINIT_FUNC PyInit_affine(void)
 {
     if (have_names() < 0 || !(its.all = PyTuple_Pack(1, Py_Ellipsis))
+            || !(its.block_dim = attribute_of("pgaspy.dims", "BlockDim"))
             || !(its.cache = attribute_of("pgaspy.caches", "EvenCache"))
             || !(its.check_shape = attribute_of("pgaspy.layout", "check_shape")) || PyType_Ready(&type_of_affines) < 0)
         return NULL;

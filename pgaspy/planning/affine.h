@@ -22,7 +22,7 @@ typedef struct {
 static PyTypeObject type_of_affines;
 
 static struct {
-    PyObject *cache, *check_shape, *local_part;         /* classes, and a function */
+    PyObject *block_dim, *cache, *check_shape, *local_part;     /* classes, and a function */
     PyObject *all;                                      /* the key of all elements */
 } its;
 
@@ -40,6 +40,17 @@ static Py_ssize_t at(PyObject *tuple, Py_ssize_t d)     /* an extent, a step, an
 static Py_ssize_t ndim_of(const affine *self)
 {
     return PyTuple_GET_SIZE(self->shape);
+}
+
+/* Have what was found, which is taken over, unless another thread has had it meanwhile: what is there from now on, a
+   borrowed reference; NULL: it is NULL, with an exception set. */
+static PyObject *once(PyObject **place, PyObject *found)
+{
+    if (!found || *place) {
+        Py_XDECREF(found);
+        return found ? *place : NULL;
+    }
+    return *place = found;
 }
 
 /* Have an item, which is taken over, in the place of another one, or of nothing; -1: it is NULL. */

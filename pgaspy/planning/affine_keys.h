@@ -11,14 +11,10 @@ static PyObject *child_of(affine *self, PyObject *key, PyObject *shape, PyObject
     if (!child)
         return NULL;
     ((affine *)child)->is_read_only = self->is_read_only;
-    if (!self->children) {
-        PyObject *made = PyObject_CallFunction(its.cache, "n", (Py_ssize_t)NBYTES);
-        if (!self->children)            /* unless another thread was here meanwhile */
-            self->children = made;
-        else
-            Py_XDECREF(made);
-    }
-    PyObject *kept = self->children ? PyObject_CallMethodObjArgs(self->children, name.keep, key, child, NULL) : NULL;
+    PyObject *children = self->children;
+    if (!children)
+        children = once(&self->children, PyObject_CallFunction(its.cache, "n", (Py_ssize_t)NBYTES));
+    PyObject *kept = children ? PyObject_CallMethodObjArgs(children, name.keep, key, child, NULL) : NULL;
     if (!kept)
         Py_CLEAR(child);
     Py_XDECREF(kept);
@@ -339,6 +335,18 @@ static PyObject *affine_broadcast_to(affine *self, PyObject *given)
     return found;
 }
 
+/* Say that shapes do not broadcast to one. */
+static PyObject *apart(PyObject *const *shapes, Py_ssize_t n)
+{
+    PyObject *words = PyUnicode_FromString("shapes");
+    for (Py_ssize_t k = 0; words && k < n; k++)
+        Py_XSETREF(words, PyUnicode_FromFormat("%U %S", words, shapes[k]));
+    if (words)
+        PyErr_Format(PyExc_ValueError, "%U do not broadcast to one", words);
+    Py_XDECREF(words);
+    return NULL;
+}
+
 /* joint_shape(*shapes): see affine.pyi. */
 static PyObject *joint_shape(PyObject *module, PyObject *const *shapes, Py_ssize_t n)
 {
@@ -351,42 +359,23 @@ static PyObject *joint_shape(PyObject *module, PyObject *const *shapes, Py_ssize
     }
     const Py_ssize_t ndim = longest ? PyTuple_GET_SIZE(longest) : 0;
     PyObject *joint = PyTuple_New(ndim), *one = PyLong_FromLong(1);
-    for (Py_ssize_t d = 0; joint && one && d < ndim; d++) {     /* from the last dimension on */
+    int fits = joint && one ? 1 : -1;
+    for (Py_ssize_t d = 0; d < ndim && fits > 0; d++) {         /* from the last dimension on */
         PyObject *extent = one;
-        for (Py_ssize_t k = 0; k < n; k++) {
+        for (Py_ssize_t k = 0; k < n && fits > 0; k++) {
             const Py_ssize_t own = PyTuple_GET_SIZE(shapes[k]) - 1 - d;
             PyObject *other = own < 0 ? one : PyTuple_GET_ITEM(shapes[k], own);
-            int is = PyObject_RichCompareBool(other, one, Py_EQ);
-            if (is)
-                continue;
-            is = PyObject_RichCompareBool(extent, one, Py_EQ);
-            if (is > 0)
+            const int is_one = PyObject_RichCompareBool(other, one, Py_EQ);
+            fits = is_one ? is_one : PyObject_RichCompareBool(extent, one, Py_EQ);
+            if (!fits)
+                fits = PyObject_RichCompareBool(extent, other, Py_EQ);
+            if (!is_one)
                 extent = other;
-            else if (!is && !PyObject_RichCompareBool(extent, other, Py_EQ))
-                goto apart;
         }
         PyTuple_SET_ITEM(joint, ndim - 1 - d, Py_NewRef(extent));
     }
     Py_XDECREF(one);
-    if (PyErr_Occurred())
+    if (fits <= 0)
         Py_CLEAR(joint);
-    return joint;
-apart:
-    Py_DECREF(joint);
-    Py_DECREF(one);
-    PyObject *words = PyUnicode_FromString(""), *texts = PyList_New(0), *space = PyUnicode_FromString(" ");
-    for (Py_ssize_t k = 0; texts && k < n; k++) {
-        PyObject *text = PyObject_Str(shapes[k]);
-        if (!text || PyList_Append(texts, text) < 0)
-            Py_CLEAR(texts);
-        Py_XDECREF(text);
-    }
-    if (texts && space)
-        Py_XSETREF(words, PyUnicode_Join(space, texts));
-    if (words && !PyErr_Occurred())
-        PyErr_Format(PyExc_ValueError, "shapes %U do not broadcast to one", words);
-    Py_XDECREF(words);
-    Py_XDECREF(texts);
-    Py_XDECREF(space);
-    return NULL;
+    return fits ? joint : apart(shapes, n);
 }

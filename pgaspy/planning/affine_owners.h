@@ -23,7 +23,7 @@ static int number_of(PyObject *x, PyObject *attribute, Py_ssize_t *number)
 
 static int read_dimension(PyObject *itself, dimension *dim)
 {
-    *dim = (dimension){.itself = itself, .is_block = PyTuple_Check(itself) && PyTuple_GET_SIZE(itself) == 6};
+    *dim = (dimension){.itself = itself, .is_block = Py_IS_TYPE(itself, (PyTypeObject *)its.block_dim)};
     if (!dim->is_block)
         return number_of(itself, name.extent, &dim->extent) < 0 || number_of(itself, name.n_procs, &dim->n_procs) < 0
             || number_of(itself, name.axis, &dim->axis) < 0 ? -1 : 0;
@@ -111,11 +111,7 @@ static PyObject *new_fixed_coords(const affine *self)
 
 static PyObject *fixed_coords(affine *self)             /* a borrowed reference */
 {
-    if (!self->fixed_coords) {
-        PyObject *found = new_fixed_coords(self);
-        Py_XSETREF(self->fixed_coords, found);
-    }
-    return self->fixed_coords;
+    return self->fixed_coords ? self->fixed_coords : once(&self->fixed_coords, new_fixed_coords(self));
 }
 
 /* How the elements are dealt out along an axis of the grid, over which goes a dimension of the base (-1: none). */
@@ -157,11 +153,7 @@ static PyObject *new_along_axes(affine *self)
 
 static PyObject *along_axes(affine *self)               /* a borrowed reference */
 {
-    if (!self->along_axes) {
-        PyObject *found = new_along_axes(self);
-        Py_XSETREF(self->along_axes, found);
-    }
-    return self->along_axes;
+    return self->along_axes ? self->along_axes : once(&self->along_axes, new_along_axes(self));
 }
 
 static PyObject *get_fixed_coords(affine *self, void *closure)

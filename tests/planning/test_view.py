@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import itertools
 import random
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pgaspy.caches import kept
 from pgaspy.dims import BlockDim, CyclicDim
 from pgaspy.distribution import Distribution, default_layout
-from pgaspy.planning.view import ArrayInKey, View, whole
-from tests.randomly import random_layout, random_shape, random_view
+from pgaspy.planning.local_parts import lie_alike, local_part, place
+from pgaspy.planning.view import ArrayInKey, View, joint_shape, whole
+from tests.randomly import random_key, random_layout, random_shape, random_view
 
 
 def flat_indices(view: View) -> NDArray[np.int64]:
@@ -59,9 +63,88 @@ def test_equal_views_are_one() -> None:
     assert view.broadcast_to((9, 8)) is view
 
 
+DERIVED: list[Callable[[View], View]] = [
+    lambda view: view.index((slice(1, 5), 2)), lambda view: view.index(7), lambda view: view.index((None, ...)),
+    lambda view: view.transpose((1, 0)), lambda view: view.broadcast_to((2, 9, 8))]
+
+
+@pytest.mark.parametrize("derived", DERIVED, ids=range(5))
+def test_what_is_derived_is_found_again_in_the_older_generation(derived: Callable[[View], View]) -> None:
+    view = whole(default_layout((9, 8), 4)).index((slice(None), slice(None)))
+    found = derived(view)
+    kept.turn()
+    assert derived(view) is found
+
+
+@pytest.mark.parametrize("key", [slice(3, 4, -5), slice(5, 5, 3), slice(8, 3, -9), slice(2, 3)], ids=repr)
+def test_one_element_has_no_distance(key: slice) -> None:
+    view = whole(default_layout((9, 8), 4)).index((slice(None, None, -2), key))
+    assert view.steps == (-2, -1 if key.step and key.step < 0 else 1)
+
+
+@pytest.mark.parametrize("fields", [
+    ((9, 8), (0,), (1, 1), (0, 0)), ((9,), (0, 1), (1,), (0, 0)), ((9, 8), (0, 1), (1,), (0, 0)),
+    ((9, 8), (0, 2), (1, 1), (0, 0)), ((9, 8), (0, -1), (1, 1), (0, 0)), ((9, 8), (0, 1), (1, 1), (0,))], ids=range(6))
+def test_what_is_no_map_is_refused(fields: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"no view of 2 dimensions|dims of a layout"):
+        View(default_layout((9, 8), 4), *fields)
+
+
+def test_hashes_of_numbers_tell_views_apart() -> None:
+    rng = random.Random(1)
+    of_fields: dict[Any, int] = {}
+    for _ in range(5000):
+        shape = random_shape(rng, 3)
+        view = whole(random_layout(rng, shape, 4)).index(random_key(rng, shape))
+        fields = view.shape, view.base_dims, view.steps, view.origin
+        assert of_fields.setdefault(fields, view.hash_of_numbers) == view.hash_of_numbers
+    assert len({*of_fields.values()}) == len(of_fields) > 2000
+    assert whole(default_layout((9, 8), 4)).index((slice(1, 5), 2)).hash_of_numbers == HASH
+
+
+HASH = -21600229110018028
+"""It is the same wherever it is worked out, as processes compare what they have made of it."""
+
+
+def test_references_are_given_back() -> None:
+    layout = random_layout(random.Random(2), (9, 8), 4)
+    base = whole(layout)
+    objects = [layout, base, base.shape, base.steps, base.origin, *[k for k in KEYS if isinstance(k, tuple | slice)]]
+
+    def all_calls() -> None:
+        view = View(layout, *[(*map(int, numbers),) for numbers in ((9, 8), (0, 1), (1, 1), (0, 0))])
+        found = [view, base, *[derived(view) for derived in DERIVED]]
+        for other in found:
+            for rank in range(4):
+                assert local_part(other, rank) is local_part(other, rank)
+                assert place(other.index((0,) * other.ndim), rank) is None or rank >= 0
+            lie_alike(base, other)
+            repr((other.fixed_coords, other.along_axes, other == base, hash(other)))
+        for key in (*KEYS, [1], (10 ** 6, 0)):
+            with pytest.raises(Exception):  # noqa: B017, PT011
+                view.index(key)
+        for shape in (7,), (9, 8, 7), ("x", 8), (9, None), (1,) * 63 + (9, 8):
+            with pytest.raises((TypeError, ValueError)):
+                view.broadcast_to(shape)  # type: ignore[arg-type]
+        for axes in (0, 2), (-1, 0), ("x",), (1.5,):
+            with pytest.raises((IndexError, TypeError)):
+                view.transpose(axes)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=r"^shapes \(2,\) \(3, 1\) \(4,\) do not broadcast to one$"):
+            joint_shape((2,), (3, 1), (4,))
+
+    counts = []
+    for n_times in 1, 10:
+        for _ in range(n_times):
+            all_calls()
+        kept.turn()
+        kept.turn()
+        counts.append([*map(sys.getrefcount, objects)])
+    assert counts[0] == counts[1]
+
+
 KEYS: list[Any] = [
     (0, 0, 0), 9, -10, (0, 8), (..., ...), 1.5, "x", slice(1.5, None), slice(None, None, 0), slice("x"), (0, "x"), {},
-    np.float64(1), (None, 9), 1j,
+    np.float64(1), (None, 9), 1j, 1 << 70, (0, -1 << 70),
 ]
 
 
