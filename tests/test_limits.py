@@ -18,6 +18,7 @@ from pgaspy.execution import recording
 from pgaspy.kernels import bindings, jit
 from pgaspy.kernels.program import Program, Step
 from pgaspy.planning import chains, pieces, trees
+from pgaspy.planning.local_parts import local_part
 from pgaspy.planning.pieces import TEMPORARY, joint_cuts, max_pieces, n_pieces, plan_boxes, plan_operands
 from pgaspy.planning.view import joint_shape, whole
 from pgaspy.scheduling import kernel_nodes
@@ -332,6 +333,14 @@ def test_parts_of_the_longest_dimensions(n_procs: int) -> None:
         assert dim.part_edge(part).tolist() == edges
         assert dim.part_from_index(np.array(edges)).tolist() == part.tolist()
         assert dim.part_from_index(np.array(edges[1:]) - 1).tolist() == (part[1:] - 1).tolist()
+        view, middle = whole(layout.Layout((n_procs,), (dim,))), extent // 2 + 1
+        assert [view.index(i).fixed_coords for i in edges] == [(k,) for k in part.tolist()]
+        assert [view.index(i - 1).fixed_coords for i in edges[1:]] == [(k - 1,) for k in part[1:].tolist()]
+        owners = 0, dim.part_from_index(middle)
+        for rank in (*owners, n_procs - 1):
+            own = local_part(view.index(slice(None, None, middle)), rank)
+            assert own is not None
+            assert own.shape == (owners.count(rank),)
 
 
 def test_shapes_are_joined_as_numpy_does() -> None:

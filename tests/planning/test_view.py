@@ -74,6 +74,9 @@ def test_what_is_derived_is_found_again_in_the_older_generation(derived: Callabl
     found = derived(view)
     kept.turn()
     assert derived(view) is found
+    assert not found.is_read_only
+    assert derived(view.read_only).is_read_only
+    assert derived(view.read_only) == found
 
 
 @pytest.mark.parametrize("key", [slice(3, 4, -5), slice(5, 5, 3), slice(8, 3, -9), slice(2, 3)], ids=repr)
