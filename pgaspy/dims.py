@@ -19,7 +19,8 @@ class BlockDim(NamedTuple):
     """One part per process, balanced: part r of a fresh dimension is `[r*n//P, (r+1)*n//P)`.
 
     A view's dimension is a window of a balanced one: its index i stands for the index `start + step*i` (step > 0) of
-    a dimension of `parent_extent` elements, and is owned by that element's owner.
+    a dimension of `parent_extent` elements, and is owned by that element's owner. In C, `affine` knows the order of the
+    fields, and which process owns an index.
     """
 
     extent: int

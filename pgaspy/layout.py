@@ -25,7 +25,7 @@ MAX_SIZE = 2**63 - 1
 
 
 class Held(NamedTuple):
-    """What one process holds of an array.
+    """What one process holds of an array; in C, `affine` knows the order of the fields.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ class Tiers:
         return self._n_hot <= HOT_CALLS
 
     def was_admitted(self, key: tuple[Any, ...]) -> bool:
-        """Whether such a call was executed at once before: so it is likely to come again, or hot, if it is not now."""
+        """Whether such a call was executed at once before: it is likely to come again, and hot, if it is not now."""
         return key in self._work
 
     def _count(self, key: tuple[Any, ...], work: int) -> bool:

@@ -18,7 +18,7 @@ __all__ = ["LocalPart", "are_alike", "indices_within", "lie_alike", "local_part"
 
 
 class LocalPart(NamedTuple):
-    """What a process owns of a view.
+    """What a process owns of a view; it is made in C, by `affine`, which knows the order of the fields.
 
     Attributes
     ----------

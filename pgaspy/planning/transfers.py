@@ -7,8 +7,8 @@ the index space, so that no metadata travels.
 
 Copies of the source: a receiver takes the one at its own coordinates along the axes of the source's grid that hold
 replicas, and so itself where it holds one. Copies of the destination: where they do not hold the source as well, the
-elements travel once to a **root** in each group of replicas (a holder itself, where the grids are the same), which
-broadcasts them along the replicated axes.
+elements travel once to a **root** in each group of replicas (a holder itself, where the grids are the same but for
+axes of one process), which broadcasts them along the replicated axes.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ class Statement(Recipe):
             return -1
         return at_once.kernel_for(self.function, self.name, self._all_dtypes, self.loop_dtypes)
 
-    @property
+    @lazy
     def _is_numpys(self) -> bool:
         """Whether no kernel computes it in any tier, but the function itself."""
         form = self.elementwise
@@ -143,7 +143,7 @@ class Statement(Recipe):
         at_once.run(self._kernel, self._all_dtypes, self.loop_dtypes, piece.shape, [*operands, target])
 
     def add_nodes_at_once(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
-        """See `Recipe`. What does not lie as the output does is assembled, and one kernel computes all."""
+        """See `Recipe`. Where a kernel computes it, what does not lie as the output does is assembled, for one call."""
         if self._kernel < 0:
             self.add_nodes(builder, operation, rank)
             return
@@ -188,7 +188,7 @@ class Statement(Recipe):
         return f"{self.name}({', '.join(map(str, self.loop_dtypes))}{', where' if self.has_mask else ''})"
 
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
-        """See `Recipe`. There is no C kernel for this one: its function is called on NumPy views of its pieces."""
+        """See `Recipe`. Where there is no C kernel, its function is called on NumPy views of its pieces."""
         n = self.n_outputs
         views, dtypes = self.views[n:], [dtype for dtype in self.dtypes if dtype is not None]
         plans = plan_operands(self.written[0], views, self.copied, rank)
