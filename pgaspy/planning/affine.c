@@ -18,7 +18,7 @@ static int check_map(PyObject *layout, PyObject *shape, PyObject *base_dims, PyO
     int is_one = n <= MAX_NDIM && PyTuple_GET_SIZE(base_dims) == ndim && PyTuple_GET_SIZE(steps) == ndim;
     for (Py_ssize_t d = 0; d < ndim && is_one; d++) {
         PyObject *p = PyTuple_GET_ITEM(base_dims, d);
-        is_one = p == Py_None || (PyLong_Check(p) && at(base_dims, d) >= 0 && at(base_dims, d) < n);
+        is_one = p == Py_None || (PyLong_Check(p) && at(base_dims, d) >= 0 && at(base_dims, d) < n && at(steps, d));
     }
     if (!is_one && !PyErr_Occurred())
         PyErr_Format(PyExc_ValueError, "no view of %zd dimensions: shape %R, base dimensions %R, steps %R", n, shape,

@@ -116,10 +116,7 @@ static int go_along(const affine *self, Py_ssize_t d, const memory *own, PyObjec
     if (base_dim != Py_None) {
         const Py_ssize_t p = PyLong_AsSsize_t(base_dim), begin = at(self->origin, p), step = at(self->steps, d);
         Py_ssize_t stop;
-        if (step)
-            within(own->low[p], own->high[p], begin, step, n, &first, &stop);
-        else
-            stop = own->low[p] <= begin && begin < own->high[p] ? n : 0;
+        within(own->low[p], own->high[p], begin, step, n, &first, &stop);
         n = stop - first;
         start = begin + step * first - own->low[p];
         stride = step * own->strides[p];

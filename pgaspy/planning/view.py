@@ -153,7 +153,7 @@ class View(Affine):
         """The interval [start, stop) of the indices that are used of each base dimension."""
         found = [(index, index + 1) for index in self.origin]
         for p, step, n in zip(self.base_dims, self.steps, self.shape, strict=True):
-            if p is not None and step:
+            if p is not None:
                 first = self.origin[p]
                 last = first + step * (n - 1)
                 found[p] = (first, last + 1) if step > 0 else (last, first + 1)
@@ -173,7 +173,7 @@ class View(Affine):
         """The indices used of each base dimension, in ascending order."""
         every = [1] * len(self.origin)
         for p, step in zip(self.base_dims, self.steps, strict=True):
-            if p is not None and step:
+            if p is not None:
                 every[p] = abs(step)
         return tuple([range(start, stop, step) for (start, stop), step in zip(self.hull, every, strict=True)])
 

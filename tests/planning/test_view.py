@@ -85,9 +85,14 @@ def test_one_element_has_no_distance(key: slice) -> None:
     assert view.steps == (-2, -1 if key.step and key.step < 0 else 1)
 
 
+def test_nothing_begins_at_the_first_index() -> None:
+    assert whole(default_layout((9, 8), 4)).index((slice(5, 5), slice(7, 2, 3))).origin == (0, 0)
+
+
 @pytest.mark.parametrize("fields", [
     ((9, 8), (0,), (1, 1), (0, 0)), ((9,), (0, 1), (1,), (0, 0)), ((9, 8), (0, 1), (1,), (0, 0)),
-    ((9, 8), (0, 2), (1, 1), (0, 0)), ((9, 8), (0, -1), (1, 1), (0, 0)), ((9, 8), (0, 1), (1, 1), (0,))], ids=range(6))
+    ((9, 8), (0, 2), (1, 1), (0, 0)), ((9, 8), (0, -1), (1, 1), (0, 0)), ((9, 8), (0, 1), (1, 1), (0,)),
+    ((9, 8), (0, 1), (1, 0), (0, 0))], ids=range(7))
 def test_what_is_no_map_is_refused(fields: Any) -> None:
     with pytest.raises((TypeError, ValueError), match=r"no view of 2 dimensions|dims of a layout"):
         View(default_layout((9, 8), 4), *fields)
