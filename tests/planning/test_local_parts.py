@@ -121,6 +121,20 @@ def test_what_one_process_has_lies_alike_on_any_grids() -> None:
     assert not lie_alike(matrix.index(4), alone)
 
 
+@pytest.mark.parametrize("section", [slice(None, None, 2), slice(1, None, 2), slice(3, 13), slice(2, 20, 3)], ids=repr)
+def test_sections_with_a_layout_of_their_own_lie_as_where_they_come_from(section: slice) -> None:
+    view = whole(default_layout((20, 3), 4)).index(section)
+    assert view.own_layout is not None
+    own = whole(view.own_layout)
+    for key in (...,), (slice(1, 6),), (slice(None, None, -2),), (4,):
+        assert lie_alike(view.index(key), own.index(key))
+        assert lie_alike(own.index(key), view.index(key))
+    for start, step in itertools.product(range(4), (1, 2, 3)):
+        other = whole(view.layout).index(slice(start, start + (view.shape[0] - 1) * step + 1, step))
+        if other.shape == view.shape:
+            assert lie_alike(own, other) == lie_alike(other, own) == (other == view)
+
+
 def _among_axes_of_one(rng: random.Random, layout: Layout) -> Layout:
     """The same, on a grid with other axes of one process."""
     kept: dict[int, int] = {}
