@@ -135,6 +135,14 @@ def test_sections_with_a_layout_of_their_own_lie_as_where_they_come_from(section
             assert lie_alike(own, other) == lie_alike(other, own) == (other == view)
 
 
+@pytest.mark.parametrize("distribution", ["block", "cyclic", "cyclic(4)"])
+def test_other_sections_do_not_lie_alike(distribution: str) -> None:
+    view = whole(Distribution(distribution, "*").bind((20, 3), 4))
+    sections = [view.index(slice(start, start + 4 * step + 1, step)) for start in range(4) for step in (1, 2, 3, 4)]
+    for a, b in itertools.product(sections, repeat=2):
+        assert lie_alike(a, b) == (a is b)
+
+
 def _among_axes_of_one(rng: random.Random, layout: Layout) -> Layout:
     """The same, on a grid with other axes of one process."""
     kept: dict[int, int] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import random
 import sys
@@ -63,9 +64,10 @@ def test_equal_views_are_one() -> None:
     assert view.broadcast_to((9, 8)) is view
 
 
+AXES, SHAPE = (1, 0), (2, 9, 8)
 DERIVED: list[Callable[[View], View]] = [
     lambda view: view.index((slice(1, 5), 2)), lambda view: view.index(7), lambda view: view.index((None, ...)),
-    lambda view: view.transpose((1, 0)), lambda view: view.broadcast_to((2, 9, 8))]
+    lambda view: view.transpose(AXES), lambda view: view.broadcast_to(SHAPE)]
 
 
 @pytest.mark.parametrize("derived", DERIVED, ids=range(5))
@@ -117,7 +119,8 @@ HASH = -21600229110018028
 def test_references_are_given_back() -> None:
     layout = random_layout(random.Random(2), (9, 8), 4)
     base = whole(layout)
-    objects = [layout, base, base.shape, base.steps, base.origin, *[k for k in KEYS if isinstance(k, tuple | slice)]]
+    objects = [layout, layout.dims, layout.pins, layout.dim_from_axis, layout.axes_of_several, base, base.shape,
+               base.base_dims, base.steps, base.origin, AXES, SHAPE, *[k for k in KEYS if isinstance(k, tuple | slice)]]
 
     def all_calls() -> None:
         view = View(layout, *[(*map(int, numbers),) for numbers in ((9, 8), (0, 1), (1, 1), (0, 0))])
@@ -140,14 +143,17 @@ def test_references_are_given_back() -> None:
         with pytest.raises(ValueError, match=r"^shapes \(2,\) \(3, 1\) \(4,\) do not broadcast to one$"):
             joint_shape((2,), (3, 1), (4,))
 
-    counts = []
-    for n_times in 1, 10:
+    counts, n_blocks = [], []
+    for n_times in 100, 1000:
         for _ in range(n_times):
             all_calls()
         kept.turn()
         kept.turn()
+        gc.collect()
         counts.append([*map(sys.getrefcount, objects)])
+        n_blocks.append(sys.getallocatedblocks())
     assert counts[0] == counts[1]
+    assert n_blocks[1] - n_blocks[0] < 700
 
 
 KEYS: list[Any] = [
