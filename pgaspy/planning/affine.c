@@ -83,6 +83,7 @@ static void affine_dealloc(affine *self)
     Py_XDECREF(self->along_axes);
     Py_XDECREF(self->part);
     Py_XDECREF(self->place);
+    Py_XDECREF(self->digest);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
@@ -110,6 +111,7 @@ static PyMemberDef members[] = {
     {"base_dims", T_OBJECT_EX, offsetof(affine, base_dims), READONLY, NULL},
     {"steps", T_OBJECT_EX, offsetof(affine, steps), READONLY, NULL},
     {"origin", T_OBJECT_EX, offsetof(affine, origin), READONLY, NULL},
+    {"digest", T_OBJECT, offsetof(affine, digest), 0, NULL},
     {"hash_of_numbers", T_PYSSIZET, offsetof(affine, hash_of_numbers), READONLY, NULL},
     {"is_read_only", T_BOOL, offsetof(affine, is_read_only), 0, NULL},
     {NULL, 0, 0, 0, NULL},

@@ -14,6 +14,7 @@ typedef struct {
     PyObject *children;         /* a cache of what is derived from it, by keys; NULL as long as there is nothing */
     PyObject *fixed_coords, *along_axes;                        /* see affine.pyi; NULL until they are asked for */
     PyObject *part, *place;                                     /* what these are on a process */
+    PyObject *digest;                                           /* see `digests`; NULL is None */
     Py_ssize_t rank_of_part, rank_of_place;
     Py_hash_t hash, hash_of_layout, hash_of_numbers;
     char is_read_only;

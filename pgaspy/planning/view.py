@@ -43,9 +43,6 @@ class View(Affine):
 
     __slots__ = ("__dict__",)
 
-    digest: int | None = None
-    """See `digests`."""
-
     def __repr__(self) -> str:
         return f"View(shape={self.shape}, origin={self.origin}, steps={self.steps}, of {self.layout})"
 
