@@ -65,10 +65,10 @@ def statement_for(ufunc: AnyFunction, descriptions: Sequence[Any], has_mask: boo
 
 
 def new_statement(ufunc: AnyFunction, descriptions: Sequence[Any], has_mask: bool, dtype: Any,
-                  casting: str) -> Statement:
-    """Work out a call whose results are new arrays."""
+                  casting: str, shape: tuple[int, ...] | None = None) -> Statement:
+    """Work out a call whose results are new arrays; their shape may be given."""
     loop = loop_dtypes(ufunc, descriptions, (None,) * ufunc.nout, has_mask, dtype, casting)
-    views, shape = broadcast(descriptions)
+    views, shape = broadcast(descriptions, shape)
     arrays = [v for v in views if v is not None]
     result = result_view(shape, arrays, default_for)
     written, operands = in_memory_order(result, views)

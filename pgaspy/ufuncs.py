@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import numpy as np
 from pgaspy.execution.recording import is_executing, record, was_admitted
 from pgaspy.immediate import computed, is_computed_in_place
 from pgaspy.operands import PARTS_FROM_BYTES, as_numpy, described, with_parts
+from pgaspy.planning.view import joint_shape
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.kinds.statement import Statement
@@ -19,7 +22,6 @@ from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import (
     COMPARISONS,
-    broadcast,
     check_writable,
     depends_on_values,
     known_calls,
@@ -192,20 +194,38 @@ def _apply_into(ufunc: AnyFunction, bases: list[Any], descriptions: list[Any], o
         return out[0]
     given = [t for t in out if t is not None]
     loop_dtypes(ufunc, descriptions, [None if t is None else t.dtype for t in out], has_mask, dtype, casting)
-    for target in given:
-        broadcast(descriptions, target.shape)
     _check_apart(given)
-    statement = new_statement(ufunc, descriptions, has_mask, dtype, casting)
-    view = statement.result
-    outputs = tuple(Base(view.layout, dtype) for dtype in statement.output_dtypes)
-    record_statement(statement, outputs, bases)
-    results = []
-    for target, base in zip(out, outputs, strict=True):
-        if target is not None:
-            with target._written() as written:
-                record_assignment(BaseView(written._base, written._view), BaseView(base, view))
-        results.append(make(base, view) if target is None else target)
-    return tuple(results)
+    statement = new_statement(ufunc, descriptions, has_mask, dtype, casting, _shape_of(given))
+    statement = replace(statement, output_dtypes=tuple([
+        own if target is None else target.dtype for target, own in zip(out, statement.output_dtypes, strict=True)]))
+    outputs = [BaseView(Base(statement.result.layout, dtype), statement.result) for dtype in statement.output_dtypes]
+    with ExitStack() as stack:
+        targets = [None if target is None else stack.enter_context(target._written()) for target in out]
+        pairs = [(BaseView(target._base, target._view), output)
+                 for target, output in zip(targets, outputs, strict=True) if target is not None]
+        if has_mask:  # where it is false, what was there stays
+            for target, output in pairs:
+                record_assignment(output, target)
+        record_statement(statement, tuple([output.base for output in outputs]), bases)
+        for target, output in pairs:
+            record_assignment(target, output)
+    return tuple([make(*output) if target is None else target for target, output in zip(out, outputs, strict=True)])
+
+
+def _shape_of(outputs: Sequence[Any]) -> tuple[int, ...]:
+    """The one shape of outputs.
+
+    Raises
+    ------
+    ValueError
+        If they have several.
+    """
+    shape = joint_shape(*[x.shape for x in outputs])
+    for x in outputs:
+        if x.shape != shape:
+            raise ValueError(f"non-broadcastable output operand with shape {x.shape} doesn't match the broadcast "
+                             f"shape {shape}")
+    return shape
 
 
 def check_target(target: Any, is_assigned: bool = False) -> None:

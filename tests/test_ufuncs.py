@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -145,6 +146,39 @@ def test_two_outputs(name: str) -> None:
     assert given is whole
     assert_equal(fraction, np.modf(x)[0])
     assert_equal(whole, np.modf(x)[1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+def test_two_outputs_where_a_mask_is_true(name: str, dtype: str) -> None:
+    """Elsewhere what was there stays, as it was before a cast, too."""
+    x, mask = np.arange(-6.0, 7.0) / 4, np.arange(13) % 3 == 0
+    a = pg.array(x, layout=layout_of(name, x.shape))
+    for call in (lambda a, out, where: np.modf(a, out=out, where=where, casting="unsafe"),
+                 lambda a, out, where: np.frexp(a, out=out, where=where, casting="unsafe"),
+                 lambda a, out, where: np.divmod(a, 0.3, out=out, where=where, casting="unsafe")):
+        found, expected = [pg.full(13, 7.5, dtype), pg.full(13, 8.5)], [np.full(13, 7.5, dtype), np.full(13, 8.5)]
+        call(a, tuple(found), pg.array(mask))
+        call(x, tuple(expected), mask)
+        for own, numpys in zip(found, expected, strict=True):
+            assert_equal(own, numpys)
+
+
+def test_shapes_of_two_outputs() -> None:
+    """They are of one shape, to which the operands are stretched, also where only one is given."""
+    shapes: list[tuple[int, ...]] = [(), (1,), (5,), (1, 5), (2, 5), (1, 1)]
+    for of_input, first, second in itertools.product(shapes, [*shapes, None], shapes):
+        x = np.full(of_input, 1.25)
+        out = tuple(None if shape is None else np.zeros(shape) for shape in (first, second))
+        given = tuple(None if y is None else pg.array(y) for y in out)
+        call = functools.partial(np.modf, pg.array(x), out=given)
+        try:
+            expected = np.modf(x, out=out)
+        except ValueError:
+            raises_everywhere(ValueError, "shape", call)
+            continue
+        for found, numpys in zip(call(), expected, strict=True):
+            assert_equal(found, numpys)
 
 
 def test_outputs_that_share_elements() -> None:
