@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def cheaply(plan: Callable[[], T]) -> T:
-    """What a function returns; it has to do so with few calls, and little memory. No cache is about to be made larger."""
+    """What a function returns; it has to do so with few calls, and little memory. No cache is about to grow."""
     for _ in range(2):
         kept.turn()
     tracemalloc.start()

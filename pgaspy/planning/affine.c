@@ -180,6 +180,7 @@ static int have_names(void)
         {&name.keep, "keep"}, {&name.last_held, "_last_held"}, {&name.local_from_index, "local_from_index"},
         {&name.n_procs, "n_procs"}, {&name.older, "older"}, {&name.only_holder, "only_holder"},
         {&name.owner_from_part, "owner_from_part"}, {&name.part_from_index, "part_from_index"}, {&name.pins, "pins"},
+        {&name.refuse, "_refuse"},
         {&name.transpose, "transpose"}};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         if (!(*names[k].place = PyUnicode_InternFromString(names[k].text)))

@@ -30,7 +30,7 @@ static struct {
 static struct {
     PyObject *as_index, *axes_of_several, *axis, *broadcast_to, *dim_from_axis, *dims, *extent, *grid,
              *grid_of_several, *hash, *held_by, *is_replicated, *keep, *last_held, *local_from_index, *n_procs, *older,
-             *only_holder, *owner_from_part, *part_from_index, *pins, *transpose;
+             *only_holder, *owner_from_part, *part_from_index, *pins, *refuse, *transpose;
 } name;
 
 static Py_ssize_t at(PyObject *tuple, Py_ssize_t d)     /* an extent, a step, an index */

@@ -8,7 +8,8 @@ from pgaspy.layout import Layout
 class Affine:
     """What a view is, and what is derived from it, which is kept; see `view` for the fields.
 
-    A class made of it has `_as_index`, which is called with an index that is no int, slice, None or Ellipsis.
+    A class made of it has `_as_index`, which is called with an index that is no int, slice, None or Ellipsis, and
+    `_refuse`, which raises the exception that it is called with.
     """
 
     layout: Layout

@@ -234,12 +234,34 @@ static PyObject *indexed(affine *self, PyObject *key)
     return end(&to, self, key, has_failed);
 }
 
+static PyObject *raised(void)           /* the exception that is set, which is not any more */
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+    return error;
+#endif
+}
+
+/* Have an index refused by a statement of Python's that raises, which tells a mistake in the program; see `tracebacks`. */
+static void refuse(affine *self)
+{
+    PyObject *error = raised(), *nothing = PyObject_CallMethodOneArg((PyObject *)self, name.refuse, error);
+    Py_XDECREF(nothing);
+    Py_DECREF(error);
+}
+
 static PyObject *affine_index(affine *self, PyObject *given)
 {
     PyObject *key = frozen_key((PyObject *)self, given);
     PyObject *found = key ? kept_by(self, key) : NULL;
-    if (!found && !PyErr_Occurred())
-        found = indexed(self, key);
+    if (!found && !PyErr_Occurred() && !(found = indexed(self, key)) && PyErr_ExceptionMatches(PyExc_IndexError))
+        refuse(self);
     Py_XDECREF(key);
     return found;
 }

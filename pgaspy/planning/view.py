@@ -12,7 +12,7 @@ import math
 import operator
 from collections.abc import Sequence
 from operator import mul
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -175,6 +175,14 @@ class View(Affine):
         return tuple([range(start, stop, step) for (start, stop), step in zip(self.hull, every, strict=True)])
 
     # Derived views ---------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _refuse(error: IndexError) -> NoReturn:
+        """Raise what C says of an index."""
+        try:
+            raise error
+        finally:
+            del error  # which its traceback would lead to, and to whatever the callers have
 
     @staticmethod
     def _as_index(k: Any) -> int:

@@ -94,9 +94,9 @@ def test_mistakes_of_pgaspy(ones: pg.GlobalArray, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_not_found_in_pgaspy_itself(ones: pg.GlobalArray, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(view.View, "index")
-    text = text_of(lambda: ones[3])
-    assert "array.py" in files(text), text
+    monkeypatch.delattr(view.View, "read_only")
+    text = text_of(lambda: pg.broadcast_to(ones, (3, 8, 8)))
+    assert "manipulation.py" in files(text), text
     assert NOTE not in text
 
 
