@@ -523,11 +523,17 @@ def test_what_is_requested_at_the_end_is_dropped(monkeypatch: pytest.MonkeyPatch
 
 
 def has_ended(pid: str) -> bool:
-    """Whether a process is gone, or is a zombie that the one which has inherited it has not asked for."""
-    try:
-        return Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
+    """Whether a process is gone soon after a signal, or a zombie that the one which has inherited it has not asked for.
+    """
+    stop = time.monotonic() + 10
+    while time.monotonic() < stop:
+        try:
+            if Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.01)
+    return False
 
 
 @pytest.mark.parametrize("is_kept", [True, False])
