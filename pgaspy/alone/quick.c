@@ -52,7 +52,8 @@ static PyObject *result_of(PyObject *ufunc, PyObject *call, PyObject *x, PyObjec
                    : is_array(y) ? like_of_two(x, a, y, b) : Py_XNewRef(like_of(x));
     if (!like)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    PyObject *found = has_kernel ? by_kernel(queue, call, operands, n, shape, ndim) : called(queue, ufunc, operands, n, NULL);
+    PyObject *found = has_kernel ? by_kernel(queue, call, operands, n, shape, ndim)
+                                 : called(queue, ufunc, operands, n, NULL);
     if (!found || (ndim_of(found) && !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)found))) {
         Py_XDECREF(found);
         Py_DECREF(like);

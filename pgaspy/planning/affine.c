@@ -59,8 +59,8 @@ static int affine_traverse(affine *self, visitproc visit, void *arg)
     Py_VISIT(self->children);
     Py_VISIT(self->fixed_coords);
     Py_VISIT(self->along_axes);
-    Py_VISIT(self->part);
-    Py_VISIT(self->place);
+    Py_VISIT(self->part.found);
+    Py_VISIT(self->place.found);
     return 0;
 }
 
@@ -81,8 +81,8 @@ static void affine_dealloc(affine *self)
     Py_XDECREF(self->children);
     Py_XDECREF(self->fixed_coords);
     Py_XDECREF(self->along_axes);
-    Py_XDECREF(self->part);
-    Py_XDECREF(self->place);
+    Py_XDECREF(self->part.found);
+    Py_XDECREF(self->place.found);
     Py_XDECREF(self->digest);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
@@ -173,15 +173,13 @@ static int have_names(void)
 {
     const struct {PyObject **place; const char *text;} names[] = {
         {&name.as_index, "_as_index"}, {&name.axes_of_several, "axes_of_several"}, {&name.axis, "axis"},
-        {&name.broadcast_to, "broadcast_to"},
-        {&name.dim_from_axis, "dim_from_axis"}, {&name.dims, "dims"}, {&name.extent, "extent"}, {&name.grid, "grid"},
-        {&name.grid_of_several, "grid_of_several"},
+        {&name.broadcast_to, "broadcast_to"}, {&name.dim_from_axis, "dim_from_axis"}, {&name.dims, "dims"},
+        {&name.extent, "extent"}, {&name.grid, "grid"}, {&name.grid_of_several, "grid_of_several"},
         {&name.hash, "_hash"}, {&name.held_by, "held_by"}, {&name.is_replicated, "is_replicated"},
         {&name.keep, "keep"}, {&name.last_held, "_last_held"}, {&name.local_from_index, "local_from_index"},
         {&name.n_procs, "n_procs"}, {&name.older, "older"}, {&name.only_holder, "only_holder"},
         {&name.owner_from_part, "owner_from_part"}, {&name.part_from_index, "part_from_index"}, {&name.pins, "pins"},
-        {&name.refuse, "_refuse"},
-        {&name.transpose, "transpose"}};
+        {&name.refuse, "_refuse"}, {&name.transpose, "transpose"}};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         if (!(*names[k].place = PyUnicode_InternFromString(names[k].text)))
             return -1;

@@ -8,14 +8,19 @@
 #define NBYTES 1400     /* of a map with its key, and with what is worked out about it, in the mean */
 #define MAX_NDIM 64     /* as in `layout` */
 
+/* What was worked out for the rank that asked last; NULL before. */
+typedef struct {
+    PyObject *found;
+    Py_ssize_t rank;
+} found_of_rank;
+
 typedef struct {
     PyObject_HEAD
     PyObject *layout, *shape, *base_dims, *steps, *origin;      /* tuples of integers, and of None */
     PyObject *children;         /* a cache of what is derived from it, by keys; NULL as long as there is nothing */
     PyObject *fixed_coords, *along_axes;                        /* see affine.pyi; NULL until they are asked for */
-    PyObject *part, *place;                                     /* what these are on a process */
     PyObject *digest;                                           /* see `digests`; NULL is None */
-    Py_ssize_t rank_of_part, rank_of_place;
+    found_of_rank part, place;
     Py_hash_t hash, hash_of_layout, hash_of_numbers;
     char is_read_only;
 } affine;
@@ -101,7 +106,6 @@ static PyObject *made(PyTypeObject *type, PyObject *layout, Py_hash_t hash_of_la
     }
     found->layout = Py_NewRef(layout);
     found->shape = shape, found->base_dims = base_dims, found->steps = steps, found->origin = origin;
-    found->rank_of_part = found->rank_of_place = -1;
     found->hash_of_layout = hash_of_layout;
     found->hash_of_numbers = (Py_hash_t)hash;
     hash = mixed(hash, (Py_uhash_t)hash_of_layout);

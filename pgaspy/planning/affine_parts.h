@@ -158,36 +158,6 @@ static PyObject *new_part(const affine *self, PyObject *held)   /* None where th
     return answer ? NULL : Py_NewRef(Py_None);
 }
 
-/* Whether (view, rank) are what a function takes, and which; -1 with an exception set. */
-static int take(PyObject *const *arguments, Py_ssize_t n, affine **view, Py_ssize_t *rank)
-{
-    if (n != 2 || !PyObject_TypeCheck(arguments[0], &type_of_affines)) {
-        PyErr_SetString(PyExc_TypeError, "a view and a rank are taken");
-        return -1;
-    }
-    *view = (affine *)arguments[0];
-    *rank = PyLong_AsSsize_t(arguments[1]);
-    return *rank == -1 && PyErr_Occurred() ? -1 : 0;
-}
-
-/* local_part(view, rank): see affine.pyi. */
-static PyObject *local_part(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
-{
-    affine *view;
-    Py_ssize_t rank;
-    if (take(arguments, n, &view, &rank) < 0)
-        return NULL;
-    if (view->part && view->rank_of_part == rank)
-        return Py_NewRef(view->part);
-    PyObject *held = held_by(view->layout, rank), *part = held ? new_part(view, held) : NULL;
-    Py_XDECREF(held);
-    if (part) {
-        Py_XSETREF(view->part, Py_NewRef(part));
-        view->rank_of_part = rank;
-    }
-    return part;
-}
-
 /* Where the one index along a dimension lies in memory, in elements; -1: not here; -2 with an exception set. */
 static Py_ssize_t position(PyObject *itself, Py_ssize_t i, PyObject *interval, PyObject *coords)
 {
@@ -203,7 +173,7 @@ static Py_ssize_t position(PyObject *itself, Py_ssize_t i, PyObject *interval, P
     return PyErr_Occurred() ? -2 : found;
 }
 
-static PyObject *place_in(const affine *self, PyObject *held)   /* None where the process has not the element */
+static PyObject *new_place(const affine *self, PyObject *held)   /* None where the process has not the element */
 {
     PyObject *dims = tuple_of(self->layout, name.dims, PyTuple_GET_SIZE(self->origin));
     Py_ssize_t offset = 0;
@@ -220,22 +190,38 @@ static PyObject *place_in(const affine *self, PyObject *held)   /* None where th
     return PyErr_Occurred() ? NULL : is_here ? PyLong_FromSsize_t(offset) : Py_NewRef(Py_None);
 }
 
+/* What (view, rank) ask for: found again for the rank that asked last, else worked out of what that rank holds. */
+static PyObject *of_rank(PyObject *const *arguments, Py_ssize_t n, size_t offset,
+                         PyObject *(*work_out)(const affine *view, PyObject *held))
+{
+    if (n != 2 || !PyObject_TypeCheck(arguments[0], &type_of_affines))
+        return PyErr_Format(PyExc_TypeError, "a view and a rank are taken");
+    affine *view = (affine *)arguments[0];
+    found_of_rank *last = (found_of_rank *)((char *)view + offset);
+    const Py_ssize_t rank = PyLong_AsSsize_t(arguments[1]);
+    if (rank == -1 && PyErr_Occurred())
+        return NULL;
+    if (last->found && last->rank == rank)
+        return Py_NewRef(last->found);
+    PyObject *held = held_by(view->layout, rank), *found = held ? work_out(view, held) : NULL;
+    Py_XDECREF(held);
+    if (found) {
+        Py_XSETREF(last->found, Py_NewRef(found));
+        last->rank = rank;
+    }
+    return found;
+}
+
+/* local_part(view, rank): see affine.pyi. */
+static PyObject *local_part(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+{
+    return of_rank(arguments, n, offsetof(affine, part), new_part);
+}
+
 /* place(view, rank): see affine.pyi. */
 static PyObject *place(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
-    affine *view;
-    Py_ssize_t rank;
-    if (take(arguments, n, &view, &rank) < 0)
-        return NULL;
-    if (view->place && view->rank_of_place == rank)
-        return Py_NewRef(view->place);
-    PyObject *held = held_by(view->layout, rank), *found = held ? place_in(view, held) : NULL;
-    Py_XDECREF(held);
-    if (found) {
-        Py_XSETREF(view->place, Py_NewRef(found));
-        view->rank_of_place = rank;
-    }
-    return found;
+    return of_rank(arguments, n, offsetof(affine, place), new_place);
 }
 
 /* indices_within(low, high, start, step, n): see affine.pyi. */
