@@ -6,7 +6,7 @@ import numpy
 from setuptools import Extension, setup
 
 setup(cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"],
-      ext_modules=[Extension("pgaspy._lazy", ["pgaspy/_lazy.c"]),
+      ext_modules=[Extension("pgaspy._caches", ["pgaspy/_caches.c"]),
                    Extension("pgaspy.alone.quick", ["pgaspy/alone/quick.c"], include_dirs=[numpy.get_include()],
                              depends=[*map(str, Path("pgaspy/alone").glob("*.h"))]),
                    Extension("pgaspy.planning.affine", ["pgaspy/planning/affine.c"],

@@ -8,6 +8,10 @@ What an entry takes is estimated once, when it comes to a generation: of one ent
 through the objects that it alone leads to; of the others it is taken to be as much. What is kept in a cache itself,
 such as a view, is counted there, and not where others refer to it. The sum for many operations is between what
 `tracemalloc` counts and a quarter more, which does not see what C allocates; `tests/test_caches.py` compares them.
+
+The collector of cyclic garbage does not look at what is kept, as far as it is made of tuples, lists, dictionaries, and
+objects of `acyclic` types: what a program keeps of statements that it never makes again is tens of objects each,
+and to go through all of them whenever there are a quarter more took a third of the time of such programs.
 """
 
 from __future__ import annotations
@@ -21,9 +25,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pgaspy._lazy import lazy
+from pgaspy._caches import lazy, untrack
 
-__all__ = ["MAX_BYTES", "Cache", "EvenCache", "cached", "kept", "kept_types", "lazy", "own_sizes", "size_of"]
+__all__ = ["MAX_BYTES", "Cache", "EvenCache", "acyclic", "cached", "kept", "kept_types", "lazy", "own_sizes", "size_of"]
 
 MAX_BYTES = 64 << 20
 """What all caches take together. One entry that takes more than half of it stays until the next generation is full."""
@@ -31,9 +35,13 @@ MAX_BYTES = 64 << 20
 SAMPLED = 64
 """A walk takes longer than much of what is kept takes to make."""
 
+N_LATELY = 64
+"""So many entries come before the collector is told of them: by then, most of what is worked out about them is there."""
+
 ENTRY_BYTES = 160
 """Of an entry besides its key and its value: its places in dictionaries, half of which are empty."""
 
+_Class = TypeVar("_Class", bound=type)
 _Result = TypeVar("_Result")
 
 
@@ -46,24 +54,41 @@ class _Kept:
         What the younger generation takes, and the older one, less what has left it.
     younger
         The caches that have entries of the younger generation.
+    lately
+        The keys and values that the collector still looks at.
     """
 
     def __init__(self) -> None:
         self.nbytes = self.nbytes_older = 0
         self.younger: list[Cache] = []
+        self.lately: list[Any] = []
         self._older: list[Cache] = []
 
     def turn(self) -> None:
         """Drop the older generation, and begin a younger one."""
         self.nbytes, self.nbytes_older = 0, self.nbytes
         older, self._older, self.younger = self._older, self.younger, []
+        self.untrack()
         for cache in older:
             cache.older = {}
         for cache in self._older:
             cache.grow_old()
 
+    def untrack(self) -> None:
+        """Tell the collector of what was kept lately."""
+        lately, self.lately = self.lately, []
+        untrack(lately, _acyclic)
+
 
 kept = _Kept()
+
+_acyclic: set[type] = set()
+
+
+def acyclic(kind: _Class) -> _Class:
+    """Say of a type, of whose objects many are kept, that none of them leads to itself."""
+    _acyclic.add(kind)
+    return kind
 
 
 class Cache(dict[Any, Any]):
@@ -108,6 +133,9 @@ class Cache(dict[Any, Any]):
         if not self:
             kept.younger.append(self)
         self[key] = value
+        kept.lately += key, value
+        if len(kept.lately) > 2 * N_LATELY:
+            kept.untrack()
         return nbytes
 
     def _estimated(self, key: Any, value: Any) -> int:
@@ -131,10 +159,12 @@ class Cache(dict[Any, Any]):
 
     def forget(self) -> None:
         """Forget everything."""
+        kept.untrack()
         self.older = {}
         self.clear()
 
 
+@acyclic
 class EvenCache(Cache):
     """One of which all entries take as many bytes; their class is one of `kept_types`."""
 

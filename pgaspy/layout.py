@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pgaspy.caches import cached, lazy
+from pgaspy.caches import acyclic, cached, lazy
 from pgaspy.dims import Dim, whole_dim
 
 __all__ = ["MAX_NDIM", "MAX_SIZE", "Held", "Layout", "check_shape", "coords_from_rank", "going_with",
@@ -53,6 +53,7 @@ class Held(NamedTuple):
 _NOBODYS = Held(-1, (), False, (), (), (), 0)
 
 
+@acyclic
 class Layout:
     """Where each element of an array of a given shape lies: one `Dim` per dimension, over a process grid.
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pgaspy.array import GlobalArray, made
 from pgaspy.blas import add_product
+from pgaspy.caches import acyclic
 from pgaspy.contraction import product_of_stacks
 from pgaspy.dims import BlockDim
 from pgaspy.dispatch import implements
@@ -223,6 +224,7 @@ def add_other_columns(y: NDArray[Any], a: NDArray[Any], x: NDArray[Any], start: 
             y += np.matmul(a[:, columns], x[columns])
 
 
+@acyclic
 @dataclass(frozen=True, slots=True)
 class _Product:
     """The reduction of a matrix (or vector) with a vector along the last dimension."""

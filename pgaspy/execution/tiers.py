@@ -34,7 +34,7 @@ class Tiers:
     """The calls of one process."""
 
     def __init__(self) -> None:
-        self._work: dict[tuple[Any, ...], int] = {}
+        self._work: dict[int, int] = {}  # by the hashes of the keys
         self._n_hot = self._n_disturbed = 0
 
     def admits(self, key: tuple[Any, ...], n_elements: int, is_alone: bool = True) -> bool:
@@ -45,10 +45,11 @@ class Tiers:
         """
         if n_elements > MAX_ELEMENTS:
             return False
-        done = 0 if is_alone else self._work.get(key, 0)
+        call = hash(key)
+        done = 0 if is_alone else self._work.get(call, 0)
         if done >= WARM and self._n_hot > HOT_CALLS:
             return False
-        if self._count(key, ELEMENTS_PER_CALL + n_elements):
+        if self._count(call, ELEMENTS_PER_CALL + n_elements):
             if done < WARM:
                 self._n_hot = 0
             return True
@@ -57,17 +58,17 @@ class Tiers:
 
     def was_admitted(self, key: tuple[Any, ...]) -> bool:
         """Whether such a call was executed at once before: it is likely to come again, and hot, if it is not now."""
-        return key in self._work
+        return hash(key) in self._work
 
-    def _count(self, key: tuple[Any, ...], work: int) -> bool:
+    def _count(self, call: int, work: int) -> bool:
         """Count a call by its work; whether all of its kind was less than planning is."""
         done = self._work
-        work += done.get(key, 0)
+        work += done.get(call, 0)
         if work > WORK_OF_PLANNING:
             return False
         if len(done) > MAX_CALLS:
             done.clear()
-        done[key] = work
+        done[call] = work
         return True
 
     def disturb(self, n_recorded: int) -> None:

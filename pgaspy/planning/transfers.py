@@ -21,7 +21,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from pgaspy.caches import cached
+from pgaspy.caches import acyclic, cached
 from pgaspy.layout import Held, Layout, coords_from_rank, rank_from_coords
 from pgaspy.planning.segments import LENGTH, OWN_START, OWN_STEP, Indices, ranges_by_coord
 from pgaspy.planning.view import View
@@ -30,6 +30,7 @@ __all__ = ["NOTHING", "Broadcast", "Message", "TransferPlan", "fixed_offset", "g
            "strides_from_shape"]
 
 
+@acyclic
 @dataclass(frozen=True, eq=False, slots=True)
 class Message:
     """A section of elements shared with one peer: per dimension a table of ranges, the own side being this rank's.
@@ -49,6 +50,7 @@ class Message:
         return math.prod(self.shape)
 
 
+@acyclic
 @dataclass(frozen=True, eq=False, slots=True)
 class Broadcast:
     """What one root of a group of replicas hands to all of them: the pieces in the order of their source ranks."""
@@ -62,6 +64,7 @@ class Broadcast:
         return sum(piece.size for piece in self.pieces)
 
 
+@acyclic
 @dataclass(frozen=True, eq=False, slots=True)
 class TransferPlan:
     """One rank's share of a transfer: at most one message to and from each peer, none to itself.

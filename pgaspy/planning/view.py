@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from pgaspy.blockmath import meet
-from pgaspy.caches import cached, kept_types, lazy
+from pgaspy.caches import acyclic, cached, kept_types, lazy
 from pgaspy.dims import Dim, whole_dim
 from pgaspy.layout import Layout, layout_of_number, rank_from_coords
 from pgaspy.planning.affine import Affine, joint_shape
@@ -38,6 +38,7 @@ class Section(NamedTuple):
     extent: int
 
 
+@acyclic
 class View(Affine):
     """An affine view of a base with the given layout; see the module's docstring for the fields."""
 

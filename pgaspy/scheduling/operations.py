@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from pgaspy.caches import lazy
+from pgaspy.caches import acyclic, lazy
 from pgaspy.planning.interiors import IndexBox
 from pgaspy.planning.pieces import OperandPlan
 from pgaspy.planning.transfers import TransferPlan
@@ -153,6 +153,9 @@ class Recipe:
     name = errors_in = ""
     digest: int | None = None
 
+    def __init_subclass__(cls) -> None:
+        acyclic(cls)
+
     def __str__(self) -> str:
         return f"{self.name} {self.views[0].shape}" if self.views else self.name
 
@@ -237,6 +240,7 @@ class Recipe:
         raise NotImplementedError
 
 
+@acyclic
 @dataclass(slots=True, eq=False)
 class Computed:
     """A statement, or an assignment, that was executed without a recipe, as others are told of it.

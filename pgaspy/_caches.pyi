@@ -1,4 +1,4 @@
-"""Attributes that are worked out when they are first asked for, in C; see _lazy.c."""
+"""What `caches` has in C; see _caches.c."""
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
@@ -12,3 +12,9 @@ class lazy(Generic[_Result]):  # noqa: N801  (it is a decorator)
 
     def __init__(self, function: Callable[[Any], _Result]) -> None: ...
     def __get__(self, instance: Any, owner: type) -> _Result: ...
+
+def untrack(objects: list[Any], acyclic: set[type]) -> None:
+    """Have the collector of cyclic garbage not look at objects any more, nor at what they are made of.
+
+    These are objects of the types `acyclic`, which lead to themselves in no way, and tuples, lists and dictionaries.
+    """
