@@ -10,4 +10,5 @@ setup(cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"],
                    Extension("pgaspy.alone.quick", ["pgaspy/alone/quick.c"], include_dirs=[numpy.get_include()],
                              depends=[*map(str, Path("pgaspy/alone").glob("*.h"))]),
                    Extension("pgaspy.planning.affine", ["pgaspy/planning/affine.c"],
-                             depends=[*map(str, Path("pgaspy/planning").glob("*.h"))])])
+                             depends=[*map(str, Path("pgaspy/planning").glob("*.h"))]),
+                   Extension("pgaspy.supervision.rolling", ["pgaspy/supervision/rolling.c"])])

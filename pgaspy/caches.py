@@ -36,7 +36,7 @@ SAMPLED = 64
 """A walk takes longer than much of what is kept takes to make."""
 
 N_LATELY = 64
-"""So many entries come before the collector is told of them: by then, most of what is worked out about them is there."""
+"""So many entries come before the collector is told of them, as most of what is worked out about them is there then."""
 
 ENTRY_BYTES = 160
 """Of an entry besides its key and its value: its places in dictionaries, half of which are empty."""

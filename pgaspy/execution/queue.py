@@ -207,7 +207,7 @@ class Queue(Flushing):
         is_local = recipe.is_local(rank)
         return self._attempt(recipe, storages, values, do, is_local, code, instruction) is not None
 
-    def compute(self, call: Computed, storages: Sequence[Storage], work: Work | None, code: CodeType | None,
+    def compute(self, call: Computed, storages: tuple[Storage, ...], work: Work | None, code: CodeType | None,
                 instruction: int) -> None:
         """Compute a call at once, for which others do not wait, but take its number as well; see `may_compute`.
 
@@ -301,7 +301,7 @@ class Queue(Flushing):
                     self.finish(storage, raises=False)
         return not self.engine.has_failed or all(storage.poison is None for storage in storages)
 
-    def _tell(self, recipe: Recipe | Computed, storages: Sequence[Storage], code: CodeType | None,
+    def _tell(self, recipe: Recipe | Computed, storages: tuple[Storage, ...], code: CodeType | None,
               instruction: int) -> int:
         """Take the number of what is executed at once, and have it compared with what other processes do.
 

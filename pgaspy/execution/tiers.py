@@ -45,12 +45,17 @@ class Tiers:
         """
         if n_elements > MAX_ELEMENTS:
             return False
-        call = hash(key)
-        done = 0 if is_alone else self._work.get(call, 0)
-        if done >= WARM and self._n_hot > HOT_CALLS:
+        call, known = hash(key), self._work
+        done = known.get(call, 0)
+        is_warm = done >= WARM and not is_alone
+        if is_warm and self._n_hot > HOT_CALLS:
             return False
-        if self._count(call, ELEMENTS_PER_CALL + n_elements):
-            if done < WARM:
+        done += ELEMENTS_PER_CALL + n_elements
+        if done <= WORK_OF_PLANNING:
+            if len(known) > MAX_CALLS:
+                known.clear()
+            known[call] = done
+            if not is_warm:
                 self._n_hot = 0
             return True
         self._n_hot += 1 + n_elements // ELEMENTS_PER_CALL
@@ -59,17 +64,6 @@ class Tiers:
     def was_admitted(self, key: tuple[Any, ...]) -> bool:
         """Whether such a call was executed at once before: it is likely to come again, and hot, if it is not now."""
         return hash(key) in self._work
-
-    def _count(self, call: int, work: int) -> bool:
-        """Count a call by its work; whether all of its kind was less than planning is."""
-        done = self._work
-        work += done.get(call, 0)
-        if work > WORK_OF_PLANNING:
-            return False
-        if len(done) > MAX_CALLS:
-            done.clear()
-        done[call] = work
-        return True
 
     def disturb(self, n_recorded: int) -> None:
         """Note that so many recorded operations are executed, as a call that is not recorded comes after them."""

@@ -26,7 +26,7 @@ from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.functions import AnyFunction
 
 __all__ = ["TAGS_PER_OPERAND", "BaseView", "Computed", "Elementwise", "Merged", "Moved", "NumberedOperation",
-           "Operation", "Part", "Recipe", "Reducing", "first_tag", "statement_form"]
+           "Operation", "Part", "Recipe", "Reducing", "first_tag", "name_of", "statement_form"]
 
 
 TAGS_PER_OPERAND = 5
@@ -261,17 +261,17 @@ class Computed:
     @property
     def name(self) -> str:
         """See `Recipe`."""
-        return "copy" if self.form[0] is None else self.form[0].__name__
-
-    @property
-    def said(self) -> tuple[str, tuple[tuple[int, ...], ...]]:
-        """See `Recipe`."""
-        return self.name, tuple([view.shape for view in self.views])
+        return name_of(self.form[0])
 
     @property
     def n_tags(self) -> int:
         """See `Recipe`."""
         return len(self.views) * TAGS_PER_OPERAND
+
+
+def name_of(function: Any) -> str:
+    """What people call an operation: its name, or that of its function, which is None for a copy."""
+    return "copy" if function is None else function if isinstance(function, str) else function.__name__
 
 
 def statement_form(function: AnyFunction | None, is_array: tuple[bool, ...], loop_dtypes: tuple[np.dtype[Any], ...],

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, compress, count, islice, repeat
 from operator import attrgetter, eq
-from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +23,9 @@ from pgaspy.job.failures import line_at
 from pgaspy.layout import Layout
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
-from pgaspy.scheduling.operations import Computed, Recipe
+from pgaspy.scheduling.operations import Computed, Recipe, name_of
 from pgaspy.scheduling.recorded import Recorded
+from pgaspy.supervision.rolling import Program, begin, digest_of
 
 __all__ = ["Digests", "Said", "digests_of"]
 
@@ -44,22 +44,17 @@ def digests_of(recipes: Sequence[Recipe], storages: Sequence[Sequence[Any]]) -> 
     """The digests of operations, with the storages of each, which have numbers."""
     of_all = map(_number_of, chain.from_iterable(storages))
     numbers = map(tuple, map(islice, repeat(of_all), map(len, storages)))
-    return array("q", map(hash, zip(map(_digest_of, recipes), numbers, strict=True)))
-
-
-def _digest_of(operation: Any) -> int:
-    """That of a recipe, or of what was computed without one."""
-    if operation.digest is None:
-        operation.digest = (
-            hash((_digest_of_form(operation.form), *map(_digest_of_view, operation.views)))
-            if operation.form is not None else _digest_of_tuple(_fields_of(operation.__class__)(operation)))
-    found: int = operation.digest
-    return found
+    return array("q", map(hash, zip(map(digest_of, recipes), numbers, strict=True)))
 
 
 @cached
 def _digest_of_form(form: tuple[Any, ...]) -> int:
     return _digest_of_tuple(form)
+
+
+def _digest_of_recipe(recipe: Any) -> int:
+    """That of one without a form."""
+    return _digest_of_tuple(_fields_of(recipe.__class__)(recipe))
 
 
 @cached
@@ -155,6 +150,9 @@ _DIGESTS: dict[Any, Callable[[Any], int]] = {
     np.generic: _digest_of_text}
 
 
+begin(Computed, _digest_of_form, _digest_of_view, _digest_of_recipe)
+
+
 class Said(NamedTuple):
     """What a process says about one of its operations."""
 
@@ -169,7 +167,7 @@ class Said(NamedTuple):
         return self.operation + (f" at {self.at}" if self.at else "")
 
 
-class Digests:
+class Digests(Program):
     """Of the collective operations of this process that are executed, or about to be.
 
     Attributes
@@ -183,10 +181,7 @@ class Digests:
     """
 
     def __init__(self) -> None:
-        self.n_entries = self.rolling = 0
-        self.pending = array("q")
-        self._numbers = count()
-        self._latest: deque[tuple[Any, Any, int]] = deque(maxlen=MAX_OPERATIONS)
+        super().__init__(array("q"), deque(maxlen=MAX_OPERATIONS), count())
 
     def take(self, recorded: Recorded, stamped: Sequence[int]) -> dict[int, int]:
         """Take operations; the program's digests after some of them."""
@@ -208,21 +203,8 @@ class Digests:
         self.rolling = zlib.crc32(found, self.rolling)
         self.n_entries += len(found)
         self.pending += found
-        self._latest += zip(map(_said, recipes), codes, instructions)  # noqa: B905  (which the interpreter does faster)
+        self.latest.extend(zip(map(_said, recipes), codes, instructions))  # noqa: B905  (the interpreter does it faster)
         return stamps
-
-    def take_one(self, recipe: Recipe | Computed, storages: Sequence[Storage], code: CodeType | None,
-                 instruction: int) -> int:
-        """Take a collective operation, with all that a recorded one has; the program's digest after it."""
-        for storage in storages:
-            if storage.number == Storage.number:
-                storage.number = next(self._numbers)
-        found = array("q", (hash((_digest_of(recipe), tuple(map(_number_of, storages)))),))
-        self.rolling = zlib.crc32(found, self.rolling)
-        self.n_entries += 1
-        self.pending += found
-        self._latest.append((recipe.said, code, instruction))
-        return self.rolling
 
     def _give_numbers(self, storages: Iterable[Sequence[Storage]]) -> None:
         """Number the arrays that have none, in the order in which operations use them.
@@ -231,21 +213,21 @@ class Digests:
         """
         distinct = dict.fromkeys(chain.from_iterable(storages))
         new = compress(distinct, map(eq, map(_number_of, distinct), repeat(Storage.number)))
-        deque(map(setattr, new, repeat("number"), self._numbers), maxlen=0)
+        deque(map(setattr, new, repeat("number"), self.numbers), maxlen=0)
 
     def announce(self, words: str) -> None:
         """Take a call that records nothing."""
         self.n_entries += 1
         self.pending.append(zlib.crc32(words.encode()))
-        self._latest.append((words, None, 0))
+        self.latest.append((words, None, 0))
 
     def entry(self, index: int) -> Said | None:
         """The operation of an index, counted from the first; None if it is not known any more, or not yet."""
-        position = index - (self.n_entries - len(self._latest))
-        if not 0 <= position < len(self._latest):
+        position = index - (self.n_entries - len(self.latest))
+        if not 0 <= position < len(self.latest):
             return None
-        what, code, instruction = self._latest[position]
+        what, code, instruction = self.latest[position]
         if isinstance(what, str):
             return Said(what, "")
-        name, shapes = what
-        return Said(f"{name}, shapes {', '.join(map(str, shapes))}", line_at(code, instruction))
+        function, shapes = what
+        return Said(f"{name_of(function)}, shapes {', '.join(map(str, shapes))}", line_at(code, instruction))

@@ -138,7 +138,7 @@ class Supervision:
             self.compare()
         return stamps
 
-    def executed_at_once(self, recipe: Recipe | Computed, storages: Sequence[Storage], code: CodeType | None,
+    def executed_at_once(self, recipe: Recipe | Computed, storages: tuple[Storage, ...], code: CodeType | None,
                          instruction: int) -> int:
         """The same for one collective operation; the program's digest after it. Others may have something to say, too.
         """

@@ -1,0 +1,284 @@
+/*
+ * The digest of a program, which what is executed at once goes into by itself: in Python, that takes as long as many an
+ * operation.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <structmember.h>
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *pending, *latest, *numbers;       /* see rolling.pyi */
+    Py_ssize_t n_entries;
+    unsigned int rolling;
+} program;
+
+static struct {
+    PyObject *computed, *digest_of_fields, *digest_of_form, *digest_of_view;    /* a class, and functions */
+} its;
+
+static struct {
+    PyObject *append, *digest, *form, *number, *said, *shape, *views;
+} name;
+
+static uint32_t remainders[256];                /* of each byte, see `have_remainders` */
+
+static void have_remainders(void)               /* CRC-32, as `zlib.crc32` computes it */
+{
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t remainder = byte;
+        for (int bit = 0; bit < 8; bit++)
+            remainder = remainder >> 1 ^ (remainder & 1 ? 0xEDB88320u : 0);
+        remainders[byte] = remainder;
+    }
+}
+
+static uint32_t crc_of(uint32_t crc, int64_t digest)
+{
+    unsigned char bytes[sizeof digest];
+    memcpy(bytes, &digest, sizeof digest);
+    crc = ~crc;
+    for (size_t k = 0; k < sizeof digest; k++)
+        crc = crc >> 8 ^ remainders[(crc ^ bytes[k]) & 0xFF];
+    return ~crc;
+}
+
+static int program_init(program *self, PyObject *arguments, PyObject *keywords)
+{
+    PyObject *pending, *latest, *numbers;
+    if (!PyArg_ParseTuple(arguments, "OOO", &pending, &latest, &numbers))
+        return -1;
+    Py_XSETREF(self->pending, Py_NewRef(pending));
+    Py_XSETREF(self->latest, Py_NewRef(latest));
+    Py_XSETREF(self->numbers, Py_NewRef(numbers));
+    return 0;
+}
+
+static int program_traverse(program *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->pending);
+    Py_VISIT(self->latest);
+    Py_VISIT(self->numbers);
+    return 0;
+}
+
+static int program_clear(program *self)
+{
+    Py_CLEAR(self->pending);
+    Py_CLEAR(self->latest);
+    Py_CLEAR(self->numbers);
+    return 0;
+}
+
+static void program_dealloc(program *self)
+{
+    PyObject_GC_UnTrack(self);
+    program_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* A tuple of an attribute of each of some objects, with room for others before them. */
+static PyObject *attributes_of(PyObject *objects, PyObject *attribute, Py_ssize_t before)
+{
+    const Py_ssize_t n = PyTuple_GET_SIZE(objects);
+    PyObject *found = PyTuple_New(before + n);
+    for (Py_ssize_t k = 0; found && k < n; k++) {
+        PyObject *value = PyObject_GetAttr(PyTuple_GET_ITEM(objects, k), attribute);
+        if (value)
+            PyTuple_SET_ITEM(found, before + k, value);
+        else
+            Py_CLEAR(found);
+    }
+    return found;
+}
+
+/* The numbers of arrays; those that have none get one. */
+static PyObject *numbers_of(program *self, PyObject *storages)
+{
+    PyObject *found = attributes_of(storages, name.number, 0);
+    for (Py_ssize_t k = 0; found && k < PyTuple_GET_SIZE(found); k++) {
+        const Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GET_ITEM(found, k));
+        if (number >= 0)
+            continue;
+        PyObject *storage = PyTuple_GET_ITEM(storages, k);
+        PyObject *given = PyErr_Occurred() ? NULL : PyObject_GetAttr(storage, name.number);     /* it may be there twice */
+        if (given && PyLong_AsSsize_t(given) < 0) {
+            Py_DECREF(given);
+            given = PyErr_Occurred() ? NULL : PyIter_Next(self->numbers);
+            if (given && PyObject_SetAttr(storage, name.number, given) < 0)
+                Py_CLEAR(given);
+        }
+        if (!given)
+            Py_CLEAR(found);
+        else {
+            Py_DECREF(PyTuple_GET_ITEM(found, k));
+            PyTuple_SET_ITEM(found, k, given);
+        }
+    }
+    return found;
+}
+
+/* The digest that an object keeps, or else that which a function gives. */
+static PyObject *kept_or(PyObject *object, PyObject *function)
+{
+    PyObject *found = PyObject_GetAttr(object, name.digest);
+    if (found != Py_None)
+        return found;
+    Py_DECREF(found);
+    return PyObject_CallOneArg(function, object);
+}
+
+static PyObject *hash_of(PyObject *tuple)       /* it takes it over */
+{
+    const Py_hash_t hash = tuple ? PyObject_Hash(tuple) : -1;
+    Py_XDECREF(tuple);
+    return hash == -1 ? NULL : PyLong_FromSsize_t(hash);
+}
+
+/* That of a form and of views. */
+static PyObject *digest_of_views(PyObject *form, PyObject *views)
+{
+    const Py_ssize_t n = PyTuple_GET_SIZE(views);
+    PyObject *found = PyTuple_New(1 + n);
+    for (Py_ssize_t k = 0; found && k <= n; k++) {
+        PyObject *digest = k == 0 ? PyObject_CallOneArg(its.digest_of_form, form)
+                         : kept_or(PyTuple_GET_ITEM(views, k - 1), its.digest_of_view);
+        if (digest)
+            PyTuple_SET_ITEM(found, k, digest);
+        else
+            Py_CLEAR(found);
+    }
+    return hash_of(found);
+}
+
+/* That of a recipe, or of what was computed without one, which keeps it. */
+static PyObject *digest_of(PyObject *module, PyObject *operation)
+{
+    PyObject *found = PyObject_GetAttr(operation, name.digest);
+    if (found != Py_None)
+        return found;
+    Py_DECREF(found);
+    PyObject *form = PyObject_GetAttr(operation, name.form);
+    PyObject *views = form && form != Py_None ? PyObject_GetAttr(operation, name.views) : NULL;
+    found = form == Py_None ? PyObject_CallOneArg(its.digest_of_fields, operation)
+          : views ? digest_of_views(form, views) : NULL;
+    Py_XDECREF(form);
+    Py_XDECREF(views);
+    if (found && PyObject_SetAttr(operation, name.digest, found) < 0)
+        Py_CLEAR(found);
+    return found;
+}
+
+/* What is known of an operation later: its name, or its function, and its shapes. */
+static PyObject *said_of(PyObject *operation)
+{
+    if ((PyObject *)Py_TYPE(operation) != its.computed)
+        return PyObject_GetAttr(operation, name.said);
+    PyObject *form = PyObject_GetAttr(operation, name.form);
+    PyObject *views = form ? PyObject_GetAttr(operation, name.views) : NULL;
+    PyObject *shapes = views ? attributes_of(views, name.shape, 0) : NULL;
+    PyObject *said = shapes ? PyTuple_Pack(2, PyTuple_GET_ITEM(form, 0), shapes) : NULL;
+    Py_XDECREF(form);
+    Py_XDECREF(views);
+    Py_XDECREF(shapes);
+    return said;
+}
+
+/* take_one(operation, storages, code, instruction): see rolling.pyi. */
+static PyObject *take_one(program *self, PyObject *const *arguments, Py_ssize_t n)
+{
+    if (n != 4 || !PyTuple_CheckExact(arguments[1])) {
+        PyErr_SetString(PyExc_TypeError, "take_one takes an operation, a tuple of storages, and a place in the program");
+        return NULL;
+    }
+    PyObject *numbers = numbers_of(self, arguments[1]), *of_operation = numbers ? digest_of(NULL, arguments[0]) : NULL;
+    PyObject *digest = of_operation ? hash_of(PyTuple_Pack(2, of_operation, numbers)) : NULL;
+    PyObject *said = digest ? said_of(arguments[0]) : NULL;
+    PyObject *entry = said ? PyTuple_Pack(3, said, arguments[2], arguments[3]) : NULL;
+    PyObject *none = entry ? PyObject_CallMethodOneArg(self->latest, name.append, entry) : NULL;
+    Py_XDECREF(none);
+    none = none ? PyObject_CallMethodOneArg(self->pending, name.append, digest) : NULL;
+    PyObject *rolling = NULL;
+    if (none) {
+        self->n_entries++;
+        self->rolling = crc_of(self->rolling, PyLong_AsLongLong(digest));
+        rolling = PyLong_FromUnsignedLong(self->rolling);
+    }
+    PyObject *const ended[] = {numbers, of_operation, digest, said, entry, none};
+    for (int k = 0; k < 6; k++)
+        Py_XDECREF(ended[k]);
+    return rolling;
+}
+
+static PyMemberDef members[] = {
+    {"pending", T_OBJECT_EX, offsetof(program, pending), 0, NULL},
+    {"latest", T_OBJECT_EX, offsetof(program, latest), READONLY, NULL},
+    {"numbers", T_OBJECT_EX, offsetof(program, numbers), READONLY, NULL},
+    {"n_entries", T_PYSSIZET, offsetof(program, n_entries), 0, NULL},
+    {"rolling", T_UINT, offsetof(program, rolling), 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyMethodDef methods[] = {
+    {"take_one", (PyCFunction)(void (*)(void))take_one, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject type_of_programs = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "pgaspy.supervision.rolling.Program",
+    .tp_basicsize = sizeof(program),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_new = PyType_GenericNew,
+    .tp_init = (initproc)program_init,
+    .tp_dealloc = (destructor)program_dealloc,
+    .tp_traverse = (traverseproc)program_traverse,
+    .tp_clear = (inquiry)program_clear,
+    .tp_members = members,
+    .tp_methods = methods,
+};
+
+/* begin(Computed, digest_of_form, digest_of_view, digest_of_fields): what C has of Python. */
+static PyObject *begin(PyObject *module, PyObject *arguments)
+{
+    PyObject *computed, *of_form, *of_view, *of_fields;
+    if (!PyArg_ParseTuple(arguments, "OOOO", &computed, &of_form, &of_view, &of_fields))
+        return NULL;
+    Py_XSETREF(its.computed, Py_NewRef(computed));
+    Py_XSETREF(its.digest_of_form, Py_NewRef(of_form));
+    Py_XSETREF(its.digest_of_view, Py_NewRef(of_view));
+    Py_XSETREF(its.digest_of_fields, Py_NewRef(of_fields));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"begin", begin, METH_VARARGS, NULL},
+    {"digest_of", digest_of, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "rolling", "The digest of a program, in C; see rolling.c.", -1, functions, NULL, NULL, NULL,
+    NULL,
+};
+
+static int have_names(void)
+{
+    const struct {PyObject **place; const char *text;} names[] = {
+        {&name.append, "append"}, {&name.digest, "digest"}, {&name.form, "form"}, {&name.number, "number"},
+        {&name.said, "said"}, {&name.shape, "shape"}, {&name.views, "views"}};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (!(*names[k].place = PyUnicode_InternFromString(names[k].text)))
+            return -1;
+    return 0;
+}
+
+PyMODINIT_FUNC PyInit_rolling(void)
+{
+    have_remainders();
+    PyObject *module = have_names() < 0 || PyType_Ready(&type_of_programs) < 0 ? NULL : PyModule_Create(&definition);
+    if (module && PyModule_AddObjectRef(module, "Program", (PyObject *)&type_of_programs) < 0)
+        Py_CLEAR(module);
+    return module;
+}

@@ -1,0 +1,40 @@
+"""The digest of a program, in C; see rolling.c."""
+
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import CodeType
+from typing import Any
+
+from pgaspy.planning.view import View
+from pgaspy.scheduling.base import Storage
+from pgaspy.scheduling.operations import Computed, Recipe
+
+class Program:
+    """See `Digests`.
+
+    Attributes
+    ----------
+    latest
+        What is known of the latest operations: name, or function, and shapes; code, and instruction.
+    numbers
+        Those of arrays that have none yet.
+    """
+
+    n_entries: int
+    rolling: int
+    pending: array[int]
+    latest: deque[tuple[Any, Any, int]]
+    numbers: Iterator[int]
+
+    def __init__(self, pending: array[int], latest: deque[tuple[Any, Any, int]], numbers: Iterator[int]) -> None: ...
+    def take_one(self, operation: Recipe | Computed, storages: tuple[Storage, ...], code: CodeType | None,
+                 instruction: int) -> int:
+        """Take a collective operation, with all that a recorded one has; the program's digest after it."""
+
+def digest_of(operation: Recipe | Computed) -> int:
+    """That of a recipe, or of what was computed without one, which keeps it."""
+
+def begin(computed: type[Computed], digest_of_form: Callable[[tuple[Any, ...]], int],
+          digest_of_view: Callable[[View], int], digest_of_fields: Callable[[Recipe], int]) -> None:
+    """Say what computes the digests of what C knows nothing of."""

@@ -1,0 +1,62 @@
+"""The collector of cyclic garbage: what it has not to look at, as it is none."""
+
+from __future__ import annotations
+
+import gc
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import pgaspy as pg
+from pgaspy import caches
+from pgaspy.caches import Cache
+from tests.together import collectively
+
+
+def programs_by_slices(n: int) -> None:
+    """Statements of many kinds on a matrix of so many rows, each made once."""
+    A = pg.array(np.random.default_rng(1).random((n, n)))
+    for k in range(1, 30):
+        A[k] *= 0.5
+        A[k:, :k + 1] += 0.5
+        A[k, k] -= A[k, :k] @ A[:k, k]
+        A[k, k:] -= A[k, :k] @ A[:k, k:]
+        A[k + 1:, k + 1:] -= A[k + 1:, k:k + 1] * A[k, k + 1:]
+        A[::-1, k] = A.T[k, :] / 2
+        A[k] = A[[k, 3, 1]].mean(axis=0) / A[k - 1].max()
+        A /= np.abs(A).max()
+    assert np.isfinite(float(A.sum()))
+
+
+N_STATEMENTS = 12 * 29
+
+
+def test_what_is_kept_leads_to_itself_in_no_way() -> None:
+    programs_by_slices(40)
+    on_way, done = set(), set()
+    found: list[object] = [None]
+    ways = [iter([x for x in gc.get_objects() if isinstance(x, Cache)])]
+    while ways:
+        x = next(ways[-1], None)
+        if x is None:
+            ways.pop()
+            done.add(id(found[-1]))
+            on_way.discard(id(found.pop()))
+            continue
+        assert id(x) not in on_way or type(x) not in caches._acyclic, found
+        if id(x) not in done and not isinstance(x, type | ModuleType) and id(x) not in on_way:
+            on_way.add(id(x))
+            found.append(x)
+            ways.append(iter([y for y in gc.get_referents(x) if y is not None]))
+
+
+@pytest.mark.mpi
+def test_the_collector_does_not_look_at_what_is_kept() -> None:
+    programs_by_slices(40)
+    gc.collect()
+    before = len(gc.get_objects())
+    programs_by_slices(41)
+    gc.collect()
+    n = len(gc.get_objects()) - before
+    collectively(n < 5 * N_STATEMENTS, f"{n} objects")
