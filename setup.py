@@ -6,7 +6,8 @@ import numpy
 from setuptools import Extension, setup
 
 setup(cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"],
-      ext_modules=[Extension("pgaspy._caches", ["pgaspy/_caches.c"]),
+      ext_modules=[Extension("pgaspy._caches", ["pgaspy/_caches.c"],
+                             depends=[*map(str, Path("pgaspy").glob("_caches_*.h"))]),
                    Extension("pgaspy.alone.quick", ["pgaspy/alone/quick.c"], include_dirs=[numpy.get_include()],
                              depends=[*map(str, Path("pgaspy/alone").glob("*.h"))]),
                    Extension("pgaspy.planning.affine", ["pgaspy/planning/affine.c"],

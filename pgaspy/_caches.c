@@ -1,148 +1,300 @@
 /*
- * What `caches` has in C: attributes that are worked out when they are first asked for, and what the collector of cyclic
- * garbage has not to look at.
+ * Caches: see caches.py. Most of what is worked out about a statement is kept, and most of it is not found again: so to keep
+ * it has to take little of the time in which it is worked out.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>
 
-/* Attributes. Most are asked for once, of something that was not there before: in Python, the descriptor takes longer
-   than what many of them work out. */
+#include "_caches_lazy.h"
+#include "_caches_kept.h"
+
+#define SAMPLED 64      /* as in `caches` */
+
+static struct {
+    PyObject *estimated, *turn;
+} name;
+
+static generations *kept;       /* of all caches */
+
 typedef struct {
-    PyObject_HEAD
-    PyObject *function, *name, *doc;
-} lazy;
+    PyDictObject entries;       /* of the younger generation */
+    PyObject *older;            /* a dictionary */
+    Py_ssize_t n_kept, nbytes_each;
+    char is_even;
+} cache;
 
-static PyObject *lazy_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+/* What an entry takes, in bytes; -1 with an exception set. */
+static Py_ssize_t nbytes_of(cache *self, PyObject *key, PyObject *value)
 {
-    PyObject *function;
-    if (keywords && PyDict_GET_SIZE(keywords))
-        return PyErr_Format(PyExc_TypeError, "lazy takes no keywords");
-    if (!PyArg_ParseTuple(arguments, "O", &function))
-        return NULL;
-    lazy *self = (lazy *)type->tp_alloc(type, 0);
-    if (!self)
-        return NULL;
-    self->function = Py_NewRef(function);
-    self->name = PyObject_GetAttrString(function, "__name__");
-    self->doc = self->name ? PyObject_GetAttrString(function, "__doc__") : NULL;
-    if (!self->doc) {
-        Py_DECREF(self);
-        return NULL;
+    if (self->is_even || (self->nbytes_each && self->n_kept % SAMPLED))
+        return self->nbytes_each;
+    PyObject *found = PyObject_CallMethodObjArgs((PyObject *)self, name.estimated, key, value, NULL);
+    const Py_ssize_t nbytes = found ? PyLong_AsSsize_t(found) : -1;
+    Py_XDECREF(found);
+    return nbytes;
+}
+
+/* Have a value found again; what it takes, in bytes, or -1 with an exception set. */
+static Py_ssize_t keep(cache *self, PyObject *key, PyObject *value)
+{
+    const Py_ssize_t nbytes = nbytes_of(self, key, value);
+    if (nbytes < 0)
+        return -1;
+    self->n_kept++;
+    if (kept->nbytes + nbytes > kept->max_bytes / 2) {
+        PyObject *none = PyObject_CallMethodNoArgs((PyObject *)kept, name.turn);
+        if (!none)
+            return -1;
+        Py_DECREF(none);
     }
-    PyUnicode_InternInPlace(&self->name);
-    return (PyObject *)self;
+    if (!PyDict_GET_SIZE(self) && PyList_Append(kept->younger, (PyObject *)self) < 0)
+        return -1;
+    if (PyDict_SetItem((PyObject *)self, key, value) < 0 || note_lately(kept, key, value) < 0)
+        return -1;
+    kept->nbytes += nbytes;
+    return nbytes;
 }
 
-static int lazy_traverse(lazy *self, visitproc visit, void *arg)
+/* What is kept of either generation: NULL without an exception where there is nothing. */
+static PyObject *found_in(cache *self, PyObject *key)
 {
-    Py_VISIT(self->function);
-    return 0;
-}
-
-static int lazy_clear(lazy *self)
-{
-    Py_CLEAR(self->function);
-    return 0;
-}
-
-static void lazy_dealloc(lazy *self)
-{
-    PyObject_GC_UnTrack(self);
-    Py_XDECREF(self->function);
-    Py_XDECREF(self->name);
-    Py_XDECREF(self->doc);
-    Py_TYPE(self)->tp_free((PyObject *)self);
-}
-
-/* What the function says of an object, which has it as an attribute from now on. */
-static PyObject *lazy_get(PyObject *descriptor, PyObject *instance, PyObject *owner)
-{
-    lazy *self = (lazy *)descriptor;
-    if (!instance || instance == Py_None)
-        return Py_NewRef(descriptor);
-    PyObject *value = PyObject_CallOneArg(self->function, instance);
-    if (value && PyObject_GenericSetAttr(instance, self->name, value) < 0)
+    PyObject *value = PyDict_GetItemWithError((PyObject *)self, key);
+    if (value || PyErr_Occurred() || !PyDict_GET_SIZE(self->older))
+        return Py_XNewRef(value);
+    value = Py_XNewRef(PyDict_GetItemWithError(self->older, key));
+    if (!value)
+        return NULL;
+    const Py_ssize_t nbytes = PyDict_DelItem(self->older, key) < 0 ? -1 : keep(self, key, value);
+    if (nbytes < 0)
         Py_CLEAR(value);
+    else
+        kept->nbytes_older -= nbytes;
     return value;
 }
 
-static PyMemberDef members[] = {
-    {"__doc__", T_OBJECT, offsetof(lazy, doc), READONLY, NULL},
-    {"__wrapped__", T_OBJECT, offsetof(lazy, function), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyTypeObject type_of_lazy = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "pgaspy._caches.lazy",
-    .tp_basicsize = sizeof(lazy),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_new = lazy_new,
-    .tp_dealloc = (destructor)lazy_dealloc,
-    .tp_traverse = (traverseproc)lazy_traverse,
-    .tp_clear = (inquiry)lazy_clear,
-    .tp_descr_get = lazy_get,
-    .tp_members = members,
-};
-
-/* Objects that are to be gone through, and the types of those that lead to themselves in no way. */
-typedef struct {
-    PyObject *acyclic, **objects;
-    Py_ssize_t n, room;
-} walk;
-
-/* Whether an object is made of what cannot lead to it: of the types, or a container of these. */
-static int is_acyclic(PyObject *x, PyObject *acyclic)
+static PyObject *cache_keep(cache *self, PyObject *const *arguments, Py_ssize_t n)
 {
-    const int is_tuple = PyTuple_Check(x) && !Py_TYPE(x)->tp_dictoffset;
-    return is_tuple || PyList_CheckExact(x) || PyDict_CheckExact(x) || PySet_Contains(acyclic, (PyObject *)Py_TYPE(x));
+    if (n != 2) {
+        PyErr_SetString(PyExc_TypeError, "keep takes a key and a value");
+        return NULL;
+    }
+    const Py_ssize_t nbytes = keep(self, arguments[0], arguments[1]);
+    return nbytes < 0 ? NULL : PyLong_FromSsize_t(nbytes);
 }
 
-/* Have the collector forget an object that was not gone through yet; -1: with an exception set. */
-static int forget(PyObject *x, void *arg)
+static PyObject *cache_subscript(cache *self, PyObject *key)
 {
-    walk *self = arg;
-    if (!PyObject_GC_IsTracked(x))
-        return 0;
-    const int answer = is_acyclic(x, self->acyclic);
-    if (answer <= 0)
-        return answer;
-    if (self->n == self->room) {
-        PyObject **more = PyMem_Resize(self->objects, PyObject *, 2 * self->room + 64);
-        if (!more) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        self->objects = more;
-        self->room = 2 * self->room + 64;
-    }
-    PyObject_GC_UnTrack(x);
-    self->objects[self->n++] = x;
+    PyObject *value = found_in(self, key);
+    return value || PyErr_Occurred() ? value : Py_NewRef(Py_None);
+}
+
+static int cache_assign(cache *self, PyObject *key, PyObject *value)    /* of the younger generation */
+{
+    return value ? PyDict_SetItem((PyObject *)self, key, value) : PyDict_DelItem((PyObject *)self, key);
+}
+
+static int cache_init(cache *self, PyObject *arguments, PyObject *keywords)
+{
+    Py_ssize_t nbytes = 0;
+    if (!PyArg_ParseTuple(arguments, "|n", &nbytes))
+        return -1;
+    self->nbytes_each = nbytes;
+    self->is_even = nbytes > 0;
     return 0;
 }
 
-/* untrack(objects, acyclic): see _caches.pyi. No other thread comes by. */
-static PyObject *untrack(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+static PyObject *cache_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
-    if (n != 2 || !PyList_CheckExact(arguments[0]) || !PyAnySet_Check(arguments[1])) {
-        PyErr_SetString(PyExc_TypeError, "untrack takes a list and a set");
+    cache *self = (cache *)PyDict_Type.tp_new(type, NULL, NULL);
+    if (self && !(self->older = PyDict_New()))
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static int cache_traverse(cache *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->older);
+    return PyDict_Type.tp_traverse((PyObject *)self, visit, arg);
+}
+
+static int cache_clear(cache *self)
+{
+    if (self->older)
+        PyDict_Clear(self->older);      /* it is always there */
+    return PyDict_Type.tp_clear((PyObject *)self);
+}
+
+static void cache_dealloc(cache *self)
+{
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(self->older);
+    PyDict_Type.tp_dealloc((PyObject *)self);
+}
+
+static int set_older(cache *self, PyObject *older, void *none)
+{
+    if (!older || !PyDict_CheckExact(older)) {
+        PyErr_SetString(PyExc_TypeError, "the older generation is a dictionary");
+        return -1;
+    }
+    Py_SETREF(self->older, Py_NewRef(older));
+    return 0;
+}
+
+static PyObject *get_older(cache *self, void *none)
+{
+    return Py_NewRef(self->older);
+}
+
+static PyMemberDef members_of_caches[] = {
+    {"n_kept", T_PYSSIZET, offsetof(cache, n_kept), READONLY, NULL},
+    {"nbytes_each", T_PYSSIZET, offsetof(cache, nbytes_each), 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef attributes_of_caches[] = {
+    {"older", (getter)get_older, (setter)set_older, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef methods_of_caches[] = {
+    {"keep", (PyCFunction)(void (*)(void))cache_keep, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMappingMethods mapping_of_caches = {
+    .mp_length = (lenfunc)PyDict_Size,
+    .mp_subscript = (binaryfunc)cache_subscript,
+    .mp_ass_subscript = (objobjargproc)cache_assign,
+};
+
+static PyTypeObject type_of_caches = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "pgaspy._caches.Generation",
+    .tp_basicsize = sizeof(cache),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_new = cache_new,
+    .tp_init = (initproc)cache_init,
+    .tp_dealloc = (destructor)cache_dealloc,
+    .tp_traverse = (traverseproc)cache_traverse,
+    .tp_clear = (inquiry)cache_clear,
+    .tp_as_mapping = &mapping_of_caches,
+    .tp_members = members_of_caches,
+    .tp_getset = attributes_of_caches,
+    .tp_methods = methods_of_caches,
+};
+
+/* A function whose results are kept, by its arguments. */
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *function, *dict;
+    cache *results;
+    Py_ssize_t n_made;
+} cached;
+
+static PyObject *cached_call(cached *self, PyObject *const *arguments, size_t n_given, PyObject *keywords)
+{
+    const Py_ssize_t n = PyVectorcall_NARGS(n_given);
+    if (keywords && PyTuple_GET_SIZE(keywords))
+        return PyErr_Format(PyExc_TypeError, "%S takes no keywords", self->function);
+    PyObject *key = PyTuple_New(n);
+    for (Py_ssize_t k = 0; key && k < n; k++)
+        PyTuple_SET_ITEM(key, k, Py_NewRef(arguments[k]));
+    PyObject *value = key ? found_in(self->results, key) : NULL;
+    if (key && !value && !PyErr_Occurred()) {
+        value = PyObject_Vectorcall(self->function, arguments, n_given, NULL);
+        self->n_made += value != NULL;
+        if (value && keep(self->results, key, value) < 0)
+            Py_CLEAR(value);
+    }
+    Py_XDECREF(key);
+    return value;
+}
+
+static PyObject *cached_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    PyObject *function, *results;
+    if (!PyArg_ParseTuple(arguments, "OO!", &function, &type_of_caches, &results))
         return NULL;
-    }
-    walk found = {arguments[1], NULL, 0, 0};
-    int answer = 0;
-    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(arguments[0]) && answer == 0; k++)
-        answer = forget(PyList_GET_ITEM(arguments[0], k), &found);
-    while (found.n && answer == 0) {
-        PyObject *x = found.objects[--found.n];
-        answer = Py_TYPE(x)->tp_traverse(x, forget, &found);
-    }
-    PyMem_Free(found.objects);
-    return answer < 0 ? NULL : Py_NewRef(Py_None);
+    cached *self = (cached *)type->tp_alloc(type, 0);
+    if (!self)
+        return NULL;
+    self->call = (vectorcallfunc)cached_call;
+    self->function = Py_NewRef(function);
+    self->results = (cache *)Py_NewRef(results);
+    return (PyObject *)self;
+}
+
+static int cached_traverse(cached *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->function);
+    Py_VISIT(self->dict);
+    Py_VISIT(self->results);
+    return 0;
+}
+
+static int cached_clear(cached *self)
+{
+    Py_CLEAR(self->dict);               /* the others are there as long as it may be called */
+    return 0;
+}
+
+static void cached_dealloc(cached *self)
+{
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(self->function);
+    Py_XDECREF(self->dict);
+    Py_XDECREF(self->results);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyObject *cached_repr(cached *self)
+{
+    return PyUnicode_FromFormat("<cached %R>", self->function);
+}
+
+static PyMemberDef members_of_cached[] = {
+    {"n_made", T_PYSSIZET, offsetof(cached, n_made), READONLY, NULL},
+    {"results", T_OBJECT_EX, offsetof(cached, results), READONLY, NULL},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(cached, call), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef attributes_of_cached[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject type_of_cached = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "pgaspy._caches.Cached",
+    .tp_basicsize = sizeof(cached),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(cached, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = cached_new,
+    .tp_dealloc = (destructor)cached_dealloc,
+    .tp_traverse = (traverseproc)cached_traverse,
+    .tp_clear = (inquiry)cached_clear,
+    .tp_dictoffset = offsetof(cached, dict),
+    .tp_members = members_of_cached,
+    .tp_getset = attributes_of_cached,
+    .tp_repr = (reprfunc)cached_repr,
+};
+
+/* begin(kept): which generations all caches share. */
+static PyObject *begin(PyObject *module, PyObject *given)
+{
+    if (!PyObject_TypeCheck(given, &type_of_generations))
+        return PyErr_Format(PyExc_TypeError, "%R has no generations", given);
+    Py_XSETREF(kept, (generations *)Py_NewRef(given));
+    Py_RETURN_NONE;
 }
 
 static PyMethodDef functions[] = {
-    {"untrack", (PyCFunction)(void (*)(void))untrack, METH_FASTCALL, NULL},
+    {"begin", begin, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -152,8 +304,16 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__caches(void)
 {
-    PyObject *module = PyType_Ready(&type_of_lazy) < 0 ? NULL : PyModule_Create(&definition);
-    if (module && PyModule_AddObjectRef(module, "lazy", (PyObject *)&type_of_lazy) < 0)
-        Py_CLEAR(module);
+    const struct {const char *name; PyTypeObject *type;} types[] = {
+        {"Cached", &type_of_cached}, {"Generation", &type_of_caches}, {"Generations", &type_of_generations},
+        {"lazy", &type_of_lazy}};
+    type_of_caches.tp_base = &PyDict_Type;
+    name.estimated = PyUnicode_InternFromString("_estimated");
+    name.turn = PyUnicode_InternFromString("turn");
+    PyObject *module = name.estimated && name.turn ? PyModule_Create(&definition) : NULL;
+    for (size_t k = 0; module && k < sizeof types / sizeof *types; k++)
+        if (PyType_Ready(types[k].type) < 0
+                || PyModule_AddObjectRef(module, types[k].name, (PyObject *)types[k].type) < 0)
+            Py_CLEAR(module);
     return module;
 }

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pgaspy._caches import lazy, untrack
+from pgaspy._caches import Cached, Generation, Generations, begin, lazy
 
 __all__ = ["MAX_BYTES", "Cache", "EvenCache", "acyclic", "cached", "kept", "kept_types", "lazy", "own_sizes", "size_of"]
 
@@ -35,9 +35,6 @@ MAX_BYTES = 64 << 20
 SAMPLED = 64
 """A walk takes longer than much of what is kept takes to make."""
 
-N_LATELY = 64
-"""So many entries come before the collector is told of them, as most of what is worked out about them is there then."""
-
 ENTRY_BYTES = 160
 """Of an entry besides its key and its value: its places in dictionaries, half of which are empty."""
 
@@ -45,23 +42,11 @@ _Class = TypeVar("_Class", bound=type)
 _Result = TypeVar("_Result")
 
 
-class _Kept:
-    """The two generations of all caches.
-
-    Attributes
-    ----------
-    nbytes, nbytes_older
-        What the younger generation takes, and the older one, less what has left it.
-    younger
-        The caches that have entries of the younger generation.
-    lately
-        The keys and values that the collector still looks at.
-    """
+class _Kept(Generations):
+    """The two generations of all caches."""
 
     def __init__(self) -> None:
-        self.nbytes = self.nbytes_older = 0
-        self.younger: list[Cache] = []
-        self.lately: list[Any] = []
+        super().__init__(MAX_BYTES)
         self._older: list[Cache] = []
 
     def turn(self) -> None:
@@ -74,24 +59,18 @@ class _Kept:
         for cache in self._older:
             cache.grow_old()
 
-    def untrack(self) -> None:
-        """Tell the collector of what was kept lately."""
-        lately, self.lately = self.lately, []
-        untrack(lately, _acyclic)
-
 
 kept = _Kept()
-
-_acyclic: set[type] = set()
+begin(kept)
 
 
 def acyclic(kind: _Class) -> _Class:
     """Say of a type, of whose objects many are kept, that none of them leads to itself."""
-    _acyclic.add(kind)
+    kept.acyclic.add(kind)
     return kind
 
 
-class Cache(dict[Any, Any]):
+class Cache(Generation):
     """The younger generation of one cache: `cache[key]` is what is kept of either generation, or None.
 
     Parameters
@@ -102,54 +81,25 @@ class Cache(dict[Any, Any]):
         How large an entry is, by its key, against others of the cache.
     """
 
-    __slots__ = ("_bytes_per_unit", "_n_kept", "_nbytes_each", "_size", "_units", "older")
+    __slots__ = ("_bytes_per_unit", "_size", "_units")
 
     def __init__(self, size: Callable[[Any, Any], int] | None = None,
                  units: Callable[[Any], int] | None = None) -> None:
         super().__init__()
-        self._size, self._units = size, units
-        self._n_kept, self._bytes_per_unit, self._nbytes_each = 0, 0.0, 0
-        self.older: dict[Any, Any] = {}
-
-    def __missing__(self, key: Any) -> Any:
-        value = self.older.pop(key, None)
-        if value is None:
-            return None
-        kept.nbytes_older -= self.keep(key, value)
-        return value
-
-    def keep(self, key: Any, value: Any) -> int:
-        """Have a value found again; what it takes, in bytes."""
-        nbytes = self._nbytes_each
-        if not nbytes or not self._n_kept % SAMPLED:
-            nbytes = self._estimated(key, value)
-        self._n_kept += 1
-        return self._keep(key, value, nbytes)
-
-    def _keep(self, key: Any, value: Any, nbytes: int) -> int:
-        if kept.nbytes + nbytes > MAX_BYTES // 2:
-            kept.turn()
-        kept.nbytes += nbytes
-        if not self:
-            kept.younger.append(self)
-        self[key] = value
-        kept.lately += key, value
-        if len(kept.lately) > 2 * N_LATELY:
-            kept.untrack()
-        return nbytes
+        self._size, self._units, self._bytes_per_unit = size, units, 0.0
 
     def _estimated(self, key: Any, value: Any) -> int:
         """What an entry takes, in bytes: measured now and then, from which the others follow."""
         if value.__class__ not in kept_types:
             kept_types[value.__class__] = True
         n_units = 1 if self._units is None else self._units(key)
-        if self._n_kept % SAMPLED == 0:
+        if self.n_kept % SAMPLED == 0:
             nbytes = ENTRY_BYTES + size_of(key, value) if self._size is None else self._size(key, value)
-            before = self._bytes_per_unit if self._n_kept else nbytes / n_units
+            before = self._bytes_per_unit if self.n_kept else nbytes / n_units
             self._bytes_per_unit = (before + nbytes / n_units) / 2
         found = int(self._bytes_per_unit * n_units)
         if self._units is None:
-            self._nbytes_each = found
+            self.nbytes_each = found
         return found
 
     def grow_old(self) -> None:
@@ -171,56 +121,18 @@ class EvenCache(Cache):
     __slots__ = ()
 
     def __init__(self, nbytes: int) -> None:
-        self._nbytes_each = nbytes
-        self.older = {}
-
-    def keep(self, key: Any, value: Any) -> int:
-        """Have a value found again; what it takes, in bytes."""
-        return self._keep(key, value, self._nbytes_each)
+        Generation.__init__(self, nbytes)
 
 
-class _CacheOfFunction(Cache):
-    """The results of a function, by its arguments; `functools` finds those of the younger generation by itself."""
-
-    __slots__ = ("_forget_younger",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._forget_younger: Callable[[], None] = lambda: None
-
-    def begin(self, forget_younger: Callable[[], None]) -> None:
-        """Take what has `functools` forget."""
-        self._forget_younger = forget_younger
-
-    def grow_old(self) -> None:
-        super().grow_old()
-        self._forget_younger()
-
-    def forget(self) -> None:
-        super().forget()
-        self._forget_younger()
-
-
-def cached(function: Callable[..., _Result]) -> functools._lru_cache_wrapper[_Result]:
-    """`functools.lru_cache`, for a function whose results are kept in the bound that all caches share.
+def cached(function: Callable[..., _Result]) -> Cached[_Result]:
+    """`functools.cache`, for a function whose results are kept in the bound that all caches share.
 
     It takes no keywords. `cache_clear()` forgets its results; `n_made` counts how often it has computed one.
     """
-    cache = _CacheOfFunction()
-
-    def find(*args: Any) -> Any:
-        value = cache[args] if cache.older else None
-        if value is None:
-            value = function(*args)
-            found.n_made += 1
-            cache.keep(args, value)
-        return value
-
-    found: Any = functools.lru_cache(maxsize=None)(functools.update_wrapper(find, function))
-    found.n_made = 0
-    cache.begin(found.cache_clear)
+    cache = Cache()
+    found: Any = functools.update_wrapper(Cached(function, cache), function)
     found.cache_clear = cache.forget
-    result: functools._lru_cache_wrapper[_Result] = found
+    result: Cached[_Result] = found
     return result
 
 

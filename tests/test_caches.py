@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import caches
 from pgaspy.caches import Cache, cached, kept, lazy, size_of
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import begin_anew
@@ -41,7 +40,7 @@ def _forgotten() -> Iterator[None]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bound the caches by SMALL."""
-    monkeypatch.setattr(caches, "MAX_BYTES", SMALL)
+    monkeypatch.setattr(kept, "max_bytes", SMALL)
 
 
 def resident() -> int:
@@ -83,7 +82,7 @@ def copies(n: int, start: int = 0) -> None:
 
 def memory_of(program: Callable[..., None]) -> tuple[int, int]:
     """By how many bytes the process grows that goes on with a program, and what is counted then."""
-    caches.MAX_BYTES = SMALL
+    kept.max_bytes = SMALL
     program(500)  # reaches the bound, and settles
     before = resident()
     program(1000, 500)
@@ -101,7 +100,7 @@ def test_memory_stays_within_the_bound(program: Callable[..., None]) -> None:
 
 @pytest.mark.parametrize("program", [different, differently_named, copies])
 def test_estimates_are_those_of_tracemalloc(program: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "MAX_BYTES", 1 << 40)
+    monkeypatch.setattr(kept, "max_bytes", 1 << 40)
     pg.sync()
     begin_anew()  # estimates go by what was measured of earlier schedules, which were those of other tests
     program(100)
@@ -153,7 +152,7 @@ def test_what_is_used_again_stays() -> None:
 
 @pytest.mark.mpi
 def test_values_are_right_whatever_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "MAX_BYTES", 0)  # a generation holds one entry
+    monkeypatch.setattr(kept, "max_bytes", 0)  # a generation holds one entry
     a, expected = pg.arange(100.0), np.arange(100.0)
     for k in range(5):
         a[:50] = a[k:k + 50] * 2 + a[50:][::-1]
@@ -179,7 +178,7 @@ def test_forgotten_schedules_are_made_again() -> None:
 
 
 def test_the_least_recently_used_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "MAX_BYTES", 80)
+    monkeypatch.setattr(kept, "max_bytes", 80)
     cache = Cache(lambda key, value: 10)
     for key in range(4):
         cache.keep(key, -key)
@@ -192,7 +191,7 @@ def test_the_least_recently_used_goes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_caches_share_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "MAX_BYTES", 80)
+    monkeypatch.setattr(kept, "max_bytes", 80)
     first, second = (Cache(lambda key, value: 10) for _ in range(2))
     first.keep("a", 1)
     for key in range(9):
@@ -202,7 +201,7 @@ def test_caches_share_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_entry_larger_than_a_generation_is_kept_until_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "MAX_BYTES", 80)
+    monkeypatch.setattr(kept, "max_bytes", 80)
     cache = Cache(lambda key, value: value)
     cache.keep("large", 1000)
     cache.keep("small", 10)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy import caches
-from pgaspy.caches import Cache
+from pgaspy.caches import Cache, kept
 from tests.together import collectively
 
 
@@ -44,7 +43,7 @@ def test_what_is_kept_leads_to_itself_in_no_way() -> None:
             done.add(id(found[-1]))
             on_way.discard(id(found.pop()))
             continue
-        assert id(x) not in on_way or type(x) not in caches._acyclic, found
+        assert id(x) not in on_way or type(x) not in kept.acyclic, found
         if id(x) not in done and not isinstance(x, type | ModuleType) and id(x) not in on_way:
             on_way.add(id(x))
             found.append(x)

@@ -22,6 +22,7 @@ import pytest
 from mpi4py import MPI
 
 import pgaspy as pg
+from pgaspy._caches import Cached
 from pgaspy.alone import quick
 from pgaspy.caches import Cache, cached
 from pgaspy.execution import recording
@@ -89,7 +90,9 @@ def is_unchanging(x: Any) -> bool:
     if isinstance(x, np.ndarray):
         return not x.size
     if isinstance(x, functools._lru_cache_wrapper):
-        return hasattr(x, "n_made")
+        return False
+    if isinstance(x, Cached):
+        return True
     is_frozen = getattr(getattr(type(x), "__dataclass_params__", None), "frozen", False)
     return is_frozen or isinstance(x, UNCHANGING) or inspect.isdatadescriptor(x)
 

@@ -217,7 +217,7 @@ def test_what_one_process_has_is_handed_out_as_by_the_general_plan(batch: int, m
         with monkeypatch.context() as patch:
             patch.setattr(View, "only_holder", None)
             view.__dict__.pop("only_holder", None)
-            general = [plan_transfer.__wrapped__.__wrapped__(target, view, rank) for rank in range(n_procs)]
+            general = [plan_transfer.__wrapped__(target, view, rank) for rank in range(n_procs)]
         assert list(map(described, plans)) == list(map(described, general))
         n_found += 1
     assert n_found > 10
