@@ -27,7 +27,8 @@ class Program:
     operands
         The arrays of a problem of size n, the same on every process.
     n_statements
-        How many statements of which kind of `bench.statements` it takes for a problem of size n.
+        How many statements of which kind of `bench.statements` it takes for a problem of size n: of the kind that is
+        written as they are, such as a row from which a number times another row is taken as a rank-1 update.
     """
 
     run: Callable[..., Any]
@@ -311,11 +312,11 @@ OF_SLICES = {
 """Those that work on large parts of their arrays at once, for a number of steps."""
 
 OF_SHORT_STATEMENTS = {
-    "LU by rows": Program(lu_by_rows, lambda n: [_matrix(n)], lambda n: {"dot": 2 * n}),
+    "LU by rows": Program(lu_by_rows, lambda n: [_matrix(n)], lambda n: {"dot": 2 * n, "row": 2 * n}),
     "triangular solve by rows": Program(triangular_solve, lambda n: [_matrix(n), _numbers(n)], lambda n: {"dot": n}),
     "Thomas's method": Program(thomas, _diagonals, lambda n: {"element": 4 * n}),
     "Gauss by rows": Program(gauss, lambda n: [_matrix(n), _numbers(n)], lambda n: {
-        "row": n * (n - 1) // 2, "element": n * (n - 1), "dot": n}),
+        "rank-1": n * (n - 1) // 2, "element": n * (n - 1), "dot": n}),
     "edit distance": Program(edit_distance, lambda n: [_numbers(n) < _numbers(n)[:, None]], lambda n: {
         "element": 2 * n**2}),
     "largest sum": Program(largest_sum, lambda n: [_numbers(n)], lambda n: {"read": n}),
