@@ -31,7 +31,7 @@ from pgaspy.planning.result_layout import product_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.floating_point import Found, silenced, silently
-from pgaspy.scheduling.kinds.inner import inner, may_come_to_all
+from pgaspy.scheduling.kinds.inner import inner, is_told_to_all
 from pgaspy.scheduling.kinds.reduction import Indices, reduce
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.tasks import schedule, update, write
@@ -97,7 +97,7 @@ def _product(a: BaseView, b: BaseView) -> BaseView:
         return _product_of_halves(a, b)
     if a_view.ndim == b_view.ndim == 2:
         return _product_of_matrices(a, b, dtype)
-    if a_view.ndim == b_view.ndim == 1 and may_come_to_all(a_view, b_view, dtype):
+    if a_view.ndim == b_view.ndim == 1 and is_told_to_all(a_view, b_view, dtype):
         return _inner_product(a, b, dtype)
     if a_view.ndim == 1:
         a, b = BaseView(b.base, b_view.transpose(tuple(reversed(range(b_view.ndim))))), a

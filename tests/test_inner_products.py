@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.scheduling.kinds import inner
+from pgaspy.scheduling import short_vectors
 from tests.layouts import NAMES, layout_of
 from tests.together import assert_equal, collectively
 
@@ -51,7 +51,7 @@ def test_nobody_waits_for_an_answer(column: slice) -> None:
     pg.sync()
     counts = pg.stats() - before
     expected = 0
-    if 1 < pg.SIZE <= inner.MAX_PROCESSES:
+    if 1 < pg.SIZE <= short_vectors.MAX_PROCESSES:
         expected = (pg.SIZE - 1) * (A[column, 0].local().size > 0)
         collectively(counts.n_sends == expected, str(counts))
         nbytes = 8 if pg.RANK == 0 and column.stop == 1 else 8 * (A[column, 0].local().size + 8 * (pg.RANK == 0))
@@ -60,7 +60,7 @@ def test_nobody_waits_for_an_answer(column: slice) -> None:
 
 
 def test_what_is_long_does_not_come_to_all() -> None:
-    n = inner.MAX_BYTES // 16 + 1
+    n = short_vectors.MAX_BYTES // 16 + 1
     model = np.arange(3.0 * n).reshape(3, n) / n
     A, B = (pg.array(x, layout=layout_of("first dimension", x.shape)) for x in (model, model.T.copy()))
     pg.sync()

@@ -14,41 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.caches import cached, lazy
-from pgaspy.dims import BlockDim
 from pgaspy.planning.boxes import view_box
-from pgaspy.planning.local_parts import indices_within, lie_alike
+from pgaspy.planning.local_parts import lie_alike
 from pgaspy.planning.view import View
 from pgaspy.scheduling.at_once import elements
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.floating_point import silenced
-from pgaspy.scheduling.messages import MAX_STAMPED_BYTES, receive, send
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
 from pgaspy.scheduling.operations import Merged, NumberedOperation, Recipe
+from pgaspy.scheduling.short_vectors import may_come_to_all, part_of, tell_all
 
-__all__ = ["Inner", "inner", "may_come_to_all"]
-
-MAX_PROCESSES = 4
-"""Each sends a message to each other one."""
-
-MAX_BYTES = 1 << 14
-"""Of both vectors: more takes longer to send, and to multiply on each process, than to wait for an answer."""
+__all__ = ["Inner", "inner", "is_told_to_all"]
 
 
-def may_come_to_all(a: View, b: View, dtype: np.dtype[Any]) -> bool:
+def is_told_to_all(a: View, b: View, dtype: np.dtype[Any]) -> bool:
     """Whether the product of two vectors is computed so: they are short, of real numbers, and lie differently.
 
     What is complex is multiplied by other instructions on other processors, and all have to get the same bits.
     """
-    return (1 < a.layout.n_procs <= MAX_PROCESSES and 0 < 2 * a.size * dtype.itemsize <= MAX_BYTES
-            and dtype.kind in "biuf" and _is_dealt_out_once(a) and _is_dealt_out_once(b) and not lie_alike(a, b))
-
-
-def _is_dealt_out_once(view: View) -> bool:
-    """Whether one process has each element, and each process an interval of them."""
-    dim = view.base_dims[0]
-    return dim is not None and not view.layout.replica_axes and (
-        isinstance(view.layout.dims[dim], BlockDim) or view.layout.dims[dim].n_procs == 1)
+    return dtype.kind in "biuf" and may_come_to_all((a, b), dtype.itemsize) and not lie_alike(a, b)
 
 
 class _Share(NamedTuple):
@@ -89,7 +74,7 @@ class Inner(Recipe):
     @lazy
     def _shares(self) -> list[_Share]:
         """Those of all processes."""
-        return [_Share(*_interval(self.a, rank), *_interval(self.b, rank)) for rank in range(self.a.layout.n_procs)]
+        return [_Share(*part_of(self.a, rank), *part_of(self.b, rank)) for rank in range(self.a.layout.n_procs)]
 
     def _has_all(self, rank: int) -> bool:
         """Whether a process has all elements of both."""
@@ -104,26 +89,17 @@ class Inner(Recipe):
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`."""
         out, *slots = operation.slots
-        sizes = [n * self.dtype.itemsize for n in self._sizes]
-        buffers = {peer: builder.buffer(nbytes) for peer, nbytes in enumerate(sizes) if nbytes}
 
-        def pack(memories: Memories) -> None:
-            bytes_of(memories, buffers[rank]).view(self.dtype)[:] = self._told([memories[k] for k in slots], rank)
+        def own(memories: Memories) -> NDArray[Any]:
+            return self._told([memories[k] for k in slots], rank)
 
         def store(memories: Memories) -> None:
             told = {peer: bytes_of(memories, buffer).view(self.dtype) for peer, buffer in buffers.items()}
             memories[out].local[...] = self._product(told)
 
-        if rank in buffers:
-            reads = [(slot, view_box(view, rank) if builder.has_boxes else None)
-                     for slot, view in zip(slots, self.views[1:], strict=True)]
-            builder.add(FunctionCall(pack, "pack"), reads, [(buffers[rank], None)])
-            for peer in range(len(sizes)):
-                if peer != rank:
-                    send(builder, (buffers[rank], 0), None, sizes[rank], peer, 0, sizes[rank] <= MAX_STAMPED_BYTES)
-        for peer, buffer in buffers.items():
-            if peer != rank:
-                receive(builder, (buffer, 0), None, sizes[peer], peer, 0, is_stamped=sizes[peer] <= MAX_STAMPED_BYTES)
+        reads = [(slot, view_box(view, rank) if builder.has_boxes else None)
+                 for slot, view in zip(slots, self.views[1:], strict=True)]
+        buffers = tell_all(builder, [n * self.dtype.itemsize for n in self._sizes], own, reads, rank, 0)
         if operation.is_wanted:
             builder.add(FunctionCall(store, self.name), [(number, None) for number in buffers.values()], [(out, None)])
 
@@ -148,20 +124,6 @@ class Inner(Recipe):
     def _sum(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """That of the products of elements."""
         return np.asarray(np.add.reduce(np.multiply(a, b), dtype=self.dtype))
-
-
-def _interval(view: View, rank: int) -> tuple[int, int]:
-    """The first index and the number of the elements of a vector that a process has."""
-    layout = view.layout
-    coords = layout.coords_from_rank(rank)
-    if not view.holds(coords):
-        return 0, 0
-    p, = view.base_dims
-    assert p is not None
-    owned = layout.dims[p].owned_interval(layout.dim_coord(p, coords))
-    assert owned is not None  # of a block dimension, and of one that is not dealt out
-    first, stop = indices_within(*owned, view.origin[p], view.steps[0], view.size)
-    return first, stop - first
 
 
 inner = cached(Inner)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.caches import cached, lazy
+from pgaspy.dims import BlockDim
 from pgaspy.layout import Layout
 from pgaspy.planning.boxes import view_box
 from pgaspy.planning.local_parts import are_alike
@@ -23,7 +24,8 @@ from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.collectives import exchange_partials, group_members
 from pgaspy.scheduling.messages import view_side
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
-from pgaspy.scheduling.operations import Merged, Moved, NumberedOperation, Recipe, Reducing
+from pgaspy.scheduling.operations import Merged, Moved, NumberedOperation, Recipe, Reducing, first_tag
+from pgaspy.scheduling.short_vectors import may_come_to_all, part_of, tell_all
 from pgaspy.scheduling.transfer_nodes import transfer
 
 __all__ = ["Indices", "Reduce", "Reduction", "indices_of", "reduce"]
@@ -86,6 +88,11 @@ class Reduce(Recipe):
         return f"reduce {self.source.shape} over {self.axes}"
 
     @property
+    def form(self) -> tuple[Any, ...]:
+        """See `Recipe`."""
+        return self.name, self.axes, self.reduction, self.dtypes
+
+    @property
     def reducing(self) -> Reducing | None:
         """See `Recipe`. The axes follow each other, or are all that there are, and the source is a whole array."""
         axes, kernel = self.axes, self.reduction.kernel(self.dtypes[1].char)
@@ -118,6 +125,12 @@ class Reduce(Recipe):
         """Whether an operand is there, and is read where it lies."""
         return view.own_layout is not None and are_alike(view.own_layout, self._along.layout)
 
+    def _comes_to_all(self, number: int) -> bool:
+        """Whether an operand that does not lie there comes to all processes, as it is short."""
+        dim = self._layout.dims[self.axes[-1]]
+        return ((isinstance(dim, BlockDim) or dim.n_procs == 1) and not self._layout.is_pinned
+                and may_come_to_all((self.views[number],), self.dtypes[number].itemsize))
+
     def is_done_at_once(self, rank: int) -> bool:
         """See `Recipe`."""
         return at_once.is_small(self.source, rank)
@@ -137,9 +150,12 @@ class Reduce(Recipe):
 
     def moved(self, rank: int) -> Sequence[Moved]:
         """See `Recipe`."""
-        return [Moved(number, NOTHING if self._lies_along(view) or not view.size
-                      else plan_transfer(self._along, view, rank), self._layout.grid, view)
-                for number, view in enumerate(self.operands, 2)]
+        return [self._moved(number, view, rank) for number, view in enumerate(self.operands, 2)
+                if not view.size or self._lies_along(view) or not self._comes_to_all(number)]
+
+    def _moved(self, number: int, view: View, rank: int) -> Moved:
+        stays = self._lies_along(view) or not view.size
+        return Moved(number, NOTHING if stays else plan_transfer(self._along, view, rank), self._layout.grid, view)
 
     def merged(self, rank: int) -> Merged | None:
         """See `Recipe`."""
@@ -155,8 +171,8 @@ class Reduce(Recipe):
         """See `Recipe`."""
         members = group_members(self._layout.grid, self._merged_axes(), rank)
         is_wanted = self._holds(rank) and (operation.is_wanted or len(members) > 1)
-        come = [None if self._lies_along(self.views[moved.number]) else
-                self._add_operand(builder, operation, moved, is_wanted, rank) for moved in self.moved(rank)]
+        come = [None if self._lies_along(view) else self._add_operand(builder, operation, number, is_wanted, rank)
+                for number, view in enumerate(self.operands, 2)]
         if not is_wanted:
             return
         reduction, slots = self.reduction, operation.slots
@@ -176,15 +192,41 @@ class Reduce(Recipe):
         builder.add(FunctionCall(reduce_local, "reduce"), reads, [(number, None)])
         self.add_merge(builder, operation, number, rank)
 
-    def _add_operand(self, builder: Builder, operation: NumberedOperation, moved: Moved, is_wanted: bool,
+    def _add_operand(self, builder: Builder, operation: NumberedOperation, number: int, is_wanted: bool,
                      rank: int) -> int:
         """Have an operand come; to which memory."""
-        number, dtype = moved.number, self.dtypes[moved.number]
+        view, slot, dtype = self.views[number], operation.slots[number], self.dtypes[number]
+        if view.size and self._comes_to_all(number):
+            return self._have_told(builder, view, slot, dtype, first_tag(number), is_wanted, rank)
         held = self._along.layout.local_shape(rank)
         memory = builder.buffer(math.prod(held) * dtype.itemsize if is_wanted else 0)
+        moved = self._moved(number, view, rank)
         transfer(builder, moved.plan, view_side(builder, memory, self._along, dtype, rank),
-                 view_side(builder, operation.slots[number], self.views[number], dtype, rank), False, number, rank,
-                 moved.grid, is_wanted)
+                 view_side(builder, slot, view, dtype, rank), False, number, rank, moved.grid, is_wanted)
+        return memory
+
+    def _have_told(self, builder: Builder, view: View, slot: int, dtype: np.dtype[Any], tag: int, is_wanted: bool,
+                   rank: int) -> int:
+        """Have all processes tell what they have of an operand; the memory where what is needed of it here comes."""
+        def own(memories: Memories) -> NDArray[Any]:
+            return at_once.elements(view, memories[slot], rank)
+
+        parts = [part_of(view, peer) for peer in range(view.layout.n_procs)]
+        reads = [(slot, view_box(view, rank) if builder.has_boxes else None)]
+        buffers = tell_all(builder, [n * dtype.itemsize for _, n in parts], own, reads, rank, tag)
+        first, n_here = part_of(self._along, rank)
+        memory = builder.buffer(n_here * dtype.itemsize if is_wanted else 0)
+
+        def join(memories: Memories) -> None:
+            here = bytes_of(memories, memory).view(dtype)
+            for peer, buffer in buffers.items():
+                start, n = parts[peer]
+                low, high = max(start, first), min(start + n, first + n_here)
+                if low < high:
+                    here[low - first:high - first] = bytes_of(memories, buffer).view(dtype)[low - start:high - start]
+
+        if is_wanted:
+            builder.add(FunctionCall(join, "unpack"), [(buffer, None) for buffer in buffers.values()], [(memory, None)])
         return memory
 
     def add_merge(self, builder: Builder, operation: NumberedOperation, partial: int, rank: int) -> None:
