@@ -8,6 +8,7 @@ order, and of which the exchange knows the owners (`scheduling/exchanges.py`).
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Sequence
@@ -365,7 +366,7 @@ def fetched(a: GlobalArray, selection: Selection) -> GlobalArray:
     if found.size and _is_taken_along(selection, layout, a.dtype):
         term, = selection.terms
         indices = np.where(term.indices < 0, term.indices + selection.view.shape[term.first], term.indices)
-        perform(_take_along, write(found), GlobalArray(a._base, selection.view), indices, term.first)
+        perform(functools.partial(_take_along, indices, term.first), write(found), GlobalArray(a._base, selection.view))
     elif found.size:
         dims = tuple(range(len(shape) - n_run_dims, len(shape)))
         numbers, index_dims = _numbers(selection, n_run_dims, without_dims(layout, dims))
@@ -393,7 +394,7 @@ def _is_taken_along(selection: Selection, layout: Layout, dtype: np.dtype[Any]) 
         a == b or a.n_procs == b.n_procs == 1 for a, b in pairs)
 
 
-def _take_along(target: NDArray[Any], source: NDArray[Any], indices: NDArray[np.int64], axis: int) -> None:
+def _take_along(indices: NDArray[np.int64], axis: int, target: NDArray[Any], source: NDArray[Any]) -> None:
     take_along(source, indices, axis, target)
 
 

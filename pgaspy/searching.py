@@ -16,6 +16,7 @@ from pgaspy.execution.recording import taking_memory
 from pgaspy.manipulation import where
 from pgaspy.operands import as_numpy, refuse_masked
 from pgaspy.small_calls import by_numpy
+from pgaspy.supervision.recorder import take
 from pgaspy.tasks import perform, write
 
 __all__ = ["digitize", "searchsorted"]
@@ -134,7 +135,11 @@ def _counted(a: GlobalArray, v: Any, side: Literal["left", "right"]) -> GlobalAr
 def _as_whole(a: Any) -> NDArray[Any]:
     """An array as NumPy's, on each process, which the program cannot change."""
     refuse_masked(a)
-    return a.gather() if isinstance(a, GlobalArray) else np.array(as_numpy(a))
+    if isinstance(a, GlobalArray):
+        return a.gather()
+    found = np.array(as_numpy(a))
+    take(found)
+    return found
 
 
 def _bisected(a: GlobalArray, v: GlobalArray, side: Literal["left", "right"]) -> GlobalArray:

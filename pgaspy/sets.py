@@ -26,6 +26,7 @@ from pgaspy.order import lexsort
 from pgaspy.selecting import take
 from pgaspy.small_calls import by_numpy
 from pgaspy.sorting import INDEX, blocks, in_blocks, sorted_blocks
+from pgaspy.supervision.recorder import take as tell_contents
 from pgaspy.tasks import perform, write
 
 __all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique"]
@@ -164,9 +165,10 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     if isinstance(others, GlobalArray) and others.size * world().size > a.size:
         found = _are_among(a.ravel(), others.ravel()).reshape(a.shape)
         return asarray(~found if invert else found)
-    known: Any = taking_memory(np.array)(others) if isinstance(others, np.ndarray) else others.redistribute(
-        replicated(others.shape, world().size))
-    return asarray(_are_among_known(a, known, invert))
+    if isinstance(others, GlobalArray):
+        return asarray(_are_among_known(a, others.redistribute(replicated(others.shape, world().size)), invert))
+    tell_contents(others)
+    return asarray(_are_among_known(a, taking_memory(np.array)(others), invert))
 
 
 def _are_among(flat: GlobalArray, others: GlobalArray) -> GlobalArray:

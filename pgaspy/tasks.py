@@ -23,6 +23,7 @@ from pgaspy.job.failures import TaskError, is_interrupt
 from pgaspy.scheduling.base import check_local
 from pgaspy.scheduling.floating_point import called_under, state
 from pgaspy.scheduling.kinds.task import task
+from pgaspy.supervision.recorder import announce
 from pgaspy.ufuncs import check_target
 
 __all__ = ["TaskError", "perform", "read", "schedule", "update", "write"]
@@ -137,9 +138,11 @@ def _schedule(function: Callable[..., Any], arguments: Sequence[Any], empty: boo
 def perform(function: Callable[..., Any], *arguments: Any) -> None:
     """The same for a function of the library's own: called at once, where arrays are small, and nothing is recorded.
 
-    One that raises is scheduled, and so may be called twice.
+    One that raises is scheduled, and so may be called twice. Collective: what the function is made with, as by
+    `functools.partial`, is the same on all processes; what it is called with may be the process's own.
     """
     if not (small.is_on and _is_called(function, arguments)):
+        announce("task", function)
         _schedule(function, arguments, False, sys._getframe(1))
 
 

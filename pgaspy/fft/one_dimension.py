@@ -62,7 +62,7 @@ def _in_four_steps(a: GlobalArray, dtype: np.dtype[Any], n_rows: int, function: 
     columns = x.global_indices(1)
     first = int(columns[0]) if columns.size else 0
     sign = -1 if function == "fftn" else 1
-    in_place_pass(x, (0,), function, partial(_twiddle, sign, n, first), norm=norm)
+    in_place_pass(x, (0,), function, partial(_twiddle, sign, n), (first,), norm=norm)
     y = empty(shape, dtype, layout=pencils(shape, (0,), size))
     y[...] = x
     in_place_pass(y, (1,), function, norm=norm)
@@ -71,7 +71,7 @@ def _in_four_steps(a: GlobalArray, dtype: np.dtype[Any], n_rows: int, function: 
     return found.reshape(n)
 
 
-def _twiddle(sign: int, n: int, first: int, part: NDArray[Any]) -> None:
+def _twiddle(sign: int, n: int, part: NDArray[Any], first: int) -> None:
     """Multiply row j and column k by exp(sign * 2 pi i j k / n), where the part begins with column `first`.
 
     The factors of a row are products of those of every 64th column and those in between.

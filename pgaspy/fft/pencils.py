@@ -176,15 +176,16 @@ def _scale(factor: Any, part: NDArray[Any]) -> None:
 
 
 def in_place_pass(a: GlobalArray, axes: Sequence[int], function: str,
-                  then: Callable[[NDArray[Any]], None] | None = None, **options: Any) -> None:
-    """Transform dimensions that are whole, in place, by a function of `scipy.fft`; then call another on the part.
+                  then: Callable[..., None] | None = None, own: Sequence[int] = (), **options: Any) -> None:
+    """Transform dimensions that are whole, in place, by a function of `scipy.fft`; then call another on the part, and
+    on what is this process's own.
 
     Of complex numbers in double precision it is NumPy's, which takes no time to be imported, and as long to transform
     lines that stay in the cache.
     """
     is_numpys = _is_numpys(a, axes, function)
     call = partial(_by_numpy, _ONE_BY_ONE[function]) if is_numpys else partial(_by_scipy, function)
-    perform(partial(_in_place, call, tuple(axes), options, then), update(a))
+    perform(partial(_in_place, partial(call, **options), tuple(axes), then), update(a), *own)
 
 
 def _is_numpys(a: GlobalArray, axes: Sequence[int], function: str) -> bool:
@@ -195,11 +196,11 @@ _ONE_BY_ONE = {"fft": "fft", "ifft": "ifft", "fftn": "fft", "ifftn": "ifft"}
 """What NumPy has of `scipy.fft`, as transforms of one dimension after the other."""
 
 
-def _in_place(call: Callable[..., None], axes: tuple[int, ...], options: dict[str, Any],
-              then: Callable[[NDArray[Any]], None] | None, part: NDArray[Any]) -> None:
-    silently(call, part, axes, **options)  # transforms tell nothing
+def _in_place(call: Callable[..., None], axes: tuple[int, ...], then: Callable[..., None] | None, part: NDArray[Any],
+              *own: int) -> None:
+    silently(call, part, axes)  # transforms tell nothing
     if then is not None:
-        silently(then, part)
+        silently(then, part, *own)
 
 
 def _by_scipy(function: str, part: NDArray[Any], axes: tuple[int, ...], **options: Any) -> None:

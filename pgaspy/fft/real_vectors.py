@@ -84,11 +84,11 @@ def _whole_spectrum(x: GlobalArray, n: int, dtype: np.dtype[Any]) -> GlobalArray
 
 def _turn(x: GlobalArray, n: int, sign: int) -> None:
     """Multiply element k by exp(sign * 2 pi i k / n), on each process, for those that it has."""
-    perform(partial(_turn_part, x.global_indices(0), n, sign), update(x))
+    perform(partial(_turn_part, n, sign), x.global_indices(0), update(x))
 
 
 @silenced
-def _turn_part(indices: NDArray[np.int64], n: int, sign: int, part: NDArray[Any]) -> None:
+def _turn_part(n: int, sign: int, indices: NDArray[np.int64], part: NDArray[Any]) -> None:
     for start in range(0, len(part), ROOTS_AT_ONCE):
         here = slice(start, start + ROOTS_AT_ONCE)
         part[here] *= roots(sign, n, indices[here], part.dtype)

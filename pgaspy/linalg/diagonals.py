@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -139,15 +140,17 @@ def _copy_of_matrices(m: Any) -> pg.GlobalArray:
 
 def clear_lower(A: pg.GlobalArray, k: int = 0) -> None:
     """Zeros below the k-th diagonal of a whole array, of its last two dimensions."""
-    perform(_clear, pg.update(A), A.global_indices(-2), A.global_indices(-1), np.greater, operator.index(k))
+    perform(functools.partial(_clear, np.greater, operator.index(k)), pg.update(A), A.global_indices(-2),
+            A.global_indices(-1))
 
 
 def clear_upper(A: pg.GlobalArray, k: int = 0) -> None:
     """Zeros above the k-th diagonal of a whole array, of its last two dimensions."""
-    perform(_clear, pg.update(A), A.global_indices(-2), A.global_indices(-1), np.less, operator.index(k))
+    perform(functools.partial(_clear, np.less, operator.index(k)), pg.update(A), A.global_indices(-2),
+            A.global_indices(-1))
 
 
-def _clear(a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64], is_beyond: np.ufunc, k: int) -> None:
+def _clear(is_beyond: np.ufunc, k: int, a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
     """Zeros where a row's index is beyond the column's, less k; some rows at a time, so that masks are small."""
     step = max(ROWS_AT_ONCE_BYTES // max(len(columns), 1), 1)
     for i in range(0, len(rows), step):

@@ -27,6 +27,7 @@ from pgaspy.random.streams import Stream
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.kinds.generation import generate
+from pgaspy.supervision.recorder import announce
 from pgaspy.tasks import perform, write
 
 __all__ = ["Drawing", "as_parameter", "checked", "is_global", "joint_size"]
@@ -100,6 +101,7 @@ class Drawing:
         fill = functools.partial(_fill_rows, sampler, self._key, self._n_draws, array.shape[:ndim],
                                  [n_core for _, n_core in parameters])
         self._n_draws += 1
+        announce("parameters", *[p for p, _ in parameters])
         perform(fill, write(array), [array.global_indices(d) for d in range(ndim)], *there)
 
 

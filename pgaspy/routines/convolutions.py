@@ -119,7 +119,7 @@ def _full(a: pg.GlobalArray, v: pg.GlobalArray) -> pg.GlobalArray:
     padded[:m - 1] = padded[n:] = 0
     padded[m - 1:n] = a
     found = pg.empty(len(padded), np.result_type(a.dtype, v.dtype), layout=padded.layout)
-    perform(functools.partial(_convolve, part * pg.RANK, n), pg.write(found), padded,
+    perform(functools.partial(_convolve, n), part * pg.RANK, pg.write(found), padded,
             _halos(padded, part, m - 1), on_every_process(v))
     return found[:n]
 
@@ -133,7 +133,7 @@ def _halos(padded: pg.GlobalArray, part: int, width: int) -> pg.GlobalArray:
     return found.astype(padded.dtype, copy=False)
 
 
-def _convolve(start: int, n: int, found: NDArray[Any], signal: NDArray[Any], halo: NDArray[Any],
+def _convolve(n: int, start: int, found: NDArray[Any], signal: NDArray[Any], halo: NDArray[Any],
               v: NDArray[Any]) -> None:
     """The sums that begin at each element of a process's part, of `n` in all."""
     halo = halo.ravel()

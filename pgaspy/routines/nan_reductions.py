@@ -324,7 +324,7 @@ def _warn_later(found: pg.GlobalArray, is_bad: np.ufunc, message: str) -> None:
     place = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", "")
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     whole = pg.asarray(found)
-    perform(functools.partial(_warn_of, is_bad, message, place, registry), whole)
+    perform(functools.partial(_warn_of, is_bad, message), place, registry, whole)
 
 
 def _warn_of(is_bad: np.ufunc, message: str, place: tuple[str, int, str], registry: dict[Any, Any],

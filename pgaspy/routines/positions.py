@@ -202,11 +202,11 @@ def _is_filled_in_place(a: pg.GlobalArray, values: Any) -> bool:
         return False
     check_writable(a._view)
     along = as_asked(np.resize(values, n).astype, a.dtype)
-    perform(_fill, pg.update(square), square.global_indices(0), square.global_indices(1), along)
+    perform(functools.partial(_fill, along), pg.update(square), square.global_indices(0), square.global_indices(1))
     return True
 
 
-def _fill(a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[Any]) -> None:
+def _fill(values: NDArray[Any], a: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
     """Assign to what is here of a diagonal."""
     i, j = common_places(rows, columns)
     a[i, j] = values[rows[i]]

@@ -107,8 +107,11 @@ def _sample(x: NDArray[Any]) -> NDArray[Any]:
 
 
 def checksum(x: NDArray[Any]) -> int:
-    """Of the elements; those of a long double have bytes that nobody sets, so that it is taken as the sum of two."""
-    if not x.nbytes:
+    """Of the elements, if they are no objects.
+
+    Those of a long double have bytes that nobody sets, so that it is taken as the sum of two.
+    """
+    if not x.nbytes or x.dtype.hasobject:
         return 0
     if x.dtype.char in "gG":
         parts = np.ascontiguousarray(x).reshape(-1).view(np.longdouble)

@@ -25,6 +25,7 @@ from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import Recipe
 from pgaspy.supervision.contents import checksum
+from pgaspy.supervision.rolling import digest_of
 
 __all__ = ["MAX_ENTRIES", "Entry", "Journal"]
 
@@ -145,9 +146,9 @@ class Journal:
 def _signature(what: Recipe | str, bases: Sequence[Base], site: CallSite) -> _Signature:
     called = site.called.strip("_")
     if isinstance(what, str):
-        name, details, views = what, "", tuple([whole(base.layout) for base in bases])
+        name, details, views, digest = what, "", tuple([whole(base.layout) for base in bases]), 0
     else:
-        name, details, views = what.name, what.details(_text), what.views
+        name, details, views, digest = what.name, what.details(_text), what.views, digest_of(what)
     fields = {
         "operation": name if called in (name, "method") or not site.file else f"{called} ({name})",
         "function": details,
@@ -155,7 +156,7 @@ def _signature(what: Recipe | str, bases: Sequence[Base], site: CallSite) -> _Si
         "dtypes": ", ".join(str(base.dtype) for base in bases),
         "sections": ", ".join(map(_section, views)),
         "layouts": ", ".join(dict.fromkeys(repr(base.layout) for base in bases))}
-    own = [name, details, *(f"{view!r} {view.base_dims}" for view in views), fields["dtypes"],
+    own = [name, details, str(digest), *(f"{view!r} {view.base_dims}" for view in views), fields["dtypes"],
            os.path.basename(site.file), str(site.line)]  # noqa: PTH119  (of a cell's name, too)
     return _Signature(fields, site, blake2b("\n".join(own).encode()).digest())
 
@@ -192,4 +193,4 @@ def _text(value: Any, depth: int = 0) -> str:
     if hasattr(value, "__dataclass_fields__"):
         parameters = [getattr(value, name) for name in value.__dataclass_fields__]
         return f"{type(value).__name__}({', '.join(_text(x, depth + 1) for x in parameters)})"
-    return type(value).__name__
+    return str(getattr(value, "__name__", type(value).__name__))

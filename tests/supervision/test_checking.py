@@ -99,6 +99,24 @@ A *= time.time() + pg.RANK  #!
     "another limit": ("""
 C = pg.clip(A, 0, 5 + is_last)  #!
 """, "values"),
+    "another parameter": ("""
+C = pg.interp(A, [0, 2], [5, 7], left=is_last)  #!
+""", "interp(True, None, None)"),
+    "another way to search": ("""
+C = pg.searchsorted(B[0], A, side="left" if is_last else "right")  #!
+""", "'left'"),
+    "another triangle": ("""
+C = pg.tril(A, int(is_last))  #!
+""", "(less, 1)"),
+    "other places of a partition": ("""
+C = pg.partition(A, 3 + is_last)  #!
+""", "places (3,)"),
+    "other segments": ("""
+C = np.add.reduceat(A, [0, 3 + is_last])  #!
+""", "segments"),
+    "another parameter of random numbers": ("""
+C = pg.random.default_rng(1).poisson(1 + is_last, 12)  #!
+""", "values np.float64(2.0)"),
     "another section that is written": ("""
 A[int(is_last):] = 1  #!
 """, "sections from (1, 0)"),
@@ -233,7 +251,7 @@ import pgaspy as pg
 pg.datalayout(block=2 + (pg.RANK == pg.SIZE - 1))
 """}
 SHORT = ("a reduction on one rank only", "an assignment to a part on one rank only", "the order of a set of new arrays",
-         "an early exit from a loop")
+         "an early exit from a loop", "another parameter")
 
 RIGHT = """
 import random
@@ -315,6 +333,16 @@ def test_functions_of_the_same_arrays_are_told_apart(tmp_path: Path) -> None:
     assert not done.stdout
 
 
+@pytest.mark.parametrize("n", [3, pytest.param(20000, marks=pytest.mark.long)])
+def test_an_element_that_is_taken_is_a_section(tmp_path: Path, n: int) -> None:
+    """So that other ones are found, with nothing asked to be checked."""
+    program = tmp_path / "program.py"
+    program.write_text(f"import pgaspy as pg\nprint(float(pg.take(pg.arange({n}), 1 + pg.RANK)))\n")
+    done = run_job(2, str(program), cwd=tmp_path)
+    assert done.returncode == 1
+    assert "DivergenceError" in done.stderr
+
+
 CAUGHT = """
 from mpi4py import MPI
 for attempt in range(3):
@@ -388,6 +416,13 @@ def test_the_journal_takes_no_bytes_that_are_not_part_of_an_element(dtype: str) 
         journal.take(x)
         digests.add(journal.note("call", (), ()).digest())
     assert len(digests) == 2
+
+
+def test_the_journal_takes_objects() -> None:
+    """Which have no bytes that processes have in common."""
+    journal, x = Journal(), np.array([None, {}])
+    journal.take(x)
+    assert "checksum 00000000" in journal.note("call", (), (lambda: x,)).fields()["values"]
 
 
 def test_the_report_shows_what_differs() -> None:

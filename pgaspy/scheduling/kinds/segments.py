@@ -109,7 +109,7 @@ class ReduceSegments(Recipe):
 
     def details(self, text: Callable[[Any], str]) -> str:
         """See `Recipe`."""
-        return f"{self.ufunc.__name__}({self.dtypes[0]}) of {self._starts.size} segments along {self.axis}"
+        return f"{self.ufunc.__name__}({self.dtypes[0]}) along {self.axis}, segments by an {text(self._starts)}"
 
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`."""

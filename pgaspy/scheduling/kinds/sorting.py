@@ -10,7 +10,7 @@ so the cuts are exact whatever the values are, and equal elements stay in order.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +61,10 @@ class SortParts(Recipe):
         """See `Recipe`."""
         target, source = (local_view(storage, view) for storage, view in zip(storages, self.views, strict=True))
         local_sorts.sort_along(self.axis, source, target, self.gives_indices, self.kth)
+
+    def details(self, text: Callable[[Any], str]) -> str:
+        """See `Recipe`."""
+        return f"{'indices ' * self.gives_indices}along {self.axis}" + (f", places {self.kth}" if self.kth else "")
 
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`."""
