@@ -73,8 +73,13 @@ def _check_safe(values: Any, dtype: np.dtype[Any]) -> None:
 # By indices ----------------------------------------------------------------------------------------------------------
 
 
+def _is_number(a: Any = None, indices: Any = None, **_: Any) -> bool:
+    """Whether `take` takes one index, so that what it gives is a section."""
+    return isinstance(indices, int | np.integer)
+
+
 @implements(np.take)
-@by_numpy(np.take, lying="as given")
+@by_numpy(np.take, lying="as given", stays=_is_number)
 def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None = None,
          mode: Mode = "raise") -> GlobalArray:
     """The elements, or what is at some indices along a dimension. Collective.
@@ -116,7 +121,9 @@ def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None 
     """
     a = as_global(a)
     if axis is None or (not a.ndim and axis in (0, -1)):
-        found = fetched(a, counted(a._view, _brought_within(indices, a.size, mode)))
+        selection = counted(a._view, flat := _brought_within(indices, a.size, mode))
+        is_one = isinstance(flat, np.ndarray) and not flat.ndim
+        found = a[np.unravel_index(int(flat) % a.size, a.shape)].copy() if is_one else fetched(a, selection)
     else:
         d = normalize_axis_index(axis, a.ndim)
         indices = _brought_within(indices, a.shape[d], mode)
