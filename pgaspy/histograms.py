@@ -70,7 +70,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> GlobalArray:
     >>> pg.bincount(pg.array([0, 1, 1, 3])).gather()
     array([1, 2, 0, 1])
     """
-    x = as_global(x)
+    given, x = x, as_global(x)
     weights = None if weights is None else as_global(weights)
     if x.ndim != 1:
         raise ValueError(f"object {'too deep' if x.ndim else 'of too small depth'} for desired array")
@@ -79,9 +79,10 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> GlobalArray:
     n_bins = operator.index(minlength)
     if n_bins < 0:
         raise ValueError("'minlength' must not be negative")
+    if x.size or hasattr(given, "dtype"):
+        np.bincount(np.zeros(1, x.dtype), None if weights is None else np.zeros(1, weights.dtype))  # raises for dtypes
     if not x.size:
         return zeros(n_bins, np.int64)
-    np.bincount(np.zeros(1, x.dtype), None if weights is None else np.zeros(1, weights.dtype))  # raises for dtypes
     np.empty(n_bins)  # raises where there is no memory, on all processes
     if n_bins:
         counts, needed = _bincount(x, weights, n_bins)

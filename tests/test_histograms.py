@@ -59,6 +59,8 @@ def test_bincount_of_little() -> None:
     assert_equal(pg.bincount(pg.empty(0, int), pg.empty(0)), np.bincount(np.empty(0, int), np.empty(0)))
     assert_equal(pg.bincount(pg.array([2])), np.array([0, 0, 1]))
     assert_equal(pg.bincount([1, 1]), np.array([0, 2]))
+    assert_equal(pg.bincount([]), np.bincount([]))
+    raises_everywhere(TypeError, "according to the rule 'safe'", lambda: pg.bincount(pg.empty(0)))
 
 
 @pytest.mark.parametrize(("error", "match", "call"), [
