@@ -92,9 +92,9 @@ def assign(base: Base, view: View, value: Any) -> None:
         elementwise_copy(base, view, _without_leading_ones(value, view.ndim))
         return
     source = _drop_leading_ones(given, view.ndim).broadcast_to(view.shape)
+    _check_cast(value._base, source, base.dtype)
     if view.size == 0 or (value._base is base and source == view and view.ndim):
         return
-    _check_cast(value._base, source, base.dtype)
     if source.stretched_dims:
         record_into(None, [value._base], [(source, value._base.dtype)], base, view)
         return
@@ -124,9 +124,11 @@ def _without_leading_ones(value: Any, ndim: int) -> Any:
 
 
 def _check_cast(base: Base, view: View, target: np.dtype[Any]) -> None:
-    """Warn of a cast, or refuse it, as NumPy would where it has elements to cast."""
+    """Warn of a cast, as NumPy does, or refuse it, where there are elements to cast."""
     source = base.dtype
-    if (source.kind in "SU" and target.kind not in "SUb") or (source.kind == "M" and target.kind in "SU"):
+    if not view.size:
+        pass
+    elif (source.kind in "SU" and target.kind not in "SUb") or (source.kind == "M" and target.kind in "SU"):
         refusals[None](base, view, target)
     elif target.kind in "mM":
         np.empty(1, target)[...] = np.zeros((), source)
@@ -139,8 +141,8 @@ def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype
     if layout is None:
         layout = layout_like(base, view)
     target = BaseView(Base(layout, base.dtype if dtype is None else dtype), whole(layout))
+    _check_cast(base, view, target.base.dtype)
     if view.size:
-        _check_cast(base, view, target.base.dtype)
         if view.stretched_dims:
             record_into(None, [base], [(view, base.dtype)], *target)
         else:

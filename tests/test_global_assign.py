@@ -103,6 +103,10 @@ def test_a_discarded_imaginary_part_is_warned_of() -> None:
     with pytest.warns(np.exceptions.ComplexWarning):
         b.astype(float)
     assert_equal(a, np.ones(3))
+    with pytest.warns(np.exceptions.ComplexWarning):
+        a[3:] = b[:0]
+    with pytest.warns(np.exceptions.ComplexWarning):
+        b[:0].astype(float)
 
 
 def test_integers_beyond_the_dtype() -> None:
