@@ -93,7 +93,8 @@ def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None 
     axis
         A dimension; by default the elements are counted in row-major order.
     out
-        An array of the result's shape, to which the result is assigned, and which is returned.
+        An array of the result's shape, to which the result is assigned, and which is returned. Its dtype is cast safely
+        to that of `a`.
     mode
         What becomes of indices beyond the dimension: "raise" an error, "wrap" or "clip".
 
@@ -120,6 +121,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None 
     array([ 5, 11])
     """
     a = as_global(a)
+    _check_safe(out, a.dtype)
     if axis is None or (not a.ndim and axis in (0, -1)):
         selection = counted(a._view, flat := _brought_within(indices, a.size, mode))
         is_one = isinstance(flat, np.ndarray) and not flat.ndim
@@ -130,7 +132,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None 
         found = a[(*(slice(None),) * d, indices, *rest_of(a, d))]
         if not indices.ndim:
             found = found.copy()
-    return into(found, (out,))
+    return into(found, (out,), "unsafe")
 
 
 @implements(np.put)

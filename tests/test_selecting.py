@@ -192,6 +192,16 @@ def test_out() -> None:
     assert_equal(out, X.take(ROWS, axis=1))
 
 
+@pytest.mark.parametrize("mode", ["raise", "clip", "wrap"])
+def test_out_of_another_dtype(mode: str) -> None:
+    """It is cast to the array's before, in NumPy, safely, and from there in any way."""
+    out = pg.zeros(2, np.int32)
+    pg.take(pg.array([1.5, 2.5]), [1, 0], out=out, mode=mode)
+    assert_equal(out, np.array([2, 1], np.int32))
+    raises_everywhere(TypeError, "according to the rule 'safe'",
+                      lambda: pg.take(pg.array([1, 2]), [1, 0], out=pg.zeros(2), mode=mode))
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_elements_with_their_indices(seed: int) -> None:
     a = as_global(X, seed)
