@@ -1106,7 +1106,10 @@ class GlobalArray:
             found = functions.reduced(ufunc, self, axis, keepdims, None if dtype is None else native(dtype))
             if found is not None:
                 return of_elements(*found)
-        return _reduced(ufunc_reduce(ufunc, self._base, self._view, axis, dtype, keepdims, initial, where, out), out)
+        total = ufunc_reduce(ufunc, self._base, self._view, axis, dtype, keepdims, initial, where, out)
+        is_modular = out is not None and ufunc in (np.add, np.multiply) and {total.base.dtype.kind, out.dtype.kind} == {
+            "i", "u"}
+        return _reduced(total, out, "unsafe" if is_modular else "same_kind")  # as NumPy adds in the dtype of `out`
 
     def prod(self, axis: Axis = None, dtype: DTypeLike | None = None, out: GlobalArray | None = None,
              keepdims: bool = False, initial: Any = NO_VALUE, where: Any = True) -> GlobalArray:

@@ -361,3 +361,12 @@ def test_halves_are_summed_in_float32(dim: str) -> None:
     assert_equal((a * 1).sum(0), x.sum())
     assert_equal(pg.stack([a, a], 1).sum(0), np.zeros(2, np.float16))
     assert_equal(a.sum(where=a > 0, initial=1), np.float16(np.inf))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "u8", "i8"])
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply])
+def test_integers_are_added_in_those_of_out(ufunc: np.ufunc, dtype: str) -> None:
+    x = np.array([[-3, 2], [30000, 30000]], np.int16)
+    out, expected = pg.zeros(2, dtype), np.zeros(2, dtype)
+    ufunc.reduce(pg.array(x), 0, out=out)
+    assert_equal(out, ufunc.reduce(x, 0, out=expected))
