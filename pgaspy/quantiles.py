@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from pgaspy.array import Axis, GlobalArray, into, made
 from pgaspy.concatenation import stack
 from pgaspy.creation import arange, as_global
+from pgaspy.deferred import warn_later
 from pgaspy.dispatch import implements
 from pgaspy.global_assign import everywhere
+from pgaspy.host.call_sites import warn
 from pgaspy.job.procgrid import world
 from pgaspy.manipulation import broadcast_to, clip, where
 from pgaspy.numpy_names import floor, isnan
@@ -33,6 +35,8 @@ __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", 
 
 MAX_SLICES = 8
 """Of small arrays, whose quantiles without NaN are NumPy's."""
+
+_ALL_NAN = "All-NaN slice encountered"
 
 MIN_COUNTED = 1 << 15
 """Of a vector of so many elements per process, those that are not NaN are chosen before, so that it is not sorted."""
@@ -175,7 +179,7 @@ def nanmedian(a: Any, axis: Axis = None, out: GlobalArray | None = None, overwri
         middle = median(_known(a))
         return into(middle.reshape((1,) * a.ndim) if keepdims else middle, (out,))
     rows = sort(_in_rows(a, axis))
-    n = (~isnan(rows)).sum(-1)
+    n = _number_of_known(rows)
     middle = stack([_element_at(rows, (n - 1) // 2), _element_at(rows, n // 2)], -1).mean(-1)
     return into(_shaped(_where_any(n, middle), a, axis, keepdims), (out,))
 
@@ -216,6 +220,7 @@ def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str
     _check_no_dates(a, "nanquantile")
     _check_quantiles(a, q, method)
     if not a.size:
+        _number_of_known(_in_rows(a, axis))
         return a.mean(axis, keepdims=keepdims)  # as NumPy has it: NaN, whatever the parts are
     if a.dtype.kind != "f":
         return _quantiles(a, q, is_weak, axis, method, keepdims, weights)
@@ -225,7 +230,7 @@ def _nanquantiles(a: GlobalArray, q: Any, is_weak: bool, axis: Axis, method: str
         results = _quantiles(_known(a), q, is_weak, None, method, False)
         return results.reshape((*q.shape, *(1,) * a.ndim)) if keepdims else results
     rows = sort(_in_rows(a, axis))
-    n = (~isnan(rows)).sum(-1)
+    n = _number_of_known(rows)
     dtype = rows.dtype if is_weak else np.result_type(rows.dtype, q.dtype)
 
     def found(part: Any) -> GlobalArray:
@@ -251,10 +256,19 @@ def _is_counted_first(a: GlobalArray, axis: Axis) -> bool:
 
 
 def _known(a: GlobalArray) -> GlobalArray:
-    """What is not NaN, as a vector; of NaN alone, that."""
+    """What is not NaN, as a vector; of NaN alone, that, with a warning."""
     vector = a.reshape(-1)
     found = vector[vector == vector]
+    if not found.size:
+        warn(_ALL_NAN, RuntimeWarning)
     return found if found.size else vector
+
+
+def _number_of_known(rows: GlobalArray) -> GlobalArray:
+    """How many elements of each row are not NaN; where none is, it is warned of."""
+    n: GlobalArray = (~isnan(rows)).sum(-1)
+    warn_later(n, np.less_equal, _ALL_NAN if rows.size else "Mean of empty slice")
+    return n
 
 
 def _check_no_dates(a: GlobalArray, name: str) -> None:
@@ -296,7 +310,10 @@ def _weighted(a: GlobalArray, q: Any, axis: Axis, method: str, keepdims: bool, w
         raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
     axes = None if axis is None else normalize_axis_tuple(axis, a.ndim)
     fitted = broadcast_to(as_global(fitting(weights, a, axes)), a.shape)
-    rows, shares = in_order(_rows_with_elements(a, axis), _in_rows(fitted, axis), leaves_nan_out)
+    rows = _rows_with_elements(a, axis)
+    if leaves_nan_out:
+        _number_of_known(rows)
+    rows, shares = in_order(rows, _in_rows(fitted, axis), leaves_nan_out)
     if q.dtype.kind == "f":
         shares = shares.astype(q.dtype, copy=False)
 

@@ -381,6 +381,26 @@ def test_quantiles_that_are_refused(call: Callable[[pg.GlobalArray], Any], error
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("shape", [(2, 3), (3, 0), (3 << 17,)])
+@pytest.mark.parametrize(("name", "more"), [
+    ("nanmedian", {}), ("nanquantile", {"q": 0.3}), ("nanpercentile", {"q": [20, 50]}),
+    ("nanquantile", {"q": 0.5, "method": "inverted_cdf", "weights": 1})])
+def test_slices_without_numbers_are_warned_of(name: str, more: dict[str, Any], shape: tuple[int, ...]) -> None:
+    x = np.full(shape, np.nan)
+    x[:-1] = 1 if len(shape) > 1 else np.nan
+    options = more | ({"weights": np.ones(shape)} if "weights" in more else {})
+    messages, results = [], []
+    a = pg.array(x, layout=pg.Distribution(*"*" * x.ndim))
+    for function, array in ((getattr(np, name), x), (getattr(pg, name), a)):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            results.append(function(array, axis=-1, **options))
+            pg.sync()
+        messages.append({str(w.message) for w in seen if issubclass(w.category, RuntimeWarning)})
+    collectively(messages[0] == messages[1] != set(), f"{messages}")
+    assert_equal(results[1], np.asarray(results[0]))
+
+
 @pytest.mark.parametrize("name", ["quantile", "percentile", "nanquantile", "nanpercentile"])
 @pytest.mark.parametrize(("shape", "axis"), [((7,), None), ((300,), 0), ((4, 5, 3), None), ((4, 5, 3), 1),
                                              ((4, 5, 3), (2, 0))])
@@ -444,7 +464,8 @@ def test_what_is_not_nan_of_long_vectors(keepdims: bool, dtype: str, monkeypatch
                         found = pg.nanquantile(A, q, keepdims=keepdims, method=method)
                         expected = np.asarray(np.nanquantile(x, q, keepdims=keepdims, method=method))
                         assert_equal(found.astype(expected.dtype), expected)
-    assert_equal(pg.nanmedian(A, (1, 0)), np.full((), np.nan, dtype))
+    with pytest.warns(RuntimeWarning, match="All-NaN"):
+        assert_equal(pg.nanmedian(A, (1, 0)), np.full((), np.nan, dtype))
     assert_equal(pg.nanmedian(A[0], ()), a.reshape(2, -1)[0])
     raises_everywhere(ValueError, "out of bounds", lambda: pg.nanquantile(A[0], 0.5, 3))
     raises_everywhere(ValueError, "repeated axis", lambda: pg.nanmedian(A[0], (0, 0)))

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import operator
-import sys
-import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 import pgaspy as pg
 from pgaspy.array import into, made
 from pgaspy.creation import as_global
+from pgaspy.deferred import warn_later
 from pgaspy.dispatch import implements
-from pgaspy.host.call_sites import frame_of_program
 from pgaspy.reductions import NO_VALUE
 from pgaspy.scheduling.floating_point import silently
-from pgaspy.tasks import perform
 from pgaspy.values import value
 
 __all__ = ["nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
@@ -198,7 +194,7 @@ def nanmean(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out 
         return a.mean(axis, dtype, out, keepdims, where=where)
     _check_inexact(a, dtype, out)
     total, n = _sum_and_count(a, axis, dtype, keepdims, where)
-    _warn_later(n, np.less_equal, "Mean of empty slice")
+    warn_later(n, np.less_equal, "Mean of empty slice")
     return _assigned(_divided(total, n).astype(total.dtype, copy=False), out)
 
 
@@ -248,7 +244,7 @@ def nanvar(a: Any, axis: Axis = None, dtype: DTypeLike | None = None, out: Out =
     squares = (distance * distance.conj()).real if a.dtype.kind == "c" else np.square(distance)
     found = squares.sum(axis, dtype, None, keepdims)
     free = counted.sum(axis, None, None, keepdims) - ddof
-    _warn_later(free, np.less_equal, "Degrees of freedom <= 0 for slice.")
+    warn_later(free, np.less_equal, "Degrees of freedom <= 0 for slice.")
     return _assigned(pg.where(free > 0, _divided(found, free), np.nan).astype(found.dtype, copy=False), out)
 
 
@@ -309,29 +305,10 @@ def _extreme(ufunc: Any, a: Any, axis: Axis, out: Out, keepdims: bool, initial: 
     a = as_global(a)
     found = ufunc.reduce(a, axis, keepdims=keepdims, initial=NO_VALUE if initial is None else initial, where=where)
     if a.dtype.kind in "fc":
-        _warn_later(found, np.not_equal, "All-NaN slice encountered")
+        warn_later(found, np.not_equal, "All-NaN slice encountered")
     return _assigned(found, out)
 
 
 def _assigned(found: pg.GlobalArray, out: Out) -> pg.GlobalArray:
     """The result; assigned to `out`, where that is given."""
     return into(found if found._source is not None else made(found._base, found._view), (out,))
-
-
-def _warn_later(found: pg.GlobalArray, is_bad: np.ufunc, message: str) -> None:
-    """Warn at the line of the program, when what is found is there; nobody waits for it."""
-    frame = frame_of_program(sys._getframe(1))
-    place = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", "")
-    registry = frame.f_globals.setdefault("__warningregistry__", {})
-    whole = pg.asarray(found)
-    perform(functools.partial(_warn_of, is_bad, message), place, registry, whole)
-
-
-def _warn_of(is_bad: np.ufunc, message: str, place: tuple[str, int, str], registry: dict[Any, Any],
-             found: NDArray[Any]) -> None:
-    if is_bad(found, found if is_bad is np.not_equal else 0).any():
-        file, line, module = place
-        try:
-            warnings.warn_explicit(message, RuntimeWarning, file, line, module, registry)
-        except RuntimeWarning as warning:  # a filter makes it an error, which would be that of this process alone
-            warnings.showwarning(warning, RuntimeWarning, file, line)
