@@ -174,7 +174,7 @@ C = A.sum(axis=int(is_last))  #!
 """, "over (0,)"),
     "another axis of the grid": ("""
 C = pg.replicate(A, axis=int(is_last))  #!
-""", "layouts"),
+""", "the end of the program"),
     "another function": ("""
 C = (np.sin if is_last else np.cos)(A)  #!
 """, "function sin(float64, float64)"),
