@@ -86,3 +86,50 @@ def test_long_vectors_are_read_where_they_lie(name: str) -> None:
     A += 1
     for product, expected in ((found, x @ y), (square, x @ x), (part, x[7:] @ y[:-7])):
         assert_equal(product, expected, exact=False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", ["f8", "c8", "?"])
+def test_a_short_vector_comes_to_where_a_matrix_is_multiplied_by_it(name: str, dtype: str) -> None:
+    model, A = matrix(9, dtype, "first dimension")
+    other, B = matrix(9, dtype, name)
+    for k in range(9):
+        for rows in (slice(None), slice(k, None), slice(k, None, 3)):
+            assert_equal(B[rows, :k] @ A[:k, k], other[rows, :k] @ model[:k, k], exact=False, rtol=1e-5)
+            assert_equal(A[k, :k] @ B[:k, rows], model[k, :k] @ other[:k, rows], exact=False, rtol=1e-5)
+            assert_equal(B[rows] @ A[::-1, k], other[rows] @ model[::-1, k], exact=False, rtol=1e-5)
+            assert_equal(B[rows] @ B[k], other[rows] @ other[k], exact=False, rtol=1e-5)
+
+
+def test_each_tells_once_what_it_has_of_a_short_vector() -> None:
+    model, A = matrix(8, "f8", "first dimension")
+    pg.sync()
+    before = pg.stats()
+    found = A @ A[:, 3]
+    pg.sync()
+    counts = pg.stats() - before
+    if 1 < pg.SIZE <= short_vectors.MAX_PROCESSES:
+        n_here = A[:, 3].local().size
+        expected = (pg.SIZE - 1) * (n_here > 0)
+        collectively((counts.n_sends, counts.nbytes_sent) == (expected, expected * 8 * n_here), str(counts))
+    assert_equal(found, model @ model[:, 3], exact=False)
+
+
+def test_a_dead_product_is_told_all_the_same() -> None:
+    model, A = matrix(8, "f8", "first dimension")
+    for _ in range(3):
+        _ = A @ A[:, 3]
+        A[:, 3] += 1
+        model[:, 3] += 1
+    assert_equal(A @ A[:, 3], model @ model[:, 3], exact=False)
+
+
+def test_a_matrix_on_one_process_gets_a_vector_alone() -> None:
+    model = np.random.default_rng(2).random((6, 6))
+    A, x = pg.array(model, onenode=pg.SIZE - 1), pg.array(model[0])
+    pg.sync()
+    before = pg.stats()
+    found = A @ x
+    pg.sync()
+    collectively((pg.stats() - before).n_sends <= 1)
+    assert_equal(found, model @ model[0], exact=False)

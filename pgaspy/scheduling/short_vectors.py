@@ -1,29 +1,31 @@
-"""Short vectors, which come to all processes: each sends what it has to each other one. Nobody waits for an answer."""
+"""Short vectors, of which one process has each element: it sends it to all who need it. Nobody waits for an answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pgaspy.dims import BlockDim
+from pgaspy.planning.boxes import view_box
 from pgaspy.planning.local_parts import indices_within
 from pgaspy.planning.view import View
-from pgaspy.scheduling.builder import Access, Builder
+from pgaspy.scheduling.at_once import elements
+from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.messages import MAX_STAMPED_BYTES, receive, send
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
 
-__all__ = ["MAX_BYTES", "MAX_PROCESSES", "may_come_to_all", "part_of", "tell_all"]
+__all__ = ["MAX_BYTES", "MAX_PROCESSES", "Piece", "are_short", "hand_round", "part_of"]
 
 MAX_PROCESSES = 4
-"""Each sends a message to each other one."""
+"""Each may send a message to each other one."""
 
 MAX_BYTES = 1 << 14
 """Of all vectors together: more takes longer to send than to find out who needs what, or to wait for an answer."""
 
 
-def may_come_to_all(vectors: Sequence[View], itemsize: int) -> bool:
+def are_short(vectors: Sequence[View], itemsize: int) -> bool:
     """Whether vectors are short, and one process has each element, and each process an interval of them."""
     n_elements = sum([view.size for view in vectors])
     return (1 < vectors[0].layout.n_procs <= MAX_PROCESSES and 0 < n_elements * itemsize <= MAX_BYTES
@@ -50,21 +52,43 @@ def part_of(view: View, rank: int) -> tuple[int, int]:
     return first, stop - first
 
 
-def tell_all(builder: Builder, sizes: Sequence[int], own: Callable[[Memories], NDArray[np.generic]],
-             reads: Iterable[Access], rank: int, tag: int) -> dict[int, int]:
-    """Have each process tell the others so many bytes, which it packs if there are any; the buffers, by process."""
-    buffers = {peer: builder.buffer(nbytes) for peer, nbytes in enumerate(sizes) if nbytes}
+class Piece(NamedTuple):
+    """Elements [start, stop) of a vector, in a buffer."""
+
+    buffer: int
+    start: int
+    stop: int
+
+
+def hand_round(builder: Builder, view: View, slot: int, dtype: np.dtype[Any], needs: Sequence[tuple[int, int]],
+               rank: int, tag: int) -> list[Piece]:
+    """Have each process get what it needs of a vector, of which it says the first index and the number of elements; the
+    pieces in which that comes here.
+    """
+    parts = [part_of(view, peer) for peer in range(len(needs))]
+
+    def piece(source: int, target: int) -> Piece | None:
+        (first, n), (first_needed, n_needed) = parts[source], needs[target]
+        start, stop = max(first, first_needed), min(first + n, first_needed + n_needed)
+        return Piece(builder.buffer((stop - start) * dtype.itemsize), start, stop) if start < stop else None
+
+    peers = [peer for peer in range(len(needs)) if peer != rank]
+    told = {peer: found for peer in (*peers, rank) if (found := piece(rank, peer)) is not None}
+    heard = {peer: found for peer in peers if (found := piece(peer, rank)) is not None}
 
     def pack(memories: Memories) -> None:
-        found = own(memories)
-        bytes_of(memories, buffers[rank]).view(found.dtype)[:] = found
+        here, (first, _) = elements(view, memories[slot], rank), parts[rank]
+        for buffer, start, stop in told.values():
+            bytes_of(memories, buffer).view(dtype)[:] = here[start - first:stop - first]
 
-    if rank in buffers:
-        builder.add(FunctionCall(pack, "pack"), reads, [(buffers[rank], None)])
-        for peer in range(len(sizes)):
-            if peer != rank:
-                send(builder, (buffers[rank], 0), None, sizes[rank], peer, tag, sizes[rank] <= MAX_STAMPED_BYTES)
-    for peer, buffer in buffers.items():
+    if told:
+        builder.add(FunctionCall(pack, "pack"), [(slot, view_box(view, rank) if builder.has_boxes else None)],
+                    [(found.buffer, None) for found in told.values()])
+    for peer, (buffer, start, stop) in told.items():
         if peer != rank:
-            receive(builder, (buffer, 0), None, sizes[peer], peer, tag, is_stamped=sizes[peer] <= MAX_STAMPED_BYTES)
-    return buffers
+            nbytes = (stop - start) * dtype.itemsize
+            send(builder, (buffer, 0), None, nbytes, peer, tag, nbytes <= MAX_STAMPED_BYTES)
+    for peer, (buffer, start, stop) in heard.items():
+        nbytes = (stop - start) * dtype.itemsize
+        receive(builder, (buffer, 0), None, nbytes, peer, tag, is_stamped=nbytes <= MAX_STAMPED_BYTES)
+    return [*([told[rank]] if rank in told else []), *heard.values()]

@@ -21,9 +21,10 @@ from pgaspy.scheduling.at_once import elements
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.floating_point import silenced
+from pgaspy.scheduling.messages import MAX_STAMPED_BYTES, receive, send
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
 from pgaspy.scheduling.operations import Merged, NumberedOperation, Recipe
-from pgaspy.scheduling.short_vectors import may_come_to_all, part_of, tell_all
+from pgaspy.scheduling.short_vectors import are_short, part_of
 
 __all__ = ["Inner", "inner", "is_told_to_all"]
 
@@ -33,7 +34,7 @@ def is_told_to_all(a: View, b: View, dtype: np.dtype[Any]) -> bool:
 
     What is complex is multiplied by other instructions on other processors, and all have to get the same bits.
     """
-    return dtype.kind in "biuf" and may_come_to_all((a, b), dtype.itemsize) and not lie_alike(a, b)
+    return dtype.kind in "biuf" and are_short((a, b), dtype.itemsize) and not lie_alike(a, b)
 
 
 class _Share(NamedTuple):
@@ -89,17 +90,26 @@ class Inner(Recipe):
     def add_nodes(self, builder: Builder, operation: NumberedOperation, rank: int) -> None:
         """See `Recipe`."""
         out, *slots = operation.slots
+        sizes = [n * self.dtype.itemsize for n in self._sizes]
+        buffers = {peer: builder.buffer(nbytes) for peer, nbytes in enumerate(sizes) if nbytes}
 
-        def own(memories: Memories) -> NDArray[Any]:
-            return self._told([memories[k] for k in slots], rank)
+        def pack(memories: Memories) -> None:
+            bytes_of(memories, buffers[rank]).view(self.dtype)[:] = self._told([memories[k] for k in slots], rank)
 
         def store(memories: Memories) -> None:
             told = {peer: bytes_of(memories, buffer).view(self.dtype) for peer, buffer in buffers.items()}
             memories[out].local[...] = self._product(told)
 
-        reads = [(slot, view_box(view, rank) if builder.has_boxes else None)
-                 for slot, view in zip(slots, self.views[1:], strict=True)]
-        buffers = tell_all(builder, [n * self.dtype.itemsize for n in self._sizes], own, reads, rank, 0)
+        if rank in buffers:
+            reads = [(slot, view_box(view, rank) if builder.has_boxes else None)
+                     for slot, view in zip(slots, self.views[1:], strict=True)]
+            builder.add(FunctionCall(pack, "pack"), reads, [(buffers[rank], None)])
+            for peer in range(len(sizes)):
+                if peer != rank:
+                    send(builder, (buffers[rank], 0), None, sizes[rank], peer, 0, sizes[rank] <= MAX_STAMPED_BYTES)
+        for peer, buffer in buffers.items():
+            if peer != rank:
+                receive(builder, (buffer, 0), None, sizes[peer], peer, 0, is_stamped=sizes[peer] <= MAX_STAMPED_BYTES)
         if operation.is_wanted:
             builder.add(FunctionCall(store, self.name), [(number, None) for number in buffers.values()], [(out, None)])
 

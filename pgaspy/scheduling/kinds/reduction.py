@@ -25,7 +25,7 @@ from pgaspy.scheduling.collectives import exchange_partials, group_members
 from pgaspy.scheduling.messages import view_side
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
 from pgaspy.scheduling.operations import Merged, Moved, NumberedOperation, Recipe, Reducing, first_tag
-from pgaspy.scheduling.short_vectors import may_come_to_all, part_of, tell_all
+from pgaspy.scheduling.short_vectors import are_short, hand_round
 from pgaspy.scheduling.transfer_nodes import transfer
 
 __all__ = ["Indices", "Reduce", "Reduction", "indices_of", "reduce"]
@@ -125,11 +125,11 @@ class Reduce(Recipe):
         """Whether an operand is there, and is read where it lies."""
         return view.own_layout is not None and are_alike(view.own_layout, self._along.layout)
 
-    def _comes_to_all(self, number: int) -> bool:
-        """Whether an operand that does not lie there comes to all processes, as it is short."""
+    def _is_short(self, number: int) -> bool:
+        """Whether an operand comes there as a short vector, and each process needs an interval of it."""
         dim = self._layout.dims[self.axes[-1]]
-        return ((isinstance(dim, BlockDim) or dim.n_procs == 1) and not self._layout.is_pinned
-                and may_come_to_all((self.views[number],), self.dtypes[number].itemsize))
+        return (isinstance(dim, BlockDim) or dim.n_procs == 1) and are_short(
+            (self.views[number],), self.dtypes[number].itemsize)
 
     def is_done_at_once(self, rank: int) -> bool:
         """See `Recipe`."""
@@ -151,7 +151,7 @@ class Reduce(Recipe):
     def moved(self, rank: int) -> Sequence[Moved]:
         """See `Recipe`."""
         return [self._moved(number, view, rank) for number, view in enumerate(self.operands, 2)
-                if not view.size or self._lies_along(view) or not self._comes_to_all(number)]
+                if not view.size or self._lies_along(view) or not self._is_short(number)]
 
     def _moved(self, number: int, view: View, rank: int) -> Moved:
         stays = self._lies_along(view) or not view.size
@@ -196,8 +196,8 @@ class Reduce(Recipe):
                      rank: int) -> int:
         """Have an operand come; to which memory."""
         view, slot, dtype = self.views[number], operation.slots[number], self.dtypes[number]
-        if view.size and self._comes_to_all(number):
-            return self._have_told(builder, view, slot, dtype, first_tag(number), is_wanted, rank)
+        if view.size and self._is_short(number):
+            return self._hand_round(builder, view, slot, dtype, first_tag(number), is_wanted, rank)
         held = self._along.layout.local_shape(rank)
         memory = builder.buffer(math.prod(held) * dtype.itemsize if is_wanted else 0)
         moved = self._moved(number, view, rank)
@@ -205,29 +205,35 @@ class Reduce(Recipe):
                  view_side(builder, slot, view, dtype, rank), False, number, rank, moved.grid, is_wanted)
         return memory
 
-    def _have_told(self, builder: Builder, view: View, slot: int, dtype: np.dtype[Any], tag: int, is_wanted: bool,
-                   rank: int) -> int:
-        """Have all processes tell what they have of an operand; the memory where what is needed of it here comes."""
-        def own(memories: Memories) -> NDArray[Any]:
-            return at_once.elements(view, memories[slot], rank)
-
-        parts = [part_of(view, peer) for peer in range(view.layout.n_procs)]
-        reads = [(slot, view_box(view, rank) if builder.has_boxes else None)]
-        buffers = tell_all(builder, [n * dtype.itemsize for _, n in parts], own, reads, rank, tag)
-        first, n_here = part_of(self._along, rank)
-        memory = builder.buffer(n_here * dtype.itemsize if is_wanted else 0)
+    def _hand_round(self, builder: Builder, view: View, slot: int, dtype: np.dtype[Any], tag: int, is_wanted: bool,
+                    rank: int) -> int:
+        """Have all processes get what they need of a short operand; the memory where that is here."""
+        needs = [self._part_along(peer) for peer in range(view.layout.n_procs)]
+        pieces = hand_round(builder, view, slot, dtype, needs, rank, tag)
+        first, n = needs[rank]
+        if len(pieces) == 1 and (pieces[0].start, pieces[0].stop) == (first, first + n):
+            return pieces[0].buffer
+        memory = builder.buffer(n * dtype.itemsize if is_wanted else 0)
 
         def join(memories: Memories) -> None:
             here = bytes_of(memories, memory).view(dtype)
-            for peer, buffer in buffers.items():
-                start, n = parts[peer]
-                low, high = max(start, first), min(start + n, first + n_here)
-                if low < high:
-                    here[low - first:high - first] = bytes_of(memories, buffer).view(dtype)[low - start:high - start]
+            for buffer, start, stop in pieces:
+                here[start - first:stop - first] = bytes_of(memories, buffer).view(dtype)
 
         if is_wanted:
-            builder.add(FunctionCall(join, "unpack"), [(buffer, None) for buffer in buffers.values()], [(memory, None)])
+            builder.add(FunctionCall(join, "unpack"), [(piece.buffer, None) for piece in pieces], [(memory, None)])
         return memory
+
+    def _part_along(self, rank: int) -> tuple[int, int]:
+        """The first index and the number of the last reduced dimension's elements that a process has."""
+        layout = self._layout
+        coords = layout.coords_from_rank(rank)
+        if not layout.holds(coords):
+            return 0, 0
+        d = self.axes[-1]
+        owned = layout.dims[d].owned_interval(layout.dim_coord(d, coords))
+        assert owned is not None  # see `_is_short`
+        return owned[0], owned[1] - owned[0]
 
     def add_merge(self, builder: Builder, operation: NumberedOperation, partial: int, rank: int) -> None:
         """See `Recipe`."""
