@@ -106,7 +106,17 @@ def _overlap(rng: random.Random, xs: list[Any], xp: Any) -> Any:
     x[:-1] += x[1:]
 
 
-STATEMENTS: list[Callable[..., Any]] = [_in_place, _assigned, _result, _element, _elements, _row, _outer, _overlap]
+def _product(rng: random.Random, xs: list[Any], xp: Any) -> Any:
+    """A matrix times a row or a column of another one, from either side; nobody may see what it gives."""
+    (x, y), k = (xs[rng.randrange(3)] for _ in range(2)), rng.randrange(1000)
+    rows, columns = (random_section(rng, n, rng.randint(0, n)) for n in x.shape)
+    found = rng.choice((lambda: x[rows, columns] @ y[k % len(y), columns],
+                        lambda: y[rows, k % y.shape[1]] @ x[rows, columns]))()
+    return found if rng.random() < 0.8 else None
+
+
+STATEMENTS: list[Callable[..., Any]] = [
+    _in_place, _assigned, _result, _element, _elements, _row, _outer, _overlap, _product]
 
 
 @pytest.mark.parametrize("seed", range(120))

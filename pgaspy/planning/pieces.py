@@ -87,7 +87,10 @@ class OperandPlan(NamedTuple):
     is_in_place
         Whether it is known that it lies as the output does, and is used where it lies.
     root
-        The rank of the process that has all of it, where that is to be handed to all, and nothing else is planned.
+        The rank of the process that has all of it, where that is to be handed to all, or to one, and nothing else is
+        planned.
+    taker
+        The rank of the one; None where it is all.
     """
 
     out: View
@@ -97,6 +100,7 @@ class OperandPlan(NamedTuple):
     cuts: tuple[_Cuts, ...]
     is_in_place: bool = False
     root: int | None = None
+    taker: int | None = None
 
     @property
     def target(self) -> View:
@@ -157,7 +161,8 @@ def piece_in_place(out: View, views: Sequence[View], rank: int) -> Piece | None:
 
 def plan_assembled(out: View, view: View, copied: bool, rank: int) -> OperandPlan:
     """The same messages for an operand that is assembled, unless it is known to lie as the output does."""
-    return _in_place(out, view, copied, rank) or _handed_out(out, view) or plan_operand(out, view, True, rank)
+    return (_in_place(out, view, copied, rank) or _handed_out(out, view) or _handed_over(out, view)
+            or plan_operand(out, view, True, rank))
 
 
 def one_piece(out: View, views: Sequence[View], plans: Sequence[OperandPlan], rank: int) -> Piece | None:
@@ -197,6 +202,14 @@ def _handed_out(out: View, view: View) -> OperandPlan | None:
         if d not in stretched and p is not None and out.layout.dims[p].n_procs > 1:
             return None
     return OperandPlan(out, view, NOTHING, view.unstretched.shape, (), root=root)
+
+
+def _handed_over(out: View, view: View) -> OperandPlan | None:
+    """The plan of an operand that one process has, and another one alone gets, as it has all of the output."""
+    root, taker = view.only_holder, out.only_holder
+    if root is None or taker is None or root == taker or not view.size:
+        return None
+    return OperandPlan(out, view, NOTHING, view.unstretched.shape, (), root=root, taker=taker)
 
 
 def max_pieces(out: View, rank: int) -> int:

@@ -112,7 +112,7 @@ def handed_out(builder: Builder, slot: int, view: View, dtype: np.dtype[Any], ro
 
 
 def sent(builder: Builder, slot: int, view: View, dtype: np.dtype[Any], source: int, target: int, operand: int,
-         rank: int, is_read: bool) -> int:
+         rank: int, is_read: bool = False) -> int:
     """What one process has of all elements of a view, on another one, where it is the buffer of this number.
 
     The message is that of `transfer` for the operand of this number, which says what `is_read` does.

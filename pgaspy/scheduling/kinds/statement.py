@@ -26,7 +26,7 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling import at_once
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.builder import Builder
-from pgaspy.scheduling.collectives import handed_out
+from pgaspy.scheduling.collectives import handed_out, sent
 from pgaspy.scheduling.elementwise import add_operand, add_operand_messages, is_local_and_large, memory_of, overwritten
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.fused_code import Input
@@ -152,7 +152,9 @@ class Statement(Recipe):
         plans, piece = self._assembled(rank)
         places = [slots[0]]
         for k, (slot, view, dtype, plan) in enumerate(zip(slots[1:], views, dtypes, plans, strict=True)):
-            if plan.root is not None:
+            if plan.root is not None and plan.taker is not None:
+                slot = sent(builder, slot, plan.view, dtype, plan.root, plan.taker, k, rank)
+            elif plan.root is not None:
                 slot = handed_out(builder, slot, plan.view, dtype, plan.root, k, rank)
             elif not plan.is_in_place:
                 slot = add_operand(builder, Operand(operation, k, slot, view, dtype, plan), rank).temporary or 0
