@@ -149,9 +149,8 @@ class Reduce(Recipe):
         storages[0].local[...] = found if reduction.result is None else reduction.result(found)
 
     def moved(self, rank: int) -> Sequence[Moved]:
-        """See `Recipe`."""
-        return [self._moved(number, view, rank) for number, view in enumerate(self.operands, 2)
-                if not view.size or self._lies_along(view) or not self._is_short(number)]
+        """See `Recipe`. The messages of short operands have other tags, and are between the same processes."""
+        return [self._moved(number, view, rank) for number, view in enumerate(self.operands, 2)]
 
     def _moved(self, number: int, view: View, rank: int) -> Moved:
         stays = self._lies_along(view) or not view.size
