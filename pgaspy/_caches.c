@@ -12,7 +12,7 @@
 #define SAMPLED 64      /* as in `caches` */
 
 static struct {
-    PyObject *estimated, *turn;
+    PyObject *estimated, *pop, *turn;
 } name;
 
 static generations *kept;       /* of all caches */
@@ -62,10 +62,14 @@ static PyObject *found_in(cache *self, PyObject *key)
     PyObject *value = PyDict_GetItemWithError((PyObject *)self, key);
     if (value || PyErr_Occurred() || !PyDict_GET_SIZE(self->older))
         return Py_XNewRef(value);
-    value = Py_XNewRef(PyDict_GetItemWithError(self->older, key));
+    PyObject *older = Py_NewRef(self->older);       /* a generation may end while keys are compared */
+    value = PyObject_CallMethodObjArgs(older, name.pop, key, older, NULL);
+    if (value == older)
+        Py_CLEAR(value);
+    Py_DECREF(older);
     if (!value)
         return NULL;
-    const Py_ssize_t nbytes = PyDict_DelItem(self->older, key) < 0 ? -1 : keep(self, key, value);
+    const Py_ssize_t nbytes = keep(self, key, value);
     if (nbytes < 0)
         Py_CLEAR(value);
     else
@@ -309,8 +313,9 @@ PyMODINIT_FUNC PyInit__caches(void)
         {"lazy", &type_of_lazy}};
     type_of_caches.tp_base = &PyDict_Type;
     name.estimated = PyUnicode_InternFromString("_estimated");
+    name.pop = PyUnicode_InternFromString("pop");
     name.turn = PyUnicode_InternFromString("turn");
-    PyObject *module = name.estimated && name.turn ? PyModule_Create(&definition) : NULL;
+    PyObject *module = name.estimated && name.pop && name.turn ? PyModule_Create(&definition) : NULL;
     for (size_t k = 0; module && k < sizeof types / sizeof *types; k++)
         if (PyType_Ready(types[k].type) < 0
                 || PyModule_AddObjectRef(module, types[k].name, (PyObject *)types[k].type) < 0)

@@ -190,6 +190,25 @@ def test_the_least_recently_used_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [cache[key] for key in (0, 1, 2, 4)] == [None, -1, None, -4]
 
 
+def test_a_generation_may_end_while_an_entry_is_looked_up() -> None:
+    class Key:
+        n_hashed = 0
+
+        def __hash__(self) -> int:
+            Key.n_hashed += 1
+            if Key.n_hashed == 3:
+                cache.forget()
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Key)
+
+    cache = Cache(lambda key, value: 10)
+    cache.older = {Key(): 5}
+    assert cache[Key()] == 5
+    assert cache[Key()] == 5
+
+
 def test_caches_share_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "max_bytes", 80)
     first, second = (Cache(lambda key, value: 10) for _ in range(2))
