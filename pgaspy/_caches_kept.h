@@ -36,7 +36,7 @@ static int forget(PyObject *x, void *arg)
     if (answer <= 0)
         return answer;
     if (self->n == self->room) {
-        PyObject **more = PyMem_Resize(self->objects, PyObject *, 2 * self->room + 64);
+        PyObject **more = PyMem_Realloc(self->objects, (2 * self->room + 64) * sizeof *more);
         if (!more) {
             PyErr_NoMemory();
             return -1;
