@@ -78,8 +78,9 @@ static PyObject *generations_untrack(generations *self, PyObject *none)
 /* Note an entry; -1 with an exception set. */
 static int note_lately(generations *self, PyObject *key, PyObject *value)
 {
-    if (self->n_lately == 2 * N_LATELY && tell_collector(self) < 0)
-        return -1;
+    while (self->n_lately == 2 * N_LATELY)              /* what it ends may note others */
+        if (tell_collector(self) < 0)
+            return -1;
     self->lately[self->n_lately++] = Py_NewRef(key);
     self->lately[self->n_lately++] = Py_NewRef(value);
     return 0;
