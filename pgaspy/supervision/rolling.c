@@ -78,15 +78,15 @@ static void program_dealloc(program *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-/* A tuple of an attribute of each of some objects, with room for others before them. */
-static PyObject *attributes_of(PyObject *objects, PyObject *attribute, Py_ssize_t before)
+/* A tuple of an attribute of each of some objects. */
+static PyObject *attributes_of(PyObject *objects, PyObject *attribute)
 {
     const Py_ssize_t n = PyTuple_GET_SIZE(objects);
-    PyObject *found = PyTuple_New(before + n);
+    PyObject *found = PyTuple_New(n);
     for (Py_ssize_t k = 0; found && k < n; k++) {
         PyObject *value = PyObject_GetAttr(PyTuple_GET_ITEM(objects, k), attribute);
         if (value)
-            PyTuple_SET_ITEM(found, before + k, value);
+            PyTuple_SET_ITEM(found, k, value);
         else
             Py_CLEAR(found);
     }
@@ -96,7 +96,7 @@ static PyObject *attributes_of(PyObject *objects, PyObject *attribute, Py_ssize_
 /* The numbers of arrays; those that have none get one. */
 static PyObject *numbers_of(program *self, PyObject *storages)
 {
-    PyObject *found = attributes_of(storages, name.number, 0);
+    PyObject *found = attributes_of(storages, name.number);
     for (Py_ssize_t k = 0; found && k < PyTuple_GET_SIZE(found); k++) {
         const Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GET_ITEM(found, k));
         if (number >= 0)
@@ -177,7 +177,7 @@ static PyObject *said_of(PyObject *operation)
         return PyObject_GetAttr(operation, name.said);
     PyObject *form = PyObject_GetAttr(operation, name.form);
     PyObject *views = form ? PyObject_GetAttr(operation, name.views) : NULL;
-    PyObject *shapes = views ? attributes_of(views, name.shape, 0) : NULL;
+    PyObject *shapes = views ? attributes_of(views, name.shape) : NULL;
     PyObject *said = shapes ? PyTuple_Pack(2, PyTuple_GET_ITEM(form, 0), shapes) : NULL;
     Py_XDECREF(form);
     Py_XDECREF(views);
