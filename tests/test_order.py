@@ -401,6 +401,7 @@ def test_slices_without_numbers_are_warned_of(name: str, more: dict[str, Any], s
     assert_equal(results[1], np.asarray(results[0]))
 
 
+@pytest.mark.mpi
 @pytest.mark.parametrize("name", ["quantile", "percentile", "nanquantile", "nanpercentile"])
 @pytest.mark.parametrize(("shape", "axis"), [((7,), None), ((300,), 0), ((4, 5, 3), None), ((4, 5, 3), 1),
                                              ((4, 5, 3), (2, 0))])
