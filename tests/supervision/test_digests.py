@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import pgaspy as pg
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import world
 from pgaspy.scheduling import nodes
+from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.kinds.assignment import assign
 from pgaspy.scheduling.recorded import Recorded
 from pgaspy.supervision.digests import Digests
@@ -145,3 +148,13 @@ def test_buffers_have_room_for_a_stamp() -> None:
         spans = sorted((buffer.address, buffer.address + buffer.bytes.nbytes + nodes.STAMP_BYTES)
                        for buffer in nodes.new_buffers(sizes) if buffer is not None)
         assert all(stop <= start for (_, stop), (start, _) in itertools.pairwise(spans)), spans
+
+
+def test_an_array_that_is_used_twice_has_one_number() -> None:
+    digests = Digests()
+    copy: Any = SimpleNamespace(digest=1, said=("copy", ()))
+    x: Any = SimpleNamespace(number=Storage.number)
+    y: Any = SimpleNamespace(number=Storage.number)
+    digests.take_one(copy, (x, x), None, 0)
+    digests.take_one(copy, (x, y), None, 0)
+    assert (x.number, y.number) == (0, 1)
