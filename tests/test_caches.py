@@ -190,6 +190,24 @@ def test_the_least_recently_used_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [cache[key] for key in (0, 1, 2, 4)] == [None, -1, None, -4]
 
 
+def test_what_is_found_again_leaves_the_older_generation() -> None:
+    cache = Cache(lambda key, value: 10)
+    cache.keep("a", 1)
+    kept.turn()
+    assert (kept.nbytes, kept.nbytes_older) == (0, 10)
+    assert cache["a"] == 1
+    assert (kept.nbytes, kept.nbytes_older) == (10, 0)
+
+
+def test_functions_with_caches_take_no_keywords() -> None:
+    @cached
+    def found(x: int) -> int:
+        return x
+
+    with pytest.raises(TypeError, match="takes no keywords"):
+        found(x=1)  # type: ignore[call-arg]
+
+
 def test_a_generation_may_end_while_an_entry_is_looked_up() -> None:
     class Key:
         n_hashed = 0

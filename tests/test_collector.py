@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import weakref
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -62,3 +65,46 @@ def test_the_collector_does_not_look_at_what_is_kept() -> None:
     gc.collect()
     n = len(gc.get_objects()) - before
     collectively(n < 5 * N_STATEMENTS, f"{n} objects")
+
+
+class Named(NamedTuple):
+    """A tuple without attributes of its own."""
+
+    x: Any
+
+
+class Marked(tuple[Any, ...]):
+    """One that may have some."""
+
+
+class Other:
+    """Of which nobody says that it is acyclic."""
+
+
+def test_only_containers_and_acyclic_types_are_left_out() -> None:
+    named, marked, other = Named([]), Marked([[]]), Other()
+    inside = [other]
+    value = {"named": named, "marked": marked, "inside": inside}
+    left_out, looked_at = [value, named, named.x, inside], [marked, other]
+    assert all(map(gc.is_tracked, left_out + looked_at))
+    cache = Cache(lambda key, value: 10)
+    cache.keep("key", value)
+    kept.untrack()
+    assert not any(map(gc.is_tracked, left_out))
+    assert all(map(gc.is_tracked, looked_at))
+
+
+def turn_twice(cache: Cache) -> None:
+    """Have the entries of all caches end."""
+    for _ in range(2):
+        kept.turn()
+
+
+@pytest.mark.parametrize("forget", [Cache.forget, turn_twice])
+def test_what_is_forgotten_ends(forget: Callable[[Cache], None]) -> None:
+    value, cache = Other(), Cache(lambda key, value: 10)
+    cache.keep("key", value)
+    there = weakref.ref(value)
+    del value
+    forget(cache)
+    assert there() is None
