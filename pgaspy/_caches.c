@@ -9,7 +9,7 @@
 #include "_caches_lazy.h"
 #include "_caches_kept.h"
 
-#define SAMPLED 64      /* as in `caches` */
+#define SAMPLED 64      /* of so many entries, one is measured: a walk takes longer than much of what is kept takes to make */
 
 static struct {
     PyObject *estimated, *pop, *turn;
@@ -320,5 +320,7 @@ PyMODINIT_FUNC PyInit__caches(void)
         if (PyType_Ready(types[k].type) < 0
                 || PyModule_AddObjectRef(module, types[k].name, (PyObject *)types[k].type) < 0)
             Py_CLEAR(module);
+    if (module && PyModule_AddIntMacro(module, SAMPLED) < 0)
+        Py_CLEAR(module);
     return module;
 }

@@ -5,6 +5,9 @@ from typing import Any, Generic, TypeVar
 
 _Result = TypeVar("_Result")
 
+SAMPLED: int
+"""Of so many entries of a cache, one is measured."""
+
 class lazy(Generic[_Result]):  # noqa: N801  (it is a decorator)
     """An attribute that is worked out when it is first asked for: `functools.cached_property`, without its lock."""
 

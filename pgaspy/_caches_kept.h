@@ -19,7 +19,8 @@ typedef struct {
     Py_ssize_t n, room;
 } walk;
 
-/* Whether an object is made of what cannot lead to it: of the types, or a container of these. */
+/* Whether an object is taken not to lead to itself: one of the types, or any plain container, as what is kept is made of
+   these. */
 static int is_acyclic(PyObject *x, PyObject *acyclic)
 {
     const int is_tuple = PyTuple_Check(x) && !Py_TYPE(x)->tp_dictoffset;

@@ -25,15 +25,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pgaspy._caches import Cached, Generation, Generations, begin, lazy
+from pgaspy._caches import SAMPLED, Cached, Generation, Generations, begin, lazy
 
 __all__ = ["MAX_BYTES", "Cache", "EvenCache", "acyclic", "cached", "kept", "kept_types", "lazy", "own_sizes", "size_of"]
 
 MAX_BYTES = 64 << 20
 """What all caches take together. One entry that takes more than half of it stays until the next generation is full."""
-
-SAMPLED = 64
-"""A walk takes longer than much of what is kept takes to make."""
 
 ENTRY_BYTES = 160
 """Of an entry besides its key and its value: its places in dictionaries, half of which are empty."""
@@ -125,9 +122,9 @@ class EvenCache(Cache):
 
 
 def cached(function: Callable[..., _Result]) -> Cached[_Result]:
-    """`functools.cache`, for a function whose results are kept in the bound that all caches share.
+    """As `functools.cache` does, for a function of a module whose results are kept in the bound that all caches share.
 
-    It takes no keywords. `cache_clear()` forgets its results; `n_made` counts how often it has computed one.
+    It takes no keywords, and is no method. `cache_clear()` forgets its results; `n_made` counts how often it has computed one.
     """
     cache = Cache()
     found: Any = functools.update_wrapper(Cached(function, cache), function)

@@ -34,6 +34,7 @@ def programs_by_slices(n: int) -> None:
 N_STATEMENTS = 12 * 29
 
 
+@pytest.mark.mpi
 def test_what_is_kept_leads_to_itself_in_no_way() -> None:
     programs_by_slices(40)
     kept.untrack()

@@ -154,7 +154,7 @@ class Recipe:
     digest: int | None = None
 
     def __init_subclass__(cls) -> None:
-        acyclic(cls)
+        acyclic(cls)  # also that of tasks: nothing that a program's function leads to has its recipe
 
     def __str__(self) -> str:
         return f"{self.name} {self.views[0].shape}" if self.views else self.name

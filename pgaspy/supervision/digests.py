@@ -25,7 +25,7 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.operations import Computed, Recipe, name_of
 from pgaspy.scheduling.recorded import Recorded
-from pgaspy.supervision.rolling import Program, begin, digest_of
+from pgaspy.supervision.rolling import ProgramDigest, begin, digest_of
 
 __all__ = ["Digests", "Said", "digests_of"]
 
@@ -167,7 +167,7 @@ class Said(NamedTuple):
         return self.operation + (f" at {self.at}" if self.at else "")
 
 
-class Digests(Program):
+class Digests(ProgramDigest):
     """Of the collective operations of this process that are executed, or about to be.
 
     Attributes

@@ -227,7 +227,7 @@ static PyMethodDef methods[] = {
 
 static PyTypeObject type_of_programs = {
     PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "pgaspy.supervision.rolling.Program",
+    .tp_name = "pgaspy.supervision.rolling.ProgramDigest",
     .tp_basicsize = sizeof(program),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .tp_new = PyType_GenericNew,
@@ -278,7 +278,7 @@ PyMODINIT_FUNC PyInit_rolling(void)
 {
     have_remainders();
     PyObject *module = have_names() < 0 || PyType_Ready(&type_of_programs) < 0 ? NULL : PyModule_Create(&definition);
-    if (module && PyModule_AddObjectRef(module, "Program", (PyObject *)&type_of_programs) < 0)
+    if (module && PyModule_AddObjectRef(module, "ProgramDigest", (PyObject *)&type_of_programs) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -10,7 +10,7 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.operations import Computed, Recipe
 
-class Program:
+class ProgramDigest:
     """See `Digests`.
 
     Attributes
