@@ -1,6 +1,6 @@
 /*
- * Caches: see caches.py. Most of what is worked out about a statement is kept, and most of it is not found again: so to keep
- * it has to take little of the time in which it is worked out.
+ * Caches: see caches.py. Most of what is worked out about a statement is kept, and most of it is not found again: so to
+ * keep it has to take little of the time in which it is worked out.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -9,7 +9,7 @@
 #include "_caches_lazy.h"
 #include "_caches_kept.h"
 
-#define SAMPLED 64      /* of so many entries, one is measured: a walk takes longer than much of what is kept takes to make */
+#define SAMPLED 64      /* of so many entries, one is measured, as a walk takes longer than many take to make */
 
 static struct {
     PyObject *estimated, *pop, *turn;

@@ -1,6 +1,6 @@
 /*
- * The generations of what is kept, all caches together; and what is kept of which the collector of cyclic garbage is told,
- * that it is none.
+ * The generations of what is kept, all caches together; and what is kept of which the collector of cyclic garbage is
+ * told that it is none.
  */
 
 #define N_LATELY 64     /* entries, until it is told of them: most of what is worked out about them is there then */
@@ -19,8 +19,8 @@ typedef struct {
     Py_ssize_t n, room;
 } walk;
 
-/* Whether an object is taken not to lead to itself: one of the types, or any plain container, as what is kept is made of
-   these. */
+/* Whether an object is taken not to lead to itself: one of the types, or any plain container, as what is kept is made
+   of these. */
 static int is_acyclic(PyObject *x, PyObject *acyclic)
 {
     const int is_tuple = PyTuple_Check(x) && !Py_TYPE(x)->tp_dictoffset;

@@ -1,6 +1,6 @@
 /*
- * Attributes that are worked out when they are first asked for. Most are asked for once, of something that was not there
- * before: in Python, the descriptor takes longer than what many of them work out.
+ * Attributes that are worked out when they are first asked for. Most are asked for once, of something that was not
+ * there before: in Python, the descriptor takes longer than what many of them work out.
  */
 
 typedef struct {

@@ -124,7 +124,8 @@ class EvenCache(Cache):
 def cached(function: Callable[..., _Result]) -> Cached[_Result]:
     """As `functools.cache` does, for a function of a module whose results are kept in the bound that all caches share.
 
-    It takes no keywords, and is no method. `cache_clear()` forgets its results; `n_made` counts how often it has computed one.
+    It takes no keywords, and is no method. `cache_clear()` forgets its results; `n_made` counts how often it has
+    computed one.
     """
     cache = Cache()
     found: Any = functools.update_wrapper(Cached(function, cache), function)

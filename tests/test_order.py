@@ -473,6 +473,7 @@ def test_what_is_not_nan_of_long_vectors(keepdims: bool, dtype: str, monkeypatch
 
 
 @pytest.mark.mpi
+@pytest.mark.filterwarnings("ignore:All-NaN slice")
 def test_all_are_nan() -> None:
     a = np.array([[np.nan, np.nan], [1, np.nan]])
     assert_equal(pg.nanmedian(pg.array(a), 1), np.array([np.nan, 1]))

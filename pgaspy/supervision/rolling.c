@@ -102,7 +102,7 @@ static PyObject *numbers_of(program *self, PyObject *storages)
         if (number >= 0)
             continue;
         PyObject *storage = PyTuple_GET_ITEM(storages, k);
-        PyObject *given = PyErr_Occurred() ? NULL : PyObject_GetAttr(storage, name.number);     /* it may be there twice */
+        PyObject *given = PyErr_Occurred() ? NULL : PyObject_GetAttr(storage, name.number);     /* as of one used twice */
         if (given && PyLong_AsSsize_t(given) < 0) {
             Py_DECREF(given);
             given = PyErr_Occurred() ? NULL : PyIter_Next(self->numbers);
@@ -189,7 +189,7 @@ static PyObject *said_of(PyObject *operation)
 static PyObject *take_one(program *self, PyObject *const *arguments, Py_ssize_t n)
 {
     if (n != 4 || !PyTuple_CheckExact(arguments[1])) {
-        PyErr_SetString(PyExc_TypeError, "take_one takes an operation, a tuple of storages, and a place in the program");
+        PyErr_SetString(PyExc_TypeError, "take_one takes an operation, a tuple of storages, and a place of a program");
         return NULL;
     }
     PyObject *numbers = numbers_of(self, arguments[1]), *of_operation = numbers ? digest_of(NULL, arguments[0]) : NULL;
