@@ -102,7 +102,7 @@ static PyObject *numbers_of(program *self, PyObject *storages)
         if (number >= 0)
             continue;
         PyObject *storage = PyTuple_GET_ITEM(storages, k);
-        PyObject *given = PyErr_Occurred() ? NULL : PyObject_GetAttr(storage, name.number);     /* as of one used twice */
+        PyObject *given = PyErr_Occurred() ? NULL : PyObject_GetAttr(storage, name.number);  /* of one used twice */
         if (given && PyLong_AsSsize_t(given) < 0) {
             Py_DECREF(given);
             given = PyErr_Occurred() ? NULL : PyIter_Next(self->numbers);
