@@ -353,7 +353,8 @@ MOST_SLICES = 32
 
 
 MOST_REPEATED = 1 << 20
-"""Elements that few ones may be repeated to, where each process makes all of them, and keeps its part."""
+"""Elements that few ones may be repeated to, where each process makes all of them, and keeps its part; one process
+alone repeats as many by NumPy's function, which takes a single pass."""
 
 
 def _few_repeated(a: Any, repeats: Any, axis: int | None = None) -> NDArray[Any]:
@@ -364,7 +365,7 @@ def _few_repeated(a: Any, repeats: Any, axis: int | None = None) -> NDArray[Any]
 
 
 @implements(np.repeat)
-@by_numpy(_few_repeated, lying="as given")
+@by_numpy(_few_repeated, lying="as given", max_elements=MOST_REPEATED)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> GlobalArray:
     """Each element repeated along a dimension. Collective.
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
+from pgaspy.alone.small import passed_over
 from pgaspy.execution.recording import dry_run
 from pgaspy.job.procgrid import world
 from pgaspy.scheduling import exchanges
@@ -126,6 +127,22 @@ def test_floating_point_sums_are_those_of_numpy() -> None:
     np.negative.at(a, i[:3])
     np.subtract.at(x, slice(1, 3), 4)
     np.subtract.at(a, slice(1, 3), 4)
+    assert_equal(a, x)
+
+
+@mpi
+@pytest.mark.parametrize(("ufunc", "dtype", "given", "computed"), [
+    (np.add, "i8", "?", "i8"), (np.add, "f8", "i4", "f8"), (np.maximum, "f8", "f4", "f8"), (np.add, "c16", "f8", "c16"),
+    (np.left_shift, "i8", "u1", "i8"), (np.add, "f4", "f8", "f8"), (np.maximum, "i4", "i8", "i8"),
+    (np.add, "u8", "i8", "i8")])
+def test_at_computes_with_values_of_the_dtype_that_numpy_is_fast_with(ufunc: np.ufunc, dtype: str, given: str,
+                                                                      computed: str) -> None:
+    n, values = 1000, np.arange(1000).astype(given)
+    collectively(exchanges._as_computed(ufunc, np.zeros(1, dtype), values).dtype == computed)
+    x, a, i = np.ones(n, dtype), pg.ones(n, dtype), np.arange(n)[::-1] // 3
+    ufunc.at(x, i, values)
+    with passed_over():
+        ufunc.at(a, pg.array(i), pg.array(values))
     assert_equal(a, x)
 
 

@@ -103,6 +103,18 @@ def test_repeat(name: str, repeats: int) -> None:
     assert_equal(pg.repeat(a[1:2], repeats, 0), np.repeat(X[1:2], repeats, 0))
 
 
+@pytest.mark.skipif(pg.SIZE > 1, reason="several processes exchange elements")
+def test_what_is_repeated_by_one_process_is_repeated_at_once() -> None:
+    x = np.arange(100_000)
+    a, counts = pg.array(x), pg.array(x % 3)
+    pg.sync()
+    before = pg.stats()
+    found = pg.repeat(a, counts)
+    done = pg.stats() - before
+    collectively(done.n_recorded == done.n_at_once == 1)
+    assert_equal(found, np.repeat(x, x % 3))
+
+
 def test_copies_take_no_statement_each() -> None:
     a = pg.array(X)
 

@@ -422,4 +422,12 @@ def _apply(items: Items, stored: Stored, places: NDArray[Any], values: NDArray[A
     offsets = np.empty(places.size, np.int64)
     items.places.locate(places, memory.itemsize, offsets)
     noting(stored.ufunc.__name__, counted_call, stored.ufunc.at, memory, offsets,
-           *([values] if stored.ufunc.nin > 1 else []))  # not done twice
+           *([_as_computed(stored.ufunc, memory, values)] if stored.ufunc.nin > 1 else []))  # not done twice
+
+
+def _as_computed(ufunc: np.ufunc, memory: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    """Values in the dtype that the ufunc computes with, where this alone would keep NumPy from its fast loop."""
+    if values.dtype == memory.dtype:
+        return values
+    ours, dtype, found = ufunc.resolve_dtypes((memory.dtype, values.dtype, None))
+    return values.astype(dtype, copy=False) if ours == found == memory.dtype else values
