@@ -19,14 +19,16 @@ from numpy.typing import NDArray
 from pgaspy.alone import small
 from pgaspy.array import GlobalArray
 from pgaspy.execution import recording
+from pgaspy.host.call_sites import frame_of_program
 from pgaspy.job.failures import TaskError, is_interrupt
+from pgaspy.job.procgrid import world
 from pgaspy.scheduling.base import check_local
 from pgaspy.scheduling.floating_point import called_under, state
 from pgaspy.scheduling.kinds.task import task
 from pgaspy.supervision.recorder import announce
 from pgaspy.ufuncs import check_target
 
-__all__ = ["TaskError", "perform", "read", "schedule", "update", "write"]
+__all__ = ["TaskError", "call_given", "perform", "read", "schedule", "update", "write"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -118,8 +120,9 @@ def schedule(function: Callable[..., Any], *arguments: Any, empty: bool = False)
     _schedule(function, arguments, empty, sys._getframe(1))
 
 
-def _schedule(function: Callable[..., Any], arguments: Sequence[Any], empty: bool, frame: FrameType) -> None:
-    """See `schedule`, which a frame has called."""
+def _schedule(function: Callable[..., Any], arguments: Sequence[Any], empty: bool, frame: FrameType,
+              of: Callable[..., Any] | None = None) -> None:
+    """See `schedule`, which a frame has called; for a function of the program that this one calls."""
     if not callable(function):
         raise TypeError("schedule takes a function, then its arguments; what comes first is a "
                         f"{type(function).__name__}")
@@ -131,7 +134,8 @@ def _schedule(function: Callable[..., Any], arguments: Sequence[Any], empty: boo
     for x in arrays:
         check_local(x.array._view)
     recipe = task(tuple(x.array._view for x in written), tuple(x.array._view for x in reads), bool(empty))
-    call = _Call(function, given, positions, len(written), f"{frame.f_code.co_filename}:{frame.f_lineno}")
+    frame = frame_of_program(frame)
+    call = _Call(function, given, positions, len(written), f"{frame.f_code.co_filename}:{frame.f_lineno}", of)
     recording.record(recipe, tuple([x.array._base.storage for x in (*written, *reads)]), (call,))
 
 
@@ -144,6 +148,27 @@ def perform(function: Callable[..., Any], *arguments: Any) -> None:
     if not (small.is_on and _is_called(function, arguments)):
         announce("task", function)
         _schedule(function, arguments, False, sys._getframe(1))
+
+
+def call_given(of: Callable[..., Any], function: Callable[..., Any], *arguments: Any) -> None:
+    """The same for one that calls a function of the program: one process calls it at once, and so raises what it does.
+    """
+    if world().size > 1:
+        _schedule(function, arguments, False, sys._getframe(1), of)
+        return
+    given = [read(x) if isinstance(x, GlobalArray) else x for x in arguments]
+    if all(x.array.size == 0 for x in given if isinstance(x, Argument) and x.is_written):
+        return
+    shown = [_local(x) if isinstance(x, Argument) else x for x in given]
+    with recording.closed():
+        function(*shown)
+
+
+def _local(argument: Argument) -> NDArray[Any]:
+    """The local part of an array, as a task is shown it."""
+    view = argument.array.local().view()
+    view.flags.writeable = argument.is_written
+    return argument.shown(view)
 
 
 def _is_called(function: Callable[..., Any], arguments: Sequence[Any]) -> bool:
@@ -194,21 +219,22 @@ def _target(A: Any) -> GlobalArray:
 class _Call:
     """A task with its arguments, where arrays are placeholders for their local views."""
 
-    __slots__ = ("_arguments", "_function", "_n_written", "_positions", "_state", "_where")
+    __slots__ = ("_arguments", "_function", "_n_written", "_of", "_positions", "_state", "_where")
 
     may_be_repeated = False
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any], positions: Sequence[int], n_written: int,
-                 where: str) -> None:
-        self._function, self._n_written, self._where, self._state = function, n_written, where, state()
+                 where: str, of: Callable[..., Any] | None = None) -> None:
+        self._function, self._n_written, self._where, self._state, self._of = function, n_written, where, state(), of
         self._arguments = [None if isinstance(x, Argument) else x for x in arguments]
         arrays = [k for k, x in enumerate(arguments) if isinstance(x, Argument)]
         self._positions = [(k, position, arguments[k].shown) for k, position in zip(arrays, positions, strict=True)]
 
     @property
     def name(self) -> str:
-        """The function's."""
-        function = getattr(self._function, "func", self._function)  # of a functools.partial
+        """The function's, or that of the program's that it calls."""
+        own = self._function if self._of is None else self._of
+        function = getattr(own, "func", own)  # of a functools.partial
         return getattr(function, "__qualname__", type(function).__name__)
 
     def bound(self, views: Sequence[NDArray[Any]]) -> tuple[Callable[..., Any], list[Any]]:
@@ -225,7 +251,8 @@ class _Call:
 
     def failed(self, error: BaseException) -> TaskError:
         """What is raised for an exception of the function."""
-        found = TaskError(f"the task {self.name}, scheduled at {self._where}, raised {type(error).__name__}: {error}")
+        what = f"the task {self.name}, scheduled" if self._of is None else f"the function {self.name}, given"
+        found = TaskError(f"{what} at {self._where}, raised {type(error).__name__}: {error}")
         found.__cause__ = error
         return found
 

@@ -27,6 +27,7 @@ from pgaspy.operands import check_dtype
 from pgaspy.planning.view import joint_shape
 from pgaspy.routines.mapping import on_parts
 from pgaspy.sorting import with_whole
+from pgaspy.tasks import call_given
 
 __all__ = ["apply_along_axis", "apply_over_axes", "frompyfunc", "piecewise", "vectorize"]
 
@@ -60,7 +61,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     TypeError
         If the function gives what is no array of numbers.
     TaskError
-        Later, if it raises for any but the first vector.
+        Later, on several processes, if it raises for any but the first vector; one process raises that error.
 
     Examples
     --------
@@ -89,8 +90,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
         layout = with_whole(vectors.shape, len(outer), world().size)
     dims = [*layout.dims[:-1], *map(whole_dim, first.shape)]
     result = pg.empty((*outer, *first.shape), first.dtype, layout=Layout(layout.grid, dims, layout.pins))
-    pg.schedule(functools.partial(_apply, func1d, args, kwargs), pg.write(result),
-                pg.GlobalArray(*lying_in(vectors._base, vectors._view, layout)))
+    call_given(func1d, functools.partial(_apply, func1d, args, kwargs), pg.write(result),
+               pg.GlobalArray(*lying_in(vectors._base, vectors._view, layout)))
     return _in_the_place_of(result, axis, len(outer))
 
 
@@ -189,7 +190,8 @@ class vectorize:  # noqa: N801  (NumPy's name)
     ValueError
         When it is called, if shapes do not broadcast, or there are no elements, and no `otypes`.
     TaskError
-        Later, if the function raises for any but the first elements.
+        Later, on several processes, if the function raises for any but the first elements; one process raises that
+        error, when it is called.
 
     Examples
     --------
@@ -232,7 +234,8 @@ class vectorize:  # noqa: N801  (NumPy's name)
             found = self._one_after_the_other(of_elements, arrays, shape)
         else:
             dtypes = self._dtypes(first)
-            found = on_parts(np.vectorize(of_elements, otypes=dtypes), dtypes, arrays, start=pg.schedule)
+            found = on_parts(np.vectorize(of_elements, otypes=dtypes), dtypes, arrays,
+                             start=functools.partial(call_given, self.pyfunc))
         return found[0] if len(found) == 1 else tuple(found)
 
     def _one_after_the_other(self, of_elements: Callable[..., Any], arrays: Sequence[pg.GlobalArray],

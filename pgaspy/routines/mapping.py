@@ -51,7 +51,8 @@ def mapped(function: Callable[..., Any], dtypes: Sequence[np.dtype[Any]], arrays
 
 def on_parts(function: Callable[..., Any], dtypes: Sequence[np.dtype[Any]], arrays: Sequence[pg.GlobalArray],
              tables: Sequence[pg.GlobalArray] = (), start: Callable[..., None] = perform) -> list[pg.GlobalArray]:
-    """As `mapped`, of a function that is called for no zeros before; by `schedule`, if it is the program's. Collective.
+    """As `mapped`, of a function that is called for no zeros before; by `call_given`, if it calls one of the program's.
+    Collective.
     """
     shape = joint_shape(*(x.shape for x in arrays))
     stretched = [pg.broadcast_to(x, shape) for x in arrays]

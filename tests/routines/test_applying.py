@@ -124,6 +124,29 @@ def test_each_element_is_asked_for_once() -> None:
     collectively(len(asked) == 1 + A.local().size, f"{asked}")
 
 
+@pytest.mark.parametrize("call", [
+    lambda f, A: pg.vectorize(f)(A), lambda f, A: pg.frompyfunc(f, 1, 1)(A),
+    lambda f, A: pg.vectorize(lambda x, y: f(x), excluded={1})(A, 3),
+    lambda f, A: pg.apply_along_axis(lambda v: f(v[0]), 1, A[:, None])])
+def test_what_a_function_raises(call: Callable[..., Any]) -> None:
+    """One process raises it at the call; several, later, with the function's name and the line of the call."""
+    def root(x: Any) -> Any:
+        if x > 0:
+            raise ValueError("there is no root")
+        return x
+    A = pg.arange(200) * 1.0
+    pg.sync()
+    if pg.SIZE == 1:
+        with pytest.raises(ValueError, match=r"^there is no root$"):
+            call(root, A)
+        pg.sync()
+        return
+    found = call(root, A)
+    raises_everywhere(pg.TaskError, r"the function .*(root|<lambda>), given at .*test_applying.py:\d+, raised "
+                      "ValueError: there is no root", pg.sync)
+    raises_everywhere(pg.TaskError, "there is no root", found.local)
+
+
 def test_what_is_refused() -> None:
     A = pg.array(X)
     raises_everywhere(ValueError, "iteration dimensions are 0", lambda: pg.apply_along_axis(len, 0, A[:, :0]))
