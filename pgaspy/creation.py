@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from datetime import date, timedelta
 from types import NoneType
 from typing import Any, Literal, SupportsIndex, overload
@@ -311,6 +311,8 @@ def array(object: Any, dtype: DTypeLike | None = None, *, copy: bool | None = Tr
     if small.is_on and source.shape and _are_none(layout, onenode) and small.are_few(source.size, source.dtype) and (
             of_small := small_calls.made(source.shape, source.copy)) is not None:
         return of_small
+    if source.dtype.hasobject and isinstance(object, Generator):
+        raise TypeError("a generator is no array: use pg.fromiter(generator, dtype), or a list of what it gives")
     result = empty(source.shape, source.dtype, layout=layout, onenode=onenode, device=device)
     result[...] = source
     return result

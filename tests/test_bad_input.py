@@ -122,6 +122,8 @@ OF_OUR_OWN = [
     ("pg.zeros(3, dtype='i4,f8')", TypeError, "structured dtype.*one array per field"),
     ("pg.array([(1, 2.0)], dtype='i4,f8')", TypeError, "structured dtype.*one array per field"),
     ("a.astype(object)", TypeError, "object dtype is not supported"),
+    ("pg.sum(x for x in [1, 2])", TypeError, r"a generator is no array: use pg.fromiter"),
+    ("a[1.5]", IndexError, r"`None`\) and integer or boolean arrays are valid indices, not 1.5"),
     ("pg.array([None, 1])", TypeError, "object dtype is not supported"),
     ("pg.empty((2, -1))", ValueError, r"negative dimensions.*\(2, -1\)"),
     ("pg.empty(2.5)", TypeError, "."),

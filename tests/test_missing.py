@@ -52,6 +52,8 @@ def test_the_table() -> None:
     ("pg.random.randn", AttributeError, r"default_rng\(seed\)"),
     ("pg.random.default_rng(1).bit_generator", AttributeError, r"'bit_generator': it has a key and counters"),
     ("x.strides", AttributeError, r"that of the local part, as in A.local\(\).strides"),
+    ("x.base", AttributeError, r"use np.shares_memory\(A.local\(\), B.local\(\)\)"),
+    ("x.resize(6)", AttributeError, r"use A = pg.resize\(A, shape\)"),
     ("x.byteswap()", AttributeError, r"GlobalArray has no attribute 'byteswap': call NumPy's, with A.gather\(\)"),
     ("x.tobytes()", AttributeError, r"on every process$"),
     ("pg.lib.stride_tricks.as_strided", AttributeError, "use pg.lib.stride_tricks.sliding_window_view"),

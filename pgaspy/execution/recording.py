@@ -311,7 +311,7 @@ def stand_ins() -> StandIns | None:
 def _check_not_planning() -> None:
     if is_planning() and queue.stand_ins is None:
         raise RuntimeError("explain() plans a statement and does not execute it: the statement cannot read values, "
-                           "nor local parts")
+                           "nor local parts. Read them before, as in x = float(A.sum()), and explain what uses x")
 
 
 @contextmanager

@@ -196,8 +196,8 @@ class View(Affine):
         except TypeError:
             if not isinstance(k, np.generic) and _is_buffer(k):
                 raise ArrayInKey from None
-            raise IndexError("only integers, slices (`:`), ellipsis (`...`) and numpy.newaxis (`None`) are valid "
-                             f"indices, not {k!r}") from None
+            raise IndexError("only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or "
+                             f"boolean arrays are valid indices, not {k!r}") from None
 
     @lazy
     def read_only(self) -> View:
