@@ -39,7 +39,7 @@ static void run_fronts(const pg_stage *s, const reducing *r, const int64_t *addr
     const pg_program *p = s->program;
     geometry g;
     loop_fn *const loop = describe_program(p, &g, addresses + s->address, begin, end, (loop_fn *)loop_address);
-    for_each(loop == p->only_loop ? p->steps[0].loop : loop, &g, 0);
+    for_each(loop == p->only_loop ? p->steps[0].loop : loop, &g, packable_of(p, &g), 0);
 }
 
 /* The fronts at the beginning of a thread's that a stage leaves for the end. */

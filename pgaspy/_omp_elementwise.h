@@ -4,13 +4,16 @@
 #define CHEAP 1
 #define MATHS 16            /* the cost of a maths function, in additions */
 #define ROW1(A, R, name, cost) \
-    {#name " " CHAR_##A "->" CHAR_##R, "pg_" #name "_" #A "_" #R, name##_##A##R, 1, cost},
+    {#name " " CHAR_##A "->" CHAR_##R, "pg_" #name "_" #A "_" #R, name##_##A##R, 1, cost, \
+     {sizeof(T_##A)}},
 #define ROW2(A, R, name, cost) \
-    {#name " " CHAR_##A CHAR_##A "->" CHAR_##R, "pg_" #name "_" #A #A "_" #R, name##_##A##R, 2, cost},
+    {#name " " CHAR_##A CHAR_##A "->" CHAR_##R, "pg_" #name "_" #A #A "_" #R, name##_##A##R, 2, cost, \
+     {sizeof(T_##A), sizeof(T_##A)}},
 #define LOOP1(A, R, name, ...)   ROW1(A, R, name, CHEAP)
 #define LOOP2(A, R, name, ...)   ROW2(A, R, name, CHEAP)
 #define LOOP3(C, A, name, ...) \
-    {#name " " CHAR_##C CHAR_##A CHAR_##A "->" CHAR_##A, "pg_" #name "_" #C #A #A "_" #A, name##_##C##A, 3, CHEAP},
+    {#name " " CHAR_##C CHAR_##A CHAR_##A "->" CHAR_##A, "pg_" #name "_" #C #A #A "_" #A, name##_##C##A, 3, CHEAP, \
+     {sizeof(T_##C), sizeof(T_##A), sizeof(T_##A)}},
 #define BLOCKS1(A, R, name, ...) ROW1(A, R, name, MATHS)
 #define BLOCKS2(A, R, name, ...) ROW2(A, R, name, MATHS)
 
@@ -19,6 +22,7 @@ typedef struct {
     const char *function;   /* of an element, for generated code: "pg_add_dd_d" */
     loop_fn *loop;
     int n_inputs, cost;
+    uint8_t item_size[4];   /* the inputs', then 0 */
 } elementwise_row;
 
 static const elementwise_row elementwise_rows[] = {
@@ -42,7 +46,7 @@ static void pg_elementwise(int row, int ndim, const int64_t *shape, const int64_
     const int64_t n = count(&g, ndim);
     loop_fn *const loop = loop_for(elementwise_rows[row].loop, n);
     if (n > 0 && !transpose(&g, streamed_size(loop)))
-        for_each(loop, &g, elementwise_rows[row].cost);
+        for_each(loop, &g, (packable){elementwise_rows[row].item_size, 1}, elementwise_rows[row].cost);
 }
 
 /*

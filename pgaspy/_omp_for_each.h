@@ -41,25 +41,28 @@ static void run_thin(loop_fn *loop, const geometry *g, int64_t begin, int64_t en
 }
 
 /* Run the loop over part t of the geometry. */
-static void run_part(loop_fn *loop, const geometry *g, int64_t n, int t, int parts)
+static void run_part(loop_fn *loop, const geometry *g, packable items, int64_t n, int t, int parts)
 {
     const int64_t begin = cut(n, t, parts), end = cut(n, t + 1, parts);
     const int64_t extent = g->shape[g->ndim - 1];
-    if (g->ndim > 1 && extent < THIN)
+    const joined_rows rows = join_rows(g, items);
+    if (rows.n_rows > 1)
+        run_joined(loop, g, items, &rows, begin / rows.n_of_row, end / rows.n_of_row);
+    else if (g->ndim > 1 && extent < THIN)
         run_thin(loop, g, begin / extent, end / extent);
     else
         run_range(loop, g, begin, end);
 }
 
-static void run(loop_fn *loop, const geometry *g, int cost)
+static void run(loop_fn *loop, const geometry *g, packable items, int cost)
 {
     const int64_t n = count(g, g->ndim);
     const int team = team_for(n * cost);
     if (team == 1)
-        run_part(loop, g, n, 0, 1);
+        run_part(loop, g, items, n, 0, 1);
     else {
         #pragma omp parallel num_threads(team)
-        run_part(loop, g, n, omp_get_thread_num(), omp_get_num_threads());
+        run_part(loop, g, items, n, omp_get_thread_num(), omp_get_num_threads());
     }
 }
 
@@ -80,10 +83,11 @@ static int transposed_dim(const geometry *g)
 
 /*
  * Apply the loop to a whole geometry. A transposed input is taken in strips TILE elements wide: the
- * loops sweep along the input with TILE of its cache lines in use, so that each is loaded once.
+ * loops sweep along the input with TILE of its cache lines in use, so that each is loaded once. Short
+ * rows are joined if the inputs may be packed.
  */
 #define TILE 64
-static void for_each(loop_fn *loop, geometry *g, int cost)
+static void for_each(loop_fn *loop, geometry *g, packable items, int cost)
 {
     normalise(g, g->n_operands - 1);
     if (g->ndim == 0) {
@@ -93,7 +97,7 @@ static void for_each(loop_fn *loop, geometry *g, int cost)
     }
     const int dim = g->ndim > 1 ? transposed_dim(g) : -1;
     if (dim < 0 || g->shape[g->ndim - 1] < 2 * TILE) {
-        run(loop, g, cost);
+        run(loop, g, items, cost);
         return;
     }
     const int inner = g->ndim - 1;
@@ -109,11 +113,11 @@ static void for_each(loop_fn *loop, geometry *g, int cost)
     strip.shape[inner - 1] = strips;
     for (int o = 0; o < g->n_operands; o++)
         strip.stride[inner - 1][o] *= TILE;
-    run(loop, &strip, cost);
+    run(loop, &strip, items, cost);
     if (rest) {
         for (int o = 0; o < g->n_operands; o++)
             g->base[o] += strips * TILE * g->stride[inner][o];
         g->shape[inner] = rest;
-        run(loop, g, cost);
+        run(loop, g, items, cost);
     }
 }

@@ -21,6 +21,7 @@ typedef struct {
     int ndim, row_dim;
     const int64_t *shape, *strides;
     int64_t *place;         /* of registers, in bytes per element of a block: behind the steps */
+    uint8_t item_size[MAX_OPERANDS];        /* the inputs'; 0 of context and outputs */
     step steps[];
 } pg_program;
 
@@ -98,6 +99,8 @@ static void pg_program_init(pg_program *g, int n_inputs, int n_outputs, int n_re
         g->steps[t].loop = elementwise_rows[*steps].loop;
         for (int k = 0; k < n_values; k++) {
             g->steps[t].value[k] = steps[1 + k] + 1;
+            if (steps[1 + k] < n_inputs)
+                g->item_size[steps[1 + k] + 1] = elementwise_rows[*steps].item_size[k];
             in_order &= steps[1 + k] == k;
         }
         in_order &= n_values == n_inputs + 1;
@@ -141,12 +144,18 @@ static loop_fn *describe_program(const pg_program *p, geometry *g, const int64_t
     return loop ? loop : p->only_loop ? p->only_loop : run_interpreted;
 }
 
+/* What may be packed of a program, in its geometry. */
+static packable packable_of(const pg_program *p, const geometry *g)
+{
+    return (packable){p->item_size + (g->n_operands < p->n_operands), p->n_steps};
+}
+
 static void pg_run_program(const pg_program *p, const int64_t *addresses, int64_t start,
                            int64_t stop, int64_t loop_address)
 {
     geometry g;
     loop_fn *const loop = describe_program(p, &g, addresses, start, stop, (loop_fn *)loop_address);
     if (start < stop && count(&g, g.ndim) > 0 && !transpose(&g, streamed_size(loop)))
-        for_each(loop, &g, p->cost);
+        for_each(loop, &g, packable_of(p, &g), p->cost);
     n_completed++;
 }

@@ -172,7 +172,7 @@ static int pg_reduce(int row, int n_kept, const int64_t *kept_shape, const int64
         for (int d = 0; d < n_kept; d++)
             r.kept.stride[d][0] = 0;
         r.kept.base[0] = (char *)r.row->empty;
-        for_each(r.row->copy_out, &r.kept, 1);
+        for_each(r.row->copy_out, &r.kept, (packable){0}, 1);
         return 0;
     }
     normalise(&r.kept, 0);

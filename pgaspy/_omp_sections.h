@@ -126,7 +126,7 @@ static void for_each_in_section(section *s, loop_fn *loop, void *context, int co
             g.stride[d][1] = 0;
         }
         if (!transpose(&g, copied_size))
-            for_each(loop, &g, cost);
+            for_each(loop, &g, (packable){0}, cost);
         return;
     }
     const int team = team_for(n * cost);

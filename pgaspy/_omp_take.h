@@ -37,6 +37,6 @@ static int pg_take_along(int64_t itemsize, int ndim, const int64_t *shape, const
     describe(&g, ndim, shape, 3, addresses,
              (const int64_t *const[]){strides, strides + ndim, strides + 2 * ndim});
     if (count(&g, ndim) > 0)
-        for_each(loop, &g, 1);
+        for_each(loop, &g, (packable){0}, 1);
     return 0;
 }

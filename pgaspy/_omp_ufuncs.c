@@ -18,6 +18,7 @@
 
 #include "_omp_threads.h"
 #include "_omp_geometry.h"
+#include "_omp_short_rows.h"
 #include "_omp_for_each.h"
 
 #include "_omp_elementwise_loops.h"

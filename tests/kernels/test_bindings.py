@@ -514,14 +514,23 @@ def test_program_runs_a_given_loop() -> None:
         out = np.frombuffer(ffi.buffer(p[3], 8 * n), "d")
         out[:] = 7
 
-    x, out = RNG.normal(size=100), np.zeros((4, 100))
+    x, out = RNG.normal(size=200), np.zeros((4, 200))
     call = k.ProgramCall(SUM, out.shape, [(0, 8), (0, 0), out.strides])
     k.set_threads(1)
     call.call([k.address(x), k.address(x), k.address(out)], int(ffi.cast("int64_t", loop)))
-    assert calls == [(100, [0, 8, 0, 8])] * 4
+    assert calls == [(200, [0, 8, 0, 8])] * 4
+    assert (out == 7).all()
+
+    # Short rows are joined, as many as a block takes.
+    calls.clear()
+    x, out = RNG.normal(size=8), np.zeros((512, 8))
+    call = k.ProgramCall(SUM, out.shape, [(0, 8), (0, 0), out.strides])
+    call.call([k.address(x), k.address(x), k.address(out)], int(ffi.cast("int64_t", loop)))
+    assert calls == [(1024, [0, 8, 0, 8])] * 4
     assert (out == 7).all()
 
     # Reduced outputs come last, in a buffer: here the loop's p[3] in place of an output in memory.
+    x, out = RNG.normal(size=100), np.zeros((4, 100))
     reduced = Program("ddd", 2, "", SUM.steps, (("add", "d->d"),))
     leaves, result = np.zeros(1), np.zeros(())
     tree = k.Leaves(out.shape, 0, 2)
@@ -530,6 +539,40 @@ def test_program_runs_a_given_loop() -> None:
     summed.call_part([k.address(x), k.address(x), k.address(leaves), 0, 0], 0, summed.n_units, address)
     k.FinishCall("add", "d->d", tree, []).call(k.address(leaves), [], k.address(result))
     assert result == 7 * out.size
+
+
+SHORT_ROWS = {"heat": HEAT, "choice": CHOICE, **{f"random {n}": random_program(n) for n in (3, 4, 8, 20)}}
+
+
+@pytest.mark.parametrize("extent", [2, 3, 5, 7, 8, 12, 31, 64, 127, 128])
+@pytest.mark.parametrize("name", SHORT_ROWS)
+def test_short_rows(name: str, extent: int) -> None:
+    """To the bit those of whole arrays, whatever is broadcast, cut out or turned; interpreted and compiled."""
+    program, whole = SHORT_ROWS[name], (19, 6, extent)
+
+    def short(char: str) -> np.ndarray:
+        kept = [n if RNG.random() < 0.5 else 1 for n in whole]
+        steps = [int(RNG.choice([1, 1, 1, 2, -1])) for _ in kept]
+        order = [*RNG.permutation(3)] if RNG.random() < 0.2 else [0, 1, 2]
+        held = [kept[d] * abs(steps[d]) + int(RNG.integers(2)) for d in order]
+        x = values(char, int(np.prod(held))).reshape(held).transpose(np.argsort(order))
+        return x[tuple(slice(None, None, step) for step in steps)][tuple(map(slice, kept))]
+
+    for _ in range(4):
+        inputs = [short(c) for c in program.operands[: program.n_inputs]]
+        full = [np.array(np.broadcast_to(x, whole), order="C") for x in inputs]
+        expected = one_by_one(program, full, whole)
+        views = [np.broadcast_to(x, whole) for x in inputs]
+        scalars = frozenset(n for n, x in enumerate(views) if not any(x.strides))
+        for loop in None, jit.compiled(program, scalars) if name in ("heat", "choice") else None:
+            outputs = [np.empty(whole, c) for c in program.operands[program.n_inputs :]]
+            everything = [*views, *outputs]
+            call = k.ProgramCall(program, whole, [x.strides for x in everything])
+            addresses = [k.address(x) for x in everything]
+            call.call_part(addresses, 0, 5, loop)
+            call.call_part(addresses, 5, call.n_rows, loop)
+            for x, y in zip(outputs, expected, strict=True):
+                np.testing.assert_array_equal(x, y)
 
 
 def test_program_limits() -> None:
