@@ -297,7 +297,8 @@ static void describe_reduction(reducing *r, const pg_program *p, const int *redu
         for (int d = 0; d < g->ndim; d++)
             g->stride[d][g->n_operands - r->n + k] *= r->row[k]->in_size;
     r->longest = LEAF;
-    r->thin = g->ndim > 1 && g->shape[g->ndim - 1] < THIN;
+    r->thin = g->ndim > 1 && g->shape[g->ndim - 1] < (r->loop == run_interpreted ? 2 * THIN : THIN)
+        && g->shape[g->ndim - 2] > g->shape[g->ndim - 1];
     r->whole = loop_address != 0;
 }
 
