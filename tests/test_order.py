@@ -447,6 +447,7 @@ def test_what_is_not_nan(axis: Any, keepdims: bool, dtype: str) -> None:
         assert_equal(np.nanpercentile(A, 60, axis), np.nanpercentile(a, 60, axis), False, 1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:All-NaN slice")
 @pytest.mark.mpi
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2"])
 @pytest.mark.parametrize("keepdims", [True, False])
