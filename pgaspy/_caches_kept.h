@@ -20,11 +20,13 @@ typedef struct {
 } walk;
 
 /* Whether an object is taken not to lead to itself: one of the types, or any plain container, as what is kept is made
-   of these. */
+   of these; -1 with an exception set. */
 static int is_acyclic(PyObject *x, PyObject *acyclic)
 {
     const int is_tuple = PyTuple_Check(x) && !Py_TYPE(x)->tp_dictoffset;
-    return is_tuple || PyList_CheckExact(x) || PyDict_CheckExact(x) || PySet_Contains(acyclic, (PyObject *)Py_TYPE(x));
+    if (is_tuple || PyList_CheckExact(x) || PyDict_CheckExact(x))
+        return 1;
+    return PySet_Contains(acyclic, (PyObject *)Py_TYPE(x));
 }
 
 /* Have the collector forget an object that was not gone through yet; -1: with an exception set. */

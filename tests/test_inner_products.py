@@ -124,6 +124,18 @@ def test_a_dead_product_is_told_all_the_same() -> None:
     assert_equal(A @ A[:, 3], model @ model[:, 3], exact=False)
 
 
+@pytest.mark.parametrize("n", [40, 1000])
+@pytest.mark.parametrize("at_end", [False, True])
+def test_a_product_at_which_one_process_alone_looks(n: int, at_end: bool) -> None:
+    """The others tell all the same, whether it is computed at once or recorded."""
+    A, x = pg.ones((n, n)), pg.ones(n)
+    product = A @ x
+    if pg.RANK == pg.SIZE - 1 if at_end else pg.RANK == 0:
+        assert set(product.local()) == {n}
+    del product
+    collectively(float(x.sum()) == n)
+
+
 def test_a_matrix_on_one_process_gets_a_vector_alone() -> None:
     model = np.random.default_rng(2).random((6, 6))
     A, x = pg.array(model, onenode=pg.SIZE - 1), pg.array(model[0])

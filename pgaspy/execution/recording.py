@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import gc
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -54,8 +53,6 @@ _instead: Executor | None = None
 def _begin(job: World) -> None:
     """Make the queue of a job. Where the environment asks for a journal, operations are noted first. Collective."""
     global queue, _noted, _instead
-    if job.size > 1:
-        gc.collect()  # what was imported, by all at once: later, the others would wait while one does
     queue = Queue()
     queue.begin(job)
     _noted = _instead = _note_and_record if queue.supervision.journal is not None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -126,6 +127,8 @@ def _begin(own: MPI.Intracomm, comm: MPI.Intracomm, has_network: bool) -> World:
     _world = World(own.rank, own.size, own, comm, has_network)
     for begin in when_started:
         begin(_world)
+    if own.size > 1 and gc.isenabled():
+        gc.collect()  # what was imported, by all at once: later, the others would wait while one does
     return _world
 
 

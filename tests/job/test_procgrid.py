@@ -182,3 +182,25 @@ def test_the_default_layout_is_set_before_the_job_starts(script: str) -> None:
     """Which the first array does."""
     done = run_script(script, 1)
     assert done.stdout == "done\n", done.stderr
+
+
+COLLECTED_AT_ITS_START = """
+import pgaspy as pg
+
+
+class Found:
+    def __del__(self):
+        print("sum", float((pg.ones(100_000) * 2).sum()))
+
+
+x = Found()
+x.x = x
+del x
+print("all", float(pg.arange(10.0).sum()))
+"""
+
+
+def test_what_is_collected_as_a_job_starts_may_use_arrays() -> None:
+    done = run_script(COLLECTED_AT_ITS_START, 2)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split("\n")) == ["", *["all 45.0"] * 2, *["sum 200000.0"] * 2]
