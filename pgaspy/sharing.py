@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,9 +12,21 @@ from numpy.typing import NDArray
 
 from pgaspy.caches import cached
 from pgaspy.dims import whole_dim
-from pgaspy.execution.recording import complete, is_alone, keep_borrowed, may_compute, record
+from pgaspy.execution.recording import (
+    complete,
+    is_alone,
+    is_complete,
+    is_executing,
+    keep_borrowed,
+    may_compute,
+    needed,
+    record,
+)
+from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout
+from pgaspy.planning.local_parts import place
 from pgaspy.planning.view import View, whole
+from pgaspy.scheduling.at_once import elements
 from pgaspy.scheduling.base import (
     Base,
     FormerBase,
@@ -23,7 +36,6 @@ from pgaspy.scheduling.base import (
     borrow,
     check_local,
     lent,
-    local_view,
     wrap,
 )
 from pgaspy.scheduling.kinds.task import task
@@ -146,17 +158,25 @@ def _relabelled(view: View, target: Layout) -> View | None:
 
 
 def snapshot(base: Base, view: View) -> BaseView:
-    """A new array with the one element of a view, where that lies. Not collective: it is a task of the owners.
-
-    One process, for which nothing else has to be done before, has it at once.
+    """A new array with the one element of a view, where that lies. Not collective: it is a task of the owners, or is
+    done at once, where nothing else has to be done before.
     """
     layout = view.own_layout
     assert layout is not None
-    if is_alone() and may_compute((snapshot, id(view)), 1, [base]):
-        return BaseView(wrap(layout, local_view(base.storage, view).copy()), whole(layout))
+    if type(base.storage) is Storage and is_executing() and (
+            is_complete(base) or (is_alone() and may_compute((snapshot, id(view)), 1, [base]))):
+        return BaseView(wrap(layout, needed(functools.partial(_element_of, base.storage, view))), whole(layout))
     target = BaseView(Base(layout, base.dtype), whole(layout))
     _take(target, BaseView(base, view))
     return target
+
+
+def _element_of(storage: Storage, view: View) -> NDArray[Any]:
+    """A copy of the one element of a view, if this process has it."""
+    found, rank = np.empty((), storage.dtype), world().rank
+    if place(view, rank) is not None:
+        found[...] = elements(view, storage, rank)
+    return found
 
 
 def keep_element(kept: Base, base: Base, view: View) -> None:
