@@ -31,6 +31,8 @@ class Form(NamedTuple):
         Whether an array has another dtype than the kernel takes.
     said
         What other processes are told of it, besides the views; see `statement_form`.
+    itemsizes
+        Those of the loop's dtypes.
     """
 
     kernel: int
@@ -39,6 +41,7 @@ class Form(NamedTuple):
     is_array: tuple[bool, ...]
     is_cast: bool
     said: tuple[Any, ...]
+    itemsizes: tuple[int, ...]
 
     @property
     def is_assignment(self) -> bool:
@@ -67,7 +70,7 @@ def form_of(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool, i
     number = next((own for d, own in zip(described, loop, strict=False) if not isinstance(d, tuple)), loop[-1])
     is_array = tuple([isinstance(d, tuple) for d in described])
     said = statement_form(ufunc, is_array, loop, loop[-1:], False)
-    return Form(kernel, loop, number, is_array, dtypes != [*loop[:-1]], said)
+    return Form(kernel, loop, number, is_array, dtypes != [*loop[:-1]], said, tuple([dtype.itemsize for dtype in loop]))
 
 
 @cached
@@ -75,4 +78,4 @@ def copying(dtype: np.dtype[Any], of_number: bool) -> Form:
     """How elements of a dtype are copied, or a Python number is."""
     loop = dtype, dtype
     said = statement_form(None, (not of_number,), loop, loop[-1:], False)
-    return Form(kernel_for(None, "copy", loop, loop), loop, dtype, (not of_number,), False, said)
+    return Form(kernel_for(None, "copy", loop, loop), loop, dtype, (not of_number,), False, said, (dtype.itemsize,) * 2)

@@ -24,7 +24,8 @@ from pgaspy.job.procgrid import World, when_started, world
 from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.operands import WEAK
-from pgaspy.planning.local_parts import lie_alike, local_part, place
+from pgaspy.planning.affine import laid_out
+from pgaspy.planning.local_parts import lie_alike
 from pgaspy.planning.pieces import storage_geometry
 from pgaspy.planning.result_layout import result_view
 from pgaspy.planning.view import View, in_memory_order, joint_shape, whole
@@ -252,32 +253,14 @@ class _Part(NamedTuple):
         """It, of operands and their memories; None if it is not to be computed so: what is read lies elsewhere, or is
         cast. The output's storage, where it is not a new one.
         """
-        rank = world().rank
-        part = local_part(view, rank)
-        if part is None or form.is_cast or min(view.steps, default=1) < 1:
+        views = [v for v, _ in operands]
+        found = None if form.is_cast else laid_out((*views, view), form.itemsizes, world().rank)
+        if found is None or found[1] > MAX_ELEMENTS:
             return None
-        offsets: list[int] = []
-        strides: list[int] = []
-        for (v, memory), dtype in zip((*operands, (view, None)), form.loop, strict=True):
-            itemsize, own = dtype.itemsize, part
-            if v is None:
-                offsets.append(0)
-                strides += (0,) * len(part.shape)
-                continue
-            if v is not view:
-                found = local_part(v, rank)
-                if found is None or not lie_alike(view, v) or (
-                        memory is storage is not None and not v.disjoint(view)):
-                    return None
-                own = found.section(part.first, part.shape)
-            offsets.append(own.offset * itemsize)
-            for stride in own.strides:
-                strides.append(stride * itemsize)
-        size = math.prod(part.shape) if part.shape else int(place(view, rank) is not None)
-        if size > MAX_ELEMENTS:
-            return None
-        call = Computed(form.said, (view, *[v for v, _ in operands if v is not None]))
-        return cls(form, call, part.shape, size, offsets, strides)
+        for v, memory in operands:
+            if memory is storage is not None and v is not view and not v.disjoint(view):  # type: ignore[union-attr]
+                return None
+        return cls(form, Computed(form.said, (view, *[v for v in views if v is not None])), *found)
 
     def compute(self, key: tuple[Any, ...], memories: Sequence[Any]) -> bool:
         """Whether it was computed."""

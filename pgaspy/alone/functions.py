@@ -363,7 +363,8 @@ def _choice(x: Any, y: Any) -> Form | None:
     loop = np.dtype(bool), dtype, dtype, dtype
     is_array = True, not isinstance(x, type), not isinstance(y, type)
     kernel = kernel_for(WHERE, "where", loop, loop)
-    return Form(kernel, loop, dtype, is_array, False, statement_form(WHERE, is_array, loop, loop[-1:], False))
+    return Form(kernel, loop, dtype, is_array, False, statement_form(WHERE, is_array, loop, loop[-1:], False),
+                tuple([own.itemsize for own in loop]))
 
 
 def quick_choice(_: None, x: Any, y: Any, __: bool) -> tuple[int, np.dtype[Any], np.dtype[Any]] | None:

@@ -152,7 +152,7 @@ static PyMethodDef functions[] = {
     {"begin", begin_parts, METH_O, NULL},
     {"indices_within", indices_within, METH_VARARGS, NULL},
     {"interval", interval, METH_VARARGS, NULL},
-    FUNCTION(joint_shape), FUNCTION(lie_alike), FUNCTION(local_part), FUNCTION(place),
+    FUNCTION(joint_shape), FUNCTION(laid_out), FUNCTION(lie_alike), FUNCTION(local_part), FUNCTION(place),
     {NULL, NULL, 0, NULL},
 };
 

@@ -12,6 +12,7 @@ import pytest
 from pgaspy.dims import BlockDim, CyclicDim, Dim, whole_dim
 from pgaspy.distribution import Distribution, default_layout
 from pgaspy.layout import Layout, one_process, replicated
+from pgaspy.planning.affine import laid_out
 from pgaspy.planning.local_parts import LocalPart, are_alike, lie_alike, local_part, place
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.transfers import plan_transfer
@@ -90,6 +91,56 @@ def test_what_lies_alike_is_not_moved(seed: int) -> None:
         return
     for rank in range(n_procs):
         assert plan_transfer(out, view, rank).is_local
+
+
+def places_of_parts(views: list[View | None], itemsizes: tuple[int, ...], rank: int) -> object:
+    """What `laid_out` says, of what is said of each view."""
+    out = views[-1]
+    assert out is not None
+    part = local_part(out, rank)
+    if part is None or min(out.steps, default=1) < 1:
+        return None
+    offsets, strides = [], []
+    for view, itemsize in zip(views, itemsizes, strict=True):
+        if view is None:
+            offsets.append(0)
+            strides += [0] * out.ndim
+            continue
+        own = local_part(view, rank)
+        if not lie_alike(out, view) or own is None:
+            return None
+        own = own.section(part.first, part.shape)
+        offsets.append(own.offset * itemsize)
+        strides += [stride * itemsize for stride in own.strides]
+    size = math.prod(part.shape) if out.ndim else int(place(out, rank) is not None)
+    return part.shape, size, offsets, strides
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_where_all_lies_of_which_a_part_is_computed(seed: int) -> None:
+    rng = random.Random(seed)
+    n_procs = rng.choice((1, 2, 3, 4, 6))
+    shape = random_shape(rng, 3)
+    out = whole(random_layout(rng, shape, n_procs)) if rng.random() < 0.5 else random_source(rng, shape, n_procs)[0]
+    others = [None, out, View(out.layout, out.shape, out.base_dims, out.steps, out.origin), whole(
+        replicated(shape, n_procs)), random_source(rng, shape, n_procs)[0]]
+    if out.ndim and out.shape[0]:
+        others.append(out.index(slice(0, 1)).broadcast_to(out.shape))
+    if out.ndim and out.own_layout is not None:
+        others.append(whole(out.own_layout))
+    for _ in range(8):
+        views = [*rng.choices(others, k=rng.randrange(3)), out]
+        itemsizes = tuple(rng.choice((1, 4, 8)) for _ in views)
+        for rank in range(n_procs):
+            assert laid_out(tuple(views), itemsizes, rank) == places_of_parts(views, itemsizes, rank)
+
+
+def test_what_is_laid_out_is_views_and_as_many_sizes() -> None:
+    out = whole(replicated((3,), 2))
+    for views, itemsizes in ((), ()), ((out, out), (8,)), ((out, None), (8, 8)), ((3, out), (8,)):
+        with pytest.raises(TypeError):
+            laid_out(views, itemsizes, 0)  # type: ignore[arg-type]
+    assert laid_out((whole(replicated((3, 3), 2)), out), (8, 8), 0) is None
 
 
 def test_what_is_found_to_lie_alike() -> None:
