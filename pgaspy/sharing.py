@@ -163,8 +163,8 @@ def snapshot(base: Base, view: View) -> BaseView:
     """
     layout = view.own_layout
     assert layout is not None
-    if type(base.storage) is Storage and is_executing() and (
-            is_complete(base) or (is_alone() and may_compute((snapshot, id(view)), 1, [base]))):
+    if may_compute((snapshot, id(view)), 1, [base]) if is_alone() else (
+            type(base.storage) is Storage and is_executing() and is_complete(base)):
         return BaseView(wrap(layout, needed(functools.partial(_element_of, base.storage, view))), whole(layout))
     target = BaseView(Base(layout, base.dtype), whole(layout))
     _take(target, BaseView(base, view))
