@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +54,8 @@ def test_what_is_kept_leads_to_itself_in_no_way() -> None:
         if id(x) not in done and not isinstance(x, type | ModuleType) and id(x) not in on_way:
             on_way.add(id(x))
             found.append(x)
-            ways.append(iter([y for y in gc.get_referents(x) if y is not None]))
+            inside = (x.__closure__, x.__defaults__) if isinstance(x, FunctionType) else gc.get_referents(x)
+            ways.append(iter([y for y in inside if y is not None]))
 
 
 @pytest.mark.mpi
