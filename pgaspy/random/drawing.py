@@ -71,7 +71,8 @@ class Drawing:
         x = self._draw(kind, None if size is None and not shape else shape, float, "d", layout, onenode)
         found = silently(function, silently(np.maximum, x, LEAST) if kind == "random" else x, *parameters)
         if x._is_number:
-            return found.astype(dtype, copy=False) if dtype is not float else found
+            number = found.astype(dtype, copy=False) if dtype is not float else found
+            return made(number._base, number._view)
         target = x if dtype is float else empty(x.shape, dtype, layout=x.layout)
         target[...] = found
         return target

@@ -272,3 +272,11 @@ def test_parameters_that_are_wrong_together() -> None:
 def test_a_plan_reads_no_values() -> None:
     means = pg.arange(6.0)
     pg.explain(lambda: pg.random.default_rng(1).poisson(means))
+
+
+@pytest.mark.parametrize("name", [*PARAMETERS, *WITHOUT])
+def test_a_draw_of_no_size_is_a_number(name: str) -> None:
+    found = getattr(pg.random.default_rng(3), name)(*PARAMETERS.get(name, ()))
+    with pytest.raises(TypeError, match="item assignment"):
+        found[()] = 1
+    collectively(found.shape == () and np.isfinite(float(found)))
