@@ -277,6 +277,6 @@ def test_a_plan_reads_no_values() -> None:
 @pytest.mark.parametrize("name", [*PARAMETERS, *WITHOUT])
 def test_a_draw_of_no_size_is_a_number(name: str) -> None:
     found = getattr(pg.random.default_rng(3), name)(*PARAMETERS.get(name, ()))
-    with pytest.raises(TypeError, match="item assignment"):
+    with pytest.raises(TypeError, match="does not support assignment"):
         found[()] = 1
     collectively(found.shape == () and np.isfinite(float(found)))
