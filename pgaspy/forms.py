@@ -8,10 +8,11 @@ import numpy as np
 
 from pgaspy.caches import cached
 from pgaspy.scheduling.at_once import kernel_for
+from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.operations import statement_form
 from pgaspy.statements import depends_on_values, loop_dtypes
 
-__all__ = ["Form", "copying", "form_of"]
+__all__ = ["Form", "copying", "form_by", "form_of"]
 
 
 class Form(NamedTuple):
@@ -49,6 +50,13 @@ class Form(NamedTuple):
         return self.said[0] is None
 
 
+def form_by(kernel: int, function: AnyFunction | None, loop: tuple[np.dtype[Any], ...], number_dtype: np.dtype[Any],
+            is_array: tuple[bool, ...], is_cast: bool = False) -> Form:
+    """That of a function by a kernel, with what follows from these."""
+    said = statement_form(function, is_array, loop, loop[-1:], False)
+    return Form(kernel, loop, number_dtype, is_array, is_cast, said, tuple([dtype.itemsize for dtype in loop]))
+
+
 @cached
 def form_of(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool, is_in_place: bool) -> Form | None:
     """That of a function of a dtype and another one, the class of a Python number, or that of None; if there is one."""
@@ -69,13 +77,11 @@ def form_of(ufunc: np.ufunc, dtype: np.dtype[Any], other: Any, is_first: bool, i
         return None  # what has no kernel with these casts is left to NumPy's function, whose bits are others
     number = next((own for d, own in zip(described, loop, strict=False) if not isinstance(d, tuple)), loop[-1])
     is_array = tuple([isinstance(d, tuple) for d in described])
-    said = statement_form(ufunc, is_array, loop, loop[-1:], False)
-    return Form(kernel, loop, number, is_array, dtypes != [*loop[:-1]], said, tuple([dtype.itemsize for dtype in loop]))
+    return form_by(kernel, ufunc, loop, number, is_array, dtypes != [*loop[:-1]])
 
 
 @cached
 def copying(dtype: np.dtype[Any], of_number: bool) -> Form:
     """How elements of a dtype are copied, or a Python number is."""
     loop = dtype, dtype
-    said = statement_form(None, (not of_number,), loop, loop[-1:], False)
-    return Form(kernel_for(None, "copy", loop, loop), loop, dtype, (not of_number,), False, said, (dtype.itemsize,) * 2)
+    return form_by(kernel_for(None, "copy", loop, loop), None, loop, dtype, (not of_number,))

@@ -163,8 +163,9 @@ def snapshot(base: Base, view: View) -> BaseView:
     """
     layout = view.own_layout
     assert layout is not None
-    if may_compute((snapshot, id(view)), 1, [base]) if is_alone() else (
-            type(base.storage) is Storage and is_executing() and is_complete(base)):
+    is_free = may_compute((snapshot, id(view)), 1, [base]) if is_alone() else (
+        type(base.storage) is Storage and is_executing() and is_complete(base))
+    if is_free:
         return BaseView(wrap(layout, needed(functools.partial(_element_of, base.storage, view))), whole(layout))
     target = BaseView(Base(layout, base.dtype), whole(layout))
     _take(target, BaseView(base, view))

@@ -126,7 +126,7 @@ def _schedule(function: Callable[..., Any], arguments: Sequence[Any], empty: boo
     if not callable(function):
         raise TypeError("schedule takes a function, then its arguments; what comes first is a "
                         f"{type(function).__name__}")
-    given = [read(x) if isinstance(x, GlobalArray) else x for x in arguments]
+    given = _declared(arguments)
     arrays = [x for x in given if isinstance(x, Argument)]
     written = [x for x in arrays if x.is_written]
     reads = [x for x in arrays if x.is_read]
@@ -156,12 +156,17 @@ def call_given(of: Callable[..., Any], function: Callable[..., Any], *arguments:
     if world().size > 1:
         _schedule(function, arguments, False, sys._getframe(1), of)
         return
-    given = [read(x) if isinstance(x, GlobalArray) else x for x in arguments]
+    given = _declared(arguments)
     if all(x.array.size == 0 for x in given if isinstance(x, Argument) and x.is_written):
         return
     shown = [_local(x) if isinstance(x, Argument) else x for x in given]
     with recording.closed():
         function(*shown)
+
+
+def _declared(arguments: Sequence[Any]) -> list[Any]:
+    """Arguments of a task, of which arrays are read where nothing else is declared."""
+    return [read(x) if isinstance(x, GlobalArray) else x for x in arguments]
 
 
 def _local(argument: Argument) -> NDArray[Any]:
@@ -175,7 +180,7 @@ def _is_called(function: Callable[..., Any], arguments: Sequence[Any]) -> bool:
     """Call a function on the elements of small arrays; whether it was called, or need not be."""
     if not recording.is_clear():
         return False
-    given = [read(x) if isinstance(x, GlobalArray) else x for x in arguments]
+    given = _declared(arguments)
     found = [_elements(x) if isinstance(x, Argument) else x for x in given]
     if any(x is None and isinstance(of, Argument) for x, of in zip(found, given, strict=True)):
         return False

@@ -46,7 +46,7 @@ from pgaspy.alone.small import (
 from pgaspy.blas import add_product
 from pgaspy.caches import cached
 from pgaspy.execution import recording
-from pgaspy.forms import Form, form_of
+from pgaspy.forms import Form, form_by, form_of
 from pgaspy.fortran import PREFIXES, address_of
 from pgaspy.kernels.bindings import address, run_elementwise
 from pgaspy.operands import WEAK
@@ -57,7 +57,6 @@ from pgaspy.scheduling import products
 from pgaspy.scheduling.at_once import kernel_for
 from pgaspy.scheduling.functions import WHERE
 from pgaspy.scheduling.local_scans import along, are_products, has_kernel, prepared_reduction, reducing_kernel, scanned
-from pgaspy.scheduling.operations import statement_form
 
 __all__ = ["accumulated", "chosen", "computed", "is_computed_into", "position", "product", "quick_call",
            "quick_choice", "quick_product", "quick_reduction", "reduced"]
@@ -363,8 +362,7 @@ def _choice(x: Any, y: Any) -> Form | None:
     loop = np.dtype(bool), dtype, dtype, dtype
     is_array = True, not isinstance(x, type), not isinstance(y, type)
     kernel = kernel_for(WHERE, "where", loop, loop)
-    return Form(kernel, loop, dtype, is_array, False, statement_form(WHERE, is_array, loop, loop[-1:], False),
-                tuple([own.itemsize for own in loop]))
+    return form_by(kernel, WHERE, loop, dtype, is_array)
 
 
 def quick_choice(_: None, x: Any, y: Any, __: bool) -> tuple[int, np.dtype[Any], np.dtype[Any]] | None:

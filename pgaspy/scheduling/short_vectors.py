@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgaspy.dims import BlockDim
+from pgaspy.dims import BlockDim, Dim
 from pgaspy.planning.boxes import view_box
 from pgaspy.planning.local_parts import indices_within
 from pgaspy.planning.view import View
@@ -16,7 +16,8 @@ from pgaspy.scheduling.builder import Builder
 from pgaspy.scheduling.messages import MAX_STAMPED_BYTES, receive, send
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
 
-__all__ = ["MAX_BYTES", "MAX_PROCESSES", "Piece", "are_short", "hand_round", "part_of"]
+__all__ = ["MAX_BYTES", "MAX_PROCESSES", "Piece", "are_short", "hand_round", "is_in_intervals",
+           "part_of"]
 
 MAX_PROCESSES = 4
 """Each may send a message to each other one."""
@@ -34,8 +35,12 @@ def are_short(vectors: Sequence[View], itemsize: int) -> bool:
 
 def _is_dealt_out_once(view: View) -> bool:
     dim = view.base_dims[0]
-    return dim is not None and not view.layout.replica_axes and (
-        isinstance(view.layout.dims[dim], BlockDim) or view.layout.dims[dim].n_procs == 1)
+    return dim is not None and not view.layout.replica_axes and is_in_intervals(view.layout.dims[dim])
+
+
+def is_in_intervals(dim: Dim) -> bool:
+    """Whether each process has an interval of a dimension, whatever its extent."""
+    return isinstance(dim, BlockDim) or dim.n_procs == 1
 
 
 def part_of(view: View, rank: int) -> tuple[int, int]:

@@ -75,12 +75,18 @@ def test_places_of_elements(seed: int) -> None:
             assert place(element, rank) == (places[0] if len(places) else None)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_what_lies_alike_is_not_moved(seed: int) -> None:
+def drawn(seed: int) -> tuple[random.Random, int, tuple[int, ...], View]:
+    """A number of processes, a shape, and a view of it in a layout, which may be one of a larger array."""
     rng = random.Random(seed)
     n_procs = rng.choice((1, 2, 3, 4, 6))
     shape = random_shape(rng, 3)
     out = whole(random_layout(rng, shape, n_procs)) if rng.random() < 0.5 else random_source(rng, shape, n_procs)[0]
+    return rng, n_procs, shape, out
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_lies_alike_is_not_moved(seed: int) -> None:
+    rng, n_procs, shape, out = drawn(seed)
     if rng.random() < 0.5:
         view = random_source(rng, shape, n_procs)[0]
     else:
@@ -118,10 +124,7 @@ def places_of_parts(views: list[View | None], itemsizes: tuple[int, ...], rank: 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_where_all_lies_of_which_a_part_is_computed(seed: int) -> None:
-    rng = random.Random(seed)
-    n_procs = rng.choice((1, 2, 3, 4, 6))
-    shape = random_shape(rng, 3)
-    out = whole(random_layout(rng, shape, n_procs)) if rng.random() < 0.5 else random_source(rng, shape, n_procs)[0]
+    rng, n_procs, shape, out = drawn(seed)
     others = [None, out, View(out.layout, out.shape, out.base_dims, out.steps, out.origin), whole(
         replicated(shape, n_procs)), random_source(rng, shape, n_procs)[0]]
     if out.ndim and out.shape[0]:

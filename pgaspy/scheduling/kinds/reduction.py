@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.caches import cached, lazy
-from pgaspy.dims import BlockDim
 from pgaspy.layout import Layout
 from pgaspy.planning.boxes import view_box
 from pgaspy.planning.local_parts import are_alike
@@ -25,7 +24,7 @@ from pgaspy.scheduling.collectives import exchange_partials, group_members
 from pgaspy.scheduling.messages import view_side
 from pgaspy.scheduling.nodes import FunctionCall, Memories, bytes_of
 from pgaspy.scheduling.operations import Merged, Moved, NumberedOperation, Recipe, Reducing, first_tag
-from pgaspy.scheduling.short_vectors import are_short, hand_round
+from pgaspy.scheduling.short_vectors import are_short, hand_round, is_in_intervals, part_of
 from pgaspy.scheduling.transfer_nodes import transfer
 
 __all__ = ["Indices", "Reduce", "Reduction", "indices_of", "reduce"]
@@ -127,8 +126,7 @@ class Reduce(Recipe):
 
     def _is_short(self, number: int) -> bool:
         """Whether an operand comes there as a short vector, and each process needs an interval of it."""
-        dim = self._layout.dims[self.axes[-1]]
-        return (isinstance(dim, BlockDim) or dim.n_procs == 1) and are_short(
+        return is_in_intervals(self._layout.dims[self.axes[-1]]) and are_short(
             (self.views[number],), self.dtypes[number].itemsize)
 
     def is_done_at_once(self, rank: int) -> bool:
@@ -207,7 +205,7 @@ class Reduce(Recipe):
     def _hand_round(self, builder: Builder, view: View, slot: int, dtype: np.dtype[Any], tag: int, is_wanted: bool,
                     rank: int) -> int:
         """Have all processes get what they need of a short operand; the memory where that is here."""
-        needs = [self._part_along(peer) for peer in range(view.layout.n_procs)]
+        needs = [part_of(self._along, peer) for peer in range(view.layout.n_procs)]
         pieces = hand_round(builder, view, slot, dtype, needs, rank, tag)
         first, n = needs[rank]
         if len(pieces) == 1 and (pieces[0].start, pieces[0].stop) == (first, first + n):
@@ -222,17 +220,6 @@ class Reduce(Recipe):
         if is_wanted:
             builder.add(FunctionCall(join, "unpack"), [(piece.buffer, None) for piece in pieces], [(memory, None)])
         return memory
-
-    def _part_along(self, rank: int) -> tuple[int, int]:
-        """The first index and the number of the last reduced dimension's elements that a process has."""
-        layout = self._layout
-        coords = layout.coords_from_rank(rank)
-        if not layout.holds(coords):
-            return 0, 0
-        d = self.axes[-1]
-        owned = layout.dims[d].owned_interval(layout.dim_coord(d, coords))
-        assert owned is not None  # see `_is_short`
-        return owned[0], owned[1] - owned[0]
 
     def add_merge(self, builder: Builder, operation: NumberedOperation, partial: int, rank: int) -> None:
         """See `Recipe`."""
