@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
+from pgaspy import _in_parts
 from pgaspy.caches import cached
 from pgaspy.dims import BlockDim, whole_dim
 from pgaspy.distribution import Distribution
@@ -68,7 +69,10 @@ def assign(base: Base, view: View, value: Any) -> None:
         return
     if view.is_read_only:
         check_writable(view)
-    if recording.is_executing() and (given is not None or value.__class__ in WEAK):
+    done = _in_parts.is_assigned(key, base, view, value)
+    if done:
+        return
+    if done is None and recording.is_executing() and (given is not None or value.__class__ in WEAK):
         if is_assigned(key or (id(view), base.dtype, value.__class__), base, view, value):
             return
         if given is not getattr(value, "_view", None):  # an element of the view, which has got memory of its own

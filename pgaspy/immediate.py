@@ -7,34 +7,37 @@ functions leave the call to those that record it, which know what to do, and wha
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from pgaspy import scalars
+from pgaspy import _in_parts, scalars
 from pgaspy.blas import add_product
 from pgaspy.caches import Cache
 from pgaspy.execution import recording
 from pgaspy.forms import Form, copying, form_of
 from pgaspy.job.defaults import default_for
-from pgaspy.job.procgrid import World, when_started, world
+from pgaspy.host.call_sites import frame_of_program, is_program_file
+from pgaspy.job.procgrid import World, when_started
+from pgaspy.kernels import bindings
 from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.operands import WEAK
-from pgaspy.planning.affine import laid_out
 from pgaspy.planning.local_parts import lie_alike
 from pgaspy.planning.pieces import storage_geometry
 from pgaspy.planning.result_layout import result_view
 from pgaspy.planning.view import View, in_memory_order, joint_shape, whole
 from pgaspy.scheduling.at_once import MAX_ELEMENTS, call_kernel, elements
-from pgaspy.scheduling.base import Base, Storage, wrap
+from pgaspy.scheduling import floating_point
+from pgaspy.scheduling.base import Base, SharedStorage, Storage, borrowers, wrap
 from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.kinds.reduction import Reduction, indices_of
 from pgaspy.scheduling.nodes import Scalar
-from pgaspy.scheduling.operations import BaseView, Computed
+from pgaspy.scheduling.memory import REUSED_FROM_BYTES
+from pgaspy.scheduling.operations import TAGS_PER_OPERAND, BaseView
+from pgaspy.supervision.checking import BATCH
 
 __all__ = ["computed", "is_assigned", "is_computed_in_place", "product", "product_of_matrices", "reduced"]
 
@@ -55,38 +58,77 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
         return None
     if scalars.are_numbers(view, y):
         return scalars.computed(key, form, x, y, number, is_first)
-    here = None if recording.is_alone() else world().rank, key
-    call: _Known | _KnownPart | None = _known[here]
+    if not recording.is_alone():
+        return _computed_in_parts(key, form, x, y, number)
+    call: _Known | None = _known[key]
     if call is None:
         call = _worked_out(form, view, None if y is None else y._view)
         if call is None:
             return None
         if recording.was_admitted(key):
-            _known.keep(here, call)
+            _known.keep(key, call)
     return call.compute(key, base, y, number)
 
 
-def _worked_out(form: Form, view: View, other: View | None) -> _Known | _KnownPart | None:
-    """A call on views, of which there may be one; None if it is not to be computed."""
-    is_alone, shape, views = recording.is_alone(), view.shape, [view]
-    if other is not None:
-        if other.shape != shape:
-            try:
-                shape = joint_shape(shape, other.shape)
-            except ValueError:
-                return None
-        if not (is_alone or lie_alike(view, other) or view.layout.is_replicated):
-            return None
-        views = [view.broadcast_to(shape), other.broadcast_to(shape)]
-    result = result_view(shape, views, default_for)
-    written, ordered = in_memory_order(result, views)
-    operands = [*ordered]
+def _worked_out(form: Form, view: View, other: View | None) -> _Known | None:
+    """A call on one process, on views, of which there may be one; None if it is not to be computed."""
+    views = _of_one_shape(view, other)
+    if views is None:
+        return None
+    result = result_view(views[0].shape, views, default_for)
+    _, ordered = in_memory_order(result, views)
+    return _Known.of(form, result, _with_number(form, ordered, None), (view, other))
+
+
+def _of_one_shape(view: View, other: View | None) -> list[View] | None:
+    """One view or two, stretched to one shape; None if there is none."""
+    if other is None or other.shape == view.shape:
+        return [view] if other is None else [view, other]
+    try:
+        shape = joint_shape(view.shape, other.shape)
+    except ValueError:
+        return None
+    return [view.broadcast_to(shape), other.broadcast_to(shape)]
+
+
+def _with_number(form: Form, arrays: Sequence[Any], number: Any) -> list[Any]:
+    """What there is of arrays, and of the number where a function has one, in the order of its operands."""
+    found = [*arrays]
     if False in form.is_array:
-        operands.insert(form.is_array.index(False), None)
-    if is_alone:
-        return _Known.of(form, result, operands, (view, other))
-    part = _Part.of(form, written, None, [(v, None) for v in operands])
-    return None if part is None else _KnownPart(part, result, (view, other))
+        found.insert(form.is_array.index(False), number)
+    return found
+
+
+def _computed_in_parts(key: tuple[Any, ...], form: Form, x: Any, y: Any, number: complex | None) -> BaseView | None:
+    """The same on several processes, each of which computes its part."""
+    if form.is_cast:
+        return None
+    view, other = x._view, None if y is None else y._view
+    views = _of_one_shape(view, other)
+    if views is None or not _may_lie_alike(view, other):
+        return None
+    result = result_view(views[0].shape, views, default_for)
+    written, ordered = in_memory_order(result, views)
+    out = Base(result.layout, form.loop[-1])
+    storages = [x._base.storage] if y is None else [x._base.storage, y._base.storage]
+    operands, memories = _with_number(form, ordered, None), _with_number(form, storages, number)
+    is_done = _in_parts.compute(key, form, (*operands, written), (*memories, out.storage))
+    return BaseView(out, result) if is_done else None
+
+
+def _may_lie_alike(view: View, other: View | None) -> bool:
+    """Whether a second operand lies where the first one does, or this one lies everywhere."""
+    return other is None or lie_alike(view, other) or view.layout.is_replicated
+
+
+def _result_in_order(view: View, other: View | None) -> View | bool | None:
+    """How the result of a call on views of one shape is seen; False where these do not lie alike, None where its elements
+    are not in the order of its dimensions.
+    """
+    if not _may_lie_alike(view, other):
+        return False
+    found = result_view(view.shape, [view] if other is None else [view, other], default_for)
+    return None if found.memory_order else found
 
 
 def _memories(form: Form, base: Base, y: Any, number: complex | None) -> list[Any]:
@@ -107,9 +149,10 @@ def is_computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, 
     if form is None or source is None or None in view.base_dims:
         return False
     out = view, base.storage
-    operand = (None, Scalar(number, form.number_dtype)) if y is None else (source, y._base.storage)
     if not recording.is_alone():
+        operand = (None, number) if y is None else (source, y._base.storage)
         return _is_computed_in_parts(key, form, out, [out, operand])
+    operand = (None, Scalar(number, form.number_dtype)) if y is None else (source, y._base.storage)
     if not recording.may_compute(key, view.size, [base] if y is None else [base, y._base]):
         return False
     call_kernel(form.kernel, form.loop, out, [out, _apart(operand, out)], 0)
@@ -138,9 +181,11 @@ def is_assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> boo
                 base is y._base and source == view)):
             return False  # of which nothing, or something else, is recorded
     else:
-        operand = None, Scalar(number, base.dtype)
+        operand = None, number
     if not recording.is_alone():
         return _is_computed_in_parts(key, form, out, [operand])
+    if is_number:
+        operand = None, Scalar(number, base.dtype)
     if not recording.may_compute(key, view.size, bases):
         return False
     call_kernel(form.kernel, form.loop, out, [_apart(operand, out)], 0)
@@ -233,106 +278,38 @@ class _Known(NamedTuple):
         return out
 
 
-class _Part(NamedTuple):
-    """What a process of several computes of a call: of elements that lie there, as all that it reads does.
-
-    Memories are those of all operands, the output's last, and so are offsets and strides, in bytes. The others are told
-    of it as of what is recorded: as of an assignment, if an array is copied, else a statement.
-    """
-
-    form: Form
-    call: Computed
-    shape: tuple[int, ...]
-    size: int
-    offsets: list[int]
-    strides: list[int]
-
-    @classmethod
-    def of(cls, form: Form, view: View, storage: Storage | None,
-           operands: Sequence[tuple[View | None, Any]]) -> _Part | None:
-        """It, of operands and their memories; None if it is not to be computed so: what is read lies elsewhere, or is
-        cast. The output's storage, where it is not a new one.
-        """
-        views = [v for v, _ in operands]
-        found = None if form.is_cast else laid_out((*views, view), form.itemsizes, world().rank)
-        if found is None or found[1] > MAX_ELEMENTS:
-            return None
-        for v, memory in operands:
-            if memory is storage is not None and v is not view and not v.disjoint(view):  # type: ignore[union-attr]
-                return None
-        return cls(form, Computed(form.said, (view, *[v for v in views if v is not None])), *found)
-
-    def compute(self, key: tuple[Any, ...], memories: Sequence[Any]) -> bool:
-        """Whether it was computed."""
-        storages = memories[-1], *itertools.compress(memories, self.form.is_array)
-        for storage in storages:
-            if storage.lender is not storage:
-                return False
-        if not recording.queue.may_compute(key, self.size, storages):
-            return False
-        work = None
-        if self.size:
-            try:
-                addresses = [memory.address + offset for memory, offset in zip(memories, self.offsets, strict=True)]
-            except MemoryError as error:
-                raise recording.lacking(error) from error.__cause__
-            work = self.form.kernel, self.shape, addresses, self.strides
-        recording.compute(self.call, storages, work)
-        return True
+_known = Cache()
+"""Calls that were computed on one process, by the ids of their views; see `known_calls`."""
 
 
-class _KnownPart(NamedTuple):
-    """A call on several processes, worked out, and how the new array is seen; for the views that are kept, see
-    `_Known`.
-    """
-
-    part: _Part
-    result: View
-    views: tuple[View | None, ...]
-
-    def compute(self, key: tuple[Any, ...], base: Base, y: Any, number: complex | None) -> BaseView | None:
-        """The result; None if it is not computed."""
-        form = self.part.form
-        out = BaseView(Base(self.result.layout, form.loop[-1]), self.result)
-        memories = _memories(form, base, y, number)
-        return out if self.part.compute(key, [*memories, out.base.storage]) else None
-
-
-_known, _known_parts = Cache(), Cache()
-"""Calls that were computed, by the rank of one process of several, and the ids of their views; see `known_calls`. Parts
-are of what was written to an array."""
-
-
-def _forget(job: World) -> None:
+def _begin(job: World) -> None:
     """Forget where results lie: another job may have another default layout."""
     _known.forget()
-    _known_parts.forget()
+    _in_parts.forget(job.rank)
 
 
-when_started.append(_forget)
+def _fail(error: BaseException, output: Storage, lacks_memory: bool) -> NoReturn:
+    """Fail the job where a process does not compute its part: as it lacks memory, or of what it writes to a storage."""
+    if lacks_memory:
+        raise recording.lacking(error) from error.__cause__  # type: ignore[arg-type]
+    recording.queue._failed(error, (output,))
+    raise error
+
+
+when_started.append(_begin)
+_in_parts.begin(recording, floating_point.variable, Base, Storage, SharedStorage, Scalar, form_of, copying, _result_in_order,
+             _fail, frame_of_program, is_program_file, borrowers, bindings.ADDRESSES[0], MAX_ELEMENTS, REUSED_FROM_BYTES,
+             TAGS_PER_OPERAND, BATCH)
 
 
 def _is_computed_in_parts(key: tuple[Any, ...], form: Form, out: tuple[View, Storage],
                           operands: Sequence[tuple[View | None, Any]]) -> bool:
-    """Have each process compute its part of what is written to an array, as `_Part` does; whether it did.
+    """Have each process compute its part of what is written to an array; whether it did.
 
     As of what is recorded, it is told of views in the order of memory.
     """
     written, views = in_memory_order(out[0], [view for view, _ in operands])
-    out, operands = (written, out[1]), [*zip(views, [memory for _, memory in operands], strict=True)]
-    part: _Part | None = None
-    comes_again = recording.was_admitted(key)
-    if comes_again:
-        places = [(id(view), memory is out[1]) for view, memory in operands]  # of views that the part keeps
-        known = world().rank, key, id(out[0]), *places
-        part = _known_parts[known]
-    if part is None:
-        part = _Part.of(form, *out, operands)
-        if part is None:
-            return False
-        if comes_again:
-            _known_parts.keep(known, part)
-    return part.compute(key, [*[memory for _, memory in operands], out[1]])
+    return _in_parts.compute(key, form, (*views, written), (*[memory for _, memory in operands], out[1]))
 
 
 def _fitting(y: Any, shape: tuple[int, ...]) -> View | None:

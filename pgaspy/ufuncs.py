@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pgaspy import _in_parts
 from pgaspy.execution.recording import is_executing, record, was_admitted
 from pgaspy.immediate import computed, is_computed_in_place
 from pgaspy.operands import PARTS_FROM_BYTES, as_numpy, described, with_parts
@@ -96,8 +97,12 @@ def apply_operator(ufunc: np.ufunc, make: Any, x: Any, y: Any = None, number: co
         key = ufunc, id(x_view), x_base.dtype, number.__class__, is_first
     found = known_calls[key]
     if found is None:
-        if is_executing() and (result := computed(key, ufunc, x, y, number, is_first)) is not None:
-            return make(*result)
+        quickly = _in_parts.computed(key, ufunc, x, y, number, is_first)
+        if quickly is None:
+            if is_executing() and (result := computed(key, ufunc, x, y, number, is_first)) is not None:
+                return make(*result)
+        elif quickly is not NotImplemented:
+            return quickly
         inputs = (x, y) if y is not None else (x,) if number is None else (number, x) if is_first else (x, number)
         return _apply_first(key, ufunc, inputs, make)
     statement, view, layout, dtype, kind, number_dtype, _ = found
@@ -140,7 +145,10 @@ def apply_in_place(ufunc: np.ufunc, x: Any, y: Any = None, number: complex | Non
     if found is None:
         if x_view.is_read_only:
             check_writable(x_view)
-        if not (is_executing() and is_computed_in_place(key, ufunc, x, y, number)):
+        done = _in_parts.is_computed_in_place(key, ufunc, x, y, number)
+        if done is None:
+            done = is_executing() and is_computed_in_place(key, ufunc, x, y, number)
+        if not done:
             if y is not None and y._base is not y_base:  # an element of x that has got memory of its own
                 key = ufunc, id(x_view), x_base.dtype, id(y._view), y._base.dtype, False
             _apply_in_place_first(key, ufunc, (x, number if y is None else y))

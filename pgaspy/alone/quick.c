@@ -200,51 +200,6 @@ static PyObject *chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t
 
 #include "quick_methods.h"
 
-/* The place of an attribute of a class with slots; -1 with an exception set. */
-static Py_ssize_t place_of(PyTypeObject *type, const char *attribute)
-{
-    PyObject *found = PyObject_GetAttrString((PyObject *)type, attribute);
-    if (!found)
-        return -1;
-    Py_ssize_t place = -1;
-    if (Py_TYPE(found) == &PyMemberDescr_Type)
-        place = ((PyMemberDescrObject *)found)->d_member->offset;
-    else
-        PyErr_Format(PyExc_TypeError, "%s has no slot for %s", type->tp_name, attribute);
-    Py_DECREF(found);
-    return place;
-}
-
-/* Find the places of attributes of arrays, of the queue, its engine, and what is recorded. */
-static int find_places(PyTypeObject *array, PyObject *recording)
-{
-    PyObject *queue = PyObject_GetAttr(recording, name.queue);
-    PyObject *engine = queue ? PyObject_GetAttrString(queue, "engine") : NULL;
-    PyObject *recorded = engine ? PyObject_GetAttrString(queue, "recorded") : NULL;
-    int found = 0;
-    if (recorded) {
-        its.queue = (PyTypeObject *)Py_NewRef(Py_TYPE(queue));
-        its.engine = (PyTypeObject *)Py_NewRef(Py_TYPE(engine));
-        its.recorded = (PyTypeObject *)Py_NewRef(Py_TYPE(recorded));
-        const struct {PyTypeObject *type; const char *name; Py_ssize_t *place;} places[] = {
-            {array, "_elements", &its.elements}, {array, "_source", &its.source}, {array, "_view", &its.at_view},
-            {its.queue, "engine", &its.at_engine}, {its.queue, "recorded", &its.at_recorded},
-            {its.queue, "is_open", &its.at_is_open}, {its.queue, "_runner", &its.at_runner},
-            {its.queue, "_silent_state", &its.at_silent_state}, {its.queue, "n_at_once", &its.at_n_at_once},
-            {its.recorded, "fields", &its.at_fields}, {its.engine, "_runs", &its.at_runs},
-            {its.engine, "straight", &its.at_straight}, {its.engine, "is_alone", &its.at_is_alone},
-            {its.engine, "has_failed", &its.at_has_failed}};
-        const int n = sizeof places / sizeof *places;
-        while (found < n && (*places[found].place = place_of(places[found].type, places[found].name)) >= 0)
-            found++;
-        found = found == n;
-    }
-    Py_XDECREF(queue);
-    Py_XDECREF(engine);
-    Py_XDECREF(recorded);
-    return found ? 0 : -1;
-}
-
 /* Have the attributes of a module, by their names. */
 static int take(PyObject *module, const char *const *names, PyObject **const *places)
 {
@@ -272,7 +227,7 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
     its.view = (PyTypeObject *)Py_NewRef(view), its.like = (PyTypeObject *)Py_NewRef(like);
     its.max_elements = max_elements, its.max_products = max_products, its.max_depth = max_depth;
     its.kinds = Py_NewRef(kinds);
-    its.borrowers = Py_NewRef(borrowers), its.state = Py_NewRef(state), its.silent = Py_NewRef(silent);
+    its.borrowers = Py_NewRef(borrowers), its.silent = Py_NewRef(silent);
     its.of_number = Py_NewRef(of_number);
     its.run_elementwise = (run_elementwise *)(uintptr_t)elementwise;
     its.run_reduction = (run_reduction *)(uintptr_t)reduction;
@@ -285,10 +240,11 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
                                         &its.result, &its.sum_along, &its.view_of};
     if (take(functions, of_functions, places) < 0 || take(likeness, of_likeness, others) < 0)
         return NULL;
-    if (find_places(array, recording) < 0)
+    const attribute_place of_array[] = {
+        {array, "_elements", &its.elements}, {array, "_source", &its.source}, {array, "_view", &its.at_view}};
+    if (find_places(of_array, 3) < 0 || begin_queue(recording, state) < 0)
         return NULL;
     its.small = Py_NewRef(PyModule_GetDict(small));
-    its.recording = Py_NewRef(PyModule_GetDict(recording));     /* from now on, calls are taken */
     Py_RETURN_NONE;
 }
 
@@ -314,9 +270,7 @@ PyMODINIT_FUNC PyInit_quick(void)
     import_array();
     if (PyType_Ready(&type_of_methods) < 0)
         return NULL;
-    if (!(NAME(is_on, "is_on") && NAME(queue, "queue") && NAME(instead, "_instead")
-          && NAME(computes_at_once, "computes_at_once") && NAME(layout, "layout")
-          && NAME(is_distributed, "is_distributed") && NAME(base_dims, "base_dims") && NAME(shape, "shape")
+    if (!(NAME(is_on, "is_on") && NAME(layout, "layout") && NAME(is_distributed, "is_distributed") && NAME(base_dims, "base_dims") && NAME(shape, "shape")
           && (name.out = Py_BuildValue("(s)", "out"))
           && (name.out_and_where = Py_BuildValue("(ss)", "out", "where"))))
         return NULL;

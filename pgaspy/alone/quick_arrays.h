@@ -8,12 +8,12 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
+#include "../_queue.h"
+#include "../_numbers.h"
 
 #define N_OF_DOUBLES 10
 #define N_KNOWN 1024    /* functions of dtypes, a power of 2 */
-#define MAX_LOCKED 500  /* elements, as in NumPy */
 
-typedef void run_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses, const int64_t *strides);
 typedef int run_reduction(int row, int n_kept, const int64_t *kept_shape, const int64_t *in_kept_strides,
                           const int64_t *out_strides, int n_reduced, const int64_t *reduced_shape,
                           const int64_t *in_reduced_strides, int64_t in_address, int64_t out_address);
@@ -27,15 +27,12 @@ typedef struct {
 
 static struct {
     PyTypeObject *array, *number, *view, *like;
-    PyTypeObject *queue, *engine, *recorded;
-    Py_ssize_t elements, source, at_view;           /* the places of an array's attributes, and of those of these */
-    Py_ssize_t at_engine, at_recorded, at_is_open, at_runner, at_silent_state, at_n_at_once, at_fields, at_runs,
-               at_straight, at_is_alone, at_has_failed;
+    Py_ssize_t elements, source, at_view;           /* the places of an array's attributes */
     Py_ssize_t max_elements, max_products;          /* of an array, and of a product */
     Py_ssize_t max_depth;                           /* of what follows one from another */
     PyObject *kinds;                                /* a set: these classes, and those of what is seen of arrays */
-    PyObject *recording, *small;                    /* the dictionaries of the modules */
-    PyObject *borrowers, *state, *silent;           /* a set; NumPy's variable, and a context in which it is silent */
+    PyObject *small;                                /* the dictionary of the module; from then on, calls are taken */
+    PyObject *borrowers, *silent;                   /* a set, and a context in which NumPy's variable says so */
     PyObject *of_doubles[N_OF_DOUBLES];             /* functions of two doubles */
     PyObject *matmul, *power, *of_number;
     PyObject *quick_call, *quick_choice, *quick_reduction, *quick_product;  /* functions of `functions`, `likeness` */
@@ -48,78 +45,21 @@ static struct {
 static known_function known[N_KNOWN];
 
 static struct {
-    PyObject *is_on, *queue, *instead, *computes_at_once, *layout, *is_distributed, *base_dims, *shape;
+    PyObject *is_on, *layout, *is_distributed, *base_dims, *shape;
     PyObject *out, *out_and_where;      /* tuples */
 } name;
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
-#define SLOT(x, place) (*(PyObject **)((char *)(x) + (place)))
 #define REFUSE(what) return Py_NewRef(what)
 #define TAKES(number) do { if (n != (number)) return PyErr_Format(PyExc_TypeError, "%d arguments", (int)n); } while (0)
-
-/* Whether an attribute is true; -1 with an exception set. */
-static int is_true(PyObject *x, PyObject *attribute)
-{
-    PyObject *found = PyObject_GetAttr(x, attribute);
-    if (!found)
-        return -1;
-    const int answer = PyObject_IsTrue(found);
-    Py_DECREF(found);
-    return answer;
-}
-
-/* Whether nothing is recorded, or under way: see `Queue.is_clear`. */
-static int is_idle(PyObject *queue)
-{
-    PyObject *engine = SLOT(queue, its.at_engine), *recorded = SLOT(queue, its.at_recorded);
-    if (!engine || Py_TYPE(engine) != its.engine || !recorded || Py_TYPE(recorded) != its.recorded)
-        return 0;
-    PyObject *fields = SLOT(recorded, its.at_fields), *runs = SLOT(engine, its.at_runs);
-    return fields && !PyList_GET_SIZE(fields) && runs && !PyList_GET_SIZE(runs)
-        && SLOT(engine, its.at_straight) == Py_None && SLOT(engine, its.at_is_alone) == Py_True
-        && SLOT(engine, its.at_has_failed) == Py_False;
-}
 
 /* Whether nothing is in the way of what is small: see `Queue.is_clear`. The queue is borrowed. */
 static int is_quiet(PyObject **queue)
 {
-    if (!its.recording || PyDict_GetItemWithError(its.small, name.is_on) != Py_True)
+    if (!its.small || PyDict_GetItemWithError(its.small, name.is_on) != Py_True || !(*queue = queue_of_job()))
         return PyErr_Occurred() ? -1 : 0;
-    *queue = PyDict_GetItemWithError(its.recording, name.queue);
-    if (!*queue || Py_TYPE(*queue) != its.queue || PyDict_GetItemWithError(its.recording, name.instead) != Py_None)
-        return PyErr_Occurred() ? -1 : 0;
-    PyObject *runner = SLOT(*queue, its.at_runner), *state = NULL;
-    if (SLOT(*queue, its.at_is_open) != Py_True || !runner || PyObject_IsTrue(runner) || !is_idle(*queue))
-        return 0;
-    const int answer = is_true(*queue, name.computes_at_once);
-    if (answer <= 0 || PyContextVar_Get(its.state, NULL, &state) < 0)
-        return answer ? -1 : 0;
-    Py_XDECREF(state);      /* which the context has */
-    return state && state == SLOT(*queue, its.at_silent_state);
-}
-
-/* Let other threads go on while C passes through so many elements, if that is worth it; and stop that again. */
-static PyThreadState *unlocked(npy_intp n_elements)
-{
-    return n_elements > MAX_LOCKED ? PyEval_SaveThread() : NULL;
-}
-
-static void lock(PyThreadState *state)
-{
-    if (state)
-        PyEval_RestoreThread(state);
-}
-
-/* Note that something was done at once. */
-static int count(PyObject *queue)
-{
-    PyObject *before = SLOT(queue, its.at_n_at_once), *next = PyLong_FromLongLong(PyLong_AsLongLong(before) + 1);
-    if (!next)
-        return -1;
-    SLOT(queue, its.at_n_at_once) = next;
-    Py_DECREF(before);
-    return 0;
+    return is_free(*queue, Py_True);
 }
 
 /* Whether it is of a class whose elements may be small: see `kinds`. */

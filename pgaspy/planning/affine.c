@@ -6,6 +6,7 @@
 #include "affine_keys.h"
 #include "affine_owners.h"
 #include "affine_parts.h"
+#include "affine_families.h"
 
 /* See to it that fields are those of a map, as they are taken for granted from then on; -1 with an exception set. */
 static int check_map(PyObject *layout, PyObject *shape, PyObject *base_dims, PyObject *steps, PyObject *origin)
@@ -84,6 +85,7 @@ static void affine_dealloc(affine *self)
     Py_XDECREF(self->part.found);
     Py_XDECREF(self->place.found);
     Py_XDECREF(self->digest);
+    Py_XDECREF(self->of);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
@@ -152,7 +154,7 @@ static PyMethodDef functions[] = {
     {"begin", begin_parts, METH_O, NULL},
     {"indices_within", indices_within, METH_VARARGS, NULL},
     {"interval", interval, METH_VARARGS, NULL},
-    FUNCTION(joint_shape), FUNCTION(laid_out), FUNCTION(lie_alike), FUNCTION(local_part), FUNCTION(place),
+    FUNCTION(joint_shape), FUNCTION(lie_alike), FUNCTION(local_part), FUNCTION(place),
     {NULL, NULL, 0, NULL},
 };
 
@@ -191,10 +193,14 @@ PyMODINIT_FUNC PyInit_affine(void)
     if (have_names() < 0 || !(its.all = PyTuple_Pack(1, Py_Ellipsis))
             || !(its.block_dim = attribute_of("pgaspy.dims", "BlockDim"))
             || !(its.cache = attribute_of("pgaspy.caches", "EvenCache"))
-            || !(its.check_shape = attribute_of("pgaspy.layout", "check_shape")) || PyType_Ready(&type_of_affines) < 0)
+            || !(its.check_shape = attribute_of("pgaspy.layout", "check_shape")) || PyType_Ready(&type_of_affines) < 0
+            || PyType_Ready(&type_of_families) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
-    if (module && PyModule_AddObjectRef(module, "Affine", (PyObject *)&type_of_affines) < 0)
+    PyObject *capsule = module ? PyCapsule_New(&for_others, NAME_OF_FAMILIES, NULL) : NULL;
+    if (!capsule || PyModule_AddObjectRef(module, "Affine", (PyObject *)&type_of_affines) < 0
+            || PyModule_AddObjectRef(module, "_families", capsule) < 0)
         Py_CLEAR(module);
+    Py_XDECREF(capsule);
     return module;
 }

@@ -4,6 +4,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>
+#include "families.h"
 
 #define NBYTES 1400     /* of a map with its key, and with what is worked out about it, in the mean */
 #define MAX_NDIM 64     /* as in `layout` */
@@ -21,6 +22,8 @@ typedef struct {
     PyObject *fixed_coords, *along_axes;                        /* see affine.pyi; NULL until they are asked for */
     PyObject *digest;                                           /* see `digests`; NULL is None */
     found_of_rank part, place;
+    family *of;                 /* that on the process that asked last; NULL before */
+    Py_ssize_t offset;          /* of what that process has, see `families` */
     Py_hash_t hash, hash_of_layout, hash_of_numbers;
     char is_read_only;
 } affine;

@@ -80,14 +80,6 @@ def lie_alike(out: Affine, view: Affine, /) -> bool:
 def local_part(view: Affine, rank: int, /) -> Any:
     """See `local_parts`."""
 
-def laid_out(views: tuple[Affine | None, ...], itemsizes: tuple[int, ...],
-             rank: int, /) -> tuple[tuple[int, ...], int, list[int], list[int]] | None:
-    """Where all lies of which `rank` computes its part of the last of some views, of one shape; None for a number.
-
-    The part's shape, and the number of its elements; per view, an offset and strides in its part of the base, in bytes.
-    None where the part is no interval of each dimension, in ascending order, or another view is not found to lie alike.
-    """
-
 def place(view: Affine, rank: int, /) -> int | None:
     """Where `rank` has the one element of a view without dimensions, in elements of its part; None if it has not."""
 

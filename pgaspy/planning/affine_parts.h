@@ -218,87 +218,18 @@ static PyObject *local_part(PyObject *module, PyObject *const *arguments, Py_ssi
     return of_rank(arguments, n, offsetof(affine, part), new_part);
 }
 
+static PyObject *local_part_of(affine *view, Py_ssize_t rank)
+{
+    PyObject *number = PyLong_FromSsize_t(rank), *const arguments[] = {(PyObject *)view, number};
+    PyObject *found = number ? local_part(NULL, arguments, 2) : NULL;
+    Py_XDECREF(number);
+    return found;
+}
+
 /* place(view, rank): see affine.pyi. */
 static PyObject *place(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
     return of_rank(arguments, n, offsetof(affine, place), new_place);
-}
-
-static int is_ascending(const affine *self)
-{
-    for (Py_ssize_t d = 0; d < ndim_of(self); d++)
-        if (at(self->steps, d) < 1)
-            return 0;
-    return 1;
-}
-
-/* Put where a map's elements lie that have the indices of a part of another one, in bytes; 0 where that is not known, -1
-   with an exception set. */
-static int put_place(PyObject *out, PyObject *view, PyObject *part, Py_ssize_t itemsize, PyObject *rank,
-                     PyObject *offsets, PyObject *strides, Py_ssize_t k)
-{
-    const Py_ssize_t ndim = PyTuple_GET_SIZE(PyTuple_GET_ITEM(part, EXTENTS));
-    PyObject *found = NULL;
-    int answer = 1;
-    if (view != Py_None) {
-        answer = !PyObject_TypeCheck(view, &type_of_affines) ? 0
-               : view == out ? 1 : do_lie_alike((affine *)out, (affine *)view);
-        found = answer > 0 ? local_part(NULL, (PyObject *const[]){view, rank}, 2) : NULL;
-        answer = answer > 0 && !found ? -1
-               : answer > 0 && (found == Py_None || ndim_of((affine *)view) != ndim) ? 0 : answer;
-    }
-    Py_ssize_t offset = found && answer > 0 ? at(found, OFFSET) : 0;
-    for (Py_ssize_t d = 0; d < ndim && answer > 0; d++) {
-        Py_ssize_t stride = 0;
-        if (found) {
-            stride = at(PyTuple_GET_ITEM(found, DISTANCES), d);
-            offset += (at(PyTuple_GET_ITEM(part, FIRST), d) - at(PyTuple_GET_ITEM(found, FIRST), d)) * stride;
-        }
-        PyObject *made = PyLong_FromSsize_t(stride * itemsize);
-        PyList_SET_ITEM(strides, k * ndim + d, made);
-        answer = made ? 1 : -1;
-    }
-    Py_XDECREF(found);
-    PyObject *made = answer > 0 ? PyLong_FromSsize_t(offset * itemsize) : NULL;
-    PyList_SET_ITEM(offsets, k, made);
-    return answer > 0 && !made ? -1 : answer;
-}
-
-/* laid_out(views, itemsizes, rank): see affine.pyi. */
-static PyObject *laid_out(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
-{
-    const Py_ssize_t n_views = n == 3 && PyTuple_CheckExact(arguments[0]) ? PyTuple_GET_SIZE(arguments[0]) : 0;
-    if (!n_views || !PyTuple_CheckExact(arguments[1]) || PyTuple_GET_SIZE(arguments[1]) != n_views)
-        return PyErr_Format(PyExc_TypeError, "views, as many sizes, and a rank are taken");
-    PyObject *out = PyTuple_GET_ITEM(arguments[0], n_views - 1), *rank = arguments[2];
-    PyObject *const of_out[] = {out, rank};
-    PyObject *part = local_part(NULL, of_out, 2);
-    if (!part || part == Py_None || !is_ascending((affine *)out)) {
-        const int has_failed = !part;
-        Py_XDECREF(part);
-        return has_failed ? NULL : Py_NewRef(Py_None);
-    }
-    PyObject *shape = PyTuple_GET_ITEM(part, EXTENTS), *here = NULL;
-    const Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
-    PyObject *offsets = PyList_New(n_views), *strides = PyList_New(n_views * ndim), *found = NULL;
-    int answer = offsets && strides ? 1 : -1;
-    for (Py_ssize_t k = 0; k < n_views && answer > 0; k++)
-        answer = put_place(out, PyTuple_GET_ITEM(arguments[0], k), part, at(arguments[1], k), rank, offsets, strides, k);
-    Py_ssize_t size = 1;
-    for (Py_ssize_t d = 0; d < ndim; d++)
-        size *= at(shape, d);
-    if (answer > 0 && !ndim) {
-        here = place(NULL, of_out, 2);
-        size = here != Py_None;
-        answer = here ? 1 : -1;
-        Py_XDECREF(here);
-    }
-    if (answer > 0 && !PyErr_Occurred())
-        found = Py_BuildValue("(OnOO)", shape, size, offsets, strides);
-    Py_DECREF(part);
-    Py_XDECREF(offsets);
-    Py_XDECREF(strides);
-    return found || PyErr_Occurred() ? found : Py_NewRef(Py_None);
 }
 
 /* indices_within(low, high, start, step, n): see affine.pyi. */

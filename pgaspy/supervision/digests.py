@@ -25,7 +25,7 @@ from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.operations import Computed, Recipe, name_of
 from pgaspy.scheduling.recorded import Recorded
-from pgaspy.supervision.rolling import ProgramDigest, begin, digest_of
+from pgaspy.supervision.rolling import ProgramDigest, begin, digest_of, digest_of_view
 
 __all__ = ["Digests", "Said", "digests_of"]
 
@@ -72,7 +72,7 @@ def _digest(value: Any) -> int:
 def _digest_of_class(kind: type) -> Callable[[Any], int]:
     """What gives the digest of an object of a class."""
     if kind is View:
-        return _digest_of_view
+        return digest_of_view
     if kind is tuple:
         return _digest_of_tuple
     if kind is int or kind is bool:
@@ -83,12 +83,6 @@ def _digest_of_class(kind: type) -> Callable[[Any], int]:
         if issubclass(kind, known):
             return digest
     return _digest_of_fields
-
-
-def _digest_of_view(view: View) -> int:
-    if view.digest is None:
-        view.digest = hash((view.hash_of_numbers, _digest_of_layout(view.layout)))
-    return view.digest
 
 
 def _digest_of_tuple(values: tuple[Any, ...]) -> int:
@@ -150,7 +144,7 @@ _DIGESTS: dict[Any, Callable[[Any], int]] = {
     np.generic: _digest_of_text}
 
 
-begin(Computed, _digest_of_form, _digest_of_view, _digest_of_recipe)
+begin(Computed, _digest_of_form, _digest_of_layout, _digest_of_recipe)
 
 
 class Said(NamedTuple):

@@ -145,11 +145,15 @@ class Supervision:
         if self.digests is None:
             return 0
         stamp = self.digests.take_one(recipe, storages, code, instruction)
-        if len(self.digests.pending) >= BATCH:
+        self.see_to_others()
+        return stamp
+
+    def see_to_others(self) -> None:
+        """Have what was executed compared, if it is much, and look now and then for what others have to say."""
+        if self.digests is not None and len(self.digests.pending) >= BATCH:
             self.compare()
         if time.perf_counter() > self.next_look:
             self.look(waits=False)
-        return stamp
 
     def look(self, waits: bool = True) -> None:
         """Look for what other processes have to say; one that waits has time to tell them what it does.

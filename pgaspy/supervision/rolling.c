@@ -15,11 +15,11 @@ typedef struct {
 } program;
 
 static struct {
-    PyObject *computed, *digest_of_fields, *digest_of_form, *digest_of_view;    /* a class, and functions */
+    PyObject *computed, *digest_of_fields, *digest_of_form, *digest_of_layout;  /* a class, and functions */
 } its;
 
 static struct {
-    PyObject *append, *digest, *form, *number, *said, *shape, *views;
+    PyObject *append, *digest, *form, *hash_of_numbers, *layout, *number, *said, *shape, *views;
 } name;
 
 static uint32_t remainders[256];                /* of each byte, see `have_remainders` */
@@ -136,6 +136,25 @@ static PyObject *hash_of(PyObject *tuple)       /* it takes it over */
     return hash == -1 ? NULL : PyLong_FromSsize_t(hash);
 }
 
+/* That of a view, of its numbers and its layout. */
+static PyObject *digest_of_view(PyObject *module, PyObject *view)
+{
+    PyObject *found = PyObject_GetAttr(view, name.digest);
+    if (found != Py_None)
+        return found;
+    Py_DECREF(found);
+    PyObject *numbers = PyObject_GetAttr(view, name.hash_of_numbers);
+    PyObject *layout = numbers ? PyObject_GetAttr(view, name.layout) : NULL;
+    PyObject *of_layout = layout ? kept_or(layout, its.digest_of_layout) : NULL;
+    found = of_layout ? hash_of(PyTuple_Pack(2, numbers, of_layout)) : NULL;
+    Py_XDECREF(numbers);
+    Py_XDECREF(layout);
+    Py_XDECREF(of_layout);
+    if (found && PyObject_SetAttr(view, name.digest, found) < 0)
+        Py_CLEAR(found);
+    return found;
+}
+
 /* That of a form and of views. */
 static PyObject *digest_of_views(PyObject *form, PyObject *views)
 {
@@ -143,7 +162,7 @@ static PyObject *digest_of_views(PyObject *form, PyObject *views)
     PyObject *found = PyTuple_New(1 + n);
     for (Py_ssize_t k = 0; found && k <= n; k++) {
         PyObject *digest = k == 0 ? PyObject_CallOneArg(its.digest_of_form, form)
-                         : kept_or(PyTuple_GET_ITEM(views, k - 1), its.digest_of_view);
+                         : digest_of_view(NULL, PyTuple_GET_ITEM(views, k - 1));
         if (digest)
             PyTuple_SET_ITEM(found, k, digest);
         else
@@ -170,32 +189,35 @@ static PyObject *digest_of(PyObject *module, PyObject *operation)
     return found;
 }
 
-/* What is known of an operation later: its name, or its function, and its shapes. */
+/* What is known later of what was computed: its function, and its shapes. */
+static PyObject *said_of_computed(PyObject *form, PyObject *views)
+{
+    PyObject *shapes = attributes_of(views, name.shape);
+    PyObject *said = shapes ? PyTuple_Pack(2, PyTuple_GET_ITEM(form, 0), shapes) : NULL;
+    Py_XDECREF(shapes);
+    return said;
+}
+
+/* What is known of an operation later: that, or its name instead of the function. */
 static PyObject *said_of(PyObject *operation)
 {
     if ((PyObject *)Py_TYPE(operation) != its.computed)
         return PyObject_GetAttr(operation, name.said);
     PyObject *form = PyObject_GetAttr(operation, name.form);
     PyObject *views = form ? PyObject_GetAttr(operation, name.views) : NULL;
-    PyObject *shapes = views ? attributes_of(views, name.shape) : NULL;
-    PyObject *said = shapes ? PyTuple_Pack(2, PyTuple_GET_ITEM(form, 0), shapes) : NULL;
+    PyObject *said = views ? said_of_computed(form, views) : NULL;
     Py_XDECREF(form);
     Py_XDECREF(views);
-    Py_XDECREF(shapes);
     return said;
 }
 
-/* take_one(operation, storages, code, instruction): see rolling.pyi. */
-static PyObject *take_one(program *self, PyObject *const *arguments, Py_ssize_t n)
+/* Take what has a digest, with what is known of it later, both of which are taken over: the program's digest after it. */
+static PyObject *take(program *self, PyObject *of_operation, PyObject *said, PyObject *storages, PyObject *code,
+                      PyObject *instruction)
 {
-    if (n != 4 || !PyTuple_CheckExact(arguments[1])) {
-        PyErr_SetString(PyExc_TypeError, "take_one takes an operation, a tuple of storages, and a place of a program");
-        return NULL;
-    }
-    PyObject *numbers = numbers_of(self, arguments[1]), *of_operation = numbers ? digest_of(NULL, arguments[0]) : NULL;
-    PyObject *digest = of_operation ? hash_of(PyTuple_Pack(2, of_operation, numbers)) : NULL;
-    PyObject *said = digest ? said_of(arguments[0]) : NULL;
-    PyObject *entry = said ? PyTuple_Pack(3, said, arguments[2], arguments[3]) : NULL;
+    PyObject *numbers = of_operation && said ? numbers_of(self, storages) : NULL;
+    PyObject *digest = numbers ? hash_of(PyTuple_Pack(2, of_operation, numbers)) : NULL;
+    PyObject *entry = digest ? PyTuple_Pack(3, said, code, instruction) : NULL;
     PyObject *none = entry ? PyObject_CallMethodOneArg(self->latest, name.append, entry) : NULL;
     Py_XDECREF(none);
     none = none ? PyObject_CallMethodOneArg(self->pending, name.append, digest) : NULL;
@@ -211,6 +233,30 @@ static PyObject *take_one(program *self, PyObject *const *arguments, Py_ssize_t 
     return rolling;
 }
 
+/* take_one(operation, storages, code, instruction): see rolling.pyi. */
+static PyObject *take_one(program *self, PyObject *const *arguments, Py_ssize_t n)
+{
+    if (n != 4 || !PyTuple_CheckExact(arguments[1])) {
+        PyErr_SetString(PyExc_TypeError, "take_one takes an operation, a tuple of storages, and a place of a program");
+        return NULL;
+    }
+    PyObject *of_operation = digest_of(NULL, arguments[0]), *said = of_operation ? said_of(arguments[0]) : NULL;
+    return take(self, of_operation, said, arguments[1], arguments[2], arguments[3]);
+}
+
+/* take_computed(form, views, storages, code, instruction): see rolling.pyi. */
+static PyObject *take_computed(program *self, PyObject *const *arguments, Py_ssize_t n)
+{
+    if (n != 5 || !PyTuple_CheckExact(arguments[0]) || !PyTuple_CheckExact(arguments[1])
+            || !PyTuple_CheckExact(arguments[2])) {
+        PyErr_SetString(PyExc_TypeError, "take_computed takes a form, tuples of views and storages, and a place");
+        return NULL;
+    }
+    PyObject *of_views = digest_of_views(arguments[0], arguments[1]);
+    PyObject *said = of_views ? said_of_computed(arguments[0], arguments[1]) : NULL;
+    return take(self, of_views, said, arguments[2], arguments[3], arguments[4]);
+}
+
 static PyMemberDef members[] = {
     {"pending", T_OBJECT_EX, offsetof(program, pending), 0, NULL},
     {"latest", T_OBJECT_EX, offsetof(program, latest), READONLY, NULL},
@@ -221,6 +267,7 @@ static PyMemberDef members[] = {
 };
 
 static PyMethodDef methods[] = {
+    {"take_computed", (PyCFunction)(void (*)(void))take_computed, METH_FASTCALL, NULL},
     {"take_one", (PyCFunction)(void (*)(void))take_one, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -239,15 +286,15 @@ static PyTypeObject type_of_programs = {
     .tp_methods = methods,
 };
 
-/* begin(Computed, digest_of_form, digest_of_view, digest_of_fields): what C has of Python. */
+/* begin(Computed, digest_of_form, digest_of_layout, digest_of_fields): what C has of Python. */
 static PyObject *begin(PyObject *module, PyObject *arguments)
 {
-    PyObject *computed, *of_form, *of_view, *of_fields;
-    if (!PyArg_ParseTuple(arguments, "OOOO", &computed, &of_form, &of_view, &of_fields))
+    PyObject *computed, *of_form, *of_layout, *of_fields;
+    if (!PyArg_ParseTuple(arguments, "OOOO", &computed, &of_form, &of_layout, &of_fields))
         return NULL;
     Py_XSETREF(its.computed, Py_NewRef(computed));
     Py_XSETREF(its.digest_of_form, Py_NewRef(of_form));
-    Py_XSETREF(its.digest_of_view, Py_NewRef(of_view));
+    Py_XSETREF(its.digest_of_layout, Py_NewRef(of_layout));
     Py_XSETREF(its.digest_of_fields, Py_NewRef(of_fields));
     Py_RETURN_NONE;
 }
@@ -255,6 +302,7 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
 static PyMethodDef functions[] = {
     {"begin", begin, METH_VARARGS, NULL},
     {"digest_of", digest_of, METH_O, NULL},
+    {"digest_of_view", digest_of_view, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -266,7 +314,8 @@ static struct PyModuleDef definition = {
 static int have_names(void)
 {
     const struct {PyObject **place; const char *text;} names[] = {
-        {&name.append, "append"}, {&name.digest, "digest"}, {&name.form, "form"}, {&name.number, "number"},
+        {&name.append, "append"}, {&name.digest, "digest"}, {&name.form, "form"},
+        {&name.hash_of_numbers, "hash_of_numbers"}, {&name.layout, "layout"}, {&name.number, "number"},
         {&name.said, "said"}, {&name.shape, "shape"}, {&name.views, "views"}};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         if (!(*names[k].place = PyUnicode_InternFromString(names[k].text)))

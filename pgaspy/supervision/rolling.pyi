@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
 
+from pgaspy.layout import Layout
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.operations import Computed, Recipe
@@ -32,9 +33,16 @@ class ProgramDigest:
                  instruction: int) -> int:
         """Take a collective operation, with all that a recorded one has; the program's digest after it."""
 
+    def take_computed(self, form: tuple[Any, ...], views: tuple[View, ...], storages: tuple[Storage, ...],
+                      code: CodeType, instruction: int) -> int:
+        """The same of what was computed without a recipe, by what a `Computed` has."""
+
 def digest_of(operation: Recipe | Computed) -> int:
     """That of a recipe, or of what was computed without one, which keeps it."""
 
+def digest_of_view(view: View) -> int:
+    """That of a view, which keeps it."""
+
 def begin(computed: type[Computed], digest_of_form: Callable[[tuple[Any, ...]], int],
-          digest_of_view: Callable[[View], int], digest_of_fields: Callable[[Recipe], int]) -> None:
+          digest_of_layout: Callable[[Layout], int], digest_of_fields: Callable[[Recipe], int]) -> None:
     """Say what computes the digests of what C knows nothing of."""

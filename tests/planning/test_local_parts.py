@@ -9,10 +9,10 @@ import random
 import numpy as np
 import pytest
 
+from pgaspy._in_parts import laid_out
 from pgaspy.dims import BlockDim, CyclicDim, Dim, whole_dim
 from pgaspy.distribution import Distribution, default_layout
 from pgaspy.layout import Layout, one_process, replicated
-from pgaspy.planning.affine import laid_out
 from pgaspy.planning.local_parts import LocalPart, are_alike, lie_alike, local_part, place
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.transfers import plan_transfer

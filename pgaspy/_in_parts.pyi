@@ -1,0 +1,62 @@
+"""What is computed at once on several processes, in C; see _in_parts.c."""
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from types import FrameType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from pgaspy.caches import Cache
+from pgaspy.forms import Form
+from pgaspy.planning.view import View
+from pgaspy.scheduling.base import Base
+
+def begin(recording: ModuleType, state: ContextVar[Any] | None, base: type, storage: type, shared_storage: type,
+          scalar: type, form_of: Callable[..., Form | None], copying: Callable[..., Form],
+          result_of: Callable[[View, View | None], View | bool | None], fail: Callable[[Any, Any, bool], None],
+          frame_of_program: Callable[[FrameType], FrameType], is_program_file: Cache, borrowers: set[Any],
+          elementwise: int, max_elements: int, max_bytes: int, n_tags: int, batch: int, /) -> None:
+    """Say what is what in Python: what is under way, and NumPy's floating-point state; the classes of bases, of their
+    storages, of those that borrow from others, and of numbers; how a function is computed, and elements are copied; how
+    a result is seen (False: operands do not lie alike), and what becomes of an error; where the program is; who borrows
+    elements; the address of the kernels' function; the most elements, and from how many bytes on memory is used again;
+    how many tags an operand takes; and how many operations are compared together.
+    """
+
+def compute(key: tuple[Any, ...], form: Form, views: tuple[View | None, ...], memories: tuple[Any, ...], /) -> bool:
+    """Have each process compute its part of a statement, if all that it reads lies there; whether it did. Collective.
+
+    Views are those of all operands, in the order of memory, the output's last, and None for a number; memories are
+    their storages, and the number. What is not computed so is cast, lies elsewhere, is written before it is read, or
+    to be recorded, as `Queue.may_compute` tells of the key.
+    """
+
+def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None, is_first: bool, /) -> Any:
+    """A function of a global array, and another one or a Python number (which may come first), if there is one.
+
+    The new array; NotImplemented where that is to be recorded, and None where Python has to look. So is what has other
+    shapes, is transposed, or is one process's.
+    """
+
+def forget(rank: int, /) -> None:
+    """Forget where results lie, as in another job; this process has a rank there."""
+
+def have_arrays(array: type, /) -> None:
+    """Have the class of global arrays."""
+
+def is_assigned(key: tuple[Any, ...] | None, base: Base, view: View, value: Any, /) -> bool | None:
+    """`view[...] = value`, of a global array or a Python number, which needs no key: whether it was done, or None."""
+
+def is_computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None, /) -> bool | None:
+    """A function of a global array, and another one or a Python number, into the first: whether it was done, or None.
+    """
+
+def laid_out(views: tuple[View | None, ...], itemsizes: tuple[int, ...],
+             rank: int, /) -> tuple[tuple[int, ...], int, list[int], list[int]] | None:
+    """Where all lies of which `rank` computes its part of the last of some views, of one shape; None for a number.
+
+    The part's shape, and the number of its elements; per view, an offset and strides in its part of the base, in bytes.
+    None where the part is no interval of each dimension, in ascending order, or has more elements than are computed at
+    once, or another view is not found to lie alike.
+    """
