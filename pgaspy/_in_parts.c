@@ -24,9 +24,10 @@
 static struct {
     families views;
     run_elementwise *run_elementwise;           /* of the kernels */
-    PyTypeObject *array, *base, *storage;       /* classes */
+    PyTypeObject *array, *number, *element;     /* classes */
+    PyTypeObject *base, *storage;
     PyObject *shared_storage, *scalar;
-    PyObject *form_of, *copying, *result_of, *fail;     /* functions of `forms` and `immediate` */
+    PyObject *form_of, *copying, *result_of, *fail, *settle;    /* functions of `forms`, `immediate` and `recording` */
     PyObject *frame_of_program, *is_program_file, *borrowers;
     Py_ssize_t at_base, at_view, at_elements, at_source, at_layout, at_dtype, at_storage;     /* places of attributes */
     Py_ssize_t rank, max_elements, max_bytes, n_tags, batch;
@@ -34,20 +35,20 @@ static struct {
 } its;
 
 static struct {
-    PyObject *address, *admits, *base, *digests, *dtype, *layout, *local, *may_compute, *name, *next_tag, *pending,
-             *see_to_others, *storage, *supervision, *take_computed, *tiers, *view;
+    PyObject *address, *admits, *base, *broadcast_to, *digests, *dtype, *layout, *local, *may_compute, *name, *next_tag, *pending,
+             *see_to_others, *shape, *storage, *supervision, *take_computed, *tiers, *view;
 } name;
 
 enum {KERNEL, LOOP, NUMBER_DTYPE, IS_ARRAY, IS_CAST, SAID, ITEMSIZES, N_OF_FORM};       /* the fields of a form */
 
-/* Where the operands of a kernel lie: offsets and strides are in bytes, the output's last. And a number as it takes it,
-   in an object that has it, if there is one. */
+/* Where the operands of a kernel lie: offsets and strides are in bytes, the output's last. And what is held for it: a
+   number as it takes it, if that is no plain one, and casts of operands. */
 typedef struct {
     int n, ndim;
     Py_ssize_t size;
     const Py_ssize_t *shape;
     int64_t offsets[MAX_OPERANDS], strides[MAX_OPERANDS * MAX_NDIM], number;
-    PyObject *holder;
+    PyObject *held[MAX_OPERANDS];
 } geometry;
 
 /* Of an output and an operand: whether this lies as that does, and where what this process has of it begins in what it
@@ -108,9 +109,9 @@ static const meeting *found_meeting(family *out, PyObject *out_view, family *oth
     return known;
 }
 
-/* Where all lies of views, the output last, None for a number: 1; 0 where this process cannot compute its part of it by
-   itself, or it is too much; or -1. */
-static int lay_out(PyObject *views, PyObject *itemsizes, Py_ssize_t rank, geometry *own)
+/* Where all lies of views, the output last, None for a number, with elements of so many bytes: 1; 0 where this process
+   cannot compute its part of it by itself, or it is too much; or -1. */
+static int lay_out(PyObject *views, const Py_ssize_t *itemsizes, Py_ssize_t rank, geometry *own)
 {
     own->n = (int)PyTuple_GET_SIZE(views);
     PyObject *out_view = PyTuple_GET_ITEM(views, own->n - 1);
@@ -118,11 +119,11 @@ static int lay_out(PyObject *views, PyObject *itemsizes, Py_ssize_t rank, geomet
     family *out = its.views.of(out_view, rank, &offset);
     if (!out)
         return -1;
+    own->ndim = (int)out->ndim, own->size = out->size, own->shape = extents_of(out);
     if (!out->is_known || !out->is_ascending || out->size > its.max_elements)
         return 0;
-    own->ndim = (int)out->ndim, own->size = out->size, own->shape = extents_of(out);
     for (int k = 0; k < own->n; k++) {
-        const Py_ssize_t itemsize = at(itemsizes, k), *distances = NULL;
+        const Py_ssize_t *distances = NULL;
         PyObject *view = PyTuple_GET_ITEM(views, k);
         own->offsets[k] = 0;
         if (view != Py_None) {
@@ -131,12 +132,34 @@ static int lay_out(PyObject *views, PyObject *itemsizes, Py_ssize_t rank, geomet
             if (!found || !found->are_alike)
                 return found ? 0 : -1;
             distances = distances_of(other);
-            own->offsets[k] = (offset + found->ahead) * itemsize;
+            own->offsets[k] = (offset + found->ahead) * itemsizes[k];
         }
         for (int d = 0; d < own->ndim; d++)
-            own->strides[k * own->ndim + d] = distances ? distances[d] * itemsize : 0;
+            own->strides[k * own->ndim + d] = distances ? distances[d] * itemsizes[k] : 0;
     }
     return PyErr_Occurred() ? -1 : 1;
+}
+
+/* The dtype of an operand, or of the output, as it is: its array's, or else as the kernel takes it. Borrowed. */
+static PyArray_Descr *dtype_of(PyObject *loop, PyObject *view, PyObject *memory, int k)
+{
+    PyObject *dtype = view == Py_None ? Py_NewRef(PyTuple_GET_ITEM(loop, k)) : PyObject_GetAttr(memory, name.dtype);
+    Py_XDECREF(dtype);          /* which the storage has */
+    return (PyArray_Descr *)dtype;
+}
+
+/* The same of a form's operands, with their memories. */
+static int lay_out_form(PyObject *form, PyObject *views, PyObject *memories, geometry *own)
+{
+    Py_ssize_t itemsizes[MAX_OPERANDS];
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(views); k++) {
+        PyArray_Descr *dtype = dtype_of(PyTuple_GET_ITEM(form, LOOP), PyTuple_GET_ITEM(views, k),
+                                        PyTuple_GET_ITEM(memories, k), (int)k);
+        if (!dtype)
+            return -1;
+        itemsizes[k] = PyDataType_ELSIZE(dtype);
+    }
+    return lay_out(views, itemsizes, its.rank, own);
 }
 
 /* Whether what is read has no element that is written in another place; -1 with an exception set. */
@@ -207,9 +230,8 @@ static int allocate(PyObject *storage, PyArray_Descr *dtype, const geometry *own
 }
 
 /* Have a Python number of a dtype where a kernel takes it; -1 with an exception set, as where it is out of bounds. */
-static int take_number(geometry *own, PyObject *number, PyObject *dtype)
+static int take_number(geometry *own, int k, PyObject *number, PyObject *dtype)
 {
-    own->holder = NULL;
     if ((PyFloat_CheckExact(number) || PyLong_CheckExact(number))
             && value_of(number, (PyArray_Descr *)dtype, &own->number)) {
         float narrow = 0;
@@ -218,30 +240,50 @@ static int take_number(geometry *own, PyObject *number, PyObject *dtype)
         if (fabsf(narrow) < 1e38f)
             return 0;
     }
-    own->holder = PyObject_CallFunctionObjArgs(its.scalar, number, dtype, NULL);    /* which may warn of it */
-    return own->holder ? 0 : -1;
+    own->held[k] = PyObject_CallFunctionObjArgs(its.scalar, number, dtype, NULL);   /* which may warn of it */
+    return own->held[k] ? 0 : -1;
 }
 
-/* Where the number is; -1, with an exception set. */
-static int64_t address_of_number(const geometry *own)
+static int64_t address_in(PyObject *memory)     /* -1 with an exception set */
 {
-    PyObject *address = own->holder ? PyObject_GetAttr(own->holder, name.address) : NULL;
-    const int64_t found = address ? PyLong_AsLongLong(address) : own->holder ? -1 : (int64_t)(intptr_t)&own->number;
+    PyObject *address = PyObject_GetAttr(memory, name.address);
+    const int64_t found = address ? PyLong_AsLongLong(address) : -1;
     Py_XDECREF(address);
     return found;
 }
 
+/* Cast what there is of an operand at an address; the address of that, which is held, or -1 with an exception set. */
+static int64_t cast_at(int64_t address, geometry *own, int k, PyArray_Descr *from, PyArray_Descr *to)
+{
+    int64_t *strides = own->strides + k * own->ndim;
+    Py_INCREF(from);
+    Py_INCREF(to);
+    PyObject *given = PyArray_NewFromDescr(&PyArray_Type, from, own->ndim, (npy_intp *)own->shape, (npy_intp *)strides,
+                                           (void *)(intptr_t)address, 0, NULL);
+    own->held[k] = given ? PyArray_CastToType((PyArrayObject *)given, to, 0) : NULL;
+    Py_XDECREF(given);
+    PyArrayObject *cast = (PyArrayObject *)own->held[k];
+    for (int d = 0; cast && d < own->ndim; d++)
+        strides[d] = PyArray_STRIDE(cast, d);
+    return cast ? (int64_t)(intptr_t)PyArray_DATA(cast) : -1;
+}
+
 /* Run a form's kernel on what lies so in some memories; -1 with an exception set. */
-static int run(PyObject *form, PyObject *views, PyObject *memories, const geometry *own)
+static int run(PyObject *form, PyObject *views, PyObject *memories, geometry *own)
 {
     int64_t addresses[MAX_OPERANDS];
+    PyObject *loop = PyTuple_GET_ITEM(form, LOOP);
     for (int k = 0; k < own->n; k++) {
+        PyObject *memory = PyTuple_GET_ITEM(memories, k), *taken = PyTuple_GET_ITEM(loop, k);
         if (PyTuple_GET_ITEM(views, k) == Py_None)
-            addresses[k] = address_of_number(own);
+            addresses[k] = own->held[k] ? address_in(own->held[k]) : (int64_t)(intptr_t)&own->number;
         else {
-            PyObject *address = PyObject_GetAttr(PyTuple_GET_ITEM(memories, k), name.address);
-            addresses[k] = address ? PyLong_AsLongLong(address) + own->offsets[k] : -1;
-            Py_XDECREF(address);
+            PyArray_Descr *dtype = dtype_of(loop, PyTuple_GET_ITEM(views, k), memory, k);
+            addresses[k] = dtype ? address_in(memory) : -1;
+            if (addresses[k] != -1)
+                addresses[k] += own->offsets[k];
+            if (addresses[k] != -1 && (PyObject *)dtype != taken && !PyArray_EquivTypes(dtype, (PyArray_Descr *)taken))
+                addresses[k] = cast_at(addresses[k], own, k, dtype, (PyArray_Descr *)taken);
         }
         if (addresses[k] == -1 && PyErr_Occurred())
             return -1;
@@ -337,7 +379,7 @@ static int fail(PyObject *output, int lacks_memory)
 }
 
 /* Compute what is admitted, into a new array of a dtype or into one that is there, and tell others of it. */
-static int do_compute(PyObject *queue, PyObject *form, PyObject *views, PyObject *memories, const geometry *own,
+static int do_compute(PyObject *queue, PyObject *form, PyObject *views, PyObject *memories, geometry *own,
                       PyArray_Descr *new, PyObject *storages, PyObject *said)
 {
     PyObject *output = PyTuple_GET_ITEM(storages, 0);
@@ -352,14 +394,15 @@ static int compute_part(PyObject *queue, PyObject *key, PyObject *form, PyObject
 {
     PyObject *storages = NULL, *said = NULL;
     int answer = tell_apart(views, memories, &storages, &said);
-    own->holder = NULL;
+    memset(own->held, 0, sizeof own->held);
     for (int k = 0; k < own->n && answer > 0; k++)
         if (PyTuple_GET_ITEM(views, k) == Py_None
-                && take_number(own, PyTuple_GET_ITEM(memories, k), PyTuple_GET_ITEM(form, NUMBER_DTYPE)) < 0)
+                && take_number(own, k, PyTuple_GET_ITEM(memories, k), PyTuple_GET_ITEM(form, NUMBER_DTYPE)) < 0)
             answer = -1;
     if (answer > 0 && (answer = is_admitted(queue, key, own->size, storages)) > 0)
         answer = do_compute(queue, form, views, memories, own, new, storages, said);
-    Py_XDECREF(own->holder);
+    for (int k = 0; k < own->n; k++)
+        Py_XDECREF(own->held[k]);
     Py_XDECREF(storages);
     Py_XDECREF(said);
     return answer;
@@ -370,19 +413,18 @@ static int is_form(PyObject *x)
     return PyTuple_Check(x) && PyTuple_GET_SIZE(x) == N_OF_FORM && PyArray_DescrCheck(PyTuple_GET_ITEM(x, NUMBER_DTYPE));
 }
 
-/* Have this process compute its part of what is written to an array that is there, as `compute_part` says. */
-static int compute_into(PyObject *key, PyObject *form, PyObject *views, PyObject *memories)
+/* Whether a kernel takes all operands as they are, or cast without a loss that is told of. */
+static int is_taken(PyObject *form, PyObject *const *dtypes)
 {
-    geometry own;
-    PyObject *queue = queue_of_job();
-    int answer = queue && PyTuple_GET_ITEM(form, IS_CAST) != Py_True && PyTuple_GET_SIZE(views) <= MAX_OPERANDS;
-    if (answer)
-        answer = lay_out(views, PyTuple_GET_ITEM(form, ITEMSIZES), its.rank, &own);
-    if (answer > 0)
-        answer = are_apart(views, memories);
-    if (answer > 0)
-        answer = compute_part(queue, key, form, views, memories, &own, NULL);
-    return PyErr_Occurred() ? -1 : answer;
+    PyObject *loop = PyTuple_GET_ITEM(form, LOOP), *is_array = PyTuple_GET_ITEM(form, IS_ARRAY);
+    for (Py_ssize_t k = 0, next = 0; k < PyTuple_GET_SIZE(is_array); k++)
+        if (PyTuple_GET_ITEM(is_array, k) == Py_True) {
+            PyObject *own = dtypes[next++];
+            if (own && !PyArray_CanCastTypeTo((PyArray_Descr *)own, (PyArray_Descr *)PyTuple_GET_ITEM(loop, k),
+                                              NPY_SAFE_CASTING))
+                return 0;
+        }
+    return 1;
 }
 
 /* compute(key, form, views, memories): see _in_parts.pyi. */
@@ -393,8 +435,16 @@ static PyObject *compute(PyObject *module, PyObject *const *arguments, Py_ssize_
             || PyTuple_GET_SIZE(arguments[2]) != PyTuple_GET_SIZE(PyTuple_GET_ITEM(form, ITEMSIZES))
             || PyTuple_GET_SIZE(arguments[3]) != PyTuple_GET_SIZE(arguments[2]))
         return PyErr_Format(PyExc_TypeError, "a key, a form, and views and memories of all operands are taken");
-    const int answer = compute_into(arguments[0], form, arguments[2], arguments[3]);
-    return answer < 0 ? NULL : PyBool_FromLong(answer);
+    geometry own;
+    PyObject *queue = queue_of_job();
+    int answer = queue && PyTuple_GET_ITEM(form, IS_CAST) != Py_True && PyTuple_GET_SIZE(arguments[2]) <= MAX_OPERANDS;
+    if (answer)
+        answer = lay_out_form(form, arguments[2], arguments[3], &own);
+    if (answer > 0)
+        answer = are_apart(arguments[2], arguments[3]);
+    if (answer > 0)
+        answer = compute_part(queue, arguments[0], form, arguments[2], arguments[3], &own, NULL);
+    return answer < 0 || PyErr_Occurred() ? NULL : PyBool_FromLong(answer);
 }
 
 /* laid_out(views, itemsizes, rank): see _in_parts.pyi. */
@@ -405,7 +455,10 @@ static PyObject *laid_out(PyObject *module, PyObject *const *arguments, Py_ssize
             || PyTuple_GET_SIZE(arguments[1]) != n_views)
         return PyErr_Format(PyExc_TypeError, "views, as many sizes, and a rank are taken");
     geometry own;
-    const int answer = lay_out(arguments[0], arguments[1], PyLong_AsSsize_t(arguments[2]), &own);
+    Py_ssize_t itemsizes[MAX_OPERANDS];
+    for (Py_ssize_t k = 0; k < n_views; k++)
+        itemsizes[k] = at(arguments[1], k);
+    const int answer = lay_out(arguments[0], itemsizes, PyLong_AsSsize_t(arguments[2]), &own);
     if (answer <= 0)
         return answer < 0 ? NULL : Py_NewRef(Py_None);
     PyObject *shape = PyTuple_New(own.ndim), *offsets = PyList_New(own.n), *strides = PyList_New(own.n * own.ndim);
@@ -418,7 +471,8 @@ static PyObject *laid_out(PyObject *module, PyObject *const *arguments, Py_ssize
     return PyErr_Occurred() ? NULL : Py_BuildValue("(NnNN)", shape, own.size, offsets, strides);
 }
 
-/* The form of a function, or of an assignment (of NULL), borrowed: None where there is none that is not cast. */
+/* The form of a function, or of an assignment (of NULL), borrowed: None where there is none that takes all as it is, or
+   cast without a loss. */
 static PyObject *found_form(PyObject *ufunc, PyObject *dtype, PyObject *other, int way)
 {
     const size_t mixed = (size_t)ufunc / 64 * 31 + (size_t)dtype / 32 * 17 + (size_t)other / 32 * 5 + (size_t)way;
@@ -431,8 +485,9 @@ static PyObject *found_form(PyObject *ufunc, PyObject *dtype, PyObject *other, i
                                        way == IN_PLACE ? Py_True : Py_False, NULL);
     if (!form)
         return NULL;
-    if (form != Py_None && (!is_form(form) || PyTuple_GET_ITEM(form, IS_CAST) == Py_True
-                            || PyLong_AsLong(PyTuple_GET_ITEM(form, KERNEL)) < 0
+    PyObject *const dtypes[] = {dtype, PyType_Check(other) ? NULL : other};
+    if (form != Py_None && (!is_form(form) || PyLong_AsLong(PyTuple_GET_ITEM(form, KERNEL)) < 0
+                            || (way != ASSIGNED && !is_taken(form, dtypes))
                             || PyTuple_GET_SIZE(PyTuple_GET_ITEM(form, ITEMSIZES)) > MAX_OPERANDS))
         Py_SETREF(form, Py_NewRef(Py_None));
     const known_form before = *known;
@@ -449,24 +504,30 @@ typedef struct {
     PyObject *base, *view, *storage, *dtype;
 } operand;
 
-static PyObject *attribute_of(PyObject *x, PyTypeObject *type, Py_ssize_t place, PyObject *attribute)
+static PyObject *attribute_of(PyObject *x, int has_slots, Py_ssize_t place, PyObject *attribute)
 {
-    PyObject *found = Py_TYPE(x) == type ? SLOT(x, place) : NULL;
+    PyObject *found = has_slots ? SLOT(x, place) : NULL;
     return found ? Py_NewRef(found) : PyObject_GetAttr(x, attribute);
 }
 
 static int read_base(PyObject *base, operand *own)      /* it is taken over */
 {
+    const int has_slots = base && Py_TYPE(base) == its.base;
     own->base = base;
-    own->storage = base ? attribute_of(base, its.base, its.at_storage, name.storage) : NULL;
-    own->dtype = own->storage ? attribute_of(base, its.base, its.at_dtype, name.dtype) : NULL;
+    own->storage = base ? attribute_of(base, has_slots, its.at_storage, name.storage) : NULL;
+    own->dtype = own->storage ? attribute_of(base, has_slots, its.at_dtype, name.dtype) : NULL;
     return own->dtype ? 0 : -1;
+}
+
+static int is_array(PyObject *x)
+{
+    return Py_TYPE(x) == its.array || Py_TYPE(x) == its.number || Py_TYPE(x) == its.element;
 }
 
 static int read_array(PyObject *x, operand *own)
 {
-    own->view = attribute_of(x, its.array, its.at_view, name.view);
-    return own->view ? read_base(attribute_of(x, its.array, its.at_base, name.base), own) : -1;
+    own->view = attribute_of(x, is_array(x), its.at_view, name.view);
+    return own->view ? read_base(attribute_of(x, is_array(x), its.at_base, name.base), own) : -1;
 }
 
 static void release(operand *own)
@@ -482,15 +543,38 @@ static int have_one_shape(const family *x, const family *y)
     return x->ndim == y->ndim && !memcmp(x->numbers, y->numbers, x->ndim * sizeof *x->numbers);
 }
 
+static family *family_of(PyObject *view)
+{
+    Py_ssize_t offset;
+    return its.views.of(view, its.rank, &offset);
+}
+
+/* Stretch an operand to the shape of a view, if it has another one: 1; 0 where that is not possible; or -1. */
+static int stretch(operand *own, PyObject *view)
+{
+    family *wanted = family_of(view), *given = wanted ? family_of(own->view) : NULL;
+    if (!given || have_one_shape(wanted, given))
+        return given ? 1 : -1;
+    if (given->ndim > wanted->ndim)
+        return 0;
+    PyObject *shape = PyObject_GetAttr(view, name.shape);
+    PyObject *found = shape ? PyObject_CallMethodOneArg(own->view, name.broadcast_to, shape) : NULL;
+    Py_XDECREF(shape);
+    if (!found && PyErr_ExceptionMatches(PyExc_ValueError)) {
+        PyErr_Clear();
+        return 0;
+    }
+    if (found)
+        Py_SETREF(own->view, found);
+    return found ? 1 : -1;
+}
+
 /* How the result of operands is seen, see `result`; NULL with an exception set. */
 static PyObject *view_of_result(PyObject *x, PyObject *y)
 {
-    Py_ssize_t offset;
-    family *own = its.views.of(x, its.rank, &offset), *other = !y || !own ? NULL : its.views.of(y, its.rank, &offset);
+    family *own = family_of(x), *other = !y || !own ? NULL : family_of(y);
     if (!own || (y && !other))
         return NULL;
-    if (!own->ndim || (y && !have_one_shape(own, other)))
-        return Py_None;
     result *known = &results[place_of_pair(own, other)];
     if (known->x == own && known->y == other)
         return known->view;
@@ -539,9 +623,10 @@ static PyObject *new_base(PyObject *layout, PyObject *dtype)
     return base;
 }
 
-static PyObject *new_array(PyObject *base, PyObject *view)
+static PyObject *new_array(PyObject *base, PyObject *view, int is_number)
 {
-    PyObject *found = its.array->tp_alloc(its.array, 0);
+    PyTypeObject *type = is_number ? its.number : its.array;
+    PyObject *found = type->tp_alloc(type, 0);
     if (found) {
         SLOT(found, its.at_base) = Py_NewRef(base);
         SLOT(found, its.at_view) = Py_NewRef(view);
@@ -551,24 +636,24 @@ static PyObject *new_array(PyObject *base, PyObject *view)
     return found;
 }
 
-/* A new array as which a view is seen, with a function's results in it; NotImplemented where it is not computed. */
+/* A new array as which a view is seen, with a function's results in it; NotImplemented where it is not computed, and
+   None of numbers that do not lie there. */
 static PyObject *new_part(PyObject *queue, PyObject *key, PyObject *form, const operand *x, const operand *y,
                           PyObject *number, PyObject *view)
 {
     PyObject *is_array = PyTuple_GET_ITEM(form, IS_ARRAY), *loop = PyTuple_GET_ITEM(form, LOOP);
-    PyObject *views = all_of(is_array, x->view, y->view, Py_None, view);
+    PyObject *dtype = PyTuple_GET_ITEM(loop, PyTuple_GET_SIZE(loop) - 1), *found = NULL;
+    PyObject *layout = PyObject_GetAttr(view, name.layout), *base = layout ? new_base(layout, dtype) : NULL;
+    PyObject *views = base ? all_of(is_array, x->view, y->view, Py_None, view) : NULL;
+    PyObject *memories = views ? all_of(is_array, x->storage, y->storage, number, SLOT(base, its.at_storage)) : NULL;
     geometry own;
-    int answer = views ? lay_out(views, PyTuple_GET_ITEM(form, ITEMSIZES), its.rank, &own) : -1;
-    PyObject *dtype = PyTuple_GET_ITEM(loop, PyTuple_GET_SIZE(loop) - 1), *base = NULL, *memories = NULL, *found = NULL;
-    if (answer > 0) {
-        PyObject *layout = PyObject_GetAttr(view, name.layout);
-        base = layout ? new_base(layout, dtype) : NULL;
-        memories = base ? all_of(is_array, x->storage, y->storage, number, SLOT(base, its.at_storage)) : NULL;
-        answer = memories ? compute_part(queue, key, form, views, memories, &own, (PyArray_Descr *)dtype) : -1;
-        Py_XDECREF(layout);
-    }
+    const int is_laid_out = memories ? lay_out_form(form, views, memories, &own) : -1;
+    const int answer = is_laid_out > 0
+        ? compute_part(queue, key, form, views, memories, &own, (PyArray_Descr *)dtype) : is_laid_out;
     if (answer >= 0)
-        found = answer ? new_array(base, view) : Py_NewRef(Py_NotImplemented);
+        found = answer ? new_array(base, view, !own.ndim)
+                       : Py_NewRef(is_laid_out || own.ndim ? Py_NotImplemented : Py_None);
+    Py_XDECREF(layout);
     Py_XDECREF(views);
     Py_XDECREF(base);
     Py_XDECREF(memories);
@@ -594,8 +679,11 @@ static PyObject *computed(PyObject *module, PyObject *const *arguments, Py_ssize
     if (read_array(arguments[2], &x) == 0 && (!has_other || read_array(arguments[3], &y) == 0))
         form = found_form(arguments[1], x.dtype, has_other ? y.dtype : (PyObject *)Py_TYPE(number),
                           arguments[5] == Py_True ? FIRST : SECOND);
-    if (form && form != Py_None)
-        view = Py_XNewRef(view_of_result(x.view, y.view));
+    if (form && form != Py_None) {
+        int fits = !has_other ? 1 : stretch(&y, x.view);
+        fits = fits ? fits : stretch(&x, y.view);
+        view = fits > 0 ? Py_XNewRef(view_of_result(x.view, y.view)) : NULL;
+    }
     if (view == Py_False)
         found = Py_NewRef(Py_NotImplemented);
     else if (view && view != Py_None) {
@@ -618,41 +706,73 @@ static int is_in_order(const family *own)
     return 1;
 }
 
-/* Write a function of an array and an operand, or that operand alone, to the array; what `is_computed_in_place` gives. */
-static PyObject *written(PyObject *queue, PyObject *key, PyObject *form, const operand *x, const operand *y,
-                         PyObject *number)
+/* Whether elements of another array are copied to some, in the order of memory, and of which array each is. */
+static int is_plain_copy(const family *own, const family *other, const operand *x, const operand *y)
 {
-    Py_ssize_t offset;
-    const int is_copied = PyTuple_GET_SIZE(PyTuple_GET_ITEM(form, IS_ARRAY)) == 1;
-    family *own = its.views.of(x->view, its.rank, &offset);
-    family *other = own && y->view ? its.views.of(y->view, its.rank, &offset) : NULL;
+    for (Py_ssize_t d = 0; d < own->ndim; d++)
+        if (!own->numbers[d])
+            return 0;
+    return have_one_shape(own, other) && x->base != y->base && is_in_order(other);
+}
+
+/* Write a function of an array and an operand, or that operand alone, to the array; what `is_computed_in_place` gives. */
+static PyObject *written(PyObject *queue, PyObject *key, PyObject *form, const operand *x, operand *y, PyObject *number)
+{
+    PyObject *is_array = PyTuple_GET_ITEM(form, IS_ARRAY);
+    const int is_copied = PyTuple_GET_SIZE(is_array) == 1;
+    int fits = y->view && !is_copied ? stretch(y, x->view) : 1;
+    family *own = fits < 0 ? NULL : family_of(x->view), *other = own && y->view ? family_of(y->view) : NULL;
     if (!own || (y->view && !other))
         return NULL;
-    if (!is_in_order(own) || (other && (!own->ndim || !have_one_shape(own, other)
-                                        || (is_copied && (x->base == y->base || !is_in_order(other))))))
+    if (!fits || !is_in_order(own) || (other && is_copied && !is_plain_copy(own, other, x, y)))
         return Py_NewRef(Py_None);
-    for (Py_ssize_t d = 0; d < own->ndim && is_copied; d++)
-        if (!own->numbers[d])
-            return Py_NewRef(Py_None);
-    PyObject *is_array = PyTuple_GET_ITEM(form, IS_ARRAY);
     PyObject *views = all_of(is_array, is_copied ? y->view : x->view, y->view, Py_None, x->view);
     PyObject *memories = views ? all_of(is_array, is_copied ? y->storage : x->storage, y->storage, number, x->storage)
                                : NULL;
-    const int answer = memories ? compute_into(key, form, views, memories) : -1;
+    geometry at_once;
+    int answer = memories ? lay_out_form(form, views, memories, &at_once) : -1;
+    const int is_brought = !answer && !own->ndim && other;      /* by whoever has it */
+    if (answer > 0)
+        answer = are_apart(views, memories);
+    if (answer > 0)
+        answer = compute_part(queue, key, form, views, memories, &at_once, NULL);
     Py_XDECREF(views);
     Py_XDECREF(memories);
-    return answer < 0 ? NULL : PyBool_FromLong(answer);
+    return answer < 0 ? NULL : is_brought ? Py_NewRef(Py_None) : PyBool_FromLong(answer);
+}
+
+/* Have who borrows elements of a view take them, before it is written to: 0, or -1 with an exception set. */
+static int settle(PyObject *base, PyObject *view)
+{
+    if (!PySet_GET_SIZE(its.borrowers))
+        return 0;
+    PyObject *none = PyObject_CallFunctionObjArgs(its.settle, base, view, NULL);
+    Py_XDECREF(none);
+    return none ? 0 : -1;
+}
+
+/* Read an array that is about to be written to. */
+static int read_target(PyObject *x, operand *own)
+{
+    if (read_array(x, own) < 0 || !PySet_GET_SIZE(its.borrowers))
+        return own->dtype ? 0 : -1;
+    if (settle(own->base, own->view) < 0)
+        return -1;
+    release(own);
+    *own = (operand){NULL};
+    return read_array(x, own);
 }
 
 /* is_computed_in_place(key, ufunc, x, y, number): see _in_parts.pyi. */
 static PyObject *is_computed_in_place(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
-    PyObject *queue = queue_of_several(), *found = NULL, *form = NULL, *number = arguments[4];
-    if (n != 5 || !queue || PySet_GET_SIZE(its.borrowers))
+    PyObject *queue = queue_of_several(), *found = NULL, *form = NULL;
+    if (n != 5 || !queue)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    PyObject *number = arguments[4];
     const int has_other = arguments[3] != Py_None;
     operand x = {NULL}, y = {NULL};
-    if (read_array(arguments[2], &x) == 0 && (!has_other || read_array(arguments[3], &y) == 0))
+    if (read_target(arguments[2], &x) == 0 && (!has_other || read_array(arguments[3], &y) == 0))
         form = found_form(arguments[1], x.dtype, has_other ? y.dtype : (PyObject *)Py_TYPE(number), IN_PLACE);
     if (form && form != Py_None) {
         Py_INCREF(form);
@@ -667,13 +787,13 @@ static PyObject *is_computed_in_place(PyObject *module, PyObject *const *argumen
 /* is_assigned(key, base, view, value): see _in_parts.pyi. */
 static PyObject *is_assigned(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
-    PyObject *queue = queue_of_several(), *value = arguments[3], *found = NULL, *form = NULL;
+    PyObject *queue = queue_of_several(), *value = n == 4 ? arguments[3] : Py_None, *found = NULL, *form = NULL;
     const int is_number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
-    if (n != 4 || !queue || PySet_GET_SIZE(its.borrowers) || !(is_number || Py_TYPE(value) == its.array))
+    if (!queue || !(is_number || is_array(value)))
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     operand x = {.view = Py_NewRef(arguments[2])}, y = {NULL};
-    if (read_base(Py_NewRef(arguments[1]), &x) == 0 && (is_number || read_array(value, &y) == 0)
-            && (is_number || x.dtype == y.dtype))
+    if (settle(arguments[1], x.view) == 0 && read_base(Py_NewRef(arguments[1]), &x) == 0
+            && (is_number || read_array(value, &y) == 0) && (is_number || x.dtype == y.dtype))
         form = found_form(NULL, x.dtype, is_number ? (PyObject *)Py_TYPE(value) : y.dtype, ASSIGNED);
     if (form && form != Py_None) {
         PyObject *key = is_number ? Py_BuildValue("(NOO)", PyLong_FromVoidPtr(x.view), x.dtype, (PyObject *)Py_TYPE(value))
@@ -705,15 +825,15 @@ static PyObject *forget(PyObject *module, PyObject *rank)
 /* begin(recording, ...): see _in_parts.pyi. */
 static PyObject *begin(PyObject *module, PyObject *arguments)
 {
-    PyObject *recording, *state, *given[9];
+    PyObject *recording, *state, *given[10];
     PyObject **const objects[] = {
-        &its.shared_storage, &its.scalar, &its.form_of, &its.copying, &its.result_of, &its.fail, &its.frame_of_program,
-        &its.is_program_file, &its.borrowers};
+        &its.shared_storage, &its.scalar, &its.form_of, &its.copying, &its.result_of, &its.fail, &its.settle,
+        &its.frame_of_program, &its.is_program_file, &its.borrowers};
     PyTypeObject *base, *storage;
     unsigned long long elementwise;
-    if (!PyArg_ParseTuple(arguments, "O!OO!O!OOOOOOOOO!Knnnn", &PyModule_Type, &recording, &state, &PyType_Type, &base,
+    if (!PyArg_ParseTuple(arguments, "O!OO!O!OOOOOOOOOO!Knnnn", &PyModule_Type, &recording, &state, &PyType_Type, &base,
                           &PyType_Type, &storage, &given[0], &given[1], &given[2], &given[3], &given[4], &given[5],
-                          &given[6], &given[7], &PySet_Type, &given[8], &elementwise, &its.max_elements,
+                          &given[6], &given[7], &given[8], &PySet_Type, &given[9], &elementwise, &its.max_elements,
                           &its.max_bytes, &its.n_tags, &its.batch))
         return NULL;
     families *views = PyCapsule_Import(NAME_OF_FAMILIES, 0);
@@ -729,14 +849,18 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
     return find_places(places, 3) < 0 || begin_queue(recording, state) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-/* have_arrays(array): see _in_parts.pyi. */
-static PyObject *have_arrays(PyObject *module, PyObject *array)
+/* have_arrays(array, number, element): see _in_parts.pyi. */
+static PyObject *have_arrays(PyObject *module, PyObject *arguments)
 {
+    PyTypeObject *array, *number, *element;
+    if (!PyArg_ParseTuple(arguments, "O!O!O!", &PyType_Type, &array, &PyType_Type, &number, &PyType_Type, &element))
+        return NULL;
     const attribute_place places[] = {
-        {(PyTypeObject *)array, "_base", &its.at_base}, {(PyTypeObject *)array, "_view", &its.at_view},
-        {(PyTypeObject *)array, "_elements", &its.at_elements}, {(PyTypeObject *)array, "_source", &its.at_source}};
-    if (!PyType_Check(array) || find_places(places, 4) < 0)
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "no class: %R", array);
+        {array, "_base", &its.at_base}, {array, "_view", &its.at_view}, {array, "_elements", &its.at_elements},
+        {array, "_source", &its.at_source}};
+    if (find_places(places, 4) < 0)
+        return NULL;
+    its.number = (PyTypeObject *)Py_NewRef(number), its.element = (PyTypeObject *)Py_NewRef(element);
     its.array = (PyTypeObject *)Py_NewRef(array);       /* from now on, calls are taken */
     Py_RETURN_NONE;
 }
@@ -747,7 +871,7 @@ static PyMethodDef functions[] = {
     {"begin", begin, METH_VARARGS, NULL},
     FUNCTION(compute), FUNCTION(computed),
     {"forget", forget, METH_O, NULL},
-    {"have_arrays", have_arrays, METH_O, NULL},
+    {"have_arrays", have_arrays, METH_VARARGS, NULL},
     FUNCTION(is_assigned), FUNCTION(is_computed_in_place), FUNCTION(laid_out),
     {NULL, NULL, 0, NULL},
 };
@@ -761,7 +885,8 @@ PyMODINIT_FUNC PyInit__in_parts(void)
 {
     import_array();
     const struct {PyObject **place; const char *text;} names[] = {
-        {&name.address, "address"}, {&name.admits, "admits"}, {&name.base, "_base"}, {&name.digests, "digests"},
+        {&name.address, "address"}, {&name.admits, "admits"}, {&name.base, "_base"},
+        {&name.broadcast_to, "broadcast_to"}, {&name.shape, "shape"}, {&name.digests, "digests"},
         {&name.dtype, "dtype"}, {&name.layout, "layout"}, {&name.local, "local"}, {&name.may_compute, "may_compute"},
         {&name.name, "name"}, {&name.next_tag, "next_tag"}, {&name.pending, "pending"}, {&name.see_to_others, "see_to_others"},
         {&name.storage, "storage"}, {&name.supervision, "supervision"}, {&name.take_computed, "take_computed"},

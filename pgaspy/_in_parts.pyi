@@ -14,13 +14,13 @@ from pgaspy.scheduling.base import Base
 
 def begin(recording: ModuleType, state: ContextVar[Any] | None, base: type, storage: type, shared_storage: type,
           scalar: type, form_of: Callable[..., Form | None], copying: Callable[..., Form],
-          result_of: Callable[[View, View | None], View | bool | None], fail: Callable[[Any, Any, bool], None],
+          result_of: Callable[[View, View | None], View | bool | None], fail: Callable[[Any, Any, bool], None], settle: Callable[[Base, View], None],
           frame_of_program: Callable[[FrameType], FrameType], is_program_file: Cache, borrowers: set[Any],
           elementwise: int, max_elements: int, max_bytes: int, n_tags: int, batch: int, /) -> None:
     """Say what is what in Python: what is under way, and NumPy's floating-point state; the classes of bases, of their
     storages, of those that borrow from others, and of numbers; how a function is computed, and elements are copied; how
-    a result is seen (False: operands do not lie alike), and what becomes of an error; where the program is; who borrows
-    elements; the address of the kernels' function; the most elements, and from how many bytes on memory is used again;
+    a result is seen (False: operands do not lie alike), what becomes of an error, and of who borrows what is written to;
+    where the program is; who borrows elements; the address of the kernels' function; the most elements, and from how many bytes on memory is used again;
     how many tags an operand takes; and how many operations are compared together.
     """
 
@@ -35,15 +35,15 @@ def compute(key: tuple[Any, ...], form: Form, views: tuple[View | None, ...], me
 def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None, is_first: bool, /) -> Any:
     """A function of a global array, and another one or a Python number (which may come first), if there is one.
 
-    The new array; NotImplemented where that is to be recorded, and None where Python has to look. So is what has other
-    shapes, is transposed, or is one process's.
+    The new array; NotImplemented where that is to be recorded, and None where Python has to look: at what is cast,
+    transposed, or stretched on both sides, at numbers that others bring, and on one process.
     """
 
 def forget(rank: int, /) -> None:
     """Forget where results lie, as in another job; this process has a rank there."""
 
-def have_arrays(array: type, /) -> None:
-    """Have the class of global arrays."""
+def have_arrays(array: type, number: type, element: type, /) -> None:
+    """Have the classes of global arrays, of numbers, and of elements."""
 
 def is_assigned(key: tuple[Any, ...] | None, base: Base, view: View, value: Any, /) -> bool | None:
     """`view[...] = value`, of a global array or a Python number, which needs no key: whether it was done, or None."""

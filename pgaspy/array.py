@@ -1513,7 +1513,7 @@ def of_elements(elements: Any, source: small.Source | BaseView) -> GlobalArray:
 _new = object.__new__
 _REVERSED = [tuple(reversed(range(ndim))) for ndim in range(MAX_NDIM + 1)]
 small.kinds.update((GlobalArray, GlobalScalar))
-_in_parts.have_arrays(GlobalArray)
+_in_parts.have_arrays(GlobalArray, GlobalScalar, GlobalElement)
 if floating_point.variable is not None:
     quick.begin(GlobalArray, GlobalScalar, small.kinds, View, likeness.Like, small.MAX_ELEMENTS, functions.MAX_PRODUCTS,
                 likeness.MAX_DEPTH, recording, small, borrowers, floating_point.variable, floating_point.silent,

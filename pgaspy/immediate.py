@@ -125,7 +125,7 @@ def _result_in_order(view: View, other: View | None) -> View | bool | None:
     """How the result of a call on views of one shape is seen; False where these do not lie alike, None where its elements
     are not in the order of its dimensions.
     """
-    if not _may_lie_alike(view, other):
+    if view.shape and not _may_lie_alike(view, other):
         return False
     found = result_view(view.shape, [view] if other is None else [view, other], default_for)
     return None if found.memory_order else found
@@ -298,7 +298,7 @@ def _fail(error: BaseException, output: Storage, lacks_memory: bool) -> NoReturn
 
 when_started.append(_begin)
 _in_parts.begin(recording, floating_point.variable, Base, Storage, SharedStorage, Scalar, form_of, copying, _result_in_order,
-             _fail, frame_of_program, is_program_file, borrowers, bindings.ADDRESSES[0], MAX_ELEMENTS, REUSED_FROM_BYTES,
+             _fail, recording.settle, frame_of_program, is_program_file, borrowers, bindings.ADDRESSES[0], MAX_ELEMENTS, REUSED_FROM_BYTES,
              TAGS_PER_OPERAND, BATCH)
 
 

@@ -103,7 +103,7 @@ def _with_values(x: Any) -> Any:
 
 def check_element(x: Any) -> None:
     """Have NumPy refuse what is no number in the place of an element, or warn of an array of one, as older ones do."""
-    shape = np.shape(x)
+    shape = x.shape if hasattr(x, "shape") else np.shape(x)
     if shape:
         np.zeros(1)[0] = np.broadcast_to(0.0, shape)
 
