@@ -25,11 +25,11 @@ from pgaspy.layout import MAX_NDIM, Layout
 from pgaspy.missing import instead_of, missing
 from pgaspy.operands import (
     WEAK,
+    as_element,
     as_extents,
     as_numpy,
     check_device,
     check_dtype,
-    check_element,
     check_order,
     dtype_of_cast,
     has_arrays,
@@ -607,7 +607,7 @@ class GlobalArray:
             HANDLED[GlobalArray.__setitem__](self, key, value)
             return
         if not target.shape and value.__class__ not in WEAK and not _has_ellipsis(key):
-            check_element(value)
+            value = as_element(value, self.dtype)
         global_assign.assign(self._base, target, value)
 
     def __delitem__(self, key: Any) -> None:
@@ -1165,7 +1165,7 @@ class GlobalArray:
         if self._is_of_few_reals(dtype, out, where, mean):
             return _SHORTCUTS[np.sqrt](self.var(axis, ddof=ddof, keepdims=keepdims, correction=correction))
         return _reduced(moments.std(self._base, self._view, axis, dtype=dtype, ddof=_divisor(ddof, correction),
-                                    keepdims=keepdims, where=where, center=mean), out)
+                                    keepdims=keepdims, where=where, center=mean, keeps_dtype=out is None), out)
 
     def _is_of_few_reals(self, dtype: DTypeLike | None, out: GlobalArray | None, where: Any,
                          mean: Any = NO_VALUE, max_elements: int = small.MAX_ELEMENTS) -> bool:

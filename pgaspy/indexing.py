@@ -125,13 +125,15 @@ class Selection:
 
 
 @taking_memory
-def selected(view: View, key: Any) -> Selection:
-    """What a key names of a view.
+def selected(view: View, key: Any, value: Indices | None = None) -> Selection:
+    """What a key names of a view, and is assigned a value, if there is one.
 
     Raises
     ------
     IndexError
         As NumPy does; for indices beyond the array as well.
+    ValueError
+        Before these, if the value does not broadcast to what is named.
     """
     entries = [_entry(k) for k in (key if isinstance(key, tuple) else (key,))]
     entries = _complete(entries, view)
@@ -151,13 +153,18 @@ def selected(view: View, key: Any) -> Selection:
         if is_mask:
             _check_mask(k, extents, axis)
             k = _where_true(k)
-        terms.append(_checked(Term(k, d, n_dims, None if is_mask else (axis, extents[0]))))
+        terms.append(Term(k, d, n_dims, None if is_mask else (axis, extents[0])))
         axis, d = axis + n_dims, d + n_dims
     shape = _joint_shape(terms)
     places = [n for n, is_term in enumerate(is_array) if is_term]
     follow = places[-1] - places[0] == len(places) - 1
-    return Selection(view.index(tuple(basic)), terms, shape,
-                     sum(k is not Ellipsis for k in entries[:places[0]]) if follow else 0)
+    found = Selection(view.index(tuple(basic)), terms, shape,
+                      sum(k is not Ellipsis for k in entries[:places[0]]) if follow else 0)
+    if value is not None:
+        _check_broadcast(value, found.result_shape)
+    for term in terms:
+        _check_known(term)
+    return found
 
 
 def as_indices(x: Any) -> Indices:
@@ -166,12 +173,11 @@ def as_indices(x: Any) -> Indices:
     return indices.astype(np.int64) if indices.size == 0 and not isinstance(x, GlobalArray | np.ndarray) else indices
 
 
-def _checked(term: Term) -> Term:
-    """A term that is known to be right, if its indices are the same everywhere; others are checked with the counts."""
+def _check_known(term: Term) -> None:
+    """Have a term known to be right, if its indices are the same everywhere; others are checked with the counts."""
     if isinstance(term.indices, np.ndarray):
         term.check()
         term.refusal = None
-    return term
 
 
 def _entry(k: Any) -> Any:
@@ -409,7 +415,9 @@ def counted(view: View, indices: Any) -> Selection:
     indices = _entry(indices)
     if not isinstance(indices, GlobalArray | np.ndarray) or indices.dtype == bool:
         raise IndexError("arrays used as indices must be of integer type")
-    return Selection(view, [_checked(Term(indices, 0, view.ndim, (0, view.size)))], indices.shape, 0)
+    term = Term(indices, 0, view.ndim, (0, view.size))
+    _check_known(term)
+    return Selection(view, [term], indices.shape, 0)
 
 
 def _only_mask(key: Any) -> Indices | None:
@@ -470,7 +478,7 @@ def put(a: GlobalArray, key: Any, value: Any) -> None:
     if isinstance(mask, GlobalArray) and mask.shape == a.shape and value.size:
         Compaction(mask).put(a, value)
         return
-    bring(a, selected(a._view, key), value)
+    bring(a, selected(a._view, key, value), value)
 
 
 def put_where(a: GlobalArray, mask: Indices, value: Any) -> None:
@@ -561,8 +569,9 @@ def _check_broadcast(value: Indices, shape: tuple[int, ...]) -> None:
         own = own[1:]
     n_new = len(shape) - len(own)
     if n_new < 0 or any(n not in (1, m) for n, m in zip(own, shape[n_new:], strict=True)):
-        raise ValueError(f"shape mismatch: value array of shape {value.shape} could not be broadcast to indexing "
-                         f"result of shape {shape}")
+        of_value, of_result = (str(x).replace(" ", "") for x in (value.shape, shape))
+        raise ValueError(f"shape mismatch: value array of shape {of_value} could not be broadcast to indexing result "
+                         f"of shape {of_result}")
 
 
 def _in_order(n: int, run: tuple[int, ...]) -> Layout:

@@ -67,9 +67,19 @@ def summed_as(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
     return np.dtype(int) if dtype in _SUMMED_AS_INTEGERS else np.dtype(float)
 
 
-def std(base: Base, view: View, axis: Any = None, **options: Any) -> BaseView:
-    """The square root of the variance over `axis`. Collective; all else is as for `var`."""
-    return apply(np.sqrt, var(base, view, axis, **options))
+def std(base: Base, view: View, axis: Any = None, *, keeps_dtype: bool = False, **options: Any) -> BaseView:
+    """The square root of the variance over `axis`. Collective; all else is as for `var`.
+
+    Where it keeps a dtype of integers, that of a number is cut to it, as NumPy does, and others are refused.
+    """
+    variance = var(base, view, axis, **options)
+    dtype = variance.base.dtype
+    root = apply(np.sqrt, variance)
+    if not keeps_dtype or dtype.kind not in "iub":
+        return root
+    if variance.view.ndim:
+        np.sqrt(np.ones(1, dtype), out=np.ones(1, dtype))  # raises NumPy's error
+    return copied(*root, dtype=dtype)
 
 
 def _quotient(total: BaseView, count: Any) -> BaseView:

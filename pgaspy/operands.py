@@ -23,8 +23,8 @@ from pgaspy.scheduling.operations import BaseView
 from pgaspy.supervision.recorder import take
 
 __all__ = [
-    "PARTS_FROM_BYTES", "WEAK", "Operand", "as_base_view", "as_extents", "as_numbers", "as_numpy", "check_device",
-    "check_dtype", "check_element", "check_order", "described", "dtype_of_cast", "has_arrays", "native",
+    "PARTS_FROM_BYTES", "WEAK", "Operand", "as_base_view", "as_element", "as_extents", "as_numbers", "as_numpy",
+    "check_device", "check_dtype", "check_order", "described", "dtype_of_cast", "has_arrays", "native",
     "operand_from_numpy", "own_part", "refuse_masked", "with_parts",
 ]
 
@@ -101,11 +101,18 @@ def _with_values(x: Any) -> Any:
     return x._as_scalar() if getattr(x, "_is_number", False) else x
 
 
-def check_element(x: Any) -> None:
-    """Have NumPy refuse what is no number in the place of an element, or warn of an array of one, as older ones do."""
+def as_element(x: Any, dtype: np.dtype[Any]) -> Any:
+    """What NumPy has as an element of a dtype. It refuses what is no number, or warns of an array of one, as older ones
+    do; but a sequence is a truth value.
+    """
+    if isinstance(x, list | tuple | range) and not has_arrays(x):
+        found = np.zeros(1, dtype)
+        found[0] = x
+        return found[0]
     shape = x.shape if hasattr(x, "shape") else np.shape(x)
     if shape:
         np.zeros(1)[0] = np.broadcast_to(0.0, shape)
+    return x
 
 
 def has_arrays(x: Any) -> bool:

@@ -342,6 +342,37 @@ def test_bad_assignments_change_nothing() -> None:
     assert_equal(a, x * 0)
 
 
+@mpi
+@pytest.mark.parametrize("n", [6, 300_000])
+@pytest.mark.parametrize(("key", "shape"), [([1, -8], (3, 7)), ([1, 2], (3, 7)), (([1, 2], [0, 9]), (3,)),
+                                            (([1, 2], [0, 9]), (2, 3)), (([1, 2], [0, 1, 9]), (2, 3))])
+def test_values_that_do_not_broadcast_are_refused_as_numpy_does(key: Any, shape: tuple[int, ...], n: int) -> None:
+    """Before indices that are out of bounds, and after those that do not broadcast together."""
+    x, a = np.zeros((n, 7)), pg.zeros((n, 7))
+    with pytest.raises((IndexError, ValueError), match="shape mismatch") as info:
+        x[key] = np.ones(shape)
+    for value in (np.ones(shape), pg.ones(shape)):
+        raises_everywhere(info.type, re.escape(str(info.value).strip().split(" (2,")[0]),
+                          lambda value=value: a.__setitem__(key, value))
+    assert_equal(a, x)
+
+
+@mpi
+@pytest.mark.parametrize("value", [[1, 2], [], (0,), [[0]], range(3)])
+@pytest.mark.parametrize("dtype", "?ld")
+def test_a_sequence_in_the_place_of_an_element(dtype: str, value: Any) -> None:
+    """It is a truth value, and no number."""
+    x = np.ones((4, 3)).astype(dtype)
+    a = pg.array(x)
+    try:
+        x[1, 2] = value
+    except (TypeError, ValueError) as error:
+        raises_everywhere(type(error), re.escape(str(error)), lambda: a.__setitem__((1, 2), value))
+    else:
+        a[1, 2] = value
+    assert_equal(a, x)
+
+
 def test_what_is_explained() -> None:
     def statement() -> None:
         pg.zeros(64)[np.arange(64)[::-1]]

@@ -367,6 +367,17 @@ def test_halves_are_summed_in_float32(dim: str) -> None:
 @pytest.mark.parametrize("ufunc", [np.add, np.multiply])
 def test_integers_are_added_in_those_of_out(ufunc: np.ufunc, dtype: str) -> None:
     x = np.array([[-3, 2], [30000, 30000]], np.int16)
+def test_deviations_in_integers_are_cut_where_they_are_numbers() -> None:
+    x = np.arange(12).reshape(3, 4)
+    a = pg.array(x)
+    assert_equal(a.std(dtype="i4"), np.asarray(x.std(dtype="i4")))
+    refusal = "Cannot cast ufunc 'sqrt' output"
+    for options in ({"axis": 0}, {"keepdims": True}):
+        with pytest.raises(TypeError, match=refusal):
+            x.std(dtype="i4", **options)
+        raises_everywhere(TypeError, refusal, lambda options=options: a.std(dtype="i4", **options))
+
+
     out, expected = pg.zeros(2, dtype), np.zeros(2, dtype)
     ufunc.reduce(pg.array(x), 0, out=out)
     assert_equal(out, ufunc.reduce(x, 0, out=expected))
