@@ -35,6 +35,10 @@ STATEMENTS: dict[str, tuple[Callable[[Any, Any, Any, int], Any], float]] = {
     "float(abs(v[k:]).max())": (lambda A, v, i, k: float(abs(v[k:]).max()), 2),
     "float(v[k:] @ v[k:])": (lambda A, v, i, k: float(v[k:] @ v[k:]), 2),
     "v[i]": (lambda A, v, i, k: v[i], 6),
+    "clip(v, 0.0, 0.01 k)": (lambda A, v, i, k: np.clip(v, 0.0, 0.01 * k), 5),
+    "clip(A, 0.0, 1.0 k, out=A)": (lambda A, v, i, k: np.clip(A, 0.0, 1.0 * k, out=A), 5),
+    "A[:k].sum(axis=1)": (lambda A, v, i, k: A[:k].sum(axis=1), 6),
+    "A[:k].std(axis=0)": (lambda A, v, i, k: A[:k].std(axis=0), 30),
     "v[v > 0.01 k] = 0.5": (lambda A, v, i, k: v.__setitem__(v > 0.01 * k, 0.5), 6),
 }
 """What they do with a matrix, a vector, indices, and a number; and how much longer than NumPy they may take, in us."""

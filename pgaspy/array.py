@@ -1016,6 +1016,11 @@ class GlobalArray:
             max = None if type(max) is int and max >= limits.max else max
         if min is None and max is None:
             return ufuncs.apply(np.positive, (self,), target, make=made)
+        if small.is_on:
+            if out is None and (found := functions.clipped(self, min, max)) is not None:
+                return of_elements(*found)
+            if out is not None and functions.is_clipped_into(self, min, max, out):
+                return out
         if self.dtype.kind == "b" and type(min) in (int, float) and hasattr(max, "dtype"):
             min = np.result_type(self.dtype, min, max.dtype).type(min)  # else it alone would choose a wider dtype
         result: Any = self
@@ -1150,11 +1155,12 @@ class GlobalArray:
             Also if both `ddof` and `correction` are given.
         """
         ddof = _divisor(ddof, correction)
-        if self._is_of_few_reals(dtype, out, where, mean):
-            distance = self - self.mean(axis, keepdims=True)
-            total = _SHORTCUTS[np.square](distance).sum(axis, keepdims=keepdims)
-            n = self.size // total.size
-            return total / (n - ddof if n > ddof else 0)
+        if self._is_of_few_reals(dtype, out, where, mean, functions.MAX_REDUCED):
+            squares = functions.squared_distances(self, self.mean(axis, keepdims=True))
+            if squares is not None:
+                total = of_elements(*squares).sum(axis, keepdims=keepdims)
+                n = self.size // total.size
+                return total / (n - ddof if n > ddof else 0)
         return _reduced(moments.var(self._base, self._view, axis, dtype=dtype, ddof=ddof,
                                     keepdims=keepdims, where=where, center=mean), out, "unsafe")
 
@@ -1162,7 +1168,7 @@ class GlobalArray:
             keepdims: bool = False, *, where: Any = True, mean: Any = NO_VALUE,
             correction: float = NO_VALUE) -> GlobalArray:
         """The standard deviation along dimensions: the square root of `var`. Collective; all else is as there."""
-        if self._is_of_few_reals(dtype, out, where, mean):
+        if self._is_of_few_reals(dtype, out, where, mean, functions.MAX_REDUCED):
             return _SHORTCUTS[np.sqrt](self.var(axis, ddof=ddof, keepdims=keepdims, correction=correction))
         return _reduced(moments.std(self._base, self._view, axis, dtype=dtype, ddof=_divisor(ddof, correction),
                                     keepdims=keepdims, where=where, center=mean, keeps_dtype=out is None), out)

@@ -34,6 +34,7 @@ from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.floating_point import noting
 from pgaspy.scheduling.functions import WHERE
 from pgaspy.scheduling.kinds.reduction import Indices, Reduce, Reduction, reduce
+from pgaspy.scheduling.local_threads import even_edges, n_threads_for, on_threads
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import known_calls, record_into
 
@@ -236,6 +237,8 @@ def axes_of(view: View, axis: Any) -> tuple[int, ...]:
 
     That of a number may be 0 or -1, as in NumPy.
     """
+    if axis.__class__ is int and -view.ndim <= axis < view.ndim:
+        return axis % view.ndim,
     if axis is None or (not view.ndim and not isinstance(axis, tuple) and axis in (0, -1)):
         return tuple(range(view.ndim))
     return tuple(sorted(normalize_axis_tuple(axis, view.ndim)))
@@ -372,9 +375,53 @@ def arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: bo
         raise ValueError(f"attempt to get {name} of an empty sequence")
     if view.own_layout is None:
         base, view = copied(base, view)
-    reduction = _ArgReduction(name, tuple(view.shape[d] for d in axes), base.dtype)
+    layout = view.own_layout
+    assert layout is not None
+    reduction: Reduction
+    if len(axes) == 1 and layout.dims[axes[0]].n_procs == 1:
+        reduction = _PositionInRows(name)
+    else:
+        reduction = _ArgReduction(name, tuple(view.shape[d] for d in axes), base.dtype)
     key = [None if d in axes else slice(None, None, 1) for d in range(view.ndim) if keepdims or d not in axes]
     return _recorded(_call(view, axes, reduction, (np.dtype(np.intp), base.dtype), key), base)
+
+
+@dataclass(frozen=True, slots=True)
+class _PositionInRows:
+    """The index of the first least or greatest element of rows, each of which lies on one process."""
+
+    name: str
+
+    @property
+    def partial_dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.intp)
+
+    def kernel(self, char: str) -> None:
+        return None
+
+    def partial(self, local: NDArray[Any], axes: tuple[int, ...], indices: Indices,
+                operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        rows = np.moveaxis(local, axes[0], -1)
+        found = np.empty(rows.shape[:-1], np.intp)
+        n_threads = n_threads_for(local.size) if found.ndim else 1
+        if n_threads == 1:
+            getattr(rows, self.name)(axis=-1, out=found)
+            return found
+
+        def find(start: int, stop: int) -> None:
+            getattr(rows[start:stop], self.name)(axis=-1, out=found[start:stop])
+
+        on_threads(find, even_edges(len(rows), n_threads), n_threads)
+        return found
+
+    @property
+    def merge(self) -> np.ufunc:
+        """Of each row there is one index, and nothing is merged."""
+        return np.maximum
+
+    @property
+    def result(self) -> None:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

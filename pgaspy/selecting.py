@@ -31,13 +31,16 @@ from pgaspy.indexing import (
 )
 from pgaspy.manipulation import broadcast_to, where
 from pgaspy.operands import WEAK, as_numpy
-from pgaspy.small_calls import MAX_PASSED, by_numpy
+from pgaspy.small_calls import MAX_PASSED, as_new, by_numpy
 from pgaspy.values import is_any
 
 __all__ = [
     "argwhere", "choose", "compress", "copyto", "count_nonzero", "extract", "flatnonzero", "nonzero", "place", "put",
     "put_along_axis", "putmask", "select", "take", "take_along_axis",
 ]
+
+MAX_COUNTED = 1 << 20
+"""Elements of a mask that NumPy passes through in the time in which it is recorded to do so, and waited for."""
 
 Mode = str
 
@@ -273,7 +276,12 @@ def flatnonzero(a: Any) -> GlobalArray:
     >>> pg.flatnonzero(pg.array([[0, 3], [5, 0]])).gather()
     array([1, 2])
     """
-    return positions(_is_true(as_global(a)))
+    return _numbers_of_true(_is_true(as_global(a)).reshape(-1))
+
+
+@by_numpy(np.flatnonzero, like=as_new, max_elements=MAX_COUNTED)
+def _numbers_of_true(mask: GlobalArray) -> GlobalArray:
+    return positions(mask)
 
 
 def _is_true(a: GlobalArray) -> GlobalArray:

@@ -89,6 +89,21 @@ def test_the_first_of_equal_elements(name: str) -> None:
             assert_equal(array.argmax(axis), np.asarray(model.argmax(axis)))
 
 
+@pytest.mark.parametrize("layout", [None, "onenode", ("cyclic(2)", "*", "*"), ("*", "block", "*"), ("*", "*", "block")])
+@pytest.mark.parametrize("n", [7, 3000])
+def test_places_in_rows_of_many_layouts(n: int, layout: Any) -> None:
+    """Of rows that one process has, those of large parts by all threads."""
+    x = np.random.default_rng(1).integers(0, 50, (n, 9, 8)).astype(float)
+    x[x == 17] = np.nan
+    a = pg.zeros(x.shape, onenode=pg.SIZE - 1) if layout == "onenode" else pg.zeros(
+        x.shape, layout=layout and pg.Distribution(*layout))
+    a[...] = x
+    for array, model in ((a, x), (a[1:, ::-1], x[1:, ::-1]), (a.T, x.T)):
+        for axis in range(3):
+            assert_equal(array.argmin(axis), model.argmin(axis))
+            assert_equal(pg.argmax(array, axis, keepdims=True), model.argmax(axis, keepdims=True))
+
+
 @pytest.mark.parametrize("shape", [(0,), (0, 4), (3, 0), (0, 0)])
 def test_empty_arrays(shape: tuple[int, ...]) -> None:
     x = np.zeros(shape)
@@ -352,6 +367,17 @@ def test_variances_have_the_dtype_that_is_asked_for(dtype: str, wanted: str, whe
     assert_equal(pg.array(x).var(0, dtype=wanted, where=where), expected, exact=False, rtol=1e-2)
 
 
+def test_deviations_in_integers_are_cut_where_they_are_numbers() -> None:
+    x = np.arange(12).reshape(3, 4)
+    a = pg.array(x)
+    assert_equal(a.std(dtype="i4"), np.asarray(x.std(dtype="i4")))
+    refusal = "Cannot cast ufunc 'sqrt' output"
+    for options in ({"axis": 0}, {"keepdims": True}):
+        with pytest.raises(TypeError, match=refusal):
+            x.std(dtype="i4", **options)
+        raises_everywhere(TypeError, refusal, lambda options=options: a.std(dtype="i4", **options))
+
+
 @pytest.mark.parametrize("dim", ["block", "cyclic(1)", "cyclic(500)"])
 def test_halves_are_summed_in_float32(dim: str) -> None:
     x = np.full(3000, 60, np.float16)
@@ -367,17 +393,6 @@ def test_halves_are_summed_in_float32(dim: str) -> None:
 @pytest.mark.parametrize("ufunc", [np.add, np.multiply])
 def test_integers_are_added_in_those_of_out(ufunc: np.ufunc, dtype: str) -> None:
     x = np.array([[-3, 2], [30000, 30000]], np.int16)
-def test_deviations_in_integers_are_cut_where_they_are_numbers() -> None:
-    x = np.arange(12).reshape(3, 4)
-    a = pg.array(x)
-    assert_equal(a.std(dtype="i4"), np.asarray(x.std(dtype="i4")))
-    refusal = "Cannot cast ufunc 'sqrt' output"
-    for options in ({"axis": 0}, {"keepdims": True}):
-        with pytest.raises(TypeError, match=refusal):
-            x.std(dtype="i4", **options)
-        raises_everywhere(TypeError, refusal, lambda options=options: a.std(dtype="i4", **options))
-
-
     out, expected = pg.zeros(2, dtype), np.zeros(2, dtype)
     ufunc.reduce(pg.array(x), 0, out=out)
     assert_equal(out, ufunc.reduce(x, 0, out=expected))

@@ -992,3 +992,90 @@ def test_floats_are_cut_to_integers_at_once(dtype: str, number: float, key: Any)
     done = pg.stats() - before
     assert done.n_recorded == done.n_at_once
     np.testing.assert_array_equal(a.gather(), x, strict=True)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("dtype", "fdbilBL")
+@pytest.mark.parametrize("limits", [(0, None), (None, 1), (0.0, 1.5), (-0.0, 0.0), (2, 1), (-5, 300), (np.nan, 1.0),
+                                    (0, np.inf), (-1e300, 1e300), (-2**70, 2**70), (np.float64(0.5), 1)])
+def test_elements_are_limited_at_once(limits: tuple[Any, Any], dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.array([[-0.0, 0.0, 1, np.nan, -np.inf], [0.5, -2, 7, np.inf, 1.5]] if dtype in "fd" else
+                 [[0, 1, 2, 100, 3], [7, 9, 0, 1, 4]]).astype(dtype)
+
+    def of_ours() -> list[Any]:
+        a, b = pg.array(x), pg.array(x.T)
+        c, d = pg.array(x), pg.array(x)
+        pg.sync()
+        before = pg.stats()
+        found = [a.clip(*limits), pg.clip(b.T[:, ::2], *limits)]
+        if found[0].dtype == x.dtype:
+            assert c.clip(*limits, out=c) is c
+            pg.clip(a[0], *limits, out=d[1])
+        done = pg.stats() - before
+        plain = all(type(limit) in (int, float) and abs(limit) < 2**63 for limit in limits) and dtype in "fd"
+        assert done.n_recorded == done.n_at_once or not (small.is_on and plain)
+        return [(y.dtype, y.layout, y.gather().tobytes()) for y in (*found, c, d)]
+
+    try:
+        expected = np.clip(x, *limits)
+    except OverflowError:
+        with pytest.raises(OverflowError):
+            of_ours()
+        return
+    found = of_ours()
+    np.testing.assert_array_equal(pg.array(x).clip(*limits).gather(), expected, strict=True)
+    monkeypatch.setattr(small, "is_on", False)
+    assert found == of_ours()
+
+
+def test_elements_that_others_borrow_are_limited_in_turn() -> None:
+    a = pg.arange(12.0)
+    element = a[1]
+    a.clip(3, 5, out=a)
+    np.testing.assert_array_equal(a.gather(), np.arange(12.0).clip(3, 5), strict=True)
+    assert float(element) == 1
+    with pytest.raises(ValueError, match="read-only"):
+        pg.clip(a, 3, 4, out=pg.broadcast_to(a[:1], (12,)))
+    with pytest.raises(ValueError, match="broadcast"):
+        pg.clip(a, 3, 4, out=pg.zeros(11))
+
+
+@pytest.mark.parametrize("dtype", "?BilfdD")
+@pytest.mark.parametrize("shape", [(100_000,), (20, 50, 100), (7, 9), (3, 1), ()])
+def test_variances_of_more_elements(shape: tuple[int, ...], dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of arrays whose order in memory is another one than that of their means."""
+    x = (np.random.default_rng(0).random(shape) * 200).astype(dtype)
+    axes = [None, *range(len(shape)), (0, -1)][:None if len(shape) > 1 else -1]
+
+    def of_ours() -> list[Any]:
+        a = pg.array(x)
+        pg.sync()
+        before = pg.stats()
+        found = [a.var(), a.std(ddof=1)]
+        done = pg.stats() - before
+        assert done.n_recorded == done.n_at_once or not (small.is_on and shape) or dtype == "D"
+        found += [getattr(y, name)(axis, keepdims=keepdims) for name in ("var", "std") for y in (a, a.T, a[..., ::-1])
+                  for axis in axes for keepdims in (False, True)] if shape else []
+        return [(y.dtype, y.layout, y.gather().tobytes()) for y in found]
+
+    with np.errstate(all="ignore"):
+        found = of_ours()
+        np.testing.assert_allclose(pg.array(x).std(axes[-1]).gather(), x.std(axes[-1]), 1e-4)
+        monkeypatch.setattr(small, "is_on", False)
+        assert found == of_ours()
+
+
+@pytest.mark.parametrize("shape", [(1 << 20,), (1 << 20) + 1, (1 << 10, 1 << 10)])
+def test_larger_masks_are_counted_at_once(shape: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    m = np.arange(np.prod(shape)).reshape(shape) % 7 == 3
+    mask = pg.array(m)
+    pg.sync()
+    before = pg.stats()
+    found = pg.flatnonzero(mask), *pg.nonzero(mask)
+    done = pg.stats() - before
+    assert done.n_recorded > done.n_at_once or m.shape == (1 << 20,)
+    monkeypatch.setattr(small, "is_on", False)
+    others, numpys = (pg.flatnonzero(mask), *pg.nonzero(mask)), (np.flatnonzero(m), *np.nonzero(m))
+    for ours, other, expected in zip(found, others, numpys, strict=True):
+        assert ours.layout == other.layout
+        np.testing.assert_array_equal(ours.gather(), expected, strict=True)

@@ -58,8 +58,8 @@ from pgaspy.scheduling.at_once import kernel_for
 from pgaspy.scheduling.functions import WHERE
 from pgaspy.scheduling.local_scans import along, are_products, has_kernel, prepared_reduction, reducing_kernel, scanned
 
-__all__ = ["accumulated", "chosen", "computed", "is_computed_into", "position", "product", "quick_call",
-           "quick_choice", "quick_product", "quick_reduction", "reduced"]
+__all__ = ["accumulated", "chosen", "clipped", "computed", "is_clipped_into", "is_computed_into", "position", "product",
+           "quick_call", "quick_choice", "quick_product", "quick_reduction", "reduced", "squared_distances"]
 
 _PLAIN_NUMBERS = (*WEAK, bool)
 """The classes of numbers that are chosen."""
@@ -98,8 +98,11 @@ def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> 
     dtype = _exact_result(ufunc, a.dtype, other)
     if not takes(shape) and (dtype is None or not are_few(math.prod(shape), dtype)):
         return None
-    if dtype is not None:
-        found = called(_FIRST_ZERO[ufunc] if ufunc in _FIRST_ZERO and dtype.kind == "f" else ufunc, *operands)
+    takes_first_zero = dtype is not None and ufunc in _FIRST_ZERO and dtype.kind == "f"
+    if dtype is not None and not takes_first_zero:
+        found = called(ufunc, *operands)
+    elif takes_first_zero and (is_first or not shape):
+        found = called(_FIRST_ZERO[ufunc], *operands)
     else:
         form = None if is_first and y.__class__ not in WEAK else form_of(ufunc, a.dtype, other, is_first, False)
         found = None if form is None else called(_by_kernel, form, shape, operands)
@@ -107,6 +110,66 @@ def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> 
         return None if found is None else (found, OF_NUMBER)
     like = like_of_two(x, a.shape, y, b.shape, shape) if y.__class__ in kinds else like_of(x)
     return _result(found, like, x, *((y,) if y.__class__ in kinds or y.__class__ is np.ndarray else ()))
+
+
+def clipped(x: Any, low: Any, high: Any) -> Small | None:
+    """The elements of a global array, limited by Python's numbers of their kind, or None; None if they are not computed
+    here.
+    """
+    operands = _to_clip(x, low, high)
+    found = None if operands is None else called(np.clip, *operands)
+    return None if found is None else _result(found, like_of(x), x)
+
+
+def is_clipped_into(x: Any, low: Any, high: Any, out: Any) -> bool:
+    """The same into a global array of their dtype and shape; whether it was computed."""
+    operands, target = _to_clip(x, low, high), ready(out)
+    if operands is None or target is None or is_borrowed(out):
+        return False
+    a = operands[0]
+    return (target.shape == a.shape and target.dtype is a.dtype
+            and called(functools.partial(np.clip, out=target), *operands) is not None)
+
+
+def _to_clip(x: Any, low: Any, high: Any) -> tuple[NDArray[Any], Any, Any] | None:
+    """What NumPy's function takes: with two limits, it leaves a zero as it is that is compared with another one, as
+    kernels do.
+    """
+    a = ready(x)
+    if a is None or not a.shape or a.dtype.char not in _CLIPPED:
+        return None
+    least, greatest = _limits(a.dtype)
+    low, high = least if low is None else low, greatest if high is None else high
+    if not all(n.__class__ in NUMBERS[a.dtype.kind] and n == n for n in (low, high)):
+        return None
+    return a, low, high
+
+
+_CLIPPED = "fdbhilqBHILQ"
+"""The dtypes whose elements are limited so."""
+
+
+@cached
+def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Between which all elements of a dtype are."""
+    if dtype.kind == "f":
+        return -math.inf, math.inf
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
+
+
+def squared_distances(x: Any, center: Any) -> Small | None:
+    """The squares of what real numbers differ from others by, which are stretched to their shape; None if they are not
+    computed here. Both are global arrays.
+    """
+    a, b = ready(x, MAX_REDUCED), ready(center, MAX_REDUCED)
+    if a is None or b is None or not a.shape:
+        return None
+    found = called(np.subtract, a, b)
+    if found is None:
+        return None
+    called(functools.partial(np.square, out=found), found)
+    return _result(found, like_of_two(x, a.shape, center, b.shape, a.shape), x, center)
 
 
 def _result(elements: NDArray[Any], like: Any, *arrays: Any) -> Small:
@@ -295,8 +358,8 @@ def position(name: str, x: Any, axis: Any = None) -> Small | None:
     """Where the first least or greatest element is, in row-major order (`argmin`, `argmax`), or along a dimension; None
     if it is not looked for here.
     """
-    a = ready(x)
-    if a is None or not a.size or not a.shape or not takes(a.shape):
+    a = ready(x, MAX_REDUCED)
+    if a is None or not a.size or not a.shape:
         return None
     found = called(getattr(np, name), a, axis)
     return None if found is None else _left(found, x, axes_of(a, axis))
