@@ -10,9 +10,9 @@ import types
 import zlib
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, compress, count, islice, repeat
-from operator import attrgetter, eq
+from collections.abc import Callable
+from itertools import count
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,29 +22,17 @@ from pgaspy.dims import BlockDim
 from pgaspy.job.failures import line_at
 from pgaspy.layout import Layout
 from pgaspy.planning.view import View
-from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.operations import Computed, Recipe, name_of
 from pgaspy.scheduling.recorded import Recorded
-from pgaspy.supervision.rolling import ProgramDigest, begin, digest_of, digest_of_view
+from pgaspy.supervision.rolling import ProgramDigest, begin, digest_of_view
 
-__all__ = ["Digests", "Said", "digests_of"]
+__all__ = ["Digests", "Said"]
 
 MAX_OPERATIONS = 4096
 """So many of the latest are known, to say where processes have parted."""
 
-_number_of = attrgetter("number")
-_is_collective = attrgetter("is_collective")
-_said = attrgetter("said")
-
 _OF_ARRAYS = {"copied", "overlaps"}
 """What follows from which arrays are the same, as their numbers tell; of elements, each process may keep others."""
-
-
-def digests_of(recipes: Sequence[Recipe], storages: Sequence[Sequence[Any]]) -> array[int]:
-    """The digests of operations, with the storages of each, which have numbers."""
-    of_all = map(_number_of, chain.from_iterable(storages))
-    numbers = map(tuple, map(islice, repeat(of_all), map(len, storages)))
-    return array("q", map(hash, zip(map(digest_of, recipes), numbers, strict=True)))
 
 
 @cached
@@ -177,37 +165,9 @@ class Digests(ProgramDigest):
     def __init__(self) -> None:
         super().__init__(array("q"), deque(maxlen=MAX_OPERATIONS), count())
 
-    def take(self, recorded: Recorded, stamped: Sequence[int]) -> dict[int, int]:
+    def take(self, recorded: Recorded, stamped: tuple[int, ...]) -> dict[int, int]:
         """Take operations; the program's digests after some of them."""
-        fields, n = recorded.fields, recorded.N_FIELDS
-        recipes, storages, codes, instructions = fields[::n], fields[1::n], fields[4::n], fields[5::n]
-        positions = stamped
-        if not all(map(_is_collective, recipes)):
-            chosen = [*map(_is_collective, recipes)]
-            positions = [sum(chosen[:k]) for k in stamped]
-            recipes, storages, codes, instructions = (
-                [*compress(column, chosen)] for column in (recipes, storages, codes, instructions))
-        self._give_numbers(storages)
-        found = digests_of(recipes, storages)
-        stamps = {}
-        if stamped:
-            content = memoryview(found).cast("B")
-            stamps = {k: zlib.crc32(content[:(position + 1) * found.itemsize], self.rolling)
-                      for k, position in zip(stamped, positions, strict=True)}
-        self.rolling = zlib.crc32(found, self.rolling)
-        self.n_entries += len(found)
-        self.pending += found
-        self.latest.extend(zip(map(_said, recipes), codes, instructions))  # noqa: B905  (the interpreter does it faster)
-        return stamps
-
-    def _give_numbers(self, storages: Iterable[Sequence[Storage]]) -> None:
-        """Number the arrays that have none, in the order in which operations use them.
-
-        So a number is the same on every process, where the operations are, whatever else a process made or tried.
-        """
-        distinct = dict.fromkeys(chain.from_iterable(storages))
-        new = compress(distinct, map(eq, map(_number_of, distinct), repeat(Storage.number)))
-        deque(map(setattr, new, repeat("number"), self.numbers), maxlen=0)
+        return self.take_fields(tuple(recorded.fields), recorded.N_FIELDS, stamped)
 
     def announce(self, words: str) -> None:
         """Take a call that records nothing."""

@@ -123,7 +123,7 @@ class Supervision:
         if self.checker is not None and self.checker.contents is not None:
             self.checker.contents.take(x, self._number())
 
-    def executed(self, recorded: Recorded, stamped: Sequence[int]) -> Mapping[int, int]:
+    def executed(self, recorded: Recorded, stamped: tuple[int, ...]) -> Mapping[int, int]:
         """Take note of operations, which are about to be executed; the program's digests after some of them.
 
         Raises

@@ -1,6 +1,5 @@
 /*
- * The digest of a program, which what is executed at once goes into by itself: in Python, that takes as long as many an
- * operation.
+ * The digest of a program, into which goes all that is executed: in Python, that takes as long as many an operation.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -19,7 +18,7 @@ static struct {
 } its;
 
 static struct {
-    PyObject *append, *digest, *form, *hash_of_numbers, *layout, *number, *said, *shape, *views;
+    PyObject *append, *digest, *form, *hash_of_numbers, *is_collective, *layout, *number, *said, *shape, *views;
 } name;
 
 static uint32_t remainders[256];                /* of each byte, see `have_remainders` */
@@ -211,9 +210,9 @@ static PyObject *said_of(PyObject *operation)
     return said;
 }
 
-/* Take what has a digest, with what is known of it later, both of which are taken over: the program's digest after it. */
-static PyObject *take(program *self, PyObject *of_operation, PyObject *said, PyObject *storages, PyObject *code,
-                      PyObject *instruction)
+/* Take what has a digest, with what is known of it later, both of which are taken over; whether that has worked. */
+static int takes(program *self, PyObject *of_operation, PyObject *said, PyObject *storages, PyObject *code,
+                 PyObject *instruction)
 {
     PyObject *numbers = of_operation && said ? numbers_of(self, storages) : NULL;
     PyObject *digest = numbers ? hash_of(PyTuple_Pack(2, of_operation, numbers)) : NULL;
@@ -221,27 +220,36 @@ static PyObject *take(program *self, PyObject *of_operation, PyObject *said, PyO
     PyObject *none = entry ? PyObject_CallMethodOneArg(self->latest, name.append, entry) : NULL;
     Py_XDECREF(none);
     none = none ? PyObject_CallMethodOneArg(self->pending, name.append, digest) : NULL;
-    PyObject *rolling = NULL;
     if (none) {
         self->n_entries++;
         self->rolling = crc_of(self->rolling, PyLong_AsLongLong(digest));
-        rolling = PyLong_FromUnsignedLong(self->rolling);
     }
     PyObject *const ended[] = {numbers, of_operation, digest, said, entry, none};
     for (int k = 0; k < 6; k++)
         Py_XDECREF(ended[k]);
-    return rolling;
+    return none != NULL;
+}
+
+/* The same of an operation. */
+static int takes_operation(program *self, PyObject *operation, PyObject *storages, PyObject *code, PyObject *instruction)
+{
+    if (!PyTuple_CheckExact(storages)) {
+        PyErr_SetString(PyExc_TypeError, "what an operation uses is a tuple of storages");
+        return 0;
+    }
+    PyObject *of_operation = digest_of(NULL, operation), *said = of_operation ? said_of(operation) : NULL;
+    return takes(self, of_operation, said, storages, code, instruction);
 }
 
 /* take_one(operation, storages, code, instruction): see rolling.pyi. */
 static PyObject *take_one(program *self, PyObject *const *arguments, Py_ssize_t n)
 {
-    if (n != 4 || !PyTuple_CheckExact(arguments[1])) {
-        PyErr_SetString(PyExc_TypeError, "take_one takes an operation, a tuple of storages, and a place of a program");
+    if (n != 4) {
+        PyErr_SetString(PyExc_TypeError, "take_one takes an operation, its storages, and a place of a program");
         return NULL;
     }
-    PyObject *of_operation = digest_of(NULL, arguments[0]), *said = of_operation ? said_of(arguments[0]) : NULL;
-    return take(self, of_operation, said, arguments[1], arguments[2], arguments[3]);
+    return takes_operation(self, arguments[0], arguments[1], arguments[2], arguments[3])
+        ? PyLong_FromUnsignedLong(self->rolling) : NULL;
 }
 
 /* take_computed(form, views, storages, code, instruction): see rolling.pyi. */
@@ -254,7 +262,42 @@ static PyObject *take_computed(program *self, PyObject *const *arguments, Py_ssi
     }
     PyObject *of_views = digest_of_views(arguments[0], arguments[1]);
     PyObject *said = of_views ? said_of_computed(arguments[0], arguments[1]) : NULL;
-    return take(self, of_views, said, arguments[2], arguments[3], arguments[4]);
+    return takes(self, of_views, said, arguments[2], arguments[3], arguments[4])
+        ? PyLong_FromUnsignedLong(self->rolling) : NULL;
+}
+
+/* Whether an operation is one of all processes; -1 where that fails. */
+static int is_collective(PyObject *operation)
+{
+    PyObject *found = PyObject_GetAttr(operation, name.is_collective);
+    const int is = found ? PyObject_IsTrue(found) : -1;
+    Py_XDECREF(found);
+    return is;
+}
+
+/* take_fields(fields, n_fields, stamped): see rolling.pyi. */
+static PyObject *take_fields(program *self, PyObject *arguments)
+{
+    PyObject *fields, *stamped;
+    Py_ssize_t n_fields, n_stamped = 0;
+    if (!PyArg_ParseTuple(arguments, "O!nO!", &PyTuple_Type, &fields, &n_fields, &PyTuple_Type, &stamped))
+        return NULL;
+    PyObject *stamps = PyDict_New();
+    for (Py_ssize_t k = 0; stamps && (k + 1) * n_fields <= PyTuple_GET_SIZE(fields); k++) {
+        PyObject *const *field = &PyTuple_GET_ITEM(fields, k * n_fields);   /* in the order of `RecordedOperation` */
+        const int is = is_collective(field[0]);
+        if (is < 0 || (is && !takes_operation(self, field[0], field[1], field[4], field[5])))
+            Py_CLEAR(stamps);
+        else if (n_stamped < PyTuple_GET_SIZE(stamped)) {
+            PyObject *position = PyTuple_GET_ITEM(stamped, n_stamped);
+            PyObject *stamp = PyLong_AsSsize_t(position) == k ? PyLong_FromUnsignedLong(self->rolling) : NULL;
+            n_stamped += stamp != NULL;
+            if (PyErr_Occurred() || (stamp && PyDict_SetItem(stamps, position, stamp) < 0))
+                Py_CLEAR(stamps);
+            Py_XDECREF(stamp);
+        }
+    }
+    return stamps;
 }
 
 static PyMemberDef members[] = {
@@ -268,6 +311,7 @@ static PyMemberDef members[] = {
 
 static PyMethodDef methods[] = {
     {"take_computed", (PyCFunction)(void (*)(void))take_computed, METH_FASTCALL, NULL},
+    {"take_fields", (PyCFunction)take_fields, METH_VARARGS, NULL},
     {"take_one", (PyCFunction)(void (*)(void))take_one, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -315,8 +359,8 @@ static int have_names(void)
 {
     const struct {PyObject **place; const char *text;} names[] = {
         {&name.append, "append"}, {&name.digest, "digest"}, {&name.form, "form"},
-        {&name.hash_of_numbers, "hash_of_numbers"}, {&name.layout, "layout"}, {&name.number, "number"},
-        {&name.said, "said"}, {&name.shape, "shape"}, {&name.views, "views"}};
+        {&name.hash_of_numbers, "hash_of_numbers"}, {&name.is_collective, "is_collective"}, {&name.layout, "layout"},
+        {&name.number, "number"}, {&name.said, "said"}, {&name.shape, "shape"}, {&name.views, "views"}};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         if (!(*names[k].place = PyUnicode_InternFromString(names[k].text)))
             return -1;

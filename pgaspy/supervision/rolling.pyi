@@ -31,7 +31,17 @@ class ProgramDigest:
     def __init__(self, pending: array[int], latest: deque[tuple[Any, Any, int]], numbers: Iterator[int]) -> None: ...
     def take_one(self, operation: Recipe | Computed, storages: tuple[Storage, ...], code: CodeType | None,
                  instruction: int) -> int:
-        """Take a collective operation, with all that a recorded one has; the program's digest after it."""
+        """Take a collective operation, with all that a recorded one has; the program's digest after it.
+
+        Its arrays get numbers, if they have none, in the order in which operations use them. So a number is the same on
+        every process, where the operations are, whatever else a process made or tried.
+        """
+
+    def take_fields(self, fields: tuple[Any, ...], n_fields: int, stamped: tuple[int, ...]) -> dict[int, int]:
+        """Take what is collective among operations, which have so many fields each: see `RecordedOperation`.
+
+        Returns the program's digests after those at some places among them, in rising order.
+        """
 
     def take_computed(self, form: tuple[Any, ...], views: tuple[View, ...], storages: tuple[Storage, ...],
                       code: CodeType, instruction: int) -> int:
