@@ -24,12 +24,13 @@ from pgaspy.job.defaults import default_for, layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, one_process, replicated
 from pgaspy.operands import WEAK, Operand, as_numbers, as_numpy, check_dtype, has_arrays, native
-from pgaspy.planning.result_layout import result_layout
+from pgaspy.planning.result_layout import layout_of_extents, result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.reading import read
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.collectives import MAX_GATHERING
 from pgaspy.scheduling.kinds.allgather import allgather
+from pgaspy.scheduling.kinds.roll import roll
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.sharing import shared
 from pgaspy.statements import (
@@ -43,7 +44,7 @@ from pgaspy.statements import (
 
 __all__ = ["aligned", "are_gathered_together", "assign", "copied", "element", "everywhere", "gathered",
            "gathered_together", "is_dealt_out_in_parts", "item", "joined", "laid_out", "layout_like", "lying_in",
-           "redistributed", "replicate"]
+           "redistributed", "replicate", "rolled"]
 
 MAX_BYTES = 1 << 17
 """Of arrays that all processes get in one message from each: of more, their memory is the time."""
@@ -151,6 +152,19 @@ def copied(base: Base, view: View, layout: Layout | None = None, dtype: np.dtype
             record_into(None, [base], [(view, base.dtype)], *target)
         else:
             record_assignment(target, BaseView(base, view))
+    return target
+
+
+def rolled(base: Base, view: View, shifts: tuple[int, ...]) -> BaseView:
+    """A new array, dealt out as a view is, of its elements moved so far along each dimension, round its end."""
+    layout = layout_of_extents(view, view.shape) or default_for(view.shape)
+    if not any(shifts):
+        return copied(base, view, layout)
+    if view.stretched_dims:
+        base, view = copied(base, view)
+    target = BaseView(Base(layout, base.dtype), whole(layout))
+    if view.size:
+        record_cold(roll(target.view, view, shifts, base.dtype), (target.base.storage, base.storage))
     return target
 
 

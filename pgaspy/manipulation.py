@@ -21,13 +21,11 @@ from pgaspy.alone import small
 from pgaspy.alone.likeness import view_like
 from pgaspy.alone.small import kinds
 from pgaspy.array import Axis, GlobalArray, check_array, chosen
-from pgaspy.caches import cached
 from pgaspy.creation import Shape, arange, array, as_array, as_global, asarray, empty, zeros
 from pgaspy.dispatch import HANDLED, implements, named
-from pgaspy.global_assign import assign
+from pgaspy.global_assign import rolled
 from pgaspy.operands import WEAK, as_numpy, check_device
 from pgaspy.planning.result_layout import layout_of_extents
-from pgaspy.planning.view import View
 from pgaspy.reductions import NO_VALUE
 from pgaspy.scheduling.functions import WHERE
 from pgaspy.small_calls import by_numpy
@@ -279,21 +277,7 @@ def roll(a: Any, shift: SupportsIndex | Sequence[SupportsIndex], axis: Axis = No
     total = [0] * a.ndim
     for s, d in np.broadcast(shifts, normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)):
         total[d] += int(s)
-    result = empty_like_result(a, a.shape, a.dtype)
-    for target, source in _rolled_parts(result._view, a._view, tuple(total)):
-        assign(result._base, target, GlobalArray(a._base, source))
-    return result
-
-
-@cached
-def _rolled_parts(target: View, source: View, shifts: tuple[int, ...]) -> list[tuple[View, View]]:
-    """Pairs of sections of two views, which are copied from the second one: up to two per dimension."""
-    keys: list[tuple[tuple[slice, ...], tuple[slice, ...]]] = [((), ())]
-    for n, shift in zip(target.shape, shifts, strict=True):
-        s = shift % n if n else 0
-        pieces = [(slice(s, n), slice(0, n - s))] + ([(slice(0, s), slice(n - s, n))] if s else [])
-        keys = [((*to, own), (*from_, other)) for to, from_ in keys for own, other in pieces]
-    return [(target.index(to), source.index(from_)) for to, from_ in keys]
+    return GlobalArray(*rolled(a._base, a._view, tuple(total)))
 
 
 @implements(np.tile)

@@ -79,6 +79,7 @@ def product_layout(a: View, b: View, default_for: Callable[[tuple[int, ...]], La
     return default_for(shape)
 
 
+@cached
 def layout_of_extents(view: View, extents: tuple[int, ...]) -> Layout | None:
     """That of an array dealt out over the grid as a view is, for other extents; None for the default, as of long rows.
     """

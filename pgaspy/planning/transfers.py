@@ -24,10 +24,10 @@ import numpy as np
 from pgaspy.caches import acyclic, cached
 from pgaspy.layout import Held, Layout, coords_from_rank, rank_from_coords
 from pgaspy.planning.segments import LENGTH, OWN_START, OWN_STEP, Indices, ranges_by_coord
-from pgaspy.planning.view import View
+from pgaspy.planning.view import Section, View
 
-__all__ = ["NOTHING", "Broadcast", "Message", "TransferPlan", "fixed_offset", "group_rank", "plan_transfer",
-           "strides_from_shape"]
+__all__ = ["NOTHING", "Broadcast", "Message", "TransferPlan", "fixed_offset", "group_rank", "plan_roll",
+           "plan_transfer", "strides_from_shape"]
 
 
 @acyclic
@@ -100,13 +100,38 @@ def plan_transfer(dst: View, src: View, rank: int) -> TransferPlan:
     source = src.only_holder
     if source is not None and dst.layout.is_replicated and dst.size and dst.layout.replica_axes:
         return _handed_out(dst, src, source, rank)
+    return _planned(dst, src, [[sections] for sections in zip(dst.sections, src.sections, strict=True)], rank)
+
+
+@cached
+def plan_roll(dst: View, src: View, shifts: tuple[int, ...], rank: int) -> TransferPlan:
+    """The same where the elements are moved so far along each dimension, those that leave at one end coming in at the
+    other. The source has no stretched dimension.
+    """
+    return _planned(dst, src, [_rolled(*dim) for dim in zip(dst.sections, src.sections, shifts, strict=True)], rank)
+
+
+_Pairs = Sequence[Sequence[tuple[Section, Section]]]
+"""Per dimension, sections of the destination, in their order, and those of the source whose elements they get."""
+
+
+def _rolled(dst: Section, src: Section, shift: int) -> list[tuple[Section, Section]]:
+    """What is moved over the end of a dimension, and what stays inside."""
+    n = dst.extent
+    shift = shift % n if n else 0
+    pairs = [(dst.part(0, shift), src.part(n - shift, n))] if shift else []
+    return [*pairs, (dst.part(shift, n), src.part(0, n - shift))]
+
+
+def _planned(dst: View, src: View, pairs: _Pairs, rank: int) -> TransferPlan:
     axes = broadcast_axes(dst.layout, src.layout)
     coords = dst.layout.held_by(rank).coords
-    incoming = _incoming(dst, src, rank, axes)
+    incoming = _incoming(dst, src, pairs, rank, axes)
+    sends = tuple(_outgoing(dst, src, pairs, rank, axes))
     if not axes:
         local = next((m for m in incoming if m.peer == rank), None)
         receives = tuple(m for m in incoming if m.peer != rank)
-        return TransferPlan(tuple(_outgoing(dst, src, rank, axes)), receives, local)
+        return TransferPlan(sends, receives, local)
     by_root: dict[int, list[Message]] = {}
     for message in incoming:
         source_coords = dst.layout.coords_from_rank(message.peer)
@@ -114,7 +139,7 @@ def plan_transfer(dst: View, src: View, rank: int) -> TransferPlan:
     broadcasts = tuple(Broadcast(root, tuple(pieces)) for root, pieces in sorted(by_root.items()))
     own = group_rank(dst.layout, axes, coords)
     receives = tuple(m for b in broadcasts if b.root == own for m in b.pieces if m.peer != rank)
-    return TransferPlan(tuple(_outgoing(dst, src, rank, axes)), receives, None, axes, broadcasts)
+    return TransferPlan(sends, receives, None, axes, broadcasts)
 
 
 def _handed_out(dst: View, src: View, source: int, rank: int) -> TransferPlan:
@@ -147,7 +172,7 @@ def group_rank(layout: Layout, axes: Sequence[int], coords: Sequence[int]) -> in
     return rank
 
 
-def _incoming(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> list[Message]:
+def _incoming(dst: View, src: View, pairs: _Pairs, rank: int, axes: tuple[int, ...]) -> list[Message]:
     """What the replicas of `rank`'s part need, by source, in the order of the sources' ranks."""
     coords = dst.layout.held_by(rank).coords
     if not dst.holds(coords):
@@ -156,7 +181,7 @@ def _incoming(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> list[Me
     chosen = layout.held_by(rank).coords if not axes else coords_from_rank(
         layout.grid, _representative(dst.layout, coords, axes))
     messages = []
-    for source_coords, ranges in _products(dst, coords, src):
+    for source_coords, ranges in _products(dst, coords, src, pairs):
         source = rank_from_coords(
             layout.grid, tuple([chosen[axis] if c is None else c for axis, c in enumerate(source_coords)]))
         messages.append(_message(source, ranges, dst, rank))
@@ -165,13 +190,13 @@ def _incoming(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> list[Me
     return messages
 
 
-def _outgoing(dst: View, src: View, rank: int, axes: tuple[int, ...]) -> Iterator[Message]:
+def _outgoing(dst: View, src: View, pairs: _Pairs, rank: int, axes: tuple[int, ...]) -> Iterator[Message]:
     """What `rank` sends, to whom, without what it sends to itself."""
     coords = src.layout.held_by(rank).coords
     if src.layout.is_replicated or not src.holds(coords):
         return
     own_coords, replica_axes = dst.layout.held_by(rank).coords, src.layout.replica_axes
-    for target_coords, ranges in _products(src, coords, dst):
+    for target_coords, ranges in _products(src, coords, dst, [[pair[::-1] for pair in dim] for dim in pairs]):
         target = tuple([own_coords[axis] if c is None else c for axis, c in enumerate(target_coords)])
         if replica_axes:
             chosen = coords_from_rank(src.layout.grid, _representative(dst.layout, target, axes))
@@ -187,18 +212,16 @@ def _representative(layout: Layout, coords: Sequence[int], axes: Sequence[int]) 
     return rank_from_coords(layout.grid, tuple([0 if axis in axes else c for axis, c in enumerate(coords)]))
 
 
-def _products(own: View, coords: Sequence[int], other: View) -> Iterator[tuple[list[int | None], tuple[Indices, ...]]]:
+def _products(own: View, coords: Sequence[int], other: View,
+              pairs: _Pairs) -> Iterator[tuple[list[int | None], tuple[Indices, ...]]]:
     """The coordinates on the other side of what shares elements with `coords` on the own side, and their ranges.
 
-    A coordinate is None on an axis that holds replicas.
+    A coordinate is None on an axis that holds replicas. Of each of the pairs, the first section is the own one.
     """
     if not own.shape:
         yield list(other.fixed_coords), ()
         return
-    per_dim = []
-    for d in range(own.ndim):
-        ranges = ranges_by_coord(own.sections[d], _dim_coord(own, d, coords), other.sections[d])
-        per_dim.append(list(ranges.items()))
+    per_dim = [list(_ranges(dim, _dim_coord(own, d, coords)).items()) for d, dim in enumerate(pairs)]
     axes = [None if p is None else other.layout.dims[p].axis for p in other.base_dims]
     for product in itertools.product(*per_dim):
         other_coords = list(other.fixed_coords)
@@ -206,6 +229,18 @@ def _products(own: View, coords: Sequence[int], other: View) -> Iterator[tuple[l
             if axis is not None:
                 other_coords[axis] = coord
         yield other_coords, tuple(ranges for _, ranges in product)
+
+
+def _ranges(pairs: Sequence[tuple[Section, Section]], coord: int) -> dict[int, Indices]:
+    """The ranges of one dimension that `coord` owns, per owner on the other side, in the order of the pairs."""
+    found = [ranges_by_coord(own, coord, other) for own, other in pairs]
+    if len(found) == 1:
+        return found[0]
+    tables: dict[int, list[Indices]] = {}
+    for ranges in found:
+        for owner, table in ranges.items():
+            tables.setdefault(owner, []).append(table)
+    return {owner: np.concatenate(parts) for owner, parts in tables.items()}
 
 
 def _dim_coord(view: View, d: int, coords: Sequence[int]) -> int:

@@ -37,6 +37,10 @@ class Section(NamedTuple):
     step: int
     extent: int
 
+    def part(self, start: int, stop: int) -> Section:
+        """What is made of these indices."""
+        return Section(self.dim, self.start + self.step * start, self.step, stop - start)
+
 
 @acyclic
 class View(Affine):

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from pgaspy.distribution import Distribution, default_layout
 from pgaspy.layout import Layout, one_process, replicated
-from pgaspy.planning.transfers import LENGTH, Message, TransferPlan, broadcast_axes, group_rank, plan_transfer
+from pgaspy.planning.transfers import (
+    LENGTH,
+    Message,
+    TransferPlan,
+    broadcast_axes,
+    group_rank,
+    plan_roll,
+    plan_transfer,
+)
 from pgaspy.planning.view import View, whole
 from tests.costs import cheaply
 from tests.randomly import places, random_layout, random_shape, random_source, random_view, storages
@@ -38,15 +46,17 @@ def addresses(view: View, storage: NDArray[Any], message: Message, side: int) ->
 
 
 class SimulatedJob:
-    """All processes of one transfer, with the messages handed over by hand."""
+    """All processes of one transfer, or of a roll, with the messages handed over by hand."""
 
-    def __init__(self, dst: View, src: View, dst_data: NDArray[Any], src_data: NDArray[Any]) -> None:
+    def __init__(self, dst: View, src: View, dst_data: NDArray[Any], src_data: NDArray[Any],
+                 shifts: tuple[int, ...] | None = None) -> None:
         self.dst, self.src = dst, src
         self.ranks = range(dst.layout.n_procs)
         self.parts = storages(dst.layout, dst_data)
         self.src_parts = storages(src.layout, src_data)
         self.n_written = [np.zeros(part.shape, np.int64) for part in self.parts]
-        self.plans = [plan_transfer(dst, src, rank) for rank in self.ranks]
+        self.plans = [plan_transfer(dst, src, rank) if shifts is None else plan_roll(dst, src, shifts, rank)
+                      for rank in self.ranks]
 
     def run(self) -> None:
         mail = self.sent()
@@ -115,15 +125,18 @@ class SimulatedJob:
             assert all(m.size for m in messages)
 
 
-def check_plan(dst: View, src: View, dst_model: NDArray[Any], src_model: NDArray[Any]) -> None:
-    """Check the plans of `dst[...] = src` of all processes.
+def check_plan(dst: View, src: View, dst_model: NDArray[Any], src_model: NDArray[Any],
+               shifts: tuple[int, ...] | None = None) -> None:
+    """Check the plans of `dst[...] = src` of all processes, or of the source's elements moved so far.
 
     The models hold the flat base indices of the views' elements.
     """
     before = np.arange(np.prod(dst.layout.shape, dtype=int)).reshape(dst.layout.shape)
     values = 1000000 + np.arange(np.prod(src.layout.shape, dtype=int)).reshape(src.layout.shape)
-    job = SimulatedJob(dst, src, before, values)
+    job = SimulatedJob(dst, src, before, values, shifts)
     job.run()
+    if shifts:
+        src_model = np.roll(src_model, shifts, tuple(range(src.ndim)))
     mask = np.zeros(dst.layout.shape, np.int64)
     expected = before.copy()
     expected.ravel()[dst_model] = values.ravel()[src_model]
@@ -147,6 +160,20 @@ def test_random_plans(batch: int) -> None:
             check_plan(dst, src, dst_model, src_model)
         except Exception as error:
             raise AssertionError(f"seed {seed}: {dst} = {src}") from error
+
+
+def test_random_rolls() -> None:
+    for seed in range(N_PLANS // N_BATCHES):
+        rng = random.Random(seed)
+        n_procs = rng.choice(SIZES)
+        shape = random_shape(rng, 3, EXTENTS)
+        layout = random_layout(rng, shape, n_procs)
+        src, src_model = random_source(rng, shape, n_procs)
+        shifts = tuple(rng.randint(-n - 1, n + 1) for n in shape)
+        try:
+            check_plan(whole(layout), src, np.arange(np.prod(shape, dtype=int)).reshape(shape), src_model, shifts)
+        except Exception as error:
+            raise AssertionError(f"seed {seed}: {src} by {shifts} in {layout}") from error
 
 
 def test_aligned_plans_are_local() -> None:
