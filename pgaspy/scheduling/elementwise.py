@@ -40,8 +40,11 @@ __all__ = ["Received", "add_group", "add_operand", "add_operand_messages", "add_
            "is_local_and_large", "memory_of", "overwritten"]
 
 CUT_FROM_ELEMENTS = 1 << 14
-"""Smaller pieces are not cut where a later message takes a part of what they write; nor where there would be more of
-them than operands may cut."""
+"""Smaller pieces are not cut beside what a process has of what all hand out."""
+
+CUT_FROM_ACCESSES = 6 << 14
+"""Nor where a later message takes a part of what they write, if they read and write fewer elements: to compute these
+takes less time than a piece more. Nor where there would be more pieces than operands may cut."""
 
 MAX_PIECES_BESIDE_OWN = 9
 """Into so many pieces a kernel is cut at most around what a process has of what all hand out: a box, and what is beside
@@ -240,7 +243,8 @@ def _cuts(kernel: Kernel, out: View, sent: Mapping[int, Sequence[Box]], rank: in
     """Where to cut the outputs besides, so that what is sent next lies in thin pieces of its own."""
     extents = local_view_shape(out, rank)
     cuts: list[list[int]] = [[] for _ in extents]
-    if math.prod(extents) < CUT_FROM_ELEMENTS:
+    n_arrays = len(kernel.outputs) + sum(found.operand is not None for found in kernel.inputs)
+    if math.prod(extents) * n_arrays < CUT_FROM_ACCESSES:
         return cuts
     for output in kernel.outputs:
         for box in sent.get(output.slot, ()):

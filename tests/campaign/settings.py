@@ -102,6 +102,7 @@ def under(settings: Settings) -> Iterator[None]:
         patch(result_layout, "WORTH_MESSAGES", 0)
     if settings.pieces:
         patch(elementwise, "CUT_FROM_ELEMENTS", 4)
+        patch(elementwise, "CUT_FROM_ACCESSES", 8)
         patch(interiors, "MIN_ELEMENTS", 4)
         patch(interiors, "SHARE", 2)
         patch(kernel_nodes, "PART_ELEMENTS", bindings.LEAF)

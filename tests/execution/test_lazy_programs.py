@@ -453,6 +453,7 @@ def test_short_messages_and_poisoned_memory(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(messages, "MAX_MESSAGE_BYTES", 56)
     monkeypatch.setattr(trees, "PACKET_BYTES", 40)
     monkeypatch.setattr(elementwise, "CUT_FROM_ELEMENTS", 4)
+    monkeypatch.setattr(elementwise, "CUT_FROM_ACCESSES", 8)
     monkeypatch.setattr(kernel_nodes, "PART_ELEMENTS", bindings.LEAF)
     check_programs(range(20_000, 20_000 + N_SHORT))
 

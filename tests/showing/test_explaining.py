@@ -10,7 +10,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.execution import recording
-from pgaspy.scheduling.elementwise import CUT_FROM_ELEMENTS
+from pgaspy.scheduling.elementwise import CUT_FROM_ACCESSES
 from pgaspy.showing.explaining import Explanation
 from tests.small_programs import Program
 from tests.together import collectively
@@ -74,7 +74,7 @@ def test_a_step_with_new_arrays_moves_the_edges(extent: int, n: int) -> None:
 
 
 @pytest.mark.parametrize("extent", [4, 8, 32, 64])
-@pytest.mark.parametrize("n", [1000, 1025])
+@pytest.mark.parametrize("n", [1000, 2049])
 def test_a_step_has_an_interior_and_four_edges(extent: int, n: int) -> None:
     """And two columns that are packed, to be sent; what is assigned is cut at the edges alone, which are sent next."""
     def step() -> None:
@@ -84,7 +84,7 @@ def test_a_step_has_an_interior_and_four_edges(extent: int, n: int) -> None:
 
     *computed, assigned = pg.explain(step, size=extent**2, rank=extent + 1).operations
     assert sum(plan.n_pieces for plan in computed) == 5 + 2
-    assert assigned.n_pieces == (5 if (n // extent)**2 >= CUT_FROM_ELEMENTS else 1)
+    assert assigned.n_pieces == (5 if 2 * (n // extent)**2 >= CUT_FROM_ACCESSES else 1)
 
 
 @pytest.mark.parametrize("size", [2, 3, 16, 100])
