@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 comma := ,
 EXTRAS := test,bench,plot$(if $(filter-out system,$(MPI)),$(comma)$(MPI))
-SOURCES := pyproject.toml setup.py $(wildcard pgaspy/_*.py pgaspy/_*.[ch] pgaspy/alone/*.[ch] pgaspy/planning/*.[ch] pgaspy/supervision/*.c)
+SOURCES := pyproject.toml setup.py $(wildcard pgaspy/_*.py pgaspy/_*.[ch] pgaspy/*/*.[ch])
 RUN := $(BIN)/python -m pgaspy run
 UNAVAILABLE := [ $$? -eq 69 ]
 

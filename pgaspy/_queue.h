@@ -1,29 +1,15 @@
 /*
- * What C knows of the queue, and whether anything is in the way of what is done at once.
+ * What C knows of the queue, and of the places of attributes.
  */
-#define MAX_LOCKED 500  /* elements, as in NumPy */
 #define SLOT(x, place) (*(PyObject **)((char *)(x) + (place)))
-
-typedef void run_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses, const int64_t *strides);
 
 static struct {
     PyObject *recording, *state;    /* the dictionary of the module; NumPy's variable of floating-point errors */
     PyTypeObject *type, *engine, *recorded;
-    Py_ssize_t at_engine, at_recorded, at_is_open, at_runner, at_silent_state, at_n_at_once, at_fields, at_runs,
-               at_straight, at_is_alone, at_has_failed;
+    Py_ssize_t at_engine, at_recorded, at_is_open, at_runner, at_silent_state, at_n_at_once, at_next_tag, at_max_fields,
+               at_supervision, at_fields, at_runs, at_straight, at_is_alone, at_overlaps, at_has_failed;
     PyObject *name, *instead, *computes_at_once;
 } the_queue;
-
-/* Whether an attribute is true; -1 with an exception set. */
-static int is_true(PyObject *x, PyObject *attribute)
-{
-    PyObject *found = PyObject_GetAttr(x, attribute);
-    if (!found)
-        return -1;
-    const int answer = PyObject_IsTrue(found);
-    Py_DECREF(found);
-    return answer;
-}
 
 /* The queue, borrowed; NULL where there is none, or operations are noted or planned (or with an exception set). */
 static PyObject *queue_of_job(void)
@@ -37,53 +23,16 @@ static PyObject *queue_of_job(void)
     return queue;
 }
 
-/* Whether nothing is recorded, or under way, in a job of one process or of several. */
-static int is_idle(PyObject *queue, PyObject *is_alone)
-{
-    PyObject *engine = SLOT(queue, the_queue.at_engine), *recorded = SLOT(queue, the_queue.at_recorded);
-    if (!engine || Py_TYPE(engine) != the_queue.engine || !recorded || Py_TYPE(recorded) != the_queue.recorded)
-        return 0;
-    PyObject *fields = SLOT(recorded, the_queue.at_fields), *runs = SLOT(engine, the_queue.at_runs);
-    return fields && !PyList_GET_SIZE(fields) && runs && !PyList_GET_SIZE(runs)
-        && SLOT(engine, the_queue.at_straight) == Py_None && SLOT(engine, the_queue.at_is_alone) == is_alone
-        && SLOT(engine, the_queue.at_has_failed) == Py_False;
-}
-
-/* Whether nothing is in the way of what is done at once, see `Queue.is_clear`; -1 with an exception set. */
-static int is_free(PyObject *queue, PyObject *is_alone)
+/* Whether no thread executes anything, and NumPy's state is known to ask for no errors; -1 with an exception set. */
+static int is_silent(PyObject *queue)
 {
     PyObject *runner = SLOT(queue, the_queue.at_runner), *state = NULL;
-    if (SLOT(queue, the_queue.at_is_open) != Py_True || !runner || PyObject_IsTrue(runner) || !is_idle(queue, is_alone))
+    if (!runner || PyObject_IsTrue(runner) || the_queue.state == Py_None)
         return 0;
-    const int answer = the_queue.state == Py_None ? 0 : is_true(queue, the_queue.computes_at_once);
-    if (answer <= 0 || PyContextVar_Get(the_queue.state, NULL, &state) < 0)
-        return answer ? -1 : 0;
+    if (PyContextVar_Get(the_queue.state, NULL, &state) < 0)
+        return -1;
     Py_XDECREF(state);      /* which the context has */
     return state && state == SLOT(queue, the_queue.at_silent_state);
-}
-
-/* Note that something was done at once. */
-static int count(PyObject *queue)
-{
-    PyObject *before = SLOT(queue, the_queue.at_n_at_once);
-    PyObject *next = PyLong_FromLongLong(PyLong_AsLongLong(before) + 1);
-    if (!next)
-        return -1;
-    SLOT(queue, the_queue.at_n_at_once) = next;
-    Py_DECREF(before);
-    return 0;
-}
-
-/* Let other threads go on while C passes through so many elements, if that is worth it; and stop that again. */
-static PyThreadState *unlocked(Py_ssize_t n_elements)
-{
-    return n_elements > MAX_LOCKED ? PyEval_SaveThread() : NULL;
-}
-
-static void lock(PyThreadState *state)
-{
-    if (state)
-        PyEval_RestoreThread(state);
 }
 
 /* The place of an attribute of a class with slots; -1 with an exception set. */
@@ -135,9 +84,13 @@ static int begin_queue(PyObject *recording, PyObject *state)
             {the_queue.type, "is_open", &the_queue.at_is_open}, {the_queue.type, "_runner", &the_queue.at_runner},
             {the_queue.type, "_silent_state", &the_queue.at_silent_state},
             {the_queue.type, "n_at_once", &the_queue.at_n_at_once},
+            {the_queue.type, "next_tag", &the_queue.at_next_tag},
+            {the_queue.type, "_max_fields", &the_queue.at_max_fields},
+            {the_queue.type, "supervision", &the_queue.at_supervision},
             {the_queue.recorded, "fields", &the_queue.at_fields}, {the_queue.engine, "_runs", &the_queue.at_runs},
             {the_queue.engine, "straight", &the_queue.at_straight},
             {the_queue.engine, "is_alone", &the_queue.at_is_alone},
+            {the_queue.engine, "overlaps", &the_queue.at_overlaps},
             {the_queue.engine, "has_failed", &the_queue.at_has_failed}};
         answer = find_places(places, sizeof places / sizeof *places);
     }

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy import _in_parts, global_assign, local_access, moments, reshaping, scans, sharing, sorting, ufuncs
+from pgaspy import _calls, global_assign, local_access, moments, reshaping, scans, sharing, sorting, ufuncs
 from pgaspy.alone import functions, likeness, quick, sections, small
 from pgaspy.dispatch import HANDLED, OTHERS
 from pgaspy.distribution import Distribution
@@ -1519,7 +1519,7 @@ def of_elements(elements: Any, source: small.Source | BaseView) -> GlobalArray:
 _new = object.__new__
 _REVERSED = [tuple(reversed(range(ndim))) for ndim in range(MAX_NDIM + 1)]
 small.kinds.update((GlobalArray, GlobalScalar))
-_in_parts.have_arrays(GlobalArray, GlobalScalar, GlobalElement)
+_calls.have_arrays(GlobalArray, GlobalScalar, GlobalElement)
 if floating_point.variable is not None:
     quick.begin(GlobalArray, GlobalScalar, small.kinds, View, likeness.Like, small.MAX_ELEMENTS, functions.MAX_PRODUCTS,
                 likeness.MAX_DEPTH, recording, small, borrowers, floating_point.variable, floating_point.silent,

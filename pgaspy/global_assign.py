@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy import _in_parts
+from pgaspy import _calls
 from pgaspy.caches import cached
 from pgaspy.dims import BlockDim, whole_dim
 from pgaspy.distribution import Distribution
@@ -70,7 +70,7 @@ def assign(base: Base, view: View, value: Any) -> None:
         return
     if view.is_read_only:
         check_writable(view)
-    done = _in_parts.is_assigned(key, base, view, value)
+    done = _calls.is_assigned(key, base, view, value)
     if done:
         return
     if done is None and recording.is_executing() and (given is not None or value.__class__ in WEAK):

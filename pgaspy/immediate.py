@@ -13,13 +13,12 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from pgaspy import _in_parts, scalars
+from pgaspy import _calls, scalars
 from pgaspy.blas import add_product
 from pgaspy.caches import Cache
 from pgaspy.execution import recording
 from pgaspy.forms import Form, copying, form_of
 from pgaspy.job.defaults import default_for
-from pgaspy.host.call_sites import frame_of_program, is_program_file
 from pgaspy.job.procgrid import World, when_started
 from pgaspy.kernels import bindings
 from pgaspy.kernels.bindings import run_elementwise
@@ -29,13 +28,13 @@ from pgaspy.planning.local_parts import lie_alike
 from pgaspy.planning.pieces import storage_geometry
 from pgaspy.planning.result_layout import result_view
 from pgaspy.planning.view import View, in_memory_order, joint_shape, whole
-from pgaspy.scheduling.at_once import MAX_ELEMENTS, call_kernel, elements
 from pgaspy.scheduling import floating_point
+from pgaspy.scheduling.at_once import MAX_ELEMENTS, call_kernel, elements
 from pgaspy.scheduling.base import Base, SharedStorage, Storage, borrowers, wrap
 from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.kinds.reduction import Reduction, indices_of
-from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.memory import REUSED_FROM_BYTES
+from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import TAGS_PER_OPERAND, BaseView
 from pgaspy.supervision.checking import BATCH
 
@@ -112,7 +111,7 @@ def _computed_in_parts(key: tuple[Any, ...], form: Form, x: Any, y: Any, number:
     out = Base(result.layout, form.loop[-1])
     storages = [x._base.storage] if y is None else [x._base.storage, y._base.storage]
     operands, memories = _with_number(form, ordered, None), _with_number(form, storages, number)
-    is_done = _in_parts.compute(key, form, (*operands, written), (*memories, out.storage))
+    is_done = _calls.compute(key, form, (*operands, written), (*memories, out.storage))
     return BaseView(out, result) if is_done else None
 
 
@@ -122,8 +121,8 @@ def _may_lie_alike(view: View, other: View | None) -> bool:
 
 
 def _result_in_order(view: View, other: View | None) -> View | bool | None:
-    """How the result of a call on views of one shape is seen; False where these do not lie alike, None where its elements
-    are not in the order of its dimensions.
+    """How the result of a call on views of one shape is seen; False where these do not lie alike, None where its
+    elements are not in the order of its dimensions.
     """
     if view.shape and not _may_lie_alike(view, other):
         return False
@@ -285,7 +284,7 @@ _known = Cache()
 def _begin(job: World) -> None:
     """Forget where results lie: another job may have another default layout."""
     _known.forget()
-    _in_parts.forget(job.rank)
+    _calls.forget(job.rank)
 
 
 def _fail(error: BaseException, output: Storage, lacks_memory: bool) -> NoReturn:
@@ -297,9 +296,9 @@ def _fail(error: BaseException, output: Storage, lacks_memory: bool) -> NoReturn
 
 
 when_started.append(_begin)
-_in_parts.begin(recording, floating_point.variable, Base, Storage, SharedStorage, Scalar, form_of, copying, _result_in_order,
-             _fail, recording.settle, frame_of_program, is_program_file, borrowers, bindings.ADDRESSES[0], MAX_ELEMENTS, REUSED_FROM_BYTES,
-             TAGS_PER_OPERAND, BATCH)
+_calls.begin(recording, floating_point.variable, Base, Storage, Scalar, SharedStorage, form_of, copying,
+             _result_in_order, _fail, recording.settle, recording.record, borrowers, bindings.ADDRESSES[0],
+             MAX_ELEMENTS, REUSED_FROM_BYTES, TAGS_PER_OPERAND, BATCH)
 
 
 def _is_computed_in_parts(key: tuple[Any, ...], form: Form, out: tuple[View, Storage],
@@ -309,7 +308,7 @@ def _is_computed_in_parts(key: tuple[Any, ...], form: Form, out: tuple[View, Sto
     As of what is recorded, it is told of views in the order of memory.
     """
     written, views = in_memory_order(out[0], [view for view, _ in operands])
-    return _in_parts.compute(key, form, (*views, written), (*[memory for _, memory in operands], out[1]))
+    return _calls.compute(key, form, (*views, written), (*[memory for _, memory in operands], out[1]))
 
 
 def _fitting(y: Any, shape: tuple[int, ...]) -> View | None:

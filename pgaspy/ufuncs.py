@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from pgaspy import _in_parts
-from pgaspy.execution.recording import is_executing, record, was_admitted
+from pgaspy import _calls
+from pgaspy.execution.recording import is_executing, was_admitted
 from pgaspy.immediate import computed, is_computed_in_place
 from pgaspy.operands import PARTS_FROM_BYTES, as_numpy, described, with_parts
 from pgaspy.planning.view import joint_shape
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import AnyFunction
 from pgaspy.scheduling.kinds.statement import Statement
-from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import (
     COMPARISONS,
@@ -97,7 +96,7 @@ def apply_operator(ufunc: np.ufunc, make: Any, x: Any, y: Any = None, number: co
         key = ufunc, id(x_view), x_base.dtype, number.__class__, is_first
     found = known_calls[key]
     if found is None:
-        quickly = _in_parts.computed(key, ufunc, x, y, number, is_first)
+        quickly = _calls.computed(key, ufunc, x, y, number, is_first)
         if quickly is None:
             if is_executing() and (result := computed(key, ufunc, x, y, number, is_first)) is not None:
                 return make(*result)
@@ -105,13 +104,7 @@ def apply_operator(ufunc: np.ufunc, make: Any, x: Any, y: Any = None, number: co
             return quickly
         inputs = (x, y) if y is not None else (x,) if number is None else (number, x) if is_first else (x, number)
         return _apply_first(key, ufunc, inputs, make)
-    statement, view, layout, dtype, kind, number_dtype, _ = found
-    base = Base(layout, dtype)
-    if y is not None:
-        record(statement, (base.storage, x_base.storage, y_base.storage))
-    else:
-        record(statement, (base.storage, x_base.storage), () if number is None else (Scalar(number, number_dtype),))
-    return kind(base, view)
+    return _calls.recorded(found, x, y, number)
 
 
 def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) -> Any:
@@ -145,7 +138,7 @@ def apply_in_place(ufunc: np.ufunc, x: Any, y: Any = None, number: complex | Non
     if found is None:
         if x_view.is_read_only:
             check_writable(x_view)
-        done = _in_parts.is_computed_in_place(key, ufunc, x, y, number)
+        done = _calls.is_computed_in_place(key, ufunc, x, y, number)
         if done is None:
             done = is_executing() and is_computed_in_place(key, ufunc, x, y, number)
         if not done:
@@ -153,11 +146,7 @@ def apply_in_place(ufunc: np.ufunc, x: Any, y: Any = None, number: complex | Non
                 key = ufunc, id(x_view), x_base.dtype, id(y._view), y._base.dtype, False
             _apply_in_place_first(key, ufunc, (x, number if y is None else y))
         return
-    statement, number_dtype, _ = found
-    if y is not None:
-        record(statement, (x_base.storage, x_base.storage, y_base.storage))
-    else:
-        record(statement, (x_base.storage, x_base.storage), (Scalar(number, number_dtype),))
+    _calls.record_in_place(found, x, y, number)
 
 
 def _apply_in_place_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> None:

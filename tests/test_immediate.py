@@ -78,7 +78,8 @@ def test_calls_that_come_again_are_not_worked_out(statement: Callable[[Any, Any]
         statement(a, b)
     kept = []
     if pg.SIZE > 1:
-        for module, function in ((ufuncs, "computed"), (ufuncs, "is_computed_in_place"), (global_assign, "is_assigned")):
+        for module, function in (
+                (ufuncs, "computed"), (ufuncs, "is_computed_in_place"), (global_assign, "is_assigned")):
             monkeypatch.setattr(module, function, lambda *call: kept.append(call))
     before = pg.stats().n_at_once
     statement(a, b)

@@ -9,6 +9,7 @@
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 #include "../_queue.h"
+#include "../_at_once.h"
 #include "../_numbers.h"
 
 #define N_OF_DOUBLES 10

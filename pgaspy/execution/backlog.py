@@ -45,7 +45,7 @@ class Backlog:
         Whether what is small, and not done often, is executed at once where it can be; or in turn, if it is recorded.
     """
 
-    __slots__ = ("__dict__", "engine", "recorded")
+    __slots__ = ("__dict__", "engine", "recorded", "supervision")
     computes_at_once = True
 
     def __init__(self) -> None:

@@ -105,7 +105,7 @@ class Engine(ReadyNodes[Run]):
         What is received, packed or copied at present before it is needed.
     """
 
-    __slots__ = ("_runs", "has_failed", "is_alone", "straight")
+    __slots__ = ("_runs", "has_failed", "is_alone", "overlaps", "straight")
 
     def __init__(self) -> None:
         """Of a process that others do not wait for, until it is connected."""

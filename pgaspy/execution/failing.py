@@ -26,7 +26,7 @@ class Failing(Backlog):
         Whether nothing that lasts is in the way of computing what is small, on an only process: see `Queue.is_clear`.
     """
 
-    __slots__ = ("is_open",)
+    __slots__ = ("_max_fields", "is_open")
 
     def __init__(self) -> None:
         super().__init__()

@@ -66,7 +66,7 @@ class Queue(Flushing):
         What the program gets in the place of elements, where nothing is executed.
     """
 
-    __slots__ = ("_silent_state", "n_at_once")
+    __slots__ = ("_silent_state", "n_at_once", "next_tag")
     stand_ins: StandIns | None = None
 
     def __init__(self) -> None:

@@ -15,7 +15,8 @@ from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, FrameType
 from typing import Any, TypeVar, cast
 
-from pgaspy.execution import borrowers, progress
+from pgaspy.execution import appending, borrowers, progress
+from pgaspy.execution.appending import record
 from pgaspy.execution.direct import Direct
 from pgaspy.execution.queue import Queue, StandIns, Work
 from pgaspy.host.call_sites import frame_of_program, is_program_file
@@ -25,7 +26,8 @@ from pgaspy.job.procgrid import World, when_ended, when_started, world
 from pgaspy.job.statistics import Statistics, counts, when_asked
 from pgaspy.kernels import jit
 from pgaspy.planning.view import View
-from pgaspy.scheduling.base import Base, Storage
+from pgaspy.scheduling import floating_point
+from pgaspy.scheduling.base import Base, Storage, lent
 from pgaspy.scheduling.base import borrowers as borrowed
 from pgaspy.scheduling.floating_point import Found
 from pgaspy.scheduling.operations import Computed, Operation, Recipe
@@ -92,8 +94,8 @@ def _record(operation: Operation) -> None:
     queue.record(operation.recipe, storages, operation.values, *_where(sys._getframe(2)))
 
 
-def record(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...] = ()) -> None:
-    """Record an operation on arrays. Collective, unless the recipe is not: all record the same, in one order."""
+def _record_in_python(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...] = ()) -> None:
+    """See `record`: what anything is in the way of."""
     if _instead is not None:
         _instead(Operation(recipe, tuple([storage.borrower() for storage in storages]), values))
         return
@@ -386,5 +388,6 @@ def _in_forked_child() -> None:
     atexit.unregister(_at_exit)
 
 
+appending.begin(sys.modules[__name__], floating_point.variable, _record_in_python, borrowed, lent)
 atexit.register(_at_exit)
 os.register_at_fork(after_in_child=_in_forked_child)

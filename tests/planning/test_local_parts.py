@@ -9,7 +9,7 @@ import random
 import numpy as np
 import pytest
 
-from pgaspy._in_parts import laid_out
+from pgaspy._calls import laid_out
 from pgaspy.dims import BlockDim, CyclicDim, Dim, whole_dim
 from pgaspy.distribution import Distribution, default_layout
 from pgaspy.layout import Layout, one_process, replicated

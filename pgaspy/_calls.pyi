@@ -1,27 +1,27 @@
-"""What is computed at once on several processes, in C; see _in_parts.c."""
+"""Operators and assignments, in C; see _calls.c."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from pgaspy.caches import Cache
 from pgaspy.forms import Form
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Base
 
-def begin(recording: ModuleType, state: ContextVar[Any] | None, base: type, storage: type, shared_storage: type,
-          scalar: type, form_of: Callable[..., Form | None], copying: Callable[..., Form],
-          result_of: Callable[[View, View | None], View | bool | None], fail: Callable[[Any, Any, bool], None], settle: Callable[[Base, View], None],
-          frame_of_program: Callable[[FrameType], FrameType], is_program_file: Cache, borrowers: set[Any],
-          elementwise: int, max_elements: int, max_bytes: int, n_tags: int, batch: int, /) -> None:
+def begin(recording: ModuleType, state: ContextVar[Any] | None, base: type, storage: type, scalar: type,
+          shared_storage: type, form_of: Callable[..., Form | None], copying: Callable[..., Form],
+          result_of: Callable[[View, View | None], View | bool | None], fail: Callable[[Any, Any, bool], None],
+          settle: Callable[[Base, View], None], record: Callable[..., None], borrowers: set[Any], elementwise: int,
+          max_elements: int, max_bytes: int, n_tags: int, batch: int, /) -> None:
     """Say what is what in Python: what is under way, and NumPy's floating-point state; the classes of bases, of their
-    storages, of those that borrow from others, and of numbers; how a function is computed, and elements are copied; how
-    a result is seen (False: operands do not lie alike), what becomes of an error, and of who borrows what is written to;
-    where the program is; who borrows elements; the address of the kernels' function; the most elements, and from how many bytes on memory is used again;
-    how many tags an operand takes; and how many operations are compared together.
+    storages, of numbers, and of the storages of those that borrow from others; how a function is computed, and elements
+    are copied; how a result is seen (False: operands do not lie alike), what becomes of an error, and of who borrows
+    what is written to; what records an operation; who borrows elements; the address of the kernels' function; the most
+    elements, and from how many bytes on memory is used again; how many tags an operand takes; and how many operations
+    are compared together.
     """
 
 def compute(key: tuple[Any, ...], form: Form, views: tuple[View | None, ...], memories: tuple[Any, ...], /) -> bool:
@@ -48,7 +48,8 @@ def have_arrays(array: type, number: type, element: type, /) -> None:
 def is_assigned(key: tuple[Any, ...] | None, base: Base, view: View, value: Any, /) -> bool | None:
     """`view[...] = value`, of a global array or a Python number, which needs no key: whether it was done, or None."""
 
-def is_computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None, /) -> bool | None:
+def is_computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None,
+                         /) -> bool | None:
     """A function of a global array, and another one or a Python number, into the first: whether it was done, or None.
     """
 
@@ -59,4 +60,14 @@ def laid_out(views: tuple[View | None, ...], itemsizes: tuple[int, ...],
     The part's shape, and the number of its elements; per view, an offset and strides in its part of the base, in bytes.
     None where the part is no interval of each dimension, in ascending order, or has more elements than are computed at
     once, or another view is not found to lie alike.
+    """
+
+def record_in_place(known: tuple[Any, ...], x: Any, y: Any, number: complex | None, /) -> None:
+    """Record what is known of a function of a global array, and another one or a Python number, into the first: of the
+    statement, and the dtype of the number.
+    """
+
+def recorded(known: tuple[Any, ...], x: Any, y: Any, number: complex | None, /) -> Any:
+    """The new array for a function of a global array, and another one or a Python number, if there is one. Known of it
+    are the statement, the new array's view, layout, dtype and class, and the dtype of the number.
     """

@@ -1,0 +1,47 @@
+/*
+ * Where the program is that has called pgaspy: see call_sites.py.
+ */
+
+static struct {
+    PyObject *frame_of_program, *is_program_file;       /* a function, and a cache */
+} callers;
+
+/* Where the program is: a code object, and the instruction. NULL with an exception set. */
+static PyObject *caller(int *instruction)
+{
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get()), *first = NULL;
+    PyObject *is_program = NULL;
+    for (first = (PyFrameObject *)Py_XNewRef((PyObject *)frame); frame; ) {
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        is_program = PyObject_GetItem(callers.is_program_file, code->co_filename);
+        Py_DECREF(code);
+        Py_XDECREF(is_program);         /* one of three that last */
+        if (is_program != Py_False)
+            break;
+        PyFrameObject *outer = PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = outer;
+    }
+    if (first && is_program != Py_True) {
+        Py_CLEAR(frame);
+        if (!PyErr_Occurred())
+            frame = (PyFrameObject *)PyObject_CallOneArg(callers.frame_of_program, (PyObject *)first);
+    }
+    Py_XDECREF(first);
+    PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
+    *instruction = frame ? PyFrame_GetLasti(frame) : 0;
+    Py_XDECREF(frame);
+    if (!code && !PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError, "no program has called this");
+    return code;
+}
+
+/* Know the module `call_sites`; -1 with an exception set. */
+static int begin_callers(void)
+{
+    PyObject *module = PyImport_ImportModule("pgaspy.host.call_sites");
+    callers.frame_of_program = module ? PyObject_GetAttrString(module, "frame_of_program") : NULL;
+    callers.is_program_file = callers.frame_of_program ? PyObject_GetAttrString(module, "is_program_file") : NULL;
+    Py_XDECREF(module);
+    return callers.is_program_file ? 0 : -1;
+}

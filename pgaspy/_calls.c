@@ -1,0 +1,293 @@
+/*
+ * Operators and assignments, in C: what is known is recorded, and what several processes compute at once is computed.
+ * To look at that in Python takes several times as long as most statements.
+ */
+#include "_calls_arrays.h"
+#include "_calls_recorded.h"
+#include "_calls_places.h"
+#include "_calls_forms.h"
+#include "_calls_parts.h"
+
+/* compute(key, form, views, memories): see _calls.pyi. */
+static PyObject *compute(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+{
+    PyObject *form = n == 4 ? arguments[1] : NULL;
+    if (!form || !is_form(form) || !PyTuple_CheckExact(arguments[2]) || !PyTuple_CheckExact(arguments[3])
+            || PyTuple_GET_SIZE(arguments[2]) != PyTuple_GET_SIZE(PyTuple_GET_ITEM(form, ITEMSIZES))
+            || PyTuple_GET_SIZE(arguments[3]) != PyTuple_GET_SIZE(arguments[2]))
+        return PyErr_Format(PyExc_TypeError, "a key, a form, and views and memories of all operands are taken");
+    geometry own;
+    PyObject *queue = queue_of_job();
+    int answer = queue && PyTuple_GET_ITEM(form, IS_CAST) != Py_True && PyTuple_GET_SIZE(arguments[2]) <= MAX_OPERANDS;
+    if (answer)
+        answer = lay_out_form(form, arguments[2], arguments[3], &own);
+    if (answer > 0)
+        answer = are_apart(arguments[2], arguments[3]);
+    if (answer > 0)
+        answer = compute_part(queue, arguments[0], form, arguments[2], arguments[3], &own, NULL);
+    return answer < 0 || PyErr_Occurred() ? NULL : PyBool_FromLong(answer);
+}
+
+/* A new array as which a view is seen, with a function's results in it; NotImplemented where it is not computed, and
+   None of numbers that do not lie there. */
+static PyObject *new_part(PyObject *queue, PyObject *key, PyObject *form, const operand *x, const operand *y,
+                          PyObject *number, PyObject *view)
+{
+    PyObject *is_array = PyTuple_GET_ITEM(form, IS_ARRAY), *loop = PyTuple_GET_ITEM(form, LOOP);
+    PyObject *dtype = PyTuple_GET_ITEM(loop, PyTuple_GET_SIZE(loop) - 1), *found = NULL;
+    PyObject *layout = PyObject_GetAttr(view, name.layout), *base = layout ? new_base(layout, dtype) : NULL;
+    PyObject *views = base ? all_of(is_array, x->view, y->view, Py_None, view) : NULL;
+    PyObject *memories = views ? all_of(is_array, x->storage, y->storage, number, SLOT(base, its.at_storage)) : NULL;
+    geometry own;
+    const int is_laid_out = memories ? lay_out_form(form, views, memories, &own) : -1;
+    const int answer = is_laid_out > 0
+        ? compute_part(queue, key, form, views, memories, &own, (PyArray_Descr *)dtype) : is_laid_out;
+    if (answer >= 0)
+        found = answer ? new_array(base, view, !own.ndim)
+                       : Py_NewRef(is_laid_out || own.ndim ? Py_NotImplemented : Py_None);
+    Py_XDECREF(layout);
+    Py_XDECREF(views);
+    Py_XDECREF(base);
+    Py_XDECREF(memories);
+    return found;
+}
+
+/* The queue of several processes, borrowed; NULL where there is none, or with an exception set. */
+static PyObject *queue_of_several(void)
+{
+    PyObject *queue = queue_of_job(), *engine = queue ? SLOT(queue, the_queue.at_engine) : NULL;
+    return engine && its.array && SLOT(engine, the_queue.at_is_alone) == Py_False ? queue : NULL;
+}
+
+/* computed(key, ufunc, x, y, number, is_first): see _calls.pyi. */
+static PyObject *computed(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+{
+    PyObject *queue = queue_of_several(), *found = NULL;
+    if (n != 6 || !queue)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    PyObject *key = arguments[0], *number = arguments[4], *view = NULL, *form = NULL;
+    const int has_other = arguments[3] != Py_None;
+    operand x = {NULL}, y = {NULL};
+    if (read_array(arguments[2], &x) == 0 && (!has_other || read_array(arguments[3], &y) == 0))
+        form = found_form(arguments[1], x.dtype, has_other ? y.dtype : (PyObject *)Py_TYPE(number),
+                          arguments[5] == Py_True ? FIRST : SECOND);
+    if (form && form != Py_None) {
+        int fits = !has_other ? 1 : stretch(&y, x.view);
+        fits = fits ? fits : stretch(&x, y.view);
+        view = fits > 0 ? Py_XNewRef(view_of_result(x.view, y.view)) : NULL;
+    }
+    if (view == Py_False)
+        found = Py_NewRef(Py_NotImplemented);
+    else if (view && view != Py_None) {
+        Py_INCREF(form);
+        found = new_part(queue, key, form, &x, &y, number, view);
+        Py_DECREF(form);
+    }
+    Py_XDECREF(view);
+    release(&x);
+    release(&y);
+    return found || PyErr_Occurred() ? found : Py_NewRef(Py_None);
+}
+
+/* Whether a view names dimensions of its base alone, in their order. */
+static int is_in_order(const family *own)
+{
+    for (Py_ssize_t d = 0, before = -1; d < own->ndim; before = own->numbers[own->ndim + d++])
+        if (own->numbers[own->ndim + d] <= before)
+            return 0;
+    return 1;
+}
+
+/* Whether elements of another array are copied to some, in the order of memory, and of which array each is. */
+static int is_plain_copy(const family *own, const family *other, const operand *x, const operand *y)
+{
+    for (Py_ssize_t d = 0; d < own->ndim; d++)
+        if (!own->numbers[d])
+            return 0;
+    return have_one_shape(own, other) && x->base != y->base && is_in_order(other);
+}
+
+/* Write a function of an array and an operand, or that operand alone, to the array; what `is_computed_in_place` gives. */
+static PyObject *written(PyObject *queue, PyObject *key, PyObject *form, const operand *x, operand *y, PyObject *number)
+{
+    PyObject *is_array = PyTuple_GET_ITEM(form, IS_ARRAY);
+    const int is_copied = PyTuple_GET_SIZE(is_array) == 1;
+    int fits = y->view && !is_copied ? stretch(y, x->view) : 1;
+    family *own = fits < 0 ? NULL : family_of(x->view), *other = own && y->view ? family_of(y->view) : NULL;
+    if (!own || (y->view && !other))
+        return NULL;
+    if (!fits || !is_in_order(own) || (other && is_copied && !is_plain_copy(own, other, x, y)))
+        return Py_NewRef(Py_None);
+    PyObject *views = all_of(is_array, is_copied ? y->view : x->view, y->view, Py_None, x->view);
+    PyObject *memories = views ? all_of(is_array, is_copied ? y->storage : x->storage, y->storage, number, x->storage)
+                               : NULL;
+    geometry at_once;
+    int answer = memories ? lay_out_form(form, views, memories, &at_once) : -1;
+    const int is_brought = !answer && !own->ndim && other;      /* by whoever has it */
+    if (answer > 0)
+        answer = are_apart(views, memories);
+    if (answer > 0)
+        answer = compute_part(queue, key, form, views, memories, &at_once, NULL);
+    Py_XDECREF(views);
+    Py_XDECREF(memories);
+    return answer < 0 ? NULL : is_brought ? Py_NewRef(Py_None) : PyBool_FromLong(answer);
+}
+
+/* Have who borrows elements of a view take them, before it is written to: 0, or -1 with an exception set. */
+static int settle(PyObject *base, PyObject *view)
+{
+    if (!PySet_GET_SIZE(its.borrowers))
+        return 0;
+    PyObject *none = PyObject_CallFunctionObjArgs(its.settle, base, view, NULL);
+    Py_XDECREF(none);
+    return none ? 0 : -1;
+}
+
+/* Read an array that is about to be written to. */
+static int read_target(PyObject *x, operand *own)
+{
+    if (read_array(x, own) < 0 || !PySet_GET_SIZE(its.borrowers))
+        return own->dtype ? 0 : -1;
+    if (settle(own->base, own->view) < 0)
+        return -1;
+    release(own);
+    *own = (operand){NULL};
+    return read_array(x, own);
+}
+
+/* is_computed_in_place(key, ufunc, x, y, number): see _calls.pyi. */
+static PyObject *is_computed_in_place(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+{
+    PyObject *queue = queue_of_several(), *found = NULL, *form = NULL;
+    if (n != 5 || !queue)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    PyObject *number = arguments[4];
+    const int has_other = arguments[3] != Py_None;
+    operand x = {NULL}, y = {NULL};
+    if (read_target(arguments[2], &x) == 0 && (!has_other || read_array(arguments[3], &y) == 0))
+        form = found_form(arguments[1], x.dtype, has_other ? y.dtype : (PyObject *)Py_TYPE(number), IN_PLACE);
+    if (form && form != Py_None) {
+        Py_INCREF(form);
+        found = written(queue, arguments[0], form, &x, &y, number);
+        Py_DECREF(form);
+    }
+    release(&x);
+    release(&y);
+    return found || PyErr_Occurred() ? found : Py_NewRef(Py_None);
+}
+
+/* is_assigned(key, base, view, value): see _calls.pyi. */
+static PyObject *is_assigned(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+{
+    PyObject *queue = queue_of_several(), *value = n == 4 ? arguments[3] : Py_None, *found = NULL, *form = NULL;
+    const int is_number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
+    if (!queue || !(is_number || is_array(value)))
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    operand x = {.view = Py_NewRef(arguments[2])}, y = {NULL};
+    if (settle(arguments[1], x.view) == 0 && read_base(Py_NewRef(arguments[1]), &x) == 0
+            && (is_number || read_array(value, &y) == 0) && (is_number || x.dtype == y.dtype))
+        form = found_form(NULL, x.dtype, is_number ? (PyObject *)Py_TYPE(value) : y.dtype, ASSIGNED);
+    if (form && form != Py_None) {
+        PyObject *key = is_number ? Py_BuildValue("(NOO)", PyLong_FromVoidPtr(x.view), x.dtype, (PyObject *)Py_TYPE(value))
+                                  : Py_NewRef(arguments[0]);
+        Py_INCREF(form);
+        found = key ? written(queue, key, form, &x, &y, value) : NULL;
+        Py_DECREF(form);
+        Py_XDECREF(key);
+    }
+    release(&x);
+    release(&y);
+    return found || PyErr_Occurred() ? found : Py_NewRef(Py_None);
+}
+
+/* forget(rank): see _calls.pyi. */
+static PyObject *forget(PyObject *module, PyObject *rank)
+{
+    its.rank = PyLong_AsSsize_t(rank);
+    for (int k = 0; k < N_KNOWN; k++) {
+        const result before = results[k];
+        results[k] = (result){NULL, NULL, NULL};
+        Py_XDECREF((PyObject *)before.x);
+        Py_XDECREF((PyObject *)before.y);
+        Py_XDECREF(before.view);
+    }
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* begin(recording, ...): see _calls.pyi. */
+static PyObject *begin(PyObject *module, PyObject *arguments)
+{
+    PyObject *recording, *state, *given[8];
+    PyObject **const objects[] = {
+        &its.shared_storage, &its.form_of, &its.copying, &its.result_of, &its.fail, &its.settle, &its.record,
+        &its.borrowers};
+    PyTypeObject *base, *storage, *scalar;
+    unsigned long long elementwise;
+    if (!PyArg_ParseTuple(arguments, "O!OO!O!O!OOOOOOOO!Knnnn", &PyModule_Type, &recording, &state, &PyType_Type, &base,
+                          &PyType_Type, &storage, &PyType_Type, &scalar, &given[0], &given[1], &given[2], &given[3],
+                          &given[4], &given[5], &given[6], &PySet_Type, &given[7], &elementwise, &its.max_elements,
+                          &its.max_bytes, &its.n_tags, &its.batch) || begin_callers() < 0)
+        return NULL;
+    families *views = PyCapsule_Import(NAME_OF_FAMILIES, 0);
+    if (!views)
+        return NULL;
+    its.views = *views;
+    its.run_elementwise = (run_elementwise *)(uintptr_t)elementwise;
+    its.base = (PyTypeObject *)Py_NewRef(base), its.storage = (PyTypeObject *)Py_NewRef(storage);
+    its.scalar = (PyTypeObject *)Py_NewRef(scalar);
+    for (size_t k = 0; k < sizeof objects / sizeof *objects; k++)
+        *objects[k] = Py_NewRef(given[k]);
+    const attribute_place places[] = {
+        {base, "layout", &its.at_layout}, {base, "dtype", &its.at_dtype}, {base, "storage", &its.at_storage},
+        {scalar, "address", &its.at_address}, {scalar, "array", &its.at_array}};
+    return find_places(places, 5) < 0 || begin_queue(recording, state) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* have_arrays(array, number, element): see _calls.pyi. */
+static PyObject *have_arrays(PyObject *module, PyObject *arguments)
+{
+    PyTypeObject *array, *number, *element;
+    if (!PyArg_ParseTuple(arguments, "O!O!O!", &PyType_Type, &array, &PyType_Type, &number, &PyType_Type, &element))
+        return NULL;
+    const attribute_place places[] = {
+        {array, "_base", &its.at_base}, {array, "_view", &its.at_view}, {array, "_elements", &its.at_elements},
+        {array, "_source", &its.at_source}};
+    if (find_places(places, 4) < 0)
+        return NULL;
+    its.number = (PyTypeObject *)Py_NewRef(number), its.element = (PyTypeObject *)Py_NewRef(element);
+    its.array = (PyTypeObject *)Py_NewRef(array);       /* from now on, calls are taken */
+    Py_RETURN_NONE;
+}
+
+#define FUNCTION(f) {#f, (PyCFunction)(void (*)(void))f, METH_FASTCALL, NULL}
+
+static PyMethodDef functions[] = {
+    {"begin", begin, METH_VARARGS, NULL},
+    FUNCTION(compute), FUNCTION(computed),
+    {"forget", forget, METH_O, NULL},
+    {"have_arrays", have_arrays, METH_VARARGS, NULL},
+    FUNCTION(is_assigned), FUNCTION(is_computed_in_place), FUNCTION(laid_out), FUNCTION(record_in_place),
+    FUNCTION(recorded),
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_calls", "What processes compute at once, in C; see _calls.c.", -1, functions, NULL, NULL,
+    NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__calls(void)
+{
+    import_array();
+    const struct {PyObject **place; const char *text;} names[] = {
+        {&name.address, "address"}, {&name.admits, "admits"}, {&name.base, "_base"},
+        {&name.broadcast_to, "broadcast_to"}, {&name.shape, "shape"}, {&name.digests, "digests"},
+        {&name.dtype, "dtype"}, {&name.layout, "layout"}, {&name.local, "local"}, {&name.may_compute, "may_compute"},
+        {&name.name, "name"}, {&name.pending, "pending"}, {&name.see_to_others, "see_to_others"},
+        {&name.storage, "storage"}, {&name.take_computed, "take_computed"},
+        {&name.tiers, "tiers"}, {&name.view, "_view"}};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (!(*names[k].place = PyUnicode_InternFromString(names[k].text)))
+            return NULL;
+    return PyModule_Create(&definition);
+}

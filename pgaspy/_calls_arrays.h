@@ -1,0 +1,140 @@
+/*
+ * What C knows of Python: arrays with their bases, and new ones.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+#include <time.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+#include "_queue.h"
+#include "_at_once.h"
+#include "_callers.h"
+#include "_numbers.h"
+#include "planning/families.h"
+
+static struct {
+    families views;
+    run_elementwise *run_elementwise;           /* of the kernels */
+    PyTypeObject *array, *number, *element;     /* classes */
+    PyTypeObject *base, *storage, *scalar;
+    PyObject *shared_storage;
+    PyObject *form_of, *copying, *result_of, *fail, *settle;    /* functions of `forms`, `immediate` and `recording` */
+    PyObject *record, *borrowers;               /* a function, and a set */
+    Py_ssize_t at_base, at_view, at_elements, at_source, at_layout, at_dtype, at_storage, at_address,
+               at_array;                        /* the places of attributes */
+    Py_ssize_t rank, max_elements, max_bytes, n_tags, batch;
+    double looked;                              /* when others were asked last */
+} its;
+
+static struct {
+    PyObject *address, *admits, *base, *broadcast_to, *digests, *dtype, *layout, *local, *may_compute, *name,
+             *pending, *see_to_others, *shape, *storage, *take_computed, *tiers, *view;
+} name;
+
+static Py_ssize_t at(PyObject *tuple, Py_ssize_t k)
+{
+    return PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, k));
+}
+
+/* An array's base, view, storage and dtype: new references. */
+typedef struct {
+    PyObject *base, *view, *storage, *dtype;
+} operand;
+
+static PyObject *attribute_of(PyObject *x, int has_slots, Py_ssize_t place, PyObject *attribute)
+{
+    PyObject *found = has_slots ? SLOT(x, place) : NULL;
+    return found ? Py_NewRef(found) : PyObject_GetAttr(x, attribute);
+}
+
+static int read_base(PyObject *base, operand *own)      /* it is taken over */
+{
+    const int has_slots = base && Py_TYPE(base) == its.base;
+    own->base = base;
+    own->storage = base ? attribute_of(base, has_slots, its.at_storage, name.storage) : NULL;
+    own->dtype = own->storage ? attribute_of(base, has_slots, its.at_dtype, name.dtype) : NULL;
+    return own->dtype ? 0 : -1;
+}
+
+static int is_array(PyObject *x)
+{
+    return Py_TYPE(x) == its.array || Py_TYPE(x) == its.number || Py_TYPE(x) == its.element;
+}
+
+static int read_array(PyObject *x, operand *own)
+{
+    own->view = attribute_of(x, is_array(x), its.at_view, name.view);
+    return own->view ? read_base(attribute_of(x, is_array(x), its.at_base, name.base), own) : -1;
+}
+
+static void release(operand *own)
+{
+    Py_XDECREF(own->base);
+    Py_XDECREF(own->view);
+    Py_XDECREF(own->storage);
+    Py_XDECREF(own->dtype);
+}
+
+/* A new base in a layout, as that class makes it of its arguments, with its storage in its place. */
+static PyObject *new_base(PyObject *layout, PyObject *dtype)
+{
+    PyObject *base = its.base->tp_alloc(its.base, 0), *storage = base ? its.storage->tp_alloc(its.storage, 0) : NULL;
+    PyObject *reference = storage ? PyWeakref_NewRef(base, NULL) : NULL;
+    if (!reference || PyObject_SetAttr(storage, name.layout, layout) < 0
+            || PyObject_SetAttr(storage, name.dtype, dtype) < 0 || PyObject_SetAttr(storage, name.name, reference) < 0) {
+        Py_XDECREF(reference);
+        Py_XDECREF(storage);
+        Py_XDECREF(base);
+        return NULL;
+    }
+    Py_DECREF(reference);
+    SLOT(base, its.at_layout) = Py_NewRef(layout);
+    SLOT(base, its.at_dtype) = Py_NewRef(dtype);
+    SLOT(base, its.at_storage) = storage;
+    return base;
+}
+
+static PyObject *new_array(PyObject *base, PyObject *view, int is_number)
+{
+    PyTypeObject *type = is_number ? its.number : its.array;
+    PyObject *found = type->tp_alloc(type, 0);
+    if (found) {
+        SLOT(found, its.at_base) = Py_NewRef(base);
+        SLOT(found, its.at_view) = Py_NewRef(view);
+        SLOT(found, its.at_elements) = Py_NewRef(Py_None);
+        SLOT(found, its.at_source) = Py_NewRef(Py_None);
+    }
+    return found;
+}
+
+/* Have a Python number in memory as one of a dtype; 0 where that is left to `Scalar`, which may warn of it. */
+static int is_plain_value(PyObject *number, PyObject *dtype, int64_t *memory)
+{
+    if (!(PyFloat_CheckExact(number) || PyLong_CheckExact(number)) || !value_of(number, (PyArray_Descr *)dtype, memory))
+        return 0;
+    float narrow = 0;
+    if (((PyArray_Descr *)dtype)->type_num == NPY_FLOAT)
+        memcpy(&narrow, memory, sizeof narrow);
+    return fabsf(narrow) < 1e38f;
+}
+
+/* A number as a `Scalar` of a dtype. */
+static PyObject *scalar_of(PyObject *number, PyObject *dtype)
+{
+    int64_t value;
+    if (!is_plain_value(number, dtype, &value))
+        return PyObject_CallFunctionObjArgs((PyObject *)its.scalar, number, dtype, NULL);
+    Py_INCREF(dtype);
+    PyObject *array = PyArray_Empty(0, NULL, (PyArray_Descr *)dtype, 0), *found = NULL;
+    PyObject *address = array ? PyLong_FromVoidPtr(PyArray_DATA((PyArrayObject *)array)) : NULL;
+    if (address && (found = its.scalar->tp_alloc(its.scalar, 0))) {
+        memcpy(PyArray_DATA((PyArrayObject *)array), &value, PyArray_ITEMSIZE((PyArrayObject *)array));
+        SLOT(found, its.at_array) = Py_NewRef(array);
+        SLOT(found, its.at_address) = Py_NewRef(address);
+    }
+    Py_XDECREF(array);
+    Py_XDECREF(address);
+    return found;
+}

@@ -1,0 +1,206 @@
+/*
+ * What is computed at once on several processes: each computes its part of an elementwise statement, of elements that
+ * lie there, as all that it reads does; and tells the others of it.
+ *
+ * Where anything is recorded, or under way, the queue is asked in Python, which sees to it.
+ */
+#define SECONDS_TO_LOOK 0.01    /* until others may have something to say */
+
+/* Storages, the output's first, and their views as they are said: tuples; 0 where an array has no memory of its own. */
+static int tell_apart(PyObject *views, PyObject *memories, PyObject **storages, PyObject **said)
+{
+    const Py_ssize_t n = PyTuple_GET_SIZE(views);
+    Py_ssize_t n_arrays = 0, next = 1;
+    for (Py_ssize_t k = 0; k < n; k++)
+        if (PyTuple_GET_ITEM(views, k) != Py_None) {
+            n_arrays++;
+            if ((PyObject *)Py_TYPE(PyTuple_GET_ITEM(memories, k)) == its.shared_storage)
+                return 0;
+        }
+    *storages = PyTuple_New(n_arrays), *said = PyTuple_New(n_arrays);
+    for (Py_ssize_t k = 0; k < n && *storages && *said; k++)
+        if (PyTuple_GET_ITEM(views, k) != Py_None) {
+            const Py_ssize_t place = k == n - 1 ? 0 : next++;
+            PyTuple_SET_ITEM(*storages, place, Py_NewRef(PyTuple_GET_ITEM(memories, k)));
+            PyTuple_SET_ITEM(*said, place, Py_NewRef(PyTuple_GET_ITEM(views, k)));
+        }
+    return *storages && *said ? 1 : -1;
+}
+
+/* Whether to compute it at once, as `Queue.may_compute` tells; -1 with an exception set. */
+static int is_admitted(PyObject *queue, PyObject *key, Py_ssize_t n_elements, PyObject *storages)
+{
+    const int answer = is_free(queue, Py_False);
+    PyObject *size = answer < 0 ? NULL : PyLong_FromSsize_t(n_elements), *found = NULL;
+    if (!size)
+        return -1;
+    if (answer) {
+        PyObject *tiers = PyObject_GetAttr(queue, name.tiers);
+        found = tiers ? PyObject_VectorcallMethod(name.admits, (PyObject *[]){tiers, key, size, Py_False}, 4, NULL) : NULL;
+        Py_XDECREF(tiers);
+    } else
+        found = PyObject_VectorcallMethod(name.may_compute, (PyObject *[]){queue, key, size, storages}, 4, NULL);
+    Py_DECREF(size);
+    const int is = found ? PyObject_IsTrue(found) : -1;
+    Py_XDECREF(found);
+    return is > 0 && answer && count(queue) < 0 ? -1 : is;
+}
+
+/* Have memory for a new array, as `Storage` allocates it; what is not small is left to that. -1 with an exception set. */
+static int allocate(PyObject *storage, PyArray_Descr *dtype, const geometry *own)
+{
+    if (own->size * PyDataType_ELSIZE(dtype) >= its.max_bytes)
+        return 0;
+    Py_INCREF(dtype);
+    PyObject *local = PyArray_Empty(own->ndim, (npy_intp *)own->shape, dtype, 0);
+    PyObject *address = local ? PyLong_FromVoidPtr(PyArray_DATA((PyArrayObject *)local)) : NULL;
+    const int failed = !address || PyObject_SetAttr(storage, name.address, address) < 0
+        || PyObject_SetAttr(storage, name.local, local) < 0;
+    Py_XDECREF(address);
+    Py_XDECREF(local);
+    return failed ? -1 : 0;
+}
+
+/* Have a Python number of a dtype where a kernel takes it; -1 with an exception set, as where it is out of bounds. */
+static int take_number(geometry *own, int k, PyObject *number, PyObject *dtype)
+{
+    if (is_plain_value(number, dtype, &own->number))
+        return 0;
+    own->held[k] = scalar_of(number, dtype);
+    return own->held[k] ? 0 : -1;
+}
+
+static int64_t address_in(PyObject *memory)     /* -1 with an exception set */
+{
+    PyObject *address = PyObject_GetAttr(memory, name.address);
+    const int64_t found = address ? PyLong_AsLongLong(address) : -1;
+    Py_XDECREF(address);
+    return found;
+}
+
+/* Cast what there is of an operand at an address; the address of that, which is held, or -1 with an exception set. */
+static int64_t cast_at(int64_t address, geometry *own, int k, PyArray_Descr *from, PyArray_Descr *to)
+{
+    int64_t *strides = own->strides + k * own->ndim;
+    Py_INCREF(from);
+    Py_INCREF(to);
+    PyObject *given = PyArray_NewFromDescr(&PyArray_Type, from, own->ndim, (npy_intp *)own->shape, (npy_intp *)strides,
+                                           (void *)(intptr_t)address, 0, NULL);
+    own->held[k] = given ? PyArray_CastToType((PyArrayObject *)given, to, 0) : NULL;
+    Py_XDECREF(given);
+    PyArrayObject *cast = (PyArrayObject *)own->held[k];
+    for (int d = 0; cast && d < own->ndim; d++)
+        strides[d] = PyArray_STRIDE(cast, d);
+    return cast ? (int64_t)(intptr_t)PyArray_DATA(cast) : -1;
+}
+
+/* Run a form's kernel on what lies so in some memories; -1 with an exception set. */
+static int run(PyObject *form, PyObject *views, PyObject *memories, geometry *own)
+{
+    int64_t addresses[MAX_OPERANDS];
+    PyObject *loop = PyTuple_GET_ITEM(form, LOOP);
+    for (int k = 0; k < own->n; k++) {
+        PyObject *memory = PyTuple_GET_ITEM(memories, k), *taken = PyTuple_GET_ITEM(loop, k);
+        if (PyTuple_GET_ITEM(views, k) == Py_None)
+            addresses[k] = own->held[k] ? address_in(own->held[k]) : (int64_t)(intptr_t)&own->number;
+        else {
+            PyArray_Descr *dtype = dtype_of(loop, PyTuple_GET_ITEM(views, k), memory, k);
+            addresses[k] = dtype ? address_in(memory) : -1;
+            if (addresses[k] != -1)
+                addresses[k] += own->offsets[k];
+            if (addresses[k] != -1 && (PyObject *)dtype != taken && !PyArray_EquivTypes(dtype, (PyArray_Descr *)taken))
+                addresses[k] = cast_at(addresses[k], own, k, dtype, (PyArray_Descr *)taken);
+        }
+        if (addresses[k] == -1 && PyErr_Occurred())
+            return -1;
+    }
+    PyThreadState *state = unlocked(own->size);
+    its.run_elementwise((int)at(form, KERNEL), own->ndim, (const int64_t *)own->shape, addresses, own->strides);
+    lock(state);
+    return 0;
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Take the number of what was computed, and have it compared with what others do; -1 with an exception set. */
+static int tell(PyObject *queue, PyObject *form, PyObject *views, PyObject *storages)
+{
+    PyObject *tag = SLOT(queue, the_queue.at_next_tag);
+    PyObject *next = PyLong_FromSsize_t(PyLong_AsSsize_t(tag) + its.n_tags * PyTuple_GET_SIZE(views));
+    if (!next || PyErr_Occurred())
+        return -1;
+    SLOT(queue, the_queue.at_next_tag) = next;
+    Py_DECREF(tag);
+    PyObject *supervision = Py_NewRef(SLOT(queue, the_queue.at_supervision));
+    PyObject *digests = supervision ? PyObject_GetAttr(supervision, name.digests) : NULL;
+    int number;
+    PyObject *code = digests ? caller(&number) : NULL, *instruction = code ? PyLong_FromLong(number) : NULL;
+    PyObject *taken = NULL;
+    if (instruction)
+        taken = PyObject_VectorcallMethod(name.take_computed, (PyObject *[]){
+            digests, PyTuple_GET_ITEM(form, SAID), views, storages, code, instruction}, 6, NULL);
+    PyObject *pending = taken ? PyObject_GetAttr(digests, name.pending) : NULL, *seen = NULL;
+    const Py_ssize_t n_pending = pending ? PyObject_Size(pending) : -1;
+    int failed = n_pending < 0;
+    const double time = now();
+    if (!failed && (n_pending >= its.batch || time - its.looked > SECONDS_TO_LOOK)) {
+        its.looked = time;
+        seen = PyObject_CallMethodNoArgs(supervision, name.see_to_others);
+        failed = !seen;
+    }
+    PyObject *const ended[] = {supervision, digests, code, instruction, taken, pending, seen};
+    for (int k = 0; k < 7; k++)
+        Py_XDECREF(ended[k]);
+    return failed ? -1 : 0;
+}
+
+/* Leave an exception to Python: the job fails, as this process lacks memory, or has written to the output's storage. */
+static int fail(PyObject *output, int lacks_memory)
+{
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    if (traceback)
+        PyException_SetTraceback(error, traceback);
+    PyObject *none = PyObject_CallFunctionObjArgs(its.fail, error, output, lacks_memory ? Py_True : Py_False, NULL);
+    Py_XDECREF(none);           /* it raises */
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(traceback);
+    return -1;
+}
+
+/* Compute what is admitted, into a new array of a dtype or into one that is there, and tell others of it. */
+static int do_compute(PyObject *queue, PyObject *form, PyObject *views, PyObject *memories, geometry *own,
+                      PyArray_Descr *new, PyObject *storages, PyObject *said)
+{
+    PyObject *output = PyTuple_GET_ITEM(storages, 0);
+    if (own->size && ((new && allocate(output, new, own) < 0) || run(form, views, memories, own) < 0))
+        return fail(output, PyErr_ExceptionMatches(PyExc_MemoryError));
+    return tell(queue, form, said, storages) < 0 ? fail(output, 0) : 1;
+}
+
+/* Have this process compute its part: 1; 0 where it is not computed; -1 with an exception set. */
+static int compute_part(PyObject *queue, PyObject *key, PyObject *form, PyObject *views, PyObject *memories,
+                        geometry *own, PyArray_Descr *new)
+{
+    PyObject *storages = NULL, *said = NULL;
+    int answer = tell_apart(views, memories, &storages, &said);
+    memset(own->held, 0, sizeof own->held);
+    for (int k = 0; k < own->n && answer > 0; k++)
+        if (PyTuple_GET_ITEM(views, k) == Py_None
+                && take_number(own, k, PyTuple_GET_ITEM(memories, k), PyTuple_GET_ITEM(form, NUMBER_DTYPE)) < 0)
+            answer = -1;
+    if (answer > 0 && (answer = is_admitted(queue, key, own->size, storages)) > 0)
+        answer = do_compute(queue, form, views, memories, own, new, storages, said);
+    for (int k = 0; k < own->n; k++)
+        Py_XDECREF(own->held[k]);
+    Py_XDECREF(storages);
+    Py_XDECREF(said);
+    return answer;
+}
