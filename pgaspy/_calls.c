@@ -59,34 +59,18 @@ static PyObject *queue_of_several(void)
     return engine && its.array && SLOT(engine, the_queue.at_is_alone) == Py_False ? queue : NULL;
 }
 
-/* computed(key, ufunc, x, y, number, is_first): see _calls.pyi. */
-static PyObject *computed(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+/* The new array for a function of arrays, or of one and a number; NotImplemented where that is to be recorded, None where
+   Python has to look. */
+static PyObject *computed(PyObject *queue, PyObject *key, PyObject *form, operand *x, operand *y, PyObject *number)
 {
-    PyObject *queue = queue_of_several(), *found = NULL;
-    if (n != 6 || !queue)
-        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    PyObject *key = arguments[0], *number = arguments[4], *view = NULL, *form = NULL;
-    const int has_other = arguments[3] != Py_None;
-    operand x = {NULL}, y = {NULL};
-    if (read_array(arguments[2], &x) == 0 && (!has_other || read_array(arguments[3], &y) == 0))
-        form = found_form(arguments[1], x.dtype, has_other ? y.dtype : (PyObject *)Py_TYPE(number),
-                          arguments[5] == Py_True ? FIRST : SECOND);
-    if (form && form != Py_None) {
-        int fits = !has_other ? 1 : stretch(&y, x.view);
-        fits = fits ? fits : stretch(&x, y.view);
-        view = fits > 0 ? Py_XNewRef(view_of_result(x.view, y.view)) : NULL;
-    }
-    if (view == Py_False)
-        found = Py_NewRef(Py_NotImplemented);
-    else if (view && view != Py_None) {
-        Py_INCREF(form);
-        found = new_part(queue, key, form, &x, &y, number, view);
-        Py_DECREF(form);
-    }
+    int fits = !y->view ? 1 : stretch(y, x->view);
+    fits = fits ? fits : stretch(x, y->view);
+    PyObject *view = fits > 0 ? Py_XNewRef(view_of_result(x->view, y->view)) : NULL;
+    PyObject *found = fits < 0 || (fits && !view) ? NULL
+                    : view == Py_False ? Py_NewRef(Py_NotImplemented)
+                    : !fits || view == Py_None ? Py_NewRef(Py_None) : new_part(queue, key, form, x, y, number, view);
     Py_XDECREF(view);
-    release(&x);
-    release(&y);
-    return found || PyErr_Occurred() ? found : Py_NewRef(Py_None);
+    return found;
 }
 
 /* Whether a view names dimensions of its base alone, in their order. */
@@ -107,7 +91,8 @@ static int is_plain_copy(const family *own, const family *other, const operand *
     return have_one_shape(own, other) && x->base != y->base && is_in_order(other);
 }
 
-/* Write a function of an array and an operand, or that operand alone, to the array; what `is_computed_in_place` gives. */
+/* Write a function of an array and an operand, or that operand alone, to the array: whether it was done, or None where
+   Python has to look. */
 static PyObject *written(PyObject *queue, PyObject *key, PyObject *form, const operand *x, operand *y, PyObject *number)
 {
     PyObject *is_array = PyTuple_GET_ITEM(form, IS_ARRAY);
@@ -143,62 +128,7 @@ static int settle(PyObject *base, PyObject *view)
     return none ? 0 : -1;
 }
 
-/* Read an array that is about to be written to. */
-static int read_target(PyObject *x, operand *own)
-{
-    if (read_array(x, own) < 0 || !PySet_GET_SIZE(its.borrowers))
-        return own->dtype ? 0 : -1;
-    if (settle(own->base, own->view) < 0)
-        return -1;
-    release(own);
-    *own = (operand){NULL};
-    return read_array(x, own);
-}
-
-/* is_computed_in_place(key, ufunc, x, y, number): see _calls.pyi. */
-static PyObject *is_computed_in_place(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
-{
-    PyObject *queue = queue_of_several(), *found = NULL, *form = NULL;
-    if (n != 5 || !queue)
-        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    PyObject *number = arguments[4];
-    const int has_other = arguments[3] != Py_None;
-    operand x = {NULL}, y = {NULL};
-    if (read_target(arguments[2], &x) == 0 && (!has_other || read_array(arguments[3], &y) == 0))
-        form = found_form(arguments[1], x.dtype, has_other ? y.dtype : (PyObject *)Py_TYPE(number), IN_PLACE);
-    if (form && form != Py_None) {
-        Py_INCREF(form);
-        found = written(queue, arguments[0], form, &x, &y, number);
-        Py_DECREF(form);
-    }
-    release(&x);
-    release(&y);
-    return found || PyErr_Occurred() ? found : Py_NewRef(Py_None);
-}
-
-/* is_assigned(key, base, view, value): see _calls.pyi. */
-static PyObject *is_assigned(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
-{
-    PyObject *queue = queue_of_several(), *value = n == 4 ? arguments[3] : Py_None, *found = NULL, *form = NULL;
-    const int is_number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
-    if (!queue || !(is_number || is_array(value)))
-        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    operand x = {.view = Py_NewRef(arguments[2])}, y = {NULL};
-    if (settle(arguments[1], x.view) == 0 && read_base(Py_NewRef(arguments[1]), &x) == 0
-            && (is_number || read_array(value, &y) == 0) && (is_number || x.dtype == y.dtype))
-        form = found_form(NULL, x.dtype, is_number ? (PyObject *)Py_TYPE(value) : y.dtype, ASSIGNED);
-    if (form && form != Py_None) {
-        PyObject *key = is_number ? Py_BuildValue("(NOO)", PyLong_FromVoidPtr(x.view), x.dtype, (PyObject *)Py_TYPE(value))
-                                  : Py_NewRef(arguments[0]);
-        Py_INCREF(form);
-        found = key ? written(queue, key, form, &x, &y, value) : NULL;
-        Py_DECREF(form);
-        Py_XDECREF(key);
-    }
-    release(&x);
-    release(&y);
-    return found || PyErr_Occurred() ? found : Py_NewRef(Py_None);
-}
+#include "_calls_attempts.h"
 
 /* forget(rank): see _calls.pyi. */
 static PyObject *forget(PyObject *module, PyObject *rank)
@@ -217,15 +147,15 @@ static PyObject *forget(PyObject *module, PyObject *rank)
 /* begin(recording, ...): see _calls.pyi. */
 static PyObject *begin(PyObject *module, PyObject *arguments)
 {
-    PyObject *recording, *state, *given[8];
+    PyObject *recording, *state, *given[9];
     PyObject **const objects[] = {
         &its.shared_storage, &its.form_of, &its.copying, &its.result_of, &its.fail, &its.settle, &its.record,
-        &its.borrowers};
+        &its.borrowers, &its.lent};
     PyTypeObject *base, *storage, *scalar;
     unsigned long long elementwise;
-    if (!PyArg_ParseTuple(arguments, "O!OO!O!O!OOOOOOOO!Knnnn", &PyModule_Type, &recording, &state, &PyType_Type, &base,
+    if (!PyArg_ParseTuple(arguments, "O!OO!O!O!OOOOOOOO!O!Knnnn", &PyModule_Type, &recording, &state, &PyType_Type, &base,
                           &PyType_Type, &storage, &PyType_Type, &scalar, &given[0], &given[1], &given[2], &given[3],
-                          &given[4], &given[5], &given[6], &PySet_Type, &given[7], &elementwise, &its.max_elements,
+                          &given[4], &given[5], &given[6], &PySet_Type, &given[7], &PySet_Type, &given[8], &elementwise, &its.max_elements,
                           &its.max_bytes, &its.n_tags, &its.batch) || begin_callers() < 0)
         return NULL;
     families *views = PyCapsule_Import(NAME_OF_FAMILIES, 0);
@@ -243,18 +173,24 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
     return find_places(places, 5) < 0 || begin_queue(recording, state) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-/* have_arrays(array, number, element): see _calls.pyi. */
+/* have_arrays(array, ...): see _calls.pyi. */
 static PyObject *have_arrays(PyObject *module, PyObject *arguments)
 {
-    PyTypeObject *array, *number, *element;
-    if (!PyArg_ParseTuple(arguments, "O!O!O!", &PyType_Type, &array, &PyType_Type, &number, &PyType_Type, &element))
+    PyTypeObject *array, *number, *element, *reference;
+    PyObject *known_calls, *made, *given[3];
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!OOOOO", &PyType_Type, &array, &PyType_Type, &number, &PyType_Type, &element,
+                          &PyType_Type, &reference, &known_calls, &made, &given[0], &given[1], &given[2]))
         return NULL;
     const attribute_place places[] = {
         {array, "_base", &its.at_base}, {array, "_view", &its.at_view}, {array, "_elements", &its.at_elements},
-        {array, "_source", &its.at_source}};
-    if (find_places(places, 4) < 0)
+        {array, "_source", &its.at_source}, {reference, "storage", &its.at_lender}, {reference, "view", &its.at_section}};
+    if (find_places(places, 6) < 0 || !(its.discard = PyObject_GetAttrString(its.borrowers, "discard")))
         return NULL;
     its.number = (PyTypeObject *)Py_NewRef(number), its.element = (PyTypeObject *)Py_NewRef(element);
+    its.reference = (PyTypeObject *)Py_NewRef(reference);
+    its.known_calls = Py_NewRef(known_calls), its.made = Py_NewRef(made);
+    its.record_operator = Py_NewRef(given[0]), its.record_into = Py_NewRef(given[1]);
+    its.record_assigned = Py_NewRef(given[2]);
     its.array = (PyTypeObject *)Py_NewRef(array);       /* from now on, calls are taken */
     Py_RETURN_NONE;
 }
@@ -263,11 +199,10 @@ static PyObject *have_arrays(PyObject *module, PyObject *arguments)
 
 static PyMethodDef functions[] = {
     {"begin", begin, METH_VARARGS, NULL},
-    FUNCTION(compute), FUNCTION(computed),
+    FUNCTION(compute),
     {"forget", forget, METH_O, NULL},
     {"have_arrays", have_arrays, METH_VARARGS, NULL},
-    FUNCTION(is_assigned), FUNCTION(is_computed_in_place), FUNCTION(laid_out), FUNCTION(record_in_place),
-    FUNCTION(recorded),
+    FUNCTION(laid_out), FUNCTION(record_in_place), FUNCTION(recorded),
     {NULL, NULL, 0, NULL},
 };
 
@@ -281,7 +216,8 @@ PyMODINIT_FUNC PyInit__calls(void)
     import_array();
     const struct {PyObject **place; const char *text;} names[] = {
         {&name.address, "address"}, {&name.admits, "admits"}, {&name.base, "_base"},
-        {&name.broadcast_to, "broadcast_to"}, {&name.shape, "shape"}, {&name.digests, "digests"},
+        {&name.broadcast_to, "broadcast_to"}, {&name.shape, "shape"}, {&name.digests, "digests"}, {&name.index, "index"},
+        {&name.is_read_only, "is_read_only"},
         {&name.dtype, "dtype"}, {&name.layout, "layout"}, {&name.local, "local"}, {&name.may_compute, "may_compute"},
         {&name.name, "name"}, {&name.pending, "pending"}, {&name.see_to_others, "see_to_others"},
         {&name.storage, "storage"}, {&name.take_computed, "take_computed"},
@@ -289,5 +225,10 @@ PyMODINIT_FUNC PyInit__calls(void)
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         if (!(*names[k].place = PyUnicode_InternFromString(names[k].text)))
             return NULL;
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+    PyObject *capsule = module ? PyCapsule_New(&all_attempts, NAME_OF_ATTEMPTS, NULL) : NULL;
+    if (!capsule || PyModule_AddObjectRef(module, "_attempts", capsule) < 0)
+        Py_CLEAR(module);
+    Py_XDECREF(capsule);
+    return module;
 }

@@ -5,8 +5,7 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
+from pgaspy.caches import Cache
 from pgaspy.forms import Form
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Base
@@ -14,14 +13,14 @@ from pgaspy.scheduling.base import Base
 def begin(recording: ModuleType, state: ContextVar[Any] | None, base: type, storage: type, scalar: type,
           shared_storage: type, form_of: Callable[..., Form | None], copying: Callable[..., Form],
           result_of: Callable[[View, View | None], View | bool | None], fail: Callable[[Any, Any, bool], None],
-          settle: Callable[[Base, View], None], record: Callable[..., None], borrowers: set[Any], elementwise: int,
-          max_elements: int, max_bytes: int, n_tags: int, batch: int, /) -> None:
+          settle: Callable[[Base, View], None], record: Callable[..., None], borrowers: set[Any], lent: set[Any],
+          elementwise: int, max_elements: int, max_bytes: int, n_tags: int, batch: int, /) -> None:
     """Say what is what in Python: what is under way, and NumPy's floating-point state; the classes of bases, of their
     storages, of numbers, and of the storages of those that borrow from others; how a function is computed, and elements
     are copied; how a result is seen (False: operands do not lie alike), what becomes of an error, and of who borrows
-    what is written to; what records an operation; who borrows elements; the address of the kernels' function; the most
-    elements, and from how many bytes on memory is used again; how many tags an operand takes; and how many operations
-    are compared together.
+    what is written to; what records an operation; who borrows elements, and has views of them; the address of the
+    kernels' function; the most elements, and from how many bytes on memory is used again; how many tags an operand
+    takes; and how many operations are compared together.
     """
 
 def compute(key: tuple[Any, ...], form: Form, views: tuple[View | None, ...], memories: tuple[Any, ...], /) -> bool:
@@ -32,25 +31,14 @@ def compute(key: tuple[Any, ...], form: Form, views: tuple[View | None, ...], me
     to be recorded, as `Queue.may_compute` tells of the key.
     """
 
-def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None, is_first: bool, /) -> Any:
-    """A function of a global array, and another one or a Python number (which may come first), if there is one.
-
-    The new array; NotImplemented where that is to be recorded, and None where Python has to look: at what is cast,
-    transposed, or stretched on both sides, at numbers that others bring, and on one process.
-    """
-
 def forget(rank: int, /) -> None:
     """Forget where results lie, as in another job; this process has a rank there."""
 
-def have_arrays(array: type, number: type, element: type, /) -> None:
-    """Have the classes of global arrays, of numbers, and of elements."""
-
-def is_assigned(key: tuple[Any, ...] | None, base: Base, view: View, value: Any, /) -> bool | None:
-    """`view[...] = value`, of a global array or a Python number, which needs no key: whether it was done, or None."""
-
-def is_computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None,
-                         /) -> bool | None:
-    """A function of a global array, and another one or a Python number, into the first: whether it was done, or None.
+def have_arrays(array: type, number: type, element: type, reference: type, known_calls: Cache, made: Callable[..., Any],
+                record_operator: Callable[..., Any], record_in_place: Callable[..., None],
+                record_assigned: Callable[..., None], /) -> None:
+    """Have the classes of global arrays, of numbers, of elements, and of references to who borrows; what is known of
+    calls; what makes an array; and what records what is not known.
     """
 
 def laid_out(views: tuple[View | None, ...], itemsizes: tuple[int, ...],
@@ -71,3 +59,6 @@ def recorded(known: tuple[Any, ...], x: Any, y: Any, number: complex | None, /) 
     """The new array for a function of a global array, and another one or a Python number, if there is one. Known of it
     are the statement, the new array's view, layout, dtype and class, and the dtype of the number.
     """
+
+_attempts: object
+"""What methods of arrays attempt in jobs of several processes, for C."""

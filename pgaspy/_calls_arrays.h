@@ -18,18 +18,19 @@ static struct {
     families views;
     run_elementwise *run_elementwise;           /* of the kernels */
     PyTypeObject *array, *number, *element;     /* classes */
-    PyTypeObject *base, *storage, *scalar;
+    PyTypeObject *base, *storage, *scalar, *reference;
     PyObject *shared_storage;
     PyObject *form_of, *copying, *result_of, *fail, *settle;    /* functions of `forms`, `immediate` and `recording` */
-    PyObject *record, *borrowers;               /* a function, and a set */
+    PyObject *record, *record_operator, *record_into, *record_assigned, *made;
+    PyObject *borrowers, *lent, *discard, *known_calls;         /* sets, a method of the first, and a cache */
     Py_ssize_t at_base, at_view, at_elements, at_source, at_layout, at_dtype, at_storage, at_address,
-               at_array;                        /* the places of attributes */
+               at_array, at_lender, at_section;         /* the places of attributes */
     Py_ssize_t rank, max_elements, max_bytes, n_tags, batch;
     double looked;                              /* when others were asked last */
 } its;
 
 static struct {
-    PyObject *address, *admits, *base, *broadcast_to, *digests, *dtype, *layout, *local, *may_compute, *name,
+    PyObject *address, *admits, *base, *broadcast_to, *digests, *dtype, *index, *is_read_only, *layout, *local, *may_compute, *name,
              *pending, *see_to_others, *shape, *storage, *take_computed, *tiers, *view;
 } name;
 

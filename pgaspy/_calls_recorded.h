@@ -59,6 +59,13 @@ static PyObject *recorded(PyObject *module, PyObject *const *arguments, Py_ssize
     return found;
 }
 
+/* Record an operator in place that is known; -1 with an exception set. */
+static int record_known_in_place(PyObject *known, const operand *x, const operand *y, PyObject *number)
+{
+    return record_call(PyTuple_GET_ITEM(known, INTO_STATEMENT), storages_of(x->storage, x, y), number,
+                       PyTuple_GET_ITEM(known, INTO_NUMBER));
+}
+
 /* record_in_place(known, x, y, number): see _calls.pyi. */
 static PyObject *record_in_place(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
@@ -68,8 +75,7 @@ static PyObject *record_in_place(PyObject *module, PyObject *const *arguments, P
     int failed = -1;
     operand x = {NULL}, y = {NULL};
     if (read_array(arguments[1], &x) == 0 && (arguments[2] == Py_None || read_array(arguments[2], &y) == 0))
-        failed = record_call(PyTuple_GET_ITEM(known, INTO_STATEMENT), storages_of(x.storage, &x, &y), arguments[3],
-                             PyTuple_GET_ITEM(known, INTO_NUMBER));
+        failed = record_known_in_place(known, &x, &y, arguments[3]);
     release(&x);
     release(&y);
     return failed ? NULL : Py_NewRef(Py_None);

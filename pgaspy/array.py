@@ -39,9 +39,9 @@ from pgaspy.operands import (
 from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.reductions import NO_VALUE, arg_reduce, ufunc_reduce
 from pgaspy.scheduling import floating_point
-from pgaspy.scheduling.base import Base, FormerBase, borrowers
+from pgaspy.scheduling.base import Base, FormerBase, Reference, borrowers
 from pgaspy.scheduling.operations import BaseView
-from pgaspy.statements import refusals
+from pgaspy.statements import known_calls, refusals
 
 __all__ = ["IN_PLACE", "GlobalArray", "GlobalElement", "GlobalScalar", "check_array", "chosen", "into", "is_assigned",
            "is_computed_in_place", "made", "of_elements"]
@@ -1519,11 +1519,12 @@ def of_elements(elements: Any, source: small.Source | BaseView) -> GlobalArray:
 _new = object.__new__
 _REVERSED = [tuple(reversed(range(ndim))) for ndim in range(MAX_NDIM + 1)]
 small.kinds.update((GlobalArray, GlobalScalar))
-_calls.have_arrays(GlobalArray, GlobalScalar, GlobalElement)
+_calls.have_arrays(GlobalArray, GlobalScalar, GlobalElement, Reference, known_calls, made, ufuncs.record_operator,
+                   ufuncs.record_in_place, global_assign.record_assigned)
 if floating_point.variable is not None:
     quick.begin(GlobalArray, GlobalScalar, small.kinds, View, likeness.Like, small.MAX_ELEMENTS, functions.MAX_PRODUCTS,
                 likeness.MAX_DEPTH, recording, small, borrowers, floating_point.variable, floating_point.silent,
-                small.OF_NUMBER, functions, likeness, *bindings.ADDRESSES)
+                small.OF_NUMBER, functions, likeness, _calls._attempts, *bindings.ADDRESSES)
 
 
 def _has_ellipsis(key: Any) -> bool:

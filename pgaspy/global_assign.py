@@ -12,7 +12,6 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import DTypeLike, NDArray
 
-from pgaspy import _calls
 from pgaspy.caches import cached
 from pgaspy.dims import BlockDim, whole_dim
 from pgaspy.distribution import Distribution
@@ -44,7 +43,7 @@ from pgaspy.statements import (
 
 __all__ = ["aligned", "are_gathered_together", "assign", "copied", "element", "everywhere", "gathered",
            "gathered_together", "is_dealt_out_in_parts", "item", "joined", "laid_out", "layout_like", "lying_in",
-           "redistributed", "replicate", "rolled"]
+           "record_assigned", "redistributed", "replicate", "rolled"]
 
 MAX_BYTES = 1 << 17
 """Of arrays that all processes get in one message from each: of more, their memory is the time."""
@@ -61,24 +60,33 @@ def assign(base: Base, view: View, value: Any) -> None:
     given = getattr(value, "_view", None)
     if given is view and value._base is base and view.shape:  # as A[key] += x ends
         return
-    key: Any = None
-    if given is not None:
-        key = id(view), id(given), base.dtype, value._base.dtype, value._base is base
+    key = _key(base, view, value)
     found = known_calls[key]
     if found is not None:
         record(found[0], (base.storage, value._base.storage))
         return
     if view.is_read_only:
         check_writable(view)
-    done = _calls.is_assigned(key, base, view, value)
-    if done:
-        return
-    if done is None and recording.is_executing() and (given is not None or value.__class__ in WEAK):
-        if is_assigned(key or (id(view), base.dtype, value.__class__), base, view, value):
+    if recording.is_executing() and (given is not None or value.__class__ in WEAK):
+        if is_assigned(key, base, view, value):
             return
         if given is not getattr(value, "_view", None):  # an element of the view, which has got memory of its own
             assign(base, view, value)
             return
+    record_assigned(base, view, value)
+
+
+def _key(base: Base, view: View, value: Any) -> tuple[Any, ...]:
+    """What tells assignments apart; as `_calls` makes it."""
+    given = getattr(value, "_view", None)
+    if given is None:
+        return id(view), base.dtype, value.__class__
+    return id(view), id(given), base.dtype, value._base.dtype, value._base is base
+
+
+def record_assigned(base: Base, view: View, value: Any) -> None:
+    """The same of what is not computed at once; have it found again."""
+    given = getattr(value, "_view", None)
     check_writable(view)
     if given is None:
         if has_arrays(value):
@@ -103,6 +111,7 @@ def assign(base: Base, view: View, value: Any) -> None:
     if source.stretched_dims:
         record_into(None, [value._base], [(source, value._base.dtype)], base, view)
         return
+    key = _key(base, view, value)
     recipe = record_assignment(BaseView(base, view), BaseView(value._base, source), recording.was_admitted(key))
     if base.dtype == value._base.dtype and not recipe.is_cold:  # else it may have to be warned of every time
         known_calls.keep(key, (recipe, view, given))

@@ -30,7 +30,7 @@ from pgaspy.planning.result_layout import result_view
 from pgaspy.planning.view import View, in_memory_order, joint_shape, whole
 from pgaspy.scheduling import floating_point
 from pgaspy.scheduling.at_once import MAX_ELEMENTS, call_kernel, elements
-from pgaspy.scheduling.base import Base, SharedStorage, Storage, borrowers, wrap
+from pgaspy.scheduling.base import Base, SharedStorage, Storage, borrowers, lent, wrap
 from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.kinds.reduction import Reduction, indices_of
 from pgaspy.scheduling.memory import REUSED_FROM_BYTES
@@ -297,7 +297,7 @@ def _fail(error: BaseException, output: Storage, lacks_memory: bool) -> NoReturn
 
 when_started.append(_begin)
 _calls.begin(recording, floating_point.variable, Base, Storage, Scalar, SharedStorage, form_of, copying,
-             _result_in_order, _fail, recording.settle, recording.record, borrowers, bindings.ADDRESSES[0],
+             _result_in_order, _fail, recording.settle, recording.record, borrowers, lent, bindings.ADDRESSES[0],
              MAX_ELEMENTS, REUSED_FROM_BYTES, TAGS_PER_OPERAND, BATCH)
 
 

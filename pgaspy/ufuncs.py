@@ -36,7 +36,7 @@ from pgaspy.statements import (
     statement_into,
 )
 
-__all__ = ["apply", "apply_in_place", "apply_operator", "check_target"]
+__all__ = ["apply", "apply_in_place", "apply_operator", "check_target", "record_in_place", "record_operator"]
 
 
 def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), where: Any = True, dtype: Any = None,
@@ -85,29 +85,24 @@ def apply_operator(ufunc: np.ufunc, make: Any, x: Any, y: Any = None, number: co
                    is_first: bool = False) -> Any:
     """`apply` for a global array; and another one, or a Python number, which may be the first operand.
 
-    Operators have to cost next to nothing, and so are among the `known_calls`.
+    Operators have to cost next to nothing, and so are among the `known_calls`; on several processes, most do not come
+    here, but are done in C (see `_calls`).
     """
-    x_base, x_view = x._base, x._view
     key: tuple[Any, ...]
     if y is not None:
-        y_base, y_view = y._base, y._view
-        key = ufunc, id(x_view), x_base.dtype, id(y_view), y_base.dtype
+        key = ufunc, id(x._view), x._base.dtype, id(y._view), y._base.dtype
     else:
-        key = ufunc, id(x_view), x_base.dtype, number.__class__, is_first
+        key = ufunc, id(x._view), x._base.dtype, number.__class__, is_first
     found = known_calls[key]
-    if found is None:
-        quickly = _calls.computed(key, ufunc, x, y, number, is_first)
-        if quickly is None:
-            if is_executing() and (result := computed(key, ufunc, x, y, number, is_first)) is not None:
-                return make(*result)
-        elif quickly is not NotImplemented:
-            return quickly
-        inputs = (x, y) if y is not None else (x,) if number is None else (number, x) if is_first else (x, number)
-        return _apply_first(key, ufunc, inputs, make)
-    return _calls.recorded(found, x, y, number)
+    if found is not None:
+        return _calls.recorded(found, x, y, number)
+    if is_executing() and (result := computed(key, ufunc, x, y, number, is_first)) is not None:
+        return make(*result)
+    inputs = (x, y) if y is not None else (x,) if number is None else (number, x) if is_first else (x, number)
+    return record_operator(key, ufunc, inputs, make)
 
 
-def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) -> Any:
+def record_operator(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) -> Any:
     """`apply`, and have it found again, if nothing depends on a number's value.
 
     Known are the statement, the output's view, layout and dtype, what is made of it, and the dtype of a number.
@@ -127,38 +122,36 @@ def _apply_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: Any) 
 
 def apply_in_place(ufunc: np.ufunc, x: Any, y: Any = None, number: complex | None = None) -> None:
     """`apply` of a global array and another one, or a Python number, into the first."""
-    x_base, x_view = x._base, x._view
-    key: tuple[Any, ...]
-    if y is not None:
-        y_base, y_view = y._base, y._view
-        key = ufunc, id(x_view), x_base.dtype, id(y_view), y_base.dtype, y_base is x_base
-    else:
-        key = ufunc, id(x_view), x_base.dtype, number.__class__
+    other = number if y is None else y
+    key = _key_in_place(ufunc, x, other)
     found = known_calls[key]
-    if found is None:
-        if x_view.is_read_only:
-            check_writable(x_view)
-        done = _calls.is_computed_in_place(key, ufunc, x, y, number)
-        if done is None:
-            done = is_executing() and is_computed_in_place(key, ufunc, x, y, number)
-        if not done:
-            if y is not None and y._base is not y_base:  # an element of x that has got memory of its own
-                key = ufunc, id(x_view), x_base.dtype, id(y._view), y._base.dtype, False
-            _apply_in_place_first(key, ufunc, (x, number if y is None else y))
+    if found is not None:
+        _calls.record_in_place(found, x, y, number)
         return
-    _calls.record_in_place(found, x, y, number)
+    if x._view.is_read_only:
+        check_writable(x._view)
+    if not (is_executing() and is_computed_in_place(key, ufunc, x, y, number)):
+        record_in_place(ufunc, x, other)
 
 
-def _apply_in_place_first(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> None:
+def _key_in_place(ufunc: np.ufunc, x: Any, other: Any) -> tuple[Any, ...]:
+    base, key = x._base, (ufunc, id(x._view), x._base.dtype)
+    if not hasattr(other, "_view"):
+        return *key, other.__class__
+    return *key, id(other._view), other._base.dtype, other._base is base
+
+
+def record_in_place(ufunc: np.ufunc, x: Any, other: Any) -> None:
     """`apply` into the first operand, and have it found again, if nothing depends on a number's value."""
-    (base, other), descriptions = zip(*map(described, inputs), strict=True)
+    key, inputs = _key_in_place(ufunc, x, other), (x, other)
+    (base, other_base), descriptions = zip(*map(described, inputs), strict=True)
     if depends_on_values(ufunc, descriptions):
         apply(ufunc, inputs, out=inputs[:1])
         return
-    check_target(inputs[0])
-    statement = statement_into((ufunc, None, "same_kind"), [base, other], descriptions, base, inputs[0]._view)
+    check_target(x)
+    statement = statement_into((ufunc, None, "same_kind"), [base, other_base], descriptions, base, x._view)
     statement.is_cold = not was_admitted(key)
-    record_statement_into(statement, [base, other], base)
+    record_statement_into(statement, [base, other_base], base)
     if statement.written[0].has_own_layout and not statement.is_cold:
         known_calls.keep(key, (statement, _number_dtype(statement), descriptions))
 

@@ -216,12 +216,15 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
     PyObject *kinds, *recording, *small, *borrowers, *state, *silent, *of_number, *functions, *likeness;
     Py_ssize_t max_elements, max_products, max_depth;
     unsigned long long elementwise, reduction, by_itself;
-    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!nnnO!O!O!OO!OO!O!KKK",
+    PyObject *of_several;
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!O!nnnO!O!O!OO!OO!O!OKKK",
                           &PyType_Type, &array, &PyType_Type, &number, &PySet_Type, &kinds, &PyType_Type, &view,
                           &PyType_Type, &like, &max_elements, &max_products, &max_depth, &PyModule_Type, &recording,
                           &PyModule_Type, &small, &PySet_Type, &borrowers, &state, &PyContext_Type, &silent,
-                          &of_number, &PyModule_Type, &functions, &PyModule_Type, &likeness, &elementwise,
-                          &reduction, &by_itself))
+                          &of_number, &PyModule_Type, &functions, &PyModule_Type, &likeness, &of_several,
+                          &elementwise, &reduction, &by_itself))
+        return NULL;
+    if (!(its.attempts = PyCapsule_GetPointer(of_several, NAME_OF_ATTEMPTS)))
         return NULL;
     its.array = (PyTypeObject *)Py_NewRef(array), its.number = (PyTypeObject *)Py_NewRef(number);
     its.view = (PyTypeObject *)Py_NewRef(view), its.like = (PyTypeObject *)Py_NewRef(like);

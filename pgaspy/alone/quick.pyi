@@ -11,12 +11,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def begin(array: type, number: type, kinds: set[type], view: type, like: type, max_elements: int, max_products: int,
           max_depth: int, recording: ModuleType, small: ModuleType, borrowers: set[Any], state: ContextVar[Any],
-          silent: Context, of_number: Any, functions: ModuleType, likeness: ModuleType, elementwise: int,
-          reduction: int, by_itself: int, /) -> None:
+          silent: Context, of_number: Any, functions: ModuleType, likeness: ModuleType, attempts: object,
+          elementwise: int, reduction: int, by_itself: int, /) -> None:
     """Say what is what in Python: the classes of arrays, of numbers, and of what their layouts follow from; the most
     elements of an array, products of numbers, and of what follows one from another; what is under way, who borrows
     elements, NumPy's floating-point state, and a context in which it ignores errors; where numbers come from; the
-    modules that say how calls are done; and the addresses of the kernels' functions.
+    modules that say how calls are done; what methods attempt in jobs of several processes; and the addresses of the
+    kernels' functions.
     """
 
 def chosen(condition: Any, x: Any, y: Any, /) -> Any:

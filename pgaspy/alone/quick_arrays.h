@@ -8,9 +8,11 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
+#include <numpy/ufuncobject.h>
 #include "../_queue.h"
 #include "../_at_once.h"
 #include "../_numbers.h"
+#include "../_attempts.h"
 
 #define N_OF_DOUBLES 10
 #define N_KNOWN 1024    /* functions of dtypes, a power of 2 */
@@ -38,6 +40,7 @@ static struct {
     PyObject *matmul, *power, *of_number;
     PyObject *quick_call, *quick_choice, *quick_reduction, *quick_product;  /* functions of `functions`, `likeness` */
     PyObject *index, *index_result, *likeness, *like_of_two, *multiply, *result, *sum_along, *view_of;
+    const attempts *attempts;                       /* in jobs of several processes */
     run_elementwise *run_elementwise;               /* of the kernels */
     run_reduction *run_reduction;
     void (*work_by_itself)(int);

@@ -11,7 +11,7 @@ typedef int attempt(const method *, PyObject *const *arguments, Py_ssize_t n, Py
 struct method {
     PyObject_HEAD
     vectorcallfunc call;
-    attempt *attempt;
+    attempt *attempt, *of_several;      /* in a job of one process, and of several, if there is one */
     Py_ssize_t least, most;     /* arguments, by position */
     PyObject *ufunc, *definition;
 };
@@ -114,14 +114,68 @@ static int take_assigned(const method *own, PyObject *const *arguments, Py_ssize
     return is_done(is_assigned(NULL, arguments, 3), Py_None, found);
 }
 
+/* The same in a job of several processes: see `attempts`. */
+
+static int unary_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                            PyObject **found)
+{
+    return its.attempts->operator_(own->ufunc, arguments[0], Py_None, 0, found);
+}
+
+static int binary_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                             PyObject **found)
+{
+    return arguments[1] == Py_None ? 0 : its.attempts->operator_(own->ufunc, arguments[0], arguments[1], 0, found);
+}
+
+static int reflected_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                                PyObject **found)
+{
+    return is_plain_number(arguments[1]) ? its.attempts->operator_(own->ufunc, arguments[0], arguments[1], 1, found) : 0;
+}
+
+static int in_place_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                               PyObject **found)
+{
+    return its.attempts->in_place(own->ufunc, arguments[0], arguments[1], found);
+}
+
+/* A function of each element, of as many operands as it takes, without options. */
+static int function_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                               PyObject **found)
+{
+    PyObject *x = arguments[3], *y = n > 4 ? arguments[4] : Py_None;
+    const PyUFuncObject *ufunc = (PyUFuncObject *)arguments[1];
+    if (names || !PyUnicode_Check(arguments[2]) || PyUnicode_CompareWithASCIIString(arguments[2], "__call__")
+            || !PyObject_TypeCheck(arguments[1], Py_TYPE(its.power)) || ufunc->core_enabled || ufunc->nin != n - 3
+            || (arguments[1] == its.power && is_plain_number(y)) || (n > 4 && y == Py_None))
+        return 0;
+    return is_plain_number(x) ? its.attempts->operator_(arguments[1], y, x, 1, found)
+                              : its.attempts->operator_(arguments[1], x, y, 0, found);
+}
+
+static int section_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                              PyObject **found)
+{
+    return its.attempts->section(arguments[0], arguments[1], found);
+}
+
+static int assigned_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
+                               PyObject **found)
+{
+    return its.attempts->assignment(arguments[0], arguments[1], arguments[2], found);
+}
+
 static const struct {
     const char *name;
-    attempt *attempt;
+    attempt *attempt, *of_several;
     Py_ssize_t least, most;
 } kinds_of_methods[] = {
-    {"unary", take_unary, 1, 1}, {"binary", take_binary, 2, 2}, {"reflected", take_reflected, 2, 2},
-    {"in place", take_in_place, 2, 2}, {"function", take_function, 4, 5}, {"product", take_product, 2, 2},
-    {"section", take_section, 2, 2}, {"assigned", take_assigned, 3, 3}, {NULL, NULL, 0, 0},
+    {"unary", take_unary, unary_of_several, 1, 1}, {"binary", take_binary, binary_of_several, 2, 2},
+    {"reflected", take_reflected, reflected_of_several, 2, 2}, {"in place", take_in_place, in_place_of_several, 2, 2},
+    {"function", take_function, function_of_several, 4, 5}, {"product", take_product, NULL, 2, 2},
+    {"section", take_section, section_of_several, 2, 2}, {"assigned", take_assigned, assigned_of_several, 3, 3},
+    {NULL, NULL, NULL, 0, 0},
 };
 
 static PyObject *call_method(PyObject *callable, PyObject *const *arguments, size_t n_and_flag, PyObject *names)
@@ -130,7 +184,9 @@ static PyObject *call_method(PyObject *callable, PyObject *const *arguments, siz
     const Py_ssize_t n = PyVectorcall_NARGS(n_and_flag);
     if ((!names || own->attempt == take_function) && n >= own->least && n <= own->most) {
         PyObject *found = NULL;
-        const int status = own->attempt(own, arguments, n, names, &found);
+        int status = own->attempt(own, arguments, n, names, &found);
+        if (!status && own->of_several && its.attempts)
+            status = own->of_several(own, arguments, n, names, &found);
         if (status)
             return status < 0 ? NULL : found;
     }
@@ -201,7 +257,7 @@ static PyObject *make_method(PyObject *module, PyObject *const *arguments, Py_ss
     if (!found)
         return NULL;
     found->call = call_method;
-    found->attempt = kinds_of_methods[k].attempt;
+    found->attempt = kinds_of_methods[k].attempt, found->of_several = kinds_of_methods[k].of_several;
     found->least = kinds_of_methods[k].least, found->most = kinds_of_methods[k].most;
     found->ufunc = Py_NewRef(arguments[1]);
     found->definition = Py_NewRef(arguments[2]);

@@ -8,9 +8,9 @@ hot into small pieces: so what is hot is recorded only after many hot calls in a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
+from pgaspy.execution.counting import Counts
+from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING  # noqa: F401  (`counting` reads them)
 
 __all__ = ["HOT_CALLS", "MAX_CALLS", "Tiers", "when_disturbed"]
 
@@ -30,40 +30,12 @@ when_disturbed: list[Callable[[], None]] = []
 """What forgets which calls are recorded, where little is at a time, as what is new among it is executed at once."""
 
 
-class Tiers:
+class Tiers(Counts):
     """The calls of one process."""
 
     def __init__(self) -> None:
-        self._work: dict[int, int] = {}  # by the hashes of the keys
-        self._n_hot = self._n_disturbed = 0
-
-    def admits(self, key: tuple[Any, ...], n_elements: int, is_alone: bool = True) -> bool:
-        """Count a call; whether to do it at once: it is small, and not done often, or among others that were not.
-
-        The key is what tells calls apart. That one is taken for another now and then does no harm. `is_alone` says
-        whether the job has one process.
-        """
-        if n_elements > MAX_ELEMENTS:
-            return False
-        call, known = hash(key), self._work
-        done = known.get(call, 0)
-        is_warm = done >= WARM and not is_alone
-        if is_warm and self._n_hot > HOT_CALLS:
-            return False
-        done += ELEMENTS_PER_CALL + n_elements
-        if done <= WORK_OF_PLANNING:
-            if len(known) > MAX_CALLS:
-                known.clear()
-            known[call] = done
-            if not is_warm:
-                self._n_hot = 0
-            return True
-        self._n_hot += 1 + n_elements // ELEMENTS_PER_CALL
-        return self._n_hot <= HOT_CALLS
-
-    def was_admitted(self, key: tuple[Any, ...]) -> bool:
-        """Whether such a call was executed at once before: it is likely to come again, and hot, if it is not now."""
-        return hash(key) in self._work
+        super().__init__(globals())
+        self._n_disturbed = 0
 
     def disturb(self, n_recorded: int) -> None:
         """Note that so many recorded operations are executed, as a call that is not recorded comes after them."""

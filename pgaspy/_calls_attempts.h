@@ -1,0 +1,297 @@
+/*
+ * Methods of arrays in a job of several processes, from the call to what is recorded or computed: see `_attempts.h`.
+ * What is not certain here is left to their definitions in Python, before anything has been done.
+ */
+#include "_attempts.h"
+
+/* Whether it is an array that has its elements in a base, of a class whose attributes are in slots. */
+static int has_base(PyObject *x)
+{
+    return is_array(x) && SLOT(x, its.at_base) && SLOT(x, its.at_view) && SLOT(x, its.at_source) == Py_None;
+}
+
+static int is_weak(PyObject *x)                 /* see `operands.WEAK` */
+{
+    return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyComplex_CheckExact(x);
+}
+
+/* What is known of a call by its key: a new reference, None if nothing is. */
+static PyObject *known_by(PyObject *key)
+{
+    return key ? PyObject_GetItem(its.known_calls, key) : NULL;
+}
+
+/* The key of an operator, as `ufuncs` makes it. */
+static PyObject *key_of_operator(PyObject *ufunc, const operand *x, const operand *y, PyObject *number, int is_first)
+{
+    PyObject *view = PyLong_FromVoidPtr(x->view), *other = y->view ? PyLong_FromVoidPtr(y->view) : NULL;
+    PyObject *key = !view || (y->view && !other) ? NULL
+        : other ? PyTuple_Pack(5, ufunc, view, x->dtype, other, y->dtype)
+                : PyTuple_Pack(5, ufunc, view, x->dtype, (PyObject *)Py_TYPE(number), is_first ? Py_True : Py_False);
+    Py_XDECREF(view);
+    Py_XDECREF(other);
+    return key;
+}
+
+/* What an operator that is not known gives; NULL without an exception where Python has to look. */
+static PyObject *new_operator(PyObject *queue, PyObject *key, PyObject *ufunc, operand *x, operand *y, PyObject *number,
+                              int is_first, PyObject *inputs)
+{
+    PyObject *form = found_form(ufunc, x->dtype, y->view ? y->dtype : (PyObject *)Py_TYPE(number),
+                                is_first ? FIRST : SECOND);
+    if (!form || form == Py_None)
+        return NULL;
+    Py_INCREF(form);
+    PyObject *found = computed(queue, key, form, x, y, number);
+    Py_DECREF(form);
+    if (found == Py_None)
+        Py_CLEAR(found);
+    else if (found == Py_NotImplemented)
+        Py_SETREF(found, PyObject_CallFunctionObjArgs(its.record_operator, key, ufunc, inputs, its.made, NULL));
+    return found;
+}
+
+static int attempt_operator(PyObject *ufunc, PyObject *x, PyObject *y, int is_first, PyObject **found)
+{
+    PyObject *queue = queue_of_several();
+    const int has_other = queue && has_base(y);
+    if (!queue || !has_base(x) || !(has_other || y == Py_None || is_weak(y)))
+        return PyErr_Occurred() ? -1 : 0;
+    operand own = {NULL}, other = {NULL};
+    PyObject *number = has_other ? Py_None : y, *key = NULL, *inputs = NULL;
+    if (read_array(x, &own) == 0 && (!has_other || read_array(y, &other) == 0))
+        key = key_of_operator(ufunc, &own, &other, number, is_first);
+    PyObject *known = known_by(key);
+    if (known && known != Py_None)
+        *found = result_of_known(known, &own, &other, number);
+    else if (known && (inputs = y == Py_None ? PyTuple_Pack(1, x) : is_first ? PyTuple_Pack(2, y, x)
+                                                                            : PyTuple_Pack(2, x, y)))
+        *found = new_operator(queue, key, ufunc, &own, &other, number, is_first, inputs);
+    Py_XDECREF(inputs);
+    Py_XDECREF(known);
+    Py_XDECREF(key);
+    release(&own);
+    release(&other);
+    return *found ? 1 : PyErr_Occurred() ? -1 : 0;
+}
+
+/* The key of an operator in place, as `ufuncs` makes it. */
+static PyObject *key_in_place(PyObject *ufunc, const operand *x, const operand *y, PyObject *number)
+{
+    PyObject *view = PyLong_FromVoidPtr(x->view), *other = y->view ? PyLong_FromVoidPtr(y->view) : NULL;
+    PyObject *key = !view || (y->view && !other) ? NULL
+        : other ? PyTuple_Pack(6, ufunc, view, x->dtype, other, y->dtype, x->base == y->base ? Py_True : Py_False)
+                : PyTuple_Pack(4, ufunc, view, x->dtype, (PyObject *)Py_TYPE(number));
+    Py_XDECREF(view);
+    Py_XDECREF(other);
+    return key;
+}
+
+/* Whether a view is read-only; -1 with an exception set. */
+static int is_read_only(PyObject *view)
+{
+    return is_true(view, name.is_read_only);
+}
+
+/* Write to an array what is not known by its key, by a form; record it, by a function, where it is not done at once: 1,
+   0 where Python has to look, -1 with an exception set. */
+static int is_written(PyObject *queue, PyObject *key, PyObject *form, const operand *x, operand *y, PyObject *number,
+                      PyObject *record, PyObject *const *given)
+{
+    if (!form || form == Py_None)
+        return form ? 0 : -1;
+    Py_INCREF(form);
+    PyObject *answer = written(queue, key, form, x, y, number);
+    Py_DECREF(form);
+    if (answer == Py_False)
+        Py_SETREF(answer, PyObject_Vectorcall(record, given, 3, NULL));
+    else if (answer == Py_None) {
+        Py_DECREF(answer);
+        return 0;
+    }
+    Py_XDECREF(answer);
+    return answer ? 1 : -1;
+}
+
+static int attempt_in_place(PyObject *ufunc, PyObject *x, PyObject *y, PyObject **found)
+{
+    PyObject *queue = queue_of_several();
+    const int has_other = queue && has_base(y);
+    if (!queue || !has_base(x) || Py_TYPE(x) != its.array || !(has_other || is_weak(y)))
+        return PyErr_Occurred() ? -1 : 0;
+    PyObject *number = has_other ? Py_None : y, *const given[] = {ufunc, x, y};
+    operand own = {NULL}, other = {NULL};
+    PyObject *key = read_array(x, &own) < 0 || (has_other && read_array(y, &other) < 0)
+        ? NULL : key_in_place(ufunc, &own, &other, number);
+    PyObject *known = known_by(key);
+    int answer = known ? 0 : -1;
+    if (known && known != Py_None)
+        answer = record_known_in_place(known, &own, &other, number) < 0 ? -1 : 1;
+    else if (known && !(answer = is_read_only(own.view))) {
+        answer = settle(own.base, own.view);
+        release(&own);
+        release(&other);                        /* which may have got memory of their own */
+        own = other = (operand){NULL};
+        if (!answer && read_array(x, &own) == 0 && (!has_other || read_array(y, &other) == 0)) {
+            PyObject *form = found_form(ufunc, own.dtype, has_other ? other.dtype : (PyObject *)Py_TYPE(number), IN_PLACE);
+            answer = is_written(queue, key, form, &own, &other, number, its.record_into, given);
+        } else
+            answer = -1;
+    } else if (known)
+        answer = answer < 0 ? -1 : 0;
+    Py_XDECREF(known);
+    Py_XDECREF(key);
+    release(&own);
+    release(&other);
+    *found = answer > 0 ? Py_NewRef(x) : NULL;
+    return answer;
+}
+
+/* Whether a key is an integer, a slice, Ellipsis or None, or a tuple of these: any other may have arrays in it. */
+static int is_plain_key(PyObject *key)
+{
+    if (PyTuple_CheckExact(key)) {
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(key); k++)
+            if (PyTuple_CheckExact(PyTuple_GET_ITEM(key, k)) || !is_plain_key(PyTuple_GET_ITEM(key, k)))
+                return 0;
+        return 1;
+    }
+    return PyLong_CheckExact(key) || PySlice_Check(key) || key == Py_Ellipsis || key == Py_None;
+}
+
+static int has_ellipsis(PyObject *key)
+{
+    int has = key == Py_Ellipsis;
+    for (Py_ssize_t k = 0; PyTuple_CheckExact(key) && k < PyTuple_GET_SIZE(key); k++)
+        has = has || PyTuple_GET_ITEM(key, k) == Py_Ellipsis;
+    return has;
+}
+
+/* What a plain key names of an array in a base, and whether it has dimensions; NULL where that is left to Python, or with
+   an exception set. */
+static PyObject *view_by_key(PyObject *x, PyObject *key, int *ndim)
+{
+    if (!queue_of_several() || Py_TYPE(x) != its.array || !has_base(x) || !is_plain_key(key))
+        return NULL;
+    PyObject *view = PyObject_CallMethodOneArg(SLOT(x, its.at_view), name.index, key);
+    const family *own = view ? family_of(view) : NULL;
+    if (own)
+        *ndim = (int)own->ndim;
+    else
+        Py_CLEAR(view);
+    return view;
+}
+
+/* An element of a base, which borrows it: see `sharing.borrow_element`. */
+static PyObject *new_element(PyObject *base, PyObject *view)
+{
+    PyObject *found = its.element->tp_alloc(its.element, 0);
+    if (!found)
+        return NULL;
+    SLOT(found, its.at_base) = Py_NewRef(base);
+    SLOT(found, its.at_view) = Py_NewRef(view);
+    SLOT(found, its.at_elements) = Py_NewRef(Py_None);
+    SLOT(found, its.at_source) = Py_NewRef(Py_None);
+    PyObject *reference = PyObject_CallFunctionObjArgs((PyObject *)its.reference, found, its.discard, NULL);
+    if (reference) {
+        SLOT(reference, its.at_lender) = Py_NewRef(SLOT(base, its.at_storage));
+        SLOT(reference, its.at_section) = Py_NewRef(view);
+    }
+    if (!reference || PySet_Add(its.borrowers, reference) < 0)
+        Py_CLEAR(found);
+    Py_XDECREF(reference);
+    return found;
+}
+
+static int attempt_section(PyObject *x, PyObject *key, PyObject **found)
+{
+    int ndim;
+    PyObject *view = view_by_key(x, key, &ndim);
+    if (!view)
+        return PyErr_Occurred() ? -1 : 0;
+    PyObject *base = Py_NewRef(SLOT(x, its.at_base));
+    const int is_plain = Py_TYPE(base) == its.base && !PySet_GET_SIZE(its.lent)
+        && Py_TYPE(SLOT(base, its.at_storage)) == its.storage;
+    if (ndim || is_plain)
+        *found = ndim || has_ellipsis(key) ? new_array(base, view, 0) : new_element(base, view);
+    Py_DECREF(base);
+    Py_DECREF(view);
+    return *found ? 1 : PyErr_Occurred() ? -1 : 0;
+}
+
+/* What is known of an assignment of an array, by a key as `assign` makes it. */
+static PyObject *key_of_assignment(const operand *x, const operand *y, PyObject *number)
+{
+    PyObject *view = PyLong_FromVoidPtr(x->view), *other = y->view ? PyLong_FromVoidPtr(y->view) : NULL;
+    PyObject *key = !view || (y->view && !other) ? NULL
+        : other ? PyTuple_Pack(5, view, other, x->dtype, y->dtype, x->base == y->base ? Py_True : Py_False)
+                : PyTuple_Pack(3, view, x->dtype, (PyObject *)Py_TYPE(number));
+    Py_XDECREF(view);
+    Py_XDECREF(other);
+    return key;
+}
+
+/* Record an assignment that is known; -1 with an exception set. */
+static int record_known_assignment(PyObject *known, const operand *x, const operand *y)
+{
+    PyObject *storages = PyTuple_Pack(2, x->storage, y->storage), *none = NULL;
+    if (storages && PyTuple_Check(known) && PyTuple_GET_SIZE(known))
+        none = PyObject_Vectorcall(its.record, (PyObject *[]){PyTuple_GET_ITEM(known, 0), storages}, 2, NULL);
+    Py_XDECREF(storages);
+    Py_XDECREF(none);
+    return none ? 0 : -1;
+}
+
+/* Assign an array, or a number, to a view of a base; as `attempts` say. */
+static int is_assigned(PyObject *queue, PyObject *base, PyObject *view, PyObject *value, int is_number)
+{
+    operand x = {.view = Py_NewRef(view)}, y = {NULL};
+    PyObject *key = NULL, *known = NULL;
+    int answer = read_base(Py_NewRef(base), &x) < 0 || (!is_number && read_array(value, &y) < 0)
+        || !(key = key_of_assignment(&x, &y, value)) || (!is_number && !(known = known_by(key))) ? -1 : 0;
+    if (!answer && known && known != Py_None)
+        answer = record_known_assignment(known, &x, &y) < 0 ? -1 : 1;
+    else if (!answer && !(answer = is_read_only(view))) {
+        answer = settle(base, view);
+        release(&y);
+        Py_CLEAR(x.storage);
+        y = (operand){NULL};
+        if (!answer && (x.storage = attribute_of(base, Py_TYPE(base) == its.base, its.at_storage, name.storage))
+                && (is_number || read_array(value, &y) == 0)) {
+            PyObject *form = is_number || x.dtype == y.dtype
+                ? found_form(NULL, x.dtype, is_number ? (PyObject *)Py_TYPE(value) : y.dtype, ASSIGNED) : Py_None;
+            PyObject *const given[] = {base, view, value};
+            answer = is_written(queue, key, form, &x, &y, value, its.record_assigned, given);
+        } else
+            answer = -1;
+    } else if (answer > 0 && !(known && known != Py_None))
+        answer = 0;                             /* it is read-only, and refused */
+    Py_XDECREF(known);
+    Py_XDECREF(key);
+    release(&x);
+    release(&y);
+    return answer;
+}
+
+static int attempt_assignment(PyObject *x, PyObject *key, PyObject *value, PyObject **found)
+{
+    int ndim;
+    const int is_number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
+    PyObject *queue = queue_of_several();
+    PyObject *view = queue && (is_number || has_base(value)) ? view_by_key(x, key, &ndim) : NULL;
+    if (!view)
+        return PyErr_Occurred() ? -1 : 0;
+    int answer = 0;
+    if (!is_number && ndim && SLOT(value, its.at_view) == view && SLOT(value, its.at_base) == SLOT(x, its.at_base))
+        answer = 1;                             /* as A[key] += x ends */
+    else if (is_number || ndim || Py_TYPE(value) != its.array) {        /* else an array in the place of an element */
+        PyObject *base = Py_NewRef(SLOT(x, its.at_base));
+        answer = is_assigned(queue, base, view, value, is_number);
+        Py_DECREF(base);
+    }
+    Py_DECREF(view);
+    *found = answer > 0 ? Py_NewRef(Py_None) : NULL;
+    return answer;
+}
+
+static attempts all_attempts = {attempt_operator, attempt_in_place, attempt_section, attempt_assignment};

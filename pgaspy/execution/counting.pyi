@@ -1,0 +1,21 @@
+"""How often calls were made, in C; see counting.c."""
+
+from typing import Any
+
+class Counts:
+    """What the calls of one process have taken, by their keys.
+
+    A key is what tells calls apart. That one is taken for another now and then does no harm.
+    """
+
+    def __init__(self, limits: dict[str, Any], /) -> None:
+        """Of the constants of `tiers`, by their names, as they are whenever a call is counted."""
+
+    def admits(self, key: tuple[Any, ...], n_elements: int, is_alone: bool = ..., /) -> bool:
+        """Count a call; whether to do it at once: it is small, and not done often, or among others that were not.
+
+        `is_alone` says whether the job has one process.
+        """
+
+    def was_admitted(self, key: tuple[Any, ...], /) -> bool:
+        """Whether such a call was executed at once before: it is likely to come again, and hot, if it is not now."""
