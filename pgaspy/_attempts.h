@@ -1,5 +1,6 @@
 /*
- * What methods of arrays attempt in C before their definitions, in a job of several processes: see _calls_attempts.h.
+ * What methods of arrays attempt in C before their definitions, in a job of several processes, and operators of large
+ * arrays in any: see _calls_attempts.h.
  *
  * Each gives 1 with what it returns, 0 if that is left to the definition, -1 with an exception.
  */

@@ -52,11 +52,10 @@ static PyObject *new_part(PyObject *queue, PyObject *key, PyObject *form, const 
     return found;
 }
 
-/* The queue of several processes, borrowed; NULL where there is none, or with an exception set. */
-static PyObject *queue_of_several(void)
+static int is_alone(PyObject *queue)
 {
-    PyObject *queue = queue_of_job(), *engine = queue ? SLOT(queue, the_queue.at_engine) : NULL;
-    return engine && its.array && SLOT(engine, the_queue.at_is_alone) == Py_False ? queue : NULL;
+    PyObject *engine = SLOT(queue, the_queue.at_engine);
+    return !engine || SLOT(engine, the_queue.at_is_alone) != Py_False;
 }
 
 /* The new array for a function of arrays, or of one and a number; NotImplemented where that is to be recorded, None where
@@ -178,8 +177,9 @@ static PyObject *have_arrays(PyObject *module, PyObject *arguments)
 {
     PyTypeObject *array, *number, *element, *reference;
     PyObject *known_calls, *made, *given[3];
-    if (!PyArg_ParseTuple(arguments, "O!O!O!O!OOOOO", &PyType_Type, &array, &PyType_Type, &number, &PyType_Type, &element,
-                          &PyType_Type, &reference, &known_calls, &made, &given[0], &given[1], &given[2]))
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!OOOOOn", &PyType_Type, &array, &PyType_Type, &number, &PyType_Type, &element,
+                          &PyType_Type, &reference, &known_calls, &made, &given[0], &given[1], &given[2],
+                          &its.max_small))
         return NULL;
     const attribute_place places[] = {
         {array, "_base", &its.at_base}, {array, "_view", &its.at_view}, {array, "_elements", &its.at_elements},
@@ -216,7 +216,7 @@ PyMODINIT_FUNC PyInit__calls(void)
     import_array();
     const struct {PyObject **place; const char *text;} names[] = {
         {&name.address, "address"}, {&name.admits, "admits"}, {&name.base, "_base"},
-        {&name.broadcast_to, "broadcast_to"}, {&name.shape, "shape"}, {&name.digests, "digests"}, {&name.index, "index"},
+        {&name.broadcast_to, "broadcast_to"}, {&name.shape, "shape"}, {&name.size, "size"}, {&name.digests, "digests"}, {&name.index, "index"},
         {&name.is_read_only, "is_read_only"},
         {&name.dtype, "dtype"}, {&name.layout, "layout"}, {&name.local, "local"}, {&name.may_compute, "may_compute"},
         {&name.name, "name"}, {&name.pending, "pending"}, {&name.see_to_others, "see_to_others"},

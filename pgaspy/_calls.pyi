@@ -36,9 +36,9 @@ def forget(rank: int, /) -> None:
 
 def have_arrays(array: type, number: type, element: type, reference: type, known_calls: Cache, made: Callable[..., Any],
                 record_operator: Callable[..., Any], record_in_place: Callable[..., None],
-                record_assigned: Callable[..., None], /) -> None:
+                record_assigned: Callable[..., None], max_small: int, /) -> None:
     """Have the classes of global arrays, of numbers, of elements, and of references to who borrows; what is known of
-    calls; what makes an array; and what records what is not known.
+    calls; what makes an array; what records what is not known; and the most elements of an array that is small.
     """
 
 def laid_out(views: tuple[View | None, ...], itemsizes: tuple[int, ...],

@@ -25,13 +25,13 @@ static struct {
     PyObject *borrowers, *lent, *discard, *known_calls;         /* sets, a method of the first, and a cache */
     Py_ssize_t at_base, at_view, at_elements, at_source, at_layout, at_dtype, at_storage, at_address,
                at_array, at_lender, at_section;         /* the places of attributes */
-    Py_ssize_t rank, max_elements, max_bytes, n_tags, batch;
+    Py_ssize_t rank, max_elements, max_bytes, max_small, n_tags, batch;
     double looked;                              /* when others were asked last */
 } its;
 
 static struct {
     PyObject *address, *admits, *base, *broadcast_to, *digests, *dtype, *index, *is_read_only, *layout, *local, *may_compute, *name,
-             *pending, *see_to_others, *shape, *storage, *take_computed, *tiers, *view;
+             *pending, *see_to_others, *shape, *size, *storage, *take_computed, *tiers, *view;
 } name;
 
 static Py_ssize_t at(PyObject *tuple, Py_ssize_t k)

@@ -10,6 +10,26 @@ static int has_base(PyObject *x)
     return is_array(x) && SLOT(x, its.at_base) && SLOT(x, its.at_view) && SLOT(x, its.at_source) == Py_None;
 }
 
+/* Whether an array, or a section of one, is none of those that are NumPy's in a job of one process: see `small.are_few`.
+   -1 with an exception set. */
+static int is_large(PyObject *base, PyObject *view)
+{
+    PyObject *size = PyObject_GetAttr(view, name.size);
+    const Py_ssize_t n = size ? PyLong_AsSsize_t(size) : -1;
+    Py_XDECREF(size);
+    PyObject *dtype = n > its.max_small ? attribute_of(base, 0, 0, name.dtype) : NULL;
+    const int is = dtype && n > 8 * its.max_small / PyDataType_ELSIZE((PyArray_Descr *)dtype);
+    Py_XDECREF(dtype);
+    return PyErr_Occurred() ? -1 : is;
+}
+
+/* The queue that takes an operator on an array in a base, borrowed; NULL where that is up to Python. */
+static PyObject *queue_for(PyObject *x)
+{
+    PyObject *queue = its.array && has_base(x) ? queue_of_job() : NULL;
+    return queue && (!is_alone(queue) || is_large(SLOT(x, its.at_base), SLOT(x, its.at_view)) > 0) ? queue : NULL;
+}
+
 static int is_weak(PyObject *x)                 /* see `operands.WEAK` */
 {
     return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyComplex_CheckExact(x);
@@ -53,9 +73,9 @@ static PyObject *new_operator(PyObject *queue, PyObject *key, PyObject *ufunc, o
 
 static int attempt_operator(PyObject *ufunc, PyObject *x, PyObject *y, int is_first, PyObject **found)
 {
-    PyObject *queue = queue_of_several();
+    PyObject *queue = queue_for(x);
     const int has_other = queue && has_base(y);
-    if (!queue || !has_base(x) || !(has_other || y == Py_None || is_weak(y)))
+    if (!queue || !(has_other || y == Py_None || is_weak(y)))
         return PyErr_Occurred() ? -1 : 0;
     operand own = {NULL}, other = {NULL};
     PyObject *number = has_other ? Py_None : y, *key = NULL, *inputs = NULL;
@@ -64,7 +84,7 @@ static int attempt_operator(PyObject *ufunc, PyObject *x, PyObject *y, int is_fi
     PyObject *known = known_by(key);
     if (known && known != Py_None)
         *found = result_of_known(known, &own, &other, number);
-    else if (known && (inputs = y == Py_None ? PyTuple_Pack(1, x) : is_first ? PyTuple_Pack(2, y, x)
+    else if (known && !is_alone(queue) && (inputs = y == Py_None ? PyTuple_Pack(1, x) : is_first ? PyTuple_Pack(2, y, x)
                                                                             : PyTuple_Pack(2, x, y)))
         *found = new_operator(queue, key, ufunc, &own, &other, number, is_first, inputs);
     Py_XDECREF(inputs);
@@ -115,9 +135,9 @@ static int is_written(PyObject *queue, PyObject *key, PyObject *form, const oper
 
 static int attempt_in_place(PyObject *ufunc, PyObject *x, PyObject *y, PyObject **found)
 {
-    PyObject *queue = queue_of_several();
+    PyObject *queue = queue_for(x);
     const int has_other = queue && has_base(y);
-    if (!queue || !has_base(x) || Py_TYPE(x) != its.array || !(has_other || is_weak(y)))
+    if (!queue || Py_TYPE(x) != its.array || !(has_other || is_weak(y)))
         return PyErr_Occurred() ? -1 : 0;
     PyObject *number = has_other ? Py_None : y, *const given[] = {ufunc, x, y};
     operand own = {NULL}, other = {NULL};
@@ -127,7 +147,7 @@ static int attempt_in_place(PyObject *ufunc, PyObject *x, PyObject *y, PyObject 
     int answer = known ? 0 : -1;
     if (known && known != Py_None)
         answer = record_known_in_place(known, &own, &other, number) < 0 ? -1 : 1;
-    else if (known && !(answer = is_read_only(own.view))) {
+    else if (known && !is_alone(queue) && !(answer = is_read_only(own.view))) {
         answer = settle(own.base, own.view);
         release(&own);
         release(&other);                        /* which may have got memory of their own */
@@ -167,11 +187,11 @@ static int has_ellipsis(PyObject *key)
     return has;
 }
 
-/* What a plain key names of an array in a base, and whether it has dimensions; NULL where that is left to Python, or with
-   an exception set. */
+/* What a plain key names of an array in a base, and how many dimensions that has; NULL where that is left to Python, or
+   with an exception set. */
 static PyObject *view_by_key(PyObject *x, PyObject *key, int *ndim)
 {
-    if (!queue_of_several() || Py_TYPE(x) != its.array || !has_base(x) || !is_plain_key(key))
+    if (Py_TYPE(x) != its.array || !is_plain_key(key))
         return NULL;
     PyObject *view = PyObject_CallMethodOneArg(SLOT(x, its.at_view), name.index, key);
     const family *own = view ? family_of(view) : NULL;
@@ -206,10 +226,12 @@ static PyObject *new_element(PyObject *base, PyObject *view)
 static int attempt_section(PyObject *x, PyObject *key, PyObject **found)
 {
     int ndim;
-    PyObject *view = view_by_key(x, key, &ndim);
+    PyObject *queue = queue_for(x), *view = queue ? view_by_key(x, key, &ndim) : NULL, *base = NULL;
+    if (view && is_alone(queue) && is_large(SLOT(x, its.at_base), view) <= 0)
+        Py_CLEAR(view);                 /* which may be NumPy's */
     if (!view)
         return PyErr_Occurred() ? -1 : 0;
-    PyObject *base = Py_NewRef(SLOT(x, its.at_base));
+    base = Py_NewRef(SLOT(x, its.at_base));
     const int is_plain = Py_TYPE(base) == its.base && !PySet_GET_SIZE(its.lent)
         && Py_TYPE(SLOT(base, its.at_storage)) == its.storage;
     if (ndim || is_plain)
@@ -251,7 +273,7 @@ static int is_assigned(PyObject *queue, PyObject *base, PyObject *view, PyObject
         || !(key = key_of_assignment(&x, &y, value)) || (!is_number && !(known = known_by(key))) ? -1 : 0;
     if (!answer && known && known != Py_None)
         answer = record_known_assignment(known, &x, &y) < 0 ? -1 : 1;
-    else if (!answer && !(answer = is_read_only(view))) {
+    else if (!answer && !is_alone(queue) && !(answer = is_read_only(view))) {
         answer = settle(base, view);
         release(&y);
         Py_CLEAR(x.storage);
@@ -277,8 +299,10 @@ static int attempt_assignment(PyObject *x, PyObject *key, PyObject *value, PyObj
 {
     int ndim;
     const int is_number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
-    PyObject *queue = queue_of_several();
+    PyObject *queue = queue_for(x);
     PyObject *view = queue && (is_number || has_base(value)) ? view_by_key(x, key, &ndim) : NULL;
+    if (view && is_alone(queue) && (is_number || is_large(SLOT(x, its.at_base), view) <= 0))
+        Py_CLEAR(view);                 /* which may be NumPy's */
     if (!view)
         return PyErr_Occurred() ? -1 : 0;
     int answer = 0;

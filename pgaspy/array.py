@@ -1520,7 +1520,7 @@ _new = object.__new__
 _REVERSED = [tuple(reversed(range(ndim))) for ndim in range(MAX_NDIM + 1)]
 small.kinds.update((GlobalArray, GlobalScalar))
 _calls.have_arrays(GlobalArray, GlobalScalar, GlobalElement, Reference, known_calls, made, ufuncs.record_operator,
-                   ufuncs.record_in_place, global_assign.record_assigned)
+                   ufuncs.record_in_place, global_assign.record_assigned, small.MAX_ELEMENTS)
 if floating_point.variable is not None:
     quick.begin(GlobalArray, GlobalScalar, small.kinds, View, likeness.Like, small.MAX_ELEMENTS, functions.MAX_PRODUCTS,
                 likeness.MAX_DEPTH, recording, small, borrowers, floating_point.variable, floating_point.silent,

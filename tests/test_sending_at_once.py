@@ -161,6 +161,22 @@ def test_random_statements_in_any_tier_of_each_process(seed: int, monkeypatch: p
     recording.forget()
 
 
+@pytest.mark.parametrize("is_at_once", [True, False])
+def test_an_element_is_assigned_to_its_own_place(is_at_once: bool) -> None:
+    """It gets memory of its own first, and is seen otherwise from then on, wherever the assignment goes."""
+    model = np.arange(6.0)
+    A = pg.array(model)
+    pg.sync()
+    recording.queue.computes_at_once = is_at_once  # type: ignore[misc]
+    x = A[5]
+    A[5] = x
+    A[0] = x
+    A[5] = 3.0
+    model[[0, 5]] = 5, 3
+    assert_equal(A, model)
+    collectively(float(x) == 5.0)
+
+
 FUNCTIONS: list[Callable[..., Any]] = [
     lambda xp, a, b: a + b, lambda xp, a, b: a * b, lambda xp, a, b: a / b, lambda xp, a, b: a < b,
     lambda xp, a, b: a % b, lambda xp, a, b: xp.divmod(a, b), lambda xp, a, b: xp.gcd(a, b),

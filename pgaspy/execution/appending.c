@@ -13,6 +13,8 @@ static struct {
     PyObject *n_tags;                           /* a name */
 } its;
 
+enum {RECIPE, STORAGES, VALUES, NUMBER, CODE, INSTRUCTION, N_FIELDS};   /* of a `RecordedOperation` */
+
 /* Whether nothing is to be seen to before an operation is recorded, nor after it: see `Queue.record`. */
 static int is_plain(PyObject *queue)
 {
@@ -26,23 +28,39 @@ static int is_plain(PyObject *queue)
     return is_silent(queue);
 }
 
-/* Record an operation with so many tags that a place of the program calls, all at once; -1 with an exception set. */
-static int append(PyObject *queue, PyObject *const *operation, Py_ssize_t n_tags, PyObject *code, int instruction)
+/* Append the fields of an operation, but for its number, which is that of the next one with so many tags; all at once. -1
+   with an exception set. */
+static int append(PyObject *queue, PyObject *own, Py_ssize_t n_tags)
 {
     PyObject *fields = SLOT(SLOT(queue, the_queue.at_recorded), the_queue.at_fields);
     PyObject *number = SLOT(queue, the_queue.at_next_tag), *next = PyLong_FromSsize_t(PyLong_AsSsize_t(number) + n_tags);
-    PyObject *own = next ? Py_BuildValue("(OOOOOi)", operation[0], operation[1], operation[2], number, code, instruction)
-                         : NULL;
     const Py_ssize_t n = PyList_GET_SIZE(fields);
-    if (!own || PyErr_Occurred() || PyList_SetSlice(fields, n, n, own) < 0) {
-        Py_XDECREF(own);
+    PyTuple_SET_ITEM(own, NUMBER, Py_NewRef(number));
+    if (PyErr_Occurred() || PyList_SetSlice(fields, n, n, own) < 0) {
         Py_XDECREF(next);
         return -1;
     }
     SLOT(queue, the_queue.at_next_tag) = next;
     Py_DECREF(number);
-    Py_DECREF(own);
     return 0;
+}
+
+/* The fields of an operation that a place of the program calls, but for its number. */
+static PyObject *fields_of(PyObject *const *operation)
+{
+    int instruction;
+    PyObject *code = caller(&instruction), *own = code ? PyTuple_New(N_FIELDS) : NULL;
+    PyObject *at = own ? PyLong_FromLong(instruction) : NULL;
+    if (!at) {
+        Py_XDECREF(code);
+        Py_XDECREF(own);
+        return NULL;
+    }
+    for (int k = RECIPE; k <= VALUES; k++)
+        PyTuple_SET_ITEM(own, k, Py_NewRef(operation[k]));
+    PyTuple_SET_ITEM(own, CODE, code);
+    PyTuple_SET_ITEM(own, INSTRUCTION, at);
+    return own;
 }
 
 /* record(recipe, storages, values): see appending.pyi. */
@@ -52,18 +70,18 @@ static PyObject *record(PyObject *module, PyObject *const *arguments, Py_ssize_t
     if (n != 3 && !none)
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "a recipe, storages and values are taken");
     PyObject *const operation[] = {arguments[0], arguments[1], none ? none : arguments[2]};
-    PyObject *queue = queue_of_job(), *code = NULL, *tags = NULL;
-    int instruction, answer = queue ? is_plain(queue) : PyErr_Occurred() ? -1 : 0;
+    PyObject *queue = queue_of_job(), *own = NULL, *tags = NULL;
+    int answer = queue ? is_plain(queue) : PyErr_Occurred() ? -1 : 0;
     if (answer > 0) {           /* what follows may call Python, where anything may come by: so it is asked once more */
-        tags = PyObject_GetAttr(operation[0], its.n_tags);
-        code = tags ? caller(&instruction) : NULL;
-        queue = code ? queue_of_job() : NULL;
+        tags = PyObject_GetAttr(operation[RECIPE], its.n_tags);
+        own = tags ? fields_of(operation) : NULL;
+        queue = own ? queue_of_job() : NULL;
         answer = queue ? is_plain(queue) : PyErr_Occurred() ? -1 : 0;
     }
-    if (answer > 0)
-        answer = append(queue, operation, PyLong_AsSsize_t(tags), code, instruction) < 0 ? -1 : 1;
+    if (answer > 0 && append(queue, own, PyLong_AsSsize_t(tags)) < 0)
+        answer = -1;
     PyObject *found = answer ? NULL : PyObject_Vectorcall(its.in_python, operation, 3, NULL);
-    Py_XDECREF(code);
+    Py_XDECREF(own);
     Py_XDECREF(tags);
     Py_XDECREF(none);
     return answer > 0 ? Py_NewRef(Py_None) : found;
