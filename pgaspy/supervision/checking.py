@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import time
+from array import array
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol
@@ -86,10 +87,9 @@ class Checker:
         self._latest: deque[int] = deque(maxlen=MAX_COMPARED)
         self._n_added = 0
         self._is_first, self._is_last = comm.rank == 0, comm.rank == comm.size - 1
-        self._own: deque[int] = deque()  # that the rank before has not told yet
-        self._theirs: deque[int] = deque()
+        self._own, self._theirs = array("q"), array("q")  # what the rank before has not told yet; what it has
         self._n_agreed = 0
-        self._unsent: list[int] = []
+        self._unsent = array("q")
         self._sending = self._sending_contents = MPI.REQUEST_NULL
         self.contents: Contents | None = None
         self._error: DivergenceError | None = None
@@ -157,7 +157,7 @@ class Checker:
         if self._error is not None:
             raise self._error
         if sends and self._unsent and self._sending.Test():
-            digests, self._unsent = np.array(self._unsent, np.int64), []
+            digests, self._unsent = self._unsent, array("q")
             self._sending = self._comm.Isend(digests, self._comm.rank + 1, DIGESTS)
         contents = self.contents
         if sends and contents is not None and contents.unsent and self._sending_contents.Test():
@@ -173,11 +173,17 @@ class Checker:
                 assert contents is not None
                 contents.heard(found.tolist())
             else:
-                self._theirs.extend(found.tolist())
-        while self._own and self._theirs:
-            if self._own.popleft() != self._theirs.popleft():
-                self._diverge(self._n_agreed)
-            self._n_agreed += 1
+                self._theirs.frombytes(found.tobytes())
+        self._agree()
+
+    def _agree(self) -> None:
+        """Compare what both have come to."""
+        n = min(len(self._own), len(self._theirs))
+        own, theirs = self._own[:n], self._theirs[:n]
+        del self._own[:n], self._theirs[:n]
+        if own != theirs:
+            self._diverge(self._n_agreed + [x != y for x, y in zip(own, theirs, strict=True)].index(True))
+        self._n_agreed += n
 
     def _diverge(self, index: int) -> NoReturn:
         """Tell the others of an operation that is not the same everywhere, and learn what it is on all of them."""
