@@ -18,7 +18,8 @@ static int is_large(PyObject *base, PyObject *view)
     const Py_ssize_t n = size ? PyLong_AsSsize_t(size) : -1;
     Py_XDECREF(size);
     PyObject *dtype = n > its.max_small ? attribute_of(base, 0, 0, name.dtype) : NULL;
-    const int is = dtype && n > 8 * its.max_small / PyDataType_ELSIZE((PyArray_Descr *)dtype);
+    const Py_ssize_t itemsize = dtype ? PyDataType_ELSIZE((PyArray_Descr *)dtype) : 0;
+    const int is = itemsize && n > 8 * its.max_small / itemsize;
     Py_XDECREF(dtype);
     return PyErr_Occurred() ? -1 : is;
 }

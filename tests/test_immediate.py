@@ -109,6 +109,21 @@ def test_what_is_cast_or_has_no_kernel_is_computed_at_once(statement: Callable[.
             assert_equal(array, model, exact=model.dtype.kind != "f")
 
 
+def test_a_grid_may_have_any_number_of_axes() -> None:
+    model = np.arange(24.0).reshape(6, 4)
+    a = pg.array(model, layout=pg.Distribution("block", "*", grid=(pg.SIZE, *[1] * 400)))
+    a[1:] += a[1:]
+    a[2] = 3
+    model[1:] += model[1:]
+    model[2] = 3
+    assert_equal(a + a, 2 * model)
+
+
+def test_elements_may_have_no_bytes() -> None:
+    a = pg.array(np.zeros(10**6, "V0"))
+    collectively(a[1:].shape == (10**6 - 1,))
+
+
 def of_elements(a: Any, k: int, true: Any) -> None:
     a[k, 1] += 2
     a[k, 2] = 3

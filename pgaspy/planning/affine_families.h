@@ -111,17 +111,10 @@ static family *new_family(affine *view, Py_ssize_t rank, const Py_ssize_t *key, 
     return own;
 }
 
-/* That of a view on a process, a new reference. */
-static family *found_family(affine *view, Py_ssize_t rank)
+/* The family with a key, which is one of a view, a new reference. */
+static family *family_by(affine *view, Py_ssize_t rank, const Py_ssize_t *key, Py_ssize_t n_key)
 {
-    PyObject *coords = fixed_coords(view);
-    const Py_ssize_t ndim = ndim_of(view), n_key = coords ? 4 * ndim + PyTuple_GET_SIZE(coords) : 0;
-    Py_ssize_t key[4 * MAX_NDIM + MAX_NDIM];
-    if (!coords || n_key > (Py_ssize_t)(sizeof key / sizeof *key) || put_key(view, coords, key) < 0) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_ValueError, "a grid of too many axes");
-        return NULL;
-    }
+    const Py_ssize_t ndim = ndim_of(view);
     Py_uhash_t hash = mixed((Py_uhash_t)(uintptr_t)view->layout >> 4, (Py_uhash_t)rank);
     for (Py_ssize_t k = 0; k < n_key; k++)
         hash = mixed(hash, (Py_uhash_t)key[k]);
@@ -133,6 +126,24 @@ static family *found_family(affine *view, Py_ssize_t rank)
     family *found = new_family(view, rank, key, n_key, (Py_hash_t)hash);
     if (found)
         Py_XSETREF(*place, (family *)Py_NewRef((PyObject *)found));
+    return found;
+}
+
+/* That of a view on a process, a new reference. */
+static family *found_family(affine *view, Py_ssize_t rank)
+{
+    PyObject *coords = fixed_coords(view);
+    if (!coords)
+        return NULL;
+    const Py_ssize_t n_key = 4 * ndim_of(view) + PyTuple_GET_SIZE(coords);
+    Py_ssize_t few[4 * MAX_NDIM + MAX_NDIM], *key = few;        /* a grid may have any number of axes */
+    if (n_key > (Py_ssize_t)(sizeof few / sizeof *few) && !(key = PyMem_New(Py_ssize_t, n_key))) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    family *found = put_key(view, coords, key) < 0 ? NULL : family_by(view, rank, key, n_key);
+    if (key != few)
+        PyMem_Free(key);
     return found;
 }
 
