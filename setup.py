@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy
 from setuptools import Extension, setup
 
-shared = [f"pgaspy/_{name}.h" for name in ("at_once", "callers", "numbers", "queue")]
+shared = [f"pgaspy/_{name}.h" for name in ("at_once", "attempts", "callers", "numbers", "queue")]
 """What several of these include."""
 
 setup(cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"],

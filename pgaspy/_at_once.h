@@ -1,6 +1,9 @@
 /*
  * What is done at once: whether anything is in its way, and how it is counted.
  */
+#include <stdint.h>
+#include "_queue.h"
+
 #define MAX_LOCKED 500  /* elements, as in NumPy */
 
 typedef void run_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses, const int64_t *strides);
@@ -37,16 +40,21 @@ static int is_free(PyObject *queue, PyObject *is_alone)
     return answer > 0 ? is_true(queue, the_queue.computes_at_once) : answer;
 }
 
-/* Note that something was done at once. */
-static int count(PyObject *queue)
+/* Add to an integer in a slot; -1 with an exception set. */
+static int add_to(PyObject **slot, Py_ssize_t n)
 {
-    PyObject *before = SLOT(queue, the_queue.at_n_at_once);
-    PyObject *next = PyLong_FromLongLong(PyLong_AsLongLong(before) + 1);
+    const Py_ssize_t before = PyLong_AsSsize_t(*slot);
+    PyObject *next = before == -1 && PyErr_Occurred() ? NULL : PyLong_FromSsize_t(before + n);
     if (!next)
         return -1;
-    SLOT(queue, the_queue.at_n_at_once) = next;
-    Py_DECREF(before);
+    Py_SETREF(*slot, next);
     return 0;
+}
+
+/* Note that something was done at once; -1 with an exception set. */
+static int count(PyObject *queue)
+{
+    return add_to(&SLOT(queue, the_queue.at_n_at_once), 1);
 }
 
 /* Let other threads go on while C passes through so many elements, if that is worth it; and stop that again. */

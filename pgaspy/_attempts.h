@@ -1,9 +1,11 @@
 /*
- * What methods of arrays attempt in C before their definitions, in a job of several processes, and operators of large
- * arrays in any: see _calls_attempts.h.
+ * What methods of arrays attempt in C before their definitions, in a job of several processes, and of large arrays in
+ * any: see _calls_attempts.h.
  *
  * Each gives 1 with what it returns, 0 if that is left to the definition, -1 with an exception.
  */
+#include <Python.h>
+
 #define NAME_OF_ATTEMPTS "pgaspy._calls._attempts"
 
 typedef struct {

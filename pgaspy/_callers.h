@@ -1,6 +1,7 @@
 /*
  * Where the program is that has called pgaspy: see call_sites.py.
  */
+#include <Python.h>
 
 static struct {
     PyObject *frame_of_program, *is_program_file;       /* a function, and a cache */

@@ -55,7 +55,7 @@ static PyObject *new_part(PyObject *queue, PyObject *key, PyObject *form, const 
 static int is_alone(PyObject *queue)
 {
     PyObject *engine = SLOT(queue, the_queue.at_engine);
-    return !engine || SLOT(engine, the_queue.at_is_alone) != Py_False;
+    return !engine || Py_TYPE(engine) != the_queue.engine || SLOT(engine, the_queue.at_is_alone) != Py_False;
 }
 
 /* The new array for a function of arrays, or of one and a number; NotImplemented where that is to be recorded, None where
@@ -154,8 +154,9 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
     unsigned long long elementwise;
     if (!PyArg_ParseTuple(arguments, "O!OO!O!O!OOOOOOOO!O!Knnnn", &PyModule_Type, &recording, &state, &PyType_Type, &base,
                           &PyType_Type, &storage, &PyType_Type, &scalar, &given[0], &given[1], &given[2], &given[3],
-                          &given[4], &given[5], &given[6], &PySet_Type, &given[7], &PySet_Type, &given[8], &elementwise, &its.max_elements,
-                          &its.max_bytes, &its.n_tags, &its.batch) || begin_callers() < 0)
+                          &given[4], &given[5], &given[6], &PySet_Type, &given[7], &PySet_Type, &given[8],
+                          &elementwise, &its.max_elements, &its.max_bytes, &its.n_tags, &its.batch)
+            || begin_callers() < 0)
         return NULL;
     families *views = PyCapsule_Import(NAME_OF_FAMILIES, 0);
     if (!views)
@@ -207,8 +208,8 @@ static PyMethodDef functions[] = {
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_calls", "What processes compute at once, in C; see _calls.c.", -1, functions, NULL, NULL,
-    NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_calls", "Operators and assignments, in C; see _calls.c.", -1, functions, NULL, NULL, NULL,
+    NULL,
 };
 
 PyMODINIT_FUNC PyInit__calls(void)
@@ -216,12 +217,12 @@ PyMODINIT_FUNC PyInit__calls(void)
     import_array();
     const struct {PyObject **place; const char *text;} names[] = {
         {&name.address, "address"}, {&name.admits, "admits"}, {&name.base, "_base"},
-        {&name.broadcast_to, "broadcast_to"}, {&name.shape, "shape"}, {&name.size, "size"}, {&name.digests, "digests"}, {&name.index, "index"},
-        {&name.is_read_only, "is_read_only"},
-        {&name.dtype, "dtype"}, {&name.layout, "layout"}, {&name.local, "local"}, {&name.may_compute, "may_compute"},
-        {&name.name, "name"}, {&name.pending, "pending"}, {&name.see_to_others, "see_to_others"},
-        {&name.storage, "storage"}, {&name.take_computed, "take_computed"},
-        {&name.tiers, "tiers"}, {&name.view, "_view"}};
+        {&name.broadcast_to, "broadcast_to"}, {&name.digests, "digests"}, {&name.dtype, "dtype"},
+        {&name.index, "index"}, {&name.is_read_only, "is_read_only"}, {&name.layout, "layout"}, {&name.local, "local"},
+        {&name.may_compute, "may_compute"}, {&name.name, "name"}, {&name.pending, "pending"},
+        {&name.see_to_others, "see_to_others"}, {&name.shape, "shape"}, {&name.size, "size"},
+        {&name.storage, "storage"}, {&name.take_computed, "take_computed"}, {&name.tiers, "tiers"},
+        {&name.view, "_view"}};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         if (!(*names[k].place = PyUnicode_InternFromString(names[k].text)))
             return NULL;

@@ -61,4 +61,4 @@ def recorded(known: tuple[Any, ...], x: Any, y: Any, number: complex | None, /) 
     """
 
 _attempts: object
-"""What methods of arrays attempt in jobs of several processes, for C."""
+"""What methods of arrays attempt in C, see `_attempts.h`."""

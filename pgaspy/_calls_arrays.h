@@ -30,8 +30,8 @@ static struct {
 } its;
 
 static struct {
-    PyObject *address, *admits, *base, *broadcast_to, *digests, *dtype, *index, *is_read_only, *layout, *local, *may_compute, *name,
-             *pending, *see_to_others, *shape, *size, *storage, *take_computed, *tiers, *view;
+    PyObject *address, *admits, *base, *broadcast_to, *digests, *dtype, *index, *is_read_only, *layout, *local,
+             *may_compute, *name, *pending, *see_to_others, *shape, *size, *storage, *take_computed, *tiers, *view;
 } name;
 
 static Py_ssize_t at(PyObject *tuple, Py_ssize_t k)

@@ -1,5 +1,5 @@
 /*
- * Methods of arrays in a job of several processes, from the call to what is recorded or computed: see `_attempts.h`.
+ * Methods of arrays, from the call to what is recorded or computed: see `_attempts.h`.
  * What is not certain here is left to their definitions in Python, before anything has been done.
  */
 #include "_attempts.h"
@@ -194,7 +194,8 @@ static PyObject *view_by_key(PyObject *x, PyObject *key, int *ndim)
 {
     if (Py_TYPE(x) != its.array || !is_plain_key(key))
         return NULL;
-    PyObject *view = PyObject_CallMethodOneArg(SLOT(x, its.at_view), name.index, key);
+    PyObject *given = Py_NewRef(SLOT(x, its.at_view)), *view = PyObject_CallMethodOneArg(given, name.index, key);
+    Py_DECREF(given);
     const family *own = view ? family_of(view) : NULL;
     if (own)
         *ndim = (int)own->ndim;
@@ -242,7 +243,7 @@ static int attempt_section(PyObject *x, PyObject *key, PyObject **found)
     return *found ? 1 : PyErr_Occurred() ? -1 : 0;
 }
 
-/* What is known of an assignment of an array, by a key as `assign` makes it. */
+/* The key of an assignment, as `assign` makes it. */
 static PyObject *key_of_assignment(const operand *x, const operand *y, PyObject *number)
 {
     PyObject *view = PyLong_FromVoidPtr(x->view), *other = y->view ? PyLong_FromVoidPtr(y->view) : NULL;
@@ -265,7 +266,7 @@ static int record_known_assignment(PyObject *known, const operand *x, const oper
     return none ? 0 : -1;
 }
 
-/* Assign an array, or a number, to a view of a base; as `attempts` say. */
+/* Assign an array, or a number, to a view of a base: see `attempts`. */
 static int is_assigned(PyObject *queue, PyObject *base, PyObject *view, PyObject *value, int is_number)
 {
     operand x = {.view = Py_NewRef(view)}, y = {NULL};
@@ -288,7 +289,7 @@ static int is_assigned(PyObject *queue, PyObject *base, PyObject *view, PyObject
         } else
             answer = -1;
     } else if (answer > 0 && !(known && known != Py_None))
-        answer = 0;                             /* it is read-only, and refused */
+        answer = 0;                             /* it is read-only, which Python refuses */
     Py_XDECREF(known);
     Py_XDECREF(key);
     release(&x);

@@ -130,12 +130,8 @@ static double now(void)
 /* Take the number of what was computed, and have it compared with what others do; -1 with an exception set. */
 static int tell(PyObject *queue, PyObject *form, PyObject *views, PyObject *storages)
 {
-    PyObject *tag = SLOT(queue, the_queue.at_next_tag);
-    PyObject *next = PyLong_FromSsize_t(PyLong_AsSsize_t(tag) + its.n_tags * PyTuple_GET_SIZE(views));
-    if (!next || PyErr_Occurred())
+    if (add_to(&SLOT(queue, the_queue.at_next_tag), its.n_tags * PyTuple_GET_SIZE(views)) < 0)
         return -1;
-    SLOT(queue, the_queue.at_next_tag) = next;
-    Py_DECREF(tag);
     PyObject *supervision = Py_NewRef(SLOT(queue, the_queue.at_supervision));
     PyObject *digests = supervision ? PyObject_GetAttr(supervision, name.digests) : NULL;
     int number;

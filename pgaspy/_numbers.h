@@ -1,6 +1,8 @@
 /*
  * Numbers as operands of kernels.
  */
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
 
 /* Where the value of an operand is that is a number: of NumPy's itself, or a Python number as one of a dtype, in memory
    for it. NULL without an exception where it is refused. */

@@ -1,6 +1,10 @@
 /*
  * What C knows of the queue, and of the places of attributes.
  */
+#pragma once
+#include <Python.h>
+#include <structmember.h>
+
 #define SLOT(x, place) (*(PyObject **)((char *)(x) + (place)))
 
 static struct {

@@ -16,8 +16,8 @@ def begin(array: type, number: type, kinds: set[type], view: type, like: type, m
     """Say what is what in Python: the classes of arrays, of numbers, and of what their layouts follow from; the most
     elements of an array, products of numbers, and of what follows one from another; what is under way, who borrows
     elements, NumPy's floating-point state, and a context in which it ignores errors; where numbers come from; the
-    modules that say how calls are done; what methods attempt in jobs of several processes; and the addresses of the
-    kernels' functions.
+    modules that say how calls are done; what methods attempt in jobs of several processes, or of large arrays; and the
+    addresses of the kernels' functions.
     """
 
 def chosen(condition: Any, x: Any, y: Any, /) -> Any:

@@ -11,7 +11,7 @@ typedef int attempt(const method *, PyObject *const *arguments, Py_ssize_t n, Py
 struct method {
     PyObject_HEAD
     vectorcallfunc call;
-    attempt *attempt, *of_several;      /* in a job of one process, and of several, if there is one */
+    attempt *attempt, *of_several;      /* the second one is that of `attempts`, if there is one */
     Py_ssize_t least, most;     /* arguments, by position */
     PyObject *ufunc, *definition;
 };
@@ -114,7 +114,7 @@ static int take_assigned(const method *own, PyObject *const *arguments, Py_ssize
     return is_done(is_assigned(NULL, arguments, 3), Py_None, found);
 }
 
-/* The same in a job of several processes: see `attempts`. */
+/* The same in a job of several processes, or of large arrays: see `attempts`. */
 
 static int unary_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
                             PyObject **found)

@@ -5,6 +5,8 @@
  * their base are fixed, such as the rows of a matrix that one process has. What follows from all the rest is worked out
  * once for such a family: where results of theirs lie, what lies as they do, and what the process has of them.
  */
+#include <Python.h>
+
 #define NAME_OF_FAMILIES "pgaspy.planning.affine._families"
 
 /* Of the elements that a process has of a view: how many there are; along each dimension, the first index, how many
