@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 import pgaspy as pg
 from pgaspy import global_assign, immediate, ufuncs
 from pgaspy.execution import recording
-from tests.together import assert_equal, collectively
+from pgaspy.execution.queue import Queue
+from tests.together import assert_equal, collectively, raises_everywhere
 
 pytestmark = pytest.mark.mpi
 
@@ -86,6 +88,29 @@ def test_calls_that_come_again_are_not_worked_out(statement: Callable[[Any, Any]
     collectively(not kept and pg.stats().n_at_once - before == 1)
 
 
+def shifted(a: Any, b: Any) -> None:
+    a[1:] += b[:-1]
+
+
+def shifted_to(a: Any, b: Any) -> None:
+    a[1:] = b[:-1]
+
+
+@pytest.mark.every
+@pytest.mark.parametrize("statement", [shifted, shifted_to])
+def test_what_is_known_of_two_arrays_is_not_so_of_one(statement: Callable[[Any, Any], None],
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    models = [np.arange(24.0).reshape(6, 4), np.arange(24.0).reshape(6, 4) % 5]
+    arrays = [pg.array(model, layout=pg.Distribution("*", "block")) for model in models]
+    for is_at_once in True, False:
+        pg.sync()
+        monkeypatch.setattr(Queue, "computes_at_once", is_at_once)
+        for i, j in (0, 1), (0, 1), (0, 0), (0, 1), (0, 0):
+            statement(arrays[i], arrays[j])
+            statement(models[i], models[j])
+    assert_equal(arrays[0], models[0])
+
+
 @pytest.mark.every
 @pytest.mark.parametrize("statement", [
     lambda i, u, x, b: i / i[::-1], lambda i, u, x, b: i / 2, lambda i, u, x, b: np.sqrt(i),
@@ -122,6 +147,55 @@ def test_a_grid_may_have_any_number_of_axes() -> None:
 def test_elements_may_have_no_bytes() -> None:
     a = pg.array(np.zeros(10**6, "V0"))
     collectively(a[1:].shape == (10**6 - 1,))
+
+
+@pytest.mark.every
+@pytest.mark.parametrize("statement", [
+    lambda a, b: b.__iadd__(1), lambda a, b: b.__iadd__(a), lambda a, b: b.__setitem__(..., 1.0),
+    lambda a, b: b.__setitem__(slice(1, 3), a[:2]), lambda a, b: b[1:].__imul__(2.0)], ids=range(5))
+def test_what_is_read_only_is_not_written_to(statement: Callable[[Any, Any], Any]) -> None:
+    """Nor where no element is repeated."""
+    a = pg.ones((6, 4))
+    b = np.broadcast_to(a, (6, 4))
+    raises_everywhere(ValueError, "read-only", lambda: statement(a, b))
+    assert_equal(a, np.ones((6, 4)))
+
+
+def test_casts_that_lose_something_are_told_of() -> None:
+    a, b = pg.zeros(6), pg.array(np.arange(6) + 1j)
+    for _ in range(TIMES):
+        with pytest.warns(np.exceptions.ComplexWarning):
+            a[1:] = b[1:]
+    assert_equal(a, np.arange(6.0))
+
+
+def test_floating_point_errors_of_casts_are_not_told_of_unasked() -> None:
+    a, b = pg.zeros(6, dtype=int), pg.full(6, np.nan)
+    pg.sync()
+    with warnings.catch_warnings(action="error"):
+        a[1:] = b[1:]
+    collectively(int(a[0]) == 0)
+
+
+def test_with_an_ellipsis_an_element_is_an_array() -> None:
+    model = np.arange(24.0).reshape(6, 4)
+    a = pg.array(model)
+    for key in (1, 2, ...), (..., -1, 0):
+        x, y = a[key], model[key]
+        x[...], y[...] = 7, 7
+        x += 1
+        y += 1
+    assert_equal(a, model)
+
+
+def test_an_element_is_as_it_was_before_a_local_view_was_written_to() -> None:
+    a = pg.ones(2 * pg.SIZE)
+    pg.sync()
+    part = a.local()
+    x = a[0]
+    part[...] = 5
+    collectively(float(x) == 1)
+    assert_equal(a, np.full(2 * pg.SIZE, 5.0))
 
 
 def of_elements(a: Any, k: int, true: Any) -> None:

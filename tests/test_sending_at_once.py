@@ -177,6 +177,17 @@ def test_an_element_is_assigned_to_its_own_place(is_at_once: bool) -> None:
     collectively(float(x) == 5.0)
 
 
+def test_an_array_that_shares_is_the_array_it_shares_with_in_any_tier() -> None:
+    model = np.arange(24.0).reshape(6, 4)
+    A = pg.array(model, layout=pg.Distribution("block", "block", grid=(pg.SIZE, 1)))
+    B = pg.replicate(A, 1)
+    pg.sync()
+    for is_at_once in pg.RANK % 2 == 0, pg.RANK % 2 == 1:
+        recording.queue.computes_at_once = is_at_once  # type: ignore[misc]
+        assert_equal(B + 1.0, model + 1)
+        assert_equal(A * B, model * model)
+
+
 FUNCTIONS: list[Callable[..., Any]] = [
     lambda xp, a, b: a + b, lambda xp, a, b: a * b, lambda xp, a, b: a / b, lambda xp, a, b: a < b,
     lambda xp, a, b: a % b, lambda xp, a, b: xp.divmod(a, b), lambda xp, a, b: xp.gcd(a, b),
