@@ -1079,3 +1079,15 @@ def test_larger_masks_are_counted_at_once(shape: Any, monkeypatch: pytest.Monkey
     for ours, other, expected in zip(found, others, numpys, strict=True):
         assert ours.layout == other.layout
         np.testing.assert_array_equal(ours.gather(), expected, strict=True)
+
+
+def test_exchanges_that_are_recorded_are_not_waited_for_as_tasks_are() -> None:
+    A, x = pg.ones((20, 20)), pg.arange(20.0)
+    mask = x > 8
+    counts = []
+    for _ in range(2):
+        before = pg.stats()
+        A.flat[3], x[mask], x.copy()[mask]
+        counts.append(pg.stats() - before)
+    assert counts[1].n_recorded - counts[1].n_at_once <= 1  # that of A.flat
+    assert x[mask].tolist() == list(range(9, 20))

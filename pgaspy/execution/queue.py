@@ -38,7 +38,7 @@ __all__ = ["Queue", "StandIns", "Work"]
 Work = tuple[int, Sequence[int], Sequence[int], Sequence[int]]
 """A kernel's number, the shape that it passes through, and the addresses and strides of its operands."""
 
-_is_called = attrgetter("is_called")
+_is_called, _is_task = attrgetter("is_called"), attrgetter("is_task")
 
 
 class StandIns(Protocol):
@@ -164,7 +164,7 @@ class Queue(Flushing):
 
     def clears(self) -> bool:
         """Execute what is recorded on this only process, unless tasks are; whether `is_clear` then."""
-        if not (self.engine.is_alone and self._may_execute()) or any(map(_is_called, self.recorded.recipes)):
+        if not (self.engine.is_alone and self._may_execute()) or any(map(_is_task, self.recorded.recipes)):
             return False
         if state() is not self._silent_state and self.are_errors_asked():
             return False
@@ -290,8 +290,8 @@ class Queue(Flushing):
         if self.recorded.fields:
             recorded = self.recorded.storages
             if not self.engine.is_alone or any(storage in recorded for storage in storages):
-                if any(map(_is_called, self.recorded.recipes)):
-                    return False  # a task may raise, or take any time
+                if any(map(_is_task if self.engine.is_alone else _is_called, self.recorded.recipes)):
+                    return False  # a task may raise, or take any time; and an exchange wait for others
                 n_recorded = len(self.recorded)
                 self._flush(self.engine.catch_up, None)
                 self.tiers.disturb(n_recorded)

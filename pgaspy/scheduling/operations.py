@@ -126,6 +126,8 @@ class Recipe:
         Whether all processes record it.
     is_called
         Whether it is executed also where nobody can see its results.
+    is_task
+        Whether it calls a function, which may use any array, raise, or take any time.
     is_cold
         Whether this process tries to execute it at once: it has not been done often, nor had to wait.
     is_awaited
@@ -147,6 +149,7 @@ class Recipe:
     reads_outputs = False
     is_collective = True
     is_called = False
+    is_task = False
     is_cold = True
     is_awaited = False
     n_counted_at_once: ClassVar[int | None] = None

@@ -81,7 +81,7 @@ class Recorded:
         """Whether an operation uses a storage, or the elements in it; or may use any, as a task of the program's."""
         n, used = len(self.fields), self._used
         for k in range(self._n_seen, n, self.N_FIELDS):
-            if self.fields[k].is_called:
+            if self.fields[k].is_task:
                 used.add(None)
             for found in self.fields[k + 1]:
                 used.update((found, found.lender))

@@ -27,7 +27,7 @@ class Task(Recipe):
     reads: tuple[View, ...]
     empty: bool = False
     is_collective = False
-    is_called = True
+    is_called = is_task = True
     name = "task"
 
     def __post_init__(self) -> None:
