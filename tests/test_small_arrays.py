@@ -1091,3 +1091,21 @@ def test_exchanges_that_are_recorded_are_not_waited_for_as_tasks_are() -> None:
         counts.append(pg.stats() - before)
     assert counts[1].n_recorded - counts[1].n_at_once <= 1  # that of A.flat
     assert x[mask].tolist() == list(range(9, 20))
+
+
+@pytest.mark.parametrize("key", [(slice(None), [2, 3, 2]), ([2, 3, 2], 1), (1, [3, 0, 3]), ([1, 0, 1], slice(1, 3)),
+                                 (slice(None, None, -2), [1, 1])])
+def test_values_are_assigned_at_once_by_one_vector_and_slices(key: Any) -> None:
+    model = np.arange(16.0).reshape(4, 4)
+    A, key_of_A = pg.array(model), tuple(pg.array(k) if isinstance(k, list) else k for k in key)
+    values = model[key] * 2
+    V, row = pg.array(values), pg.array(values[:1])
+    before = pg.stats()
+    for x, k, v, first in ((model, key, values, values[:1]), (A, key_of_A, V, row), (A, key, V, row)):
+        x[k] = first
+        x[k] = v
+        x[k] += 1
+        x[k] = x[k][::-1]
+    done = pg.stats() - before
+    assert done.n_recorded == done.n_at_once > 0
+    np.testing.assert_array_equal(A.gather()[:, ::-1], model[:, ::-1])

@@ -252,6 +252,10 @@ def _in_order(elements: Any, key: Any, values: Any) -> tuple[Any, Any] | None:
     """
     if key.__class__ is not tuple:
         return key, values  # a mask, which names nothing twice
+    arrays = [k for k in key if k.__class__ is np.ndarray]
+    if len(arrays) == 1 and arrays[0].ndim == 1:  # whose indices are taken one after the other, whatever the values are
+        ordered = tuple([np.ascontiguousarray(k) if k is arrays[0] else k for k in key])
+        return ordered, values.copy() if np.may_share_memory(elements, values) else values
     shape = key[0].shape if key[0].__class__ is np.ndarray else None
     for k in key:
         if k.__class__ is not np.ndarray or k.shape != shape:
