@@ -18,7 +18,7 @@ from tests.campaign.names import LEFT_OUT, public, used
 from tests.campaign.programs import TABLE, Program, write_one, written
 from tests.campaign.reducing import reduced
 from tests.campaign.running import differences, execute, expected, run
-from tests.campaign.settings import Settings
+from tests.campaign.settings import Settings, under
 from tests.campaign.writing import Writer
 from tests.together import assert_equal, collectively
 from tools.campaign import Merging, Totals
@@ -34,6 +34,14 @@ def test_programs_are_right(batch: int, tmp_path: Path) -> None:
         program = written(seed, pg.SIZE, tmp_path)
         failure = run(program, shared(tmp_path))
         collectively(failure is None, f"{failure}\n{program}")
+
+
+@pytest.mark.mpi
+def test_results_lie_where_the_settings_have_them() -> None:
+    a = pg.ones((5, 4 * pg.SIZE), layout=pg.Distribution("block", "*"))
+    for balances in False, True, False:
+        with under(Settings(balances=balances)):
+            assert (a[1] * 2.0).layout.is_pinned == (pg.SIZE > 1 and not balances)
 
 
 @pytest.mark.mpi

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pgaspy as pg
-from pgaspy import brought, immediate, statements
+from pgaspy import _calls, brought, immediate, statements
 from pgaspy.alone import small
 from pgaspy.execution import engine, recording, tiers
 from pgaspy.kernels import bindings, jit
@@ -143,6 +143,7 @@ def _forget() -> None:
     kernel_nodes._loop.cache_clear()
     for cache in statements.known_calls, statements._statements, immediate._known:  # in which layouts are
         cache.forget()
+    _calls.forget(pg.RANK)
 
 
 def _poisoned(allocate: Any, pattern: int) -> Any:
