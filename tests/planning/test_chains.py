@@ -17,7 +17,7 @@ from pgaspy.kernels import bindings
 from pgaspy.kernels.program import Program, Step
 from pgaspy.planning import chains
 from pgaspy.planning.chains import Place, Rows, place_behind, rows_apart
-from pgaspy.scheduling import schedule
+from pgaspy.scheduling import elementwise, schedule
 from pgaspy.scheduling.kernel_nodes import (
     ChainedCall,
     FusedCall,
@@ -274,6 +274,7 @@ def test_stencils_have_numpys_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("reads", [True, False])
 def test_the_copy_of_a_sweep_is_chained_to_the_next_sweep(reads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "IDLE_SECONDS", math.inf)  # in which what is postponed would be executed
+    monkeypatch.setattr(elementwise, "CUT_FROM_ACCESSES", 0)
     names = []
     compute = ChainedCall.compute
     monkeypatch.setattr(ChainedCall, "compute",
