@@ -13,7 +13,7 @@ static PyObject *compute(PyObject *module, PyObject *const *arguments, Py_ssize_
 {
     PyObject *form = n == 4 ? arguments[1] : NULL;
     if (!form || !is_form(form) || !PyTuple_CheckExact(arguments[2]) || !PyTuple_CheckExact(arguments[3])
-            || PyTuple_GET_SIZE(arguments[2]) != PyTuple_GET_SIZE(PyTuple_GET_ITEM(form, ITEMSIZES))
+            || PyTuple_GET_SIZE(arguments[2]) != PyTuple_GET_SIZE(PyTuple_GET_ITEM(form, LOOP))
             || PyTuple_GET_SIZE(arguments[3]) != PyTuple_GET_SIZE(arguments[2]))
         return PyErr_Format(PyExc_TypeError, "a key, a form, and views and memories of all operands are taken");
     geometry own;
@@ -43,7 +43,7 @@ static PyObject *new_part(PyObject *queue, PyObject *key, PyObject *form, const 
     const int answer = is_laid_out > 0
         ? compute_part(queue, key, form, views, memories, &own, (PyArray_Descr *)dtype) : is_laid_out;
     if (answer >= 0)
-        found = answer ? new_array(base, view, !own.ndim)
+        found = answer ? new_array(own.ndim ? its.array : its.number, base, view)
                        : Py_NewRef(is_laid_out || own.ndim ? Py_NotImplemented : Py_None);
     Py_XDECREF(layout);
     Py_XDECREF(views);

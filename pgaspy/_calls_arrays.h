@@ -97,9 +97,9 @@ static PyObject *new_base(PyObject *layout, PyObject *dtype)
     return base;
 }
 
-static PyObject *new_array(PyObject *base, PyObject *view, int is_number)
+/* An array of one of the three classes, seen as a view of a base. */
+static PyObject *new_array(PyTypeObject *type, PyObject *base, PyObject *view)
 {
-    PyTypeObject *type = is_number ? its.number : its.array;
     PyObject *found = type->tp_alloc(type, 0);
     if (found) {
         SLOT(found, its.at_base) = Py_NewRef(base);

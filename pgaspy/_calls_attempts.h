@@ -207,14 +207,9 @@ static PyObject *view_by_key(PyObject *x, PyObject *key, int *ndim)
 /* An element of a base, which borrows it: see `sharing.borrow_element`. */
 static PyObject *new_element(PyObject *base, PyObject *view)
 {
-    PyObject *found = its.element->tp_alloc(its.element, 0);
-    if (!found)
-        return NULL;
-    SLOT(found, its.at_base) = Py_NewRef(base);
-    SLOT(found, its.at_view) = Py_NewRef(view);
-    SLOT(found, its.at_elements) = Py_NewRef(Py_None);
-    SLOT(found, its.at_source) = Py_NewRef(Py_None);
-    PyObject *reference = PyObject_CallFunctionObjArgs((PyObject *)its.reference, found, its.discard, NULL);
+    PyObject *found = new_array(its.element, base, view), *reference = NULL;
+    if (found)
+        reference = PyObject_CallFunctionObjArgs((PyObject *)its.reference, found, its.discard, NULL);
     if (reference) {
         SLOT(reference, its.at_lender) = Py_NewRef(SLOT(base, its.at_storage));
         SLOT(reference, its.at_section) = Py_NewRef(view);
@@ -237,7 +232,7 @@ static int attempt_section(PyObject *x, PyObject *key, PyObject **found)
     const int is_plain = Py_TYPE(base) == its.base && !PySet_GET_SIZE(its.lent)
         && Py_TYPE(SLOT(base, its.at_storage)) == its.storage;
     if (ndim || is_plain)
-        *found = ndim || has_ellipsis(key) ? new_array(base, view, 0) : new_element(base, view);
+        *found = ndim || has_ellipsis(key) ? new_array(its.array, base, view) : new_element(base, view);
     Py_DECREF(base);
     Py_DECREF(view);
     return *found ? 1 : PyErr_Occurred() ? -1 : 0;

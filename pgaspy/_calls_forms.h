@@ -57,7 +57,7 @@ static PyObject *found_form(PyObject *ufunc, PyObject *dtype, PyObject *other, i
     PyObject *const dtypes[] = {dtype, PyType_Check(other) ? NULL : other};
     if (form != Py_None && (!is_form(form) || PyLong_AsLong(PyTuple_GET_ITEM(form, KERNEL)) < 0
                             || (way != ASSIGNED && !is_taken(form, dtypes))
-                            || PyTuple_GET_SIZE(PyTuple_GET_ITEM(form, ITEMSIZES)) > MAX_OPERANDS))
+                            || PyTuple_GET_SIZE(PyTuple_GET_ITEM(form, LOOP)) > MAX_OPERANDS))
         Py_SETREF(form, Py_NewRef(Py_None));
     const known_form before = *known;
     *known = (known_form){Py_XNewRef(ufunc), Py_NewRef(dtype), Py_NewRef(other), form, way};

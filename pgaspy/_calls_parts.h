@@ -79,8 +79,9 @@ static int64_t address_in(PyObject *memory)     /* -1 with an exception set */
 }
 
 /* Cast what there is of an operand at an address; the address of that, which is held, or -1 with an exception set. */
-static int64_t cast_at(int64_t address, geometry *own, int k, PyArray_Descr *from, PyArray_Descr *to)
+static int64_t cast_at(int64_t address, geometry *own, int k, PyArray_Descr *to)
 {
+    PyArray_Descr *from = own->dtypes[k];
     int64_t *strides = own->strides + k * own->ndim;
     Py_INCREF(from);
     Py_INCREF(to);
@@ -100,16 +101,15 @@ static int run(PyObject *form, PyObject *views, PyObject *memories, geometry *ow
     int64_t addresses[MAX_OPERANDS];
     PyObject *loop = PyTuple_GET_ITEM(form, LOOP);
     for (int k = 0; k < own->n; k++) {
-        PyObject *memory = PyTuple_GET_ITEM(memories, k), *taken = PyTuple_GET_ITEM(loop, k);
+        PyArray_Descr *taken = (PyArray_Descr *)PyTuple_GET_ITEM(loop, k);
         if (PyTuple_GET_ITEM(views, k) == Py_None)
             addresses[k] = own->held[k] ? address_in(own->held[k]) : (int64_t)(intptr_t)&own->number;
         else {
-            PyArray_Descr *dtype = dtype_of(loop, PyTuple_GET_ITEM(views, k), memory, k);
-            addresses[k] = dtype ? address_in(memory) : -1;
+            addresses[k] = address_in(PyTuple_GET_ITEM(memories, k));
             if (addresses[k] != -1)
                 addresses[k] += own->offsets[k];
-            if (addresses[k] != -1 && (PyObject *)dtype != taken && !PyArray_EquivTypes(dtype, (PyArray_Descr *)taken))
-                addresses[k] = cast_at(addresses[k], own, k, dtype, (PyArray_Descr *)taken);
+            if (addresses[k] != -1 && own->dtypes[k] != taken && !PyArray_EquivTypes(own->dtypes[k], taken))
+                addresses[k] = cast_at(addresses[k], own, k, taken);
         }
         if (addresses[k] == -1 && PyErr_Occurred())
             return -1;

@@ -5,7 +5,7 @@
 #define MAX_NDIM 64             /* as in `layout` */
 #define N_KNOWN 4096            /* pairs of families, a power of 2 */
 
-enum {KERNEL, LOOP, NUMBER_DTYPE, IS_ARRAY, IS_CAST, SAID, ITEMSIZES, N_OF_FORM};       /* the fields of a form */
+enum {KERNEL, LOOP, NUMBER_DTYPE, IS_ARRAY, IS_CAST, SAID, N_OF_FORM};       /* the fields of a form */
 
 /* Where the operands of a kernel lie: offsets and strides are in bytes, the output's last. And what is held for it: a
    number as it takes it, if that is no plain one, and casts of operands. */
@@ -14,6 +14,7 @@ typedef struct {
     Py_ssize_t size;
     const Py_ssize_t *shape;
     int64_t offsets[MAX_OPERANDS], strides[MAX_OPERANDS * MAX_NDIM], number;
+    PyArray_Descr *dtypes[MAX_OPERANDS];        /* as they are, borrowed from their storages; of a number, as it is taken */
     PyObject *held[MAX_OPERANDS];
 } geometry;
 
@@ -96,12 +97,12 @@ static PyArray_Descr *dtype_of(PyObject *loop, PyObject *view, PyObject *memory,
 static int lay_out_form(PyObject *form, PyObject *views, PyObject *memories, geometry *own)
 {
     Py_ssize_t itemsizes[MAX_OPERANDS];
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(views); k++) {
-        PyArray_Descr *dtype = dtype_of(PyTuple_GET_ITEM(form, LOOP), PyTuple_GET_ITEM(views, k),
-                                        PyTuple_GET_ITEM(memories, k), (int)k);
-        if (!dtype)
+    for (int k = 0; k < PyTuple_GET_SIZE(views); k++) {
+        own->dtypes[k] = dtype_of(PyTuple_GET_ITEM(form, LOOP), PyTuple_GET_ITEM(views, k),
+                                  PyTuple_GET_ITEM(memories, k), k);
+        if (!own->dtypes[k])
             return -1;
-        itemsizes[k] = PyDataType_ELSIZE(dtype);
+        itemsizes[k] = PyDataType_ELSIZE(own->dtypes[k]);
     }
     return lay_out(views, itemsizes, its.rank, own);
 }

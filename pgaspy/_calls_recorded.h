@@ -39,7 +39,7 @@ static PyObject *result_of_known(PyObject *known, const operand *x, const operan
     PyObject *storages = storages_of(SLOT(base, its.at_storage), x, y);
     if (record_call(PyTuple_GET_ITEM(known, STATEMENT), storages, number, PyTuple_GET_ITEM(known, NUMBER)) == 0)
         found = kind == (PyObject *)its.array || kind == (PyObject *)its.number
-            ? new_array(base, view, kind == (PyObject *)its.number)
+            ? new_array((PyTypeObject *)kind, base, view)
             : PyObject_CallFunctionObjArgs(kind, base, view, NULL);
     Py_DECREF(base);
     return found;

@@ -132,10 +132,8 @@ def _result_in_order(view: View, other: View | None) -> View | bool | None:
 
 def _memories(form: Form, base: Base, y: Any, number: complex | None) -> list[Any]:
     """Those of the operands: of an array, and of another one or a Python number, if there is one."""
-    memories: list[Any] = [base.storage] if y is None else [base.storage, y._base.storage]
-    if number is not None:
-        memories.insert(form.is_array.index(False), Scalar(number, form.number_dtype))
-    return memories
+    storages = [base.storage] if y is None else [base.storage, y._base.storage]
+    return _with_number(form, storages, None if number is None else Scalar(number, form.number_dtype))
 
 
 def is_computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -> bool:

@@ -19,9 +19,9 @@ from pgaspy.execution import appending, borrowers, progress
 from pgaspy.execution.appending import record
 from pgaspy.execution.direct import Direct
 from pgaspy.execution.queue import Queue, StandIns, Work
-from pgaspy.host.call_sites import frame_of_program, is_program_file
+from pgaspy.host.call_sites import frame_of_program
 from pgaspy.job.endings import before_abort, is_interactive
-from pgaspy.job.failures import TaskError, is_interrupt
+from pgaspy.job.failures import TaskError
 from pgaspy.job.procgrid import World, when_ended, when_started, world
 from pgaspy.job.statistics import Statistics, counts, when_asked
 from pgaspy.kernels import jit
@@ -99,8 +99,7 @@ def _record_in_python(recipe: Recipe, storages: tuple[Storage, ...], values: tup
     if _instead is not None:
         _instead(Operation(recipe, tuple([storage.borrower() for storage in storages]), values))
         return
-    frame = _called_from(_DEPTH_OF_OPERATORS)
-    queue.record(recipe, storages, values, frame.f_code, frame.f_lasti)
+    queue.record(recipe, storages, values, *_where(_frame(1)))
 
 
 def record_cold(recipe: Recipe, storages: tuple[Storage, ...], values: tuple[Any, ...] = ()) -> None:
@@ -129,8 +128,7 @@ def record_refusable(recipe: Recipe, storages: tuple[Storage, ...], values: tupl
 
 def compute(call: Computed, storages: tuple[Storage, ...], work: Work | None) -> None:
     """See `Queue.compute`."""
-    frame = _called_from(_DEPTH_OF_COMPUTED)
-    queue.compute(call, storages, work, frame.f_code, frame.f_lasti)
+    queue.compute(call, storages, work, *_where(_frame(1)))
 
 
 def read_at_once(call: Computed, storages: tuple[Storage, ...],
@@ -197,20 +195,8 @@ def was_admitted(key: tuple[Any, ...]) -> bool:
 
 _frame = sys._getframe
 
-_DEPTH_OF_OPERATORS, _DEPTH_OF_COMPUTED, _DEPTH_OF_READING = 4, 7, 4
-"""Where the program is on the stack, if it called an operator, or has an element: what is called most finds it at once.
-"""
-
-
-def _called_from(depth: int) -> FrameType:
-    """Where the program is, if it is so deep on the stack, or wherever it is."""
-    try:
-        frame = _frame(depth)
-    except ValueError as error:
-        if is_interrupt(error):
-            raise
-        frame = _frame(1)  # the stack is not so deep
-    return frame if is_program_file[frame.f_code.co_filename] else frame_of_program(frame)
+_DEPTH_OF_READING = 4
+"""Where the program is on the stack, if it has an element: what is called most finds it at once."""
 
 
 def _where(frame: FrameType) -> tuple[CodeType, int]:
