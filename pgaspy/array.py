@@ -918,10 +918,14 @@ class GlobalArray:
         return ufuncs.apply(shortcut, (self,), out=(self,))
 
     def _power_shortcut(self, exponent: Any) -> np.ufunc | None:
-        if type(exponent) is int and exponent == 2 and (
-                self.dtype.kind in "iu" or (self.dtype == bool and not self._is_number)):
+        if type(exponent) not in (int, float):
+            return None
+        kind = self.dtype.kind
+        if kind in "fc":
+            return _POWERS.get(exponent)
+        if type(exponent) is int and exponent == 2 and (kind in "iu" or (kind == "b" and not self._is_number)):
             return np.square  # of bools int8, where `power` gives int64, as it does of a NumPy scalar
-        return _POWERS.get(exponent) if type(exponent) in (int, float) and self.dtype.kind in "fc" else None
+        return None
 
     @_quickly("product")
     def __matmul__(self, other: Any) -> GlobalArray:

@@ -21,6 +21,7 @@ from pgaspy.alone import small
 from pgaspy.alone.likeness import view_like
 from pgaspy.alone.small import kinds
 from pgaspy.array import Axis, GlobalArray, check_array, chosen
+from pgaspy.caches import cached
 from pgaspy.creation import Shape, arange, array, as_array, as_global, asarray, empty, zeros
 from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.global_assign import rolled
@@ -269,15 +270,28 @@ def roll(a: Any, shift: SupportsIndex | Sequence[SupportsIndex], axis: Axis = No
     >>> pg.roll(pg.arange(5), 2).gather()
     array([3, 4, 0, 1, 2])
     """
-    a, shifts = as_global(a), np.asarray(told(shift))
+    a = as_global(a)
+    if axis is None:
+        return roll(a.ravel(), shift, 0).reshape(a.shape)
+    if type(shift) is type(axis) is tuple and {*map(type, shift), *map(type, axis)} == {int}:
+        shifts = _usual_shifts(shift, axis, len(a._view.shape))
+    else:
+        shifts = _shifts(told(shift), axis, a.ndim)
+    return GlobalArray(*rolled(a._base, a._view, shifts))
+
+
+def _shifts(shift: Any, axis: int | Sequence[int], ndim: int) -> tuple[int, ...]:
+    """How far along each dimension elements are moved that are moved along some."""
+    shifts = np.asarray(shift)
     if shifts.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    if axis is None:
-        return roll(a.ravel(), shifts, 0).reshape(a.shape)
-    total = [0] * a.ndim
-    for s, d in np.broadcast(shifts, normalize_axis_tuple(axis, a.ndim, allow_duplicate=True)):
+    total = [0] * ndim
+    for s, d in np.broadcast(shifts, normalize_axis_tuple(axis, ndim, allow_duplicate=True)):
         total[d] += int(s)
-    return GlobalArray(*rolled(a._base, a._view, tuple(total)))
+    return tuple(total)
+
+
+_usual_shifts = cached(_shifts)
 
 
 @implements(np.tile)

@@ -31,8 +31,6 @@ import heapq
 import math
 import time
 from collections.abc import Callable
-from itertools import compress, count
-from operator import not_
 from typing import Any
 from weakref import WeakSet
 
@@ -40,7 +38,7 @@ from pgaspy.execution import progress
 from pgaspy.execution.direct import Direct
 from pgaspy.execution.patience import Patience
 from pgaspy.execution.ready import ReadyNodes
-from pgaspy.execution.runs import Run, link
+from pgaspy.execution.runs import Run, conflicts
 from pgaspy.execution.talks import Talk
 from pgaspy.execution.transport import Transport
 from pgaspy.job import statistics
@@ -105,11 +103,10 @@ class Engine(ReadyNodes[Run]):
         What is received, packed or copied at present before it is needed.
     """
 
-    __slots__ = ("_runs", "has_failed", "is_alone", "overlaps", "straight")
+    __slots__ = ("__dict__", "__weakref__", "_runs", "has_failed", "is_alone", "overlaps", "straight")
 
     def __init__(self) -> None:
         """Of a process that others do not wait for, until it is connected."""
-        super().__init__()
         self.computing: tuple[Node, Memories] | None = None
         self.overlaps = self.is_alone = True
         self.transport: Transport | None = None
@@ -303,10 +300,9 @@ class Engine(ReadyNodes[Run]):
             bases = run.memories[:run.schedule.n_bases]
             slots = dict(zip(bases, range(len(bases)), strict=True))
             for earlier in self._runs:
-                link(earlier, run, slots)
+                self._follow(run, earlier, conflicts(earlier, run, slots))
         self._runs.append(run)
-        for number in [*compress(count(), map(not_, run.n_waits))]:
-            self._make_ready(run, number)
+        self._make_all_ready(run)
 
     # Computing -------------------------------------------------------------------------------------------------------
 
@@ -317,9 +313,11 @@ class Engine(ReadyNodes[Run]):
         start = time.perf_counter()
         self.computing = node, run.memories
         try:
-            if node.is_task and self.is_alone:
+            if not node.is_task:
+                node.compute(run.memories)
+            elif self.is_alone:
                 undisturbed(functools.partial(node.compute, run.memories))
-            elif node.is_task and self._runs and self.transport is not None and self.transport.is_threadsafe:
+            elif self._runs and self.transport is not None and self.transport.is_threadsafe:
                 with progress.meanwhile(self._move_messages):
                     node.compute(run.memories)
             else:
@@ -394,15 +392,8 @@ class Engine(ReadyNodes[Run]):
 
     def _complete(self, run: Run, number: int, node: Node) -> None:
         """Drop what nothing uses after a node, and let those get ready that waited for it."""
-        run.is_done[number] = 1
-        if node.uses and (nbytes := run.let_go(node)):
+        if nbytes := self._end(run, number, node):
             self._hold(-nbytes)
-        if node.successors:
-            self._release(run, node.successors)
-        if number in run.later:
-            for later, waiting in run.later.pop(number):
-                self._release(later, waiting)
-        run.n_left -= 1
         if not run.n_left:
             self._runs.remove(run)
             run.end()
@@ -443,14 +434,16 @@ class Engine(ReadyNodes[Run]):
                     run is self._runs[0] and node.position <= run.schedule.last_joined[run.oldest]):
                 return
             heapq.heappop(takers)
-            run.fill_ahead(node)
+            if not node.fills_named:
+                run.held[node.taken] = run.held.get(node.taken, 0) + nbytes  # until that is dropped
             self._hold(nbytes)
             if is_message:
                 self._received_bytes += nbytes
                 self._start_message(run, number)
                 continue
             self._execute_or_spoil(run, node)
-            self._filled(node)
+            if node.fills_named:
+                self._hold(-nbytes)
             self._complete(run, number, node)
             if self._messages:
                 self._start_messages()
@@ -459,11 +452,6 @@ class Engine(ReadyNodes[Run]):
         while self._messages:
             _, number, run = heapq.heappop(self._messages)
             self._start_message(run, number)
-
-    def _filled(self, node: Node) -> None:
-        """Count as free again what a node has filled ahead of an array that somebody holds besides."""
-        if node.fills_named:
-            self._hold(-node.nbytes_ahead)
 
     def _hold(self, nbytes: int) -> None:
         """Count bytes that are filled ahead; negative ones when they are free again."""
@@ -506,7 +494,8 @@ class Engine(ReadyNodes[Run]):
         for run, number, message, start in ended:
             if message.nbytes_ahead:
                 self._received_bytes -= message.nbytes_ahead
-                self._filled(message)
+                if message.fills_named:
+                    self._hold(-message.nbytes_ahead)
             if message.is_receive and message.is_stamped:
                 self._check_stamp(run, message)
             if timeline is not None:

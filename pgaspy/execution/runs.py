@@ -16,7 +16,7 @@ from pgaspy.scheduling.nodes import Memories, Node, new_buffer, new_buffers
 from pgaspy.scheduling.recorded import Recorded
 from pgaspy.scheduling.schedule import Schedule
 
-__all__ = ["Run", "conflicts", "link"]
+__all__ = ["Run", "conflicts", "conflicts_of"]
 
 
 class Run:
@@ -102,22 +102,6 @@ class Run:
             if self.memories[number] is None:
                 self.memories[number] = new_buffer(nbytes)
 
-    def fill_ahead(self, node: Node) -> None:
-        """Note what a node fills ahead, until that is dropped."""
-        if not node.fills_named:
-            self.held[node.taken] = self.held.get(node.taken, 0) + node.nbytes_ahead
-
-    def let_go(self, node: Node) -> int:
-        """Drop the memories that nothing uses after a node; how many bytes of these were filled ahead."""
-        uses, nbytes = self.n_uses, 0
-        for number in node.uses:
-            left = uses[number] = uses[number] - 1
-            if not left:
-                self.memories[number] = None
-                if number in self.held:
-                    nbytes += self.held.pop(number)
-        return nbytes
-
     def spoil(self, node: Node, poison: Poison) -> None:
         """Poison what a node that is not executed would have written."""
         arrays = [number for number, _ in node.writes if number < self.schedule.n_bases]
@@ -151,24 +135,19 @@ class Run:
             schedule.spare.append(self.memories[schedule.n_memories - len(schedule.buffer_sizes):])
 
 
-def link(earlier: Run, run: Run, slots: Mapping[Any, int]) -> None:
-    """Let the nodes of a run wait for the unfinished ones of an earlier run that access the same sections.
+def conflicts(earlier: Run, run: Run, slots: Mapping[Any, int]) -> dict[int, Sequence[int]]:
+    """The nodes of an earlier run that others of a later one have to wait for, with these.
 
     `slots` are the numbers of the later run's bases.
     """
-    memories = earlier.memories
-    accessed = earlier.schedule.last_accesses
+    memories, accessed = earlier.memories, earlier.schedule.last_accesses
     own = [*map(slots.get, map(memories.__getitem__, accessed))]
-    shared = tuple(compress(zip(accessed, own, strict=True), map(is_not, own, repeat(None))))
-    for number, waiting in conflicts(earlier.schedule, run.schedule, shared).items():
-        if not earlier.is_done[number]:
-            earlier.later.setdefault(number, []).append((run, waiting))
-            for later in waiting:
-                run.n_waits[later] += 1
+    return conflicts_of(earlier.schedule, run.schedule,
+                        tuple(compress(zip(accessed, own, strict=True), map(is_not, own, repeat(None)))))
 
 
 @cached
-def conflicts(earlier: Schedule, later: Schedule, shared: tuple[tuple[int, int], ...]) -> dict[int, tuple[int, ...]]:
+def conflicts_of(earlier: Schedule, later: Schedule, shared: tuple[tuple[int, int], ...]) -> dict[int, Sequence[int]]:
     """The nodes of a schedule that others of a later one have to wait for, with these.
 
     `shared` are the bases that both access, each by its slot in the one and in the other.

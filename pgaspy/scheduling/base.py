@@ -128,14 +128,14 @@ class Storage:
         return getattr(self, name)
 
     def _allocate(self) -> None:
-        held = self.layout.held_by(world().rank)
-        shape, nbytes = held.shape, held.size * self.dtype.itemsize
+        held, dtype = self.layout.held_by(world().rank), self.dtype
+        nbytes = held.size * dtype.itemsize
         if nbytes < memory.REUSED_FROM_BYTES:
-            self.hold(np.empty(shape, self.dtype))
+            self.hold(np.empty(held.shape, dtype))
         else:
             block = backend.allocate(nbytes)
             self._return = memory.come_back(self, block)
-            self.hold(np.ndarray(shape, self.dtype, block))
+            self.hold(np.ndarray(held.shape, dtype, block))
 
     def stands_for(self, storage: Storage) -> bool:
         """Whether this is that storage, or has elements of it as they are, or were."""

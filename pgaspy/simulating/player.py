@@ -22,7 +22,7 @@ from pgaspy.simulating.network import Arrival, Network, Wires
 
 __all__ = ["Busy", "Course", "Rules", "Stalled", "Totals", "play"]
 
-Conflicts = Callable[[Begin, Begin], Mapping[int, Sequence[int]]]
+Conflicts = Callable[[Begin, Begin], dict[int, Sequence[int]]]
 """The nodes of a run that nodes of a later one have to wait for, with these."""
 
 
@@ -182,7 +182,6 @@ class _Process(ReadyNodes[_Running]):
 
     def __init__(self, rank: int, steps: Sequence[Step], network: Network, rules: Rules, wires: Wires,
                  source_of: Callable[[int, int, int], int], conflicts: Conflicts, size: int) -> None:
-        super().__init__()
         self.rank, self.size = rank, size
         self.clock, self.wakes, self.version, self.is_done = 0.0, math.inf, 0, False
         self.log = Course()
@@ -290,15 +289,9 @@ class _Process(ReadyNodes[_Running]):
         if not running.n_left:
             return
         for earlier in self._runs:
-            for number, waiting in self._conflicts(earlier.begin, begin).items():
-                if not earlier.is_done[number]:
-                    earlier.later.setdefault(number, []).append((running, waiting))
-                    for later in waiting:
-                        running.n_waits[later] += 1
+            self._follow(running, earlier, self._conflicts(earlier.begin, begin))
         self._runs.append(running)
-        for number, n_waits in enumerate(running.n_waits):
-            if not n_waits:
-                self._make_ready(running, number)
+        self._make_all_ready(running)
 
     def _compute(self) -> None:
         """Run one computation, or one part of a long one while messages are under way."""

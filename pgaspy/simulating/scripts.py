@@ -14,7 +14,7 @@ import runpy
 import sys
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from pgaspy.execution import recording
 from pgaspy.execution.engine import IDLE_SECONDS
 from pgaspy.execution.queue import Queue
-from pgaspy.execution.runs import Run
-from pgaspy.execution.runs import conflicts as conflicts_of_schedules
+from pgaspy.execution.runs import Run, conflicts_of
 from pgaspy.host.call_sites import frames_of_program, line_of
 from pgaspy.job.defaults import set_anew
 from pgaspy.job.procgrid import simulated
@@ -196,14 +195,14 @@ def _place_of(error: BaseException) -> str:
     return f", at {line_of(known[0])}" if known else ""
 
 
-def conflicts(earlier: Begin, later: Begin) -> Mapping[int, Sequence[int]]:
-    """The nodes of a run that those of a later one wait for: see `execution.runs.link`."""
+def conflicts(earlier: Begin, later: Begin) -> dict[int, Sequence[int]]:
+    """The nodes of a run that those of a later one wait for: see `execution.runs.conflicts`."""
     if earlier.origin is None or later.origin is None:
         return {}
     arrays = {slot: array for array, slot in earlier.slots.items()}
     shared = tuple((slot, later.slots[array]) for slot in earlier.origin.last_accesses
                    if (array := arrays[slot]) in later.slots)
-    found, begins = conflicts_of_schedules(earlier.origin, later.origin, shared), later.graph.begins
+    found, begins = conflicts_of(earlier.origin, later.origin, shared), later.graph.begins
     return {number: [begins.get(n, n) for n in waiting] for number, waiting in found.items()} if begins else found
 
 
