@@ -34,6 +34,9 @@ GOAL_PLANNED = 4.0
 GOAL_SECONDS_PLANNING = 0.5
 GOAL_NUMPY = 1.0
 
+TURNS = 5
+"""How often a loop is measured, and the same with a sync in each step."""
+
 N, N_STEPS, N_TURNS = 32, 30, 5
 """Of lattice Boltzmann: points in each dimension, steps, and how often so many are made after the first ones."""
 
@@ -90,11 +93,11 @@ def measure(loop: Loop, extent: int) -> tuple[float, float]:
 def results_of(loop: Loop, extents: Iterator[int]) -> list[Result]:
     """The lines of the table for a loop. Collective.
 
-    What comes first finds less in memory than what follows: so the two that are compared come before and after.
+    The two that are compared are measured in turns, after a first one: that finds less in memory than what follows.
     """
-    seconds, n_planned = measure(loop, next(extents))
-    synced = sum(measure(loop._replace(syncs=True), next(extents))[0] for _ in range(2)) / 2
-    seconds = (seconds + measure(loop, next(extents))[0]) / 2
+    _, n_planned = measure(loop, next(extents))
+    both = [[measure(one, next(extents))[0] for one in (loop, loop._replace(syncs=True))] for _ in range(TURNS)]
+    seconds, synced = map(median, zip(*both, strict=True))
     recording.queue.overlaps = False
     in_order, _ = measure(loop, next(extents))
     recording.queue.overlaps = True
