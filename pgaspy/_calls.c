@@ -169,8 +169,13 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
         *objects[k] = Py_NewRef(given[k]);
     const attribute_place places[] = {
         {base, "layout", &its.at_layout}, {base, "dtype", &its.at_dtype}, {base, "storage", &its.at_storage},
-        {scalar, "address", &its.at_address}, {scalar, "array", &its.at_array}};
-    return find_places(places, 5) < 0 || begin_queue(recording, state) < 0 ? NULL : Py_NewRef(Py_None);
+        {scalar, "address", &its.at_address}, {scalar, "array", &its.at_array},
+        {storage, "address", &of_storage.at_address}, {storage, "dtype", &of_storage.at_dtype},
+        {storage, "layout", &of_storage.at_layout}, {storage, "_leased", &of_storage.at_leased},
+        {storage, "local", &of_storage.at_local}, {storage, "name", &of_storage.at_name},
+        {storage, "number", &of_storage.at_number}, {storage, "poison", &of_storage.at_poison},
+        {storage, "_return", &of_storage.at_return}};
+    return find_places(places, sizeof places / sizeof *places) < 0 || begin_queue(recording, state) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 /* have_arrays(array, ...): see _calls.pyi. */
@@ -218,8 +223,8 @@ PyMODINIT_FUNC PyInit__calls(void)
     const struct {PyObject **place; const char *text;} names[] = {
         {&name.address, "address"}, {&name.admits, "admits"}, {&name.base, "_base"},
         {&name.broadcast_to, "broadcast_to"}, {&name.digests, "digests"}, {&name.dtype, "dtype"},
-        {&name.index, "index"}, {&name.is_read_only, "is_read_only"}, {&name.layout, "layout"}, {&name.local, "local"},
-        {&name.may_compute, "may_compute"}, {&name.name, "name"}, {&name.pending, "pending"},
+        {&name.index, "index"}, {&name.is_read_only, "is_read_only"}, {&name.layout, "layout"},
+        {&name.may_compute, "may_compute"}, {&name.pending, "pending"},
         {&name.see_to_others, "see_to_others"}, {&name.shape, "shape"}, {&name.size, "size"},
         {&name.storage, "storage"}, {&name.take_computed, "take_computed"}, {&name.tiers, "tiers"},
         {&name.view, "_view"}};

@@ -30,8 +30,12 @@ static struct {
 } its;
 
 static struct {
-    PyObject *address, *admits, *base, *broadcast_to, *digests, *dtype, *index, *is_read_only, *layout, *local,
-             *may_compute, *name, *pending, *see_to_others, *shape, *size, *storage, *take_computed, *tiers, *view;
+    Py_ssize_t at_address, at_dtype, at_layout, at_leased, at_local, at_name, at_number, at_poison, at_return;
+} of_storage;       /* the places of its attributes */
+
+static struct {
+    PyObject *address, *admits, *base, *broadcast_to, *digests, *dtype, *index, *is_read_only, *layout, *may_compute,
+             *pending, *see_to_others, *shape, *size, *storage, *take_computed, *tiers, *view;
 } name;
 
 static Py_ssize_t at(PyObject *tuple, Py_ssize_t k)
@@ -78,19 +82,41 @@ static void release(operand *own)
     Py_XDECREF(own->dtype);
 }
 
+/* Take what leads to nothing that leads to it from the collector's list. */
+static PyObject *acyclic(PyObject *x)
+{
+    if (x && PyObject_GC_IsTracked(x))
+        PyObject_GC_UnTrack(x);
+    return x;
+}
+
+/* A new storage of a base, as that class makes it. */
+static PyObject *new_storage(PyObject *base, PyObject *layout, PyObject *dtype)
+{
+    PyObject *storage = its.storage->tp_alloc(its.storage, 0);
+    PyObject *reference = storage ? acyclic(PyWeakref_NewRef(base, NULL)) : NULL;
+    if (!reference) {
+        Py_XDECREF(storage);
+        return NULL;
+    }
+    SLOT(storage, of_storage.at_name) = reference;
+    SLOT(storage, of_storage.at_layout) = Py_NewRef(layout);
+    SLOT(storage, of_storage.at_dtype) = Py_NewRef(dtype);
+    SLOT(storage, of_storage.at_number) = PyLong_FromLong(-1);     /* which Python has once and for all */
+    SLOT(storage, of_storage.at_poison) = Py_NewRef(Py_None);
+    SLOT(storage, of_storage.at_leased) = Py_NewRef(Py_None);
+    SLOT(storage, of_storage.at_return) = Py_NewRef(Py_None);
+    return storage;
+}
+
 /* A new base in a layout, as that class makes it of its arguments, with its storage in its place. */
 static PyObject *new_base(PyObject *layout, PyObject *dtype)
 {
-    PyObject *base = its.base->tp_alloc(its.base, 0), *storage = base ? its.storage->tp_alloc(its.storage, 0) : NULL;
-    PyObject *reference = storage ? PyWeakref_NewRef(base, NULL) : NULL;
-    if (!reference || PyObject_SetAttr(storage, name.layout, layout) < 0
-            || PyObject_SetAttr(storage, name.dtype, dtype) < 0 || PyObject_SetAttr(storage, name.name, reference) < 0) {
-        Py_XDECREF(reference);
-        Py_XDECREF(storage);
+    PyObject *base = its.base->tp_alloc(its.base, 0), *storage = base ? new_storage(base, layout, dtype) : NULL;
+    if (!storage) {
         Py_XDECREF(base);
         return NULL;
     }
-    Py_DECREF(reference);
     SLOT(base, its.at_layout) = Py_NewRef(layout);
     SLOT(base, its.at_dtype) = Py_NewRef(dtype);
     SLOT(base, its.at_storage) = storage;
@@ -130,7 +156,7 @@ static PyObject *scalar_of(PyObject *number, PyObject *dtype)
     Py_INCREF(dtype);
     PyObject *array = PyArray_Empty(0, NULL, (PyArray_Descr *)dtype, 0), *found = NULL;
     PyObject *address = array ? PyLong_FromVoidPtr(PyArray_DATA((PyArrayObject *)array)) : NULL;
-    if (address && (found = its.scalar->tp_alloc(its.scalar, 0))) {
+    if (address && (found = acyclic(its.scalar->tp_alloc(its.scalar, 0)))) {
         memcpy(PyArray_DATA((PyArrayObject *)array), &value, PyArray_ITEMSIZE((PyArrayObject *)array));
         SLOT(found, its.at_array) = Py_NewRef(array);
         SLOT(found, its.at_address) = Py_NewRef(address);

@@ -54,11 +54,13 @@ static int allocate(PyObject *storage, PyArray_Descr *dtype, const geometry *own
     Py_INCREF(dtype);
     PyObject *local = PyArray_Empty(own->ndim, (npy_intp *)own->shape, dtype, 0);
     PyObject *address = local ? PyLong_FromVoidPtr(PyArray_DATA((PyArrayObject *)local)) : NULL;
-    const int failed = !address || PyObject_SetAttr(storage, name.address, address) < 0
-        || PyObject_SetAttr(storage, name.local, local) < 0;
-    Py_XDECREF(address);
-    Py_XDECREF(local);
-    return failed ? -1 : 0;
+    if (!address) {
+        Py_XDECREF(local);
+        return -1;
+    }
+    Py_XSETREF(SLOT(storage, of_storage.at_address), address);
+    Py_XSETREF(SLOT(storage, of_storage.at_local), local);
+    return 0;
 }
 
 /* Have a Python number of a dtype where a kernel takes it; -1 with an exception set, as where it is out of bounds. */

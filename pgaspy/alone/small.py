@@ -103,7 +103,7 @@ def elements_of(x: Any) -> Any:
         if base.__class__ is not Base or base.dtype.kind in "SU":
             return None  # the elements of text have lengths of their own, where NumPy has them
         is_to_be_read = view.is_read_only or view.stretched_dims
-        if ("local" not in vars(base.storage) and math.prod(base.layout.shape) > MAX_ELEMENTS) or (
+        if (math.prod(base.layout.shape) > MAX_ELEMENTS and not base.storage.is_allocated) or (
                 is_to_be_read and view.size > MAX_ELEMENTS):
             return None
         found = local_view(base.storage, view)

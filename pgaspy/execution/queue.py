@@ -104,8 +104,9 @@ class Queue(Flushing):
         if len(self.recorded.fields) >= self._max_fields:
             self._make_room(recipe, storages)
         n_tags = recipe.n_tags
-        number = self.next_tag  # and in what follows no other thread or signal comes by
-        self.recorded.fields += (recipe, storages, values, number, code, instruction)
+        own = [recipe, storages, values, -1, code, instruction]
+        own[3] = number = self.next_tag  # and in what follows no thread, signal or collection of garbage comes by
+        self.recorded.fields += own
         self.next_tag = number + n_tags
         if lent or not self.engine.overlaps:
             self._finish_what_is_seen(storages)

@@ -68,16 +68,6 @@ def borrow(borrower: Any, storage: Storage, view: View) -> None:
     borrowers.add(reference)
 
 
-def _never_leased() -> _Leased:
-    class Nothing:
-        """What is gone when this function returns."""
-
-    return weakref.ref(Nothing())  # type: ignore[arg-type]
-
-
-_NEVER = _never_leased()
-
-
 def came_back() -> NoReturn:
     """Stand for the name of an array that has none, and was written to.
 
@@ -107,18 +97,22 @@ class Storage:
         That of the local part.
     """
 
+    __slots__ = ("__weakref__", "_leased", "_return", "address", "dtype", "layout", "local", "name", "number", "poison")
+
     local: NDArray[Any]
     address: int
     name: Callable[[], Base | None]
-    number = -1
-    poison: Any = None
-    _leased: _Leased = _NEVER
-    _return: memory.Return | None = None
+    number: int
+    poison: Any
+    _leased: _Leased | None
+    _return: memory.Return | None
 
     def __init__(self, layout: Layout, dtype: np.dtype[Any], base: Base) -> None:
         self.layout = layout
         self.dtype = dtype
         self.name = weakref.ref(base)
+        self.number = -1
+        self.poison = self._leased = self._return = None
 
     def __getattr__(self, name: str) -> Any:
         """What is there only after allocation."""
@@ -136,6 +130,15 @@ class Storage:
             block = backend.allocate(nbytes)
             self._return = memory.come_back(self, block)
             self.hold(np.ndarray(held.shape, dtype, block))
+
+    @property
+    def is_allocated(self) -> bool:
+        """Whether it has memory by now."""
+        try:
+            object.__getattribute__(self, "address")
+        except AttributeError:
+            return False
+        return True
 
     def stands_for(self, storage: Storage) -> bool:
         """Whether this is that storage, or has elements of it as they are, or were."""
@@ -179,11 +182,11 @@ class Storage:
     @property
     def is_lent(self) -> bool:
         """Whether a NumPy view of the local part may be alive."""
-        return self._leased() is not None
+        return self._leased is not None and self._leased() is not None
 
     def lend(self) -> NDArray[Any]:
         """The local part as an array whose views keep the lease alive."""
-        lease = self._leased()
+        lease = None if self._leased is None else self._leased()
         if lease is None:
             lease = Lease(self)
             self._leased = weakref.ref(lease, lent.discard)
@@ -197,11 +200,11 @@ class FormerStorage(Storage):
     They lie in the places of that array, and the number is its own: to other processes they are still those of it.
     """
 
-    _own_number = -1
+    _present: Storage | None = None
 
     def __init__(self, present: Storage, base: Base) -> None:
         super().__init__(base.layout, base.dtype, base)
-        self._present: Storage | None = present
+        self._present = present
 
     @property
     def number(self) -> int:

@@ -22,9 +22,11 @@ class Garbage:
         self.target += 1.0
 
 
-def test_what_is_garbage_may_record_while_something_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_lent", [False, True])  # to the program, for which it is Python that records
+def test_what_is_garbage_may_record_while_something_is_recorded(is_lent: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Queue, "computes_at_once", False)
     x, y, held = pg.zeros(4), pg.zeros(4), list[Any]()
+    seen = pg.zeros(4).local() if is_lent else None
     thresholds = gc.get_threshold()
     try:
         for k in range(600):
@@ -45,3 +47,4 @@ def test_what_is_garbage_may_record_while_something_is_recorded(monkeypatch: pyt
         gc.set_threshold(*thresholds)
         gc.enable()
     assert x.gather().tolist() == y.gather().tolist() == [600.0] * 4
+    assert seen is None or not seen.any()

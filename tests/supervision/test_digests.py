@@ -153,8 +153,8 @@ def test_buffers_have_room_for_a_stamp() -> None:
 def test_an_array_that_is_used_twice_has_one_number() -> None:
     digests = Digests()
     copy: Any = SimpleNamespace(digest=1, said=("copy", ()))
-    x: Any = SimpleNamespace(number=Storage.number)
-    y: Any = SimpleNamespace(number=Storage.number)
+    x: Any = SimpleNamespace(number=-1)
+    y: Any = SimpleNamespace(number=-1)
     digests.take_one(copy, (x, x), None, 0)
     digests.take_one(copy, (x, y), None, 0)
     assert (x.number, y.number) == (0, 1)
