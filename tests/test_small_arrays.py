@@ -1109,3 +1109,56 @@ def test_values_are_assigned_at_once_by_one_vector_and_slices(key: Any) -> None:
     done = pg.stats() - before
     assert done.n_recorded == done.n_at_once > 0
     np.testing.assert_array_equal(A.gather()[:, ::-1], model[:, ::-1])
+
+
+@pytest.mark.parametrize("key", [
+    (..., [2, 0, 3]), (None, [2, 0]), ([2, 0, 1], None), ([True, False, True, True], slice(1, 3)), (..., 1),
+    (slice(1, 3), [True, False, True, False]), ([True, False, True, True], [3, 2, 0]), (0, ..., None), ([1, 3], ...),
+    (slice(None), None, [False, True, True, False]), ([[False, True, True, False]] * 4, None),
+    (..., [0, 0, 1], [3, 3, 2]), ([[0], [2]], ..., [1, 3]), ([[False, True, True, False]] * 4, ...),
+    (1, [True, False, False, True]),
+])
+def test_keys_of_any_kind_are_read_and_assigned_at_once(key: Any) -> None:
+    model = np.arange(16.0).reshape(4, 4)
+    A, key_of_A = pg.array(model), tuple(pg.array(k) if isinstance(k, list) else k for k in key)
+    before = pg.stats()
+    found = A[key_of_A] * 1.0
+    A[key_of_A] = 0.5
+    done = pg.stats() - before
+    assert done.n_recorded == done.n_at_once
+    assert is_small(found)
+    np.testing.assert_array_equal(found.gather(), model[key], strict=True)
+    model[key] = 0.5
+    np.testing.assert_array_equal(A.gather(), model)
+    values = model[key] + np.arange(1.0, model[key].size + 1).reshape(model[key].shape)
+    model[key] = values
+    A[key_of_A] = pg.array(values)
+    np.testing.assert_array_equal(A.gather(), model)
+    with pytest.raises((TypeError, ValueError)):
+        A[key_of_A] = np.ones((*values.shape, 7))
+    np.add.at(model, key, 2.0)
+    np.add.at(A, key_of_A, 2.0)
+    np.testing.assert_array_equal(A.gather(), model)
+
+
+@pytest.mark.parametrize("key", [(..., [4]), (None, [0], [0], [0]), ([True] * 3, 0), (..., ..., [0]), (..., [0.5]),
+                                 ([[True] * 4] * 4, [0])])
+def test_keys_of_any_kind_that_are_wrong_are_refused(key: Any) -> None:
+    A = pg.ones((4, 4))
+    with pytest.raises(IndexError):
+        A[key]
+    with pytest.raises(IndexError):
+        A[key] = 2
+    with pytest.raises(IndexError):
+        A[tuple(pg.array(k) if isinstance(k, list) else k for k in key)].gather()
+    assert (A == 1).all()
+
+
+def test_dots_without_dimensions_are_those_of_views() -> None:
+    x, model = pg.arange(3.0), np.arange(3.0)
+    x[..., 1] = 7
+    x[0, ...] = pg.array(5.0)
+    x[2, ...][...] = 3
+    model[..., 1], model[0, ...], model[2, ...] = 7, 5, 3
+    assert x[..., 1].shape == ()
+    assert x.tolist() == model.tolist()

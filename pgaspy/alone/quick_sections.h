@@ -9,7 +9,7 @@ static int is_plain_bound(PyObject *bound)
 
 static int is_plain_index(PyObject *k)
 {
-    if (PyLong_CheckExact(k) || k == Py_None)
+    if (PyLong_CheckExact(k) || k == Py_None || k == Py_Ellipsis)
         return 1;
     if (!PySlice_Check(k))
         return 0;
@@ -17,7 +17,7 @@ static int is_plain_index(PyObject *k)
     return is_plain_bound(slice->start) && is_plain_bound(slice->stop) && is_plain_bound(slice->step);
 }
 
-/* Whether a key is of integers, of slices whose bounds stay what they are, and of new dimensions. */
+/* Whether a key is of integers, of slices whose bounds stay what they are, of new dimensions, and of `...`. */
 static int is_slicing(PyObject *key)
 {
     if (!PyTuple_CheckExact(key))
@@ -29,7 +29,7 @@ static int is_slicing(PyObject *key)
 }
 
 /* The elements that a key names, if they are few enough: a new reference; NULL without an exception where there are
-   none. */
+   none, or `...` gives one element a shape. */
 static PyObject *part_of(PyObject *elements, PyObject *key)
 {
     PyObject *found = PyObject_GetItem(elements, key);
@@ -38,7 +38,8 @@ static PyObject *part_of(PyObject *elements, PyObject *key)
             PyErr_Clear();
         return NULL;
     }
-    if (PyArray_Check(found) && !are_few(PyArray_SIZE((PyArrayObject *)found), PyArray_ITEMSIZE((PyArrayObject *)found)))
+    PyArrayObject *part = (PyArrayObject *)found;
+    if (PyArray_Check(found) && !(PyArray_NDIM(part) && are_few(PyArray_SIZE(part), PyArray_ITEMSIZE(part))))
         Py_CLEAR(found);
     return found;
 }
@@ -120,7 +121,7 @@ static PyObject *is_assigned(PyObject *module, PyObject *const *arguments, Py_ss
 {
     TAKES(3);
     PyObject *x = arguments[0], *key = arguments[1], *value = arguments[2], *queue, *a;
-    if (!is_array(x) || PySet_GET_SIZE(its.borrowers) || !(is_slicing(key) || key == Py_Ellipsis)
+    if (!is_array(x) || PySet_GET_SIZE(its.borrowers) || !is_slicing(key)
             || !(a = SLOT(x, its.elements)) || !PyArray_CheckExact(a))
         REFUSE(Py_False);
     if (is_plain_number(value)) {

@@ -43,8 +43,8 @@ from pgaspy.planning.view import whole
 
 __all__ = ["accumulated_at", "clears", "is_assigned", "put", "section", "transposed"]
 
-_SLICING = frozenset({int, slice})
-"""The classes of indices of which views are made here."""
+_SLICING = frozenset({int, slice, type(None), type(Ellipsis)})
+"""The classes of what is no array in a key."""
 
 _INT, _NUMBERS = frozenset({int}), frozenset({int, float})
 
@@ -70,7 +70,7 @@ def clears(x: Any, key: Any) -> bool:
     arrays = [k for k in keys if k.__class__ in kinds]
     if x.__class__ not in kinds or not arrays or not _may_select(key):
         return False
-    if any(k.dtype.kind == "b" for k in arrays):
+    if any(k.dtype.kind == "b" for k in arrays) or any(k is None or k is Ellipsis for k in keys):
         is_small = x.size <= (MAX_ELEMENTS if key.__class__ is tuple else MAX_MASKED)
     else:
         is_small = max(k.size for k in arrays) * math.prod(x.shape[len(keys):]) <= MAX_ELEMENTS
@@ -92,7 +92,7 @@ def section(x: Any, key: Any) -> Small | None:
     if not is_slicing:
         return _selected(elements, key)
     found = _part(elements, key)
-    if found is None or not are_few(found.size, found.dtype):
+    if found is None or not are_few(found.size, found.dtype) or (found.__class__ is np.ndarray and not found.ndim):
         return None
     like, owner, is_exact = origin(x)
     like = likeness(index if is_exact else index_result, like, key)
@@ -140,7 +140,7 @@ def is_assigned(x: Any, key: Any, value: Any) -> bool:
     Floats are cut to integers. Other dtypes are cast, those of arrays where a key of integers and slices names the
     elements.
     """
-    is_slicing = _is_slicing(key) or key is Ellipsis
+    is_slicing = _is_slicing(key)
     if x.__class__ not in kinds or not (is_slicing or _may_select(key)):
         return False
     if value.__class__ is float and x.dtype.kind in "iu":
@@ -151,7 +151,7 @@ def is_assigned(x: Any, key: Any, value: Any) -> bool:
     elements, value = operands
     is_number = value.__class__ in WEAK or not value.shape
     if not is_slicing:
-        numpys = _numpys_key(elements, key, is_number, MAX_ELEMENTS if is_number else MAX_MASKED)
+        numpys = _numpys_key(elements, key, MAX_ELEMENTS if is_number else MAX_MASKED)
         if numpys is None:
             return False
         if not is_number:
@@ -189,7 +189,7 @@ def accumulated_at(ufunc: np.ufunc, x: Any, key: Any, value: Any) -> bool:
     elements, value = operands
     if ufunc in _EXTREMES and not (elements.dtype.kind in "iu" or (elements.dtype.char in "fd" and np.all(value))):
         return False
-    numpys = _numpys_key(elements, key, True)
+    numpys = _numpys_key(elements, key)
     is_vector = value.__class__ is np.ndarray and value.ndim == 1
     if numpys is None or (is_vector and numpys.__class__ is tuple and len(numpys) == 1 and numpys[0].ndim > 1):
         return False  # of such, NumPy (2.4) reads beyond the vector, which each row of indices is to take
@@ -258,7 +258,7 @@ def _in_order(elements: Any, key: Any, values: Any) -> tuple[Any, Any] | None:
         return ordered, values.copy() if np.may_share_memory(elements, values) else values
     shape = key[0].shape if key[0].__class__ is np.ndarray else None
     for k in key:
-        if k.__class__ is not np.ndarray or k.shape != shape:
+        if k.__class__ is not np.ndarray or k.shape != shape or k.dtype.kind == "b":
             return None
     if values.shape != shape + elements.shape[len(key):]:
         return None
@@ -266,13 +266,12 @@ def _in_order(elements: Any, key: Any, values: Any) -> tuple[Any, Any] | None:
 
 
 def _is_slicing(key: Any) -> bool:
-    """Whether a key is of integers, of slices whose bounds stay what they are, and of new dimensions."""
-    if key.__class__ is tuple:
-        for k in key:
-            if k.__class__ is not int and k is not None and not (k.__class__ is slice and _has_plain_bounds(k)):
-                return False
-        return True
-    return key.__class__ is int or key is None or (key.__class__ is slice and _has_plain_bounds(key))
+    """Whether a key is of integers, of slices whose bounds stay what they are, of new dimensions, and of `...`."""
+    return all(map(_is_plain, key)) if key.__class__ is tuple else _is_plain(key)
+
+
+def _is_plain(k: Any) -> bool:
+    return k.__class__ is int or k is None or k is Ellipsis or (k.__class__ is slice and _has_plain_bounds(k))
 
 
 def _has_plain_bounds(key: slice) -> bool:
@@ -281,7 +280,7 @@ def _has_plain_bounds(key: slice) -> bool:
 
 
 def _may_select(key: Any) -> bool:
-    """Whether a key has arrays, or lists, which may name few elements; and else integers and slices."""
+    """Whether a key has arrays, or lists, which may name few elements; and else what views are made of."""
     if key.__class__ is tuple:
         others = [k for k in key if k.__class__ not in _SLICING]
         return bool(others) and len(key) <= MAX_NDIM and all(map(_may_select, others))
@@ -289,41 +288,44 @@ def _may_select(key: Any) -> bool:
         key.__class__ is list and _INT.issuperset(map(type, key)))
 
 
+def _n_taken(k: Any) -> int:
+    """How many of an array's dimensions an entry of a key is for; an Ellipsis is for those that are left."""
+    if k.__class__ is np.ndarray and k.dtype.kind == "b":
+        return k.ndim
+    return 0 if k is None or k is Ellipsis else 1
+
+
 def _n_dims(elements: Any, key: Any) -> int:
     """How many dimensions there are of what a key with arrays names."""
-    if key.__class__ is not tuple:
-        return elements.ndim - key.ndim + 1
-    indices = [k for k in key if k.__class__ is not slice]
-    return elements.ndim - len(indices) + max(map(np.ndim, indices))
-
-
-def _numpys_key(elements: Any, key: Any, takes_masks: bool = False, max_masked: int = MAX_MASKED) -> Any:
-    """A key with arrays as NumPy takes it; None if it names too much, or if it is none of integers or of one mask; or,
-    where these are taken, of masks of a dimension each.
-    """
     keys = key if key.__class__ is tuple else (key,)
-    if len(keys) > elements.ndim:
-        return None
+    indices = [1 if k.dtype.kind == "b" else k.ndim for k in keys if k.__class__ is np.ndarray]
+    return elements.ndim - sum(map(_n_taken, keys)) + sum([k is None for k in keys]) + max(indices)
+
+
+def _numpys_key(elements: Any, key: Any, max_masked: int = MAX_MASKED) -> Any:
+    """A key with arrays as NumPy takes it; None if it names too much, or if these are not of integers, or masks."""
+    keys = key if key.__class__ is tuple else (key,)
     found = []
-    n_each, n_joint = math.prod(elements.shape[len(keys):]), 1
-    for k, extent in zip(keys, elements.shape, strict=False):
-        if k.__class__ in _SLICING:
-            n_each *= extent if k.__class__ is slice else 1
-            found.append(k)
-            continue
-        indices = operand(np.asarray(k) if k.__class__ is list and k else k, max_masked)
-        if indices is None or not indices.shape:
-            return None
-        if indices.dtype.kind == "b":
-            if key.__class__ is tuple:
-                if not takes_masks or indices.shape != (extent,):
-                    return None
-            elif indices.shape != elements.shape[:indices.ndim]:
+    n_joint = 1
+    for k in keys:
+        if k.__class__ not in _SLICING:
+            k = operand(np.asarray(k) if k.__class__ is list and k else k, max_masked)
+            if k is None or not k.shape or k.dtype.kind not in "iub":
                 return None
-            else:
-                return indices if elements.size <= max_masked else None
-        elif indices.dtype.kind not in "iu":
+            n_joint = max(n_joint, k.size)
+        found.append(k)
+    shape, n_each = elements.shape, 1
+    n_left = len(shape) - sum(map(_n_taken, found))
+    first = 0
+    for k in found:
+        stop = first + (n_left if k is Ellipsis else _n_taken(k))
+        if k is Ellipsis or k.__class__ is slice:
+            n_each *= math.prod(shape[first:stop])
+        elif k.__class__ is np.ndarray and k.dtype.kind == "b" and k.shape != shape[first:stop]:
             return None
-        n_joint = max(n_joint, indices.size)
-        found.append(indices)
-    return tuple(found) if takes((n_each, n_joint)) else None
+        first = stop
+    if n_left < 0:
+        return None
+    if key.__class__ is not tuple and found[0].dtype.kind == "b":
+        return found[0] if elements.size <= max_masked else None
+    return tuple(found) if takes((*shape[first:], n_each, n_joint)) else None
