@@ -16,14 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgaspy.array import GlobalArray, made
+from pgaspy.alone import small
+from pgaspy.alone.functions import MAX_PRODUCTS
+from pgaspy.alone.likeness import likeness, view_like, view_of
+from pgaspy.array import GlobalArray, made, of_elements
+from pgaspy.caches import cached
 from pgaspy.creation import empty
 from pgaspy.dims import whole_dim
 from pgaspy.global_assign import lying_in
+from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
+from pgaspy.kernels.bindings import address
 from pgaspy.layout import Layout
 from pgaspy.movement import combine
-from pgaspy.planning.view import joint_shape
+from pgaspy.planning.view import View, joint_shape, whole
 from pgaspy.scheduling.floating_point import silenced
 from pgaspy.scheduling.memory import Scratch
 from pgaspy.tasks import perform, write
@@ -41,13 +47,20 @@ def product_of_stacks(a: GlobalArray, b: GlobalArray) -> GlobalArray:
     ValueError
         If the inner extents differ, or the stacks do not broadcast.
     """
-    depth = len(joint_shape(a.shape[:-2], b.shape[:-2]))
-    rows, inner, columns = depth, depth + 1, depth + 2
-    a_labels = [*range(depth - a.ndim + 2, depth), rows, inner] if a.ndim > 1 else [inner]
-    b_labels = [*range(depth - b.ndim + 2, depth), inner, columns] if b.ndim > 1 else [inner]
-    out = [*range(depth), *[rows] * (a.ndim > 1), *[columns] * (b.ndim > 1)]
+    joint_shape(a.shape[:-2], b.shape[:-2])
+    a_labels, b_labels, out = _labels_of_stacks(a.ndim, b.ndim)
     (a, a_labels), (b, b_labels) = without_ones([(a, a_labels), (b, b_labels)])
     return contract(a, a_labels, b, b_labels, out)
+
+
+@cached
+def _labels_of_stacks(a_ndim: int, b_ndim: int) -> tuple[Labels, Labels, Labels]:
+    """The labels of two stacks of matrices of so many dimensions, or of one and a vector, and of their products."""
+    depth = max(a_ndim, b_ndim) - 2
+    rows, inner, columns = depth, depth + 1, depth + 2
+    a_labels = [*range(depth - a_ndim + 2, depth), rows, inner] if a_ndim > 1 else [inner]
+    b_labels = [*range(depth - b_ndim + 2, depth), inner, columns] if b_ndim > 1 else [inner]
+    return a_labels, b_labels, [*range(depth), *[rows] * (a_ndim > 1), *[columns] * (b_ndim > 1)]
 
 
 def without_ones(operands: Sequence[tuple[GlobalArray, Labels]]) -> list[tuple[GlobalArray, list[Any]]]:
@@ -58,21 +71,26 @@ def without_ones(operands: Sequence[tuple[GlobalArray, Labels]]) -> list[tuple[G
     ValueError
         If the extents of a label differ otherwise.
     """
+    kept = _kept(tuple([tuple(labels) for _, labels in operands]), tuple([x.shape for x, _ in operands]))
+    return [(x if key is None else x[key], labels) for (x, _), (key, labels) in zip(operands, kept, strict=True)]
+
+
+@cached
+def _kept(labels: tuple[Labels, ...], shapes: tuple[tuple[int, ...], ...]) -> Sequence[tuple[Any, list[Any]]]:
+    """A key for each operand, or None for all of it, and the labels of what it names."""
     extents: dict[Hashable, int] = {}
-    for x, labels in operands:
-        for label, n in zip(labels, x.shape, strict=True):
-            known = extents.setdefault(label, n)
-            if known == 1:
-                extents[label] = n
-            elif n not in (1, known):
-                raise ValueError(f"operands could not be broadcast together: extents of one label are {known} and {n}, "
-                                 f"in shapes {', '.join(str(x.shape) for x, _ in operands)}")
+    for label, n in zip(itertools.chain(*labels), itertools.chain(*shapes), strict=True):
+        known = extents.setdefault(label, n)
+        if known == 1:
+            extents[label] = n
+        elif n not in (1, known):
+            raise ValueError(f"operands could not be broadcast together: extents of one label are {known} and {n}, "
+                             f"in shapes {', '.join(map(str, shapes))}")
     found = []
-    for x, labels in operands:
-        kept = [n == extents[label] for label, n in zip(labels, x.shape, strict=True)]
-        key = tuple(slice(None) if is_kept else 0 for is_kept in kept)
-        found.append((x if all(kept) else x[(*key, ...)],
-                      [label for label, is_kept in zip(labels, kept, strict=True) if is_kept]))
+    for own, shape in zip(labels, shapes, strict=True):
+        kept = [n == extents[label] for label, n in zip(own, shape, strict=True)]
+        key = tuple([slice(None) if is_kept else 0 for is_kept in kept])
+        found.append((None if all(kept) else (*key, ...), [*itertools.compress(own, kept)]))
     return found
 
 
@@ -129,10 +147,12 @@ def _spread(x: GlobalArray, labels: Labels, wanted: Labels) -> GlobalArray:
 def _by_parts(a: GlobalArray, a_labels: Labels, b: GlobalArray, b_labels: Labels, out: Labels,
               summed: Labels) -> GlobalArray:
     """The contraction where the larger operand lies."""
+    if small.is_on and (few := _of_few(a, tuple(a_labels), b, tuple(b_labels), tuple(out))) is not None:
+        return few
     operands = [(a, a_labels), (b, b_labels)]
-    k = max((0, 1), key=lambda k: (_size_in_place(operands[k][0]), operands[k][0].size))
+    k = _anchor(a._view, b._view)
     anchor, labels = operands[k]
-    if not _size_in_place(anchor):
+    if not _size_in_place(anchor._view):
         anchor = anchor.redistribute()
     layout = anchor.layout
     dims = dict(zip(labels, layout.dims, strict=True))
@@ -144,17 +164,49 @@ def _by_parts(a: GlobalArray, a_labels: Labels, b: GlobalArray, b_labels: Labels
     A, B = (anchor if position == k else GlobalArray(*lying_in(x._base, x._view, laid(x_labels)))
             for position, (x, x_labels) in enumerate(operands))
     C = empty([extents[x] for x in out], np.matmul.resolve_dtypes((a.dtype, b.dtype, None))[-1], layout=laid(out))
-    perform(functools.partial(_multiply, _Order(a_labels, b_labels, out)), write(C), A, B)
+    perform(functools.partial(_multiply, _order(tuple(a_labels), tuple(b_labels), tuple(out))), write(C), A, B)
     if C.size and any(dims[x].n_procs > 1 for x in summed if x in dims):
         combine(np.add, C)
     return made(C._base, C._view)
 
 
-def _size_in_place(x: GlobalArray) -> int:
+def _of_few(a: GlobalArray, a_labels: Labels, b: GlobalArray, b_labels: Labels, out: Labels) -> GlobalArray | None:
+    """The same of small arrays on one process, at once; None if it is not computed here."""
+    x, y = small.ready(a), small.ready(b)
+    if x is None or y is None or min(*x.strides, *y.strides) <= 0:
+        return None
+    extents = dict(zip((*a_labels, *b_labels), (*x.shape, *y.shape), strict=True))
+    shape = tuple([extents[label] for label in out])
+    if not small.takes(shape) or math.prod(extents.values()) > MAX_PRODUCTS:
+        return None
+    found = np.empty(shape, np.matmul.resolve_dtypes((x.dtype, y.dtype, None))[-1])
+    if small.called(_multiply, _order(a_labels, b_labels, out), found, x, y, default=found) is None:
+        return None
+    like = likeness(_like_contracted, view_like(a), (view_of(view_like(b)), a_labels, b_labels, out))
+    return of_elements(found, (like, None, True))
+
+
+def _like_contracted(a: View, others: tuple[View, Labels, Labels, Labels]) -> View:
+    """What the result is like: it lies along the labels of the larger operand as that does."""
+    b, a_labels, b_labels, out = others
+    extents = dict(zip((*a_labels, *b_labels), (*a.shape, *b.shape), strict=True))
+    anchor, labels = ((a, a_labels), (b, b_labels))[_anchor(a, b)]
+    layout = anchor.own_layout if _size_in_place(anchor) else default_for(anchor.shape)
+    assert layout is not None
+    dims = dict(zip(labels, layout.dims, strict=True))
+    return whole(Layout(layout.grid, [dims.get(x) or whole_dim(extents[x]) for x in out]))
+
+
+def _anchor(*views: View) -> int:
+    """Which operand stays where it is: the larger one that can."""
+    return max((0, 1), key=lambda k: (_size_in_place(views[k]), views[k].size))
+
+
+def _size_in_place(view: View) -> int:
     """The size of an operand that can stay where it is: one that is dealt out, and of which there are no copies."""
-    layout = x._view.own_layout
+    layout = view.own_layout
     is_dealt_out = layout is not None and layout.is_distributed and not layout.replica_axes and not layout.is_pinned
-    return x.size + 1 if is_dealt_out else 0
+    return view.size + 1 if is_dealt_out else 0
 
 
 class _Order:
@@ -168,8 +220,13 @@ class _Order:
         a_free, b_free = [x for x in a_labels if x not in b_labels], [x for x in b_labels if x not in a_labels]
         self.a_axes = [list(a_labels).index(x) for x in (*batch, *a_free, *summed)]
         self.b_axes = [list(b_labels).index(x) for x in (*batch, *summed, *b_free)]
-        self.out_axes = [(*batch, *a_free, *b_free).index(x) for x in out]
+        self.out_axes = [list(out).index(x) for x in (*batch, *a_free, *b_free)]
         self.n_batch, self.n_free, self.n_summed = len(batch), len(a_free), len(summed)
+
+
+@cached
+def _order(a_labels: Labels, b_labels: Labels, out: Labels) -> _Order:
+    return _Order(a_labels, b_labels, out)
 
 
 @silenced
@@ -179,11 +236,11 @@ def _multiply(order: _Order, c: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) 
     a, b = a.transpose(order.a_axes), b.transpose(order.b_axes)
     A, _memory = _as_matrices(a, n, n + order.n_free)
     other = _with_rows_for_columns(b, n, n + order.n_summed)
-    if (other.ctypes.data, other.dtype, other.shape, other.strides) == (a.ctypes.data, a.dtype, a.shape, a.strides):
+    if (other.shape, other.strides, other.dtype, address(other)) == (a.shape, a.strides, a.dtype, address(a)):
         B = np.swapaxes(A, -1, -2)  # as in A A^T: neither copied twice, nor multiplied twice by BLAS
     else:
         B, _more_memory = _as_matrices(b, n, n + order.n_summed)
-    target = c.transpose(np.argsort(order.out_axes))
+    target = c.transpose(order.out_axes)
     if _are_matrices(target, n, n + order.n_free):
         np.matmul(A, B, out=_reshaped(target, n, n + order.n_free), dtype=c.dtype)
     else:
@@ -213,6 +270,8 @@ def _with_rows_for_columns(x: NDArray[Any], n_batch: int, n_rows: int) -> NDArra
 def _are_matrices(x: NDArray[Any], n_batch: int, n_rows: int) -> bool:
     """Whether the rows are one dimension of the memory, and the columns another one."""
     for first, end in (n_batch, n_rows), (n_rows, x.ndim):
+        if end - first < 2:
+            continue
         dims = [d for d in range(first, end) if x.shape[d] != 1]
         if any(x.strides[d] != x.strides[e] * x.shape[e] for d, e in itertools.pairwise(dims)):
             return False

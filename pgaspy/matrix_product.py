@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgaspy.alone import small
 from pgaspy.array import GlobalArray, made
 from pgaspy.blas import add_product
 from pgaspy.caches import acyclic
@@ -58,6 +59,8 @@ def matmul(a: Any, b: Any) -> GlobalArray:
     ValueError
         If the inner extents differ, the stacks do not broadcast, or an operand has no dimension.
     """
+    if a.__class__ in small.kinds and b.__class__ in small.kinds and max(a.ndim, b.ndim) > 2 and not are_errors_asked():
+        return _product_of_stacks(a, b)
     operands = as_base_view(a), as_base_view(b)
     if not are_errors_asked():
         return made(*_product(*operands))
@@ -88,9 +91,10 @@ def _errors_of_product(a: GlobalArray, b: GlobalArray, c: GlobalArray) -> Found:
 def _product(a: BaseView, b: BaseView) -> BaseView:
     (_, a_view), (_, b_view) = a, b
     if not (1 <= a_view.ndim <= 2 and 1 <= b_view.ndim <= 2):
-        return _product_of_stacks(a, b)
+        found = _product_of_stacks(GlobalArray(*a), GlobalArray(*b))
+        return BaseView(found._base, found._view)
     if a_view.shape[-1] != b_view.shape[0]:
-        raise _mismatch(a_view, b_view, b_view.shape[0])
+        raise _mismatch(a_view.shape, b_view.shape, b_view.shape[0])
     dtype = np.matmul.resolve_dtypes((a.base.dtype, b.base.dtype, None))[-1]
     check_dtype(dtype)
     if dtype == np.float16:
@@ -119,19 +123,18 @@ def _product_of_halves(a: BaseView, b: BaseView) -> BaseView:
     return copied(*found, dtype=np.dtype(np.float16))
 
 
-def _mismatch(a: View, b: View, n: int) -> ValueError:
-    return ValueError(f"matmul: the inner extents of shapes {a.shape} and {b.shape} differ, {a.shape[-1]} and {n}")
+def _mismatch(a: tuple[int, ...], b: tuple[int, ...], n: int) -> ValueError:
+    return ValueError(f"matmul: the inner extents of shapes {a} and {b} differ, {a[-1]} and {n}")
 
 
-def _product_of_stacks(a: BaseView, b: BaseView) -> BaseView:
-    if not a.view.ndim or not b.view.ndim:
-        raise ValueError(f"matmul takes arrays of one or more dimensions, not of {a.view.ndim} and {b.view.ndim}")
-    n = b.view.shape[-2 if b.view.ndim > 1 else -1]
-    if a.view.shape[-1] != n:
-        raise _mismatch(a.view, b.view, n)
-    check_dtype(np.matmul.resolve_dtypes((a.base.dtype, b.base.dtype, None))[-1])
-    found = product_of_stacks(GlobalArray(*a), GlobalArray(*b))
-    return BaseView(found._base, found._view)
+def _product_of_stacks(a: GlobalArray, b: GlobalArray) -> GlobalArray:
+    if not a.ndim or not b.ndim:
+        raise ValueError(f"matmul takes arrays of one or more dimensions, not of {a.ndim} and {b.ndim}")
+    n = b.shape[-2 if b.ndim > 1 else -1]
+    if a.shape[-1] != n:
+        raise _mismatch(a.shape, b.shape, n)
+    check_dtype(np.matmul.resolve_dtypes((a.dtype, b.dtype, None))[-1])
+    return product_of_stacks(a, b)
 
 
 def _product_of_matrices(a: BaseView, b: BaseView, dtype: np.dtype[Any]) -> BaseView:
