@@ -48,7 +48,7 @@ from pgaspy.caches import cached
 from pgaspy.execution import recording
 from pgaspy.forms import Form, form_by, form_of
 from pgaspy.fortran import PREFIXES, address_of
-from pgaspy.kernels.bindings import address, run_elementwise
+from pgaspy.kernels.bindings import address, by_itself, run_elementwise
 from pgaspy.operands import WEAK
 from pgaspy.planning.view import joint_shape
 from pgaspy.reductions import axes_of, reduction_by
@@ -290,13 +290,13 @@ def reduced(ufunc: np.ufunc, x: Any, axis: Any = None, keepdims: bool = False,
     run = _kernels_reduction(ufunc, a.dtype, wanted, a.shape, a.strides, axes)
     if run is not None:
         recording.queue.n_at_once += 1
-        return _left(run(a), x, axes, keepdims)
+        return _left(by_itself(run, a), x, axes, keepdims)
     local, places = (a, axes) if len(axes) == a.ndim else _in_order_of_memory(a, axes)
     reduction = reduction_by(ufunc, a.dtype, wanted)
     if are_products(ufunc, reduction.dtype):
         found = called(products.at_once, local, places, reduction.dtype)
     else:
-        found = called(reduction.partial, local, places, _NO_INDICES, ())
+        found = called(by_itself, reduction.partial, local, places, _NO_INDICES, ())
         if found is not None and reduction.result is not None:
             found = reduction.result(found)
     return None if found is None else _left(found, x, axes, keepdims)
@@ -349,7 +349,7 @@ def accumulated(ufunc: np.ufunc, x: Any, axis: int) -> Small | None:
     if dtype is None or not (a.dtype == dtype or has_kernel(ufunc, a.dtype, dtype)):
         return None
     found = np.empty(a.shape, dtype)
-    if called(scanned, ufunc, *(along(part, axis) for part in (a, found)), default=True) is None:
+    if called(by_itself, scanned, ufunc, *(along(part, axis) for part in (a, found)), default=True) is None:
         return None
     return found, source_of_copy(x)
 
@@ -495,7 +495,7 @@ def _by_kernel(form: Form, shape: tuple[int, ...], operands: Sequence[Any]) -> A
     found = np.empty(shape, dtype) if is_in_order or turned is None else np.empty_like(turned, dtype)
     arrays.append(found)
     steps += found.strides
-    run_elementwise(form.kernel, shape, [address(a) for a in arrays], steps)
+    by_itself(run_elementwise, form.kernel, shape, [address(a) for a in arrays], steps)
     return found if shape else found[()]
 
 

@@ -30,11 +30,11 @@ from pgaspy.kernels.program import Program
 __all__ = [
     "ADDRESSES", "BLOCK", "LANES", "LEAF", "MAX_NDIM", "MAX_PROGRAM_OPERANDS", "MAX_PROGRAM_REDUCTIONS",
     "MAX_PROGRAM_STEPS", "OTHER", "OWN", "PACKED", "BytesCopy", "ChainCall", "ElementwiseCall", "FinishCall",
-    "ItemPlaces", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "compact",
-    "expand", "fill_random", "find_beyond", "function", "get_threads", "has_progression", "histogram", "is_maths",
-    "load_int64", "lookup", "merge", "merges", "n_completed", "narrow_lane", "pack_items", "philox", "progression",
-    "random_bits", "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads", "sort", "sorts",
-    "store_int64", "take_along", "unpack_items",
+    "ItemPlaces", "Leaves", "ProgramCall", "ProgramReduceCall", "ReduceCall", "SectionCopy", "address", "by_itself",
+    "compact", "expand", "fill_random", "find_beyond", "function", "get_threads", "has_progression", "histogram",
+    "is_maths", "load_int64", "lookup", "merge", "merges", "n_completed", "narrow_lane", "pack_items", "philox",
+    "progression", "random_bits", "reduce_functions", "reduce_lookup", "run_elementwise", "scan", "set_threads", "sort",
+    "sorts", "store_int64", "take_along", "unpack_items",
 ]
 
 _missing = lib.pg_missing_cpu_features()
@@ -141,6 +141,15 @@ def _reduction(name: str, types: str) -> int:
 def address(array: np.ndarray) -> int:
     """Return the address of the array's first element."""
     return int(lib.pg_address(id(array)))
+
+
+def by_itself(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function, in which kernels are run by this thread: of few elements, where others would have to wake up."""
+    try:
+        lib.pg_work_by_itself(1)
+        return function(*arguments)
+    finally:
+        lib.pg_work_by_itself(0)
 
 
 def store_int64(address: int, value: int) -> None:

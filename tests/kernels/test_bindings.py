@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import cffi
 import numpy as np
@@ -250,6 +252,28 @@ def test_reduction(name: str, types: str) -> None:
             assert (np.abs(results[0] - expected) <= rtol * scale).all()
         else:
             np.testing.assert_array_equal(results[0], expected)
+
+
+def test_a_thread_works_by_itself_that_is_told_so() -> None:
+    x, row = np.ones((300, 300)) / 3, k.reduce_lookup("add", "d->d")
+    assert row is not None
+    call = k.ReduceCall(row, (300,), (8,), (8,), (300,), (2400,)).call
+    found = [np.empty(300), np.empty(300)]
+    tasks = Path("/proc/self/task")
+    n_threads = []
+
+    def reduce() -> None:
+        for n, run in enumerate((lambda *given: k.by_itself(call, *given), call)):
+            run(k.address(x), k.address(found[n]))
+            n_threads.append(len([*tasks.iterdir()]))
+
+    k.set_threads(3)
+    thread = threading.Thread(target=reduce)  # which has a team of its own
+    before = len([*tasks.iterdir()])
+    thread.start()
+    thread.join()
+    assert n_threads == [before + 1, before + 3]
+    assert found[0].tobytes() == found[1].tobytes()
 
 
 SCANNED = [((n,), 0) for n in (0, 1, 2, 63, 64, 65, 253, 4159, 4160, 4161, 4223, 5000, 60000)] + [
