@@ -7,7 +7,7 @@ from typing import Any
 
 from pgaspy.alone.small import PLAIN, kinds, operand
 
-__all__ = ["NotTaken", "taken"]
+__all__ = ["REFUSED", "NotTaken", "taken"]
 
 REFUSED = "mMe"
 """The dtypes of dates and times, of which NumPy takes more than there is on several processes, and float16, which it

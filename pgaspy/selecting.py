@@ -31,7 +31,7 @@ from pgaspy.indexing import (
 )
 from pgaspy.manipulation import broadcast_to, where
 from pgaspy.operands import WEAK, as_numpy
-from pgaspy.small_calls import MAX_PASSED, as_new, by_numpy
+from pgaspy.small_calls import MAX_PASSED, as_new, by_numpy, written_by_numpy
 from pgaspy.values import is_any
 
 __all__ = [
@@ -408,6 +408,7 @@ def extract(condition: Any, arr: Any) -> GlobalArray:
 
 
 @implements(np.place)
+@written_by_numpy(np.place)
 def place(arr: GlobalArray, mask: Any, vals: Any) -> None:
     """Assign values, one after the other and again from the first, to where a mask is true. Collective; waits for it.
 
@@ -447,6 +448,7 @@ def place(arr: GlobalArray, mask: Any, vals: Any) -> None:
 
 
 @implements(np.putmask)
+@written_by_numpy(np.putmask)
 def putmask(a: GlobalArray, mask: Any, values: Any) -> None:
     """Assign to where a mask is true the values at the same places, repeated if they are fewer. Collective.
 
@@ -488,6 +490,7 @@ def putmask(a: GlobalArray, mask: Any, values: Any) -> None:
 
 
 @implements(np.copyto)
+@written_by_numpy(np.copyto)
 def copyto(dst: GlobalArray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """Assign an array to another one, where a mask is true. Collective.
 

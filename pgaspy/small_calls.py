@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from pgaspy import brought
 from pgaspy.alone import small
 from pgaspy.alone.likeness import broadcast, is_distributed, like_of, likeness, of_extents, view_like
-from pgaspy.arguments import NotTaken, taken
+from pgaspy.arguments import REFUSED, NotTaken, taken
 from pgaspy.array import GlobalArray, of_elements
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
+from pgaspy.operands import WEAK
 from pgaspy.planning.view import View
 
-__all__ = ["MAX_PASSED", "as_new", "by_numpy", "joined", "made", "new_by_numpy"]
+__all__ = ["MAX_PASSED", "as_new", "by_numpy", "joined", "made", "new_by_numpy", "written_by_numpy"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -91,6 +92,51 @@ def new_by_numpy(numpys: Callable[..., Any], shape_of: Callable[..., Any]) -> Ca
             return function(*given, **options)
         return call  # type: ignore[return-value]
     return register
+
+
+def written_by_numpy(numpys: Callable[..., Any]) -> Callable[[F], F]:
+    """Have a function that writes to its first argument, to no element twice, be NumPy's where its arrays are small.
+
+    So it is where nothing is recorded, nor borrowed, and what it writes is the same for all who cast it.
+    """
+    def register(function: F) -> F:
+        @functools.wraps(function)
+        def call(*given: Any, **options: Any) -> Any:
+            if not (small.is_on and given and _is_written(numpys, given[0], given[1:], options)):
+                function(*given, **options)
+        return call  # type: ignore[return-value]
+    return register
+
+
+def _is_written(numpys: Callable[..., Any], x: Any, given: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Write to an array what NumPy's function does; whether it was done."""
+    target = small.ready(x, small.MAX_ELEMENTS)
+    if target is None or not target.ndim or target.dtype.char in REFUSED or small.is_borrowed(x):
+        return False
+
+    def read(x: Any, max_elements: int) -> Any:
+        found = small.operand(x, max_elements)
+        if found is None or not (found.dtype is target.dtype or small.is_exact_cast(found.dtype, target.dtype)):
+            return None
+        return found.copy() if np.may_share_memory(found, target) else found
+
+    numbers = small.NUMBERS.get(target.dtype.kind, ())
+    values = [*given, *options.values()]
+    if not all(map(functools.partial(_is_held, numbers), values)):
+        return False
+    try:
+        others = [taken(x, [], small.MAX_ELEMENTS, read) for x in given]
+        named = {name: taken(x, [], small.MAX_ELEMENTS, read) for name, x in options.items()}
+    except NotTaken:
+        return False
+    return small.called(functools.partial(numpys, **named), target, *others, default=True) is not None
+
+
+def _is_held(numbers: tuple[type, ...], x: Any) -> bool:
+    """Whether it is one of these numbers, or of anything else than Python's; a sequence, whether all in it are."""
+    if x.__class__ is list or x.__class__ is tuple:
+        return all(map(functools.partial(_is_held, numbers), x))
+    return x.__class__ not in WEAK or x.__class__ in numbers
 
 
 def _new(numpys: Callable[..., Any], shape_of: Callable[..., Any], given: tuple[Any, ...],

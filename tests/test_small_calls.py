@@ -419,3 +419,73 @@ def test_no_exception_tells_that_an_array_has_no_dimension(monkeypatch: pytest.M
     assert pg.append(x, 5).tolist() == [0, 1, 2, 5]
     assert pg.r_[0, x].tolist() == [0, 0, 1, 2]
     assert not asked
+
+
+WRITTEN: dict[str, Callable[..., Any]] = {
+    "place": lambda xp, a, m, v: xp.place(a, m, v[0, :2]),
+    "place numbers": lambda xp, a, m, v: xp.place(a, m, [2, 3]),
+    "putmask": lambda xp, a, m, v: xp.putmask(a, m, v),
+    "putmask a row": lambda xp, a, m, v: xp.putmask(a, m, v[0]),
+    "putmask itself": lambda xp, a, m, v: xp.putmask(a, m, a[::-1]),
+    "copyto": lambda xp, a, m, v: xp.copyto(a, v, where=m),
+    "copyto a number": lambda xp, a, m, v: xp.copyto(a, 7, where=m[0]),
+    "copyto a float": lambda xp, a, m, v: xp.copyto(a, 1.5, "unsafe", m),
+    "copyto shifted": lambda xp, a, m, v: xp.copyto(a[0, 1:], a[0, :-1]),
+    "copyto wider": lambda xp, a, m, v: xp.copyto(dst=a, src=v.astype("D"), casting="unsafe"),
+    "copyto refused": lambda xp, a, m, v: xp.copyto(a, v.astype("D")),
+    "fill_diagonal": lambda xp, a, m, v: xp.fill_diagonal(a, 2),
+    "fill_diagonal with floats": lambda xp, a, m, v: xp.fill_diagonal(a, [1.5, 2, -3.75]),
+    "fill_diagonal with a row": lambda xp, a, m, v: xp.fill_diagonal(a.T, v[1], wrap=True),
+    "fill_diagonal of a vector": lambda xp, a, m, v: xp.fill_diagonal(a[0], 2),
+    "place of nothing": lambda xp, a, m, v: xp.place(a, m, []),
+    "place text": lambda xp, a, m, v: xp.place(a, m, ["a"]),
+    "putmask of another size": lambda xp, a, m, v: xp.putmask(a, m[0], v),
+}
+
+
+def written(write: Callable[..., Any], xp: Any, make: Callable[[Any], Any], dtype: str) -> Any:
+    """An array, and the larger one of which it is a section, after that is written to it; or the error."""
+    larger, m, v = make(np.pad(X, 1).astype(dtype)), make(X > 0), make((X * 3).astype(dtype))
+    a = larger[1:-1, 1:-1]
+    try:
+        assert write(xp, a, m, v) is None
+    except (TypeError, ValueError) as error:
+        return type(error)
+    return [x.gather() if isinstance(x, pg.GlobalArray) else x for x in (a, larger)]
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "?", "F"])
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_is_written_to(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, expected = (written(WRITTEN[name], xp, make, dtype) for xp, make in ((pg, pg.array), (np, np.array)))
+    monkeypatch.setattr(small, "is_on", False)
+    other = written(WRITTEN[name], pg, pg.array, dtype)
+    if isinstance(found, type):
+        assert found is other is expected
+        return
+    for x, y, z in zip(found, other, expected, strict=True):
+        np.testing.assert_array_equal(x, y, strict=True)
+        np.testing.assert_array_equal(x, z, strict=True)
+
+
+def test_what_is_written_to_is_there_at_once() -> None:
+    a = pg.array(X)
+    before = pg.stats()
+    pg.fill_diagonal(a, 1.0)
+    pg.putmask(a, a > 1, 0.0)
+    pg.copyto(a, 2.0, where=a < 0)
+    pg.place(a, a == 0, [3.0, 4.0])
+    done = pg.stats() - before
+    assert done.n_recorded == done.n_at_once
+
+
+def test_what_others_borrow_is_not_written_to() -> None:
+    a = pg.array(X)
+    copies = pg.replicate(a, axis=0)
+    pg.fill_diagonal(a, 9.0)
+    pg.putmask(copies, copies < 0, 0.0)
+    np.testing.assert_array_equal(copies.gather(), np.maximum(X, 0))
+    expected = X.copy()
+    np.fill_diagonal(expected, 9)
+    np.testing.assert_array_equal(a.gather(), expected)
