@@ -15,14 +15,18 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 import pgaspy as pg
-from pgaspy.array import made
+from pgaspy.alone import small
+from pgaspy.alone.likeness import likeness, view_like
+from pgaspy.array import made, of_elements
 from pgaspy.creation import as_operand
-from pgaspy.fft.pencils import pencils, whole_dims
+from pgaspy.execution import recording
+from pgaspy.fft.pencils import pencils
 from pgaspy.global_assign import laid_out
+from pgaspy.job.failures import is_interrupt
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, going_with, replicated
 from pgaspy.planning.result_layout import SHARE, inherited
-from pgaspy.planning.view import joint_shape
+from pgaspy.planning.view import View, joint_shape, whole
 from pgaspy.scheduling.floating_point import silently
 from pgaspy.tasks import perform
 from pgaspy.values import value
@@ -72,30 +76,70 @@ def over_stacks(function: Callable[..., Any], *operands: Any, n_core: tuple[int,
     n_core = n_core or tuple([min(x.ndim, 2) for x in arrays])
     stacks = [x.shape[:x.ndim - n] for x, n in zip(arrays, n_core, strict=True)]
     stack = joint_shape(*stacks)
+    if small.is_on and (few := _of_few(function, arrays, stack, stacks)) is not None:
+        return few
     of_none = silently(function, *[np.zeros((0,) * bool(s) + x.shape[len(s):], x.dtype)
                                    for x, s in zip(arrays, stacks, strict=True)])
     found = of_none if isinstance(of_none, tuple) else (of_none,)
-    layout = _layout_of_stack(stack, arrays, stacks)
+    largest = _largest(stack, arrays, stacks)
+    layout = _layout_of_stack(stack, None if largest is None else largest._view)
     results = [pg.empty(stack + x.shape[1:], x.dtype, layout=going_with(layout, stack, x.shape[1:])) for x in found]
     there = [pg.GlobalArray(*laid_out(x._base, x._view, going_with(layout, s, x.shape[len(s):])))
              for x, s in zip(arrays, stacks, strict=True)]
     compute(function, there, results, may_fail)
     results = [made(x._base, x._view) for x in results]
-    return type(of_none)(*results) if hasattr(of_none, "_fields") else (
-        tuple(results) if isinstance(of_none, tuple) else results[0])
+    return _returned(of_none, results)
 
 
-def _layout_of_stack(stack: tuple[int, ...], arrays: list[pg.GlobalArray], stacks: list[tuple[int, ...]]) -> Layout:
+def _returned(found: Any, results: Sequence[pg.GlobalArray]) -> Any:
+    """Results, as a function has given those that are NumPy's: in a tuple, with names, or one."""
+    return type(found)(*results) if hasattr(found, "_fields") else (
+        tuple(results) if isinstance(found, tuple) else results[0])
+
+
+def _of_few(function: Callable[..., Any], arrays: Sequence[pg.GlobalArray], stack: tuple[int, ...],
+            stacks: Sequence[tuple[int, ...]]) -> Any:
+    """The results of small stacks on one process, at once; None if the function is not called here, or refuses them."""
+    elements = [small.ready(x) for x in arrays]
+    if any(x is None for x in elements) or not all(stack):
+        return None
+    try:
+        found = silently(function, *elements)
+    except (TypeError, ValueError) as error:  # as LinAlgError is, of arguments, or of a matrix
+        if is_interrupt(error):
+            raise
+        return None
+    results = found if isinstance(found, tuple) else (found,)
+    if not small.takes((sum([x.size for x in results]),)):
+        return None
+    recording.queue.n_at_once += 1
+    largest = _largest(stack, arrays, stacks)
+    parent = whole(replicated((), 1)) if largest is None else view_like(largest)
+    return _returned(found, [of_elements(np.ascontiguousarray(x), (
+        likeness(_like_stack, parent, (stack, x.shape[len(stack):])), None, True)) for x in results])
+
+
+def _like_stack(view: View, shape: tuple[tuple[int, ...], tuple[int, ...]]) -> View:
+    """What a result is like that has for each matrix of a stack something of a shape."""
+    stack, core = shape
+    return whole(going_with(_layout_of_stack(stack, view if view.ndim else None), stack, core))
+
+
+def _largest(stack: tuple[int, ...], arrays: Sequence[pg.GlobalArray],
+             stacks: Sequence[tuple[int, ...]]) -> pg.GlobalArray | None:
+    """The largest operand that is not stretched, if there is one."""
+    return max((x for x, s in zip(arrays, stacks, strict=True) if s == stack), key=lambda x: x.size, default=None)
+
+
+def _layout_of_stack(stack: tuple[int, ...], largest: View | None) -> Layout:
     """That of the largest operand, if its matrices are whole and dealt out evenly enough; else dealt out afresh."""
     longest_first = sorted(range(len(stack)), key=lambda d: -stack[d])
     dealt = [d for d in longest_first if stack[d] > 1] or longest_first[:1]
     fresh = pencils(stack, tuple(dealt), world().size)
-    largest = max((k for k, s in enumerate(stacks) if s == stack), key=lambda k: arrays[k].size, default=None)
     if largest is not None:
-        a, n = arrays[largest], len(stack)
-        own = a._view.own_layout
+        n, own = len(stack), largest.own_layout
         if own is not None and own.is_distributed and not own.replica_axes and not own.is_pinned and (
-                whole_dims(a).issuperset(range(n, a.ndim))):
+                all(dim.n_procs == 1 for dim in own.dims[n:])):
             there = Layout(own.grid, [inherited(dim, dim.extent) for dim in own.dims[:n]])
             if SHARE * there.max_local_size <= (SHARE + 1) * fresh.max_local_size:
                 return there
