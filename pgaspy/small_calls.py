@@ -25,12 +25,15 @@ from pgaspy.job.defaults import default_for
 from pgaspy.operands import WEAK
 from pgaspy.planning.view import View
 
-__all__ = ["MAX_PASSED", "as_new", "by_numpy", "joined", "made", "new_by_numpy", "written_by_numpy"]
+__all__ = ["MAX_CROSSED", "MAX_PASSED", "as_new", "by_numpy", "joined", "made", "new_by_numpy", "written_by_numpy"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 MAX_PASSED = 1 << 18
 """Elements of the arrays of a function that passes through them once, but is recorded in several operations."""
+
+MAX_CROSSED = 1 << 24
+"""Elements of a matrix of which a function reads, or writes, a diagonal alone."""
 
 
 def by_numpy(numpys: Callable[..., Any], *, lying: brought.Lying | None = None,
@@ -94,23 +97,26 @@ def new_by_numpy(numpys: Callable[..., Any], shape_of: Callable[..., Any]) -> Ca
     return register
 
 
-def written_by_numpy(numpys: Callable[..., Any]) -> Callable[[F], F]:
+def written_by_numpy(numpys: Callable[..., Any], max_elements: int = small.MAX_ELEMENTS) -> Callable[[F], F]:
     """Have a function that writes to its first argument, to no element twice, be NumPy's where its arrays are small.
 
-    So it is where nothing is recorded, nor borrowed, and what it writes is the same for all who cast it.
+    So it is where nothing is recorded, nor borrowed, and what it writes is the same for all who cast it. `max_elements`
+    are those of the array.
     """
     def register(function: F) -> F:
         @functools.wraps(function)
         def call(*given: Any, **options: Any) -> Any:
-            if not (small.is_on and given and _is_written(numpys, given[0], given[1:], options)):
+            if not (small.is_on and given and _is_written(numpys, max_elements, given[0], given[1:],
+                                                                  options)):
                 function(*given, **options)
         return call  # type: ignore[return-value]
     return register
 
 
-def _is_written(numpys: Callable[..., Any], x: Any, given: tuple[Any, ...], options: dict[str, Any]) -> bool:
+def _is_written(numpys: Callable[..., Any], max_elements: int, x: Any, given: tuple[Any, ...],
+                options: dict[str, Any]) -> bool:
     """Write to an array what NumPy's function does; whether it was done."""
-    target = small.ready(x, small.MAX_ELEMENTS)
+    target = small.ready(x, max_elements)
     if target is None or not target.ndim or target.dtype.char in REFUSED or small.is_borrowed(x):
         return False
 

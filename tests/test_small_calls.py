@@ -489,3 +489,74 @@ def test_what_others_borrow_is_not_written_to() -> None:
     expected = X.copy()
     np.fill_diagonal(expected, 9)
     np.testing.assert_array_equal(a.gather(), expected)
+
+
+@pytest.mark.parametrize("call", [
+    lambda a: pg.diagonal(a, 3), lambda a: pg.trace(a), lambda a: pg.fill_diagonal(a, 2.0), lambda a: pg.diag(a),
+])
+def test_of_what_is_large_a_diagonal_is_taken_at_once(call: Callable[[pg.GlobalArray], Any],
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    def taken() -> tuple[Any, ...]:
+        a = pg.reshape(pg.arange(400.0 * 500), (400, 500))
+        pg.sync()
+        before = pg.stats()
+        found = call(a)
+        counts = pg.stats() - before
+        found = a if found is None else found
+        return counts.n_recorded - counts.n_at_once, found.layout.shape, found.gather().tobytes()
+
+    found = taken()
+    monkeypatch.setattr(small, "is_on", False)
+    assert found == (0, *taken()[1:])
+
+
+@pytest.mark.parametrize("function", [
+    np.linalg.inv, np.linalg.det, np.linalg.slogdet, np.linalg.svd, np.linalg.eigh, np.linalg.qr, np.linalg.cond,
+    lambda a: np.linalg.solve(a, a[..., :2]), lambda a: np.linalg.solve(a[0], a), lambda a: np.linalg.pinv(a, 0.5),
+    lambda a: np.linalg.cholesky(a @ a.swapaxes(-1, -2)), lambda a: np.linalg.eigvals(a), np.linalg.matrix_rank,
+])
+@pytest.mark.parametrize("operand", ["whole", "transposed", "section", "result", "cyclic", "replicated", "of one"])
+def test_stacks_of_matrices(function: Callable[[Any], Any], operand: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(4).random((2, 5, 3, 3))
+    make: dict[str, Callable[[], pg.GlobalArray]] = {
+        "whole": lambda: pg.array(x), "transposed": lambda: pg.array(x.T.copy()).T, "result": lambda: pg.array(x) * 1,
+        "section": lambda: pg.array(np.pad(x, 1))[1:-1, 1:-1, 1:-1, 1:-1], "of one": lambda: pg.array(x[:, :1]),
+        "cyclic": lambda: pg.array(x, layout=pg.Distribution("*", "cyclic", "*", "*")),
+        "replicated": lambda: pg.array(x, layout=pg.Distribution("*", "*", "*", "*"))}
+
+    def told() -> list[Any]:
+        found = function(make[operand]())
+        return [type(found).__name__, *((y.layout, y.dtype, y.gather().tobytes())
+                                        for y in (found if isinstance(found, tuple) else (found,)))]
+
+    found = told()
+    monkeypatch.setattr(small, "is_on", False)
+    assert found == told()
+
+
+def test_a_stack_with_a_singular_matrix_is_refused() -> None:
+    a = pg.zeros((3, 2, 2))
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        pg.linalg.inv(a)
+    with pytest.raises(np.linalg.LinAlgError, match="square"):
+        pg.linalg.inv(pg.zeros((3, 2, 4)))
+    pg.sync()
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i1", "D", "?"])
+@pytest.mark.parametrize("values", [[1, 2, 3], [1.5, -2, 1e300], [1 << 62, 0, 1], [True, False, True], [1j, 2, 3],
+                                    [300, 0, 1], [1, 2], [1 << 70, 0, 1], [[1, 2, 3]]])
+@pytest.mark.parametrize("key", [0, (slice(None), 1), slice(None), [0, 2], ...])
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+def test_lists_that_are_assigned(dtype: str, values: list[Any], key: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told() -> Any:
+        a = pg.array(np.arange(9).reshape(3, 3).astype(dtype))
+        try:
+            a[key] = values
+        except (TypeError, ValueError, OverflowError) as error:
+            return type(error)
+        return a.gather().tobytes()
+
+    found = told()
+    monkeypatch.setattr(small, "is_on", False)
+    assert found == told()

@@ -228,6 +228,8 @@ def _operands(x: Any, value: Any, max_elements: int | None = MAX_ELEMENTS,
     holds; None where nothing is written here, or where these are too many.
     """
     is_number = value.__class__ in WEAK
+    if value.__class__ is list and x.dtype.kind in "fc":  # what others hold of integers, they refuse one by one
+        value = _as_array(value)
     if not is_clear() or (not is_number and (value := operand(value, max_elements)) is None):
         return None
     if (elements := elements_of(x)) is None or is_borrowed(x):

@@ -16,7 +16,7 @@ from pgaspy.creation import as_operand
 from pgaspy.dispatch import implements
 from pgaspy.layout import Layout
 from pgaspy.pivoting import either
-from pgaspy.small_calls import by_numpy
+from pgaspy.small_calls import MAX_CROSSED, by_numpy
 from pgaspy.tasks import perform
 
 __all__ = ["clear_lower", "clear_upper", "diagonal", "matrix_diagonal", "matrix_trace", "trace", "tril", "triu"]
@@ -26,7 +26,7 @@ ROWS_AT_ONCE_BYTES = 1 << 20
 
 
 @implements(np.diagonal)
-@by_numpy(np.diagonal)
+@by_numpy(np.diagonal, max_elements=MAX_CROSSED)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> pg.GlobalArray:
     """The elements `a[i, i + offset]`, as a new array. Collective.
 

@@ -18,7 +18,7 @@ from pgaspy.creation import Shape, as_global, as_values
 from pgaspy.dispatch import implements
 from pgaspy.routines.mapping import mapped
 from pgaspy.scheduling.floating_point import as_asked
-from pgaspy.small_calls import by_numpy, written_by_numpy
+from pgaspy.small_calls import MAX_CROSSED, by_numpy, written_by_numpy
 from pgaspy.statements import check_writable
 from pgaspy.tasks import perform
 from pgaspy.values import is_any, told
@@ -151,7 +151,7 @@ def mask_indices(n: int, mask_func: Callable[[Any, Any], Any], k: Any = 0) -> In
 
 
 @implements(np.fill_diagonal)
-@written_by_numpy(np.fill_diagonal)
+@written_by_numpy(np.fill_diagonal, MAX_CROSSED)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """Assign to the main diagonal of an array, in place. Collective.
 

@@ -46,8 +46,14 @@ def along(local: NDArray[Any], axis: int) -> NDArray[Any]:
     """A part with a dimension in front, without others of extent 1."""
     if local.ndim == 1:
         return local
-    turned = np.moveaxis(local, axis, 0)
-    return turned[:, *(0 if n == 1 else slice(None) for n in turned.shape[1:])]
+    turned = local.transpose(_with_first(local.ndim, axis % local.ndim))
+    return turned[:, *[0 if n == 1 else slice(None) for n in turned.shape[1:]]] if 1 in turned.shape else turned
+
+
+@cached
+def _with_first(ndim: int, axis: int) -> tuple[int, ...]:
+    """The order of dimensions with one in front."""
+    return axis, *[d for d in range(ndim) if d != axis]
 
 
 def scanned(ufunc: np.ufunc, local: NDArray[Any], out: NDArray[Any], before: NDArray[Any] | None = None) -> None:
