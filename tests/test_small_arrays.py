@@ -1211,3 +1211,42 @@ def test_sums_of_products_are_those_of_other_tiers(product: Callable[..., Any],
     other = product(pg.array(x), pg.array(y))
     assert found.layout == other.layout
     np.testing.assert_array_equal(found.gather(), other.gather(), strict=True)
+
+
+@pytest.mark.parametrize("to", "bild?D")
+@pytest.mark.parametrize("dtype", "?bBhild")
+def test_values_of_other_dtypes_are_assigned_by_indices_at_once(dtype: str, to: str) -> None:
+    if dtype == "d" and to in "b?":
+        pytest.skip("all who cast do not give the same bits")
+    model, i = np.arange(20).reshape(5, 4).astype(to), np.array([3, 1, 3])
+    mask = np.array([True, False, True, True, False])
+    a, j, m, values = pg.array(model), pg.array(i), pg.array(mask), np.array([3, 5, 9]).astype(dtype)
+    pg.sync()
+    before = pg.stats()
+    for x, k, b, v in ((model, i, mask, values), (a, j, m, pg.array(values))):
+        x[k, k - 1] = v
+        x[k, 1:] = v[:, None]
+        x[b, 0] = v
+        x[b, ::2] = v[:, None]
+    assert (pg.stats() - before).n_recorded == (pg.stats() - before).n_at_once > 0
+    np.testing.assert_array_equal(a.gather(), model, strict=True)
+
+
+def test_what_a_mask_beside_slices_names_is_assigned_from_the_array_as_it_was() -> None:
+    model = np.arange(15).reshape(5, 3)
+    a, mask = pg.array(model), model[:, 0] % 2 == 0
+    for x, m in ((model, mask), (a, pg.array(mask))):
+        x[m, :2] = x[1:4, 1:]
+        x[m, ::-1] = x[m]
+        x[m, 1:] = x[m, 2][:, None]
+    assert a.tolist() == model.tolist()
+
+
+def test_casts_of_what_cannot_be_held_tell_nothing() -> None:
+    a = pg.zeros(4, int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        a[pg.array([2, 1])] = pg.array([np.nan, 3.0])
+    assert int(a[1]) == 3
+    with np.errstate(all="warn"), pytest.warns(RuntimeWarning, match="invalid value"):
+        a[pg.array([2, 1])] = pg.array([np.nan, 3.0])

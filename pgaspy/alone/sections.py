@@ -40,6 +40,7 @@ from pgaspy.job.failures import is_interrupt
 from pgaspy.layout import MAX_NDIM
 from pgaspy.operands import WEAK
 from pgaspy.planning.view import whole
+from pgaspy.scheduling.floating_point import silently
 
 __all__ = ["accumulated_at", "clears", "is_assigned", "put", "section", "transposed"]
 
@@ -135,10 +136,9 @@ def _selected(elements: Any, key: Any) -> Small | None:
 
 
 def is_assigned(x: Any, key: Any, value: Any) -> bool:
-    """`x[key] = value`, of what has the same dtype, or a Python number; whether it was done.
+    """`x[key] = value`; whether it was done.
 
-    Floats are cut to integers. Other dtypes are cast, those of arrays where a key of integers and slices names the
-    elements.
+    Floats are cut to integers, and other dtypes are cast where all who cast give the same bits.
     """
     is_slicing = _is_slicing(key)
     if x.__class__ not in kinds or not (is_slicing or _may_select(key)):
@@ -155,7 +155,9 @@ def is_assigned(x: Any, key: Any, value: Any) -> bool:
         if numpys is None:
             return False
         if not is_number:
-            ordered = _in_order(elements, numpys, value) if value.dtype is elements.dtype else None
+            if value.dtype is not elements.dtype:
+                value = silently(value.astype, elements.dtype)
+            ordered = _in_order(elements, numpys, value)
             if ordered is None:
                 return False
             numpys, value = ordered

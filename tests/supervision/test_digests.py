@@ -14,7 +14,6 @@ import pgaspy as pg
 from pgaspy.execution import recording
 from pgaspy.job.procgrid import world
 from pgaspy.scheduling import nodes
-from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.kinds.assignment import assign
 from pgaspy.scheduling.recorded import Recorded
 from pgaspy.supervision.digests import Digests
