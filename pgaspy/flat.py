@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pgaspy.alone import sections, small
 from pgaspy.array import GlobalArray, check_array
 from pgaspy.creation import arange, as_array, as_values
 from pgaspy.dispatch import implements
 from pgaspy.host.call_sites import warn
 from pgaspy.indexing import Selection, as_indices, bring, counted, fetched, repeated
-from pgaspy.selecting import flatnonzero
+from pgaspy.selecting import flatnonzero, take
 
 __all__ = ["ndenumerate"]
 
@@ -47,10 +49,18 @@ class FlatElements:
             key = flatnonzero(key) if isinstance(key, GlobalArray) else np.flatnonzero(key)
         return counted(self.base._view, key)
 
+    def _places(self, key: Any) -> NDArray[np.int64] | None:
+        """Which elements a slice names, on one process, where NumPy is to read or write them if they are few."""
+        return np.arange(*key.indices(self.base.size)) if small.is_on and isinstance(key, slice) else None
+
     def __getitem__(self, key: Any) -> GlobalArray:
+        if (places := self._places(key)) is not None:
+            return take(self.base, places)
         return fetched(self.base, self._selection(key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if (places := self._places(key)) is not None and np.size(value) and sections.put(self.base, places, value):
+            return
         selection = self._selection(key)
         n = math.prod(selection.shape)
         if not selection.shape and np.size(value) != 1:

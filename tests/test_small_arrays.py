@@ -1250,3 +1250,24 @@ def test_casts_of_what_cannot_be_held_tell_nothing() -> None:
     assert int(a[1]) == 3
     with np.errstate(all="warn"), pytest.warns(RuntimeWarning, match="invalid value"):
         a[pg.array([2, 1])] = pg.array([np.nan, 3.0])
+
+
+@pytest.mark.parametrize("value", [7, [1, 2], np.arange(3.0), np.arange(6).reshape(2, 3), True])
+@pytest.mark.parametrize("key", [slice(None, None, 5), slice(4, None), slice(None, None, -3), slice(3, 3)])
+def test_sections_of_flat_elements_are_assigned_at_once(key: slice, value: Any) -> None:
+    model = np.arange(16).reshape(4, 4)
+    a = pg.array(model)
+    whole, part = a.copy(), a[:, 1:3]
+    pg.sync()
+    before = pg.stats()
+    whole.flat[key] = value
+    part.flat[key] = value
+    done = pg.stats() - before
+    assert done.n_recorded == done.n_at_once
+    of_part = model.copy()
+    model.flat[key] = of_part[:, 1:3].flat[key] = value
+    for x in (of_part, a):
+        x.flat[key] += 1
+        x.T.flat[key] *= 2
+    assert whole.tolist() == model.tolist()
+    assert a.tolist() == of_part.tolist()
