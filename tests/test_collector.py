@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.caches import Cache, kept
+from pgaspy.execution import recording
 from tests.together import collectively
 
 
@@ -67,6 +69,34 @@ def test_the_collector_does_not_look_at_what_is_kept() -> None:
     gc.collect()
     n = len(gc.get_objects()) - before
     collectively(n < 5 * N_STATEMENTS, f"{n} objects")
+
+
+def collecting(frame: FrameType, event: str, argument: Any) -> Any:
+    """Have garbage collected at each step of the interpreter in pgaspy."""
+    if not frame.f_globals.get("__name__", "").startswith("pgaspy."):
+        return None
+    frame.f_trace_opcodes, frame.f_trace_lines = True, False
+    if event == "opcode":
+        gc.collect(0)
+    return collecting
+
+
+@pytest.mark.mpi
+def test_garbage_may_be_collected_at_any_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While statements are recorded and executed, by one process alone: handlers of signals and threads may do so."""
+    monkeypatch.setattr(type(recording.queue), "computes_at_once", False)
+    a, model = pg.arange(12.0), np.arange(12.0)
+    elements = [a[k] for k in range(12)]
+    before = sys.gettrace()
+    try:
+        if pg.RANK == pg.SIZE - 1:
+            sys.settrace(collecting)
+        a[1:] += a[:-1]
+        total = float((a * 2).sum())
+    finally:
+        sys.settrace(before)
+    model[1:] += model[:-1].copy()
+    collectively(total == 2 * model.sum() and [*map(float, elements)] == [*range(12)])
 
 
 class Named(NamedTuple):

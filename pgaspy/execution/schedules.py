@@ -123,6 +123,7 @@ def _planned(recorded: Recorded, form: Form, may_be_in_turn: bool, overlaps: boo
 
 
 _phases = OrderedDict[str, None](start=None, stop=None)
+_COLLECTING = OrderedDict[str, None](stop=None, start=None)
 _told: Any = _phases.move_to_end
 gc.callbacks.append(_told)
 """Of the collector of garbage: the last one is what it did last. No code of Python runs while it is told."""
@@ -131,9 +132,10 @@ gc.callbacks.append(_told)
 def _is_collecting() -> bool:
     """Whether garbage is being collected, so that this is called by a `__del__`, or at the end of a generator.
 
-    The weak references to what is garbage are gone then, while it can still be used.
+    The weak references to what is garbage are gone then, while it can still be used. It is told by one step of the
+    interpreter: between two of them garbage may be collected, which no iterator would survive.
     """
-    return next(reversed(_phases)) == "start"
+    return _phases == _COLLECTING
 
 
 def _size_of_schedule(key: tuple[Any, ...], schedule: Schedule) -> int:
