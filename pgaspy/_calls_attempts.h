@@ -303,9 +303,10 @@ static int attempt_assignment(PyObject *x, PyObject *key, PyObject *value, PyObj
     if (!view)
         return PyErr_Occurred() ? -1 : 0;
     int answer = 0;
-    if (!is_number && ndim && SLOT(value, its.at_view) == view && SLOT(value, its.at_base) == SLOT(x, its.at_base))
-        answer = 1;                             /* as A[key] += x ends */
-    else if (is_number || ndim || Py_TYPE(value) != its.array) {        /* else an array in the place of an element */
+    if (!is_number && ndim && SLOT(value, its.at_view) == view && SLOT(value, its.at_base) == SLOT(x, its.at_base)) {
+        answer = is_read_only(view);            /* which Python refuses */
+        answer = answer < 0 ? -1 : !answer;     /* as A[key] += x ends */
+    } else if (is_number || ndim || Py_TYPE(value) != its.array) {        /* else an array in the place of an element */
         PyObject *base = Py_NewRef(SLOT(x, its.at_base));
         answer = is_assigned(queue, base, view, value, is_number);
         Py_DECREF(base);

@@ -55,10 +55,10 @@ def assign(base: Base, view: View, value: Any) -> None:
     Raises
     ------
     ValueError
-        If the value does not broadcast to the view, or the view repeats elements.
+        If the value does not broadcast to the view, or the view repeats elements, or is read-only.
     """
     given = getattr(value, "_view", None)
-    if given is view and value._base is base and view.shape:  # as A[key] += x ends
+    if given is view and value._base is base and view.shape and not view.is_read_only:  # as A[key] += x ends
         return
     key = _key(base, view, value)
     found = known_calls[key]

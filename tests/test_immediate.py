@@ -152,7 +152,8 @@ def test_elements_may_have_no_bytes() -> None:
 @pytest.mark.every
 @pytest.mark.parametrize("statement", [
     lambda a, b: b.__iadd__(1), lambda a, b: b.__iadd__(a), lambda a, b: b.__setitem__(..., 1.0),
-    lambda a, b: b.__setitem__(slice(1, 3), a[:2]), lambda a, b: b[1:].__imul__(2.0)], ids=range(5))
+    lambda a, b: b.__setitem__(slice(1, 3), a[:2]), lambda a, b: b[1:].__imul__(2.0),
+    lambda a, b: b.__setitem__(1, b[1]), lambda a, b: b.__setitem__(slice(2, 2), b[2:2])], ids=range(7))
 def test_what_is_read_only_is_not_written_to(statement: Callable[[Any, Any], Any]) -> None:
     """Nor where no element is repeated."""
     a = pg.ones((6, 4))
