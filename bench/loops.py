@@ -6,7 +6,6 @@ a few times in all. Kernels are compiled meanwhile. On 2 processes the last is l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 from statistics import median
 from typing import Any, NamedTuple
@@ -90,11 +89,12 @@ def measure(loop: Loop, extent: int) -> tuple[float, float]:
     return seconds, done.n_operations_planned / max(done.n_recorded / loop.n_steps, SHORT)
 
 
-def results_of(loop: Loop, extents: Iterator[int]) -> list[Result]:
+def results_of(loop: Loop) -> list[Result]:
     """The lines of the table for a loop. Collective.
 
     The two that are compared are measured in turns, after a first one: that finds less in memory than what follows.
     """
+    extents = count(EXTENT)
     _, n_planned = measure(loop, next(extents))
     both = [[measure(one, next(extents))[0] for one in (loop, loop._replace(syncs=True))] for _ in range(TURNS)]
     seconds, synced = map(median, zip(*both, strict=True))
@@ -159,9 +159,8 @@ def lattice_boltzmann() -> list[Result]:
 
 def main() -> None:
     """Measure."""
-    extents = count(EXTENT)
     results = [result for n_operations, n_steps in LOOPS.items() for reads in (False, True)
-               for result in results_of(Loop(n_operations, n_steps, reads), extents)]
+               for result in results_of(Loop(n_operations, n_steps, reads))]
     results += with_masks()
     if pg.SIZE == 2:
         results += lattice_boltzmann()

@@ -396,3 +396,24 @@ def test_integers_are_added_in_those_of_out(ufunc: np.ufunc, dtype: str) -> None
     out, expected = pg.zeros(2, dtype), np.zeros(2, dtype)
     ufunc.reduce(pg.array(x), 0, out=out)
     assert_equal(out, ufunc.reduce(x, 0, out=expected))
+
+
+@pytest.mark.parametrize("columns", [
+    lambda X: X.mean(axis=0), lambda X: X.std(axis=0), lambda X: X.sum(axis=0) / len(X), lambda X: np.ptp(X, axis=0),
+    lambda X: -X.max(axis=0)])
+def test_what_is_made_of_all_rows_takes_part_in_each_without_messages(columns: Any) -> None:
+    model = np.random.default_rng(0).random((37, 5))
+    X = pg.array(model, layout=pg.Distribution("block", "*"))
+    own = columns(X)
+    pg.sync()
+    before = pg.stats()
+    centred = (X - own) / own
+    pg.sync()
+    collectively((pg.stats() - before).n_messages == 0)
+    collectively(np.allclose(centred.gather(), (model - columns(model)) / columns(model), 1e-9))
+    own[2] = 7
+    own[1:3] += own[3]
+    expected = columns(model)
+    expected[2] = 7
+    expected[1:3] += expected[3]
+    collectively(np.allclose(own.gather(), expected, 1e-12))

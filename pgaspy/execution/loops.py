@@ -201,14 +201,25 @@ class Loops:
     def _n_known(self, begin: int, n_left: int) -> int:
         """How many of n operations are executed first outside of loops: as many as before, where they were begun with.
 
-        It may be more than there are yet. What comes before an operation that a piece has begun with is one: a function
-        may be called again elsewhere.
+        It may be more than there are yet. Where all begins with iterations of a known loop, it is some of these, as what
+        follows is. What comes before an operation that a piece has begun with is one: a function may be called again
+        elsewhere.
         """
         window = self._text[begin - self._begin:]
         n = self._n_after.get(window[:MIN_REPEATED])
+        if n is None and begin == self._begin:
+            n = self._n_entered(window[:MIN_REPEATED])
         if n is not None:
             return n if n <= self.limit else n_left
         return _first_of(self._n_after, window, range(n_left)) or n_left
+
+    def _n_entered(self, beginning: str) -> int | None:
+        """How many operations are some iterations of a loop that was found before, and goes on so from somewhere."""
+        for body in self._found_at:
+            n_times = MIN_REPEATED // len(body) + 2
+            if len(beginning) == MIN_REPEATED and beginning in body * n_times:
+                return self._lengths(len(body))[-1] if 2 * len(body) <= self.limit else len(body)
+        return None
 
     def _search(self) -> None:
         """Look for the loop that the last operations are of."""
@@ -222,7 +233,7 @@ class Loops:
         self._since = self._found_at.setdefault(text[start:start + period], time.perf_counter())
         if period > self.limit:
             start = self._start_of_long(period, start)
-        else:
+        elif start:  # else all began with it
             whole = {beginning for beginning, n in self._n_after.items() if n % period == 0}
             known = _first_of(whole, text, range(start, start + period))
             start = start if known is None else known

@@ -36,10 +36,11 @@ def result_layout(shape: tuple[int, ...], views: Sequence[View],
     dealt out afresh. Of windows that are shifted against each other, one in between is taken.
 
     Where an axis of the grid is left without a dimension, as of rows, the result lies where operands are fixed there,
-    at the place of the first, unless one is dealt out along it or too much is gained (see `WORTH_MESSAGES`). Where that
-    does not give distinct axes of one grid, the default is taken. Replicated and one-process operands choose only when
-    there is no other; a number that is dealt out with others on another grid says nothing of where a row lies. A number
-    lies where the first operand does that not all processes have, if there is one.
+    at the place of the first, or on all processes along it, as what is reduced along a dimension does; unless one is
+    dealt out along it, or too much is gained (see `WORTH_MESSAGES`). Where that does not give distinct axes of one grid,
+    the default is taken. Replicated and one-process operands choose only when there is no other; a number that is dealt
+    out with others on another grid says nothing of where a row lies. A number lies where the first operand does that not
+    all processes have, if there is one.
     """
     if not shape:
         return _layout_of_number(views) or default_for(())
@@ -137,8 +138,8 @@ def _is_number(view: View) -> bool:
 
 
 def _pins(grid: tuple[int, ...], axes: Sequence[int], views: Sequence[View]) -> tuple[int | None, ...] | None:
-    """Where a result lies along these axes, of which it has no dimension; None if operands are dealt out along one, or
-    nothing is fixed there.
+    """Where a result lies along these axes, of which it has no dimension: on all processes, where operands do. None if
+    some are dealt out along one.
     """
     pins: list[int | None] = [None] * len(grid)
     if axes and any(view.layout.grid != grid for view in views):
@@ -146,9 +147,10 @@ def _pins(grid: tuple[int, ...], axes: Sequence[int], views: Sequence[View]) -> 
     for axis in axes:
         number = views[0].layout.axes_of_several.index(axis)
         places: list[Any] = [place for view in views if (place := view.along_axes[number]) is not None]
-        if not places or any(place[0] != "at" for place in places):
+        if any(place[0] != "at" for place in places):
             return None
-        pins[axis] = places[0][1]
+        if places:
+            pins[axis] = places[0][1]
     return tuple(pins)
 
 

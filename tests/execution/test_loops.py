@@ -316,3 +316,17 @@ def test_what_a_loop_records_is_executed_when_operands_hold_much(monkeypatch: py
         a += x
         collectively(pg.execution.recording.queue._held_bytes <= 151 * x.nbytes)
     assert_equal(a, np.full(100, 1000.0))
+
+
+@pytest.mark.parametrize("n", [40, 130, 300, 412])
+def test_a_known_loop_that_is_begun_anywhere_is_executed_in_whole_iterations_from_there(n: int) -> None:
+    body, stream = recipes("body", n), Stream(limit=512)
+    stream.record(body * 10)
+    stream.flush()
+    before, place = len(stream.pieces), n // 3
+    stream.record((body[place:] + body[:place]) * 9)
+    stream.flush()
+    begun = stream.pieces[before:]
+    assert {piece[0] for piece in begun} == {body[place]}
+    assert all(len(piece) % n == 0 for piece in begun)
+    assert len({*begun}) <= 2

@@ -275,12 +275,18 @@ def test_numbers_on_other_grids_leave_rows_where_they_are(monkeypatch: pytest.Mo
     assert result((700,), a.index((599, 0)), row).pins == (2, None)  # the first one's place, on one grid
 
 
-def test_rows_are_dealt_out_with_what_is() -> None:
-    """What is dealt out along the axis that a row leaves, or lies on it as copies, says nothing of one place."""
-    a = bound("block", "block", shape=(600, 700))
-    along = bound("*", "block", shape=(600, 700), grid=a.layout.grid, axes=(None, 1)).index(0)
-    assert along.layout.replica_axes == (0,)
-    assert result((700,), along) == default_layout((700,), P)
+def test_what_all_processes_along_an_axis_have_stays_so_where_it_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WORTH_MESSAGES", WORTH_MESSAGES)
+    grid = (3, 2)
+    copies = bound("block", shape=(700,), grid=grid, axes=(1,))
+    row = bound("block", "block", shape=(600, 700), grid=grid).index(150)
+    assert copies.layout.replica_axes == (0,)
+    assert result((700,), copies, copies) == copies.layout
+    assert result((699,), copies.index(slice(1, None))).replica_axes == (0,)
+    assert result((700,), copies, row).pins == (0, None)  # as no more than one process has the row
+    n = 2 * WORTH_MESSAGES
+    assert result((n,), bound("block", shape=(n,), grid=grid, axes=(1,))).replica_axes == (0,)
+    assert result((n + 2,), bound("block", shape=(n + 2,), grid=grid, axes=(1,))) == default_layout((n + 2,), P)
 
 
 def test_long_rows_are_dealt_out_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
