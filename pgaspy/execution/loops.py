@@ -201,9 +201,9 @@ class Loops:
     def _n_known(self, begin: int, n_left: int) -> int:
         """How many of n operations are executed first outside of loops: as many as before, where they were begun with.
 
-        It may be more than there are yet. Where all begins with iterations of a known loop, it is some of these, as what
-        follows is. What comes before an operation that a piece has begun with is one: a function may be called again
-        elsewhere.
+        It may be more than there are yet. Where all begins with iterations of a known loop, it is some of
+        these, as what follows is. What comes before an operation that a piece has begun with is one: a function
+        may be called again elsewhere.
         """
         window = self._text[begin - self._begin:]
         n = self._n_after.get(window[:MIN_REPEATED])

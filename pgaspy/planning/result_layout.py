@@ -35,12 +35,12 @@ def result_layout(shape: tuple[int, ...], views: Sequence[View],
     `SHARE`), unless little is gained (see `WORTH_MESSAGES`), and one of a cyclic dimension that has no layout, are
     dealt out afresh. Of windows that are shifted against each other, one in between is taken.
 
-    Where an axis of the grid is left without a dimension, as of rows, the result lies where operands are fixed there,
-    at the place of the first, or on all processes along it, as what is reduced along a dimension does; unless one is
-    dealt out along it, or too much is gained (see `WORTH_MESSAGES`). Where that does not give distinct axes of one grid,
-    the default is taken. Replicated and one-process operands choose only when there is no other; a number that is dealt
-    out with others on another grid says nothing of where a row lies. A number lies where the first operand does that not
-    all processes have, if there is one.
+    Where an axis of the grid is left without a dimension, as of rows, the result lies where operands are fixed
+    there, at the place of the first, or on all processes along it, as what is reduced along a dimension does;
+    unless one is dealt out along it, or too much is gained (see `WORTH_MESSAGES`). Where that does not give
+    distinct axes of one grid, the default is taken. Replicated and one-process operands choose only when there is
+    no other; a number that is dealt out with others on another grid says nothing of where a row lies. A number lies
+    where the first operand does that not all processes have, if there is one.
     """
     if not shape:
         return _layout_of_number(views) or default_for(())
