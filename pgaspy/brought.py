@@ -196,7 +196,7 @@ def _lies_by_default(x: GlobalArray) -> bool:
 def _is_base_by_default(x: GlobalArray) -> bool:
     """Whether the array that it is, or is a section of, lies as a new one does by default."""
     layout = x._base.layout
-    return layout.is_replicated or are_alike(layout, default_for(layout.shape))
+    return are_alike(layout, default_for(layout.shape))
 
 
 def may_come() -> bool:
