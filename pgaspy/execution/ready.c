@@ -184,14 +184,6 @@ static PyObject *make_ready(ready_nodes *self, PyObject *const *arguments, Py_ss
     return get_ready(self, arguments[0], arguments[1]) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-/* _release(run, waiting): see ready.pyi. */
-static PyObject *release(ready_nodes *self, PyObject *const *arguments, Py_ssize_t n)
-{
-    if (n != 2)
-        return PyErr_Format(PyExc_TypeError, "a run and numbers are taken");
-    return let_wait_less(self, arguments[0], arguments[1]) < 0 ? NULL : Py_NewRef(Py_None);
-}
-
 /* _end(run, number, node): see ready.pyi. */
 static PyObject *end(ready_nodes *self, PyObject *const *arguments, Py_ssize_t n)
 {
@@ -308,7 +300,6 @@ static void dealloc(ready_nodes *self)
 
 static PyMethodDef methods[] = {
     {"_make_ready", FAST(make_ready), NULL},
-    {"_release", FAST(release), NULL},
     {"_end", FAST(end), NULL},
     {"_follow", FAST(follow), NULL},
     {"_make_all_ready", (PyCFunction)make_all_ready, METH_O, NULL},

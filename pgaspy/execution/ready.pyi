@@ -14,12 +14,22 @@ class Waiting(Protocol):
         For how many others each node waits, and whether it is done.
     later
         Per node, those of later runs that wait for it, with these runs.
+    memories, n_uses
+        How many nodes are left that use each memory.
+    held
+        Bytes that were filled ahead, per memory.
+    n_left
+        The nodes that are left.
     """
 
     index: int
     n_waits: list[int]
     is_done: bytearray
     later: dict[int, list[tuple[Any, Sequence[int]]]]
+    memories: list[Any]
+    n_uses: list[int]
+    held: dict[int, int]
+    n_left: int
 
     @property
     def nodes(self) -> Sequence[Any]:
@@ -47,13 +57,7 @@ class ReadyNodes(Generic[R]):
     def _make_ready(self, run: R, number: int, /) -> None:
         """Let a node get ready."""
 
-    def _release(self, run: R, waiting: Sequence[int], /) -> None:
-        """Let nodes wait for one node less."""
-
     def _end(self, run: R, number: int, node: Any, /) -> int:
         """Mark a node as done, drop the memories that nothing uses after it, and let those get ready that waited for
-        it.
-
-        The run has `n_left`, `n_uses`, `memories` and `held`, too. Returns how many bytes were filled ahead of what is
-        dropped.
+        it; how many bytes were filled ahead of what is dropped.
         """

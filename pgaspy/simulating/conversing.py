@@ -35,7 +35,8 @@ def with_rounds(graph: Graph, rounds: dict[int, list[Round]], rank: int, size: i
 
     What a node has waited for, the first round waits for.
     """
-    nodes, successors, n_waits = [*graph.nodes], [*graph.successors], [*graph.n_waits]
+    nodes, n_waits = [*graph.nodes], [*graph.n_waits]
+    successors = [node.successors for node in nodes]
     begins, by_age = dict[int, int](), list[int]()
     for number in graph.by_age:
         if number in rounds:
@@ -50,10 +51,10 @@ def with_rounds(graph: Graph, rounds: dict[int, list[Round]], rank: int, size: i
             n_waits[begins[number]], n_waits[number] = n_waits[number], 1
             successors[-1] += number,
         by_age.append(number)
-    waiting_nodes = [tuple(begins.get(later, later) if k < len(graph.nodes) else later for later in own)
-                     for k, own in enumerate(successors)]
-    return Graph(tuple(nodes), tuple(waiting_nodes), tuple(n_waits), tuple(by_age), graph.last_joined, graph.n_uses,
-                 graph.named, begins)
+    for k, own in enumerate(successors):
+        nodes[k] = nodes[k]._replace(
+            successors=tuple(begins.get(later, later) if k < len(graph.nodes) else later for later in own))
+    return Graph(tuple(nodes), tuple(n_waits), tuple(by_age), graph.last_joined, graph.n_uses, graph.named, begins)
 
 
 def _nodes(node: Work, rounds: Sequence[Round], rank: int, size: int,

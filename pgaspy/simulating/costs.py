@@ -80,14 +80,14 @@ def graph_of(schedule: Schedule, shapes: Sequence[tuple[tuple[int, ...], int]], 
     speed = machine.memory_speed(memories.total(schedule.nodes))
     measured = {} if times is None else times.of(schedule.nodes, memories.nbytes, nbytes_besides)
     nodes = tuple(_work(node, memories, machine, speed, measured.get(node)) for node in schedule.nodes)
-    return Graph(nodes, tuple(node.successors for node in schedule.nodes), schedule.n_waits, schedule.nodes_by_age,
-                 schedule.last_joined, schedule.n_uses, schedule.named)
+    return Graph(nodes, schedule.n_waits, schedule.nodes_by_age, schedule.last_joined, schedule.n_uses, schedule.named)
 
 
 def _work(node: Node, memories: _Memories, machine: Machine, speed: float, measured: float | None) -> Work:
     common: dict[str, Any] = {
         "name": node.name, "position": node.position, "due": node.due, "is_urgent": node.is_urgent,
-        "nbytes_ahead": node.nbytes_ahead, "taken": node.taken, "uses": node.uses}
+        "nbytes_ahead": node.nbytes_ahead, "taken": node.taken, "uses": node.uses,
+        "successors": node.successors}
     if isinstance(node, Communication):
         return Work(**common, peer=node.peer, nbytes=node.nbytes, tag=node.tag, is_receive=node.is_receive)
     if measured is None:

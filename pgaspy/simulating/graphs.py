@@ -28,6 +28,8 @@ class Work(NamedTuple):
         Bytes of a memory that it fills before they are needed, and which memory that is.
     uses
         The memories that are free again when all nodes that use them are done.
+    successors
+        The numbers of those that wait for it.
     """
 
     name: str = ""
@@ -43,6 +45,7 @@ class Work(NamedTuple):
     nbytes_ahead: int = 0
     taken: int = -1
     uses: tuple[int, ...] = ()
+    successors: tuple[int, ...] = ()
 
     @property
     def is_communication(self) -> bool:
@@ -56,8 +59,8 @@ class Graph:
 
     Attributes
     ----------
-    nodes, successors, n_waits
-        Each, the numbers of those that wait for it, and for how many it waits.
+    nodes, n_waits
+        Each, and for how many others it waits.
     by_age
         Their numbers, sorted by the operations that they are due with.
     last_joined
@@ -71,7 +74,6 @@ class Graph:
     """
 
     nodes: tuple[Work, ...]
-    successors: tuple[tuple[int, ...], ...]
     n_waits: tuple[int, ...]
     by_age: tuple[int, ...]
     last_joined: tuple[int, ...] = (0,)
@@ -83,7 +85,7 @@ class Graph:
 def graph(nodes: Sequence[Work], edges: Sequence[tuple[int, int]] = ()) -> Graph:
     """The graph of nodes of one operation, of which the second of each edge waits for the first."""
     uses = [memory for node in nodes for memory in node.uses]
-    return Graph(tuple(nodes), tuple(tuple(b for a, b in edges if a == k) for k in range(len(nodes))),
+    return Graph(tuple(node._replace(successors=tuple(b for a, b in edges if a == k)) for k, node in enumerate(nodes)),
                  tuple(sum(b == k for _, b in edges) for k in range(len(nodes))), tuple(range(len(nodes))),
                  n_uses=tuple(map(uses.count, range(max(uses, default=-1) + 1))))
 

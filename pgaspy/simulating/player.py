@@ -155,6 +155,7 @@ class _Running:
         self.begin, self.graph, self.index = begin, begin.graph, index
         self.nodes, self.n_left = begin.graph.nodes, len(begin.graph.nodes)
         self.n_waits, self.n_uses = [*begin.graph.n_waits], [*begin.graph.n_uses]
+        self.memories = [None] * len(self.n_uses)
         self.is_done = bytearray(self.n_left)
         self.n_to_start = sum(node.is_communication for node in self.nodes)
         self.later: dict[int, list[tuple[_Running, Sequence[int]]]] = {}
@@ -313,25 +314,11 @@ class _Process(ReadyNodes[_Running]):
     def _complete(self, running: _Running, number: int) -> None:
         """Let those get ready that wait for a node, and count what it held as free again."""
         node = running.nodes[number]
-        running.is_done[number] = 1
-        for memory in node.uses:
-            running.n_uses[memory] -= 1
-        if running.held:
-            self._let_go_of_held(running, node)
-        self._release(running, running.graph.successors[number])
-        for later, waiting in running.later.pop(number, ()):
-            self._release(later, waiting)
-        running.n_left -= 1
+        if node.taken in running.graph.named:
+            self._held_bytes -= node.nbytes_ahead
+        self._held_bytes -= self._end(running, number, node)
         if not running.n_left:
             self._runs.remove(running)
-
-    def _let_go_of_held(self, running: _Running, node: Work) -> None:
-        if node.nbytes_ahead and node.taken in running.graph.named:
-            running.held[node.taken] -= node.nbytes_ahead
-            self._held_bytes -= node.nbytes_ahead
-        for memory in node.uses:
-            if not running.n_uses[memory] and memory in running.held:
-                self._held_bytes -= running.held.pop(memory)
 
     # Communicating ---------------------------------------------------------------------------------------------------
 
@@ -358,7 +345,8 @@ class _Process(ReadyNodes[_Running]):
                                     and node.position <= running.graph.last_joined[running.oldest]):
                 return
             heapq.heappop(self._takers)
-            running.held[node.taken] = running.held.get(node.taken, 0) + node.nbytes_ahead
+            if node.taken not in running.graph.named:
+                running.held[node.taken] = running.held.get(node.taken, 0) + node.nbytes_ahead
             self._held_bytes += node.nbytes_ahead
             if node.is_communication:
                 self._received_bytes += node.nbytes_ahead

@@ -213,7 +213,7 @@ def test_rounds_of_a_conversation() -> None:
     before, after = Work("before", 1.0), Work("after", 1.0)
     made = with_rounds(graph([before, Work("gather", 0.5), after], [(0, 1), (1, 2)]), {1: rounds}, 5, 6, 0.25)
     assert made.begins == {1: 3}
-    assert made.successors[0] == (3,)
+    assert made.nodes[0].successors == (3,)
     assert [(work.peer, work.nbytes) for work in made.nodes if work.is_communication and not work.is_receive] == [
         (0, 512), (1, 512), (3, 512), (1, 4), (3, 4), (1, 30), (3, 30)]
     steps = {rank: [Begin(with_rounds(graph([before, Work("gather", 0.5), after], [(0, 1), (1, 2)]),
