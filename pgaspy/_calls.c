@@ -175,7 +175,9 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
         {storage, "local", &of_storage.at_local}, {storage, "name", &of_storage.at_name},
         {storage, "number", &of_storage.at_number}, {storage, "poison", &of_storage.at_poison},
         {storage, "_return", &of_storage.at_return}};
-    return find_places(places, sizeof places / sizeof *places) < 0 || begin_queue(recording, state) < 0 ? NULL : Py_NewRef(Py_None);
+    if (find_places(places, sizeof places / sizeof *places) < 0 || begin_queue(recording, state) < 0)
+        return NULL;
+    return Py_NewRef(Py_None);
 }
 
 /* have_arrays(array, ...): see _calls.pyi. */

@@ -82,8 +82,8 @@ static void release(operand *own)
     Py_XDECREF(own->dtype);
 }
 
-/* Take what leads to nothing that leads to it from the collector's list. */
-static PyObject *acyclic(PyObject *x)
+/* What leads to nothing that leads to it, taken from the collector's list. */
+static PyObject *untracked(PyObject *x)
 {
     if (x && PyObject_GC_IsTracked(x))
         PyObject_GC_UnTrack(x);
@@ -94,7 +94,7 @@ static PyObject *acyclic(PyObject *x)
 static PyObject *new_storage(PyObject *base, PyObject *layout, PyObject *dtype)
 {
     PyObject *storage = its.storage->tp_alloc(its.storage, 0);
-    PyObject *reference = storage ? acyclic(PyWeakref_NewRef(base, NULL)) : NULL;
+    PyObject *reference = storage ? untracked(PyWeakref_NewRef(base, NULL)) : NULL;
     if (!reference) {
         Py_XDECREF(storage);
         return NULL;
@@ -156,7 +156,7 @@ static PyObject *scalar_of(PyObject *number, PyObject *dtype)
     Py_INCREF(dtype);
     PyObject *array = PyArray_Empty(0, NULL, (PyArray_Descr *)dtype, 0), *found = NULL;
     PyObject *address = array ? PyLong_FromVoidPtr(PyArray_DATA((PyArrayObject *)array)) : NULL;
-    if (address && (found = acyclic(its.scalar->tp_alloc(its.scalar, 0)))) {
+    if (address && (found = untracked(its.scalar->tp_alloc(its.scalar, 0)))) {
         memcpy(PyArray_DATA((PyArrayObject *)array), &value, PyArray_ITEMSIZE((PyArrayObject *)array));
         SLOT(found, its.at_array) = Py_NewRef(array);
         SLOT(found, its.at_address) = Py_NewRef(address);

@@ -253,7 +253,7 @@ static PyObject *key_of_assignment(const operand *x, const operand *y, PyObject 
 /* Record an assignment that is known; -1 with an exception set. */
 static int record_known_assignment(PyObject *known, const operand *x, const operand *y)
 {
-    PyObject *storages = acyclic(PyTuple_Pack(2, x->storage, y->storage)), *none = NULL;
+    PyObject *storages = untracked(PyTuple_Pack(2, x->storage, y->storage)), *none = NULL;
     if (storages && PyTuple_Check(known) && PyTuple_GET_SIZE(known))
         none = PyObject_Vectorcall(its.record, (PyObject *[]){PyTuple_GET_ITEM(known, 0), storages}, 2, NULL);
     Py_XDECREF(storages);

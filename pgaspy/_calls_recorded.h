@@ -9,14 +9,16 @@ static PyObject *storages_of(PyObject *output, const operand *x, const operand *
     PyObject *found = PyTuple_New(n), *const all[] = {output, x->storage, y->storage};
     for (Py_ssize_t k = 0; found && k < n; k++)
         PyTuple_SET_ITEM(found, k, Py_NewRef(all[k]));
-    return acyclic(found);
+    return untracked(found);
 }
 
 /* Record a statement on storages, and a number, if there is one; they are taken over. -1 with an exception set. */
 static int record_call(PyObject *statement, PyObject *storages, PyObject *number, PyObject *dtype)
 {
     PyObject *scalar = storages && number != Py_None ? scalar_of(number, dtype) : NULL;
-    PyObject *values = PyErr_Occurred() ? NULL : scalar ? acyclic(PyTuple_Pack(1, scalar)) : PyTuple_New(0), *none = NULL;
+    PyObject *values = NULL, *none = NULL;
+    if (!PyErr_Occurred())
+        values = scalar ? untracked(PyTuple_Pack(1, scalar)) : PyTuple_New(0);
     if (storages && values)
         none = PyObject_Vectorcall(its.record, (PyObject *[]){statement, storages, values}, 3, NULL);
     Py_XDECREF(scalar);
