@@ -50,8 +50,10 @@ class FlatElements:
         return counted(self.base._view, key)
 
     def _places(self, key: Any) -> NDArray[np.int64] | None:
-        """Which elements a slice names, on one process, where NumPy is to read or write them if they are few."""
-        return np.arange(*key.indices(self.base.size)) if small.is_on and isinstance(key, slice) else None
+        """Which elements a slice names, where NumPy may read or write them: on one process, of a small array."""
+        if not (small.is_on and isinstance(key, slice) and small.takes(self.base.shape)):
+            return None
+        return np.arange(*key.indices(self.base.size))
 
     def __getitem__(self, key: Any) -> GlobalArray:
         if (places := self._places(key)) is not None:
