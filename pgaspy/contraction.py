@@ -37,6 +37,7 @@ from pgaspy.tasks import perform, write
 __all__ = ["contract", "product_of_stacks", "without_ones"]
 
 Labels = Sequence[Hashable]
+Extents = dict[Hashable, int]
 
 
 def product_of_stacks(a: GlobalArray, b: GlobalArray) -> GlobalArray:
@@ -47,7 +48,7 @@ def product_of_stacks(a: GlobalArray, b: GlobalArray) -> GlobalArray:
     ValueError
         If the inner extents differ, or the stacks do not broadcast.
     """
-    joint_shape(a.shape[:-2], b.shape[:-2])
+    joint_shape(a.shape[:-2], b.shape[:-2])  # or an error that tells them
     a_labels, b_labels, out = _labels_of_stacks(a.ndim, b.ndim)
     (a, a_labels), (b, b_labels) = without_ones([(a, a_labels), (b, b_labels)])
     return contract(a, a_labels, b, b_labels, out)
@@ -78,7 +79,7 @@ def without_ones(operands: Sequence[tuple[GlobalArray, Labels]]) -> list[tuple[G
 @cached
 def _kept(labels: tuple[Labels, ...], shapes: tuple[tuple[int, ...], ...]) -> Sequence[tuple[Any, list[Any]]]:
     """A key for each operand, or None for all of it, and the labels of what it names."""
-    extents: dict[Hashable, int] = {}
+    extents: Extents = {}
     for label, n in zip(itertools.chain(*labels), itertools.chain(*shapes), strict=True):
         known = extents.setdefault(label, n)
         if known == 1:
@@ -154,18 +155,13 @@ def _by_parts(a: GlobalArray, a_labels: Labels, b: GlobalArray, b_labels: Labels
     anchor, labels = operands[k]
     if not _size_in_place(anchor._view):
         anchor = anchor.redistribute()
-    layout = anchor.layout
-    dims = dict(zip(labels, layout.dims, strict=True))
-    extents = dict(zip((*a_labels, *b_labels), (*a.shape, *b.shape), strict=True))
-
-    def laid(labels: Labels) -> Layout:
-        return Layout(layout.grid, [dims.get(x) or whole_dim(extents[x]) for x in labels])
-
+    extents = _extents(a_labels, a.shape, b_labels, b.shape)
+    laid = functools.partial(_laid_along, anchor.layout, labels, extents)
     A, B = (anchor if position == k else GlobalArray(*lying_in(x._base, x._view, laid(x_labels)))
             for position, (x, x_labels) in enumerate(operands))
     C = empty([extents[x] for x in out], np.matmul.resolve_dtypes((a.dtype, b.dtype, None))[-1], layout=laid(out))
     perform(functools.partial(_multiply, _order(tuple(a_labels), tuple(b_labels), tuple(out))), write(C), A, B)
-    if C.size and any(dims[x].n_procs > 1 for x in summed if x in dims):
+    if C.size and any(dim.n_procs > 1 for dim, x in zip(anchor.layout.dims, labels, strict=True) if x in summed):
         combine(np.add, C)
     return made(C._base, C._view)
 
@@ -175,7 +171,7 @@ def _of_few(a: GlobalArray, a_labels: Labels, b: GlobalArray, b_labels: Labels, 
     x, y = small.ready(a), small.ready(b)
     if x is None or y is None or min(*x.strides, *y.strides) <= 0:
         return None
-    extents = dict(zip((*a_labels, *b_labels), (*x.shape, *y.shape), strict=True))
+    extents = _extents(a_labels, x.shape, b_labels, y.shape)
     shape = tuple([extents[label] for label in out])
     if not small.takes(shape) or math.prod(extents.values()) > MAX_PRODUCTS:
         return None
@@ -189,12 +185,20 @@ def _of_few(a: GlobalArray, a_labels: Labels, b: GlobalArray, b_labels: Labels, 
 def _like_contracted(a: View, others: tuple[View, Labels, Labels, Labels]) -> View:
     """What the result is like: it lies along the labels of the larger operand as that does."""
     b, a_labels, b_labels, out = others
-    extents = dict(zip((*a_labels, *b_labels), (*a.shape, *b.shape), strict=True))
     anchor, labels = ((a, a_labels), (b, b_labels))[_anchor(a, b)]
     layout = anchor.own_layout if _size_in_place(anchor) else default_for(anchor.shape)
     assert layout is not None
+    return whole(_laid_along(layout, labels, _extents(a_labels, a.shape, b_labels, b.shape), out))
+
+
+def _extents(a_labels: Labels, a_shape: Sequence[int], b_labels: Labels, b_shape: Sequence[int]) -> Extents:
+    return dict(zip((*a_labels, *b_labels), (*a_shape, *b_shape), strict=True))
+
+
+def _laid_along(layout: Layout, labels: Labels, extents: Extents, own: Labels) -> Layout:
+    """That of an array with labels of its own: as one with these along those that they share, whole along all else."""
     dims = dict(zip(labels, layout.dims, strict=True))
-    return whole(Layout(layout.grid, [dims.get(x) or whole_dim(extents[x]) for x in out]))
+    return Layout(layout.grid, [dims.get(x) or whole_dim(extents[x]) for x in own])
 
 
 def _anchor(*views: View) -> int:
@@ -224,9 +228,7 @@ class _Order:
         self.n_batch, self.n_free, self.n_summed = len(batch), len(a_free), len(summed)
 
 
-@cached
-def _order(a_labels: Labels, b_labels: Labels, out: Labels) -> _Order:
-    return _Order(a_labels, b_labels, out)
+_order = cached(_Order)
 
 
 @silenced
