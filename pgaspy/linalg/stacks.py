@@ -19,10 +19,8 @@ from pgaspy.alone import small
 from pgaspy.alone.likeness import likeness, view_like
 from pgaspy.array import made, of_elements
 from pgaspy.creation import as_operand
-from pgaspy.execution import recording
 from pgaspy.fft.pencils import pencils
 from pgaspy.global_assign import laid_out
-from pgaspy.job.failures import is_interrupt
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, going_with, replicated
 from pgaspy.planning.result_layout import SHARE, inherited
@@ -103,16 +101,10 @@ def _of_few(function: Callable[..., Any], arrays: Sequence[pg.GlobalArray], stac
     elements = [small.ready(x) for x in arrays]
     if any(x is None for x in elements) or not all(stack):
         return None
-    try:
-        found = silently(function, *elements)
-    except (TypeError, ValueError) as error:  # as LinAlgError is, of arguments, or of a matrix
-        if is_interrupt(error):
-            raise
-        return None
+    found = small.called(function, *elements)
     results = found if isinstance(found, tuple) else (found,)
-    if not small.takes((sum([x.size for x in results]),)):
+    if found is None or not small.takes((sum([x.size for x in results]),)):
         return None
-    recording.queue.n_at_once += 1
     largest = _largest(stack, arrays, stacks)
     parent = whole(replicated((), 1)) if largest is None else view_like(largest)
     return _returned(found, [of_elements(np.ascontiguousarray(x), (
