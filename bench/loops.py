@@ -33,12 +33,11 @@ GOAL_PLANNED = 4.0
 GOAL_SECONDS_PLANNING = 0.5
 GOAL_NUMPY = 1.0
 
-TURNS = 5
-"""How often a loop is measured, and the same with a sync in each step."""
+N_TURNS = 5
+"""How often what is compared is measured."""
 
-N, N_STEPS, N_TURNS = 32, 30, 5
-"""Of lattice Boltzmann: points in each dimension, steps, and how often so many are made after the first ones."""
-
+N, N_STEPS = 32, 30
+"""Of lattice Boltzmann: points in each dimension, and steps, which are made once more before they are measured."""
 
 BAND_EXTENT, N_BANDS = 400, 60
 """Of the arrays of which masks select, and the steps on them."""
@@ -96,7 +95,7 @@ def results_of(loop: Loop) -> list[Result]:
     """
     extents = count(EXTENT)
     _, n_planned = measure(loop, next(extents))
-    both = [[measure(one, next(extents))[0] for one in (loop, loop._replace(syncs=True))] for _ in range(TURNS)]
+    both = [[measure(one, next(extents))[0] for one in (loop, loop._replace(syncs=True))] for _ in range(N_TURNS)]
     seconds, synced = map(median, zip(*both, strict=True))
     recording.queue.overlaps = False
     in_order, _ = measure(loop, next(extents))

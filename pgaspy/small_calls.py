@@ -106,8 +106,7 @@ def written_by_numpy(numpys: Callable[..., Any], max_elements: int = small.MAX_E
     def register(function: F) -> F:
         @functools.wraps(function)
         def call(*given: Any, **options: Any) -> Any:
-            if not (small.is_on and given and _is_written(numpys, max_elements, given[0], given[1:],
-                                                                  options)):
+            if not (small.is_on and given and _is_written(numpys, max_elements, given[0], given[1:], options)):
                 function(*given, **options)
         return call  # type: ignore[return-value]
     return register

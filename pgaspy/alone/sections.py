@@ -320,6 +320,8 @@ def _numpys_key(elements: Any, key: Any, max_masked: int = MAX_MASKED) -> Any:
         found.append(k)
     shape, n_each = elements.shape, 1
     n_left = len(shape) - sum(map(_n_taken, found))
+    if n_left < 0:
+        return None
     first = 0
     for k in found:
         stop = first + (n_left if k is Ellipsis else _n_taken(k))
@@ -328,8 +330,6 @@ def _numpys_key(elements: Any, key: Any, max_masked: int = MAX_MASKED) -> Any:
         elif k.__class__ is np.ndarray and k.dtype.kind == "b" and k.shape != shape[first:stop]:
             return None
         first = stop
-    if n_left < 0:
-        return None
     if key.__class__ is not tuple and found[0].dtype.kind == "b":
         return found[0] if elements.size <= max_masked else None
     return tuple(found) if takes((*shape[first:], n_each, n_joint)) else None

@@ -201,9 +201,9 @@ class Loops:
     def _n_known(self, begin: int, n_left: int) -> int:
         """How many of n operations are executed first outside of loops: as many as before, where they were begun with.
 
-        It may be more than there are yet. Where all begins with iterations of a known loop, it is some of
-        these, as what follows is. What comes before an operation that a piece has begun with is one: a function
-        may be called again elsewhere.
+        It may be more than there are yet. Where all begins with iterations of a known loop, it is some of these, as
+        what follows is. What comes before an operation that a piece has begun with is one: a function may be called
+        again elsewhere.
         """
         window = self._text[begin - self._begin:]
         n = self._n_after.get(window[:MIN_REPEATED])
@@ -215,9 +215,10 @@ class Loops:
 
     def _n_entered(self, beginning: str) -> int | None:
         """How many operations are some iterations of a loop that was found before, and goes on so from somewhere."""
+        if len(beginning) < MIN_REPEATED:
+            return None
         for body in self._found_at:
-            n_times = MIN_REPEATED // len(body) + 2
-            if len(beginning) == MIN_REPEATED and beginning in body * n_times:
+            if beginning in body * (MIN_REPEATED // len(body) + 2):
                 return self._lengths(len(body))[-1] if 2 * len(body) <= self.limit else len(body)
         return None
 

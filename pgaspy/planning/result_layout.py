@@ -138,8 +138,8 @@ def _is_number(view: View) -> bool:
 
 
 def _pins(grid: tuple[int, ...], axes: Sequence[int], views: Sequence[View]) -> tuple[int | None, ...] | None:
-    """Where a result lies along these axes, of which it has no dimension: on all processes, where operands do. None if
-    some are dealt out along one.
+    """Where a result lies along these axes, of which it has no dimension: on all processes along one where all operands
+    do, else where the first one does; None if one is dealt out there, or on another grid.
     """
     pins: list[int | None] = [None] * len(grid)
     if axes and any(view.layout.grid != grid for view in views):
