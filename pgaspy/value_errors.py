@@ -34,6 +34,8 @@ def _refuse_negative_exponents(inputs: tuple[Any, Any], where: Any, loop: tuple[
     dtype = loop[1]
     if dtype.kind != "i" or not _size(*inputs, where):
         return
+    if type(inputs[1]) is int and not np.iinfo(dtype).min <= inputs[1] <= np.iinfo(dtype).max:
+        return  # which is refused elsewhere, as out of bounds
     exponent = inputs[1] if isinstance(inputs[1], GlobalArray) else as_numpy(inputs[1])
     if exponent.dtype.kind in "bu" and np.can_cast(exponent.dtype, dtype):
         return

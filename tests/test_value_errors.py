@@ -62,6 +62,14 @@ def test_negative_powers_of_integers_are_refused_by_all(call: Callable[[Any, Any
     assert_equal(A + 1, a + 1)
 
 
+@pytest.mark.parametrize(("dtype", "exponent"), [
+    ("i4", 2**31), ("i4", 2**32 - 1), ("i1", 200), ("i8", 2**63), ("i4", -2**32 - 1)])
+def test_powers_that_integers_do_not_hold_are_out_of_bounds(dtype: str, exponent: int) -> None:
+    A, _ = bases(dtype)
+    raises_everywhere(OverflowError, "out of bounds|too large", lambda: A ** exponent)
+    raises_everywhere(OverflowError, "out of bounds|too large", lambda: np.power(A, exponent, out=A))
+
+
 @pytest.mark.parametrize("name", ["operator", "in place", "numpy", "out", "narrow", "broadcast", "view", "mask"])
 def test_so_are_those_of_numpy_arrays(name: str) -> None:
     A, a = bases()
