@@ -169,7 +169,7 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
         *objects[k] = Py_NewRef(given[k]);
     const attribute_place places[] = {
         {base, "layout", &its.at_layout}, {base, "dtype", &its.at_dtype}, {base, "storage", &its.at_storage},
-        {scalar, "address", &its.at_address}, {scalar, "array", &its.at_array},
+        {base, "original", &its.at_original}, {scalar, "address", &its.at_address}, {scalar, "array", &its.at_array},
         {storage, "address", &of_storage.at_address}, {storage, "dtype", &of_storage.at_dtype},
         {storage, "layout", &of_storage.at_layout}, {storage, "_leased", &of_storage.at_leased},
         {storage, "local", &of_storage.at_local}, {storage, "name", &of_storage.at_name},

@@ -23,8 +23,8 @@ static struct {
     PyObject *form_of, *copying, *result_of, *fail, *settle;    /* functions of `forms`, `immediate` and `recording` */
     PyObject *record, *record_operator, *record_into, *record_assigned, *made;
     PyObject *borrowers, *lent, *discard, *known_calls;         /* sets, a method of the first, and a cache */
-    Py_ssize_t at_base, at_view, at_elements, at_source, at_layout, at_dtype, at_storage, at_address,
-               at_array, at_lender, at_section;         /* the places of attributes */
+    Py_ssize_t at_base, at_view, at_elements, at_source, at_layout, at_dtype, at_storage, at_original,
+               at_address, at_array, at_lender, at_section;         /* the places of attributes */
     Py_ssize_t rank, max_elements, max_bytes, max_small, n_tags, batch;
     double looked;                              /* when others were asked last */
 } its;
@@ -120,6 +120,7 @@ static PyObject *new_base(PyObject *layout, PyObject *dtype)
     SLOT(base, its.at_layout) = Py_NewRef(layout);
     SLOT(base, its.at_dtype) = Py_NewRef(dtype);
     SLOT(base, its.at_storage) = storage;
+    SLOT(base, its.at_original) = Py_NewRef(Py_None);
     return base;
 }
 

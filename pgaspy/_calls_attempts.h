@@ -108,6 +108,12 @@ static PyObject *key_in_place(PyObject *ufunc, const operand *x, const operand *
     return key;
 }
 
+/* Whether what is written to an array in a base is to be told, by Python: see `originals`. */
+static int is_told(PyObject *x)
+{
+    return SLOT(SLOT(x, its.at_base), its.at_original) != Py_None;
+}
+
 /* Whether a view is read-only; -1 with an exception set. */
 static int is_read_only(PyObject *view)
 {
@@ -138,7 +144,7 @@ static int attempt_in_place(PyObject *ufunc, PyObject *x, PyObject *y, PyObject 
 {
     PyObject *queue = queue_for(x);
     const int has_other = queue && has_base(y);
-    if (!queue || Py_TYPE(x) != its.array || !(has_other || is_weak(y)))
+    if (!queue || Py_TYPE(x) != its.array || !(has_other || is_weak(y)) || is_told(x))
         return PyErr_Occurred() ? -1 : 0;
     PyObject *number = has_other ? Py_None : y, *const given[] = {ufunc, x, y};
     operand own = {NULL}, other = {NULL};
@@ -297,7 +303,7 @@ static int attempt_assignment(PyObject *x, PyObject *key, PyObject *value, PyObj
     int ndim;
     const int is_number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
     PyObject *queue = queue_for(x);
-    PyObject *view = queue && (is_number || has_base(value)) ? view_by_key(x, key, &ndim) : NULL;
+    PyObject *view = queue && (is_number || has_base(value)) && !is_told(x) ? view_by_key(x, key, &ndim) : NULL;
     if (view && is_alone(queue) && (is_number || is_large(SLOT(x, its.at_base), view) <= 0))
         Py_CLEAR(view);                 /* which may be NumPy's */
     if (!view)

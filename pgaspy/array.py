@@ -36,6 +36,7 @@ from pgaspy.operands import (
     native,
     refuse_masked,
 )
+from pgaspy.originals import is_vector, is_view, originals_of
 from pgaspy.planning.view import ArrayInKey, View
 from pgaspy.reductions import NO_VALUE, arg_reduce, ufunc_reduce
 from pgaspy.scheduling import floating_point
@@ -499,32 +500,45 @@ class GlobalArray:
         Returns
         -------
         A view where only dimensions of extent 1 come or go; else a copy, also where NumPy makes a view, in the job's
-        default layout.
+        default layout. Who writes to that one while the array is there is told so by a RuntimeWarning.
 
         Raises
         ------
         ValueError
             If the shape has another number of elements, or for another order.
         """
-        if len(shape) == 1:
-            shape = as_extents(shape[0])
-        if order == "F":
-            return self.T.reshape(shape[::-1]).T
-        if small.is_on and order == "C" and (found := small.reshaped(self, shape)) is not None:
-            return of_elements(*found)
-        if order != "C":
-            raise ValueError(f"order must be 'C' or 'F' for global arrays, which have none in memory (got {order!r})")
-        view = reshaping.view_of(self._view, shape)
-        return GlobalArray(*reshaping.reshaped(self._base, self._view, shape)) if view is None else self._over(view)
+        return self._reshaped(as_extents(shape[0]) if len(shape) == 1 else shape, order, is_view)
 
     def ravel(self, order: str = "C") -> GlobalArray:
         """The elements in one dimension; a copy, unless it has one already. Collective; `order` as for `reshape`."""
-        return self.reshape(-1, order=order)
+        return self._reshaped((-1,), order, is_vector)
 
     def flatten(self, order: str = "C") -> GlobalArray:
         """A copy of the elements in one dimension. Collective; `order` as for `reshape`."""
-        flat = self.reshape(-1, order=order)
+        flat = self._reshaped((-1,), order)
         return flat.copy() if flat._source is None and self._is_base_of(flat) else flat
+
+    def _reshaped(self, shape: tuple[int, ...], order: str, is_view: Callable[..., bool] | None = None) -> GlobalArray:
+        """See `reshape`. What is written to a copy is told, where NumPy has a view, as one of the functions tells of
+        where elements lie (see `originals`); without, the program knows that it is a copy.
+        """
+        if order == "F":
+            return self.T._reshaped(shape[::-1], "C", is_view).T
+        if small.is_on and order == "C" and (found := small.reshaped(self, shape, is_view)) is not None:
+            return of_elements(*found)
+        if order != "C":
+            raise ValueError(f"order must be 'C' or 'F' for global arrays, which have none in memory (got {order!r})")
+        own = self._view
+        view = reshaping.view_of(own, shape)
+        if view is not None:
+            return self._over(view)
+        base, view = reshaping.reshaped(self._base, own, shape)
+        if is_view is not None and own.size and not own.is_read_only:
+            array = self._in_memory()[0]
+            strides = tuple([stride * array.itemsize for stride in own.in_whole[1]])
+            if is_view(own.shape, strides, self.itemsize, view.shape):
+                base.original = originals_of(array._base, array._base.original)
+        return GlobalArray(base, view)
 
     def __iter__(self) -> Iterator[GlobalArray]:
         return (self[i] for i in range(len(self)))
@@ -1441,9 +1455,9 @@ class GlobalScalar(GlobalArray):
         super().squeeze(axis)
         return self
 
-    def reshape(self, *shape: Any, order: str = "C") -> GlobalArray:
-        """A new array with the number, or the number itself. Not collective."""
-        found = self._as_array().reshape(*shape, order=order)
+    def _reshaped(self, shape: tuple[int, ...], order: str, is_view: Callable[..., bool] | None = None) -> GlobalArray:
+        """A new array with the number, or the number itself."""
+        found = self._as_array()._reshaped(shape, order)
         return found if found.ndim else self
 
     def is_integer(self) -> bool:

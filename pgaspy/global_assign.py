@@ -23,6 +23,7 @@ from pgaspy.job.defaults import default_for, layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.layout import Layout, one_process, replicated
 from pgaspy.operands import WEAK, Operand, as_numbers, as_numpy, check_dtype, has_arrays, native
+from pgaspy.originals import tell
 from pgaspy.planning.result_layout import layout_of_extents, result_layout
 from pgaspy.planning.view import View, whole
 from pgaspy.reading import read
@@ -60,6 +61,8 @@ def assign(base: Base, view: View, value: Any) -> None:
     given = getattr(value, "_view", None)
     if given is view and value._base is base and view.shape and not view.is_read_only:  # as A[key] += x ends
         return
+    if base.original is not None:
+        tell(base)
     key = _key(base, view, value)
     found = known_calls[key]
     if found is not None:

@@ -29,6 +29,7 @@ from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import world
 from pgaspy.kernels.bindings import find_beyond, take_along
 from pgaspy.layout import Layout, replicated, without_dims
+from pgaspy.originals import tell
 from pgaspy.planning.owners import are_runs
 from pgaspy.planning.result_layout import result_layout
 from pgaspy.planning.view import View, whole
@@ -532,6 +533,8 @@ def _bring(a: GlobalArray, selection: Selection, value: Any, ufunc: np.ufunc | N
     shape, view = selection.result_shape, selection.view
     if ufunc is None:
         check_writable(a._view)
+    if a._base.original is not None:
+        tell(a._base)
     value = as_array(value) if ufunc is not None else as_values(value, a.dtype)
     _check_broadcast(value, shape)
     n_run_dims = selection.n_last if ufunc is None else 0

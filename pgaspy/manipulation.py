@@ -25,7 +25,7 @@ from pgaspy.caches import cached
 from pgaspy.creation import Shape, arange, array, as_array, as_global, asarray, empty, zeros
 from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.global_assign import rolled
-from pgaspy.operands import WEAK, as_numpy, check_device
+from pgaspy.operands import WEAK, as_extents, as_numpy, check_device
 from pgaspy.planning.result_layout import layout_of_extents
 from pgaspy.reductions import NO_VALUE
 from pgaspy.scheduling.functions import WHERE
@@ -158,7 +158,7 @@ def reshape(a: Any, shape: Shape, order: str = "C", *, copy: bool | None = None)
         If the shape has another number of elements; or if a copy has to be made that must not be.
     """
     a = as_global(a)
-    found = a.reshape(shape, order=order)
+    found = a._reshaped(as_extents(shape), order) if copy else a.reshape(shape, order=order)
     is_view = a._is_base_of(found)
     if copy is False and not is_view:
         raise ValueError("Unable to avoid creating a copy while reshaping.")

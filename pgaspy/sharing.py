@@ -56,7 +56,7 @@ class SharedBase(Base):
     section: View
 
     def __init__(self, lender: Base, section: View) -> None:
-        self.layout, self.dtype = section.layout, lender.dtype
+        self.layout, self.dtype, self.original = section.layout, lender.dtype, None
         self._lender: Base | None = lender
         self.section = section
         self.storage = SharedStorage(lender.storage, self)

@@ -116,7 +116,7 @@ def _is_written(numpys: Callable[..., Any], max_elements: int, x: Any, given: tu
                 options: dict[str, Any]) -> bool:
     """Write to an array what NumPy's function does; whether it was done."""
     target = small.ready(x, max_elements)
-    if target is None or not target.ndim or target.dtype.char in REFUSED or small.is_borrowed(x):
+    if target is None or not target.ndim or target.dtype.char in REFUSED or not small.is_writable(x):
         return False
 
     def read(x: Any, max_elements: int) -> Any:

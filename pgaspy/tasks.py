@@ -201,7 +201,7 @@ def _elements(argument: Argument) -> Any:
     """The elements of a small array, as a task is shown them; None where it is not small."""
     elements = small.operand(argument.array)
     if argument.is_written:
-        return None if elements is None or small.is_borrowed(argument.array) else argument.shown(elements)
+        return None if elements is None or not small.is_writable(argument.array) else argument.shown(elements)
     found = small.seen(argument.array) if elements is None else np.asarray(elements).view()
     if found is None:
         return None

@@ -15,6 +15,7 @@ from pgaspy import _calls
 from pgaspy.execution.recording import is_executing, was_admitted
 from pgaspy.immediate import computed, is_computed_in_place
 from pgaspy.operands import PARTS_FROM_BYTES, as_numpy, described, with_parts
+from pgaspy.originals import tell
 from pgaspy.planning.view import joint_shape
 from pgaspy.scheduling.base import Base
 from pgaspy.scheduling.functions import AnyFunction
@@ -122,6 +123,8 @@ def record_operator(key: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], make: An
 
 def apply_in_place(ufunc: np.ufunc, x: Any, y: Any = None, number: complex | None = None) -> None:
     """`apply` of a global array and another one, or a Python number, into the first."""
+    if x._base.original is not None:
+        tell(x._base)
     other = number if y is None else y
     key = _key_in_place(ufunc, x, other)
     found = known_calls[key]
@@ -241,7 +244,10 @@ def check_target(target: Any, is_assigned: bool = False) -> None:
                         "one without dimensions")
     if target._view.is_read_only:
         check_writable(target._view)
-    if target._refusal and not is_assigned:
+    if not target._refusal:
+        if target._base.original is not None:
+            tell(target._base)
+    elif not is_assigned:
         raise ValueError(target._refusal)
 
 

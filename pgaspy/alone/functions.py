@@ -35,8 +35,8 @@ from pgaspy.alone.small import (
     are_few,
     called,
     in_order_of_memory,
-    is_borrowed,
     is_clear,
+    is_writable,
     kinds,
     operand,
     ready,
@@ -124,7 +124,7 @@ def clipped(x: Any, low: Any, high: Any) -> Small | None:
 def is_clipped_into(x: Any, low: Any, high: Any, out: Any) -> bool:
     """The same into a global array of their dtype and shape; whether it was computed."""
     operands, target = _to_clip(x, low, high), ready(out)
-    if operands is None or target is None or is_borrowed(out):
+    if operands is None or target is None or not is_writable(out):
         return False
     a = operands[0]
     return (target.shape == a.shape and target.dtype is a.dtype
@@ -184,7 +184,7 @@ def is_computed_into(ufunc: np.ufunc, out: Any, where: Any, x: Any, y: Any = Non
     is_first = x.__class__ not in kinds
     array, other = (y, x) if is_first else (x, y)
     a, target = ready(array), ready(out)
-    if a is None or target is None or is_borrowed(out):
+    if a is None or target is None or not is_writable(out):
         return False
     mask = where if where is True or where.__class__ not in kinds else operand(where)
     is_number = other is None or other.__class__ in WEAK

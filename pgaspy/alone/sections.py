@@ -24,9 +24,9 @@ from pgaspy.alone.small import (
     are_few,
     called,
     elements_of,
-    is_borrowed,
     is_clear,
     is_exact_cast,
+    is_writable,
     kinds,
     operand,
     origin,
@@ -234,7 +234,7 @@ def _operands(x: Any, value: Any, max_elements: int | None = MAX_ELEMENTS,
         value = _as_array(value)
     if not is_clear() or (not is_number and (value := operand(value, max_elements)) is None):
         return None
-    if (elements := elements_of(x)) is None or is_borrowed(x):
+    if (elements := elements_of(x)) is None or not is_writable(x):
         return None
     if is_number:
         fits = value.__class__ in NUMBERS.get(elements.dtype.kind, ())

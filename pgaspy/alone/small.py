@@ -24,6 +24,7 @@ from pgaspy.job.failures import is_interrupt
 from pgaspy.job.procgrid import World, when_started
 from pgaspy.layout import Layout, replicated
 from pgaspy.operands import WEAK
+from pgaspy.originals import Originals, originals_of, tell
 from pgaspy.planning.result_layout import result_view
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling.base import Base, Storage, borrowers, local_view, wrap
@@ -31,9 +32,9 @@ from pgaspy.scheduling.floating_point import silent_state, silently
 from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "are_few", "base_and_view",
-           "called", "copied", "elements_of", "empty_like", "filled", "in_order_of_memory", "is_borrowed", "is_clear",
-           "is_exact_cast", "is_on", "is_section", "kinds", "operand", "origin", "passed_over", "ready", "reshaped",
-           "seen", "shown", "source_of_copy", "source_of_new", "takes"]
+           "called", "copied", "elements_of", "empty_like", "filled", "in_order_of_memory", "is_clear",
+           "is_exact_cast", "is_on", "is_section", "is_writable", "kinds", "operand", "origin", "passed_over", "ready",
+           "reshaped", "seen", "shown", "source_of_copy", "source_of_new", "takes"]
 
 MAX_ELEMENTS = 1 << 16
 """Of an array: to record a call takes as long as to pass through so many. Only of more does it win that back that calls
@@ -62,6 +63,16 @@ is a section of, and True. Of a new array, the view that it has, None and True; 
 
 Small = tuple[Any, Source | BaseView]
 """The elements of an array, and where they come from; or where they lie, if they are not in the order of rows."""
+
+
+class SourceOfCopy(tuple[Any, Any, bool]):
+    """Where a copy comes from that knows its originals: what is written to it is to be told (see `originals`).
+
+    Until it is, NumPy has its elements as read-only, so that nobody has to ask for that.
+    """
+
+    original: Originals | None
+
 
 OF_NUMBER: Source = None, None, False
 """What is computed of numbers lies on all processes."""
@@ -107,7 +118,7 @@ def elements_of(x: Any) -> Any:
                 is_to_be_read and view.size > MAX_ELEMENTS):
             return None
         found = local_view(base.storage, view)
-        if is_to_be_read:
+        if is_to_be_read or base.original is not None:
             found = found.view()
             found.flags.writeable = False
         x._elements = found
@@ -163,7 +174,36 @@ def is_clear() -> bool:
     return quick.is_clear() or recording.is_clear()
 
 
-def is_borrowed(x: Any) -> bool:
+def is_writable(x: Any) -> bool:
+    """Whether elements of an array, which is going to be written to, may be written to here.
+
+    That it is, is told where it has to be.
+    """
+    elements = x._elements
+    if elements.__class__ is np.ndarray and not elements.flags.writeable:
+        _tell(x)
+    return not _is_borrowed(x)
+
+
+def _tell(x: Any) -> None:
+    """See `originals.tell`; from then on, the elements are no longer read-only."""
+    root = _root(x)
+    if root._source is None and (root._view.is_read_only or root._view.stretched_dims):
+        return
+    copy = root._base if root._source is None else root._source
+    if getattr(copy, "original", None) is not None:
+        tell(copy)
+    root._elements.flags.writeable = x._elements.flags.writeable = True
+
+
+def _root(x: Any) -> Any:
+    """The array that an array is a section of, or that itself."""
+    while x._source is not None and x._source[1] is not None:
+        x = x._source[1]
+    return x
+
+
+def _is_borrowed(x: Any) -> bool:
     """Whether somebody has elements of an array's base, and may need a copy of them before they are written to."""
     if not borrowers:
         return False
@@ -179,12 +219,8 @@ def _is_poisoned(x: Any) -> bool:
 
 def _storage(x: Any) -> Storage | None:
     """That of an array, or of the array that it is a section of; None if there is none yet."""
-    while x._source is not None:
-        x = x._source[1]
-        if x is None:
-            return None
-    found: Storage = x._base.storage
-    return found
+    root = _root(x)
+    return None if root._source is not None else root._base.storage
 
 
 def takes(shape: tuple[int, ...]) -> bool:
@@ -208,12 +244,18 @@ def called(function: Callable[..., Any], *operands: Any, default: Any = None) ->
 
 def base_and_view(x: Any) -> BaseView:
     """The base and the view of an array that has its elements only."""
-    like, owner, _ = x._source
+    like, owner, _ = source = x._source
     if owner is not None:
         return BaseView(owner._base, view_of(like))
     elements = np.asarray(x._elements)
     view = view_of(view_like(x)) if elements.shape else whole(view_of(like).own_layout or replicated((), 1))
-    return BaseView(wrap(view.layout, elements.reshape(view.layout.shape)), view)  # without dimensions that are kept
+    elements = elements.reshape(view.layout.shape)  # without dimensions that are kept
+    if source.__class__ is not SourceOfCopy:
+        return BaseView(wrap(view.layout, elements), view)
+    elements.flags.writeable = True
+    base = wrap(view.layout, elements)
+    base.original = source.original
+    return BaseView(base, view)
 
 
 def in_order_of_memory(elements: NDArray[Any], arrays: Sequence[Any]) -> tuple[NDArray[Any], BaseView]:
@@ -290,9 +332,9 @@ def source_of_new(shape: tuple[int, ...]) -> Source:
     return whole(default_for(shape)), None, True
 
 
-def reshaped(x: Any, shape: Sequence[int]) -> Small | None:
+def reshaped(x: Any, shape: Sequence[int], is_view: Callable[..., bool] | None) -> Small | None:
     """A copy of an array that is dealt out, in another shape, not only with other extents of 1; None if it is not made
-    here.
+    here. For `is_view` see `GlobalArray._reshaped`.
     """
     elements = ready(x)
     if elements is None or not elements.shape or not is_distributed(like_of(x)):
@@ -300,7 +342,23 @@ def reshaped(x: Any, shape: Sequence[int]) -> Small | None:
     found = called(elements.reshape, tuple(shape))
     if found is None or [n for n in found.shape if n != 1] == [n for n in elements.shape if n != 1]:
         return None
-    return found.copy() if np.may_share_memory(found, elements) else found, source_of_new(found.shape)
+    source = source_of_new(found.shape)
+    if not np.may_share_memory(found, elements):
+        return found, source
+    found = found.copy()
+    if is_view is None or not is_view(elements.shape, elements.strides, elements.itemsize, found.shape):
+        return found, source
+    root = _root(x)
+    if root._source is None and root._view.is_read_only:
+        return found, source
+    source = SourceOfCopy(source)
+    if root._source is None:
+        source.original = originals_of(root._base, root._base.original)
+    else:
+        source.original = originals_of(root, getattr(root._source, "original", None))
+    found = found.view()
+    found.flags.writeable = False
+    return found, source
 
 
 def _cast(elements: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:

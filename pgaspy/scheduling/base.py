@@ -274,15 +274,19 @@ class Base:
     ----------
     mark
         What the journal knows the array by, where there is one.
+    original
+        What it is a copy of, where what is written to it is to be told for that; see `originals`.
     """
 
-    __slots__ = ("__weakref__", "dtype", "layout", "mark", "storage")
+    __slots__ = ("__weakref__", "dtype", "layout", "mark", "original", "storage")
 
     mark: Any
+    original: tuple[weakref.ref[Any], ...] | None
 
     def __init__(self, layout: Layout, dtype: np.dtype[Any]) -> None:
         self.layout = layout
         self.dtype = dtype
+        self.original = None
         self.storage = Storage(layout, dtype, self)
 
     def keep_name(self) -> Storage:
@@ -327,6 +331,7 @@ class FormerBase(Base):
 
     def __init__(self, lender: Base) -> None:
         self.layout, self.dtype, self.lender = lender.layout, lender.dtype, lender
+        self.original = None
         self.storage = FormerStorage(lender.storage.present, self)
 
     @property
