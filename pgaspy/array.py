@@ -510,8 +510,12 @@ class GlobalArray:
         return self._reshaped(as_extents(shape[0]) if len(shape) == 1 else shape, order, is_view)
 
     def ravel(self, order: str = "C") -> GlobalArray:
-        """The elements in one dimension; a copy, unless it has one already. Collective; `order` as for `reshape`."""
-        return self._reshaped((-1,), order, is_vector)
+        """The elements in one dimension; a copy, unless it has one already, in which they follow one on the other.
+        Collective; `order` as for `reshape`.
+        """
+        found = self._reshaped((-1,), order, is_vector)
+        is_apart = found.size > 1 and self._is_base_of(found) and found._view.in_whole[1] != (1,)
+        return found.copy() if is_apart else found
 
     def flatten(self, order: str = "C") -> GlobalArray:
         """A copy of the elements in one dimension. Collective; `order` as for `reshape`."""

@@ -212,3 +212,16 @@ def test_views_are_those_of_numpy(key: Any, order: tuple[int, ...]) -> None:
             continue
         assert is_view(x.shape, x.strides, x.itemsize, found.shape) == np.shares_memory(x, found)
     assert is_vector(x.shape, x.strides, x.itemsize, (x.size,)) == np.shares_memory(x, x.ravel())
+
+
+@pytest.mark.parametrize("section", [
+    np.s_[0, ::2], np.s_[:, 1], np.s_[2, ::-1], np.s_[2], np.s_[2, 1:3], np.s_[2, 1:2], np.s_[2:3, 1:4],
+    np.s_[1:4, 2:3], np.s_[None, 2], np.s_[2, 2:1:-1], np.s_[2, 1:1]])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_ravel_is_a_copy_of_what_lies_apart_as_in_numpy(section: Any, order: Any) -> None:
+    model = np.arange(20.0).reshape(4, 5).copy()
+    array = pg.array(model)
+    expected, found = model[section].ravel(order=order), array[section].ravel(order=order)
+    expected[-1:] = found[-1:] = 99
+    assert_equal(found, expected)
+    assert_equal(array, model)
