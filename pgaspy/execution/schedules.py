@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from itertools import count, repeat
-from operator import attrgetter, call, is_not, or_
+from operator import attrgetter, call, is_not, le, or_
 from typing import Any, NamedTuple
 
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
@@ -72,6 +72,12 @@ nothing comes again, is run once more: it is planned the third time.
 """
 
 
+MAX_LENT = 8
+"""So often operations are executed by a schedule that stores more arrays than anybody holds: as at the end of a loop,
+where nobody holds the temporary ones of the last iteration any more. What comes more often has its own.
+"""
+
+
 class Schedules:
     """Those of one process."""
 
@@ -79,16 +85,33 @@ class Schedules:
         self._found = Cache(_size_of_schedule, units=lambda key: len(key[0]))
         self._met: dict[int, int] = {}  # by their hashes, when they were last
         self._n_met = 0
+        self._named: dict[int, tuple[bool, ...]] = {}  # of what was planned last, by the hashes of the rest of the form
+        self._n_lent: dict[int, int] = {}  # by the hashes of forms
 
     def forget(self) -> None:
         """Forget them."""
         self._found.forget()
-        self._met.clear()
+        for found in self._met, self._named, self._n_lent:
+            found.clear()
 
     def known(self, form: Form) -> Schedule | None:
         """That of operations of a form, if they were planned."""
         found: Schedule | None = self._found[form.key]
+        if found is None:
+            found = self._lent(form)
         return None if found is None or found.is_in_turn else found
+
+    def _lent(self, form: Form) -> Schedule | None:
+        """One of the same operations that stores more, for some times."""
+        recipes, uses, named, *others = form.key
+        more = self._named.get(hash((recipes, uses)))
+        if others or more is None or len(more) != len(named) or not all(map(le, named, more)):
+            return None
+        seen = hash(form.key)
+        n_lent = self._n_lent[seen] = self._n_lent.get(seen, 0) + 1
+        if len(self._n_lent) > MAX_CALLS:
+            self._n_lent.clear()
+        return None if n_lent > MAX_LENT else self._found[recipes, uses, more]
 
     def is_new(self, form: Form) -> bool:
         """Note a form of operations that were not planned; whether it was never seen before, or once and long ago."""
@@ -106,6 +129,11 @@ class Schedules:
         """
         found = _planned(recorded, form, may_be_in_turn and self._found[form.key] is None, overlaps)
         self._found.keep(form.key, found)
+        recipes, uses, named, *others = form.key
+        if not (found.is_in_turn or others):
+            if len(self._named) > MAX_CALLS:
+                self._named.clear()
+            self._named[hash((recipes, uses))] = named
         return found
 
 
