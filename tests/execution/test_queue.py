@@ -535,7 +535,7 @@ def test_an_array_that_comes_back_from_garbage(is_executed: bool) -> None:
 @pytest.mark.every
 @pytest.mark.parametrize("use", [lambda a: a.local(), lambda a: (a + 1).local(), lambda a: float(a.sum())])
 def test_what_is_lost_of_an_array_that_comes_back(use: Any) -> None:
-    """Where it is executed before the array is seen to be there, and not by a schedule that stores what nobody holds."""
+    """Where it is executed before the array is seen to be there, by a schedule that stores no more than is held."""
     array = saved()
     recording.forget()
     array += 6
