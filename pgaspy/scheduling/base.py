@@ -182,11 +182,14 @@ class Storage:
     @property
     def is_lent(self) -> bool:
         """Whether a NumPy view of the local part may be alive."""
-        return self._leased is not None and self._leased() is not None
+        return self._lease() is not None
+
+    def _lease(self) -> Lease | None:
+        return None if self._leased is None else self._leased()
 
     def lend(self) -> NDArray[Any]:
         """The local part as an array whose views keep the lease alive."""
-        lease = None if self._leased is None else self._leased()
+        lease = self._lease()
         if lease is None:
             lease = Lease(self)
             self._leased = weakref.ref(lease, lent.discard)
@@ -200,7 +203,7 @@ class FormerStorage(Storage):
     They lie in the places of that array, and the number is its own: to other processes they are still those of it.
     """
 
-    _present: Storage | None = None
+    _present: Storage | None = None  # until its own number is set
 
     def __init__(self, present: Storage, base: Base) -> None:
         super().__init__(base.layout, base.dtype, base)
