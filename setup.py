@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy
 from setuptools import Extension, setup
 
-shared = [f"pgaspy/_{name}.h" for name in ("at_once", "attempts", "callers", "numbers", "queue")]
+shared = [f"pgaspy/_{name}.h" for name in ("at_once", "attempts", "attributes", "callers", "numbers", "queue")]
 """What several of these include."""
 
 setup(cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"],
@@ -16,9 +16,9 @@ setup(cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"],
                                       "pgaspy/planning/families.h"]),
                    Extension("pgaspy.alone.quick", ["pgaspy/alone/quick.c"], include_dirs=[numpy.get_include()],
                              depends=[*map(str, Path("pgaspy/alone").glob("*.h")), *shared]),
-                   Extension("pgaspy.execution.counting", ["pgaspy/execution/counting.c"]),
-                   Extension("pgaspy.execution.ready", ["pgaspy/execution/ready.c"]),
+                   Extension("pgaspy.execution.counting", ["pgaspy/execution/counting.c"], depends=shared),
+                   Extension("pgaspy.execution.ready", ["pgaspy/execution/ready.c"], depends=shared),
                    Extension("pgaspy.execution.appending", ["pgaspy/execution/appending.c"], depends=shared),
                    Extension("pgaspy.planning.affine", ["pgaspy/planning/affine.c"],
-                             depends=[*map(str, Path("pgaspy/planning").glob("*.h"))]),
-                   Extension("pgaspy.supervision.rolling", ["pgaspy/supervision/rolling.c"])])
+                             depends=[*map(str, Path("pgaspy/planning").glob("*.h")), *shared]),
+                   Extension("pgaspy.supervision.rolling", ["pgaspy/supervision/rolling.c"], depends=shared)])

@@ -8,17 +8,6 @@
 
 typedef void run_elementwise(int row, int ndim, const int64_t *shape, const int64_t *addresses, const int64_t *strides);
 
-/* Whether an attribute is true; -1 with an exception set. */
-static int is_true(PyObject *x, PyObject *attribute)
-{
-    PyObject *found = PyObject_GetAttr(x, attribute);
-    if (!found)
-        return -1;
-    const int answer = PyObject_IsTrue(found);
-    Py_DECREF(found);
-    return answer;
-}
-
 /* Whether nothing is recorded, or under way, in a job of one process or of several. */
 static int is_idle(PyObject *queue, PyObject *is_alone)
 {

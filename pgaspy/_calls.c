@@ -222,17 +222,15 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__calls(void)
 {
     import_array();
-    const struct {PyObject **place; const char *text;} names[] = {
+    const attribute_name names[] = {
         {&name.address, "address"}, {&name.admits, "admits"}, {&name.base, "_base"},
         {&name.broadcast_to, "broadcast_to"}, {&name.digests, "digests"}, {&name.dtype, "dtype"},
         {&name.index, "index"}, {&name.is_read_only, "is_read_only"}, {&name.layout, "layout"},
-        {&name.may_compute, "may_compute"}, {&name.pending, "pending"},
-        {&name.see_to_others, "see_to_others"}, {&name.shape, "shape"}, {&name.size, "size"},
-        {&name.storage, "storage"}, {&name.take_computed, "take_computed"}, {&name.tiers, "tiers"},
-        {&name.view, "_view"}};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (!(*names[k].place = PyUnicode_InternFromString(names[k].text)))
-            return NULL;
+        {&name.may_compute, "may_compute"}, {&name.see_to_others, "see_to_others"}, {&name.shape, "shape"},
+        {&name.size, "size"}, {&name.storage, "storage"}, {&name.take_computed, "take_computed"},
+        {&name.tiers, "tiers"}, {&name.view, "_view"}};
+    if (have_names(names, sizeof names / sizeof *names) < 0)
+        return NULL;
     PyObject *module = PyModule_Create(&definition);
     PyObject *capsule = module ? PyCapsule_New(&all_attempts, NAME_OF_ATTEMPTS, NULL) : NULL;
     if (!capsule || PyModule_AddObjectRef(module, "_attempts", capsule) < 0)

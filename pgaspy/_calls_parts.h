@@ -142,8 +142,8 @@ static int tell(PyObject *queue, PyObject *form, PyObject *views, PyObject *stor
     if (instruction)
         taken = PyObject_VectorcallMethod(name.take_computed, (PyObject *[]){
             digests, PyTuple_GET_ITEM(form, SAID), views, storages, code, instruction}, 6, NULL);
-    PyObject *pending = taken ? PyObject_GetAttr(digests, name.pending) : NULL, *seen = NULL;
-    const Py_ssize_t n_pending = pending ? PyObject_Size(pending) : -1;
+    const Py_ssize_t n_pending = taken ? PyLong_AsSsize_t(taken) : -1;
+    PyObject *seen = NULL;
     int failed = n_pending < 0;
     const double time = now();
     if (!failed && (n_pending >= its.batch || time - its.looked > SECONDS_TO_LOOK)) {
@@ -151,8 +151,8 @@ static int tell(PyObject *queue, PyObject *form, PyObject *views, PyObject *stor
         seen = PyObject_CallMethodNoArgs(supervision, name.see_to_others);
         failed = !seen;
     }
-    PyObject *const ended[] = {supervision, digests, code, instruction, taken, pending, seen};
-    for (int k = 0; k < 7; k++)
+    PyObject *const ended[] = {supervision, digests, code, instruction, taken, seen};
+    for (int k = 0; k < 6; k++)
         Py_XDECREF(ended[k]);
     return failed ? -1 : 0;
 }

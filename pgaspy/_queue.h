@@ -2,10 +2,7 @@
  * What C knows of the queue, and of the places of attributes.
  */
 #pragma once
-#include <Python.h>
-#include <structmember.h>
-
-#define SLOT(x, place) (*(PyObject **)((char *)(x) + (place)))
+#include "_attributes.h"
 
 static struct {
     PyObject *recording, *state;    /* the dictionary of the module; NumPy's variable of floating-point errors */
@@ -37,35 +34,6 @@ static int is_silent(PyObject *queue)
         return -1;
     Py_XDECREF(state);      /* which the context has */
     return state && state == SLOT(queue, the_queue.at_silent_state);
-}
-
-/* The place of an attribute of a class with slots; -1 with an exception set. */
-static Py_ssize_t place_of(PyTypeObject *type, const char *attribute)
-{
-    PyObject *found = PyObject_GetAttrString((PyObject *)type, attribute);
-    if (!found)
-        return -1;
-    Py_ssize_t place = -1;
-    if (Py_TYPE(found) == &PyMemberDescr_Type)
-        place = ((PyMemberDescrObject *)found)->d_member->offset;
-    else
-        PyErr_Format(PyExc_TypeError, "%s has no slot for %s", type->tp_name, attribute);
-    Py_DECREF(found);
-    return place;
-}
-
-typedef struct {
-    PyTypeObject *type;
-    const char *name;
-    Py_ssize_t *place;
-} attribute_place;
-
-static int find_places(const attribute_place *places, size_t n)
-{
-    for (size_t k = 0; k < n; k++)
-        if ((*places[k].place = place_of(places[k].type, places[k].name)) < 0)
-            return -1;
-    return 0;
 }
 
 /* Know the queue of the module `recording`, and NumPy's variable; from now on there is one. */

@@ -7,8 +7,8 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <structmember.h>
 #include <stddef.h>
+#include "../_attributes.h"
 
 typedef struct {
     PyObject_HEAD
@@ -31,14 +31,6 @@ static PyObject *of_type(PyObject *x, PyObject *attribute, PyTypeObject *type)
         Py_CLEAR(found);
     }
     return found;
-}
-
-static int is_true(PyObject *x, PyObject *attribute)
-{
-    PyObject *found = PyObject_GetAttr(x, attribute);
-    const int answer = found ? PyObject_IsTrue(found) : -1;
-    Py_XDECREF(found);
-    return answer;
 }
 
 /* Add to an element of a list of integers: what it is then; -1 with an exception set. */
@@ -334,15 +326,14 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit_ready(void)
 {
-    const struct {PyObject **place; const char *text;} names[] = {
+    const attribute_name names[] = {
         {&name.index, "index"}, {&name.is_communication, "is_communication"}, {&name.is_done, "is_done"},
         {&name.is_urgent, "is_urgent"}, {&name.held, "held"}, {&name.later, "later"}, {&name.memories, "memories"},
         {&name.n_left, "n_left"}, {&name.n_uses, "n_uses"}, {&name.n_waits, "n_waits"},
         {&name.nbytes_ahead, "nbytes_ahead"}, {&name.nodes, "nodes"}, {&name.position, "position"},
         {&name.successors, "successors"}, {&name.uses, "uses"}};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (!(*names[k].place = PyUnicode_InternFromString(names[k].text)))
-            return NULL;
+    if (have_names(names, sizeof names / sizeof *names) < 0)
+        return NULL;
     PyObject *heapq = PyImport_ImportModule("heapq");
     heappush = heapq ? PyObject_GetAttrString(heapq, "heappush") : NULL;
     Py_XDECREF(heapq);

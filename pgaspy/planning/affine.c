@@ -171,9 +171,9 @@ static PyObject *attribute_of(const char *module, const char *attribute)
     return found;
 }
 
-static int have_names(void)
+static int have_all_names(void)
 {
-    const struct {PyObject **place; const char *text;} names[] = {
+    const attribute_name names[] = {
         {&name.as_index, "_as_index"}, {&name.axes_of_several, "axes_of_several"}, {&name.axis, "axis"},
         {&name.broadcast_to, "broadcast_to"}, {&name.dim_from_axis, "dim_from_axis"}, {&name.dims, "dims"},
         {&name.extent, "extent"}, {&name.grid, "grid"}, {&name.grid_of_several, "grid_of_several"},
@@ -182,15 +182,12 @@ static int have_names(void)
         {&name.n_procs, "n_procs"}, {&name.older, "older"}, {&name.only_holder, "only_holder"},
         {&name.owner_from_part, "owner_from_part"}, {&name.part_from_index, "part_from_index"}, {&name.pins, "pins"},
         {&name.refuse, "_refuse"}, {&name.transpose, "transpose"}};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (!(*names[k].place = PyUnicode_InternFromString(names[k].text)))
-            return -1;
-    return 0;
+    return have_names(names, sizeof names / sizeof *names);
 }
 
 PyMODINIT_FUNC PyInit_affine(void)
 {
-    if (have_names() < 0 || !(its.all = PyTuple_Pack(1, Py_Ellipsis))
+    if (have_all_names() < 0 || !(its.all = PyTuple_Pack(1, Py_Ellipsis))
             || !(its.block_dim = attribute_of("pgaspy.dims", "BlockDim"))
             || !(its.cache = attribute_of("pgaspy.caches", "EvenCache"))
             || !(its.check_shape = attribute_of("pgaspy.layout", "check_shape")) || PyType_Ready(&type_of_affines) < 0

@@ -3,7 +3,7 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <structmember.h>
+#include "../_attributes.h"
 #include "families.h"
 
 #define NBYTES 1400     /* of a map with its key, and with what is worked out about it, in the mean */

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import types
 import zlib
-from array import array
-from collections import deque
 from collections.abc import Callable
-from itertools import count
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -22,6 +19,7 @@ from pgaspy.dims import BlockDim
 from pgaspy.job.failures import line_at
 from pgaspy.layout import Layout
 from pgaspy.planning.view import View
+from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.operations import Computed, Recipe, name_of
 from pgaspy.scheduling.recorded import Recorded
 from pgaspy.supervision.rolling import ProgramDigest, begin, digest_of_view
@@ -132,7 +130,7 @@ _DIGESTS: dict[Any, Callable[[Any], int]] = {
     np.generic: _digest_of_text}
 
 
-begin(Computed, _digest_of_form, _digest_of_layout, _digest_of_recipe)
+begin(Computed, Storage, View, _digest_of_form, _digest_of_layout, _digest_of_recipe)
 
 
 class Said(NamedTuple):
@@ -158,12 +156,12 @@ class Digests(ProgramDigest):
         Their number.
     rolling
         The program's digest, after all of them.
-    pending
-        Their digests, as far as nobody has taken them.
+    n_pending
+        The number of those whose digests nobody has taken.
     """
 
     def __init__(self) -> None:
-        super().__init__(array("q"), deque(maxlen=MAX_OPERATIONS), count())
+        super().__init__(MAX_OPERATIONS)
 
     def take(self, recorded: Recorded, stamped: tuple[int, ...]) -> dict[int, int]:
         """Take operations; the program's digests after some of them."""
@@ -171,17 +169,14 @@ class Digests(ProgramDigest):
 
     def announce(self, words: str) -> None:
         """Take a call that records nothing."""
-        self.n_entries += 1
-        self.pending.append(zlib.crc32(words.encode()))
-        self.latest.append((words, None, 0))
+        self.take_call(words, zlib.crc32(words.encode()))
 
     def entry(self, index: int) -> Said | None:
         """The operation of an index, counted from the first; None if it is not known any more, or not yet."""
-        position = index - (self.n_entries - len(self.latest))
-        if not 0 <= position < len(self.latest):
+        found = self.latest(index)
+        if found is None:
             return None
-        what, code, instruction = self.latest[position]
-        if isinstance(what, str):
+        what, shapes, code, instruction = found
+        if shapes is None:
             return Said(what, "")
-        function, shapes = what
-        return Said(f"{name_of(function)}, shapes {', '.join(map(str, shapes))}", line_at(code, instruction))
+        return Said(f"{name_of(what)}, shapes {', '.join(map(str, shapes))}", line_at(code, instruction))

@@ -134,7 +134,7 @@ class Supervision:
         if self.digests is None:
             return {}
         stamps = self.digests.take(recorded, stamped)
-        if len(self.digests.pending) >= BATCH:
+        if self.digests.n_pending >= BATCH:
             self.compare()
         return stamps
 
@@ -150,7 +150,7 @@ class Supervision:
 
     def see_to_others(self) -> None:
         """Have what was executed compared, if it is much, and look now and then for what others have to say."""
-        if self.digests is not None and len(self.digests.pending) >= BATCH:
+        if self.digests is not None and self.digests.n_pending >= BATCH:
             self.compare()
         if time.perf_counter() > self.next_look:
             self.look(waits=False)
@@ -196,10 +196,10 @@ class Supervision:
         DivergenceError
             If processes are known to differ.
         """
-        if self.digests is not None and self.digests.pending:
-            found, self.digests.pending = self.digests.pending, array("q")
+        if self.digests is not None and self.digests.n_pending:
+            found = self.digests.take_pending()
             if self.checker is not None and not self._checks_all:
-                self.checker.add(found)
+                self.checker.add(array("q", found))
 
     @contextmanager
     def paused(self) -> Iterator[None]:

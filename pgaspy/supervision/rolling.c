@@ -1,278 +1,273 @@
 /*
  * The digest of a program, into which goes all that is executed: in Python, that takes as long as many an operation.
+ *
+ * Digests are of 64 bits, mixed from integers alone, so that every process has the same.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
-#include <structmember.h>
+#include "../_attributes.h"
+
+#define N_FORMS 256             /* whose digests are known: a power of 2 */
+#define MAX_SHAPES 4            /* of an operation, that are kept one by one */
+
+/* What is known of an operation later: its name, or function; the shapes of its arrays, of which there are `n`, or a
+   tuple of them, if `n` is -1; and where it is. A call that is no operation has none. */
+typedef struct {
+    PyObject *what, *shapes[MAX_SHAPES], *code;
+    int n, instruction;
+} entry;
 
 typedef struct {
     PyObject_HEAD
-    PyObject *pending, *latest, *numbers;       /* see rolling.pyi */
-    Py_ssize_t n_entries;
+    Py_ssize_t n_entries, n_pending, max_pending, max_latest;
+    int64_t *pending, next_number;      /* digests that nobody has taken; the number of the next array */
+    entry *latest;                      /* of the operation k at k % max_latest */
     unsigned int rolling;
 } program;
 
 static struct {
-    PyObject *computed, *digest_of_fields, *digest_of_form, *digest_of_layout;  /* a class, and functions */
+    PyTypeObject *computed, *storage, *view;
+    PyObject *digest_of_fields, *digest_of_form, *digest_of_layout;     /* functions */
+    Py_ssize_t at_number, at_digest, at_layout, at_shape, at_hash_of_numbers;
 } its;
 
 static struct {
-    PyObject *append, *digest, *form, *hash_of_numbers, *is_collective, *layout, *number, *said, *shape, *views;
+    PyObject *digest, *form, *is_collective, *number, *said, *views;
 } name;
 
-static uint32_t remainders[256];                /* of each byte, see `have_remainders` */
+static struct {
+    PyObject *form;             /* which is the key, and held */
+    int64_t digest;
+} forms[N_FORMS];
 
-static void have_remainders(void)               /* CRC-32, as `zlib.crc32` computes it */
+static int64_t mixed(int64_t digest, int64_t next)
 {
-    for (uint32_t byte = 0; byte < 256; byte++) {
-        uint32_t remainder = byte;
-        for (int bit = 0; bit < 8; bit++)
-            remainder = remainder >> 1 ^ (remainder & 1 ? 0xEDB88320u : 0);
-        remainders[byte] = remainder;
-    }
+    uint64_t sum = ((uint64_t)digest ^ (uint64_t)next) * 0x9E3779B97F4A7C15u;
+    return (int64_t)(sum ^ sum >> 32);
 }
 
-static uint32_t crc_of(uint32_t crc, int64_t digest)
+/* What a function gives of an object, an integer; -1, perhaps with an exception set. */
+static int64_t integer_of(PyObject *function, PyObject *object)
 {
-    unsigned char bytes[sizeof digest];
-    memcpy(bytes, &digest, sizeof digest);
-    crc = ~crc;
-    for (size_t k = 0; k < sizeof digest; k++)
-        crc = crc >> 8 ^ remainders[(crc ^ bytes[k]) & 0xFF];
-    return ~crc;
+    PyObject *found = PyObject_CallOneArg(function, object);
+    const int64_t digest = found ? PyLong_AsLongLong(found) : -1;
+    Py_XDECREF(found);
+    return digest;
 }
 
-static int program_init(program *self, PyObject *arguments, PyObject *keywords)
+/* That of a view, of its numbers and its layout. It is kept. */
+static int64_t of_view(PyObject *view)
 {
-    PyObject *pending, *latest, *numbers;
-    if (!PyArg_ParseTuple(arguments, "OOO", &pending, &latest, &numbers))
+    if (!PyObject_TypeCheck(view, its.view)) {
+        PyErr_SetString(PyExc_TypeError, "no view");
         return -1;
-    Py_XSETREF(self->pending, Py_NewRef(pending));
-    Py_XSETREF(self->latest, Py_NewRef(latest));
-    Py_XSETREF(self->numbers, Py_NewRef(numbers));
-    return 0;
-}
-
-static int program_traverse(program *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->pending);
-    Py_VISIT(self->latest);
-    Py_VISIT(self->numbers);
-    return 0;
-}
-
-static int program_clear(program *self)
-{
-    Py_CLEAR(self->pending);
-    Py_CLEAR(self->latest);
-    Py_CLEAR(self->numbers);
-    return 0;
-}
-
-static void program_dealloc(program *self)
-{
-    PyObject_GC_UnTrack(self);
-    program_clear(self);
-    Py_TYPE(self)->tp_free((PyObject *)self);
-}
-
-/* A tuple of an attribute of each of some objects. */
-static PyObject *attributes_of(PyObject *objects, PyObject *attribute)
-{
-    const Py_ssize_t n = PyTuple_GET_SIZE(objects);
-    PyObject *found = PyTuple_New(n);
-    for (Py_ssize_t k = 0; found && k < n; k++) {
-        PyObject *value = PyObject_GetAttr(PyTuple_GET_ITEM(objects, k), attribute);
-        if (value)
-            PyTuple_SET_ITEM(found, k, value);
-        else
-            Py_CLEAR(found);
     }
-    return found;
+    PyObject *kept = SLOT(view, its.at_digest);
+    if (kept && kept != Py_None)
+        return PyLong_AsLongLong(kept);
+    const Py_ssize_t numbers = *(Py_ssize_t *)((char *)view + its.at_hash_of_numbers);
+    const int64_t digest = mixed(integer_of(its.digest_of_layout, SLOT(view, its.at_layout)), numbers);
+    PyObject *found = PyErr_Occurred() ? NULL : PyLong_FromLongLong(digest);
+    if (!found)
+        return -1;
+    Py_XSETREF(SLOT(view, its.at_digest), found);
+    return digest;
 }
 
-/* The numbers of arrays; those that have none get one. */
-static PyObject *numbers_of(program *self, PyObject *storages)
+/* That of a form, which is known by where it lies as long as no other one has taken its place. */
+static int64_t of_form(PyObject *form)
 {
-    PyObject *found = attributes_of(storages, name.number);
-    for (Py_ssize_t k = 0; found && k < PyTuple_GET_SIZE(found); k++) {
-        const Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GET_ITEM(found, k));
-        if (number >= 0)
-            continue;
-        PyObject *storage = PyTuple_GET_ITEM(storages, k);
-        PyObject *given = PyErr_Occurred() ? NULL : PyObject_GetAttr(storage, name.number);  /* of one used twice */
-        if (given && PyLong_AsSsize_t(given) < 0) {
-            Py_DECREF(given);
-            given = PyErr_Occurred() ? NULL : PyIter_Next(self->numbers);
-            if (given && PyObject_SetAttr(storage, name.number, given) < 0)
-                Py_CLEAR(given);
-        }
-        if (!given)
-            Py_CLEAR(found);
-        else {
-            Py_DECREF(PyTuple_GET_ITEM(found, k));
-            PyTuple_SET_ITEM(found, k, given);
-        }
+    const size_t k = (size_t)form / 16 % N_FORMS;
+    if (forms[k].form != form) {
+        const int64_t digest = integer_of(its.digest_of_form, form);
+        if (digest == -1 && PyErr_Occurred())
+            return -1;
+        PyObject *old = forms[k].form;
+        forms[k].form = Py_NewRef(form);
+        forms[k].digest = digest;
+        Py_XDECREF(old);
     }
-    return found;
+    return forms[k].digest;
 }
 
-/* The digest that an object keeps, or else that which a function gives. */
-static PyObject *kept_or(PyObject *object, PyObject *function)
+/* That of a form and of views; -1, perhaps with an exception set. */
+static int64_t of_views(PyObject *form, PyObject *views)
 {
-    PyObject *found = PyObject_GetAttr(object, name.digest);
-    if (found != Py_None)
-        return found;
-    Py_DECREF(found);
-    return PyObject_CallOneArg(function, object);
-}
-
-static PyObject *hash_of(PyObject *tuple)       /* it takes it over */
-{
-    const Py_hash_t hash = tuple ? PyObject_Hash(tuple) : -1;
-    Py_XDECREF(tuple);
-    return hash == -1 ? NULL : PyLong_FromSsize_t(hash);
-}
-
-/* That of a view, of its numbers and its layout. */
-static PyObject *digest_of_view(PyObject *module, PyObject *view)
-{
-    PyObject *found = PyObject_GetAttr(view, name.digest);
-    if (found != Py_None)
-        return found;
-    Py_DECREF(found);
-    PyObject *numbers = PyObject_GetAttr(view, name.hash_of_numbers);
-    PyObject *layout = numbers ? PyObject_GetAttr(view, name.layout) : NULL;
-    PyObject *of_layout = layout ? kept_or(layout, its.digest_of_layout) : NULL;
-    found = of_layout ? hash_of(PyTuple_Pack(2, numbers, of_layout)) : NULL;
-    Py_XDECREF(numbers);
-    Py_XDECREF(layout);
-    Py_XDECREF(of_layout);
-    if (found && PyObject_SetAttr(view, name.digest, found) < 0)
-        Py_CLEAR(found);
-    return found;
-}
-
-/* That of a form and of views. */
-static PyObject *digest_of_views(PyObject *form, PyObject *views)
-{
-    const Py_ssize_t n = PyTuple_GET_SIZE(views);
-    PyObject *found = PyTuple_New(1 + n);
-    for (Py_ssize_t k = 0; found && k <= n; k++) {
-        PyObject *digest = k == 0 ? PyObject_CallOneArg(its.digest_of_form, form)
-                         : digest_of_view(NULL, PyTuple_GET_ITEM(views, k - 1));
-        if (digest)
-            PyTuple_SET_ITEM(found, k, digest);
-        else
-            Py_CLEAR(found);
+    int64_t digest = of_form(form);
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(views); k++) {
+        const int64_t next = of_view(PyTuple_GET_ITEM(views, k));
+        if (next == -1 && PyErr_Occurred())
+            return -1;
+        digest = mixed(digest, next);
     }
-    return hash_of(found);
+    return digest;
 }
 
-/* That of a recipe, or of what was computed without one, which keeps it. */
-static PyObject *digest_of(PyObject *module, PyObject *operation)
+/* What is made of the form and the views of an operation that has them; -1, perhaps with an exception set. */
+static int64_t of_its_views(PyObject *operation, PyObject *form)
+{
+    PyObject *views = PyObject_GetAttr(operation, name.views);
+    const int is_right = views && PyTuple_CheckExact(views);
+    if (views && !is_right)
+        PyErr_SetString(PyExc_TypeError, "an operation's views are a tuple");
+    const int64_t digest = is_right ? of_views(form, views) : -1;
+    Py_XDECREF(views);
+    return digest;
+}
+
+/* That of a recipe, or of what was computed without one, which keeps it; -1, perhaps with an exception set. */
+static int64_t of_operation(PyObject *operation)
 {
     PyObject *found = PyObject_GetAttr(operation, name.digest);
-    if (found != Py_None)
-        return found;
-    Py_DECREF(found);
-    PyObject *form = PyObject_GetAttr(operation, name.form);
-    PyObject *views = form && form != Py_None ? PyObject_GetAttr(operation, name.views) : NULL;
-    found = form == Py_None ? PyObject_CallOneArg(its.digest_of_fields, operation)
-          : views ? digest_of_views(form, views) : NULL;
-    Py_XDECREF(form);
-    Py_XDECREF(views);
-    if (found && PyObject_SetAttr(operation, name.digest, found) < 0)
-        Py_CLEAR(found);
-    return found;
-}
-
-/* What is known later of what was computed: its function, and its shapes. */
-static PyObject *said_of_computed(PyObject *form, PyObject *views)
-{
-    PyObject *shapes = attributes_of(views, name.shape);
-    PyObject *said = shapes ? PyTuple_Pack(2, PyTuple_GET_ITEM(form, 0), shapes) : NULL;
-    Py_XDECREF(shapes);
-    return said;
-}
-
-/* What is known of an operation later: that, or its name instead of the function. */
-static PyObject *said_of(PyObject *operation)
-{
-    if ((PyObject *)Py_TYPE(operation) != its.computed)
-        return PyObject_GetAttr(operation, name.said);
-    PyObject *form = PyObject_GetAttr(operation, name.form);
-    PyObject *views = form ? PyObject_GetAttr(operation, name.views) : NULL;
-    PyObject *said = views ? said_of_computed(form, views) : NULL;
-    Py_XDECREF(form);
-    Py_XDECREF(views);
-    return said;
-}
-
-/* Take what has a digest, with what is known of it later, both of which are taken over; whether that has worked. */
-static int takes(program *self, PyObject *of_operation, PyObject *said, PyObject *storages, PyObject *code,
-                 PyObject *instruction)
-{
-    PyObject *numbers = of_operation && said ? numbers_of(self, storages) : NULL;
-    PyObject *digest = numbers ? hash_of(PyTuple_Pack(2, of_operation, numbers)) : NULL;
-    PyObject *entry = digest ? PyTuple_Pack(3, said, code, instruction) : NULL;
-    PyObject *none = entry ? PyObject_CallMethodOneArg(self->latest, name.append, entry) : NULL;
-    Py_XDECREF(none);
-    none = none ? PyObject_CallMethodOneArg(self->pending, name.append, digest) : NULL;
-    if (none) {
-        self->n_entries++;
-        self->rolling = crc_of(self->rolling, PyLong_AsLongLong(digest));
+    if (found == Py_None) {
+        Py_DECREF(found);
+        PyObject *form = PyObject_GetAttr(operation, name.form);
+        const int64_t digest = !form ? -1 : form == Py_None ? integer_of(its.digest_of_fields, operation)
+                             : of_its_views(operation, form);
+        Py_XDECREF(form);
+        found = PyErr_Occurred() ? NULL : PyLong_FromLongLong(digest);
+        if (found && PyObject_SetAttr(operation, name.digest, found) < 0)
+            Py_CLEAR(found);
     }
-    PyObject *const ended[] = {numbers, of_operation, digest, said, entry, none};
-    for (int k = 0; k < 6; k++)
-        Py_XDECREF(ended[k]);
-    return none != NULL;
+    const int64_t digest = found ? PyLong_AsLongLong(found) : -1;
+    Py_XDECREF(found);
+    return digest;
 }
 
-/* The same of an operation. */
-static int takes_operation(program *self, PyObject *operation, PyObject *storages, PyObject *code, PyObject *instruction)
+/* The number of an array that lies in a storage, which gets one, if it has none; -1 with an exception set. */
+static int64_t number_of(program *self, PyObject *storage)
 {
-    if (!PyTuple_CheckExact(storages)) {
+    const int has_slot = Py_TYPE(storage) == its.storage;   /* a subclass may have it from another one */
+    PyObject *given = has_slot ? Py_XNewRef(SLOT(storage, its.at_number)) : PyObject_GetAttr(storage, name.number);
+    int64_t number = given ? PyLong_AsLongLong(given) : -1;
+    Py_XDECREF(given);
+    if (number >= 0 || PyErr_Occurred())
+        return number;
+    given = PyLong_FromLongLong(self->next_number);
+    if (!given || (!has_slot && PyObject_SetAttr(storage, name.number, given) < 0)) {
+        Py_XDECREF(given);
+        return -1;
+    }
+    if (has_slot)
+        Py_XSETREF(SLOT(storage, its.at_number), Py_NewRef(given));
+    Py_DECREF(given);
+    return self->next_number++;
+}
+
+static void forget(entry *old)
+{
+    Py_CLEAR(old->what);
+    Py_CLEAR(old->code);
+    for (int k = 0; k < MAX_SHAPES; k++)
+        Py_CLEAR(old->shapes[k]);
+}
+
+/* Take a digest, with what is known of it later: an entry, which is taken over. -1 with an exception set. */
+static int take_digest(program *self, int64_t digest, entry own)
+{
+    if (self->n_pending == self->max_pending) {
+        int64_t *pending = PyMem_Realloc(self->pending, (2 * (size_t)self->max_pending + 64) * sizeof *pending);
+        if (!pending) {
+            forget(&own);
+            PyErr_NoMemory();
+            return -1;
+        }
+        self->pending = pending;
+        self->max_pending = 2 * self->max_pending + 64;
+    }
+    entry *place = &self->latest[self->n_entries % self->max_latest], old = *place;
+    *place = own;
+    self->pending[self->n_pending++] = digest;
+    self->n_entries++;
+    self->rolling = (unsigned int)mixed(self->rolling, digest);
+    forget(&old);
+    return 0;
+}
+
+/* Take an operation that has a digest, which is -1 where an exception is set, with its entry, which is taken over. */
+static int take(program *self, int64_t digest, PyObject *storages, entry own)
+{
+    if (!PyErr_Occurred() && !PyTuple_CheckExact(storages))
         PyErr_SetString(PyExc_TypeError, "what an operation uses is a tuple of storages");
-        return 0;
+    for (Py_ssize_t k = 0; !PyErr_Occurred() && k < PyTuple_GET_SIZE(storages); k++)
+        digest = mixed(digest, number_of(self, PyTuple_GET_ITEM(storages, k)));
+    if (PyErr_Occurred()) {
+        forget(&own);
+        return -1;
     }
-    PyObject *of_operation = digest_of(NULL, operation), *said = of_operation ? said_of(operation) : NULL;
-    return takes(self, of_operation, said, storages, code, instruction);
+    return take_digest(self, digest, own);
+}
+
+/* The entry of what was computed: its function, and the shapes of its views. */
+static entry entry_of_computed(PyObject *form, PyObject *views, PyObject *code, int instruction)
+{
+    const Py_ssize_t n = PyTuple_GET_SIZE(views);
+    entry own = {.what = Py_NewRef(PyTuple_GET_ITEM(form, 0)), .code = Py_NewRef(code), .instruction = instruction};
+    for (own.n = 0; own.n < n && own.n < MAX_SHAPES; own.n++)   /* those of a kernel, which has no more operands */
+        own.shapes[own.n] = Py_NewRef(SLOT(PyTuple_GET_ITEM(views, own.n), its.at_shape));
+    return own;
+}
+
+/* The entry of a recipe, or of what was computed; without anything where an exception is set. */
+static entry entry_of(PyObject *operation, PyObject *code, PyObject *instruction)
+{
+    const int place = (int)PyLong_AsLong(instruction);
+    if (Py_TYPE(operation) == its.computed) {
+        PyObject *form = PyObject_GetAttr(operation, name.form), *views = PyObject_GetAttr(operation, name.views);
+        entry own = {NULL};
+        if (form && views && !PyErr_Occurred())
+            own = entry_of_computed(form, views, code, place);
+        Py_XDECREF(form);
+        Py_XDECREF(views);
+        return own;
+    }
+    PyObject *said = PyErr_Occurred() ? NULL : PyObject_GetAttr(operation, name.said);
+    if (!said)
+        return (entry){NULL};
+    entry own = {.what = Py_NewRef(PyTuple_GET_ITEM(said, 0)), .shapes = {Py_NewRef(PyTuple_GET_ITEM(said, 1))},
+                 .code = Py_NewRef(code), .n = -1, .instruction = place};
+    Py_DECREF(said);
+    return own;
+}
+
+static int take_operation(program *self, PyObject *operation, PyObject *storages, PyObject *code, PyObject *instruction)
+{
+    const int64_t digest = of_operation(operation);
+    const entry own = PyErr_Occurred() ? (entry){NULL} : entry_of(operation, code, instruction);
+    return take(self, digest, storages, own);
 }
 
 /* take_one(operation, storages, code, instruction): see rolling.pyi. */
 static PyObject *take_one(program *self, PyObject *const *arguments, Py_ssize_t n)
 {
-    if (n != 4) {
-        PyErr_SetString(PyExc_TypeError, "take_one takes an operation, its storages, and a place of a program");
-        return NULL;
-    }
-    return takes_operation(self, arguments[0], arguments[1], arguments[2], arguments[3])
-        ? PyLong_FromUnsignedLong(self->rolling) : NULL;
+    if (n != 4)
+        return PyErr_Format(PyExc_TypeError, "take_one takes an operation, its storages, and a place of a program");
+    return take_operation(self, arguments[0], arguments[1], arguments[2], arguments[3]) < 0
+        ? NULL : PyLong_FromUnsignedLong(self->rolling);
 }
 
 /* take_computed(form, views, storages, code, instruction): see rolling.pyi. */
 static PyObject *take_computed(program *self, PyObject *const *arguments, Py_ssize_t n)
 {
-    if (n != 5 || !PyTuple_CheckExact(arguments[0]) || !PyTuple_CheckExact(arguments[1])
-            || !PyTuple_CheckExact(arguments[2])) {
-        PyErr_SetString(PyExc_TypeError, "take_computed takes a form, tuples of views and storages, and a place");
-        return NULL;
-    }
-    PyObject *of_views = digest_of_views(arguments[0], arguments[1]);
-    PyObject *said = of_views ? said_of_computed(arguments[0], arguments[1]) : NULL;
-    return takes(self, of_views, said, arguments[2], arguments[3], arguments[4])
-        ? PyLong_FromUnsignedLong(self->rolling) : NULL;
+    if (n != 5 || !PyTuple_CheckExact(arguments[0]) || !PyTuple_CheckExact(arguments[1]))
+        return PyErr_Format(PyExc_TypeError, "take_computed takes a form, tuples of views and storages, and a place");
+    const int64_t digest = of_views(arguments[0], arguments[1]);
+    const int instruction = PyErr_Occurred() ? -1 : (int)PyLong_AsLong(arguments[4]);
+    const entry own = PyErr_Occurred() ? (entry){NULL}
+        : entry_of_computed(arguments[0], arguments[1], arguments[3], instruction);
+    return take(self, digest, arguments[2], own) < 0 ? NULL : PyLong_FromSsize_t(self->n_pending);
 }
 
-/* Whether an operation is one of all processes; -1 where that fails. */
-static int is_collective(PyObject *operation)
+/* take_call(words, digest): see rolling.pyi. */
+static PyObject *take_call(program *self, PyObject *arguments)
 {
-    PyObject *found = PyObject_GetAttr(operation, name.is_collective);
-    const int is = found ? PyObject_IsTrue(found) : -1;
-    Py_XDECREF(found);
-    return is;
+    PyObject *words;
+    long long digest;
+    if (!PyArg_ParseTuple(arguments, "UL", &words, &digest)
+            || take_digest(self, digest, (entry){.what = Py_NewRef(words)}) < 0)
+        return NULL;
+    Py_RETURN_NONE;
 }
 
 /* take_fields(fields, n_fields, stamped): see rolling.pyi. */
@@ -285,8 +280,8 @@ static PyObject *take_fields(program *self, PyObject *arguments)
     PyObject *stamps = PyDict_New();
     for (Py_ssize_t k = 0; stamps && (k + 1) * n_fields <= PyTuple_GET_SIZE(fields); k++) {
         PyObject *const *field = &PyTuple_GET_ITEM(fields, k * n_fields);   /* in the order of `RecordedOperation` */
-        const int is = is_collective(field[0]);
-        if (is < 0 || (is && !takes_operation(self, field[0], field[1], field[4], field[5])))
+        const int is = is_true(field[0], name.is_collective);
+        if (is < 0 || (is && take_operation(self, field[0], field[1], field[4], field[5]) < 0))
             Py_CLEAR(stamps);
         else if (n_stamped < PyTuple_GET_SIZE(stamped)) {
             PyObject *position = PyTuple_GET_ITEM(stamped, n_stamped);
@@ -300,19 +295,65 @@ static PyObject *take_fields(program *self, PyObject *arguments)
     return stamps;
 }
 
+/* take_pending(): see rolling.pyi. */
+static PyObject *take_pending(program *self, PyObject *none)
+{
+    PyObject *found = PyBytes_FromStringAndSize((const char *)self->pending,
+                                                self->n_pending * (Py_ssize_t)sizeof *self->pending);
+    self->n_pending = found ? 0 : self->n_pending;
+    return found;
+}
+
+/* latest(index): see rolling.pyi. */
+static PyObject *latest(program *self, PyObject *index)
+{
+    const Py_ssize_t k = PyLong_AsSsize_t(index);
+    if (k < 0 || k >= self->n_entries || k < self->n_entries - self->max_latest)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    const entry *own = &self->latest[k % self->max_latest];
+    PyObject *shapes = own->n <= 0 ? Py_NewRef(own->n ? own->shapes[0] : Py_None) : PyTuple_New(own->n);
+    for (int j = 0; shapes && j < own->n; j++)
+        PyTuple_SET_ITEM(shapes, j, Py_NewRef(own->shapes[j]));
+    return shapes ? Py_BuildValue("ONOi", own->what, shapes, own->code ? own->code : Py_None, own->instruction) : NULL;
+}
+
+static int program_init(program *self, PyObject *arguments, PyObject *keywords)
+{
+    Py_ssize_t n;
+    if (self->latest || !PyArg_ParseTuple(arguments, "n", &n))
+        return -1;
+    self->latest = n > 0 ? PyMem_Calloc((size_t)n, sizeof *self->latest) : NULL;
+    if (!self->latest) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->max_latest = n;
+    return 0;
+}
+
+static void program_dealloc(program *self)
+{
+    for (Py_ssize_t k = 0; self->latest && k < self->max_latest; k++)
+        forget(&self->latest[k]);
+    PyMem_Free(self->latest);
+    PyMem_Free(self->pending);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
 static PyMemberDef members[] = {
-    {"pending", T_OBJECT_EX, offsetof(program, pending), 0, NULL},
-    {"latest", T_OBJECT_EX, offsetof(program, latest), READONLY, NULL},
-    {"numbers", T_OBJECT_EX, offsetof(program, numbers), READONLY, NULL},
-    {"n_entries", T_PYSSIZET, offsetof(program, n_entries), 0, NULL},
-    {"rolling", T_UINT, offsetof(program, rolling), 0, NULL},
+    {"n_entries", T_PYSSIZET, offsetof(program, n_entries), READONLY, NULL},
+    {"n_pending", T_PYSSIZET, offsetof(program, n_pending), READONLY, NULL},
+    {"rolling", T_UINT, offsetof(program, rolling), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
 static PyMethodDef methods[] = {
+    {"latest", (PyCFunction)latest, METH_O, NULL},
+    {"take_call", (PyCFunction)take_call, METH_VARARGS, NULL},
     {"take_computed", (PyCFunction)(void (*)(void))take_computed, METH_FASTCALL, NULL},
     {"take_fields", (PyCFunction)take_fields, METH_VARARGS, NULL},
     {"take_one", (PyCFunction)(void (*)(void))take_one, METH_FASTCALL, NULL},
+    {"take_pending", (PyCFunction)take_pending, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -320,26 +361,46 @@ static PyTypeObject type_of_programs = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "pgaspy.supervision.rolling.ProgramDigest",
     .tp_basicsize = sizeof(program),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,       /* nothing that it holds leads to it */
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)program_init,
     .tp_dealloc = (destructor)program_dealloc,
-    .tp_traverse = (traverseproc)program_traverse,
-    .tp_clear = (inquiry)program_clear,
     .tp_members = members,
     .tp_methods = methods,
 };
 
-/* begin(Computed, digest_of_form, digest_of_layout, digest_of_fields): what C has of Python. */
+static PyObject *integer_or_error(int64_t digest)
+{
+    return PyErr_Occurred() ? NULL : PyLong_FromLongLong(digest);
+}
+
+/* digest_of(operation), digest_of_view(view): see rolling.pyi. */
+static PyObject *digest_of(PyObject *module, PyObject *operation)
+{
+    return integer_or_error(of_operation(operation));
+}
+
+static PyObject *digest_of_view(PyObject *module, PyObject *view)
+{
+    return integer_or_error(of_view(view));
+}
+
+/* begin(Computed, Storage, View, digest_of_form, digest_of_layout, digest_of_fields): what C has of Python. */
 static PyObject *begin(PyObject *module, PyObject *arguments)
 {
-    PyObject *computed, *of_form, *of_layout, *of_fields;
-    if (!PyArg_ParseTuple(arguments, "OOOO", &computed, &of_form, &of_layout, &of_fields))
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &its.computed, &its.storage, &its.view, &its.digest_of_form,
+                          &its.digest_of_layout, &its.digest_of_fields))
         return NULL;
-    Py_XSETREF(its.computed, Py_NewRef(computed));
-    Py_XSETREF(its.digest_of_form, Py_NewRef(of_form));
-    Py_XSETREF(its.digest_of_layout, Py_NewRef(of_layout));
-    Py_XSETREF(its.digest_of_fields, Py_NewRef(of_fields));
+    const attribute_place places[] = {
+        {its.storage, "number", &its.at_number}, {its.view, "digest", &its.at_digest},
+        {its.view, "hash_of_numbers", &its.at_hash_of_numbers}, {its.view, "layout", &its.at_layout},
+        {its.view, "shape", &its.at_shape}};
+    if (find_places(places, sizeof places / sizeof *places) < 0)
+        return NULL;
+    PyObject *const kept[] = {(PyObject *)its.computed, (PyObject *)its.storage, (PyObject *)its.view,
+                              its.digest_of_form, its.digest_of_layout, its.digest_of_fields};
+    for (int k = 0; k < 6; k++)
+        Py_INCREF(kept[k]);
     Py_RETURN_NONE;
 }
 
@@ -355,22 +416,14 @@ static struct PyModuleDef definition = {
     NULL,
 };
 
-static int have_names(void)
-{
-    const struct {PyObject **place; const char *text;} names[] = {
-        {&name.append, "append"}, {&name.digest, "digest"}, {&name.form, "form"},
-        {&name.hash_of_numbers, "hash_of_numbers"}, {&name.is_collective, "is_collective"}, {&name.layout, "layout"},
-        {&name.number, "number"}, {&name.said, "said"}, {&name.shape, "shape"}, {&name.views, "views"}};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (!(*names[k].place = PyUnicode_InternFromString(names[k].text)))
-            return -1;
-    return 0;
-}
-
 PyMODINIT_FUNC PyInit_rolling(void)
 {
-    have_remainders();
-    PyObject *module = have_names() < 0 || PyType_Ready(&type_of_programs) < 0 ? NULL : PyModule_Create(&definition);
+    const attribute_name names[] = {
+        {&name.digest, "digest"}, {&name.form, "form"}, {&name.is_collective, "is_collective"},
+        {&name.number, "number"}, {&name.said, "said"}, {&name.views, "views"}};
+    if (have_names(names, sizeof names / sizeof *names) < 0 || PyType_Ready(&type_of_programs) < 0)
+        return NULL;
+    PyObject *module = PyModule_Create(&definition);
     if (module && PyModule_AddObjectRef(module, "ProgramDigest", (PyObject *)&type_of_programs) < 0)
         Py_CLEAR(module);
     return module;

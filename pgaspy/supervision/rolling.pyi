@@ -1,8 +1,6 @@
 """The digest of a program, in C; see rolling.c."""
 
-from array import array
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
@@ -12,47 +10,51 @@ from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.operations import Computed, Recipe
 
 class ProgramDigest:
-    """See `Digests`.
-
-    Attributes
-    ----------
-    latest
-        What is known of the latest operations: name, or function, and shapes; code, and instruction.
-    numbers
-        Those of arrays that have none yet.
-    """
+    """See `Digests`."""
 
     n_entries: int
+    n_pending: int
     rolling: int
-    pending: array[int]
-    latest: deque[tuple[Any, Any, int]]
-    numbers: Iterator[int]
 
-    def __init__(self, pending: array[int], latest: deque[tuple[Any, Any, int]], numbers: Iterator[int]) -> None: ...
+    def __init__(self, max_latest: int, /) -> None:
+        """With so many of the latest operations known."""
+
     def take_one(self, operation: Recipe | Computed, storages: tuple[Storage, ...], code: CodeType | None,
-                 instruction: int) -> int:
+                 instruction: int, /) -> int:
         """Take a collective operation, with all that a recorded one has; the program's digest after it.
 
         Its arrays get numbers, if they have none, in the order in which operations use them. So a number is the same on
         every process, where the operations are, whatever else a process made or tried.
         """
 
-    def take_fields(self, fields: tuple[Any, ...], n_fields: int, stamped: tuple[int, ...]) -> dict[int, int]:
+    def take_fields(self, fields: tuple[Any, ...], n_fields: int, stamped: tuple[int, ...], /) -> dict[int, int]:
         """Take what is collective among operations, which have so many fields each: see `RecordedOperation`.
 
         Returns the program's digests after those at some places among them, in rising order.
         """
 
     def take_computed(self, form: tuple[Any, ...], views: tuple[View, ...], storages: tuple[Storage, ...],
-                      code: CodeType, instruction: int) -> int:
-        """The same of what was computed without a recipe, by what a `Computed` has."""
+                      code: CodeType, instruction: int, /) -> int:
+        """Take what was computed without a recipe, by what a `Computed` has; how many are pending then."""
 
-def digest_of(operation: Recipe | Computed) -> int:
+    def take_call(self, words: str, digest: int, /) -> None:
+        """Take a call that is no operation."""
+
+    def take_pending(self) -> bytes:
+        """The digests, of 64 bits each, that nobody has taken."""
+
+    def latest(self, index: int, /) -> tuple[Any, tuple[tuple[int, ...], ...] | None, CodeType | None, int] | None:
+        """What is known of an operation: its name, or function, and the shapes of its arrays, or the words of a call
+        and None; the place of the program. None if it is not known any more, or not yet.
+        """
+
+def digest_of(operation: Recipe | Computed, /) -> int:
     """That of a recipe, or of what was computed without one, which keeps it."""
 
-def digest_of_view(view: View) -> int:
+def digest_of_view(view: View, /) -> int:
     """That of a view, which keeps it."""
 
-def begin(computed: type[Computed], digest_of_form: Callable[[tuple[Any, ...]], int],
-          digest_of_layout: Callable[[Layout], int], digest_of_fields: Callable[[Recipe], int]) -> None:
+def begin(computed: type[Computed], storage: type[Storage], view: type[View],
+          digest_of_form: Callable[[tuple[Any, ...]], int], digest_of_layout: Callable[[Layout], int],
+          digest_of_fields: Callable[[Recipe], int], /) -> None:
     """Say what computes the digests of what C knows nothing of."""
