@@ -36,7 +36,8 @@ static int is_admitted(PyObject *queue, PyObject *key, Py_ssize_t n_elements, Py
         return -1;
     if (answer) {
         PyObject *tiers = PyObject_GetAttr(queue, name.tiers);
-        found = tiers ? PyObject_VectorcallMethod(name.admits, (PyObject *[]){tiers, key, size, Py_False}, 4, NULL) : NULL;
+        found = tiers ? PyObject_VectorcallMethod(name.admits, (PyObject *[]){tiers, key, size, Py_False, Py_False}, 5,
+                                                  NULL) : NULL;
         Py_XDECREF(tiers);
     } else
         found = PyObject_VectorcallMethod(name.may_compute, (PyObject *[]){queue, key, size, storages}, 4, NULL);

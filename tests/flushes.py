@@ -32,7 +32,7 @@ def have_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(small, "is_on", False)
     monkeypatch.setattr(queue.Queue, "computes_at_once", True)
     monkeypatch.setattr(tiers, "WORK_OF_PLANNING", 0)
-    monkeypatch.setattr(tiers, "HOT_CALLS", -1)
+    monkeypatch.setattr(tiers, "WORTH_RECORDING", -1)
     recording.forget()
 
 

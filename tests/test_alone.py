@@ -18,7 +18,7 @@ from pgaspy import immediate
 from pgaspy.alone import small
 from pgaspy.execution import recording
 from pgaspy.execution.queue import Queue
-from pgaspy.execution.tiers import HOT_CALLS, Tiers
+from pgaspy.execution.tiers import GAIN_OF_NODES, GAINFUL_ELEMENTS, WORTH_RECORDING, Tiers
 from pgaspy.job.procgrid import begin_anew
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
 from pgaspy.scheduling.base import SharedStorage
@@ -242,10 +242,11 @@ def test_what_is_new_and_small_is_computed_at_once() -> None:
 
 @pytest.mark.usefixtures("anew")
 def test_what_comes_again_is_recorded() -> None:
-    a = pg.ones(1000)
+    n_elements = 4 * GAINFUL_ELEMENTS
+    a = pg.ones(n_elements)
     n = at_once(lambda: [a.__iadd__(1.0) for _ in range(1000)])
-    n_cold = WORK_OF_PLANNING // (ELEMENTS_PER_CALL + 1000)
-    assert n_cold <= n <= n_cold + HOT_CALLS
+    n_cold = WORK_OF_PLANNING // (ELEMENTS_PER_CALL + n_elements)
+    assert n == n_cold + WORTH_RECORDING // 3
     planned = pg.stats().n_planned
     for _ in range(1000):
         a += 1.0
@@ -316,7 +317,7 @@ def test_operands_that_are_written_to_are_copied() -> None:
 
 
 @pytest.mark.usefixtures("by_kernels")
-def test_an_element_of_what_is_written_to() -> None:
+def test_an_element_of_what_is_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
     a, model = pg.arange(12.0).reshape(3, 4) + 1.0, np.arange(12.0).reshape(3, 4) + 1.0
 
     def normalise(x: Any, n_times: int) -> None:
@@ -326,7 +327,8 @@ def test_an_element_of_what_is_written_to() -> None:
             x[2] = x[2, 0]
 
     assert at_once(lambda: normalise(a, 1)) == 6, "the elements, and three statements"
-    assert at_once(lambda: normalise(a, 1000)) < 1000, "what comes again is recorded"
+    have_recorded(monkeypatch)
+    assert at_once(lambda: normalise(a, 1000)) < 1000
     normalise(model, 1001)
     assert_equal(a, model)
 
@@ -413,13 +415,31 @@ def test_a_call_that_comes_again_is_worked_out_once(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_is_large_is_hot_sooner() -> None:
-    def n_at_once(n_elements: int) -> int:
+    def n_at_once(n_elements: int, has_nodes: bool = False) -> int:
         tiers, keys = Tiers(), [(k,) for k in range(8)]
-        return sum(tiers.admits(key, n_elements) for _ in range(50) for key in keys)
+        return sum(tiers.admits(key, n_elements, True, has_nodes) for _ in range(50) for key in keys)
 
-    few, many = n_at_once(0), n_at_once(MAX_ELEMENTS)
-    assert few == 8 * (WORK_OF_PLANNING // ELEMENTS_PER_CALL) + HOT_CALLS
-    assert many == 8 + HOT_CALLS // (1 + MAX_ELEMENTS // ELEMENTS_PER_CALL)
+    assert n_at_once(0) == n_at_once(2 * GAINFUL_ELEMENTS - 1) == 8 * 50, "recording these gains nothing"
+    n_cold = 8 * (WORK_OF_PLANNING // ELEMENTS_PER_CALL)
+    assert n_at_once(0, has_nodes=True) == n_cold + WORTH_RECORDING // GAIN_OF_NODES
+    assert n_at_once(MAX_ELEMENTS) == 8 + WORTH_RECORDING // (MAX_ELEMENTS // GAINFUL_ELEMENTS - 1)
+
+
+def test_what_is_small_is_recorded_where_what_sends_is() -> None:
+    """And no longer than what that has gained."""
+    tiers, small, sending = Tiers(), ("small",), ("sending",)
+
+    def admits_small(n: int) -> list[bool]:
+        return [tiers.admits(small, 0, False, False) for _ in range(n)]
+
+    assert all(admits_small(1000))
+    while tiers.admits(sending, 0, False, True):
+        assert all(admits_small(GAIN_OF_NODES // 2))
+    assert not any(admits_small(GAIN_OF_NODES))
+    assert not tiers.admits(sending, 0, False, True)
+    found = admits_small(2 * WORTH_RECORDING)
+    assert found == sorted(found)
+    assert found.count(False) == WORTH_RECORDING - 1
 
 
 @pytest.mark.usefixtures("tier")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from statistics import median
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import numpy as np
 import pgaspy as pg
 from pgaspy.alone import small
 from pgaspy.commands.network import Link, measure_ring
+from pgaspy.execution import recording
 
 __all__ = ["measure_parameters"]
 
@@ -19,7 +21,7 @@ SIZES = [1 << k for k in (18, 20, 22, 24, 26, 28)]
 """Bytes that a kernel works on, in one process."""
 
 N_STATEMENTS, N_KERNELS, N_MESSAGES = 128, 64, 32
-"""So many are executed together, often enough that they are recorded and their schedule is found again."""
+"""So many are executed together, often enough that their schedule is found again."""
 
 SECONDS, MIN_REPEATED, MAX_REPEATED, N_WARMING = 0.4, 7, 1000, 5
 """How long and how often something is repeated, of which the least counts; and how often it is done before."""
@@ -73,7 +75,18 @@ class _Seconds(NamedTuple):
         return self.recording + self.executing
 
 
-@small.passed_over()
+@contextmanager
+def _all_recorded() -> Iterator[None]:
+    """Record statements, though they would be faster at once: how long recording takes is to be measured."""
+    recording.queue.computes_at_once = False
+    try:
+        with small.passed_over():
+            yield
+    finally:
+        del recording.queue.computes_at_once
+
+
+@_all_recorded()
 def _least(statements: Callable[[], object]) -> _Seconds:
     """Those of statements that are recorded, with which all processes begin together. Collective."""
     def take() -> tuple[float, ...]:
@@ -84,9 +97,6 @@ def _least(statements: Callable[[], object]) -> _Seconds:
         return recorded - start, perf_counter() - recorded, pg.stats().seconds_computing - before
 
     for _ in range(N_WARMING):
-        take()
-    n_at_once = -1
-    while n_at_once != (n_at_once := pg.stats().n_at_once):  # what is not done often is not recorded
         take()
     n = pg.COMM.bcast(min(max(int(SECONDS / sum(take()[:2])), MIN_REPEATED), MAX_REPEATED))
     times = []

@@ -3,16 +3,18 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <structmember.h>
+#include "../_attributes.h"
 
 typedef struct {
     PyObject_HEAD
     PyObject *work, *limits;    /* what calls have taken, by the hashes of their keys; the constants, by their names */
-    Py_ssize_t n_hot;
+    Py_ssize_t gained;          /* by recording the latest calls, see `Tiers` */
+    int records;
 } counts;
 
 static struct {
-    PyObject *elements_per_call, *hot_calls, *max_calls, *max_elements, *warm, *work_of_planning;
+    PyObject *elements_per_call, *gain_of_nodes, *gainful_elements, *max_calls, *max_elements, *warm, *work_of_planning,
+             *worth_recording;
 } name;
 
 static int counts_init(counts *self, PyObject *arguments, PyObject *keywords)
@@ -22,7 +24,7 @@ static int counts_init(counts *self, PyObject *arguments, PyObject *keywords)
         return -1;
     Py_XSETREF(self->limits, Py_NewRef(limits));
     Py_XSETREF(self->work, work);
-    self->n_hot = 0;
+    self->gained = self->records = 0;
     return 0;
 }
 
@@ -67,22 +69,38 @@ static int note(counts *self, PyObject *call, Py_ssize_t done)
     return failed ? -1 : 0;
 }
 
-/* Count a call of so many elements: whether to do it at once; -1 with an exception set. */
-static int is_admitted(counts *self, PyObject *call, Py_ssize_t n_elements, int is_alone)
+/* Have recording gain or lose: it begins where it has gained enough, and ends where all of that is lost. */
+static void gain(counts *self, Py_ssize_t gained, Py_ssize_t enough)
+{
+    self->gained += gained;
+    if (self->gained < 0)
+        self->gained = 0;
+    if (self->gained > enough) {
+        self->gained = enough > 0 ? enough : 0;
+        self->records = 1;
+    } else if (!self->gained)
+        self->records = 0;
+}
+
+/* Count a call of so many elements, which is of nodes, or of one kernel: whether to do it at once; -1 with an exception
+   set. */
+static int is_admitted(counts *self, PyObject *call, Py_ssize_t n_elements, int is_alone, int has_nodes)
 {
     PyObject *known = PyDict_GetItemWithError(self->work, call);
     Py_ssize_t done = known ? PyLong_AsSsize_t(known) : 0;
-    const Py_ssize_t hot_calls = limit(self, name.hot_calls), per_call = limit(self, name.elements_per_call);
+    const Py_ssize_t gainful = limit(self, name.gainful_elements), enough = limit(self, name.worth_recording);
+    const Py_ssize_t gained = has_nodes ? limit(self, name.gain_of_nodes) : n_elements / gainful - 1;
     const int is_warm = done >= limit(self, name.warm) && !is_alone;
-    if (PyErr_Occurred() || (is_warm && self->n_hot > hot_calls))
-        return PyErr_Occurred() ? -1 : 0;
-    done += per_call + n_elements;
-    if (done <= limit(self, name.work_of_planning)) {
-        self->n_hot = is_warm ? self->n_hot : 0;
-        return note(self, call, done) < 0 ? -1 : 1;
+    if (!PyErr_Occurred() && !(is_warm && self->records)) {
+        done += limit(self, name.elements_per_call) + n_elements;
+        if (done <= limit(self, name.work_of_planning)) {
+            if (!is_warm)
+                self->gained = self->records = 0;
+            return note(self, call, done) < 0 ? -1 : 1;
+        }
     }
-    self->n_hot += 1 + n_elements / per_call;
-    return self->n_hot <= hot_calls;
+    gain(self, gained, enough);
+    return PyErr_Occurred() ? -1 : !self->records;
 }
 
 static PyObject *hash_of(PyObject *key)
@@ -91,16 +109,16 @@ static PyObject *hash_of(PyObject *key)
     return hash == -1 ? NULL : PyLong_FromSsize_t(hash);
 }
 
-/* admits(key, n_elements, is_alone): see counting.pyi. */
+/* admits(key, n_elements, is_alone, has_nodes): see counting.pyi. */
 static PyObject *admits(counts *self, PyObject *const *arguments, Py_ssize_t n)
 {
-    if (n != 2 && n != 3)
-        return PyErr_Format(PyExc_TypeError, "a key, a number of elements, and whether the process is alone are taken");
+    if (n != 4)
+        return PyErr_Format(PyExc_TypeError, "a key, a number of elements, and two truths are taken");
     const Py_ssize_t n_elements = PyLong_AsSsize_t(arguments[1]), most = limit(self, name.max_elements);
     if (PyErr_Occurred() || n_elements > most)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
     PyObject *call = hash_of(arguments[0]);
-    const int answer = call ? is_admitted(self, call, n_elements, n == 2 || arguments[2] == Py_True) : -1;
+    const int answer = call ? is_admitted(self, call, n_elements, arguments[2] == Py_True, arguments[3] == Py_True) : -1;
     Py_XDECREF(call);
     return answer < 0 || PyErr_Occurred() ? NULL : PyBool_FromLong(answer);
 }
@@ -140,12 +158,13 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit_counting(void)
 {
-    const struct {PyObject **place; const char *text;} names[] = {
-        {&name.elements_per_call, "ELEMENTS_PER_CALL"}, {&name.hot_calls, "HOT_CALLS"}, {&name.max_calls, "MAX_CALLS"},
-        {&name.max_elements, "MAX_ELEMENTS"}, {&name.warm, "WARM"}, {&name.work_of_planning, "WORK_OF_PLANNING"}};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (!(*names[k].place = PyUnicode_InternFromString(names[k].text)))
-            return NULL;
+    const attribute_name names[] = {
+        {&name.elements_per_call, "ELEMENTS_PER_CALL"}, {&name.gain_of_nodes, "GAIN_OF_NODES"},
+        {&name.gainful_elements, "GAINFUL_ELEMENTS"}, {&name.max_calls, "MAX_CALLS"},
+        {&name.max_elements, "MAX_ELEMENTS"}, {&name.warm, "WARM"}, {&name.work_of_planning, "WORK_OF_PLANNING"},
+        {&name.worth_recording, "WORTH_RECORDING"}};
+    if (have_names(names, sizeof names / sizeof *names) < 0)
+        return NULL;
     PyObject *module = PyType_Ready(&type_of_counts) < 0 ? NULL : PyModule_Create(&definition);
     if (module && PyModule_AddObjectRef(module, "Counts", (PyObject *)&type_of_counts) < 0)
         Py_CLEAR(module);

@@ -11,10 +11,12 @@ class Counts:
     def __init__(self, limits: dict[str, Any], /) -> None:
         """Of the constants of `tiers`, by their names, as they are whenever a call is counted."""
 
-    def admits(self, key: tuple[Any, ...], n_elements: int, is_alone: bool = ..., /) -> bool:
-        """Count a call; whether to do it at once: it is small, and not done often, or among others that were not.
+    def admits(self, key: tuple[Any, ...], n_elements: int, is_alone: bool, has_nodes: bool, /) -> bool:
+        """Count a call; whether to do it at once: it is small, and not done often, or among others that were not, or
+        which gain nothing by being recorded.
 
-        `is_alone` says whether the job has one process.
+        `is_alone` says whether the job has one process, `has_nodes` whether the call is executed by nodes, as what has
+        messages, or else by one kernel.
         """
 
     def was_admitted(self, key: tuple[Any, ...], /) -> bool:

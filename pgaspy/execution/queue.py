@@ -182,7 +182,7 @@ class Queue(Flushing):
         """
         if state() is not self._silent_state and self.are_errors_asked():
             return False
-        if not (self._may_execute() and self.tiers.admits(key, n_elements, self.engine.is_alone)
+        if not (self._may_execute() and self.tiers.admits(key, n_elements, self.engine.is_alone, False)
                 and self._clear_way(storages)):
             return False
         self.n_at_once += 1
@@ -272,7 +272,7 @@ class Queue(Flushing):
         """
         if is_awaited and not self.recorded.fields:
             return True
-        return self.tiers.admits(key, n_elements, self.engine.is_alone)
+        return self.tiers.admits(key, n_elements, self.engine.is_alone, True)
 
     def _may_execute(self) -> bool:
         """Whether nothing that will last is in the way of what is executed at once."""

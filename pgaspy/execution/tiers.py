@@ -2,7 +2,8 @@
 
 To plan operations together takes longer than to execute small ones once, and wins that back where they come again. So
 calls are cold until they have taken as long as planning, and hot from then on. What is cold would cut a run of what is
-hot into small pieces: so what is hot is recorded only after many hot calls in a row.
+hot into small pieces, and what is small is no faster when it is recorded, and found again, than at once: so hot calls
+are recorded once those in a row would have gained by that, and until they would not.
 """
 
 from __future__ import annotations
@@ -12,15 +13,20 @@ from collections.abc import Callable
 from pgaspy.execution.counting import Counts
 from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING  # noqa: F401  (`counting` reads them)
 
-__all__ = ["HOT_CALLS", "MAX_CALLS", "Tiers", "when_disturbed"]
+__all__ = ["GAINFUL_ELEMENTS", "GAIN_OF_NODES", "MAX_CALLS", "WORTH_RECORDING", "Tiers", "when_disturbed"]
 
-HOT_CALLS = 64
-"""After so many calls in a row, each done often before, what is done often is recorded."""
+GAINFUL_ELEMENTS, GAIN_OF_NODES = 1 << 13, 32
+"""A kernel of so many elements takes as long by itself as recorded, and fused with others; of a multiple of that, it
+gains by that the multiple less one, in the time of a kernel of few. What is of nodes, as messages are, gains so much.
+"""
+
+WORTH_RECORDING = 256
+"""What is done often is recorded once calls in a row, each done often before, would have gained so much by it."""
 
 WARM = WORK_OF_PLANNING // 4
 """On several processes, what was done at once so much goes with what is recorded beside it, as parts of one loop do."""
 
-MAX_DISTURBED = 8
+MAX_DISTURBED, FEW = 8, 64
 """After so many flushes in a row of few operations, for calls that are not recorded, it is forgotten which are."""
 
 MAX_CALLS = 1 << 14
@@ -39,7 +45,7 @@ class Tiers(Counts):
 
     def disturb(self, n_recorded: int) -> None:
         """Note that so many recorded operations are executed, as a call that is not recorded comes after them."""
-        self._n_disturbed = self._n_disturbed + 1 if n_recorded < HOT_CALLS else 0
+        self._n_disturbed = self._n_disturbed + 1 if n_recorded < FEW else 0
         if self._n_disturbed >= MAX_DISTURBED:
             self._n_disturbed = 0
             for forget in when_disturbed:

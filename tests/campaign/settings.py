@@ -38,6 +38,8 @@ class Settings:
         With which byte memory that is used again is filled before.
     at_once
         For the process of each rank, in turn: how much work of one call is done at once before that is recorded.
+    worth
+        The same of how much recording gains before calls are recorded; None as usual.
     by_numpy
         Whether NumPy computes what is small: on one process, or of what comes to all.
     """
@@ -54,6 +56,7 @@ class Settings:
     balances: bool = False
     poison: int | None = None
     at_once: tuple[int, ...] = (WORK_OF_PLANNING,)
+    worth: tuple[int | None, ...] = (None,)
     by_numpy: bool = True
 
 
@@ -67,7 +70,8 @@ def drawn(seed: int) -> Settings:
         poison=rng.choice(PATTERNS) if rng.random() < 0.6 else None,
         **{name: rng.random() < 0.4 for name in ("pools", "chains", "window", "short_messages", "pieces", "gathers",
                                                       "balances")},
-        at_once=tuple(rng.choice((0, 2, 4, 32)) * ELEMENTS_PER_CALL for _ in range(4)), by_numpy=rng.random() < 0.5)
+        at_once=tuple(rng.choice((0, 2, 4, 32)) * ELEMENTS_PER_CALL for _ in range(4)),
+        worth=tuple(rng.choice((None, -1, 20)) for _ in range(4)), by_numpy=rng.random() < 0.5)
 
 
 @contextlib.contextmanager
@@ -113,6 +117,10 @@ def under(settings: Settings) -> Iterator[None]:
         patch(kernel_nodes, "WAITS", True)
     _forget()
     patch(tiers, "WORK_OF_PLANNING", settings.at_once[pg.RANK % len(settings.at_once)])
+    worth = settings.worth[pg.RANK % len(settings.worth)]
+    if worth is not None:
+        patch(tiers, "WORTH_RECORDING", worth)
+        patch(tiers, "GAINFUL_ELEMENTS", 1)
     patch(type(queue), "computes_at_once", True)
     if not settings.by_numpy:
         patch(small, "is_on", False)
