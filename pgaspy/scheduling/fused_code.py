@@ -51,10 +51,13 @@ class Code:
     ----------
     inputs
         What is read.
+    written
+        What is written: per array, which sections.
     """
 
     def __init__(self) -> None:
         self.inputs: list[Input] = []
+        self.written: dict[int, list[View]] = {}
         self._values: dict[tuple[int, View], int] = {}  # of what is written, in the order of the steps
         self._known: dict[Any, int] = {}
         self._dtypes: list[str] = []
@@ -64,6 +67,7 @@ class Code:
         """The same, to add to."""
         other = Code()
         other.inputs, other._values, other._known = [*self.inputs], {**self._values}, {**self._known}
+        other.written = {slot: [*views] for slot, views in self.written.items()}
         other._dtypes, other._steps = [*self._dtypes], [*self._steps]
         return other
 
@@ -73,18 +77,13 @@ class Code:
         return [Output(slot, view, np.dtype(self._dtypes[value])) for (slot, view), value in self._values.items()]
 
     @property
-    def written(self) -> Iterable[tuple[int, View]]:
-        """What is written: of which arrays, and which sections."""
-        return self._values
-
-    @property
     def n_values(self) -> int:
         """How many sections are written."""
         return len(self._values)
 
-    def n_values_of(self, slots: Container[int]) -> int:
-        """How many of them are of some arrays."""
-        return sum(slot in slots for slot, _ in self._values)
+    def n_values_of(self, slots: Iterable[int]) -> int:
+        """How many of them are of some arrays that are written."""
+        return sum([len(self.written[slot]) for slot in slots])
 
     def has_room_for(self, n_operands: int, n_outputs: int) -> bool:
         """Whether a kernel with so many outputs certainly can compute an operation on so many operands besides."""
@@ -115,6 +114,8 @@ class Code:
             value = inputs[0]  # an input has to be read now: its memory may be written before the end
         else:
             value = self._step(member.name, types_of(loop), tuple(inputs), loop[-1].char)
+        if (member.out_slot, member.out) not in self._values:
+            self.written.setdefault(member.out_slot, []).append(member.out)
         self._values[member.out_slot, member.out] = self._cast(value, member.out_dtype.char)
 
     def _value(self, member: Member, n: int, operand: Operand | int) -> int:

@@ -130,8 +130,8 @@ class FusionGroup:
     def _forget_unseen(self) -> None:
         """Forget of what is written all that nobody else reads any more, so that it is not stored, whatever joins."""
         first = self.members[0].operation.position
-        self._seen = {slot for slot, view in self.code.written
-                      if slot in self._seen and self._uses.outside(slot, view, first, self._keys)}
+        self._seen = {slot for slot in self._seen if any(
+            self._uses.outside(slot, view, first, self._keys) for view in self.code.written[slot])}
 
     def take(self, member: Member) -> None:
         """Let an operation join."""

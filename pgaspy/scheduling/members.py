@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import compress
+from itertools import compress, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,17 +59,24 @@ def operands_of(operation: NumberedOperation, rank: int) -> list[Operand]:
 
 def has_kernel(form: Elementwise) -> bool:
     """Whether a C kernel can compute an operation, with casts of what it reads and writes."""
+    kernels = _kernels_of(form)
+    return kernels is not None and all(starmap(backend.has_kernel, kernels))
+
+
+@cached
+def _kernels_of(form: Elementwise) -> tuple[tuple[str, str], ...] | None:
+    """The names and types of those that compute an operation, its own first; None where there are none."""
     if isinstance(form.function, np.ufunc) and getattr(np, form.name, None) is not form.function:
-        return False  # another library's, of the same name
+        return None  # another library's, of the same name
     casts = zip((*form.dtypes, form.loop[-1]), (*form.loop[:-1], form.output_dtype), strict=True)
-    return _row(form.name, form.loop) and all(a == b or _row("copy", (a, b)) for a, b in casts)
+    used = (form.name, form.loop), *(("copy", cast) for cast in casts if cast[0] != cast[1])
+    if not all(d.isnative for _, dtypes in used for d in dtypes):
+        return None
+    return tuple([(name, types_of(dtypes)) for name, dtypes in used])
 
 
-def _row(name: str, dtypes: Sequence[np.dtype[Any]]) -> bool:
-    return all(d.isnative for d in dtypes) and backend.has_kernel(name, types_of(dtypes))
-
-
-def types_of(dtypes: Sequence[np.dtype[Any]]) -> str:
+@cached
+def types_of(dtypes: tuple[np.dtype[Any], ...]) -> str:
     """The types of a C kernel, such as dd->d, as its table has them."""
     *inputs, output = (d.char for d in dtypes)
     return f"{''.join(inputs)}->{output}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pgaspy.caches import cached
+from pgaspy.caches import cached, lazy
 from pgaspy.planning.pieces import lie_in_place, piece_in_place
 from pgaspy.planning.transfers import plan_transfer
 from pgaspy.planning.view import View
@@ -46,7 +46,7 @@ class Assign(Recipe):
         """See `Recipe`."""
         return statement_form(None, (True,), (self.source_dtype, self.dtype), (self.dtype,), False)
 
-    @property
+    @lazy
     def elementwise(self) -> Elementwise | None:
         """See `Recipe`."""
         if self.overlaps or not self.target.has_own_layout or self.source.stretched_dims:

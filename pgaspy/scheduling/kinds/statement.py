@@ -85,7 +85,7 @@ class Statement(Recipe):
         dtype = self.dtypes[n]
         return dtype if dtype is not None else self.loop_dtypes[n]
 
-    @property
+    @lazy
     def elementwise(self) -> Elementwise | None:
         """See `Recipe`."""
         if len(self.written) > 1 or self.has_mask:
