@@ -73,8 +73,8 @@ class Backlog:
             _, self.recorded = self.recorded.split(run.n_taken)
         self.engine.resume()
 
-    def _hand_over(self, n: int) -> None:
-        """Have the engine execute the first n operations."""
+    def _hand_over(self, n: int, may_be_cut: bool = True) -> None:
+        """Have the engine execute the first n operations, if they may be cut, in stretches."""
         engine = self.engine
         if engine.has_failed:
             if n > 1 and any(storage.poison is not None for storage in self.recorded.storages):
@@ -83,7 +83,7 @@ class Backlog:
             if n == 1 and self._is_left_out():
                 _, self.recorded = self.recorded.split(1)
                 return
-        self._hand_over_any(n)
+        self._hand_over_any(n, may_be_cut=may_be_cut)
 
     def _hand_over_rest(self) -> None:
         """Hand to the engine what was postponed."""
@@ -97,7 +97,7 @@ class Backlog:
         try:
             form = form_of(first, rest)
             schedule, lengths = self._schedules.known(form), [n]
-            if schedule is None and may_be_cut:
+            if schedule is None and may_be_cut and not self._schedules.stored_by(form):
                 lengths = self._stretches.lengths(form.recipes)
             is_in_turn = schedule is None and may_be_in_turn and len(lengths) == 1 and self._are_done_in_turn(form)
             run = None if is_in_turn or len(lengths) > 1 else self._run_of(first, form, schedule)

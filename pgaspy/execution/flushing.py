@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 
 from pgaspy.execution.failing import Failing
 from pgaspy.execution.loops import Loops
@@ -36,12 +37,19 @@ MAX_HELD_BYTES = 64 << 20
 
 
 class Flushing(Failing):
-    """A backlog that is flushed when somebody needs results, or when there is much of it."""
+    """A backlog that is flushed when somebody needs results, or when there is much of it.
 
-    __slots__ = ("_runner",)
+    Attributes
+    ----------
+    n_at_once
+        How many operations were executed at once, instead of being recorded.
+    """
+
+    __slots__ = ("_runner", "n_at_once")
 
     def __init__(self) -> None:
         super().__init__()
+        self.n_at_once = 0
         self._loops = Loops(MAX_OPERATIONS, MAX_UNKNOWN)
         self._held_bytes = 0
         self._refusable: set[Storage] = set()  # of operations that may refuse what they are given
@@ -145,7 +153,8 @@ class Flushing(Failing):
         if self._held_bytes > MAX_HELD_BYTES:
             self._flush(self.engine.catch_up, "threshold")
         elif len(self.recorded) >= self._loops.n_due:
-            pieces = self._loops.due(self.recorded.n_before, self.recorded.recipes)
+            pieces = self._loops.due(self.recorded.n_before, self.recorded.recipes, self.recorded.places,
+                                     self.n_at_once)
             if pieces:
                 self._flush(self.engine.catch_up, "threshold", pieces=pieces)
         self._set_limit()
@@ -251,9 +260,10 @@ class Flushing(Failing):
     def _hand_over_pieces(self, pieces: Iterable[int]) -> None:
         """Hand operations to the engine in pieces of so many, as schedules of a loop have them."""
         for n in pieces:
-            self._hand_over(n)
+            self._hand_over(n, may_be_cut=self._loops.loop is None)
         self._set_limit()
 
     def _pieces_of_all(self, n: int) -> Iterator[int]:
         """How many of the first n operations, of which some are those of a loop, are handed over together."""
-        return self._loops.all(self.recorded.n_before, self.recorded.recipes[:n])
+        return self._loops.all(self.recorded.n_before, self.recorded.recipes[:n], islice(self.recorded.places, n),
+                               self.n_at_once)

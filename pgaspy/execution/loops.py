@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
-from itertools import compress, count, repeat
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import compress, count, islice, repeat
 from operator import mod
 from typing import Any, NamedTuple
 
@@ -43,6 +43,10 @@ MAX_LOOPS, MAX_PIECES = 64, 1024
 """The loops of which it is known how long ago they were found first; and the pieces whose beginnings are known."""
 
 N_CHARACTERS = 0x10FFFF
+
+
+Place = tuple[Any, int]
+"""Where the program is: a code, and an instruction in it."""
 
 
 class Repetition(NamedTuple):
@@ -106,6 +110,8 @@ class Loops:
         self.n_due = min(first, FIRST_LOOK)
         self.is_searched = False
         self._text, self._begin = "", 0
+        self._places: list[Place] = []  # of the characters
+        self._n_apart, self._is_begun = 0, False  # operations not recorded; whether the first may be amid an iteration
         self._cuts: list[int] = []  # where no loop was known
         self.loop: Repetition | None = None
         self._end = 0  # of what repeats
@@ -114,14 +120,16 @@ class Loops:
         self._n_after: dict[str, int] = {}  # of pieces, by how they begin
         self._starts_of_long: set[str] = set()
 
-    def due(self, begin: int, recipes: Sequence[Any]) -> list[int]:
+    def due(self, begin: int, recipes: Sequence[Any], places: Iterable[Place] = (), n_apart: int = 0) -> list[int]:
         """The lengths of the pieces that are executed now that `n_due` operations are recorded, from `begin` on.
 
-        An iteration more is recorded where there is room for it: what it assigns to a name has no other name then.
+        An iteration more is recorded where there is room for it: what it assigns to a name has no other name then. Of
+        each operation, `places` says where the program is, if that is known. `n_apart` says how many operations were
+        not recorded until now.
         """
         if self.limit < MIN_LIMIT:
             return [len(recipes)]
-        self._see(begin, recipes)
+        self._see(begin, recipes, places, n_apart)
         self.is_searched = True
         found: list[int] = []
         n_left = len(recipes)
@@ -140,9 +148,9 @@ class Loops:
             self.n_due = self.first if self._cuts else min(2 * max(n_left, FIRST_LOOK // 2), self.first)
         return found
 
-    def all(self, begin: int, recipes: Sequence[Any]) -> Iterator[int]:
+    def all(self, begin: int, recipes: Sequence[Any], places: Iterable[Place] = (), n_apart: int = 0) -> Iterator[int]:
         """The lengths of the pieces in which everything is executed; what comes then is searched anew."""
-        self._see(begin, recipes)
+        self._see(begin, recipes, places, n_apart)
         end = begin + len(recipes)
         if not (self._cuts or self.loop):
             self._search()
@@ -151,26 +159,31 @@ class Loops:
             yield n
             begin += n
         self.forget(end)
+        self._n_apart = n_apart
 
     def forget(self, begin: int) -> None:
         """Take all that comes from a place on for new."""
         self._text, self._begin, self._cuts, self.loop = "", begin, [], None
+        self._places = []
         self.n_due = min(self.first, FIRST_LOOK)
         self.is_searched = False
 
-    def _see(self, begin: int, recipes: Sequence[Any]) -> None:
+    def _see(self, begin: int, recipes: Sequence[Any], places: Iterable[Place], n_apart: int) -> None:
         """Take what was recorded after what was seen."""
         end = self._begin + len(self._text)
         if not begin <= end <= begin + len(recipes):
             self.forget(begin)
             end = begin
+        if not self._text:
+            self._is_begun = n_apart > self._n_apart + MIN_REPEATED
         known = len(self._text)
         self._text += "".join(map(chr, map(mod, map(id, recipes[end - begin:]), repeat(N_CHARACTERS))))
+        self._places += islice(places, end - begin, None)
         if self.loop is not None and self._end == end:
             self._end += _n_repeated(self._text, self.loop.period, known)
         if len(self._text) > 2 * MAX_KEPT:
             self._begin += len(self._text) - MAX_KEPT
-            self._text = self._text[-MAX_KEPT:]
+            self._text, self._places = self._text[-MAX_KEPT:], self._places[-MAX_KEPT:]
             del self._cuts[:bisect_left(self._cuts, self._begin)]
 
     def _n_searched(self, begin: int, n_left: int) -> int:
@@ -231,14 +244,31 @@ class Loops:
         period, start = found
         if len(self._found_at) == MAX_LOOPS:
             self._found_at.clear()
-        self._since = self._found_at.setdefault(text[start:start + period], time.perf_counter())
+        body = text[start:start + period]
+        is_known = any(len(known) == period and body in 2 * known for known in self._found_at)
+        self._since = self._found_at.setdefault(body, time.perf_counter())
         if period > self.limit:
             start = self._start_of_long(period, start)
-        elif start:  # else all began with it
+        elif start or (self._is_begun and not is_known):  # else all began with it
             whole = {beginning for beginning, n in self._n_after.items() if n % period == 0}
             known = _first_of(whole, text, range(start, start + period))
-            start = start if known is None else known
+            start = self._start_of_iteration(period, start) if known is None else known
         self.loop, self._end = Repetition(period, self._begin + start), self._begin + len(text)
+
+    def _start_of_iteration(self, period: int, start: int) -> int:
+        """Where in the text an iteration begins for the program: after the longest jump back in any of its codes; the
+        place that is given, where that is not known.
+
+        So it is found again where the loop is begun anew, as by another call of a function.
+        """
+        latest: dict[Any, int] = {}
+        longest, found = -1, start
+        for k, (code, instruction) in enumerate(2 * self._places[start:start + period]):
+            jump = latest.get(code, -1) - instruction
+            if jump > longest:
+                longest, found = jump, start + k % period
+            latest[code] = instruction
+        return found
 
     def _start_of_long(self, period: int, start: int) -> int:
         """Where in the text to begin an iteration that is cut in several places: where one did, or at a cut."""

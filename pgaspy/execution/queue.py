@@ -60,20 +60,17 @@ class Queue(Flushing):
         The number of the next collective operation, which is its first tag.
     tiers
         Which calls are executed at once.
-    n_at_once
-        How many operations were executed at once, instead of being recorded.
     stand_ins
         What the program gets in the place of elements, where nothing is executed.
     """
 
-    __slots__ = ("_silent_state", "n_at_once", "next_tag")
+    __slots__ = ("_silent_state", "next_tag")
     stand_ins: StandIns | None = None
 
     def __init__(self) -> None:
         super().__init__()
         self.next_tag = 0
         self.tiers = Tiers()
-        self.n_at_once = 0
         self._silent_state: object = self  # of NumPy, which asks for no floating-point errors
 
     def begin(self, job: World) -> None:

@@ -6,9 +6,10 @@ A loop that records the same operations in each iteration is therefore planned o
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import count, repeat
 from operator import attrgetter, call, is_not, le, or_
 from typing import Any, NamedTuple
@@ -74,8 +75,12 @@ nothing comes again, is run once more: it is planned the third time.
 
 MAX_LENT = 8
 """So often operations are executed by a schedule that stores more arrays than anybody holds: as at the end of a loop,
-where nobody holds the temporary ones of the last iteration any more. What comes more often has its own.
+where nobody holds the temporary ones of the last iteration any more; or in turn, where there is one that stores less,
+as at the beginning, where the caller holds what the loop is given. What comes more often has its own.
 """
+
+CHEAP = 1 / 16
+"""What is stored besides is no reason for a schedule of its own if it has this part of the elements that are used."""
 
 
 class Schedules:
@@ -85,13 +90,14 @@ class Schedules:
         self._found = Cache(_size_of_schedule, units=lambda key: len(key[0]))
         self._met: dict[int, int] = {}  # by their hashes, when they were last
         self._n_met = 0
-        self._named: dict[int, tuple[bool, ...]] = {}  # of what was planned last, by the hashes of the rest of the form
-        self._n_lent: dict[int, int] = {}  # by the hashes of forms
+        self._stored: dict[int, tuple[bool, ...]] = {}  # of what was planned last, by the hashes of the rest of forms
+        self._held: dict[int, tuple[bool, ...]] = {}  # the same of all that was met
+        self._n_without: dict[int, float] = {}  # by the hashes of forms
 
     def forget(self) -> None:
         """Forget them."""
         self._found.forget()
-        for found in self._met, self._named, self._n_lent:
+        for found in self._met, self._stored, self._held, self._n_without:
             found.clear()
 
     def known(self, form: Form) -> Schedule | None:
@@ -104,19 +110,40 @@ class Schedules:
     def _lent(self, form: Form) -> Schedule | None:
         """One of the same operations that stores more, for some times."""
         recipes, uses, named, *others = form.key
-        more = self._named.get(hash((recipes, uses)))
-        if others or more is None or len(more) != len(named) or not all(map(le, named, more)):
+        more = self.stored_by(form)
+        if others or not more or not all(map(le, named, more)):
             return None
+        if not self._does_without(form, lambda: math.inf if _is_cheap(form, more) else MAX_LENT):
+            return None
+        found: Schedule | None = self._found[recipes, uses, more]
+        return found
+
+    def stored_by(self, form: Form) -> tuple[bool, ...]:
+        """Which arrays a schedule of the same operations stores; nothing if there is none."""
+        recipes, uses, named, *_ = form.key
+        found = self._stored.get(hash((recipes, uses)), ())
+        return found if len(found) == len(named) and self._found[recipes, uses, found] is not None else ()
+
+    def _does_without(self, form: Form, n_times: Callable[[], float]) -> bool:
+        """Whether operations of a form do without a schedule of their own once more, which is so that many times."""
         seen = hash(form.key)
-        n_lent = self._n_lent[seen] = self._n_lent.get(seen, 0) + 1
-        if len(self._n_lent) > MAX_CALLS:
-            self._n_lent.clear()
-        return None if n_lent > MAX_LENT else self._found[recipes, uses, more]
+        n_left = self._n_without.get(seen)
+        if n_left is None:
+            if len(self._n_without) > MAX_CALLS:
+                self._n_without.clear()
+            n_left = n_times()
+        self._n_without[seen] = n_left - 1
+        return n_left > 0
 
     def is_new(self, form: Form) -> bool:
-        """Note a form of operations that were not planned; whether it was never seen before, or once and long ago."""
+        """Note a form of operations that were not planned; whether it was never seen before, or once and long ago, or
+        has no need of a schedule of its own.
+        """
         if len(self._met) > MAX_CALLS:
             self._met.clear()
+        self._held_before(form)
+        if self.stored_by(form):
+            return self._does_without(form, lambda: MAX_LENT)
         seen, self._n_met = hash(form.key), self._n_met + 1
         last = self._met.get(seen)
         self._met[seen] = self._n_met if last is None else 0
@@ -125,16 +152,37 @@ class Schedules:
     def made(self, recorded: Recorded, form: Form, may_be_in_turn: bool, overlaps: bool) -> Schedule:
         """The schedule of operations that have none; the first time one that executes them in turn, if that may be.
 
-        With `overlaps`, operations are fused, and executed while messages are under way.
+        With `overlaps`, operations are fused, and executed while messages are under way. It stores what was held where
+        the same operations were met before, too, unless that is much.
         """
+        recipes, uses, named, *others = form.key
+        held = self._held_before(form)
+        if held != named and not others and _is_cheap(form, held):
+            form = Form((recipes, uses, held), dict(zip(form.named, held, strict=True)))
         found = _planned(recorded, form, may_be_in_turn and self._found[form.key] is None, overlaps)
         self._found.keep(form.key, found)
-        recipes, uses, named, *others = form.key
         if not (found.is_in_turn or others):
-            if len(self._named) > MAX_CALLS:
-                self._named.clear()
-            self._named[hash((recipes, uses))] = named
+            if len(self._stored) > MAX_CALLS:
+                self._stored.clear()
+            self._stored[hash((recipes, uses))] = form.key[2]
         return found
+
+    def _held_before(self, form: Form) -> tuple[bool, ...]:
+        """Which arrays of a form, which is noted, were held where the same operations were met, now or before."""
+        recipes, uses, named, *_ = form.key
+        rest = hash((recipes, uses))
+        before = self._held.get(rest, ())
+        if len(self._held) > MAX_CALLS:
+            self._held.clear()
+        held = self._held[rest] = tuple(map(or_, named, before)) if len(before) == len(named) else named
+        return held
+
+
+def _is_cheap(form: Form, stored: tuple[bool, ...]) -> bool:
+    """Whether it takes little time to store what is stored by operations of a form, and what nobody holds besides."""
+    n_besides = sum([math.prod(storage.layout.shape) for (storage, is_named), is_stored in zip(
+        form.named.items(), stored, strict=True) if is_stored > is_named])
+    return n_besides <= CHEAP * sum([view.size for recipe in form.recipes for view in recipe.views])
 
 
 def _planned(recorded: Recorded, form: Form, may_be_in_turn: bool, overlaps: bool) -> Schedule:

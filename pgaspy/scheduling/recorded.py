@@ -7,6 +7,7 @@ may come after any, finds it recorded or not.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
 from types import CodeType
 from typing import Any, ClassVar, NamedTuple
@@ -71,6 +72,11 @@ class Recorded:
     def recipes(self) -> list[Recipe]:
         """Those of all operations."""
         return self.fields[::self.N_FIELDS]
+
+    @property
+    def places(self) -> Iterator[tuple[CodeType | None, int]]:
+        """Where the program called each."""
+        return zip(self.fields[4::self.N_FIELDS], self.fields[5::self.N_FIELDS], strict=True)
 
     @property
     def storages(self) -> list[Storage]:

@@ -301,6 +301,23 @@ def test_loops_are_planned_a_few_times(program: Program, n: int, n_steps: int, e
     assert_equal(found, expected)
 
 
+def test_a_loop_that_was_begun_at_once_is_cut_where_the_program_begins_an_iteration() -> None:
+    """After its longest jump back: calls of a function in a step, and shorter loops, have shorter ones."""
+    of_function = [("function", k) for k in range(20)]
+    step = [*(("program", 10 + 2 * (k % 4)) for k in range(24)), *2 * of_function,
+            *(("program", 60 + k) for k in range(36))]
+    names = [f"{code} {instruction} {k}" for k, (code, instruction) in enumerate(step)]
+    begun = 37
+    recipes, places = [(x * 6)[begun:] for x in (names, step)]
+
+    def first_pieces(n_apart: int) -> list[int]:
+        found = Loops(512, 256)
+        return found.due(0, recipes, places, n_apart)
+
+    assert first_pieces(1000)[:2] == [len(step) - begun, len(step)]
+    assert first_pieces(0)[0] == len(step), "where all begins, an iteration may begin"
+
+
 @pytest.mark.parametrize(("period", "n_iterations"), [(19, 20), (40, 6), (90, 4), (150, 3)])
 def test_a_loop_of_few_iterations_is_found(period: int, n_iterations: int) -> None:
     stream = streamed(recipes("before", 10), *[recipes("step", period)] * n_iterations, recipes("after", 5), limit=512)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.execution import schedules
+from pgaspy.execution import recording, schedules
 from tests.flushes import have_recorded
 from tests.together import collectively
 
@@ -37,3 +37,35 @@ def test_what_nobody_holds_is_executed_as_where_it_is_held_for_some_times(monkey
     collectively(found[:3] == [0, 0, 0])
     collectively(sum(found) == 1)
     collectively([planned(True), planned(False)] == [0, 0])
+
+
+@pytest.mark.mpi
+def test_what_was_held_before_is_stored_if_that_is_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So what begins a loop, of which the caller holds what it was given, is executed as all that follows."""
+    have_recorded(monkeypatch)
+    monkeypatch.setattr(schedules, "MAX_LENT", 0)
+    recording.forget()
+    model = np.arange(24.0).reshape(6, 4)
+    first = pg.array(model)
+    pg.sync()
+
+    def n_planned(is_held: bool, n: int) -> int:
+        a = first + 0
+        pg.sync()
+        before, held = pg.stats(), [a] * is_held
+        for _ in range(n):
+            a = a * 0.5 + 1
+        pg.sync()
+        held.clear()
+        done = pg.stats() - before
+        expected = model
+        for _ in range(n):
+            expected = expected * 0.5 + 1
+        collectively(np.array_equal(a.gather(), expected))
+        return done.n_planned
+
+    found = [n_planned(is_held, 20) for is_held in (True, False, False, True)]
+    collectively(sum(found[:3]) == 1, f"{found}")
+    collectively(found[3] == 0, f"{found}")
+    found = [n_planned(is_held, 2) for is_held in (True, False, False, True, True)]
+    collectively(sum(found) == 2, f"it is much: {found}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,12 +63,16 @@ def test_pieces_are_all_operations(seed: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_a_program_does_once_more_is_planned_the_third_time() -> None:
-    schedules, forms = Schedules(), [Form((k,), {}) for k in range(RECENT + 5)]
+    schedules, forms = Schedules(), [_form(k) for k in range(RECENT + 5)]
     assert all(map(schedules.is_new, forms))
     assert all(map(schedules.is_new, forms))
     assert not any(map(schedules.is_new, forms))
-    assert schedules.is_new(Form(("loop",), {}))
-    assert not schedules.is_new(Form(("loop",), {}))
+    assert schedules.is_new(_form("loop"))
+    assert not schedules.is_new(_form("loop"))
+
+
+def _form(recipe: Any) -> Form:
+    return Form(((recipe,), (0,), (True,)), {})
 
 
 def steps(a: pg.GlobalArray, n: int) -> list[float]:
