@@ -514,8 +514,10 @@ class GlobalArray:
         Collective; `order` as for `reshape`.
         """
         found = self._reshaped((-1,), order, is_vector)
-        is_apart = found.size > 1 and self._is_base_of(found) and found._view.in_whole[1] != (1,)
-        return found.copy() if is_apart else found
+        if found.size < 2 or not self._is_base_of(found):
+            return found
+        (step,) = found._view.in_whole[1]
+        return found if step * found._in_memory()[0].itemsize == found.itemsize else found.copy()
 
     def flatten(self, order: str = "C") -> GlobalArray:
         """A copy of the elements in one dimension. Collective; `order` as for `reshape`."""

@@ -225,3 +225,15 @@ def test_ravel_is_a_copy_of_what_lies_apart_as_in_numpy(section: Any, order: Any
     expected[-1:] = found[-1:] = 99
     assert_equal(found, expected)
     assert_equal(array, model)
+
+
+@pytest.mark.parametrize("extent", [5, 40000])
+@pytest.mark.parametrize("view", [
+    lambda x: x.real, lambda x: x.imag, lambda x: x.real[:1], lambda x: x[::2].imag, lambda x: x.real.T])
+def test_so_it_is_of_parts_of_complex_elements(view: Callable[[Any], Any], extent: int) -> None:
+    model = np.arange(float(extent)) + 1j
+    array = pg.array(model)
+    expected, found = view(model).ravel(), view(array).ravel()
+    expected[-1:] = found[-1:] = 99
+    assert_equal(found, expected)
+    assert_equal(array, model)
