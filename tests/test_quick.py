@@ -52,7 +52,9 @@ def index(rng: random.Random, n: int) -> Any:
     bounds = [rng.choice((None, *range(-n - 1, n + 2))) for _ in range(2)]
     step = rng.choice((None, 1, 2, -1, -2))
     return rng.choice((rng.randint(-n - 1, n), slice(*bounds, step), slice(None), np.int64(0), None, ...,
-                       slice(np.int32(0), None)))
+                       slice(np.int32(0), None), np.int8(rng.randint(-n - 1, n)),
+                       slice(None, np.uint64(2), np.int16(1)),
+                       np.True_, np.timedelta64(1, "s"), np.float64(1)))
 
 
 def key(rng: random.Random, shape: tuple[int, ...]) -> Any:
@@ -210,7 +212,7 @@ def test_most_statements_are_quick(monkeypatch: pytest.MonkeyPatch) -> None:
             return definition(*arguments)
         return call
 
-    A, x = pg.ones((4, 5)), pg.ones(5)
+    A, x, p, counts = pg.ones((4, 5)), pg.ones(5), pg.array([0, 3, 1, 2], dtype=np.int32), pg.array([5, 6, 7, 8])
     for module, name in ((functions, "computed"), (functions, "is_computed_into"), (sections, "section"),
                          (sections, "is_assigned")):
         monkeypatch.setattr(module, name, counting(getattr(module, name)))
@@ -226,6 +228,10 @@ def test_most_statements_are_quick(monkeypatch: pytest.MonkeyPatch) -> None:
         np.arctan2(x, A[i], out=A[0])
         np.divide(x, A[i], out=A[i], where=A[i] > 1)
         np.square(x, x)
+        A[p[i], 1:p[1]] = x[np.int64(i)] * x[p[0]:np.int16(2)]
+        A[:, np.uint8(i)] = p[p[i]]
+        counts[i] = p[i]
+        p[p[i]] = A[p[i], i]
     assert not {*refused} - {"computed"}, refused
     assert refused["computed"] <= 3
     assert pg.stats().n_at_once - before > 50

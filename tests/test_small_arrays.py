@@ -370,6 +370,46 @@ def test_sections_by_numpys_integers_are_views(key: Any) -> None:
     np.testing.assert_array_equal(section.gather(), expected)
 
 
+@pytest.mark.parametrize("key", [
+    lambda i: i[2], lambda i: (i[1], i[3]), lambda i: (slice(None), i[0]), lambda i: (i[1], slice(i[0], i[3])),
+    lambda i: (..., i[0], None), lambda i: (i[1], [0, 3]), lambda i: (i[:2], i[3]), lambda i: (i.argmax(), i.min()),
+    lambda i: (slice(i[3], i[1], -i[0]), np.int64(1)), lambda i: (i[0] > 5, i[1]), lambda i: (i[1], i[2] + 7),
+    lambda i: i[1] * 0.5, lambda i: (slice(None, i[1] * 0.5),)])
+def test_elements_are_indices_at_once(key: Any) -> None:
+    model, indices = np.arange(20.0).reshape(4, 5), np.array([1, 2, 0, 3], dtype=np.int32)
+    x, given = pg.array(model), pg.array(indices)
+    pg.sync()
+    try:
+        expected = model[key(indices)]
+    except (IndexError, TypeError):
+        with pytest.raises((IndexError, TypeError)):
+            x[key(given)] + 1
+        return
+    found = x[key(given)]
+    np.testing.assert_array_equal(found.gather(), expected)
+    x[key(given)] = given[3]
+    model[key(indices)] = indices[3]
+    np.testing.assert_array_equal(x.gather(), model)
+
+
+def test_what_is_assigned_by_elements_is_a_number_afterwards() -> None:
+    x, indices = pg.arange(5), pg.array([3, 1])
+    element = x[indices[0]]
+    assert is_small(element)
+    x[indices[0]] = 7
+    assert (int(element), int(x[3])) == (3, 7)
+
+
+def test_elements_that_are_recorded_are_waited_for() -> None:
+    x, large = pg.arange(5.0), pg.zeros(MAX_ELEMENTS + 1, dtype=int)
+    large += 2
+    index = large[-1]
+    large += 1
+    assert len(recording.queue.recorded) > 0
+    x[index] = 9
+    assert (float(x[2]), float(x[large[0]])) == (9, 3)
+
+
 def test_bounds_of_slices_are_read_once() -> None:
     x = pg.arange(10.0)
     for bound in np.array(8), pg.array(8):

@@ -28,6 +28,54 @@ static int is_slicing(PyObject *key)
     return 1;
 }
 
+/* An integer of NumPy's, or an element that is one, as Python's: a new reference; NULL, mostly without an exception, where
+   it is something else. */
+static PyObject *integer_of(PyObject *k)
+{
+    PyObject *number = Py_TYPE(k) == its.number ? elements_of(k) : k;
+    const int is_integer = number && PyArray_IsScalar(number, Integer) && !PyArray_IsScalar(number, Timedelta);
+    return is_integer ? PyNumber_Index(number) : NULL;
+}
+
+static PyObject *plain_bound(PyObject *bound)
+{
+    return is_plain_bound(bound) ? Py_NewRef(bound) : integer_of(bound);
+}
+
+static PyObject *plain_index(PyObject *k)
+{
+    if (is_plain_index(k))
+        return Py_NewRef(k);
+    if (!PySlice_Check(k))
+        return integer_of(k);
+    const PySliceObject *slice = (PySliceObject *)k;
+    PyObject *start = plain_bound(slice->start), *stop = start ? plain_bound(slice->stop) : NULL,
+             *step = stop ? plain_bound(slice->step) : NULL, *found = step ? PySlice_New(start, stop, step) : NULL;
+    Py_XDECREF(start);
+    Py_XDECREF(stop);
+    Py_XDECREF(step);
+    return found;
+}
+
+/* A key, with Python's integers for others, see `sections._with_integers`: a new reference; NULL, mostly without an
+   exception, where something else than `is_slicing` has it is in it. */
+static PyObject *with_integers(PyObject *key)
+{
+    if (is_slicing(key))
+        return Py_NewRef(key);
+    if (!PyTuple_CheckExact(key))
+        return plain_index(key);
+    PyObject *found = PyTuple_New(PyTuple_GET_SIZE(key));
+    for (Py_ssize_t k = 0; found && k < PyTuple_GET_SIZE(key); k++) {
+        PyObject *index = plain_index(PyTuple_GET_ITEM(key, k));
+        if (index)
+            PyTuple_SET_ITEM(found, k, index);
+        else
+            Py_CLEAR(found);
+    }
+    return found;
+}
+
 /* The elements that a key names, if they are few enough: a new reference; NULL without an exception where there are
    none, or `...` gives one element a shape. */
 static PyObject *part_of(PyObject *elements, PyObject *key)
@@ -44,12 +92,10 @@ static PyObject *part_of(PyObject *elements, PyObject *key)
     return found;
 }
 
-/* section(x, key): see `sections.section`. */
-static PyObject *section(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+static PyObject *section_by(PyObject *x, PyObject *key)
 {
-    TAKES(2);
-    PyObject *x = arguments[0], *key = arguments[1], *queue, *a;
-    if (Py_TYPE(x) != its.array || !is_slicing(key) || !(a = SLOT(x, its.elements)) || !PyArray_CheckExact(a))
+    PyObject *queue, *a = SLOT(x, its.elements);
+    if (!a || !PyArray_CheckExact(a))
         REFUSE(Py_None);
     const int answer = is_quiet(&queue);
     if (answer <= 0)
@@ -78,6 +124,18 @@ static PyObject *section(PyObject *module, PyObject *const *arguments, Py_ssize_
     return made(found, where);
 }
 
+/* section(x, key): see `sections.section`. */
+static PyObject *section(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+{
+    TAKES(2);
+    PyObject *key = Py_TYPE(arguments[0]) == its.array ? with_integers(arguments[1]) : NULL;
+    if (!key)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    PyObject *found = section_by(arguments[0], key);
+    Py_DECREF(key);
+    return found;
+}
+
 /* Whether elements of a dtype hold a Python number as it is. */
 static int holds(PyArrayObject *elements, PyObject *number)
 {
@@ -91,6 +149,17 @@ static int holds(PyArrayObject *elements, PyObject *number)
     default:
         return 0;
     }
+}
+
+/* Whether all who cast numbers give the same bits: see `small.is_exact_cast`. */
+static int is_exact_cast(const PyArray_Descr *dtype, const PyArray_Descr *to)
+{
+    static const char of_other_floats[] = "egG";
+    if (strchr(of_other_floats, dtype->type) || strchr(of_other_floats, to->type))
+        return 0;
+    if (dtype->kind == 'f')
+        return strchr("fcb", to->kind) || (to->kind == 'i' && PyDataType_ELSIZE(to) >= 4);
+    return strchr("iub", dtype->kind) ? strchr("iubfc", to->kind) != NULL : dtype->kind == 'c' && to->kind == 'c';
 }
 
 /* The first byte of a vector, and the one behind the last. */
@@ -116,13 +185,10 @@ static int are_apart(PyArrayObject *part, PyObject *values)
     return PyArray_STRIDE(part, 0) == PyArray_STRIDE(given, 0) || stop <= others_first || others_stop <= first;
 }
 
-/* is_assigned(x, key, value): see `sections.is_assigned`. */
-static PyObject *is_assigned(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+static PyObject *is_assigned_by(PyObject *x, PyObject *key, PyObject *value)
 {
-    TAKES(3);
-    PyObject *x = arguments[0], *key = arguments[1], *value = arguments[2], *queue, *a;
-    if (!is_array(x) || PySet_GET_SIZE(its.borrowers) || !is_slicing(key)
-            || !(a = SLOT(x, its.elements)) || !PyArray_CheckExact(a))
+    PyObject *queue, *a = SLOT(x, its.elements);
+    if (!a || !PyArray_CheckExact(a))
         REFUSE(Py_False);
     if (is_plain_number(value)) {
         if (!holds((PyArrayObject *)a, value))
@@ -130,9 +196,10 @@ static PyObject *is_assigned(PyObject *module, PyObject *const *arguments, Py_ss
     } else {
         if (!(value = elements_of(value)))
             REFUSE(Py_False);
-        PyObject *dtype = dtype_of(value);
+        PyArray_Descr *dtype = (PyArray_Descr *)dtype_of(value), *own = PyArray_DESCR((PyArrayObject *)a);
+        const int fits = dtype && (dtype == own || is_exact_cast(dtype, own));
         Py_XDECREF(dtype);
-        if (!dtype || dtype != (PyObject *)PyArray_DESCR((PyArrayObject *)a))
+        if (!fits)
             return dtype ? Py_NewRef(Py_False) : NULL;
     }
     int answer = is_quiet(&queue);
@@ -151,4 +218,17 @@ static PyObject *is_assigned(PyObject *module, PyObject *const *arguments, Py_ss
     Py_DECREF(a);
     Py_DECREF(part);
     return answer < 0 ? NULL : PyBool_FromLong(answer);
+}
+
+/* is_assigned(x, key, value): see `sections.is_assigned`. */
+static PyObject *is_assigned(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
+{
+    TAKES(3);
+    PyObject *x = arguments[0];
+    PyObject *key = is_array(x) && !PySet_GET_SIZE(its.borrowers) ? with_integers(arguments[1]) : NULL;
+    if (!key)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
+    PyObject *done = is_assigned_by(x, key, arguments[2]);
+    Py_DECREF(key);
+    return done;
 }

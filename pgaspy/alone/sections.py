@@ -84,7 +84,7 @@ def section(x: Any, key: Any) -> Small | None:
     By integers and slices it is a view; by arrays of integers, or by a mask, a copy, which lies as an array of integers
     does that is dealt out, or else as a new array.
     """
-    is_slicing = _is_slicing(key)
+    key, is_slicing = _with_integers(key)
     if x.__class__ not in kinds or not (is_slicing or _may_select(key)) or not is_clear():
         return None
     elements = elements_of(x)
@@ -140,7 +140,7 @@ def is_assigned(x: Any, key: Any, value: Any) -> bool:
 
     Floats are cut to integers, and other dtypes are cast where all who cast give the same bits.
     """
-    is_slicing = _is_slicing(key)
+    key, is_slicing = _with_integers(key)
     if x.__class__ not in kinds or not (is_slicing or _may_select(key)):
         return False
     if value.__class__ is float and x.dtype.kind in "iu":
@@ -267,6 +267,24 @@ def _in_order(elements: Any, key: Any, values: Any) -> tuple[Any, Any] | None:
     if values.shape != shape + elements.shape[len(key):]:
         return None
     return tuple(map(np.ascontiguousarray, key)), np.ascontiguousarray(values)
+
+
+def _with_integers(key: Any) -> tuple[Any, bool]:
+    """A key with Python's integers for those of NumPy and for elements that are there, and whether it is of these, and
+    slices, alone.
+    """
+    if _is_slicing(key):
+        return key, True
+    key = tuple(map(_as_integer, key)) if key.__class__ is tuple else _as_integer(key)
+    return key, _is_slicing(key)
+
+
+def _as_integer(k: Any) -> Any:
+    """An entry of a key, or a bound of a slice in one, as an integer, where it is one; anything else as it is."""
+    if k.__class__ is slice:
+        return slice(_as_integer(k.start), _as_integer(k.stop), _as_integer(k.step))
+    number = ready(k) if k.__class__ in kinds and k._is_number else k if isinstance(k, np.generic) else None
+    return k if number is None or number.dtype.kind not in "iu" else number.item()
 
 
 def _is_slicing(key: Any) -> bool:
