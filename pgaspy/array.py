@@ -1303,8 +1303,7 @@ class GlobalArray:
         sorting.check_kind(kind, order, stable)
         axis = normalize_axis_index(operator.index(axis), self.ndim)  # type: ignore[arg-type]  # None is refused
         ufuncs.check_target(self)
-        global_assign.assign(self._base, self._view, GlobalArray(
-            *sorting.in_order(self._base, self._view, axis, gives_indices=False)))
+        self[...] = HANDLED[np.sort](self, axis)
 
     def argsort(self, axis: int | None = -1, kind: str | None = None, order: None = None, *,
                 stable: bool | None = None) -> GlobalArray:
@@ -1333,9 +1332,8 @@ class GlobalArray:
         >>> pg.array([2, 1, 2, 1]).argsort().gather()
         array([1, 3, 0, 2])
         """
-        sorting.check_kind(kind, order, stable)
-        one = self if self.ndim else self.reshape(1)
-        return GlobalArray(*sorting.in_order(one._base, one._view, axis, gives_indices=True))
+        found: GlobalArray = HANDLED[np.argsort](self, axis, kind, order, stable=stable)
+        return found
 
     def partition(self, kth: int | Sequence[int], axis: int = -1, kind: str = "introselect",
                   order: None = None) -> None:

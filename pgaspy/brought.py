@@ -32,7 +32,8 @@ from pgaspy.scheduling.base import wrap
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.supervision.recorder import take
 
-__all__ = ["MAX_ELEMENTS", "Lying", "accumulated", "called", "may_come", "placed", "section", "updated"]
+__all__ = ["MAX_ELEMENTS", "Lying", "accumulated", "called", "lies_by_default", "may_come", "placed", "section",
+           "updated"]
 
 MAX_ELEMENTS = 1 << 13
 """Of all arrays together: NumPy takes some hundred microseconds to sort so many."""
@@ -66,7 +67,7 @@ def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str
             taken(x, arrays, 0, noted)
     except NotTaken:
         return None
-    if not arrays or sum(sizes) > MAX_ELEMENTS or (lying == "as given" and not all(map(_lies_by_default, arrays))):
+    if not arrays or sum(sizes) > MAX_ELEMENTS or (lying == "as given" and not all(map(lies_by_default, arrays))):
         return None
     elements = _elements_of(arrays, numpys.__name__)
     named = {name: taken(x, arrays, 0, lambda x, _: elements(x)) for name, x in options.items()}
@@ -77,7 +78,10 @@ def called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[str
     _tell_contents(*given, *options.values())
     if lying == "everywhere":
         return _dealt_out(found, replicated(found.shape, world().size))
-    return tuple(map(_dealt_out, found)) if isinstance(found, tuple) else _dealt_out(found)
+    if isinstance(found, tuple):
+        return tuple(map(_dealt_out, found))
+    is_alike = lying == "as given" and arrays[0].ndim and np.shape(found) == arrays[0].shape
+    return _dealt_out(found, arrays[0]._base.layout if is_alike else None)
 
 
 def section(a: GlobalArray, key: Any) -> GlobalArray | None:
@@ -188,7 +192,7 @@ def _n_named(keys: Sequence[Any]) -> int:
     return max([n_indices, *map(_size, keys)])
 
 
-def _lies_by_default(x: GlobalArray) -> bool:
+def lies_by_default(x: GlobalArray) -> bool:
     """Whether it lies as a new array does by default."""
     return not x.ndim or (x._view.is_whole and are_alike(x._base.layout, default_for(x.shape)))
 

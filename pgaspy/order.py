@@ -16,6 +16,7 @@ from pgaspy import brought
 from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global, empty_like, zeros
 from pgaspy.dispatch import HANDLED, implements
+from pgaspy.global_assign import layout_like
 from pgaspy.indexing import positions
 from pgaspy.manipulation import flip
 from pgaspy.small_calls import by_numpy
@@ -31,8 +32,27 @@ MAX_PLACES = 4
 """By so many indices; by more, it is sorted, too."""
 
 
+def _is_held_whole(a: Any, axis: int | None = -1) -> bool:
+    """Whether each process has a dimension whole, so that it sorts what it has."""
+    if not isinstance(a, GlobalArray) or not isinstance(axis, int) or not -a.ndim <= axis < a.ndim:
+        return False
+    return layout_like(a._base, a._view).dims[axis].n_procs == 1
+
+
+@by_numpy(np.sort, lying="as given", stays=_is_held_whole, with_axis=True, kind="stable")
+def _sorted(a: Any, axis: int | None = -1) -> GlobalArray:
+    a = as_global(a)
+    return GlobalArray(*in_order(a._base, a._view, axis, gives_indices=False))
+
+
+@by_numpy(np.argsort, lying="as given", stays=_is_held_whole, with_axis=True, kind="stable")
+def _argsorted(a: Any, axis: int | None = -1) -> GlobalArray:
+    a = as_global(a)
+    one = a if a.ndim else a.reshape(1)
+    return GlobalArray(*in_order(one._base, one._view, axis, gives_indices=True))
+
+
 @implements(np.sort)
-@by_numpy(np.sort, lying="as given", kind="stable")
 def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *,
          stable: bool | None = None, descending: bool = False) -> GlobalArray:
     """The elements, sorted along a dimension. Collective.
@@ -73,13 +93,11 @@ def sort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = N
            [0, 4, 5]])
     """
     check_kind(kind, order, stable)
-    a = as_global(a)
-    found = GlobalArray(*in_order(a._base, a._view, axis, gives_indices=False))
+    found = _sorted(a, axis)
     return flip(found, -1 if axis is None else axis).copy() if descending else found
 
 
 @implements(np.argsort)
-@by_numpy(np.argsort, lying="as given", kind="stable")
 def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None = None, *,
             stable: bool | None = None, descending: bool = False) -> GlobalArray:
     """The indices that sort the elements along a dimension; see `GlobalArray.argsort`. Collective.
@@ -87,11 +105,12 @@ def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None 
     With `descending`, that of the greatest element comes first, and elements that are equal in the order of their
     indices, too.
     """
-    a = as_global(a)
+    check_kind(kind, order, stable)
     if not descending:
-        return a.argsort(axis, kind, order, stable=stable)
+        return _argsorted(a, axis)
+    a = as_global(a)
     a, axis = (a.ravel(), 0) if axis is None else (a, axis)
-    indices = flip(flip(a, axis).argsort(axis, kind, order, stable=stable), axis)
+    indices = flip(_argsorted(flip(a, axis), axis), axis)
     result: GlobalArray = a.shape[axis] - 1 - indices
     return result
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from pgaspy import ufuncs
+from pgaspy import brought, ufuncs
 from pgaspy.array import GlobalArray
 from pgaspy.concatenation import concatenate
 from pgaspy.creation import arange, as_array, as_global, asarray, empty, ones
@@ -32,8 +32,14 @@ from pgaspy.tasks import perform, write
 __all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique"]
 
 
+def _lies_otherwise(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+                    axis: int | None = None, **_: Any) -> bool:
+    """Whether rows of an array, which lie as it does, lie otherwise than those of a new one."""
+    return axis is not None and isinstance(ar, GlobalArray) and not brought.lies_by_default(ar)
+
+
 @implements(np.unique)
-@by_numpy(np.unique, lying="by default")
+@by_numpy(np.unique, lying="by default", stays=_lies_otherwise, with_axis=True)
 def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
            axis: int | None = None, *, equal_nan: bool = True, sorted: bool = True) -> Any:
     """The distinct elements of an array, in order. Collective; waits for their number.
@@ -136,7 +142,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
         An array.
     test_elements
         The others: those that each process has, or gets, are looked for in its part. It gets those of a global array
-        that are no more than this; more are sorted with the elements, by all processes together.
+        that are no more than this, or than some thousand; more are sorted with the elements, by all processes together.
     assume_unique
         As in NumPy, and without effect.
     invert
@@ -162,7 +168,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     a, others = as_global(element), as_array(test_elements)
-    if isinstance(others, GlobalArray) and others.size * world().size > a.size:
+    if isinstance(others, GlobalArray) and others.size > max(a.size // world().size, brought.MAX_ELEMENTS):
         found = _are_among(a.ravel(), others.ravel()).reshape(a.shape)
         return asarray(~found if invert else found)
     if isinstance(others, GlobalArray):

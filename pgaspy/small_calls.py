@@ -37,16 +37,17 @@ MAX_CROSSED = 1 << 24
 
 
 def by_numpy(numpys: Callable[..., Any], *, lying: brought.Lying | None = None,
-             stays: Callable[..., bool] | None = None, max_elements: int = small.MAX_ELEMENTS,
+             stays: Callable[..., bool] | None = None, with_axis: bool = False, max_elements: int = small.MAX_ELEMENTS,
              like: Callable[..., Any] | None = None, **fixed: Any) -> Callable[[F], F]:
     """Have a function be NumPy's where its arrays are small, and nothing is recorded, or to be told.
 
     So it is for functions whose results are new arrays, and are NumPy's to the bit. `fixed` are options of NumPy's
     function, which it is not called with where they are given; `max_elements`, how many its arrays have together.
     In a job of several processes, arrays come to all for functions that take several steps there, where no axis is
-    given: `lying` says how their results lie, and `stays`, of the function's arguments, where they do not come. `like`
-    takes these, too, and tells what a result is like on one process, but for its extents; None if it lies as new arrays
-    do. By default so do results that lie by default; others lie as the first array, if they have as many dimensions.
+    given, or `with_axis`, too: `lying` says how their results lie, and `stays`, of the function's arguments, where they
+    do not come. `like` takes these, too, and tells what a result is like on one process, but for its extents; None if
+    it lies as new arrays do. By default so do results that lie by default; others lie as the first array, if they have
+    as many dimensions.
     """
     like = as_new if like is None and lying == "by default" else like
 
@@ -54,7 +55,8 @@ def by_numpy(numpys: Callable[..., Any], *, lying: brought.Lying | None = None,
         names = list(inspect.signature(function).parameters)
         n_given = names.index("out") if "out" in names else len(names)
         others = {*names} - {"out", *fixed}
-        n_brought = min(n_given, names.index("axis") if "axis" in names else n_given)
+        brought_by = others if with_axis else others - {"axis"}
+        n_brought = n_given if with_axis or "axis" not in names else min(n_given, names.index("axis"))
 
         @functools.wraps(function)
         def call(*given: Any, **options: Any) -> Any:
@@ -62,7 +64,7 @@ def by_numpy(numpys: Callable[..., Any], *, lying: brought.Lying | None = None,
                 found = _called(numpys, given, {**options, **fixed} if fixed else options, max_elements, like)
                 if found is not None:
                     return found
-            elif (lying is not None and len(given) <= n_brought and options.keys() <= others - {"axis"}
+            elif (lying is not None and len(given) <= n_brought and options.keys() <= brought_by
                   and not (stays is not None and stays(*given, **options))):
                 found = brought.called(numpys, given, {**options, **fixed}, lying)
                 if found is not None:

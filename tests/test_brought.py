@@ -43,9 +43,13 @@ CALLS: dict[str, Callable[..., Any]] = {
     "setxor1d": lambda xp, a: xp.setxor1d(a[0], a[1]),
     "union1d": lambda xp, a: xp.union1d(a[0], a[1]),
     "unique": lambda xp, a: xp.unique(a),
+    "unique columns": lambda xp, a: xp.unique(a, axis=1),
+    "unique rows": lambda xp, a: xp.unique(a, axis=0, return_counts=True),
     "unique, all": lambda xp, a: xp.unique(a, return_index=True, return_inverse=True, return_counts=True),
     "argsort": lambda xp, a: xp.argsort(a[1], kind="stable"),
     "argwhere": lambda xp, a: xp.argwhere(a > 0),
+    "argsort, columns": lambda xp, a: xp.argsort(a, axis=0, kind="stable"),
+    "argsort, method": lambda xp, a: a[1].argsort(kind="stable"),
     "bincount": lambda xp, a: xp.bincount(xp.abs(a[0].real).astype(int)),
     "columns": lambda xp, a: a[:, [0, 2]],
     "compress": lambda xp, a: xp.compress(a[2] > 0, a[1]),
@@ -269,13 +273,17 @@ VECTOR, PLACES = X.ravel(), np.array([3, 29, 3, 0])
 ONE_MESSAGE: dict[str, Callable[[Any, Any], Any]] = {
     "argpartition": lambda a, i: pg.argpartition(a, 3),
     "argsort": lambda a, i: pg.argsort(a),
+    "argsort, method": lambda a, i: a.argsort(),
+    "argsort, stable": lambda a, i: pg.argsort(a, kind="stable"),
     "assigned": lambda a, i: a.__setitem__(i, 3.0),
     "at": lambda a, i: np.add.at(a, i, 3.0),
     "elements": lambda a, i: a[i],
     "gather": lambda a, i: a.gather(),
+    "isin": lambda a, i: pg.isin(a, i),
     "mask": lambda a, i: a[a > 0],
     "searchsorted": lambda a, i: pg.searchsorted(a, i),
     "sort": lambda a, i: pg.sort(a),
+    "sort, axis": lambda a, i: pg.sort(a, 0),
     "unique": lambda a, i: pg.unique(a),
 }
 
@@ -384,3 +392,18 @@ def test_columns_on_a_grid_with_an_axis_of_one_process_lie_as_new_arrays_do(call
     assert_equal(d, c.gather())
     if found[1] is not None:
         assert_equal(found[1], call(matrix[:, 0], np.arange(n)))
+
+
+@mpi
+def test_rows_that_a_process_has_are_sorted_there() -> None:
+    a = np.arange(60).reshape(12, 5) * 7 % 11
+    A = pg.array(a, layout=pg.Distribution("block", "*"))
+    pg.sync()
+    before = pg.stats()
+    found = np.sort(A), np.argsort(A, kind="stable")
+    pg.sync()
+    n = (pg.stats() - before).n_messages
+    assert_equal(found[0], np.sort(a))
+    assert_equal(found[1], np.argsort(a, kind="stable"))
+    collectively(n == 0, f"{n} messages")
+    collectively(all(x.layout == A.layout for x in found))
