@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy import brought, ufuncs
-from pgaspy.alone import sections, small
+from pgaspy.alone import keys, sections, small
 from pgaspy.array import GlobalArray, made, of_elements
 from pgaspy.creation import ELEMENTS_AT_A_TIME, arange, as_array, as_values, empty, generated
 from pgaspy.dims import BlockDim, CyclicDim, whole_dim
@@ -327,7 +327,7 @@ def get(a: GlobalArray, key: Any) -> GlobalArray:
         return a[plain].copy()
     if (apart := _apart(key)) is not None:
         return a[apart[0]][apart[1]]
-    if small.is_on and sections.clears(a, key) and (found := sections.section(a, key)) is not None:
+    if small.is_on and keys.clears(a, key) and (found := sections.section(a, key)) is not None:
         return of_elements(*found)
     if not small.is_on and (few := brought.section(a, key)) is not None:
         return few
@@ -459,7 +459,7 @@ def put(a: GlobalArray, key: Any, value: Any) -> None:
         a[apart[0]][apart[1]] = value
         return
     mask = _only_mask(key)
-    if small.is_on and (mask is None or np.size(value) > 1) and sections.clears(a, key) and (
+    if small.is_on and (mask is None or np.size(value) > 1) and keys.clears(a, key) and (
             sections.is_assigned(a, key, value)):
         return
     if not small.is_on and (mask is None or np.size(value) > 1):
@@ -504,7 +504,7 @@ def accumulate_at(ufunc: np.ufunc, a: GlobalArray, key: Any, *values: Any) -> No
     """
     ufuncs.check_target(a)
     if small.is_on and values and (sections.accumulated_at(ufunc, a, key, values[0]) or (
-            sections.clears(a, key) and sections.accumulated_at(ufunc, a, key, values[0]))):
+            keys.clears(a, key) and sections.accumulated_at(ufunc, a, key, values[0]))):
         return
     if not small.is_on and values and (elements := brought.accumulated(ufunc, a, key, values[0])) is not None:
         a[...] = elements

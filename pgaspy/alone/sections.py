@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pgaspy.alone.keys import MAX_MASKED, may_select, n_dims, numpys_key, with_integers
 from pgaspy.alone.likeness import (
     index,
     index_result,
@@ -34,25 +35,15 @@ from pgaspy.alone.small import (
     source_of_new,
     takes,
 )
-from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
 from pgaspy.job.failures import is_interrupt
-from pgaspy.layout import MAX_NDIM
 from pgaspy.operands import WEAK
 from pgaspy.planning.view import whole
 from pgaspy.scheduling.floating_point import silently
 
-__all__ = ["accumulated_at", "clears", "is_assigned", "put", "section", "transposed"]
+__all__ = ["accumulated_at", "is_assigned", "put", "section", "transposed"]
 
-_SLICING = frozenset({int, slice, type(None), type(Ellipsis)})
-"""The classes of what is no array in a key."""
-
-_INT, _NUMBERS = frozenset({int}), frozenset({int, float})
-
-MAX_MASKED = 1 << 20
-"""Elements of an array that a mask selects from: what is selected has a shape that was not there before, mostly, and to
-plan for it takes as long as NumPy does for so many.
-"""
+_NUMBERS = frozenset({int, float})
 
 _ACCUMULATING = frozenset({np.add, np.subtract, np.multiply})
 """The functions of which NumPy and kernels give the same bits, of whatever they are given."""
@@ -61,31 +52,14 @@ _EXTREMES = frozenset({np.minimum, np.maximum})
 """Those of which they do but for the sign of zeros."""
 
 
-def clears(x: Any, key: Any) -> bool:
-    """Execute what is recorded, where a key of few global indices, which may be wrong, or such a mask, would have that
-    waited for in any case; whether `section` and the others may do it then.
-
-    So what comes next is done at once as well, until something else is recorded.
-    """
-    keys = key if key.__class__ is tuple else (key,)
-    arrays = [k for k in keys if k.__class__ in kinds]
-    if x.__class__ not in kinds or not arrays or not _may_select(key):
-        return False
-    if any(k.dtype.kind == "b" for k in arrays) or any(k is None or k is Ellipsis for k in keys):
-        is_small = x.size <= (MAX_ELEMENTS if key.__class__ is tuple else MAX_MASKED)
-    else:
-        is_small = max(k.size for k in arrays) * math.prod(x.shape[len(keys):]) <= MAX_ELEMENTS
-    return is_small and recording.clears()
-
-
 def section(x: Any, key: Any) -> Small | None:
     """`x[key]`; None if it is not made here.
 
     By integers and slices it is a view; by arrays of integers, or by a mask, a copy, which lies as an array of integers
     does that is dealt out, or else as a new array.
     """
-    key, is_slicing = _with_integers(key)
-    if x.__class__ not in kinds or not (is_slicing or _may_select(key)) or not is_clear():
+    key, is_slicing = with_integers(key)
+    if x.__class__ not in kinds or not (is_slicing or may_select(key)) or not is_clear():
         return None
     elements = elements_of(x)
     if elements is None:
@@ -121,7 +95,7 @@ def _part(elements: Any, key: Any) -> Any:
 
 def _selected(elements: Any, key: Any) -> Small | None:
     """The elements that a key with arrays names."""
-    numpys = _numpys_key(elements, key)
+    numpys = numpys_key(elements, key)
     if numpys is None:
         return None
     found = called(elements.__getitem__, numpys)
@@ -140,8 +114,8 @@ def is_assigned(x: Any, key: Any, value: Any) -> bool:
 
     Floats are cut to integers, and other dtypes are cast where all who cast give the same bits.
     """
-    key, is_slicing = _with_integers(key)
-    if x.__class__ not in kinds or not (is_slicing or _may_select(key)):
+    key, is_slicing = with_integers(key)
+    if x.__class__ not in kinds or not (is_slicing or may_select(key)):
         return False
     if value.__class__ is float and x.dtype.kind in "iu":
         value = _whole(value, x.dtype)
@@ -151,7 +125,7 @@ def is_assigned(x: Any, key: Any, value: Any) -> bool:
     elements, value = operands
     is_number = value.__class__ in WEAK or not value.shape
     if not is_slicing:
-        numpys = _numpys_key(elements, key, MAX_ELEMENTS if is_number else MAX_MASKED)
+        numpys = numpys_key(elements, key, MAX_ELEMENTS if is_number else MAX_MASKED)
         if numpys is None:
             return False
         if not is_number:
@@ -183,7 +157,7 @@ def _whole(number: float, dtype: np.dtype[Any]) -> float:
 
 def accumulated_at(ufunc: np.ufunc, x: Any, key: Any, value: Any) -> bool:
     """`ufunc.at(x, key, value)`, of what has the same dtype, or a Python number; whether it was done."""
-    if ufunc not in _ACCUMULATING | _EXTREMES or x.__class__ not in kinds or not _may_select(key):
+    if ufunc not in _ACCUMULATING | _EXTREMES or x.__class__ not in kinds or not may_select(key):
         return False
     operands = _operands(x, value)
     if operands is None:
@@ -191,11 +165,11 @@ def accumulated_at(ufunc: np.ufunc, x: Any, key: Any, value: Any) -> bool:
     elements, value = operands
     if ufunc in _EXTREMES and not (elements.dtype.kind in "iu" or (elements.dtype.char in "fd" and np.all(value))):
         return False
-    numpys = _numpys_key(elements, key)
+    numpys = numpys_key(elements, key)
     is_vector = value.__class__ is np.ndarray and value.ndim == 1
     if numpys is None or (is_vector and numpys.__class__ is tuple and len(numpys) == 1 and numpys[0].ndim > 1):
         return False  # of such, NumPy (2.4) reads beyond the vector, which each row of indices is to take
-    if np.ndim(value) > _n_dims(elements, numpys):
+    if np.ndim(value) > n_dims(elements, numpys):
         return False  # which NumPy (2.4) reads beyond what a key with slices has
     return called(ufunc.at, elements, numpys, value, default=True) is not None
 
@@ -267,87 +241,3 @@ def _in_order(elements: Any, key: Any, values: Any) -> tuple[Any, Any] | None:
     if values.shape != shape + elements.shape[len(key):]:
         return None
     return tuple(map(np.ascontiguousarray, key)), np.ascontiguousarray(values)
-
-
-def _with_integers(key: Any) -> tuple[Any, bool]:
-    """A key with Python's integers for those of NumPy and for elements that are there, and whether it is of these, and
-    slices, alone.
-    """
-    if _is_slicing(key):
-        return key, True
-    key = tuple(map(_as_integer, key)) if key.__class__ is tuple else _as_integer(key)
-    return key, _is_slicing(key)
-
-
-def _as_integer(k: Any) -> Any:
-    """An entry of a key, or a bound of a slice in one, as an integer, where it is one; anything else as it is."""
-    if k.__class__ is slice:
-        return slice(_as_integer(k.start), _as_integer(k.stop), _as_integer(k.step))
-    number = ready(k) if k.__class__ in kinds and k._is_number else k if isinstance(k, np.generic) else None
-    return k if number is None or number.dtype.kind not in "iu" else number.item()
-
-
-def _is_slicing(key: Any) -> bool:
-    """Whether a key is of integers, of slices whose bounds stay what they are, of new dimensions, and of `...`."""
-    return all(map(_is_plain, key)) if key.__class__ is tuple else _is_plain(key)
-
-
-def _is_plain(k: Any) -> bool:
-    return k.__class__ is int or k is None or k is Ellipsis or (k.__class__ is slice and _has_plain_bounds(k))
-
-
-def _has_plain_bounds(key: slice) -> bool:
-    return (key.start is None or key.start.__class__ is int) and (key.stop is None or key.stop.__class__ is int) and (
-        key.step is None or key.step.__class__ is int)
-
-
-def _may_select(key: Any) -> bool:
-    """Whether a key has arrays, or lists, which may name few elements; and else what views are made of."""
-    if key.__class__ is tuple:
-        others = [k for k in key if k.__class__ not in _SLICING]
-        return bool(others) and len(key) <= MAX_NDIM and all(map(_may_select, others))
-    return (key.__class__ in kinds and not key._is_number) or key.__class__ is np.ndarray or (
-        key.__class__ is list and _INT.issuperset(map(type, key)))
-
-
-def _n_taken(k: Any) -> int:
-    """How many of an array's dimensions an entry of a key is for; an Ellipsis is for those that are left."""
-    if k.__class__ is np.ndarray and k.dtype.kind == "b":
-        return k.ndim
-    return 0 if k is None or k is Ellipsis else 1
-
-
-def _n_dims(elements: Any, key: Any) -> int:
-    """How many dimensions there are of what a key with arrays names."""
-    keys = key if key.__class__ is tuple else (key,)
-    indices = [1 if k.dtype.kind == "b" else k.ndim for k in keys if k.__class__ is np.ndarray]
-    return elements.ndim - sum(map(_n_taken, keys)) + sum([k is None for k in keys]) + max(indices)
-
-
-def _numpys_key(elements: Any, key: Any, max_masked: int = MAX_MASKED) -> Any:
-    """A key with arrays as NumPy takes it; None if it names too much, or if these are not of integers, or masks."""
-    keys = key if key.__class__ is tuple else (key,)
-    found = []
-    n_joint = 1
-    for k in keys:
-        if k.__class__ not in _SLICING:
-            k = operand(np.asarray(k) if k.__class__ is list and k else k, max_masked)
-            if k is None or not k.shape or k.dtype.kind not in "iub":
-                return None
-            n_joint = max(n_joint, k.size)
-        found.append(k)
-    shape, n_each = elements.shape, 1
-    n_left = len(shape) - sum(map(_n_taken, found))
-    if n_left < 0:
-        return None
-    first = 0
-    for k in found:
-        stop = first + (n_left if k is Ellipsis else _n_taken(k))
-        if k is Ellipsis or k.__class__ is slice:
-            n_each *= math.prod(shape[first:stop])
-        elif k.__class__ is np.ndarray and k.dtype.kind == "b" and k.shape != shape[first:stop]:
-            return None
-        first = stop
-    if key.__class__ is not tuple and found[0].dtype.kind == "b":
-        return found[0] if elements.size <= max_masked else None
-    return tuple(found) if takes((*shape[first:], n_each, n_joint)) else None
