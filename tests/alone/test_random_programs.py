@@ -142,14 +142,14 @@ def ran(seed: int) -> list[Any]:
         state = rng.getstate()
         try:
             result = statement(rng, x, y)
+            if statement is selected and isinstance(result, pg.GlobalArray):
+                result = pg.array(result.gather())  # as a new array lies; and wrong indices are told where it is read
         except ERRORS as error:
             result = type(error)
         rng.setstate(state)
         found.append((statement.__name__, result if isinstance(result, type) else type(result).__name__))
         if isinstance(result, pg.GlobalArray):
-            if statement is selected:  # which lies as a new array does, where rows are selected of it
-                result = pg.array(result.gather())
-            elif result.shape and result.dtype.char in DTYPES:
+            if statement is not selected and result.shape and result.dtype.char in DTYPES:
                 arrays[rng.randrange(3)] = result
             found.append(told(result))
     return [*found, *map(told, arrays)]
