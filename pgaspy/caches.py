@@ -54,7 +54,8 @@ class _Kept(Generations):
         for cache in older:
             cache.older = {}
         for cache in self._older:
-            cache.grow_old()
+            if cache:  # else it is here for the second time, as all of it was forgotten meanwhile
+                cache.grow_old()
 
 
 kept = _Kept()

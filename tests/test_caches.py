@@ -199,6 +199,15 @@ def test_what_is_found_again_leaves_the_older_generation() -> None:
     assert (kept.nbytes, kept.nbytes_older) == (10, 0)
 
 
+def test_what_is_kept_after_all_was_forgotten_is_in_the_older_generation_as_well() -> None:
+    cache = Cache(lambda key, value: 10)
+    cache.keep("a", 1)
+    cache.forget()
+    cache.keep("b", 2)
+    kept.turn()
+    assert [cache["a"], cache["b"]] == [None, 2]
+
+
 def test_functions_with_caches_take_no_keywords() -> None:
     @cached
     def found(x: int) -> int:
