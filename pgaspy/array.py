@@ -384,6 +384,11 @@ class GlobalArray:
         """Another view of what this is one of."""
         return GlobalArray(self._base, view)
 
+    def _read_only(self) -> GlobalArray:
+        """What this new array is, but nothing is written through it."""
+        found = small.read_only(self)
+        return self._over(self._view.read_only) if found is None else of_elements(*found)
+
     def _plain(self) -> GlobalArray:
         """Its elements, which lie in a base: itself."""
         return self
@@ -592,7 +597,7 @@ class GlobalArray:
         return HANDLED[np.repeat](self, repeats, axis)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> GlobalArray:
-        """A diagonal, as a copy; see `pgaspy.diagonal`. Collective."""
+        """A diagonal, as a copy that is only read; see `pgaspy.diagonal`. Collective."""
         return HANDLED[np.diagonal](self, offset, axis1, axis2)
 
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None,

@@ -254,7 +254,7 @@ def elementwise_copy(out: Base, view: View, x: Any) -> None:
 
 
 def check_writable(view: View) -> None:
-    """Refuse to write through a view that repeats elements, or that is one of such a view.
+    """Refuse to write through a view that repeats elements, or that is only read, or is one of such a view.
 
     Raises
     ------
@@ -262,5 +262,4 @@ def check_writable(view: View) -> None:
         As NumPy does.
     """
     if view.is_read_only or any(view.shape[d] > 1 for d in view.stretched_dims):
-        raise ValueError(f"assignment destination is read-only: what is broadcast, as to shape {view.shape}, repeats "
-                         "elements; copy() it first")
+        raise ValueError("assignment destination is read-only, as diagonals are, and what repeats elements: copy() it")

@@ -177,7 +177,8 @@ def test_results_are_new_arrays(name: str) -> None:
     a[...] = 3
     for x, kept in zip(results, before, strict=True):
         np.testing.assert_array_equal(x.gather(), kept)
-        x[...] = 1
+        if name not in ("diag", "diagonal"):  # which are only read
+            x[...] = 1
     np.testing.assert_array_equal(a.gather(), np.full_like(X, 3))
 
 

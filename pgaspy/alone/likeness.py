@@ -17,7 +17,7 @@ from pgaspy.planning.result_layout import layout_of_extents, product_layout, res
 from pgaspy.planning.view import View, whole
 
 __all__ = ["MAX_DEPTH", "Like", "broadcast", "index", "index_result", "is_distributed", "like_of", "like_of_two",
-           "likeness", "multiply", "of_extents", "pairs", "result", "select", "sum_along", "transpose",
+           "likeness", "multiply", "of_extents", "only_read", "pairs", "result", "select", "sum_along", "transpose",
            "transpose_result", "view_like", "view_of", "with_columns", "with_rows"]
 
 MAX_DEPTH = 8
@@ -81,6 +81,11 @@ def transpose(view: View, order: tuple[int, ...]) -> View:
 def transpose_result(view: View, order: tuple[int, ...]) -> View:
     """That of a result that is like a view."""
     return result(view).transpose(order)
+
+
+def only_read(view: View, _: Any = None) -> View:
+    """The view, through which nothing is written."""
+    return view.read_only
 
 
 def result(view: View, _: Any = None) -> View:

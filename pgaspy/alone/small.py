@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.alone import quick
-from pgaspy.alone.likeness import is_distributed, like_of, view_like, view_of
+from pgaspy.alone.likeness import is_distributed, like_of, likeness, only_read, view_like, view_of
 from pgaspy.caches import cached
 from pgaspy.execution import recording
 from pgaspy.job.defaults import default_for
@@ -33,8 +33,8 @@ from pgaspy.scheduling.operations import BaseView
 
 __all__ = ["MAX_ELEMENTS", "NUMBERS", "OF_NUMBER", "OF_NUMPY", "PLAIN", "Small", "Source", "are_few", "base_and_view",
            "called", "copied", "elements_of", "empty_like", "filled", "in_order_of_memory", "is_clear",
-           "is_exact_cast", "is_on", "is_section", "is_writable", "kinds", "operand", "origin", "passed_over", "ready",
-           "reshaped", "seen", "shown", "source_of_copy", "source_of_new", "takes"]
+           "is_exact_cast", "is_on", "is_section", "is_writable", "kinds", "operand", "origin", "passed_over",
+           "read_only", "ready", "reshaped", "seen", "shown", "source_of_copy", "source_of_new", "takes"]
 
 MAX_ELEMENTS = 1 << 16
 """Of an array: to record a call takes as long as to pass through so many. Only of more does it win that back that calls
@@ -182,16 +182,21 @@ def is_writable(x: Any) -> bool:
     elements = x._elements
     if elements.__class__ is np.ndarray and not elements.flags.writeable:
         _tell(x)
+        if not elements.flags.writeable:
+            return False
     return not _is_borrowed(x)
 
 
 def _tell(x: Any) -> None:
     """See `originals.tell`; from then on, the elements are no longer read-only."""
     root = _root(x)
-    if root._source is None and (root._view.is_read_only or root._view.stretched_dims):
+    if root._source is None:
+        copy, is_only_read = root._base, root._view.is_read_only or root._view.stretched_dims
+    else:
+        copy, is_only_read = root._source, root._source.__class__ is not SourceOfCopy
+    if is_only_read:
         return
-    copy = root._base if root._source is None else root._source
-    if getattr(copy, "original", None) is not None:
+    if copy.original is not None:
         tell(copy)
     root._elements.flags.writeable = x._elements.flags.writeable = True
 
@@ -318,6 +323,15 @@ def empty_like(x: Any, dtype: np.dtype[Any]) -> Small | None:
     if elements is None or not elements.shape or dtype.kind not in "biufc":
         return None
     return np.empty(elements.shape, dtype), source_of_copy(x)
+
+
+def read_only(x: Any) -> Small | None:
+    """The elements of a new array, which are only read from now on, and where they come from; None if it has a base."""
+    if x._source is None:
+        return None
+    elements = x._elements.view()
+    elements.flags.writeable = False
+    return elements, (likeness(only_read, view_like(x), None), None, True)
 
 
 def source_of_copy(x: Any) -> Source:

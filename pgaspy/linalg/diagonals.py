@@ -19,16 +19,16 @@ from pgaspy.pivoting import either
 from pgaspy.small_calls import MAX_CROSSED, by_numpy
 from pgaspy.tasks import perform
 
-__all__ = ["clear_lower", "clear_upper", "diagonal", "matrix_diagonal", "matrix_trace", "trace", "tril", "triu"]
+__all__ = ["clear_lower", "clear_upper", "copied_diagonal", "diagonal", "matrix_diagonal", "matrix_trace", "trace",
+           "tril", "triu"]
 
 ROWS_AT_ONCE_BYTES = 1 << 20
 """Of the masks that say which elements of some rows are cleared."""
 
 
 @implements(np.diagonal)
-@by_numpy(np.diagonal, max_elements=MAX_CROSSED)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> pg.GlobalArray:
-    """The elements `a[i, i + offset]`, as a new array. Collective.
+    """The elements `a[i, i + offset]`, as a new array that is only read, as NumPy's is. Collective.
 
     Parameters
     ----------
@@ -49,6 +49,12 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> pg.Glob
     ValueError
         For less than two dimensions, or equal axes.
     """
+    return copied_diagonal(a, offset, axis1, axis2)._read_only()
+
+
+@by_numpy(np.diagonal, max_elements=MAX_CROSSED)
+def copied_diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> pg.GlobalArray:
+    """The same as a new array that may be written to, as `einsum` gives it. Collective."""
     a, offset = as_operand(a), operator.index(offset)
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
@@ -73,7 +79,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> pg.Glob
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None,
           out: pg.GlobalArray | None = None) -> pg.GlobalArray:
     """The sum of a diagonal; see `diagonal` for the arguments. Collective."""
-    return diagonal(a, offset, axis1, axis2).sum(-1, dtype, out)
+    return copied_diagonal(a, offset, axis1, axis2).sum(-1, dtype, out)
 
 
 @implements(np.tril)

@@ -17,6 +17,7 @@ from pgaspy.contraction import contract, without_ones
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.global_assign import copied
+from pgaspy.linalg.diagonals import copied_diagonal
 
 __all__ = ["einsum"]
 
@@ -185,7 +186,7 @@ def _without_repeats(factor: _Factor) -> _Factor:
         if x.shape[first] != x.shape[second]:
             raise ValueError(f"dimensions in single operand for collapsing index {str(repeated)!r} don't match "
                              f"({x.shape[first]} != {x.shape[second]})")
-        x = pg.diagonal(x, 0, first, second)
+        x = copied_diagonal(x, 0, first, second)
         labels = [label for k, label in enumerate(labels) if k not in (first, second)] + [repeated]
     return _Factor(x, labels)
 

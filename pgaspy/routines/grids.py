@@ -16,6 +16,7 @@ from pgaspy.dims import whole_dim
 from pgaspy.dispatch import implements
 from pgaspy.job.defaults import layout_for
 from pgaspy.layout import Layout
+from pgaspy.linalg.diagonals import copied_diagonal
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.view import View
 from pgaspy.small_calls import by_numpy
@@ -245,7 +246,6 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, l
 
 
 @implements(np.diag)
-@by_numpy(np.diag)
 def diag(v: Any, k: int = 0) -> pg.GlobalArray:
     """The square matrix that has a vector as a diagonal, and zeros elsewhere; or the diagonal of a matrix. Collective.
 
@@ -273,10 +273,16 @@ def diag(v: Any, k: int = 0) -> pg.GlobalArray:
            [0, 0, 2],
            [0, 0, 0]])
     """
+    found = _diag(v, k)
+    return found._read_only() if found.ndim == 1 else found
+
+
+@by_numpy(np.diag)
+def _diag(v: Any, k: int) -> pg.GlobalArray:
     k = operator.index(k)
     v = as_global(v)
     if v.ndim == 2:
-        return pg.diagonal(v, k)
+        return copied_diagonal(v, k)
     if v.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
     n, i = len(v) + abs(k), np.arange(len(v))

@@ -537,6 +537,27 @@ class TestDiagonals:
         raises_everywhere(ValueError, "at least two", lambda: np.trace(A[0, 0]))
         raises_everywhere(ValueError, "cannot be the same", lambda: np.diagonal(A, 0, 1, 1))
 
+    @pytest.mark.parametrize("shape", [(5, 7), (80, 70), (3, 4, 5)])
+    def test_nothing_is_written_to_them(self, shape: tuple[int, ...]) -> None:
+        a = random_matrix(shape)
+        A = pg.array(a)
+        found = [A.diagonal(), pg.linalg.diagonal(A, offset=-1), A.diagonal(1)[..., ::-1]]
+        writes: list[Callable[[Any], Any]] = [
+            lambda d: d.__setitem__(..., 1.0), lambda d: d[..., 1:].__setitem__((..., 0), 1.0),
+            lambda d: d.__setitem__(pg.array([1]), d[:1]), lambda d: d.__setitem__(d > 0, 1.0), lambda d: d.fill(1.0),
+            lambda d: d.__iadd__(1.0), lambda d: np.hypot(d, d, out=d), lambda d: np.clip(d, 0, 1, out=d),
+            lambda d: d.sort(), lambda d: np.put(d, [0], 1.0), lambda d: np.copyto(d, 1.0)]
+        for d in [*found, pg.diag(A)] if len(shape) == 2 else found:
+            before = d.gather()
+            for write in writes:
+                raises_everywhere(ValueError, "destination is read-only", lambda d=d, write=write: write(d))
+            assert_equal(d, before)
+            others = d + 1, d.copy(), pg.einsum("...ii->...i", A[..., -3:, -3:]), pg.zeros_like(d), np.sqrt(abs(d))
+            for other in others:
+                other[..., 0] = 3.0
+                collectively(bool((other[..., 0] == 3).all()))
+        assert_equal(A, a)
+
 
 class TestTriangles:
     @pytest.mark.parametrize("name", LAYOUTS)
