@@ -61,14 +61,16 @@ class FlatElements:
         return fetched(self.base, self._selection(key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if (places := self._places(key)) is not None and np.size(value) and sections.put(self.base, places, value):
+        places = self._places(key) if np.size(value) else None
+        if places is not None and places.size and sections.put(self.base, places, value):
             return
         selection = self._selection(key)
         n = math.prod(selection.shape)
         if not selection.shape and np.size(value) != 1:
             raise ValueError(f"one element is assigned to, and there are {np.size(value)} values")
+        if np.size(value):
+            value = as_values(value, self.base.dtype)  # which raises, also where nothing is assigned
         if n and np.size(value):
-            value = as_values(value, self.base.dtype)
             value = repeated(value, n) if np.size(value) <= n else as_array(value).reshape(-1)[:n]
             bring(self.base, selection, value.reshape(selection.shape) if value.size == n else value)
 

@@ -95,7 +95,7 @@ def record_assigned(base: Base, view: View, value: Any) -> None:
         if has_arrays(value):
             assign(base, view, Operand(*joined(value, max_ndim=view.ndim)))
             return
-        if isinstance(value, np.integer | np.floating) and base.dtype.kind == "i":
+        if isinstance(value, np.integer | np.floating | np.datetime64) and base.dtype.kind == "i":
             value = value.item()  # which has to be in the dtype's range, where it is no array
         if type(value) not in (int, float, complex):
             if hasattr(value, "dtype"):

@@ -103,7 +103,7 @@ def _with_values(x: Any) -> Any:
 
 def as_element(x: Any, dtype: np.dtype[Any]) -> Any:
     """What NumPy has as an element of a dtype. It refuses what is no number, or warns of an array of one, as older ones
-    do; but a sequence is a truth value.
+    do; but a sequence is a truth value, and so is an array of one.
     """
     if isinstance(x, list | tuple | range) and not has_arrays(x):
         found = np.zeros(1, dtype)
@@ -111,7 +111,9 @@ def as_element(x: Any, dtype: np.dtype[Any]) -> Any:
         return found[0]
     shape = x.shape if hasattr(x, "shape") else np.shape(x)
     if shape:
-        np.zeros(1)[0] = np.broadcast_to(0.0, shape)
+        of_truth = dtype if dtype.kind == "b" else None
+        np.zeros(1, of_truth)[0] = np.broadcast_to(np.zeros((), of_truth), shape)
+        return x[(0,) * len(shape)] if hasattr(x, "shape") else x
     return x
 
 

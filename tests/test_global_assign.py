@@ -284,3 +284,23 @@ def test_sequences_are_refused_in_the_place_of_an_element(value: Any, n: int) ->
             a[2, ...] = one
             a[:1] = one
     assert_equal(a[:3], [np.size(value) == 1, 0.0, np.size(value) == 1])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "M8[D]", "m8[D]", "d", "l", "D"])
+def test_an_array_of_one_is_a_truth_value(dtype: str) -> None:
+    for value in np.ones(1, dtype), np.ones((1, 1), dtype), np.zeros(1, dtype):
+        a, x = pg.array([False, True, True]), np.array([False, True, True])
+        a[1] = pg.array(value)
+        a[2] = value
+        x[1:] = bool(value.item()) if dtype[0] not in "Mm" else value.astype(bool).item()
+        assert_equal(a, x)
+    raises_everywhere(ValueError, "sequence", lambda: pg.zeros(3, bool).__setitem__(0, pg.ones(2, bool)))
+
+
+@pytest.mark.parametrize("key", [0, slice(None), slice(0, 0)])
+def test_dates_are_no_integers(key: Any) -> None:
+    for dtype in ("i1", "i8"):
+        with pytest.raises(TypeError) as refused:
+            np.zeros(3, dtype)[key] = np.datetime64("2020-01-01")
+        raises_everywhere(TypeError, re.escape(str(refused.value)),
+                          lambda dtype=dtype: pg.zeros(3, dtype).__setitem__(key, np.datetime64("2020-01-01")))

@@ -169,6 +169,15 @@ def test_methods() -> None:
     assert (a.item(7), a.item(1, 2, 0), a.item((1, 2, 0))) == (x.item(7), x.item(1, 2, 0), x.item(1, 2, 0))
 
 
+@pytest.mark.parametrize(("value", "error", "words"), [(300, OverflowError, "300 out of bounds"),
+                                                       (-2**70, OverflowError, "too large"), ("x", ValueError, "'x'")])
+def test_values_that_no_flat_element_takes_are_refused(value: Any, error: type[Exception], words: str) -> None:
+    for key in slice(0, 0), [], slice(1, 3):
+        with pytest.raises(error, match=words):
+            np.zeros(4, np.int8).flat[key] = value
+        raises_everywhere(error, words, lambda key=key: setitem(pg.zeros(4, np.int8).flat, key, value))
+
+
 def test_flat() -> None:
     a, x = as_global(X, 2), X.copy()
     for key in (5, -1, slice(3, 20, 4), ROWS, [1, 2], MASK.reshape(-1), ...):
