@@ -178,24 +178,29 @@ def put(x: Any, indices: Any, values: Any) -> bool:
     """Assign values, one after the other and again from the first, to elements that are counted in row-major order;
     whether it was done.
     """
-    places, given = operand(_as_array(indices)), _as_array(values)
+    places = operand(_as_array(indices))
     if x.__class__ not in kinds or places is None or places.dtype.kind not in "iu":
         return False
-    operands = _operands(x, given, MAX_ELEMENTS, True)
+    operands = _operands(x, values, MAX_ELEMENTS, True)
     if operands is None:
         return False
     elements, given = operands
     n = elements.size
     if not takes(elements.shape) or not np.size(given) or not np.all((places >= -n) & (places < n)):
         return False
-    if values.__class__ is list:
-        given = values  # whose numbers NumPy refuses where the array does not hold them
     return called(np.put, elements, places, given, default=True) is not None
 
 
-def _as_array(x: Any) -> Any:
-    """A list of numbers as an array; anything else as it is."""
-    return np.asarray(x) if x.__class__ is list and x and _NUMBERS.issuperset(map(type, x)) else x
+def _as_array(x: Any, dtype: np.dtype[Any] | None = None) -> Any:
+    """A list of numbers as an array, of integers in the range of a dtype; anything else as it is."""
+    if x.__class__ is not list or not x or not _NUMBERS.issuperset(map(type, x)):
+        return x
+    try:
+        return np.asarray(x, dtype)
+    except (OverflowError, ValueError) as error:
+        if is_interrupt(error):
+            raise
+        return x
 
 
 def _operands(x: Any, value: Any, max_elements: int | None = MAX_ELEMENTS,
@@ -204,8 +209,8 @@ def _operands(x: Any, value: Any, max_elements: int | None = MAX_ELEMENTS,
     holds; None where nothing is written here, or where these are too many.
     """
     is_number = value.__class__ in WEAK
-    if value.__class__ is list and x.dtype.kind in "fc":  # what others hold of integers, they refuse one by one
-        value = _as_array(value)
+    if value.__class__ is list:
+        value = _as_array(value, x.dtype if x.dtype.kind in "iu" else None)
     if not is_clear() or (not is_number and (value := operand(value, max_elements)) is None):
         return None
     if (elements := elements_of(x)) is None or not is_writable(x):

@@ -153,3 +153,22 @@ def test_sections_of_flat_elements_are_assigned_at_once(key: slice, value: Any) 
         x.T.flat[key] *= 2
     assert whole.tolist() == model.tolist()
     assert a.tolist() == of_part.tolist()
+
+
+@pytest.mark.parametrize("dtype", "bBlfdD")
+@pytest.mark.parametrize("key", [slice(0, 3), [2, 0, 2], ..., np.array([True, False, True, True])])
+def test_lists_are_assigned_at_once(key: Any, dtype: str) -> None:
+    model = np.zeros((3 if key is ... else 4), dtype)
+    a = pg.array(model)
+    before = pg.stats()
+    a[key] = model[key] = [3, 1, 100]
+    pg.put(a, [2, -1], [7, 5])
+    done = pg.stats() - before
+    np.put(model, [2, -1], [7, 5])
+    assert done.n_recorded == done.n_at_once
+    assert a.tolist() == model.tolist()
+    if dtype in "bB":
+        for write in lambda x: x.__setitem__(key, [3, 1, 300]), lambda x: np.put(x, [0], [-200]):
+            with pytest.raises(OverflowError):
+                write(a)
+        assert a.tolist() == model.tolist()
