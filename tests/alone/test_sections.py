@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import pgaspy as pg
-from pgaspy.alone.small import MAX_ELEMENTS
 from pgaspy.execution import recording
+from pgaspy.scheduling.at_once import MAX_ELEMENTS
 from tests.alone.elements import is_small
 
 
