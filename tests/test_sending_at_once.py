@@ -446,7 +446,7 @@ def test_hot_statements_that_send_are_recorded() -> None:
         A[1:] = A[:-1] * 0.5
         model[1:] = model[:-1] * 0.5
     n_at_once = (pg.stats() - before).n_at_once
-    collectively(n_at_once < 300, str(n_at_once))
+    collectively(n_at_once < 300 if pg.SIZE > 1 else n_at_once == 600, f"{n_at_once}")  # nothing is sent to oneself
     assert_equal(A, model)
 
 
