@@ -35,7 +35,7 @@ static struct {
 
 static struct {
     PyObject *address, *admits, *base, *broadcast_to, *digests, *dtype, *index, *is_read_only, *layout, *may_compute,
-             *see_to_others, *shape, *size, *storage, *take_computed, *tiers, *view;
+             *see_to_others, *shape, *size, *storage, *take_computed, *view;
 } name;
 
 static Py_ssize_t at(PyObject *tuple, Py_ssize_t k)

@@ -35,7 +35,7 @@ static int is_admitted(PyObject *queue, PyObject *key, Py_ssize_t n_elements, Py
     if (!size)
         return -1;
     if (answer) {
-        PyObject *tiers = PyObject_GetAttr(queue, name.tiers);
+        PyObject *tiers = Py_XNewRef(SLOT(queue, the_queue.at_tiers));
         found = tiers ? PyObject_VectorcallMethod(name.admits, (PyObject *[]){tiers, key, size, Py_False, Py_False}, 5,
                                                   NULL) : NULL;
         Py_XDECREF(tiers);
@@ -75,7 +75,7 @@ static int take_number(geometry *own, int k, PyObject *number, PyObject *dtype)
 
 static int64_t address_in(PyObject *memory)     /* -1 with an exception set */
 {
-    PyObject *address = PyObject_GetAttr(memory, name.address);
+    PyObject *address = attribute_of(memory, Py_TYPE(memory) == its.storage, of_storage.at_address, name.address);
     const int64_t found = address ? PyLong_AsLongLong(address) : -1;
     Py_XDECREF(address);
     return found;

@@ -8,7 +8,8 @@ static struct {
     PyObject *recording, *state;    /* the dictionary of the module; NumPy's variable of floating-point errors */
     PyTypeObject *type, *engine, *recorded;
     Py_ssize_t at_engine, at_recorded, at_is_open, at_runner, at_silent_state, at_n_at_once, at_next_tag, at_max_fields,
-               at_supervision, at_fields, at_runs, at_straight, at_is_alone, at_overlaps, at_has_failed;
+               at_supervision, at_fields, at_runs, at_straight, at_is_alone, at_overlaps, at_has_failed,
+               at_tiers;
     PyObject *name, *instead, *computes_at_once;
 } the_queue;
 
@@ -59,6 +60,7 @@ static int begin_queue(PyObject *recording, PyObject *state)
             {the_queue.type, "next_tag", &the_queue.at_next_tag},
             {the_queue.type, "_max_fields", &the_queue.at_max_fields},
             {the_queue.type, "supervision", &the_queue.at_supervision},
+            {the_queue.type, "tiers", &the_queue.at_tiers},
             {the_queue.recorded, "fields", &the_queue.at_fields}, {the_queue.engine, "_runs", &the_queue.at_runs},
             {the_queue.engine, "straight", &the_queue.at_straight},
             {the_queue.engine, "is_alone", &the_queue.at_is_alone},

@@ -11,7 +11,7 @@ import pytest
 import pgaspy as pg
 from pgaspy.alone import quick, small
 from pgaspy.dispatch import HANDLED
-from pgaspy.execution import queue, recording, tiers
+from pgaspy.execution import queue, recording
 
 __all__ = ["have_recorded", "kernels_of", "refuse_quickly"]
 
@@ -31,8 +31,8 @@ def have_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have what is not known to come again executed in turn, as where much of it was done before."""
     monkeypatch.setattr(small, "is_on", False)
     monkeypatch.setattr(queue.Queue, "computes_at_once", True)
-    monkeypatch.setattr(tiers, "WORK_OF_PLANNING", 0)
-    monkeypatch.setattr(tiers, "WORTH_RECORDING", -1)
+    monkeypatch.setattr(recording.queue.tiers, "work_of_planning", 0)
+    monkeypatch.setattr(recording.queue.tiers, "worth_recording", -1)
     recording.forget()
 
 

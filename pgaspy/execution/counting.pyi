@@ -8,8 +8,18 @@ class Counts:
     A key is what tells calls apart. That one is taken for another now and then does no harm.
     """
 
-    def __init__(self, limits: dict[str, Any], /) -> None:
-        """Of the constants of `tiers`, by their names, as they are whenever a call is counted."""
+    elements_per_call: int
+    gain_of_nodes: int
+    gainful_elements: int
+    max_calls: int
+    max_elements: int
+    warm: int
+    work_of_planning: int
+    worth_recording: int
+
+    def __init__(self, *, elements_per_call: int, gain_of_nodes: int, gainful_elements: int, max_calls: int,
+                 max_elements: int, warm: int, work_of_planning: int, worth_recording: int) -> None:
+        """With the limits that `tiers` tells of."""
 
     def admits(self, key: tuple[Any, ...], n_elements: int, is_alone: bool, has_nodes: bool, /) -> bool:
         """Count a call; whether to do it at once: it is small, and not done often, or among others that were not, or

@@ -64,7 +64,7 @@ class Queue(Flushing):
         What the program gets in the place of elements, where nothing is executed.
     """
 
-    __slots__ = ("_silent_state", "next_tag")
+    __slots__ = ("_silent_state", "next_tag", "tiers")
     stand_ins: StandIns | None = None
 
     def __init__(self) -> None:

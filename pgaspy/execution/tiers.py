@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pgaspy.execution.counting import Counts
-from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING  # noqa: F401  (`counting` reads them)
+from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_PLANNING
 
 __all__ = ["GAINFUL_ELEMENTS", "GAIN_OF_NODES", "MAX_CALLS", "WORTH_RECORDING", "Tiers", "when_disturbed"]
 
@@ -40,7 +40,10 @@ class Tiers(Counts):
     """The calls of one process."""
 
     def __init__(self) -> None:
-        super().__init__(globals())
+        super().__init__(
+            elements_per_call=ELEMENTS_PER_CALL, gain_of_nodes=GAIN_OF_NODES, gainful_elements=GAINFUL_ELEMENTS,
+            max_calls=MAX_CALLS, max_elements=MAX_ELEMENTS, warm=WARM, work_of_planning=WORK_OF_PLANNING,
+            worth_recording=WORTH_RECORDING)
         self._n_disturbed = 0
 
     def disturb(self, n_recorded: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pgaspy as pg
 from pgaspy import _calls, brought, immediate, statements
 from pgaspy.alone import small
-from pgaspy.execution import engine, recording, tiers
+from pgaspy.execution import engine, recording
 from pgaspy.kernels import bindings, jit
 from pgaspy.planning import chains, interiors, result_layout, trees
 from pgaspy.scheduling import collectives, elementwise, kernel_nodes, memory, messages, schedule
@@ -116,11 +116,11 @@ def under(settings: Settings) -> Iterator[None]:
         patch(kernel_nodes, "COMPILED_FROM_WORK", 0)
         patch(kernel_nodes, "WAITS", True)
     _forget()
-    patch(tiers, "WORK_OF_PLANNING", settings.at_once[pg.RANK % len(settings.at_once)])
+    patch(queue.tiers, "work_of_planning", settings.at_once[pg.RANK % len(settings.at_once)])
     worth = settings.worth[pg.RANK % len(settings.worth)]
     if worth is not None:
-        patch(tiers, "WORTH_RECORDING", worth)
-        patch(tiers, "GAINFUL_ELEMENTS", 1)
+        patch(queue.tiers, "worth_recording", worth)
+        patch(queue.tiers, "gainful_elements", 1)
     patch(type(queue), "computes_at_once", True)
     if not settings.by_numpy:
         patch(small, "is_on", False)
