@@ -23,8 +23,10 @@ from pgaspy.execution.loops import SHORT
 LOOPS = {3: 1000, 81: 40, 300: 12, 521: 10, 2000: 8}
 """Per number of operations in a step, how many steps."""
 
-EXTENT = 32
-"""Of the arrays in two dimensions, or a few more, so that nothing of a loop was seen before."""
+EXTENTS = {32: 2000, 192: 300}
+"""Of the arrays in two dimensions, or a few more, so that nothing of a loop was seen before: with few elements, all is
+done at once, and with many it is recorded. And the most operations in a step with such arrays.
+"""
 
 GOAL_SYNCED = 1.1
 """The time of a loop over that of the same with a sync in each step."""
@@ -88,21 +90,21 @@ def measure(loop: Loop, extent: int) -> tuple[float, float]:
     return seconds, done.n_operations_planned / max(done.n_recorded / loop.n_steps, SHORT)
 
 
-def results_of(loop: Loop) -> list[Result]:
-    """The lines of the table for a loop. Collective.
+def results_of(loop: Loop, extent: int) -> list[Result]:
+    """The lines of the table for a loop, with arrays of an extent or a few more. Collective.
 
     The two that are compared are measured in turns, after a first one: that finds less in memory than what follows.
     """
-    extents = count(EXTENT)
+    extents = count(extent)
     _, n_planned = measure(loop, next(extents))
     both = [[measure(one, next(extents))[0] for one in (loop, loop._replace(syncs=True))] for _ in range(N_TURNS)]
     seconds, synced = map(median, zip(*both, strict=True))
     recording.queue.overlaps = False
     in_order, _ = measure(loop, next(extents))
     recording.queue.overlaps = True
-    numpy = seconds_alone(loop.run, np, loop.start(EXTENT))
-    name = (f"loop, {loop.n_operations} operations in each of {loop.n_steps} steps{', a value read' * loop.reads}, "
-            f"{pg.SIZE} process(es)")
+    numpy = seconds_alone(loop.run, np, loop.start(extent))
+    name = (f"loop, {loop.n_operations} operations on {extent}^2 in each of {loop.n_steps} steps"
+            f"{', a value read' * loop.reads}, {pg.SIZE} process(es)")
     return [
         Result(name, seconds, "s", "synced", synced, seconds / synced, GOAL_SYNCED, at_most=True),
         Result(name, seconds, "s", "in order", in_order, in_order / seconds),
@@ -158,8 +160,9 @@ def lattice_boltzmann() -> list[Result]:
 
 def main() -> None:
     """Measure."""
-    results = [result for n_operations, n_steps in LOOPS.items() for reads in (False, True)
-               for result in results_of(Loop(n_operations, n_steps, reads))]
+    results = [result for extent, most in EXTENTS.items() for n_operations, n_steps in LOOPS.items()
+               if n_operations <= most for reads in (False, True)
+               for result in results_of(Loop(n_operations, n_steps, reads), extent)]
     results += with_masks()
     if pg.SIZE == 2:
         results += lattice_boltzmann()

@@ -15,7 +15,7 @@ from pgaspy.scheduling.at_once import ELEMENTS_PER_CALL, MAX_ELEMENTS, WORK_OF_P
 
 __all__ = ["GAINFUL_ELEMENTS", "GAIN_OF_NODES", "MAX_CALLS", "WORTH_RECORDING", "Tiers", "when_disturbed"]
 
-GAINFUL_ELEMENTS, GAIN_OF_NODES = 1 << 13, 32
+GAINFUL_ELEMENTS, GAIN_OF_NODES = 1 << 13, 16
 """A kernel of so many elements takes as long by itself as recorded, and fused with others; of a multiple of that, it
 gains by that the multiple less one, in the time of a kernel of few. What is of nodes, as messages are, gains so much.
 """
