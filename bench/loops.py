@@ -18,7 +18,7 @@ from bench.jobs import seconds_alone, seconds_and_waiting
 from bench.programs import OF_SLICES
 from bench.timing import Result, report
 from pgaspy.execution import recording
-from pgaspy.execution.loops import SHORT
+from pgaspy.execution.loops import LONG, SHORT, SHORT_SECONDS
 
 LOOPS = {3: 1000, 81: 40, 300: 12, 521: 10, 2000: 8}
 """Per number of operations in a step, how many steps."""
@@ -80,14 +80,16 @@ class Loop(NamedTuple):
 def measure(loop: Loop, extent: int) -> tuple[float, float]:
     """The seconds of a loop, and how often each statement is planned in the mean. Collective.
 
-    Pieces of a loop have so many operations at least that those of a short one are several iterations, planned once.
+    Pieces of a loop have so many operations at least that those of a short one are several iterations, planned once;
+    and after some time once more, in longer ones.
     """
     f = pg.array(loop.start(extent))
     pg.sync()
     before = pg.stats()
     seconds = seconds_and_waiting(loop.run, pg, f)[0]
     done = pg.stats() - before
-    return seconds, done.n_operations_planned / max(done.n_recorded / loop.n_steps, SHORT)
+    return seconds, done.n_operations_planned / max(
+        done.n_recorded / loop.n_steps, LONG if seconds > SHORT_SECONDS else SHORT)
 
 
 def results_of(loop: Loop, extent: int) -> list[Result]:
