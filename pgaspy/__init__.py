@@ -36,6 +36,7 @@ from pgaspy.histograms import *
 from pgaspy.inserting import *
 from pgaspy.job.defaults import blocksize as _blocksize
 from pgaspy.job.defaults import datalayout as datalayout
+from pgaspy.job.failures import BusyError as BusyError
 from pgaspy.job.failures import DivergenceError as DivergenceError
 from pgaspy.job.failures import JobError as JobError
 from pgaspy.job.failures import TaskError as TaskError
