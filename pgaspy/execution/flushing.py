@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 
 from pgaspy.execution.failing import Failing
 from pgaspy.execution.loops import Loops
@@ -265,5 +264,4 @@ class Flushing(Failing):
 
     def _pieces_of_all(self, n: int) -> Iterator[int]:
         """How many of the first n operations, of which some are those of a loop, are handed over together."""
-        return self._loops.all(self.recorded.n_before, self.recorded.recipes[:n], islice(self.recorded.places, n),
-                               self.n_at_once)
+        return self._loops.all(self.recorded.n_before, self.recorded.recipes[:n], self.recorded.places, self.n_at_once)

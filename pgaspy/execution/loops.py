@@ -178,7 +178,7 @@ class Loops:
             self._is_begun = n_apart > self._n_apart + MIN_REPEATED
         known = len(self._text)
         self._text += "".join(map(chr, map(mod, map(id, recipes[end - begin:]), repeat(N_CHARACTERS))))
-        self._places += islice(places, end - begin, None)
+        self._places += islice(places, end - begin, len(recipes))
         if self.loop is not None and self._end == end:
             self._end += _n_repeated(self._text, self.loop.period, known)
         if len(self._text) > 2 * MAX_KEPT:

@@ -76,7 +76,8 @@ class Recorded:
     @property
     def places(self) -> Iterator[tuple[CodeType | None, int]]:
         """Where the program called each."""
-        return zip(self.fields[4::self.N_FIELDS], self.fields[5::self.N_FIELDS], strict=True)
+        codes, instructions = self.fields[4::self.N_FIELDS], self.fields[5::self.N_FIELDS]
+        return zip(codes, instructions, strict=False)  # a finaliser may have recorded more between the two
 
     @property
     def storages(self) -> list[Storage]:
