@@ -92,7 +92,7 @@ class Schedules:
         self._n_met = 0
         self._stored: dict[int, tuple[bool, ...]] = {}  # of what was planned last, by the hashes of the rest of forms
         self._held: dict[int, tuple[bool, ...]] = {}  # the same of all that was met
-        self._n_without: dict[int, float] = {}  # by the hashes of forms
+        self._n_without: dict[int, float] = {}  # by the hashes of forms, and of what is stored in their place
 
     def forget(self) -> None:
         """Forget them."""
@@ -113,7 +113,7 @@ class Schedules:
         more = self.stored_by(form)
         if others or not more or not all(map(le, named, more)):
             return None
-        if not self._does_without(form, lambda: math.inf if _is_cheap(form, more) else MAX_LENT):
+        if not self._does_without(form, more, lambda: math.inf if _is_cheap(form, more) else MAX_LENT):
             return None
         found: Schedule | None = self._found[recipes, uses, more]
         return found
@@ -124,9 +124,11 @@ class Schedules:
         found = self._stored.get(hash((recipes, uses)), ())
         return found if len(found) == len(named) and self._found[recipes, uses, found] is not None else ()
 
-    def _does_without(self, form: Form, n_times: Callable[[], float]) -> bool:
-        """Whether operations of a form do without a schedule of their own once more, which is so that many times."""
-        seen = hash(form.key)
+    def _does_without(self, form: Form, stored: tuple[bool, ...], n_times: Callable[[], float]) -> bool:
+        """Whether operations of a form do without a schedule of their own once more, which is so that many times while
+        there is the same one that stores something else.
+        """
+        seen = hash((form.key, stored))
         n_left = self._n_without.get(seen)
         if n_left is None:
             if len(self._n_without) > MAX_CALLS:
@@ -142,8 +144,8 @@ class Schedules:
         if len(self._met) > MAX_CALLS:
             self._met.clear()
         self._held_before(form)
-        if self.stored_by(form):
-            return self._does_without(form, lambda: MAX_LENT)
+        if stored := self.stored_by(form):
+            return self._does_without(form, stored, lambda: MAX_LENT)
         seen, self._n_met = hash(form.key), self._n_met + 1
         last = self._met.get(seen)
         self._met[seen] = self._n_met if last is None else 0

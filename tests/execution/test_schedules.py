@@ -69,3 +69,31 @@ def test_what_was_held_before_is_stored_if_that_is_little(monkeypatch: pytest.Mo
     collectively(found[3] == 0, f"{found}")
     found = [n_planned(is_held, 2) for is_held in (True, False, False, True, True)]
     collectively(sum(found) == 2, f"it is much: {found}")
+
+
+@pytest.mark.mpi
+def test_what_is_held_in_turn_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small arrays beside a large one: one schedule stores them all, and serves each that holds one of them."""
+    have_recorded(monkeypatch)
+    monkeypatch.setattr(schedules, "MAX_LENT", 2)
+    recording.forget()
+    large, small = pg.array(np.arange(4000.0)), pg.array(np.arange(8.0))
+    pg.sync()
+
+    def n_planned(held: int, n: int) -> int:
+        before = pg.stats()
+        for _ in range(n):
+            s = small * 2
+            t = s + 1
+            u = large[1:] - large[:-1]
+            u = u[1:] * 0.5
+            kept = (s, t)[held]
+            del s, t
+            pg.sync()
+            collectively(np.array_equal(kept.gather(), np.arange(8.0) * 2 + held))
+            pg.sync()
+        return (pg.stats() - before).n_planned
+
+    n_planned(0, 6)
+    found = n_planned(1, 12), n_planned(0, 6), n_planned(1, 6)
+    collectively(found[0] <= 4 and found[1:] == (0, 0), f"{found}")
