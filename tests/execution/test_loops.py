@@ -15,6 +15,7 @@ import pgaspy as pg
 from pgaspy import caches
 from pgaspy.execution import loops
 from pgaspy.execution.loops import MIN_REPEATED, SHORT, Loops, Repetition, repetition
+from pgaspy.scheduling.recorded import Recorded
 from tests.together import assert_equal, collectively
 
 LIMIT = 256
@@ -347,3 +348,14 @@ def test_a_known_loop_that_is_begun_anywhere_is_executed_in_whole_iterations_fro
     assert {piece[0] for piece in begun} == {body[place]}
     assert all(len(piece) % n == 0 for piece in begun)
     assert len({*begun}) <= 2
+
+
+def test_a_finaliser_may_record_while_places_are_taken() -> None:
+    class Growing(list[Any]):
+        def __getitem__(self, k: Any) -> Any:
+            found = super().__getitem__(k)
+            self += range(Recorded.N_FIELDS)
+            return found
+
+    places: list[Any] = [*Recorded(Growing(range(2 * Recorded.N_FIELDS))).places]
+    assert places == [(4, 5), (10, 11)]
