@@ -468,3 +468,14 @@ def test_what_repeats_elements_is_read_alone(make: Callable[..., Any]) -> None:
     ours += 1
     theirs += 1
     assert_equal(x, y)
+
+
+@pytest.mark.usefixtures("tier")
+@pytest.mark.parametrize("dtypes", [(np.longlong, np.int64), (np.int64, np.longlong)])
+def test_equal_integers_of_other_names_are_computed_alike(dtypes: tuple[Any, Any]) -> None:
+    for dtype in dtypes:
+        a, x = pg.arange(12, dtype=dtype), np.arange(12, dtype=dtype)
+        for _ in range(40):
+            a, x = (a * 3 - a[::-1]) % 1000, (x * 3 - x[::-1]) % 1000
+        assert a.dtype == x.dtype
+        assert_equal(a, x)

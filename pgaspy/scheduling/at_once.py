@@ -32,6 +32,10 @@ ELEMENTS_PER_CALL, WORK_OF_PLANNING = 1 << 15, 1 << 19
 """The elements that are passed through in the time of a call of a kernel, and in that of making a schedule."""
 
 
+_TWINS = {char: twin for char, twin in ("ql", "QL") if np.dtype(char) == np.dtype(twin)}
+"""Of dtypes that are equal, the one that kernels have."""
+
+
 def is_small(view: View, rank: int) -> bool:
     """Whether what a process has of a view is little enough; without a look at the layout, where all of it is."""
     return view.size <= MAX_ELEMENTS or math.prod(view.layout.local_shape(rank)) <= MAX_ELEMENTS
@@ -49,7 +53,7 @@ def kernel_for(function: AnyFunction | None, name: str, dtypes: tuple[np.dtype[A
     casts = [cast for cast in zip(dtypes, loop, strict=True) if cast[0] != cast[1]]
     if dtypes[-1] != loop[-1] or any(kernel_for(None, "copy", cast, cast) < 0 for cast in casts):
         return -1
-    *inputs, output = (dtype.char if dtype.isnative else "" for dtype in loop)
+    *inputs, output = (_TWINS.get(dtype.char, dtype.char) if dtype.isnative else "" for dtype in loop)
     kernel = name, f"{''.join(inputs)}->{output}"
     number = bindings.lookup(*kernel)
     return -1 if number is None or (jit.wants_libm() and bindings.is_maths(*kernel)) else number

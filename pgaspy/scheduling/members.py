@@ -59,13 +59,16 @@ def operands_of(operation: NumberedOperation, rank: int) -> list[Operand]:
 
 def has_kernel(form: Elementwise) -> bool:
     """Whether a C kernel can compute an operation, with casts of what it reads and writes."""
-    kernels = _kernels_of(form)
+    kernels = _kernels_of(form, "".join([d.char for d in (*form.dtypes, *form.loop, form.output_dtype)]))
     return kernels is not None and all(starmap(backend.has_kernel, kernels))
 
 
 @cached
-def _kernels_of(form: Elementwise) -> tuple[tuple[str, str], ...] | None:
-    """The names and types of those that compute an operation, its own first; None where there are none."""
+def _kernels_of(form: Elementwise, chars: str) -> tuple[tuple[str, str], ...] | None:
+    """The names and types of those that compute an operation, its own first; None where there are none.
+
+    Two dtypes may be equal with other characters, which tables of kernels have: `longlong` is no `int64` there.
+    """
     if isinstance(form.function, np.ufunc) and getattr(np, form.name, None) is not form.function:
         return None  # another library's, of the same name
     casts = zip((*form.dtypes, form.loop[-1]), (*form.loop[:-1], form.output_dtype), strict=True)
@@ -75,7 +78,6 @@ def _kernels_of(form: Elementwise) -> tuple[tuple[str, str], ...] | None:
     return tuple([(name, types_of(dtypes)) for name, dtypes in used])
 
 
-@cached
 def types_of(dtypes: tuple[np.dtype[Any], ...]) -> str:
     """The types of a C kernel, such as dd->d, as its table has them."""
     *inputs, output = (d.char for d in dtypes)

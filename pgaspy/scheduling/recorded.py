@@ -75,9 +75,8 @@ class Recorded:
 
     @property
     def places(self) -> Iterator[tuple[CodeType | None, int]]:
-        """Where the program called each."""
-        codes, instructions = self.fields[4::self.N_FIELDS], self.fields[5::self.N_FIELDS]
-        return zip(codes, instructions, strict=False)  # a finaliser may have recorded more between the two
+        """Where the program called each; a finaliser may record more meanwhile."""
+        return zip(self.fields[4::self.N_FIELDS], self.fields[5::self.N_FIELDS], strict=False)
 
     @property
     def storages(self) -> list[Storage]:

@@ -144,7 +144,8 @@ static int64_t number_of(program *self, PyObject *storage)
     Py_XDECREF(given);
     if (number >= 0 || PyErr_Occurred())
         return number;
-    given = PyLong_FromLongLong(self->next_number);
+    number = self->next_number++;
+    given = PyLong_FromLongLong(number);
     if (!given || (!has_slot && PyObject_SetAttr(storage, name.number, given) < 0)) {
         Py_XDECREF(given);
         return -1;
@@ -152,7 +153,7 @@ static int64_t number_of(program *self, PyObject *storage)
     if (has_slot)
         Py_XSETREF(SLOT(storage, its.at_number), Py_NewRef(given));
     Py_DECREF(given);
-    return self->next_number++;
+    return number;
 }
 
 static void forget(entry *old)
@@ -320,9 +321,13 @@ static PyObject *latest(program *self, PyObject *index)
 static int program_init(program *self, PyObject *arguments, PyObject *keywords)
 {
     Py_ssize_t n;
-    if (self->latest || !PyArg_ParseTuple(arguments, "n", &n))
+    if (!PyArg_ParseTuple(arguments, "n", &n))
         return -1;
-    self->latest = n > 0 ? PyMem_Calloc((size_t)n, sizeof *self->latest) : NULL;
+    if (self->latest || n <= 0) {
+        PyErr_SetString(PyExc_ValueError, "a number of operations, at least 1, is taken once");
+        return -1;
+    }
+    self->latest = PyMem_Calloc((size_t)n, sizeof *self->latest);
     if (!self->latest) {
         PyErr_NoMemory();
         return -1;
