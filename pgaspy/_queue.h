@@ -6,21 +6,23 @@
 
 static struct {
     PyObject *recording, *state;    /* the dictionary of the module; NumPy's variable of floating-point errors */
+    PyObject *record;               /* what hands operations to the queue of a simulated job */
     PyTypeObject *type, *engine, *recorded;
     Py_ssize_t at_engine, at_recorded, at_is_open, at_runner, at_silent_state, at_n_at_once, at_next_tag, at_max_fields,
-               at_supervision, at_fields, at_runs, at_straight, at_is_alone, at_overlaps, at_has_failed,
+               at_supervision, at_fields, at_runs, at_straight, at_is_alone, at_has_failed,
                at_tiers;
     PyObject *name, *instead, *computes_at_once;
 } the_queue;
 
-/* The queue, borrowed; NULL where there is none, or operations are noted or planned (or with an exception set). */
+/* The queue, borrowed, which may be that of a simulated job; NULL where there is none, or operations are noted, or
+   planned (or with an exception set). */
 static PyObject *queue_of_job(void)
 {
     if (!the_queue.recording)
         return NULL;
     PyObject *queue = PyDict_GetItemWithError(the_queue.recording, the_queue.name);
-    if (!queue || Py_TYPE(queue) != the_queue.type
-            || PyDict_GetItemWithError(the_queue.recording, the_queue.instead) != Py_None)
+    PyObject *instead = queue ? PyDict_GetItemWithError(the_queue.recording, the_queue.instead) : NULL;
+    if (!instead || !PyObject_TypeCheck(queue, the_queue.type) || (instead != Py_None && instead != the_queue.record))
         return NULL;
     return queue;
 }
@@ -48,7 +50,7 @@ static int begin_queue(PyObject *recording, PyObject *state)
     PyObject *engine = queue ? PyObject_GetAttrString(queue, "engine") : NULL;
     PyObject *recorded = engine ? PyObject_GetAttrString(queue, "recorded") : NULL;
     int answer = -1;
-    if (recorded) {
+    if (recorded && (the_queue.record = PyObject_GetAttrString(recording, "_record"))) {
         the_queue.type = (PyTypeObject *)Py_NewRef(Py_TYPE(queue));
         the_queue.engine = (PyTypeObject *)Py_NewRef(Py_TYPE(engine));
         the_queue.recorded = (PyTypeObject *)Py_NewRef(Py_TYPE(recorded));
@@ -64,7 +66,6 @@ static int begin_queue(PyObject *recording, PyObject *state)
             {the_queue.recorded, "fields", &the_queue.at_fields}, {the_queue.engine, "_runs", &the_queue.at_runs},
             {the_queue.engine, "straight", &the_queue.at_straight},
             {the_queue.engine, "is_alone", &the_queue.at_is_alone},
-            {the_queue.engine, "overlaps", &the_queue.at_overlaps},
             {the_queue.engine, "has_failed", &the_queue.at_has_failed}};
         answer = find_places(places, sizeof places / sizeof *places);
     }

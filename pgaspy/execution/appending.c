@@ -18,9 +18,9 @@ enum {RECIPE, STORAGES, VALUES, NUMBER, CODE, INSTRUCTION, N_FIELDS};   /* of a 
 /* Whether nothing is to be seen to before an operation is recorded, nor after it: see `Queue.record`. */
 static int is_plain(PyObject *queue)
 {
-    PyObject *engine = SLOT(queue, the_queue.at_engine), *recorded = SLOT(queue, the_queue.at_recorded);
-    if (PySet_GET_SIZE(its.borrowers) || PySet_GET_SIZE(its.lent) || !engine || Py_TYPE(engine) != the_queue.engine
-            || SLOT(engine, the_queue.at_overlaps) != Py_True || !recorded || Py_TYPE(recorded) != the_queue.recorded)
+    PyObject *recorded = SLOT(queue, the_queue.at_recorded);
+    if (PySet_GET_SIZE(its.borrowers) || PySet_GET_SIZE(its.lent) || SLOT(queue, the_queue.at_is_open) != Py_True
+            || !recorded || Py_TYPE(recorded) != the_queue.recorded)
         return 0;
     PyObject *fields = SLOT(recorded, the_queue.at_fields), *max = SLOT(queue, the_queue.at_max_fields);
     if (!fields || !max || PyList_GET_SIZE(fields) >= PyLong_AsSsize_t(max))

@@ -27,6 +27,7 @@ from pgaspy.execution import recording
 from pgaspy.execution.engine import IDLE_SECONDS
 from pgaspy.execution.queue import Queue
 from pgaspy.execution.runs import Run, conflicts_of
+from pgaspy.execution.tiers import Tiers
 from pgaspy.host.call_sites import frames_of_program, line_of
 from pgaspy.job.defaults import set_anew
 from pgaspy.job.procgrid import simulated
@@ -206,6 +207,14 @@ def conflicts(earlier: Begin, later: Begin) -> dict[int, Sequence[int]]:
     return {number: [begins.get(n, n) for n in waiting] for number, waiting in found.items()} if begins else found
 
 
+class _Calls(Tiers):
+    """Those of a process that is simulated: a call that was made before is recorded as what was done at once before."""
+
+    def was_admitted(self, key: tuple[Any, ...], /) -> bool:
+        """See `Counts`."""
+        return super().was_admitted(key) or not self.admits(key, 0, False, False)
+
+
 class _Queue(Queue):
     """The queue of a process that is simulated."""
 
@@ -216,6 +225,7 @@ class _Queue(Queue):
         if size > 1:
             self.supervision.digests = Digests()  # which take their time, too
         overlaps = self.engine.overlaps
+        self.tiers = _Calls()
         self._settings = settings
         self._n_values = 0
         self.engine: Any = _Engine(script, rank, size, settings, overlaps)
