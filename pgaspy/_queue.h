@@ -22,9 +22,8 @@ static PyObject *queue_of_job(void)
         return NULL;
     PyObject *queue = PyDict_GetItemWithError(the_queue.recording, the_queue.name);
     PyObject *instead = queue ? PyDict_GetItemWithError(the_queue.recording, the_queue.instead) : NULL;
-    if (!instead || !PyObject_TypeCheck(queue, the_queue.type) || (instead != Py_None && instead != the_queue.record))
-        return NULL;
-    return queue;
+    const int is_own = instead == Py_None && Py_TYPE(queue) == the_queue.type;
+    return is_own || (instead && instead == the_queue.record && PyObject_TypeCheck(queue, the_queue.type)) ? queue : NULL;
 }
 
 /* Whether no thread executes anything, and NumPy's state is known to ask for no errors; -1 with an exception set. */

@@ -149,7 +149,7 @@ def ran(seed: int) -> list[Any]:
         rng.setstate(state)
         found.append((statement.__name__, result if isinstance(result, type) else type(result).__name__))
         if isinstance(result, pg.GlobalArray):
-            if statement is not selected and result.shape and result.dtype.char in DTYPES:
+            if statement is not selected and result.shape and result.dtype in map(np.dtype, DTYPES):
                 arrays[rng.randrange(3)] = result
             found.append(told(result))
     return [*found, *map(told, arrays)]
