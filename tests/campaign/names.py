@@ -20,7 +20,8 @@ _TYPE = "a type that statements return or raise"
 LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(("BLOCKSIZE", "COMM", "SIZE", "THREADS", "datalayout", "init"), _METADATA),
     **dict.fromkeys((
-        "BusyError", "DivergenceError", "Explanation", "GlobalArray", "JobError", "Layout", "Statistics", "TaskError"), _TYPE),
+        "BusyError", "DivergenceError", "Explanation", "GlobalArray", "JobError", "Layout", "Statistics",
+        "TaskError"), _TYPE),
     **dict.fromkeys((f"linalg.{name}" for name in (
         "EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult")), _TYPE),
     "random.Generator": _TYPE,
