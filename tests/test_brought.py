@@ -299,7 +299,9 @@ def test_they_come_in_one_message(name: str) -> None:
     ONE_MESSAGE[name](a, i)
     pg.sync()
     n = (pg.stats() - before).n_messages
-    collectively(0 < n <= 2 * (pg.SIZE - 1 if pg.SIZE <= 4 else math.ceil(math.log2(pg.SIZE))), f"{n} messages")
+    is_of_two = name == "isin"  # arrays of other extents, some of which is nowhere
+    n_peers = pg.SIZE - 1 if pg.SIZE <= 4 else math.ceil(math.log2(pg.SIZE)) + is_of_two
+    collectively(0 < n <= 2 * n_peers, f"{n} messages")
 
 
 @mpi
