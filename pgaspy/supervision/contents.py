@@ -70,9 +70,11 @@ class Contents:
             self._own.append(_Taken(number, found, frame.f_code.co_filename, frame.f_lineno))
 
     def end(self) -> None:
-        """No more is taken."""
+        """No more is taken; what the rank before has told is compared, as it may have come to its end."""
         self.unsent += [END, 0] * self._sends
         self._own.append(_Taken(END, 0, "", 0))
+        if self._rank > 0:
+            self.heard(())
 
     def heard(self, told: Sequence[int]) -> None:
         """Compare with what the rank before has told."""

@@ -77,6 +77,17 @@ def test_what_is_taken_twice_by_one_of_them() -> None:
     assert not told([], [])
 
 
+def test_who_ends_after_the_rank_before_compares_what_that_has_told() -> None:
+    own, other = Contents(1, 2), Contents(0, 2)
+    for contents, value in (own, 1.0), (other, 2.0):
+        contents.take(np.full(3, value), 4)
+    other.end()
+    own.heard(other.unsent)
+    with pytest.warns(UserWarning, match="not the same on rank 1 as on rank 0"):
+        own.end()
+    assert not own.is_awaited
+
+
 @pytest.mark.parametrize("shape", [(), (0,), (5,), (10**6,), (3, 10**5), (10, 20, 30), (1,) * 10])
 def test_a_sample_is_small_and_finds_other_numbers(shape: tuple[int, ...]) -> None:
     own = Contents(0, 2)
