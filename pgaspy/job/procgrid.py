@@ -114,10 +114,19 @@ def _start(comm: MPI.Intracomm | None) -> World:
     enter_job()
     if comm is None:
         comm = MPI.COMM_WORLD
-    own = comm.Dup()
-    endings.print_shared_errors_once(own)
-    environment.check(own)
-    return _begin(own, comm, threads.share_cores(own))
+    collects = gc.isenabled()
+    gc.disable()  # until all have begun: what a finaliser does with arrays would begin another job here
+    try:
+        own = comm.Dup()
+        endings.print_shared_errors_once(own)
+        environment.check(own)
+        begun = _begin(own, comm, threads.share_cores(own))
+    finally:
+        if collects:
+            gc.enable()
+    if own.size > 1 and collects:
+        gc.collect()  # what was imported, by all at once: later, the others would wait while one does
+    return begun
 
 
 def _begin(own: MPI.Intracomm, comm: MPI.Intracomm, has_network: bool) -> World:
@@ -127,8 +136,6 @@ def _begin(own: MPI.Intracomm, comm: MPI.Intracomm, has_network: bool) -> World:
     _world = World(own.rank, own.size, own, comm, has_network)
     for begin in when_started:
         begin(_world)
-    if own.size > 1 and gc.isenabled():
-        gc.collect()  # what was imported, by all at once: later, the others would wait while one does
     return _world
 
 
