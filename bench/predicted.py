@@ -32,7 +32,7 @@ SECONDS = 3.0
 """What the batches of one program take together, about."""
 
 TURNS = 5
-"""How often each is measured, and predicted; the least counts, as what else a machine does takes time from either."""
+"""How often each is measured, and predicted, in turn; the median counts."""
 
 BATCHES_OF_SIMULATION = 8
 
@@ -75,7 +75,8 @@ def compared(where: str, n: int, launcher: list[str], programs: Sequence[str]) -
                 measured.append(_middle(json.loads(out.splitlines()[-1]), "seconds" if "hosts" in where else
                                         "processor"))
                 simulated.append(_simulated(task, n, file))
-            (seconds, waiting), (predicted, predicted_waiting) = min(measured), min(simulated)
+            (seconds, waiting), (predicted, predicted_waiting) = (
+                sorted(found)[TURNS // 2] for found in (measured, simulated))
             longer = max(predicted, seconds)
             found += [
                 Result(f"{program}, {where}: predicted", 1e3 * predicted, "ms", "measured", 1e3 * seconds,

@@ -6,7 +6,7 @@ brings it. Then in each round each process sends as much as any other to each of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pgaspy.planning.trees import flood_targets
@@ -30,7 +30,7 @@ def rounds_of(node: Conversation, rank: int, size: int, spread: int, nbytes_of: 
     return [messages for messages in found if messages]
 
 
-def with_rounds(graph: Graph, rounds: dict[int, list[Round]], rank: int, size: int, seconds: float) -> Graph:
+def with_rounds(graph: Graph, rounds: Mapping[int, Sequence[Round]], rank: int, size: int, seconds: float) -> Graph:
     """A graph in which some nodes come after rounds of messages, between which the process takes `seconds`.
 
     What a node has waited for, the first round waits for.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from statistics import median
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from pgaspy.kernels import bindings
 from pgaspy.scheduling.kernel_nodes import FusedCalls, KernelCall
 from pgaspy.scheduling.nodes import Copy, Node
 
-__all__ = ["MAX_BYTES_BESIDES", "KernelTimes"]
+__all__ = ["MAX_BYTES_BESIDES", "KernelTimes", "typical"]
 
 MAX_BYTES = 4 << 30
 """Of what a schedule works on."""
@@ -24,10 +24,19 @@ MAX_BYTES_BESIDES = 256 << 20
 """More than caches hold."""
 
 N_WARMING, MIN_ROUNDS, MAX_ROUNDS, SECONDS = 2, 4, 200, 0.5
-"""So many rounds do not count; of others, as many as take so long, the median does."""
+"""So many rounds do not count; of others, as many as take so long, `typical` says what counts."""
+
+N_OBJECTS = 30_000
+"""Between two rounds Python looks at so many objects, as it does to record and plan between two schedules."""
 
 SECONDS_TO_COMPILE = 10.0
 """So long rounds do not count, if kernels are still being compiled."""
+
+
+def typical(times: Sequence[float]) -> float:
+    """The mean of what was measured again and again, but for the longest and the shortest tenth."""
+    n = len(times) // 10
+    return mean(sorted(times)[n:len(times) - n])
 
 
 class _Block:
@@ -80,10 +89,12 @@ class KernelTimes:
             for node in keys:
                 node.compute(memories)
         times: dict[Node, list[float]] = {node: [] for node in keys}
-        others = np.ones(nbytes_besides // 8)
+        others, objects = np.ones(nbytes_besides // 8), [object() for _ in range(N_OBJECTS)]
         begin = time.perf_counter()
         for n in range(MAX_ROUNDS):
             others.sum()
+            for kind in map(type, objects):
+                assert kind is object
             for node in keys:
                 start = time.perf_counter()
                 node.compute(memories)
@@ -91,7 +102,7 @@ class KernelTimes:
             if n >= MIN_ROUNDS and time.perf_counter() - begin > SECONDS:
                 break
         for node, key in keys.items():
-            self._known.setdefault(key, median(times[node]))
+            self._known.setdefault(key, typical(times[node]))
 
 
 def _memories_of(node: Node) -> set[int]:

@@ -14,9 +14,9 @@ import runpy
 import sys
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -38,7 +38,7 @@ from pgaspy.scheduling.base import Storage
 from pgaspy.scheduling.conversations import Conversation
 from pgaspy.scheduling.nodes import TaskCall
 from pgaspy.scheduling.schedule import Schedule
-from pgaspy.simulating.conversing import rounds_of, with_rounds
+from pgaspy.simulating.conversing import Round, rounds_of, with_rounds
 from pgaspy.simulating.costs import graph_of
 from pgaspy.simulating.graphs import Begin, Graph, Mark, Pass, Step, Wait, Work, graph
 from pgaspy.simulating.interpreter import Stopwatch
@@ -48,6 +48,10 @@ from pgaspy.simulating.parts import Clock, Part
 from pgaspy.supervision.digests import Digests
 
 __all__ = ["CommandLine", "LocalShape", "Script", "Settings", "SimulationError", "conflicts", "script_of"]
+
+
+NOT_YET = graph([])
+"""In the place of graphs, which are made when the program has ended."""
 
 
 class SimulationError(Exception):
@@ -266,6 +270,26 @@ def refusal(what: str) -> SimulationError:
     return SimulationError(f"{what}, at {line_of(frames[0])}" if frames else what)
 
 
+@dataclass
+class _Draft:
+    """Of what a graph is made, when the program has ended: only then is it known what it has besides.
+
+    Attributes
+    ----------
+    shapes, nbytes
+        The local shapes and item sizes of the bases; and their bytes.
+    nbytes_besides
+        Those of all other arrays, while most of them were there.
+    rounds
+        Of its conversations.
+    """
+
+    shapes: Sequence[tuple[tuple[int, ...], int]]
+    nbytes: int
+    nbytes_besides: int = 0
+    rounds: Mapping[int, Sequence[Round]] = field(default_factory=dict)
+
+
 class _Engine:
     """In the place of an engine: it notes what it gets, and executes nothing."""
 
@@ -278,13 +302,24 @@ class _Engine:
         self._script, self._rank, self._size, self._settings = script, rank, size, settings
         self._arrays: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
         self._n_arrays, self._n_barriers = itertools.count(), itertools.count(1)
-        self._graphs: dict[Schedule, Graph] = {}
+        self._drafts: dict[Schedule, _Draft] = {}
+        self._nbytes_due = 0  # of what is executed when the program waits next
         self._stopwatch = None if settings.kernels is None else Stopwatch(script.steps)
 
     def end(self) -> None:
-        """The program has ended."""
+        """The program has ended: take what was measured again and again, and make the graphs.
+
+        Raises
+        ------
+        SimulationError
+            If kernels work on too much to measure them.
+        """
         if self._stopwatch is not None:
-            self._stopwatch.take_least()
+            self._stopwatch.take_medians()
+        graphs = {schedule: self._graph(schedule, draft) for schedule, draft in self._drafts.items()}
+        steps = self._script.steps
+        steps[:] = [replace(step, graph=graphs[step.origin]) if isinstance(step, Begin) and step.origin in graphs
+                    else step for step in steps]
 
     def _called(self, call: Hashable, n_operations: int = 0) -> AbstractContextManager[None]:
         """Note what the program takes until this call: what is measured, or what so many operations take."""
@@ -303,37 +338,53 @@ class _Engine:
         """See `Engine`."""
         with self._called(run.schedule, len(run.numbers)):
             self._take(run)
+            if self.is_alone:
+                self._execute()
 
     def _take(self, run: Run) -> None:
         schedule, storages = run.schedule, run.memories[:run.schedule.n_bases]
         slots = {self._array(storage): slot for slot, storage in enumerate(storages)}
-        made = self._graphs.get(schedule)
-        if made is None:
-            made = self._graphs[schedule] = self._graph(run, storages)
+        draft = self._drafts.get(schedule)
+        if draft is None:
+            draft = self._drafts[schedule] = self._draft(run, storages)
             self._script.grids.update(storage.layout.grid for storage in storages)
+        if self._settings.kernels is not None:
+            draft.nbytes_besides = max(draft.nbytes_besides, sum(map(self._nbytes, {*self._arrays} - {*storages})))
+        self._nbytes_due += draft.nbytes
         seconds = {number: self._seconds_of_task(run, node) for number, node in enumerate(schedule.nodes)
                    if isinstance(node, TaskCall)}
-        self._script.steps.append(Begin(made, tuple(run.numbers), slots, seconds, schedule))
+        self._script.steps.append(Begin(NOT_YET, tuple(run.numbers), slots, seconds, schedule))
         run.end()
 
-    def _graph(self, run: Run, storages: Sequence[Storage]) -> Graph:
+    def _execute(self) -> None:
+        """What is due would be executed now."""
+        if self._stopwatch is not None:
+            self._stopwatch.pass_through(self._nbytes_due)
+        self._nbytes_due = 0
+
+    def _draft(self, run: Run, storages: Sequence[Storage]) -> _Draft:
         schedule, settings = run.schedule, self._settings
         shapes = [(storage.layout.local_shape(self._rank), storage.dtype.itemsize) for storage in storages]
-        besides = sum(map(self._nbytes, {*self._arrays} - {*storages}))
-        made = graph_of(schedule, shapes, settings.machine, settings.kernels, besides)
+        found = _Draft(shapes, sum(map(self._nbytes, storages)))
         talking = {number: node for number, node in enumerate(schedule.nodes) if isinstance(node, Conversation)
                    and node.talks}
-        if not talking:
-            return made
-        if settings.spread is None:
+        if talking and settings.spread is None:
             node = next(iter(talking.values()))
             raise SimulationError(f"the messages of {node.name} follow from what arrays hold, which a simulated job "
                                   "does not have (--spread says on how many processes the items lie), at "
                                   f"{run.line_of(node)}")
         most = [storage.layout.max_local_size * storage.dtype.itemsize for storage in storages]  # alike on all
-        rounds = {number: rounds_of(node, self._rank, self._size, settings.spread, most.__getitem__)
-                  for number, node in talking.items()}
-        return with_rounds(made, rounds, self._rank, self._size, settings.machine.kernel)
+        found.rounds = {number: rounds_of(node, self._rank, self._size, settings.spread or 0, most.__getitem__)
+                        for number, node in talking.items()}
+        return found
+
+    def _graph(self, schedule: Schedule, draft: _Draft) -> Graph:
+        machine = self._settings.machine
+        try:
+            made = graph_of(schedule, draft.shapes, machine, self._settings.kernels, draft.nbytes_besides)
+        except ValueError as error:
+            raise SimulationError(str(error)) from error
+        return with_rounds(made, draft.rounds, self._rank, self._size, machine.kernel) if draft.rounds else made
 
     def _nbytes(self, storage: Storage) -> int:
         """Of the part of an array that this process would have."""
@@ -367,6 +418,7 @@ class _Engine:
     def catch_up(self) -> None:
         """See `Engine`."""
         with self._called("catch up"):
+            self._execute()
             self._script.steps.append(Wait(but_last=True))
 
     def finish(self, storage: Storage | None = None, when_idle: Callable[[], None] | None = None) -> None:
@@ -374,10 +426,12 @@ class _Engine:
         steps = self._script.steps
         if storage is None:
             with self._called("finish"):
+                self._execute()
                 steps.append(Wait())
             return
         array = self._array(storage)
         with self._called(("finish", storage.layout)):
+            self._execute()
             if when_idle is not None:
                 steps.append(Wait(array, idle_seconds=IDLE_SECONDS))
         if when_idle is not None and self._settings.hands_over:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from pgaspy.host.units import quantity
 from pgaspy.host.words import of_bytes
-from pgaspy.simulating.measuring import MAX_BYTES_BESIDES
+from pgaspy.simulating.measuring import MAX_BYTES_BESIDES, typical
 from pgaspy.simulating.scripts import LocalShape, SimulationError
 
 __all__ = ["Cost", "TaskTimes", "cost_from_text"]
@@ -23,7 +22,7 @@ MAX_MEASURED_BYTES = 1 << 30
 """What a task is measured on has so many bytes at most."""
 
 N_MEASURED, SECONDS_MEASURED = 200, 0.3
-"""The median of so many calls counts, or of as many as take so long; and one before is not counted."""
+"""So many calls are measured, or as many as take so long; and one before, which is not counted."""
 
 
 class Cost(NamedTuple):
@@ -101,7 +100,7 @@ def _measured(name: str, function: Callable[..., Any], arguments: Sequence[Any],
     except Exception as error:
         raise SimulationError(f"the task {name}, measured on arrays of random numbers, raises {type(error).__name__}: "
                               f"{error}; {remedy}") from error
-    return median(times[1:])
+    return typical(times[1:])
 
 
 def _filled(x: LocalShape, rng: np.random.Generator) -> NDArray[Any]:

@@ -6,7 +6,7 @@ import math
 import runpy
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -87,6 +87,27 @@ def test_kernels_that_are_measured_take_some_time() -> None:
     assert seconds() == seconds()
 
 
+def test_kernels_are_measured_after_all_arrays_that_the_program_had_besides(tmp_path: Path) -> None:
+    """Those, too, that it made after the first time."""
+    class Times(KernelTimes):
+        besides: ClassVar[list[int]] = []
+
+        def of(self, nodes: Any, nbytes_of: Any, nbytes_besides: int) -> Any:
+            self.besides.append(nbytes_besides)
+            return super().of(nodes, nbytes_of, nbytes_besides)
+
+    file = tmp_path / "later.py"
+    file.write_text("import pgaspy as np\na, others = np.zeros(100), []\nfor _ in range(4):\n    a += 1\n"
+                    "    np.sync()\n    others.append(np.zeros(1000))\n")
+    script_of(CommandLine(str(file), False), 1, 0, settings(kernels=Times()))
+    assert max(Times.besides) == 2 * 8000  # of three, one is made by the same run
+
+
+def test_what_is_too_much_to_measure_is_refused() -> None:
+    with pytest.raises(SimulationError, match="too much to measure them here: leave out --measure"):
+        script_of(program("stencil", 30_000, 1), 1, 0, settings(kernels=KernelTimes()))
+
+
 def test_kernels_are_measured_as_they_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a program that goes on for long has them."""
     requests = []
@@ -103,7 +124,7 @@ def test_kernels_are_measured_as_they_are_compiled(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_python_takes_is_measured_with_kernels() -> None:
-    """The least of what recurs, or else what is said of statements."""
+    """The median of the later half of what recurs, or else what is said of statements."""
     def seconds(**options: Any) -> float:
         return simulated("thinks", 20, 1, 5, **options).courses[0].totals.program
 
