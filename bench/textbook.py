@@ -84,6 +84,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", default=[*N_STEPS, *SIZES], help="of programs; or all")
     parser.add_argument("--steps", type=int, help="on large arrays")
     arguments = parser.parse_args()
+    if unknown := {*arguments.names} - {*N_STEPS, *SIZES}:
+        parser.error(f"no programs: {', '.join(sorted(unknown))}; there are {', '.join([*N_STEPS, *SIZES])}")
     for name in arguments.names:
         if name in N_STEPS:
             for setting in SETTINGS:
