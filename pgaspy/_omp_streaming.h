@@ -40,7 +40,7 @@ static void stream_bytes(char *to, const char *from, int64_t n)
 #endif
 
 /* The size of the elements that a loop copies past the caches; 0 if it does not. */
-static int64_t streamed_size(const loop_fn *loop)
+static int64_t streamed_size(loop_fn *loop)
 {
     ALL(STREAM)
     return 0;

@@ -522,7 +522,8 @@ class GlobalArray:
         if found.size < 2 or not self._is_base_of(found):
             return found
         (step,) = found._view.in_whole[1]
-        return found if step * found._in_memory()[0].itemsize == found.itemsize else found.copy()
+        follow = step * found._in_memory()[0].itemsize == found.itemsize
+        return found if follow and not found._view.is_read_only else found.copy()  # diagonals lie apart in NumPy's
 
     def flatten(self, order: str = "C") -> GlobalArray:
         """A copy of the elements in one dimension. Collective; `order` as for `reshape`."""

@@ -227,6 +227,17 @@ def test_ravel_is_a_copy_of_what_lies_apart_as_in_numpy(section: Any, order: Any
     assert_equal(array, model)
 
 
+@pytest.mark.parametrize("n", [1, 4, 300])
+def test_ravel_of_a_diagonal_is_a_copy_that_may_be_written_to(n: int) -> None:
+    model = np.arange(2.0 * n * n).reshape(n, 2 * n)
+    array = pg.array(model)
+    expected, found = model.diagonal(1).ravel(), array.diagonal(1).ravel()
+    if n > 1:  # one element lies apart from none
+        expected[0] = found[0] = 99
+    assert_equal(found, expected)
+    assert_equal(array, model)
+
+
 @pytest.mark.parametrize("extent", [5, 40000])
 @pytest.mark.parametrize("view", [
     lambda x: x.real, lambda x: x.imag, lambda x: x.real[:1], lambda x: x[::2].imag, lambda x: x.real.T])
