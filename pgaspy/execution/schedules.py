@@ -83,16 +83,25 @@ CHEAP = 1 / 16
 """What is stored besides is no reason for a schedule of its own if it has this part of the elements that are used."""
 
 
+class _Notes(dict[int, Any]):
+    """What is noted of forms, by hashes of theirs; all of it is forgotten where it gets much."""
+
+    def __setitem__(self, seen: int, noted: Any) -> None:
+        if len(self) > MAX_CALLS:
+            self.clear()
+        super().__setitem__(seen, noted)
+
+
 class Schedules:
     """Those of one process."""
 
     def __init__(self) -> None:
         self._found = Cache(_size_of_schedule, units=lambda key: len(key[0]))
-        self._met: dict[int, int] = {}  # by their hashes, when they were last
+        self._met = _Notes()  # by their hashes, when they were last
         self._n_met = 0
-        self._stored: dict[int, tuple[bool, ...]] = {}  # of what was planned last, by the hashes of the rest of forms
-        self._held: dict[int, tuple[bool, ...]] = {}  # the same of all that was met
-        self._n_without: dict[int, float] = {}  # by the hashes of forms, and of what is stored in their place
+        self._stored = _Notes()  # of what was planned last, by the hashes of the rest of forms
+        self._held = _Notes()  # the same of all that was met
+        self._n_without = _Notes()  # by the hashes of forms, and of what is stored in their place
 
     def forget(self) -> None:
         """Forget them."""
@@ -131,8 +140,6 @@ class Schedules:
         seen = hash((form.key, stored))
         n_left = self._n_without.get(seen)
         if n_left is None:
-            if len(self._n_without) > MAX_CALLS:
-                self._n_without.clear()
             n_left = n_times()
         self._n_without[seen] = n_left - 1
         return n_left > 0
@@ -141,8 +148,6 @@ class Schedules:
         """Note a form of operations that were not planned; whether it was never seen before, or once and long ago, or
         has no need of a schedule of its own.
         """
-        if len(self._met) > MAX_CALLS:
-            self._met.clear()
         self._held_before(form)
         if stored := self.stored_by(form):
             return self._does_without(form, stored, lambda: MAX_LENT)
@@ -164,8 +169,6 @@ class Schedules:
         found = _planned(recorded, form, may_be_in_turn and self._found[form.key] is None, overlaps)
         self._found.keep(form.key, found)
         if not (found.is_in_turn or others):
-            if len(self._stored) > MAX_CALLS:
-                self._stored.clear()
             self._stored[hash((recipes, uses))] = form.key[2]
         return found
 
@@ -174,9 +177,8 @@ class Schedules:
         recipes, uses, named, *_ = form.key
         rest = hash((recipes, uses))
         before = self._held.get(rest, ())
-        if len(self._held) > MAX_CALLS:
-            self._held.clear()
-        held = self._held[rest] = tuple(map(or_, named, before)) if len(before) == len(named) else named
+        held: tuple[bool, ...] = tuple(map(or_, named, before)) if len(before) == len(named) else named
+        self._held[rest] = held
         return held
 
 
