@@ -7,6 +7,7 @@ does not answer in time, as it is in code of its own, is ended with all others.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import json
 import os
@@ -63,9 +64,8 @@ class Alarms:
         request = self._answers.Ibarrier()
         self._said.append(request)
         if self._patience is not None:
-            watch = threading.Thread(target=self._watch, args=(request, error), name="pgaspy alarm", daemon=True)
             with contextlib.suppress(RuntimeError, MemoryError):  # memory is short: this process's end is the job's
-                watch.start()
+                _thread.start_new_thread(self._watch, (request, error))  # who starts a `Thread` waits until it runs
 
     def _watch(self, request: MPI.Request, error: JobError) -> None:
         """End the job, if the others do not answer in time."""
