@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy.alone.likeness import (
-    is_distributed,
     like_of,
+    like_of_several,
     like_of_two,
     likeness,
     multiply,
@@ -200,31 +200,43 @@ def is_computed_into(ufunc: np.ufunc, out: Any, where: Any, x: Any, y: Any = Non
 
 
 def chosen(*given: Any) -> Small | None:
-    """`where(condition, x, y)` of arrays of one shape, and a dtype, and Python numbers; None if it is not done here."""
+    """`where(condition, x, y)` of arrays of a dtype, which are stretched to one shape, and Python numbers; None if it
+    is not done here.
+    """
     if given[0].__class__ not in kinds or not is_clear():
         return None
     arrays: list[Any] = []
+    shapes: list[tuple[int, ...]] = []
     operands: list[Any] = []
     for x in given:
         if x.__class__ not in _PLAIN_NUMBERS:
             arrays.append(x)
             x = operand(x) if x.__class__ in kinds else None
-            if x is None or not x.shape or (operands and x.shape != operands[0].shape):
+            if x is None:
                 return None
+            shapes.append(x.shape)
         operands.append(x)
     mask, *others = operands
     of: list[Any] = [x.__class__ if x.__class__ in _PLAIN_NUMBERS else x.dtype for x in others]
     form = _choice(*of)
-    if form is None or mask.dtype.kind != "b":
+    shape = _stretched(*shapes)
+    if form is None or mask.dtype.kind != "b" or not shape or not are_few(math.prod(shape), form.loop[-1]):
         return None
-    if form.kernel < 0:
+    if form.kernel < 0 or len({*shapes}) > 1:
         elements = called(_where, form.number_dtype, mask, *others)
     else:
-        elements = called(_by_kernel, form, mask.shape, operands)
-    if elements is None:
+        elements = called(_by_kernel, form, shape, operands)
+    return None if elements is None else _result(elements, like_of_several(arrays, shapes, shape), *arrays)
+
+
+def _stretched(shape: tuple[int, ...], *others: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape to which all are stretched, if they can be."""
+    try:
+        for other in others:
+            shape = shape if other == shape else joint_shape(shape, other)
+    except ValueError:
         return None
-    likes = [*map(like_of, arrays)]
-    return _result(elements, next(filter(is_distributed, likes), likes[0]), *arrays)
+    return shape
 
 
 def _where(dtype: np.dtype[Any], mask: NDArray[Any], *operands: Any) -> NDArray[Any]:

@@ -6,7 +6,7 @@ how; no array is kept for that, and not more than a few such notes, one in anoth
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from pgaspy.caches import cached
@@ -16,9 +16,9 @@ from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.planning.result_layout import layout_of_extents, product_layout, result_layout
 from pgaspy.planning.view import View, whole
 
-__all__ = ["MAX_DEPTH", "Like", "broadcast", "index", "index_result", "is_distributed", "like_of", "like_of_two",
-           "likeness", "multiply", "of_extents", "only_read", "pairs", "result", "select", "sum_along", "transpose",
-           "transpose_result", "view_like", "view_of", "with_columns", "with_rows"]
+__all__ = ["MAX_DEPTH", "Like", "broadcast", "index", "index_result", "is_distributed", "like_of", "like_of_several",
+           "like_of_two", "likeness", "multiply", "of_extents", "only_read", "pairs", "result", "select", "sum_along",
+           "transpose", "transpose_result", "view_like", "view_of", "with_columns", "with_rows"]
 
 MAX_DEPTH = 8
 """Of views that follow one from another, before they are made."""
@@ -184,6 +184,15 @@ def like_of_two(x: Any, x_shape: tuple[int, ...], y: Any, y_shape: tuple[int, ..
     if y_shape == shape and is_second and not (is_first and x_shape) and _has_dims(second):
         return second
     return _result_of(default_for(shape), *[view_of(like).broadcast_to(shape) for like in (first, second)])
+
+
+def like_of_several(arrays: Sequence[Any], shapes: Sequence[tuple[int, ...]], shape: tuple[int, ...]) -> Any:
+    """The same of several arrays."""
+    likes = [*map(like_of, arrays)]
+    first = next((i for i, like in enumerate(likes) if is_distributed(like)), 0)
+    if shapes[first] == shape and _has_dims(likes[first]):
+        return likes[first]
+    return _result_of(default_for(shape), *[view_of(like).broadcast_to(shape) for like in likes])
 
 
 def _has_dims(like: Any) -> bool:

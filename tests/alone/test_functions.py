@@ -116,6 +116,38 @@ def test_one_of_two_is_chosen_at_once(numbers: tuple[Any, Any], dtype: str, monk
     np.testing.assert_array_equal(other.gather(), expected, strict=True)
 
 
+def test_one_of_two_is_chosen_at_once_of_stretched_operands(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(1)
+    x, rows, columns = (values.random(shape) for shape in ((2, 3, 4), (3, 1), (4,)))
+
+    def of(np: Any) -> list[Any]:
+        a, b, c = (np.array(operand) for operand in (x, rows, columns))
+        masks = [operand > 0.5 for operand in (a, b, c, c[0], a.T[:, :, 0].T, c[:, None, None])]
+        return [np.where(mask, *of) for mask in masks
+                for of in ((a, b), (c, a), (b, c), (a, 0.0), (1, a[0]), (a.max(), b), (a.T[0, 0, 0], a), (1.0, 0.0),
+                           (a[1:], a[:1]), (a[0].T[:, :, None], b[:1]), (a[..., :0], b)) if fits(mask, *of)]
+
+    def fits(*operands: Any) -> bool:
+        try:
+            np.broadcast_shapes(*map(np.shape, operands))
+        except ValueError:
+            return False
+        return True
+
+    expected, before = of(np), pg.stats()
+    found = of(pg)
+    after = pg.stats()
+    assert after.n_recorded - before.n_recorded == after.n_at_once - before.n_at_once
+    with monkeypatch.context() as patch:
+        patch.setattr(small, "is_on", False)
+        others = of(pg)
+    for one, other, numpys in zip(found, others, expected, strict=True):
+        assert one.layout == other.layout
+        np.testing.assert_array_equal(one.gather(), numpys, strict=True)
+    with pytest.raises(ValueError, match="broadcast"):
+        pg.where(pg.ones(3, bool), pg.ones(2), pg.ones(2))
+
+
 @pytest.mark.filterwarnings("ignore:overflow")
 @pytest.mark.parametrize("dtype", "fdbilBL")
 @pytest.mark.parametrize("limits", [(0, None), (None, 1), (0.0, 1.5), (-0.0, 0.0), (2, 1), (-5, 300), (np.nan, 1.0),

@@ -118,7 +118,8 @@ def selected(rng: random.Random, x: Any, y: Any) -> Any:
 
 
 def chosen(rng: random.Random, x: Any, y: Any) -> Any:
-    return np.where(x > y, rng.choice((x, *NUMBERS[:3])), rng.choice((y, *NUMBERS)))
+    mask = (x > y)[random_key(rng, x.shape)] if x.shape == y.shape and rng.random() < 0.3 else x > y
+    return np.where(mask, rng.choice((x, *NUMBERS[:3])), rng.choice((y, *NUMBERS)))
 
 
 def copied(rng: random.Random, x: Any, y: Any) -> Any:
