@@ -29,6 +29,7 @@ INSTEAD = {
     "genfromtxt": _LOAD,
     "loadtxt": _LOAD,
     "memmap": _LOAD,
+    "polynomial": "numpy.polynomial, whose functions that evaluate series, as legval, take global arrays",
     "resize": "A = pg.resize(A, shape), which makes a new array",
     "row_stack": "pg.vstack((A, B))",
     "savetxt": _SAVE,
@@ -53,7 +54,7 @@ def missing(owner: str, name: str, obj: object, numpys: object) -> AttributeErro
     """The error that something of pgaspy has no attribute; `numpys` is what NumPy has in its place."""
     advice = ""
     if hasattr(numpys, name) and not name.startswith("_"):
-        if isinstance(getattr(numpys, name), ModuleType):
+        if isinstance(getattr(numpys, name), ModuleType) and name not in INSTEAD:
             advice = ": it is a module of NumPy's own, to import from NumPy, for what A.gather() gives"
         elif isinstance(numpys, type) and name not in INSTEAD:
             advice = f": {_OF_WHOLE}"

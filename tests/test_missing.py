@@ -57,12 +57,22 @@ def test_the_table() -> None:
     ("x.byteswap()", AttributeError, r"GlobalArray has no attribute 'byteswap': call NumPy's, with A.gather\(\)"),
     ("x.tobytes()", AttributeError, r"on every process$"),
     ("pg.lib.stride_tricks.as_strided", AttributeError, "use pg.lib.stride_tricks.sliding_window_view"),
-    ("pg.polynomial", AttributeError, "a module of NumPy's own"),
+    ("pg.ma", AttributeError, "a module of NumPy's own"),
+    ("pg.polynomial", AttributeError, "use numpy.polynomial, whose functions"),
     ("np.einsum_path('ij', x)", TypeError, r"A.gather\(\)"),
 ])
 def test_messages(statement: str, error: type[Exception], match: str) -> None:
     x = pg.array(A)
     raises_everywhere(error, match, lambda: eval(statement, {"np": np, "pg": pg, "x": x}))
+
+
+@pytest.mark.parametrize("name", ["polynomial.polyval", "legendre.legval", "chebyshev.chebval", "hermite.hermval"])
+def test_series_are_evaluated_for_global_arrays(name: str) -> None:
+    module, function = name.split(".")
+    evaluate = getattr(getattr(np.polynomial, module), function)
+    found = evaluate(pg.array(B), [1.0, 2.0, 3.0])
+    collectively(isinstance(found, pg.GlobalArray))
+    assert_equal(found, evaluate(B, [1.0, 2.0, 3.0]))
 
 
 @pytest.mark.parametrize(("owner", "name"), [(pg, "arangee"), (pg.linalg, "solv"), (pg.random, "default_rn"),
