@@ -128,7 +128,7 @@ def _counted(a: GlobalArray, v: Any, side: Literal["left", "right"]) -> GlobalAr
 
     perform(count_part, write(counts), a)
     found = counts.sum(axis=0)
-    return found.redistribute(v.layout) if isinstance(v, GlobalArray) and v.ndim else found
+    return found.redistribute(v._layout_like()) if isinstance(v, GlobalArray) and v.ndim else found
 
 
 @taking_memory

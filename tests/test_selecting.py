@@ -308,3 +308,12 @@ def test_nothing_is_put_into_numbers() -> None:
             raises_everywhere(TypeError, "a number does not support assignment", partial(put, number, places, [5.0]))
     pg.put(a[1, ...], [0], 5.0)
     assert_equal(a, [0.0, 5.0, 2.0])
+
+
+@pytest.mark.parametrize("n", [5, 9000, 70_000])
+@pytest.mark.parametrize("section", [np.s_[::-1], np.s_[1::2], np.s_[:, None], np.s_[[4, 0]]])
+def test_what_is_searched_for_may_be_any_view(n: int, section: Any) -> None:
+    """A few values in much, too, which are counted where it lies."""
+    sorted_, values = np.arange(2.0 * n)[::2], np.array([3.0, -1.0, 8.0, 4.0, 3.0])
+    found = pg.searchsorted(pg.array(sorted_), pg.array(values)[section], "right")
+    assert_equal(found, np.searchsorted(sorted_, values[section], "right"))
