@@ -152,11 +152,14 @@ def lstsq(a: Any, b: Any,
         C = moved(B, Distribution(block, block, grid=F.layout.grid), dtype)
         algorithm.apply_q(F, T, C, adjoint=True)
         R, tail = pg.triu(F[:n]), C[n:]
-    U, s, Vh = pg.linalg.svd(R, full_matrices=False)                    # x = V S^-1 U^H C
-    values = s.gather()
-    rank = np.int32((values > rcond * values.max(initial=0)).sum())
-    Y = U[:, :rank].T.conj() @ C[:len(R)]
-    x = Vh[:rank].T.conj() @ (Y / s[:rank, None])
+    if tall is not None:
+        x, _, rank, s = lstsq(R, C, rcond)
+    else:
+        U, s, Vh = pg.linalg.svd(R, full_matrices=False)                # x = V S^-1 U^H C
+        values = s.gather()
+        rank = np.int32((values > rcond * values.max(initial=0)).sum())
+        Y = U[:, :rank].T.conj() @ C[:len(R)]
+        x = Vh[:rank].T.conj() @ (Y / s[:rank, None])
     tail = tail if rank == n else tail[:0, :0]
     residuals = (np.square(tail.real) + np.square(tail.imag) if dtype.kind == "c" else np.square(tail)).sum(axis=0)
     return as_given(x, b), residuals.astype(real, copy=False), rank, s
