@@ -9,8 +9,7 @@ static struct {
     PyObject *record;               /* what hands operations to the queue of a simulated job */
     PyTypeObject *type, *engine, *recorded;
     Py_ssize_t at_engine, at_recorded, at_is_open, at_runner, at_silent_state, at_n_at_once, at_next_tag, at_max_fields,
-               at_supervision, at_fields, at_runs, at_straight, at_is_alone, at_has_failed,
-               at_tiers;
+               at_supervision, at_fields, at_runs, at_straight, at_is_alone, at_has_failed, at_tiers;
     PyObject *name, *instead, *computes_at_once;
 } the_queue;
 
@@ -23,7 +22,8 @@ static PyObject *queue_of_job(void)
     PyObject *queue = PyDict_GetItemWithError(the_queue.recording, the_queue.name);
     PyObject *instead = queue ? PyDict_GetItemWithError(the_queue.recording, the_queue.instead) : NULL;
     const int is_own = instead == Py_None && Py_TYPE(queue) == the_queue.type;
-    return is_own || (instead && instead == the_queue.record && PyObject_TypeCheck(queue, the_queue.type)) ? queue : NULL;
+    const int is_simulated = instead && instead == the_queue.record && PyObject_TypeCheck(queue, the_queue.type);
+    return is_own || is_simulated ? queue : NULL;
 }
 
 /* Whether no thread executes anything, and NumPy's state is known to ask for no errors; -1 with an exception set. */

@@ -49,7 +49,6 @@ from pgaspy.supervision.digests import Digests
 
 __all__ = ["CommandLine", "LocalShape", "Script", "Settings", "SimulationError", "conflicts", "script_of"]
 
-
 NOT_YET = graph([])
 """In the place of graphs, which are made when the program has ended."""
 
