@@ -6,6 +6,7 @@
 #include "affine_keys.h"
 #include "affine_owners.h"
 #include "affine_parts.h"
+#include "affine_results.h"
 #include "affine_families.h"
 
 /* See to it that fields are those of a map, as they are taken for granted from then on; -1 with an exception set. */
@@ -155,6 +156,7 @@ static PyMethodDef functions[] = {
     {"indices_within", indices_within, METH_VARARGS, NULL},
     {"interval", interval, METH_VARARGS, NULL},
     FUNCTION(joint_shape), FUNCTION(lie_alike), FUNCTION(local_part), FUNCTION(place),
+    FUNCTION(result_dims),
     {NULL, NULL, 0, NULL},
 };
 
@@ -190,8 +192,9 @@ PyMODINIT_FUNC PyInit_affine(void)
     if (have_all_names() < 0 || !(its.all = PyTuple_Pack(1, Py_Ellipsis))
             || !(its.block_dim = attribute_of("pgaspy.dims", "BlockDim"))
             || !(its.cache = attribute_of("pgaspy.caches", "EvenCache"))
-            || !(its.check_shape = attribute_of("pgaspy.layout", "check_shape")) || PyType_Ready(&type_of_affines) < 0
-            || PyType_Ready(&type_of_families) < 0)
+            || !(its.check_shape = attribute_of("pgaspy.layout", "check_shape"))
+            || !(its.whole_dim = attribute_of("pgaspy.dims", "whole_dim"))
+            || PyType_Ready(&type_of_affines) < 0 || PyType_Ready(&type_of_families) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     PyObject *capsule = module ? PyCapsule_New(&for_others, NAME_OF_FAMILIES, NULL) : NULL;

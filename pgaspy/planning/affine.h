@@ -31,7 +31,7 @@ typedef struct {
 static PyTypeObject type_of_affines;
 
 static struct {
-    PyObject *block_dim, *cache, *check_shape, *local_part;     /* classes, and a function */
+    PyObject *block_dim, *cache, *check_shape, *local_part, *whole_dim;     /* classes and functions */
     PyObject *all;                                      /* the key of all elements */
 } its;
 

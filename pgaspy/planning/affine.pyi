@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
+from pgaspy.dims import Dim
 from pgaspy.layout import Layout
 
 class Affine:
@@ -82,6 +83,11 @@ def local_part(view: Affine, rank: int, /) -> Any:
 
 def place(view: Affine, rank: int, /) -> int | None:
     """Where `rank` has the one element of a view without dimensions, in elements of its part; None if it has not."""
+
+def result_dims(shape: tuple[int, ...], views: tuple[Affine, ...], grid: tuple[int, ...], /) -> tuple[Dim, ...] | None:
+    """The dimensions of the result of an elementwise operation on views, which are broadcast to a shape; see
+    `result_layout`. None where they go along one axis of the grid, or along one of another grid.
+    """
 
 def indices_within(low: int, high: int, start: int, step: int, n: int, /) -> tuple[int, int]:
     """The i, 0 <= i < n, with `low <= start + step*i < high`, as an interval."""

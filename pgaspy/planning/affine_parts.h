@@ -44,21 +44,21 @@ static PyObject *held_by(PyObject *layout, Py_ssize_t rank)
 enum {RANK, COORDS, IS_ANY, INTERVALS, SHAPE, STRIDES, SIZE};           /* the fields of one */
 enum {FIRST, EXTENTS, START, STEPS, OFFSET, DISTANCES, BOX, BASE_DIMS, N_FIELDS};       /* those of a part */
 
-/* A part as its fields: it takes them over, any of which may be NULL with an exception set. */
-static PyObject *part_of(PyObject *const *fields)
+/* An object of a class of named tuples: it takes over the fields, any of which may be NULL with an exception set. */
+static PyObject *named_tuple(PyObject *class, PyObject *const *fields, int n)
 {
-    PyTypeObject *type = (PyTypeObject *)its.local_part;
-    PyObject *part = PyErr_Occurred() ? NULL : type->tp_alloc(type, N_FIELDS);
+    PyTypeObject *type = (PyTypeObject *)class;
+    PyObject *made = PyErr_Occurred() ? NULL : type->tp_alloc(type, n);
 #if PY_VERSION_HEX >= 0x030E0000
-    if (part)
-        ((PyTupleObject *)part)->ob_hash = -1;          /* which is not known yet */
+    if (made)
+        ((PyTupleObject *)made)->ob_hash = -1;          /* which is not known yet */
 #endif
-    for (int k = 0; k < N_FIELDS; k++)
-        if (part)
-            PyTuple_SET_ITEM(part, k, fields[k]);
+    for (int k = 0; k < n; k++)
+        if (made)
+            PyTuple_SET_ITEM(made, k, fields[k]);
         else
             Py_XDECREF(fields[k]);
-    return part;
+    return made;
 }
 
 static int set_number(PyObject *tuple, Py_ssize_t d, Py_ssize_t number)
@@ -152,7 +152,7 @@ static PyObject *new_part(const affine *self, PyObject *held)   /* None where th
                     answer = -1;
     }
     if (answer > 0 && (fields[OFFSET] = PyLong_FromSsize_t(own.is_any ? offset : 0)))
-        return part_of(fields);
+        return named_tuple(its.local_part, fields, N_FIELDS);
     for (int k = 0; k < N_FIELDS; k++)
         Py_XDECREF(fields[k]);
     return answer ? NULL : Py_NewRef(Py_None);

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pgaspy.blockmath import ceil_div, clipped
+from pgaspy.blockmath import ceil_div
 from pgaspy.caches import cached
 from pgaspy.dims import BlockDim, Dim, whole_dim
 from pgaspy.layout import Layout
-from pgaspy.planning.view import Section, View, whole
+from pgaspy.planning.affine import result_dims
+from pgaspy.planning.view import View, whole
 
 __all__ = ["WORTH_MESSAGES", "inherited", "layout_of_extents", "product_layout", "result_layout", "result_view"]
 
@@ -114,22 +115,16 @@ def _layout_of_number(views: Sequence[View]) -> Layout | None:
 
 def _distributed_layout(shape: tuple[int, ...], views: Sequence[View]) -> Layout | None:
     grid = next((view.layout.grid for view in views if not _is_number(view)), views[0].layout.grid)
-    views = [view for view in views if view.layout.grid == grid or not _is_number(view)]
-    dims: list[Dim] = []
-    for d, extent in enumerate(shape):
-        found = [view for view in views if view.base_dims[d] is not None]
-        dim = _result_dim(found, d, extent) if found else whole_dim(extent)
-        if found and found[0].layout.grid != grid and dim.axis is not None:
-            return None
-        dims.append(dim)
-    axes = [dim.axis for dim in dims if dim.axis is not None]
-    if len(set(axes)) != len(axes):
+    views = tuple([view for view in views if view.layout.grid == grid or not _is_number(view)])
+    dims = result_dims(shape, views, grid)
+    if dims is None:
         return None
-    left = [axis for axis, n in enumerate(grid) if n > 1 and axis not in axes]
-    pins = _pins(grid, left, views)
-    if pins is None or (left and math.prod(map(_longest_part, dims)) > WORTH_MESSAGES):
-        return None
-    return _layout(grid, pins, *_worth_messages(dims))
+    axes = [dim.axis for dim in dims]
+    left = [axis for axis in views[0].layout.axes_of_several if axis not in axes]
+    pins: tuple[int | None, ...] | None = (None,) * len(grid)
+    if left:
+        pins = _pins(grid, left, views) if math.prod(map(_longest_part, dims)) <= WORTH_MESSAGES else None
+    return None if pins is None else _layout(grid, pins, *_worth_messages(dims))
 
 
 def _is_number(view: View) -> bool:
@@ -142,7 +137,7 @@ def _pins(grid: tuple[int, ...], axes: Sequence[int], views: Sequence[View]) -> 
     do, else where the first one does; None if one is dealt out there, or on another grid.
     """
     pins: list[int | None] = [None] * len(grid)
-    if axes and any(view.layout.grid != grid for view in views):
+    if any(view.layout.grid != grid for view in views):
         return None
     for axis in axes:
         number = views[0].layout.axes_of_several.index(axis)
@@ -160,9 +155,10 @@ def _layout(grid: tuple[int, ...], pins: tuple[int | None, ...], *dims: Dim) -> 
     return Layout(grid, dims, pins)
 
 
-def _worth_messages(dims: list[Dim]) -> list[Dim]:
+def _worth_messages(dims: Sequence[Dim]) -> Sequence[Dim]:
     """The dimensions of a result; dealt out afresh where they are out of balance, if that gains enough."""
-    if 0 < math.prod([dim.extent for dim in dims]) <= WORTH_MESSAGES:
+    size = math.prod([dim.extent for dim in dims])
+    if size and math.prod(map(_at_most, dims)) - math.prod(map(_at_least, dims)) < WORTH_MESSAGES:
         return dims  # less is gained, whatever is
     if all(_is_balanced(dim) for dim in dims if isinstance(dim, BlockDim) and dim.n_procs > 1):
         return dims
@@ -171,41 +167,19 @@ def _worth_messages(dims: list[Dim]) -> list[Dim]:
     return dims if 0 < gained < WORTH_MESSAGES else balanced
 
 
+def _at_least(dim: Dim) -> int:
+    """What the longest part has, however it is dealt out."""
+    return -(-dim.extent // dim.n_procs)
+
+
+def _at_most(dim: Dim) -> int:
+    """What a part has at most, at a glance."""
+    return min(dim.extent, -(-dim.parent_extent // dim.n_procs)) if dim.__class__ is BlockDim else dim.extent
+
+
 def _longest_part(dim: Dim) -> int:
     """How many elements a process has at most."""
     return dim.block if isinstance(dim, BlockDim) else min(dim.extent, ceil_div(dim.n_blocks, dim.n_procs) * dim.block)
-
-
-def _result_dim(views: Sequence[View], d: int, extent: int) -> Dim:
-    """One dimension of a result, of the operands that are not stretched in it."""
-    dim = views[0].layout.dims[views[0].base_dims[d]]  # type: ignore[index]
-    if dim.n_procs == 1:
-        return dim.fresh(extent)
-    sections = [view.sections[d] for view in views]
-    window = _window(sections[0])
-    if not isinstance(window, BlockDim):
-        return dim.fresh(extent) if window is None else window
-    if len(sections) > 1:
-        windows = [other for other in map(_window, sections) if isinstance(other, BlockDim) and (
-            other.parent_extent, other.step, other.n_procs, other.axis) == (
-            window.parent_extent, window.step, window.n_procs, window.axis)]
-        window = window._replace(start=_start_between(window, [other.start for other in windows]))
-    return window
-
-
-def _window(section: Section) -> Dim | None:
-    """The window of a dimension that a section is, in ascending order; None if it has no layout."""
-    dim, start, step, extent = section
-    return dim.window(start, step, extent) if step > 0 else dim.window(start + step * (extent - 1), -step, extent)
-
-
-def _start_between(window: BlockDim, starts: Sequence[int]) -> int:
-    """Where a result of shifted windows begins: between them, as close to the middle of the parent as that allows.
-
-    So every sum of neighbours lies as the interior does, which it is likely to be assigned to, whatever their order.
-    """
-    outside = window.parent_extent - (window.extent - 1) * window.step - 1
-    return clipped(clipped(window.start, outside // 2, ceil_div(outside, 2)), min(starts), max(starts))
 
 
 def inherited(dim: Dim, extent: int) -> Dim:

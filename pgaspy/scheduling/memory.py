@@ -59,13 +59,12 @@ def allocate(nbytes: int) -> Bytes:
         return np.empty(nbytes, np.uint8)
     if any(_returned):
         _take_over()
-    nbytes = _size_class(nbytes)
-    if not _free.get(nbytes):
-        fitting = [size for size, blocks in _free.items() if blocks and nbytes < size <= LARGEST_RATIO * nbytes]
-        if not fitting:
-            return np.empty(nbytes, np.uint8)
-        nbytes = min(fitting)
-    blocks = _free[nbytes]
+    size = _size_class(nbytes)
+    for nbytes in _fitting(size):
+        if blocks := _free.get(nbytes):
+            break
+    else:
+        return np.empty(size, np.uint8)
     block = blocks.pop()
     if not blocks:
         del _free[nbytes]
@@ -130,8 +129,16 @@ def _take_over() -> None:
             del _free[oldest]
 
 
-@cached
 def _size_class(nbytes: int) -> int:
     """Round up to an eighth of a power of two, so that nearly equal sizes share their blocks."""
     step = 1 << max(nbytes.bit_length() - 4, 12)
     return -(-nbytes // step) * step
+
+
+@cached
+def _fitting(size: int) -> tuple[int, ...]:
+    """The sizes of blocks that are taken where one of a size is asked for, in ascending order."""
+    found = [size]
+    while (larger := _size_class(found[-1] + 1)) <= LARGEST_RATIO * size:
+        found.append(larger)
+    return tuple(found)
