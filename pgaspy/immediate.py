@@ -8,12 +8,12 @@ functions leave the call to those that record it, which know what to do, and wha
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from pgaspy import _calls, scalars
+from pgaspy import _calls, handed, scalars
 from pgaspy.blas import add_product
 from pgaspy.caches import Cache
 from pgaspy.execution import recording
@@ -103,15 +103,16 @@ def _computed_in_parts(key: tuple[Any, ...], form: Form, x: Any, y: Any, number:
     if form.is_cast:
         return None
     view, other = x._view, None if y is None else y._view
-    views = _of_one_shape(view, other)
-    if views is None or not _may_lie_alike(view, other):
+    views, are_alike = _of_one_shape(view, other), _may_lie_alike(view, other)
+    if views is None or not (are_alike or any(v.only_holder is not None for v in views)):
         return None
     result = result_view(views[0].shape, views, default_for)
     written, ordered = in_memory_order(result, views)
     out = Base(result.layout, form.loop[-1])
     storages = [x._base.storage] if y is None else [x._base.storage, y._base.storage]
     operands, memories = _with_number(form, ordered, None), _with_number(form, storages, number)
-    is_done = _calls.compute(key, form, (*operands, written), (*memories, out.storage))
+    compute = _calls.compute if are_alike else handed.is_computed
+    is_done = compute(key, form, (*operands, written), (*memories, out.storage))
     return BaseView(out, result) if is_done else None
 
 
@@ -148,7 +149,7 @@ def is_computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, 
     out = view, base.storage
     if not recording.is_alone():
         operand = (None, number) if y is None else (source, y._base.storage)
-        return _is_computed_in_parts(key, form, out, [out, operand])
+        return _is_computed_in_parts(key, form, out, [out, operand], handed.is_computed)
     operand = (None, Scalar(number, form.number_dtype)) if y is None else (source, y._base.storage)
     if not recording.may_compute(key, view.size, [base] if y is None else [base, y._base]):
         return False
@@ -300,13 +301,15 @@ _calls.begin(recording, floating_point.variable, Base, Storage, Scalar, SharedSt
 
 
 def _is_computed_in_parts(key: tuple[Any, ...], form: Form, out: tuple[View, Storage],
-                          operands: Sequence[tuple[View | None, Any]]) -> bool:
-    """Have each process compute its part of what is written to an array; whether it did.
+                          operands: Sequence[tuple[View | None, Any]],
+                          otherwise: Callable[..., bool] = lambda *call: False) -> bool:
+    """Have each process compute its part of what is written to an array, or have it done otherwise; whether it was.
 
     As of what is recorded, it is told of views in the order of memory.
     """
     written, views = in_memory_order(out[0], [view for view, _ in operands])
-    return _calls.compute(key, form, (*views, written), (*[memory for _, memory in operands], out[1]))
+    call = key, form, (*views, written), (*[memory for _, memory in operands], out[1])
+    return _calls.compute(*call) or otherwise(*call)
 
 
 def _fitting(y: Any, shape: tuple[int, ...]) -> View | None:

@@ -230,19 +230,20 @@ class Queue(Flushing):
         """
         if self._refusable:
             return None
-        direct = self.send_at_once((id(call),), call, storages, add_nodes, code, instruction, is_awaited=True)
+        direct = self.send_at_once((id(call),), call, storages, add_nodes, 0, code, instruction, is_awaited=True)
         if direct is not None and self.engine.has_failed:
             self._raise_failures(None)
         return direct
 
     def send_at_once(self, key: tuple[Any, ...], call: Computed, storages: tuple[Storage, ...],
-                     add_nodes: Callable[[Direct], None], code: CodeType | None, instruction: int,
+                     add_nodes: Callable[[Direct], None], n_elements: int, code: CodeType | None, instruction: int,
                      is_awaited: bool = False) -> Direct | None:
-        """Execute at once what has messages, by its nodes; None where it is recorded. The key is as for `may_compute`.
+        """Execute at once what has messages, by its nodes; None where it is recorded. The key is as for `may_compute`,
+        and so is the number of elements.
         """
         if state() is not self._silent_state and self.are_errors_asked():
             return None
-        if not (self._may_execute() and self._admits(key, 0, is_awaited) and self._clear_way(storages)):
+        if not (self._may_execute() and self._admits(key, n_elements, is_awaited) and self._clear_way(storages)):
             return None
         return self._attempt(call, storages, (), add_nodes, False, code, instruction)
 

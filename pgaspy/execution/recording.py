@@ -140,9 +140,9 @@ def read_at_once(call: Computed, storages: tuple[Storage, ...],
 
 
 def send_at_once(key: tuple[Any, ...], call: Computed, storages: tuple[Storage, ...],
-                 add_nodes: Callable[[Direct], None]) -> Direct | None:
+                 add_nodes: Callable[[Direct], None], n_elements: int = 0) -> Direct | None:
     """See `Queue.send_at_once`. Collective."""
-    return queue.send_at_once(key, call, storages, add_nodes, *_where(_frame(_DEPTH_OF_READING)))
+    return queue.send_at_once(key, call, storages, add_nodes, n_elements, *_where(_frame(_DEPTH_OF_READING)))
 
 
 def are_errors_asked() -> bool:

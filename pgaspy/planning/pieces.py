@@ -30,10 +30,10 @@ from pgaspy.planning.segments import Segments, few_segments, local_slice, segmen
 from pgaspy.planning.transfers import NOTHING, TransferPlan, fixed_offset, plan_transfer, strides_from_shape
 from pgaspy.planning.view import Section, View, whole
 
-__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "indices_at", "indices_between",
-           "joint_cuts", "lie_in_place", "local_indices", "local_view_shape", "max_pieces", "n_pieces", "one_piece",
-           "own_box", "owned_segments", "piece_in_place", "plan_assembled", "plan_boxes", "plan_operand",
-           "plan_operands", "storage_geometry", "within"]
+__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "holder_and_taker",
+           "indices_at", "indices_between", "joint_cuts", "lie_in_place", "local_indices", "local_view_shape",
+           "max_pieces", "n_pieces", "one_piece", "own_box", "owned_segments", "piece_in_place", "plan_assembled",
+           "plan_boxes", "plan_operand", "plan_operands", "storage_geometry", "within"]
 
 LOCAL, TEMPORARY, BUFFER = -1, -2, 0
 """Where an operand of a piece lies: in its own storage, in an assembled temporary, or (>= 0) in the receive buffer
@@ -161,8 +161,7 @@ def piece_in_place(out: View, views: Sequence[View], rank: int) -> Piece | None:
 
 def plan_assembled(out: View, view: View, copied: bool, rank: int) -> OperandPlan:
     """The same messages for an operand that is assembled, unless it is known to lie as the output does."""
-    return (_in_place(out, view, copied, rank) or _handed_out(out, view) or _handed_over(out, view)
-            or plan_operand(out, view, True, rank))
+    return _in_place(out, view, copied, rank) or _handed(out, view) or plan_operand(out, view, True, rank)
 
 
 def one_piece(out: View, views: Sequence[View], plans: Sequence[OperandPlan], rank: int) -> Piece | None:
@@ -193,23 +192,27 @@ def _in_place(out: View, view: View, copied: bool, rank: int) -> OperandPlan | N
     return OperandPlan(out, view, NOTHING, None, () if 0 in part.shape else (_STRETCHED,) * out.ndim, True)
 
 
-def _handed_out(out: View, view: View) -> OperandPlan | None:
-    """The plan of an operand that one process has, and all get, as it is stretched along what is dealt out."""
-    root, stretched = view.only_holder, view.stretched_dims
-    if root is None or not view.size or view.layout.n_procs == 1 or out.fixed_coords.count(None) < len(out.layout.grid):
+def _handed(out: View, view: View) -> OperandPlan | None:
+    """The plan of an operand that one process has, and hands over."""
+    found = holder_and_taker(out, view)
+    return None if found is None else OperandPlan(out, view, NOTHING, view.unstretched.shape, (), False, *found)
+
+
+def holder_and_taker(out: View, view: View) -> tuple[int, int | None] | None:
+    """The process that alone has an operand, and the one that gets it, as it has all of the output; None for that where
+    all get it, as it is stretched along what is dealt out. None where neither is so.
+    """
+    root, taker = view.only_holder, out.only_holder
+    if root is None or root == taker or not view.size or view.layout.n_procs == 1:
+        return None
+    if taker is not None:
+        return root, taker
+    if out.fixed_coords.count(None) < len(out.layout.grid):
         return None
     for d, p in enumerate(out.base_dims):
-        if d not in stretched and p is not None and out.layout.dims[p].n_procs > 1:
+        if p is not None and out.layout.dims[p].n_procs > 1 and (view.base_dims[d] is not None or out.shape[d] == 1):
             return None
-    return OperandPlan(out, view, NOTHING, view.unstretched.shape, (), root=root)
-
-
-def _handed_over(out: View, view: View) -> OperandPlan | None:
-    """The plan of an operand that one process has, and another one alone gets, as it has all of the output."""
-    root, taker = view.only_holder, out.only_holder
-    if root is None or taker is None or root == taker or not view.size:
-        return None
-    return OperandPlan(out, view, NOTHING, view.unstretched.shape, (), root=root, taker=taker)
+    return root, None
 
 
 def max_pieces(out: View, rank: int) -> int:
