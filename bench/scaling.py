@@ -15,7 +15,8 @@ import sys
 from bench.processes import ROOT
 from pgaspy.host.words import of_bytes
 from pgaspy.simulating.machine import Machine
-from pgaspy.simulating.scripts import CommandLine, Settings, SimulationError
+from pgaspy.simulating.scripts import CommandLine
+from pgaspy.simulating.settings import Settings, SimulationError
 from pgaspy.simulating.simulation import Simulation, simulate
 from pgaspy.simulating.tasks import TaskTimes
 

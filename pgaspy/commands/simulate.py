@@ -18,7 +18,8 @@ from pgaspy.host import launchers
 from pgaspy.host.units import quantity
 from pgaspy.simulating.machine import Machine, machine_from_file
 from pgaspy.simulating.measuring import KernelTimes
-from pgaspy.simulating.scripts import CommandLine, Settings, SimulationError
+from pgaspy.simulating.scripts import CommandLine
+from pgaspy.simulating.settings import Settings, SimulationError
 from pgaspy.simulating.simulation import simulate as simulated
 from pgaspy.simulating.tasks import TaskTimes, cost_from_text
 

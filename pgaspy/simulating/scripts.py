@@ -14,9 +14,9 @@ import runpy
 import sys
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -35,27 +35,15 @@ from pgaspy.planning.pieces import local_view_shape, storage_geometry
 from pgaspy.planning.trees import flood_targets
 from pgaspy.planning.view import View
 from pgaspy.scheduling.base import Storage
-from pgaspy.scheduling.conversations import Conversation
 from pgaspy.scheduling.nodes import TaskCall
-from pgaspy.scheduling.schedule import Schedule
-from pgaspy.simulating.conversing import Round, rounds_of, with_rounds
-from pgaspy.simulating.costs import graph_of
-from pgaspy.simulating.graphs import Begin, Graph, Mark, Pass, Step, Wait, Work, graph
+from pgaspy.simulating.drafts import NOT_YET, Drafts
+from pgaspy.simulating.graphs import Begin, Mark, Pass, Step, Wait, Work, graph
 from pgaspy.simulating.interpreter import Stopwatch
-from pgaspy.simulating.machine import Machine
-from pgaspy.simulating.measuring import KernelTimes
 from pgaspy.simulating.parts import Clock, Part
+from pgaspy.simulating.settings import Settings, SimulationError
 from pgaspy.supervision.digests import Digests
 
-__all__ = ["CommandLine", "LocalShape", "Script", "Settings", "SimulationError", "conflicts", "script_of"]
-
-NOT_YET = graph([])
-"""In the place of graphs, which are made when the program has ended."""
-
-
-class SimulationError(Exception):
-    """A program that cannot be simulated as it is, with its line."""
-
+__all__ = ["CommandLine", "LocalShape", "Script", "conflicts", "script_of"]
 
 class _Enough(BaseException):
     """The program has read as many values as it is to."""
@@ -91,36 +79,6 @@ def _is_of_program(module: Any, folder: Path) -> bool:
     path = Path(getattr(module, "__file__", None) or "")
     return (path.suffix == ".py" and path.is_relative_to(folder) and "site-packages" not in path.parts
             and module.__name__.partition(".")[0] != "pgaspy")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a program is simulated.
-
-    Attributes
-    ----------
-    machine
-        What it runs on.
-    task_seconds
-        What a call takes of a function with a name, on arrays, after so many bytes of others have been read.
-    value, max_values
-        What it goes on with in the place of a value that it reads; and how many it reads before it ends.
-    kernels
-        What kernels take, where that is measured; what Python takes is measured as well, then.
-    spread
-        On how many processes the items of each process's index arrays lie, evenly; where this is None, what follows
-        from them is refused.
-    hands_over
-        Whether processes have time, while they wait for a value, for what could be postponed.
-    """
-
-    machine: Machine
-    task_seconds: Callable[[str, Callable[..., Any], Sequence[Any], int], float]
-    value: float | None = None
-    max_values: int | None = None
-    kernels: KernelTimes | None = None
-    spread: int | None = None
-    hands_over: bool = False
 
 
 @dataclass
@@ -269,26 +227,6 @@ def refusal(what: str) -> SimulationError:
     return SimulationError(f"{what}, at {line_of(frames[0])}" if frames else what)
 
 
-@dataclass
-class _Draft:
-    """Of what a graph is made, when the program has ended: only then is it known what it has besides.
-
-    Attributes
-    ----------
-    shapes, nbytes
-        The local shapes and item sizes of the bases; and their bytes.
-    nbytes_besides
-        Those of all other arrays, while most of them were there.
-    rounds
-        Of its conversations.
-    """
-
-    shapes: Sequence[tuple[tuple[int, ...], int]]
-    nbytes: int
-    nbytes_besides: int = 0
-    rounds: Mapping[int, Sequence[Round]] = field(default_factory=dict)
-
-
 class _Engine:
     """In the place of an engine: it notes what it gets, and executes nothing."""
 
@@ -301,7 +239,7 @@ class _Engine:
         self._script, self._rank, self._size, self._settings = script, rank, size, settings
         self._arrays: weakref.WeakKeyDictionary[Storage, int] = weakref.WeakKeyDictionary()
         self._n_arrays, self._n_barriers = itertools.count(), itertools.count(1)
-        self._drafts: dict[Schedule, _Draft] = {}
+        self._drafts = Drafts(rank, size, settings)
         self._nbytes_due = 0  # of what is executed when the program waits next
         self._stopwatch = None if settings.kernels is None else Stopwatch(script.steps)
 
@@ -315,10 +253,7 @@ class _Engine:
         """
         if self._stopwatch is not None:
             self._stopwatch.take_medians()
-        graphs = {schedule: self._graph(schedule, draft) for schedule, draft in self._drafts.items()}
-        steps = self._script.steps
-        steps[:] = [replace(step, graph=graphs[step.origin]) if isinstance(step, Begin) and step.origin in graphs
-                    else step for step in steps]
+        self._drafts.finish(self._script.steps)
 
     def _called(self, call: Hashable, n_operations: int = 0) -> AbstractContextManager[None]:
         """Note what the program takes until this call: what is measured, or what so many operations take."""
@@ -343,13 +278,8 @@ class _Engine:
     def _take(self, run: Run) -> None:
         schedule, storages = run.schedule, run.memories[:run.schedule.n_bases]
         slots = {self._array(storage): slot for slot, storage in enumerate(storages)}
-        draft = self._drafts.get(schedule)
-        if draft is None:
-            draft = self._drafts[schedule] = self._draft(run, storages)
-            self._script.grids.update(storage.layout.grid for storage in storages)
-        if self._settings.kernels is not None:
-            draft.nbytes_besides = max(draft.nbytes_besides, sum(map(self._nbytes, {*self._arrays} - {*storages})))
-        self._nbytes_due += draft.nbytes
+        self._script.grids.update(storage.layout.grid for storage in storages)
+        self._nbytes_due += self._drafts.add(run, storages, self._arrays)
         seconds = {number: self._seconds_of_task(run, node) for number, node in enumerate(schedule.nodes)
                    if isinstance(node, TaskCall)}
         self._script.steps.append(Begin(NOT_YET, tuple(run.numbers), slots, seconds, schedule))
@@ -360,34 +290,6 @@ class _Engine:
         if self._stopwatch is not None:
             self._stopwatch.pass_through(self._nbytes_due)
         self._nbytes_due = 0
-
-    def _draft(self, run: Run, storages: Sequence[Storage]) -> _Draft:
-        schedule, settings = run.schedule, self._settings
-        shapes = [(storage.layout.local_shape(self._rank), storage.dtype.itemsize) for storage in storages]
-        found = _Draft(shapes, sum(map(self._nbytes, storages)))
-        talking = {number: node for number, node in enumerate(schedule.nodes) if isinstance(node, Conversation)
-                   and node.talks}
-        if talking and settings.spread is None:
-            node = next(iter(talking.values()))
-            raise SimulationError(f"the messages of {node.name} follow from what arrays hold, which a simulated job "
-                                  "does not have (--spread says on how many processes the items lie), at "
-                                  f"{run.line_of(node)}")
-        most = [storage.layout.max_local_size * storage.dtype.itemsize for storage in storages]  # alike on all
-        found.rounds = {number: rounds_of(node, self._rank, self._size, settings.spread or 0, most.__getitem__)
-                        for number, node in talking.items()}
-        return found
-
-    def _graph(self, schedule: Schedule, draft: _Draft) -> Graph:
-        machine = self._settings.machine
-        try:
-            made = graph_of(schedule, draft.shapes, machine, self._settings.kernels, draft.nbytes_besides)
-        except ValueError as error:
-            raise SimulationError(str(error)) from error
-        return with_rounds(made, draft.rounds, self._rank, self._size, machine.kernel) if draft.rounds else made
-
-    def _nbytes(self, storage: Storage) -> int:
-        """Of the part of an array that this process would have."""
-        return math.prod(storage.layout.local_shape(self._rank)) * storage.dtype.itemsize
 
     def _array(self, storage: Storage) -> int:
         """The number of an array."""
@@ -400,7 +302,7 @@ class _Engine:
         call = run.memories[node.value]
         parts, settings = [self._part(view, run.memories[slot].dtype) for slot, view in node.arrays], self._settings
         function, arguments = call.bound(parts)
-        nbytes_besides = max(sum(map(self._nbytes, self._arrays)) - sum(part.nbytes for part in parts), 0)
+        nbytes_besides = max(sum(map(self._drafts.nbytes, self._arrays)) - sum(part.nbytes for part in parts), 0)
         try:
             return settings.machine.kernel + settings.task_seconds(call.name, function, arguments, nbytes_besides)
         except SimulationError as error:

@@ -12,7 +12,8 @@ from pgaspy.execution.engine import RECEIVED_AT_ONCE_BYTES, WINDOW_BYTES
 from pgaspy.simulating.critical_path import CriticalPath, critical_path
 from pgaspy.simulating.player import Course, Rules, Stalled, Totals, play
 from pgaspy.simulating.ranks import Classes, Likes
-from pgaspy.simulating.scripts import CommandLine, Script, Settings, SimulationError, conflicts, script_of
+from pgaspy.simulating.scripts import CommandLine, Script, conflicts, script_of
+from pgaspy.simulating.settings import Settings, SimulationError
 
 __all__ = ["Simulation", "simulate"]
 

@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 from pgaspy.host.units import quantity
 from pgaspy.host.words import of_bytes
 from pgaspy.simulating.measuring import MAX_BYTES_BESIDES, typical
-from pgaspy.simulating.scripts import LocalShape, SimulationError
+from pgaspy.simulating.scripts import LocalShape
+from pgaspy.simulating.settings import SimulationError
 
 __all__ = ["Cost", "TaskTimes", "cost_from_text"]
 

@@ -8,7 +8,8 @@ import pytest
 from _driver import FOLDER, names
 
 from pgaspy.simulating.machine import Machine
-from pgaspy.simulating.scripts import CommandLine, Settings, SimulationError
+from pgaspy.simulating.scripts import CommandLine
+from pgaspy.simulating.settings import Settings, SimulationError
 from pgaspy.simulating.simulation import simulate
 from pgaspy.simulating.tasks import TaskTimes
 from tests.test_examples import SMALL

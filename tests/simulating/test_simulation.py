@@ -24,7 +24,8 @@ from pgaspy.simulating.network import Network
 from pgaspy.simulating.parts import Clock, Part
 from pgaspy.simulating.player import play
 from pgaspy.simulating.ranks import Classes
-from pgaspy.simulating.scripts import CommandLine, LocalShape, Script, Settings, SimulationError, script_of
+from pgaspy.simulating.scripts import CommandLine, LocalShape, Script, script_of
+from pgaspy.simulating.settings import Settings, SimulationError
 from pgaspy.simulating.simulation import Simulation, simulate
 from pgaspy.simulating.tasks import Cost, TaskTimes, cost_from_text
 from tests.simulated import Job
