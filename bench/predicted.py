@@ -31,10 +31,11 @@ TASKS = {"heat": (1000, 1), "summa": (512, 1), "lbm": (400, 4), "cg": (600, 1)}
 SECONDS = 3.0
 """What the batches of one program take together, about."""
 
-TURNS = 5
+TURNS = 3
 """How often each is measured, and predicted, in turn; the median counts."""
 
-BATCHES_OF_SIMULATION = 8
+BATCHES_OF_SIMULATION, N_WARMING = 40, 10
+"""Of which so many do not count."""
 
 GOAL, GOAL_WAITING = 1.2, 5.0
 """The longer of both times over the shorter; points of per cent between what they wait."""
@@ -90,10 +91,13 @@ def compared(where: str, n: int, launcher: list[str], programs: Sequence[str]) -
 
 def _middle(measured: dict[str, list[float]], clock: str) -> tuple[float, float]:
     """The time of a batch, and its waiting."""
-    times = measured[clock]
-    order = sorted(range(len(times)), key=times.__getitem__)
-    middle = order[len(order) * 2 // 5:len(order) * 3 // 5 + 1]
-    return median(times[k] for k in middle), mean(measured["waiting"][k] for k in middle)
+    return _middle_of([*zip(measured[clock], measured["waiting"], strict=True)])
+
+
+def _middle_of(batches: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The time of the middle fifth of some, and its waiting."""
+    middle = sorted(batches)[len(batches) * 2 // 5:len(batches) * 3 // 5 + 1]
+    return median(seconds for seconds, _ in middle), mean(waiting for _, waiting in middle)
 
 
 def _simulated(task: dict[str, Any], n: int, machine: str) -> tuple[float, float]:
@@ -102,8 +106,8 @@ def _simulated(task: dict[str, Any], n: int, machine: str) -> tuple[float, float
         sys.executable, "-m", "pgaspy", "run", "-n", str(n), "--threads", "1", "-m", "pgaspy", "simulate",
         "bench.jobs.predicted", "--machine", machine, "--value", "1", "--measure", "-n", str(n), "--json", "--",
         json.dumps({**task, "batches": BATCHES_OF_SIMULATION})])
-    phase = json.loads(out)["jobs"][0]["phases"][2 * BATCHES_OF_SIMULATION - 1]
-    return phase["seconds"], phase["waiting"]
+    phases = json.loads(out)["jobs"][0]["phases"][1:2 * BATCHES_OF_SIMULATION:2]
+    return _middle_of([(phase["seconds"], phase["waiting"]) for phase in phases[N_WARMING:]])
 
 
 def started(command: list[str]) -> Any:

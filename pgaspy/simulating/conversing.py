@@ -54,7 +54,8 @@ def with_rounds(graph: Graph, rounds: Mapping[int, Sequence[Round]], rank: int, 
     for k, own in enumerate(successors):
         nodes[k] = nodes[k]._replace(
             successors=tuple(begins.get(later, later) if k < len(graph.nodes) else later for later in own))
-    return Graph(tuple(nodes), tuple(n_waits), tuple(by_age), graph.last_joined, graph.n_uses, graph.named, begins)
+    return Graph(tuple(nodes), tuple(n_waits), tuple(by_age), graph.last_joined, graph.n_uses, graph.named, begins,
+                 graph.rounds)
 
 
 def _nodes(node: Work, rounds: Sequence[Round], rank: int, size: int,

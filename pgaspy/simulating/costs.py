@@ -21,7 +21,7 @@ from pgaspy.scheduling.nodes import Communication, FunctionCall, Node, NumpyCall
 from pgaspy.scheduling.schedule import Schedule
 from pgaspy.simulating.graphs import Graph, Work
 from pgaspy.simulating.machine import Machine
-from pgaspy.simulating.measuring import KernelTimes
+from pgaspy.simulating.measuring import KernelTimes, typical
 
 __all__ = ["graph_of", "weight"]
 
@@ -79,22 +79,26 @@ def graph_of(schedule: Schedule, shapes: Sequence[tuple[tuple[int, ...], int]], 
     memories = _Memories(schedule, shapes)
     speed = machine.memory_speed(memories.total(schedule.nodes))
     measured = {} if times is None else times.of(schedule.nodes, memories.nbytes, nbytes_besides)
-    nodes = tuple(_work(node, memories, machine, speed, measured.get(node)) for node in schedule.nodes)
-    return Graph(nodes, schedule.n_waits, schedule.nodes_by_age, schedule.last_joined, schedule.n_uses, schedule.named)
+    rounds = {number: [seconds + machine.engine for seconds in measured[node]]
+              for number, node in enumerate(schedule.nodes) if node in measured}
+    nodes = tuple(_work(node, memories, machine, speed, rounds.get(number))
+                  for number, node in enumerate(schedule.nodes))
+    return Graph(nodes, schedule.n_waits, schedule.nodes_by_age, schedule.last_joined, schedule.n_uses, schedule.named,
+                 rounds=rounds)
 
 
-def _work(node: Node, memories: _Memories, machine: Machine, speed: float, measured: float | None) -> Work:
+def _work(node: Node, memories: _Memories, machine: Machine, speed: float, rounds: Sequence[float] | None) -> Work:
     common: dict[str, Any] = {
         "name": node.name, "position": node.position, "due": node.due, "is_urgent": node.is_urgent,
         "nbytes_ahead": node.nbytes_ahead, "taken": node.taken, "uses": node.uses,
         "successors": node.successors}
     if isinstance(node, Communication):
         return Work(**common, peer=node.peer, nbytes=node.nbytes, tag=node.tag, is_receive=node.is_receive)
-    if measured is None:
+    if rounds is None:
         nbytes, n_operations = _amount(node, memories)
         seconds = machine.kernel + max(nbytes / speed, n_operations / machine.flops)
     else:
-        seconds = measured + machine.engine
+        seconds = typical(rounds)
     n_parts = 1
     if isinstance(node, KernelCall) and node.has_parts:
         n_parts = min(max(sum(stage.n_elements for stage in node.stages) // PART_ELEMENTS, 1), MAX_PARTS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from random import Random
 
 from pgaspy.execution.runs import Run
 from pgaspy.scheduling.base import Storage
@@ -85,8 +86,8 @@ class Drafts:
                      {number: rounds_of(node, self._rank, self._size, spread or 0, most.__getitem__)
                       for number, node in talking.items()})
 
-    def finish(self, steps: list[Step]) -> None:
-        """Make the graphs, and have the steps take them.
+    def finish(self, steps: list[Step], rng: Random) -> None:
+        """Make the graphs, and have the steps take them; what was measured takes what it took in a round that is drawn.
 
         Raises
         ------
@@ -94,7 +95,7 @@ class Drafts:
             If kernels work on too much to measure them.
         """
         graphs = {schedule: self._graph(schedule, draft) for schedule, draft in self._found.items()}
-        steps[:] = [replace(step, graph=graphs[step.origin]) if isinstance(step, Begin) and step.origin in graphs
+        steps[:] = [_drawn(step, graphs[step.origin], rng) if isinstance(step, Begin) and step.origin in graphs
                     else step for step in steps]
 
     def _graph(self, schedule: Schedule, draft: Draft) -> Graph:
@@ -104,3 +105,10 @@ class Drafts:
         except ValueError as error:
             raise SimulationError(str(error)) from error
         return with_rounds(made, draft.rounds, self._rank, self._size, machine.kernel) if draft.rounds else made
+
+
+def _drawn(step: Begin, made: Graph, rng: Random) -> Begin:
+    """A step with its graph, of which all that was measured takes what it took in one round."""
+    place = rng.random()
+    seconds = {number: rounds[int(place * len(rounds))] for number, rounds in made.rounds.items()}
+    return replace(step, graph=made, seconds={**seconds, **step.seconds})

@@ -71,6 +71,8 @@ class Graph:
         The memories that live on.
     begins
         Of nodes that others of the graph prepare, the first of these: what earlier runs keep waiting waits there.
+    rounds
+        Of nodes that were measured again and again, the seconds in each round.
     """
 
     nodes: tuple[Work, ...]
@@ -80,6 +82,7 @@ class Graph:
     n_uses: tuple[int, ...] = ()
     named: frozenset[int] = frozenset()
     begins: Mapping[int, int] = field(default_factory=dict)
+    rounds: Mapping[int, Sequence[float]] = field(default_factory=dict)
 
 
 def graph(nodes: Sequence[Work], edges: Sequence[tuple[int, int]] = ()) -> Graph:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from statistics import median
+from random import Random
 from time import thread_time
 
 import numpy as np
@@ -21,8 +21,8 @@ MAX_NBYTES = 8 << 20
 class Stopwatch:
     """Adds steps with the time that goes by between two calls of the engine: the program's, and that of recording.
 
-    Of what comes between the same two calls again and again, as in a loop, the median of the later half counts: the
-    first times, it is planned, and caches are empty.
+    Of what comes between the same two calls again and again, as in a loop, the later half counts: the first times, it
+    is planned, and caches are empty.
     """
 
     def __init__(self, steps: list[Step]) -> None:
@@ -50,8 +50,8 @@ class Stopwatch:
         """Leave in the processor's caches what kernels would that work on so many bytes."""
         self._others[:nbytes // 8].sum()
 
-    def take_medians(self) -> None:
-        """Have each step take the median of what was measured."""
-        medians = {between: median(seconds[len(seconds) // 2:]) for between, seconds in self._seconds.items()}
+    def draw(self, rng: Random) -> None:
+        """Have each step take one of the times that were measured."""
         for place, between in self._places:
-            self._steps[place] = Pass("interpreter", medians[between])
+            seconds = self._seconds[between]
+            self._steps[place] = Pass("interpreter", rng.choice(seconds[len(seconds) // 2:]))

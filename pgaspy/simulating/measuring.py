@@ -53,10 +53,11 @@ class KernelTimes:
     def __init__(self, threads: int | None = None) -> None:
         """Measured with so many threads."""
         self._threads = threads
-        self._known: dict[Hashable, float] = {}
+        self._known: dict[Hashable, Sequence[float]] = {}
 
-    def of(self, nodes: Sequence[Node], nbytes_of: Callable[[int], int], nbytes_besides: int) -> Mapping[Node, float]:
-        """Those of the nodes of a schedule that can be measured; `nbytes_of` are the bytes of a memory.
+    def of(self, nodes: Sequence[Node], nbytes_of: Callable[[int], int],
+           nbytes_besides: int) -> Mapping[Node, Sequence[float]]:
+        """Those of the nodes of a schedule that can be measured, round by round; `nbytes_of` are the bytes of a memory.
 
         Between two rounds, so many bytes are read as the program's other arrays have, which leave the caches to them.
 
@@ -101,7 +102,7 @@ class KernelTimes:
             if n >= MIN_ROUNDS and time.perf_counter() - begin > SECONDS:
                 break
         for node, key in keys.items():
-            self._known.setdefault(key, typical(times[node]))
+            self._known.setdefault(key, times[node])
 
 
 def _memories_of(node: Node) -> set[int]:

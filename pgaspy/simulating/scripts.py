@@ -18,6 +18,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any, NoReturn
 
 import numpy as np
@@ -244,16 +245,17 @@ class _Engine:
         self._stopwatch = None if settings.kernels is None else Stopwatch(script.steps)
 
     def end(self) -> None:
-        """The program has ended: take what was measured again and again, and make the graphs.
+        """The program has ended: make the graphs, and draw what each step takes of what was measured.
 
         Raises
         ------
         SimulationError
             If kernels work on too much to measure them.
         """
+        rng = Random(self._rank)  # as each process is held up by itself
         if self._stopwatch is not None:
-            self._stopwatch.take_medians()
-        self._drafts.finish(self._script.steps)
+            self._stopwatch.draw(rng)
+        self._drafts.finish(self._script.steps, rng)
 
     def _called(self, call: Hashable, n_operations: int = 0) -> AbstractContextManager[None]:
         """Note what the program takes until this call: what is measured, or what so many operations take."""

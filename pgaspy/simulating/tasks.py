@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from pgaspy.host.units import quantity
 from pgaspy.host.words import of_bytes
-from pgaspy.simulating.measuring import MAX_BYTES_BESIDES, typical
+from pgaspy.simulating.measuring import MAX_BYTES_BESIDES
 from pgaspy.simulating.scripts import LocalShape
 from pgaspy.simulating.settings import SimulationError
 
@@ -58,12 +59,13 @@ def cost_from_text(text: str) -> tuple[str, Cost]:
 
 
 class TaskTimes:
-    """The seconds of tasks; each is measured once per shapes."""
+    """The seconds of tasks; each is measured again and again, once per shapes, and takes one of the times then."""
 
     def __init__(self, costs: Mapping[str, Cost], threads: int | None = None) -> None:
         """Measured with so many threads."""
         self._costs, self._threads = costs, threads
-        self._measured: dict[Any, float] = {}
+        self._measured: dict[Any, Sequence[float]] = {}
+        self._rng = Random(1996)
         self.used: set[str] = set()
 
     def __call__(self, name: str, function: Callable[..., Any], arguments: Sequence[Any],
@@ -80,11 +82,11 @@ class TaskTimes:
             with threadpool_limits(self._threads):
                 self._measured[key] = _measured(name, function, arguments, sum(x.nbytes_spanned for x in shapes),
                                                 min(nbytes_besides, MAX_BYTES_BESIDES))
-        return self._measured[key]
+        return self._rng.choice(self._measured[key])
 
 
 def _measured(name: str, function: Callable[..., Any], arguments: Sequence[Any], nbytes: int,
-              nbytes_besides: int) -> float:
+              nbytes_besides: int) -> Sequence[float]:
     remedy = f"--cost {name.rpartition('.')[2]}=... says what it takes"
     if nbytes > MAX_MEASURED_BYTES:
         raise SimulationError(f"the task {name} works on {of_bytes(nbytes)}, too much to measure it here: {remedy}")
@@ -101,7 +103,7 @@ def _measured(name: str, function: Callable[..., Any], arguments: Sequence[Any],
     except Exception as error:
         raise SimulationError(f"the task {name}, measured on arrays of random numbers, raises {type(error).__name__}: "
                               f"{error}; {remedy}") from error
-    return typical(times[1:])
+    return times[1:]
 
 
 def _filled(x: LocalShape, rng: np.random.Generator) -> NDArray[Any]:

@@ -88,6 +88,23 @@ def test_kernels_that_are_measured_take_some_time() -> None:
     assert seconds() == seconds()
 
 
+def test_each_process_draws_what_it_takes_of_what_was_measured(tmp_path: Path) -> None:
+    """What was measured together takes together what it took in one round; and each process is held up by itself."""
+    class Times(KernelTimes):
+        def of(self, nodes: Any, nbytes_of: Any, nbytes_besides: int) -> Any:
+            return {node: [float(k) for k in range(100)] for node in nodes if node.name == "copy"}
+
+    file = tmp_path / "loop.py"
+    file.write_text("import pgaspy as np\na, b = np.zeros(100), np.zeros(100)\nfor _ in range(30):\n"
+                    "    a[1:-1] = b[1:-1]\n    b[1:-1] = a[1:-1]\n    np.sync()\n")
+    scripts = [script_of(CommandLine(str(file), False), 2, rank, settings(kernels=Times())) for rank in range(2)]
+    drawn = [[{*step.seconds.values()} for step in script.steps if isinstance(step, Begin) and step.seconds]
+             for script in scripts]
+    assert all(len(seconds) == 1 for own in drawn for seconds in own)
+    assert all(len(set().union(*own)) > 10 for own in drawn)
+    assert drawn[0] != drawn[1]
+
+
 def test_kernels_are_measured_after_all_arrays_that_the_program_had_besides(tmp_path: Path) -> None:
     """Those, too, that it made after the first time."""
     class Times(KernelTimes):
@@ -125,7 +142,7 @@ def test_kernels_are_measured_as_they_are_compiled(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_python_takes_is_measured_with_kernels() -> None:
-    """The median of the later half of what recurs, or else what is said of statements."""
+    """What recurs takes one of the times of the later half, or else what is said of statements."""
     def seconds(**options: Any) -> float:
         return simulated("thinks", 20, 1, 5, **options).courses[0].totals.program
 
