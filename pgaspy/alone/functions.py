@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from pgaspy.alone.likeness import (
     like_of,
-    like_of_several,
-    like_of_two,
+    like_of_all,
     likeness,
     multiply,
     sum_along,
@@ -108,7 +107,7 @@ def computed(ufunc: np.ufunc, x: Any, y: Any = None, is_first: bool = False) -> 
         found = None if form is None else called(_by_kernel, form, shape, operands)
     if found is None or not shape:
         return None if found is None else (found, OF_NUMBER)
-    like = like_of_two(x, a.shape, y, b.shape, shape) if y.__class__ in kinds else like_of(x)
+    like = like_of_all((x, y), (a.shape, b.shape), shape) if y.__class__ in kinds else like_of(x)
     return _result(found, like, x, *((y,) if y.__class__ in kinds or y.__class__ is np.ndarray else ()))
 
 
@@ -169,7 +168,7 @@ def squared_distances(x: Any, center: Any) -> Small | None:
     if found is None:
         return None
     called(functools.partial(np.square, out=found), found)
-    return _result(found, like_of_two(x, a.shape, center, b.shape, a.shape), x, center)
+    return _result(found, like_of_all((x, center), (a.shape, b.shape), a.shape), x, center)
 
 
 def _result(elements: NDArray[Any], like: Any, *arrays: Any) -> Small:
@@ -226,7 +225,7 @@ def chosen(*given: Any) -> Small | None:
         elements = called(_where, form.number_dtype, mask, *others)
     else:
         elements = called(_by_kernel, form, shape, operands)
-    return None if elements is None else _result(elements, like_of_several(arrays, shapes, shape), *arrays)
+    return None if elements is None else _result(elements, like_of_all(arrays, shapes, shape), *arrays)
 
 
 def _stretched(shape: tuple[int, ...], *others: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -16,8 +16,8 @@ from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.planning.result_layout import layout_of_extents, product_layout, result_layout
 from pgaspy.planning.view import View, whole
 
-__all__ = ["MAX_DEPTH", "Like", "broadcast", "index", "index_result", "is_distributed", "like_of", "like_of_several",
-           "like_of_two", "likeness", "multiply", "of_extents", "only_read", "pairs", "result", "select", "sum_along",
+__all__ = ["MAX_DEPTH", "Like", "broadcast", "index", "index_result", "is_distributed", "like_of", "like_of_all",
+           "likeness", "multiply", "of_extents", "only_read", "pairs", "result", "select", "sum_along",
            "transpose", "transpose_result", "view_like", "view_of", "with_columns", "with_rows"]
 
 MAX_DEPTH = 8
@@ -173,25 +173,16 @@ def is_distributed(like: Any) -> bool:
     return like.layout.is_distributed if like.__class__ is View else like is not None and like.is_distributed
 
 
-def like_of_two(x: Any, x_shape: tuple[int, ...], y: Any, y_shape: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    """The same of two arrays, of which those shapes are known, and that of the result; see `result_layout`."""
-    first, second = like_of(x), like_of(y)
-    if first is second:
-        return first
-    is_first, is_second = is_distributed(first), is_distributed(second)
-    if x_shape == shape and (is_first or not is_second) and _has_dims(first):
-        return first
-    if y_shape == shape and is_second and not (is_first and x_shape) and _has_dims(second):
-        return second
-    return _result_of(default_for(shape), *[view_of(like).broadcast_to(shape) for like in (first, second)])
-
-
-def like_of_several(arrays: Sequence[Any], shapes: Sequence[tuple[int, ...]], shape: tuple[int, ...]) -> Any:
-    """The same of several arrays."""
+def like_of_all(arrays: Sequence[Any], shapes: Sequence[tuple[int, ...]], shape: tuple[int, ...]) -> Any:
+    """The same of several arrays, of which these shapes are known, and that of the result; see `result_layout`."""
     likes = [*map(like_of, arrays)]
-    first = next((i for i, like in enumerate(likes) if is_distributed(like)), 0)
-    if shapes[first] == shape and _has_dims(likes[first]):
-        return likes[first]
+    for first, own in zip(likes, shapes, strict=True):
+        if own and is_distributed(first):
+            break
+    else:
+        first, own = likes[0], shapes[0]
+    if own == shape and _has_dims(first):
+        return first
     return _result_of(default_for(shape), *[view_of(like).broadcast_to(shape) for like in likes])
 
 

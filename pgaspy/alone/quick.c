@@ -237,9 +237,9 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
     its.work_by_itself = (void (*)(int))(uintptr_t)by_itself;
     static const char *const of_functions[] = {"quick_call", "quick_choice", "quick_product", "quick_reduction", NULL};
     static PyObject **const places[] = {&its.quick_call, &its.quick_choice, &its.quick_product, &its.quick_reduction};
-    static const char *const of_likeness[] = {"index", "index_result", "likeness", "like_of_two", "multiply", "result",
+    static const char *const of_likeness[] = {"index", "index_result", "likeness", "like_of_all", "multiply", "result",
                                               "sum_along", "view_of", NULL};
-    static PyObject **const others[] = {&its.index, &its.index_result, &its.likeness, &its.like_of_two, &its.multiply,
+    static PyObject **const others[] = {&its.index, &its.index_result, &its.likeness, &its.like_of_all, &its.multiply,
                                         &its.result, &its.sum_along, &its.view_of};
     if (take(functions, of_functions, places) < 0 || take(likeness, of_likeness, others) < 0)
         return NULL;

@@ -39,7 +39,7 @@ static struct {
     PyObject *of_doubles[N_OF_DOUBLES];             /* functions of two doubles */
     PyObject *matmul, *power, *of_number;
     PyObject *quick_call, *quick_choice, *quick_reduction, *quick_product;  /* functions of `functions`, `likeness` */
-    PyObject *index, *index_result, *likeness, *like_of_two, *multiply, *result, *sum_along, *view_of;
+    PyObject *index, *index_result, *likeness, *like_of_all, *multiply, *result, *sum_along, *view_of;
     const attempts *attempts;                       /* in jobs of several processes */
     run_elementwise *run_elementwise;               /* of the kernels */
     run_reduction *run_reduction;

@@ -46,7 +46,7 @@ static int has_dims(PyObject *like)
     return has_others < 0 ? -1 : !has_others;
 }
 
-/* What a result of two arrays follows from that follow from these: see `like_of_two`. */
+/* What a result of two arrays follows from that follow from these: see `like_of_all`. */
 static PyObject *like_of_both(PyObject *x, PyObject *first, PyObject *a, PyObject *y, PyObject *second, PyObject *b)
 {
     if (first == second)
@@ -62,10 +62,13 @@ static PyObject *like_of_both(PyObject *x, PyObject *first, PyObject *a, PyObjec
     npy_intp shape[NPY_MAXDIMS];
     PyObject *joint = PyArray_IntTupleFromIntp(joint_shape(a, b, shape), shape), *found = NULL;
     PyObject *own = PyObject_GetAttr(a, name.shape), *theirs = PyObject_GetAttr(b, name.shape);
-    if (joint && own && theirs) {
-        PyObject *arguments[] = {x, own, y, theirs, joint};
-        found = PyObject_Vectorcall(its.like_of_two, arguments, 5, NULL);
+    PyObject *both = PyTuple_Pack(2, x, y), *shapes = own && theirs ? PyTuple_Pack(2, own, theirs) : NULL;
+    if (joint && both && shapes) {
+        PyObject *arguments[] = {both, shapes, joint};
+        found = PyObject_Vectorcall(its.like_of_all, arguments, 3, NULL);
     }
+    Py_XDECREF(shapes);
+    Py_XDECREF(both);
     Py_XDECREF(own);
     Py_XDECREF(theirs);
     Py_XDECREF(joint);
