@@ -59,13 +59,14 @@ def matmul(a: Any, b: Any) -> GlobalArray:
     ValueError
         If the inner extents differ, the stacks do not broadcast, or an operand has no dimension.
     """
-    if a.__class__ in small.kinds and b.__class__ in small.kinds and max(a.ndim, b.ndim) > 2 and not are_errors_asked():
-        return _product_of_stacks(a, b)
-    operands = as_base_view(a), as_base_view(b)
+    if a.__class__ not in small.kinds:
+        a = GlobalArray(*as_base_view(a))
+    if b.__class__ not in small.kinds:
+        b = GlobalArray(*as_base_view(b))
     if not are_errors_asked():
-        return made(*_product(*operands))
-    product: GlobalArray = silently(lambda: made(*_product(*operands)))
-    tell_errors(silently(_errors_of_product, GlobalArray(*operands[0]), GlobalArray(*operands[1]), product))
+        return _product(a, b)
+    product: GlobalArray = silently(_product, a, b)
+    tell_errors(silently(_errors_of_product, a, b, product))
     return product
 
 
@@ -88,11 +89,15 @@ def _errors_of_product(a: GlobalArray, b: GlobalArray, c: GlobalArray) -> Found:
     return found
 
 
-def _product(a: BaseView, b: BaseView) -> BaseView:
+def _product(a: GlobalArray, b: GlobalArray) -> GlobalArray:
+    if 1 <= a.ndim <= 2 and 1 <= b.ndim <= 2:
+        return made(*_product_of_two(BaseView(a._base, a._view), BaseView(b._base, b._view)))
+    return _product_of_stacks(a, b)
+
+
+def _product_of_two(a: BaseView, b: BaseView) -> BaseView:
+    """Of two matrices, or vectors."""
     (_, a_view), (_, b_view) = a, b
-    if not (1 <= a_view.ndim <= 2 and 1 <= b_view.ndim <= 2):
-        found = _product_of_stacks(GlobalArray(*a), GlobalArray(*b))
-        return BaseView(found._base, found._view)
     if a_view.shape[-1] != b_view.shape[0]:
         raise _mismatch(a_view.shape, b_view.shape, b_view.shape[0])
     dtype = np.matmul.resolve_dtypes((a.base.dtype, b.base.dtype, None))[-1]
@@ -119,7 +124,7 @@ def _inner_product(a: BaseView, b: BaseView, dtype: np.dtype[Any]) -> BaseView:
 def _product_of_halves(a: BaseView, b: BaseView) -> BaseView:
     """Products of float16 are summed in float32, as by NumPy."""
     wide = np.dtype(np.float32)
-    found = _product(copied(*a, dtype=wide), copied(*b, dtype=wide))
+    found = _product_of_two(copied(*a, dtype=wide), copied(*b, dtype=wide))
     return copied(*found, dtype=np.dtype(np.float16))
 
 
