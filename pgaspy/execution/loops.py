@@ -80,6 +80,11 @@ def _repeats(text: str, period: int, start: int, end: int) -> bool:
     return text[start:end - period] == text[start + period:end]
 
 
+def _is_of_loop(text: str, body: str) -> bool:
+    """Whether a text is what some iterations of a loop are, which may begin anywhere in them."""
+    return text in body * (len(text) // len(body) + 2)
+
+
 def _first_of(beginnings: Collection[str], text: str, places: range) -> int | None:
     """The first of some places of a text where one of some beginnings is."""
     found = map(text.__getitem__, map(slice, places, count(places.start + MIN_REPEATED)))
@@ -231,7 +236,7 @@ class Loops:
         if len(beginning) < MIN_REPEATED:
             return None
         for body in self._found_at:
-            if beginning in body * (MIN_REPEATED // len(body) + 2):
+            if _is_of_loop(beginning, body):
                 return self._lengths(len(body))[-1] if 2 * len(body) <= self.limit else len(body)
         return None
 
@@ -245,7 +250,7 @@ class Loops:
         if len(self._found_at) == MAX_LOOPS:
             self._found_at.clear()
         body = text[start:start + period]
-        is_known = any(len(known) == period and body in 2 * known for known in self._found_at)
+        is_known = any(len(known) == period and _is_of_loop(body, known) for known in self._found_at)
         self._since = self._found_at.setdefault(body, time.perf_counter())
         if period > self.limit:
             start = self._start_of_long(period, start)

@@ -10,9 +10,11 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import count, repeat
 from operator import attrgetter, call, is_not, le, or_
-from typing import Any, NamedTuple
+from typing import Any
 
 from pgaspy.caches import ENTRY_BYTES, Cache, size_of
 from pgaspy.execution.tiers import MAX_CALLS
@@ -30,7 +32,8 @@ __all__ = ["Form", "Schedules", "form_of"]
 _name_of = attrgetter("name")
 
 
-class Form(NamedTuple):
+@dataclass(eq=False)
+class Form:
     """The normal form of operations.
 
     Attributes
@@ -49,6 +52,11 @@ class Form(NamedTuple):
         """Those of the operations."""
         found: tuple[Recipe, ...] = self.key[0]
         return found
+
+    @cached_property
+    def hash_of_rest(self) -> int:
+        """The same for the same operations, whatever of them somebody holds."""
+        return hash(self.key[:2])
 
 
 def form_of(recorded: Recorded, rest: Recorded) -> Form:
@@ -130,7 +138,7 @@ class Schedules:
     def stored_by(self, form: Form) -> tuple[bool, ...]:
         """Which arrays a schedule of the same operations stores; nothing if there is none."""
         recipes, uses, named, *_ = form.key
-        found = self._stored.get(hash((recipes, uses)), ())
+        found = self._stored.get(form.hash_of_rest, ())
         return found if len(found) == len(named) and self._found[recipes, uses, found] is not None else ()
 
     def _does_without(self, form: Form, stored: tuple[bool, ...], n_times: Callable[[], float]) -> bool:
@@ -169,16 +177,14 @@ class Schedules:
         found = _planned(recorded, form, may_be_in_turn and self._found[form.key] is None, overlaps)
         self._found.keep(form.key, found)
         if not (found.is_in_turn or others):
-            self._stored[hash((recipes, uses))] = form.key[2]
+            self._stored[form.hash_of_rest] = form.key[2]
         return found
 
     def _held_before(self, form: Form) -> tuple[bool, ...]:
         """Which arrays of a form, which is noted, were held where the same operations were met, now or before."""
-        recipes, uses, named, *_ = form.key
-        rest = hash((recipes, uses))
-        before = self._held.get(rest, ())
+        named, before = form.key[2], self._held.get(form.hash_of_rest, ())
         held: tuple[bool, ...] = tuple(map(or_, named, before)) if len(before) == len(named) else named
-        self._held[rest] = held
+        self._held[form.hash_of_rest] = held
         return held
 
 
