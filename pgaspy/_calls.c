@@ -58,8 +58,8 @@ static int is_alone(PyObject *queue)
     return !engine || Py_TYPE(engine) != the_queue.engine || SLOT(engine, the_queue.at_is_alone) != Py_False;
 }
 
-/* The new array for a function of arrays, or of one and a number; NotImplemented where that is to be recorded, None where
-   Python has to look. */
+/* The new array for a function of arrays, or of one and a number; NotImplemented where that is to be recorded, None
+   where Python has to look. */
 static PyObject *computed(PyObject *queue, PyObject *key, PyObject *form, operand *x, operand *y, PyObject *number)
 {
     int fits = !y->view ? 1 : stretch(y, x->view);
@@ -152,9 +152,10 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
         &its.borrowers, &its.lent};
     PyTypeObject *base, *storage, *scalar;
     unsigned long long elementwise;
-    if (!PyArg_ParseTuple(arguments, "O!OO!O!O!OOOOOOOO!O!Knnnn", &PyModule_Type, &recording, &state, &PyType_Type, &base,
-                          &PyType_Type, &storage, &PyType_Type, &scalar, &given[0], &given[1], &given[2], &given[3],
-                          &given[4], &given[5], &given[6], &PySet_Type, &given[7], &PySet_Type, &given[8],
+    if (!PyArg_ParseTuple(arguments, "O!OO!O!O!OOOOOOOO!O!Knnnn", &PyModule_Type, &recording, &state,
+                          &PyType_Type, &base, &PyType_Type, &storage, &PyType_Type, &scalar,
+                          &given[0], &given[1], &given[2], &given[3], &given[4], &given[5], &given[6],
+                          &PySet_Type, &given[7], &PySet_Type, &given[8],
                           &elementwise, &its.max_elements, &its.max_bytes, &its.n_tags, &its.batch)
             || begin_callers() < 0)
         return NULL;
@@ -185,13 +186,14 @@ static PyObject *have_arrays(PyObject *module, PyObject *arguments)
 {
     PyTypeObject *array, *number, *element, *reference;
     PyObject *known_calls, *made, *given[3];
-    if (!PyArg_ParseTuple(arguments, "O!O!O!O!OOOOOn", &PyType_Type, &array, &PyType_Type, &number, &PyType_Type, &element,
-                          &PyType_Type, &reference, &known_calls, &made, &given[0], &given[1], &given[2],
-                          &its.max_small))
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!OOOOOn", &PyType_Type, &array, &PyType_Type, &number,
+                          &PyType_Type, &element, &PyType_Type, &reference, &known_calls, &made,
+                          &given[0], &given[1], &given[2], &its.max_small))
         return NULL;
     const attribute_place places[] = {
         {array, "_base", &its.at_base}, {array, "_view", &its.at_view}, {array, "_elements", &its.at_elements},
-        {array, "_source", &its.at_source}, {reference, "storage", &its.at_lender}, {reference, "view", &its.at_section}};
+        {array, "_source", &its.at_source},
+        {reference, "storage", &its.at_lender}, {reference, "view", &its.at_section}};
     if (find_places(places, 6) < 0 || !(its.discard = PyObject_GetAttrString(its.borrowers, "discard")))
         return NULL;
     its.number = (PyTypeObject *)Py_NewRef(number), its.element = (PyTypeObject *)Py_NewRef(element);

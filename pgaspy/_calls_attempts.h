@@ -10,8 +10,8 @@ static int has_base(PyObject *x)
     return is_array(x) && SLOT(x, its.at_base) && SLOT(x, its.at_view) && SLOT(x, its.at_source) == Py_None;
 }
 
-/* Whether an array, or a section of one, is none of those that are NumPy's in a job of one process: see `small.are_few`.
-   -1 with an exception set. */
+/* Whether an array, or a section of one, is none of those that are NumPy's in a job of one process: see
+   `small.are_few`. -1 with an exception set. */
 static int is_large(PyObject *base, PyObject *view)
 {
     PyObject *size = PyObject_GetAttr(view, name.size);
@@ -160,7 +160,8 @@ static int attempt_in_place(PyObject *ufunc, PyObject *x, PyObject *y, PyObject 
         release(&other);                        /* which may have got memory of their own */
         own = other = (operand){NULL};
         if (!answer && read_array(x, &own) == 0 && (!has_other || read_array(y, &other) == 0)) {
-            PyObject *form = found_form(ufunc, own.dtype, has_other ? other.dtype : (PyObject *)Py_TYPE(number), IN_PLACE);
+            PyObject *of = has_other ? other.dtype : (PyObject *)Py_TYPE(number);
+            PyObject *form = found_form(ufunc, own.dtype, of, IN_PLACE);
             answer = is_written(queue, key, form, &own, &other, number, its.record_into, given);
         } else
             answer = -1;

@@ -23,7 +23,8 @@ static result results[N_KNOWN];
 
 static int is_form(PyObject *x)
 {
-    return PyTuple_Check(x) && PyTuple_GET_SIZE(x) == N_OF_FORM && PyArray_DescrCheck(PyTuple_GET_ITEM(x, NUMBER_DTYPE));
+    return PyTuple_Check(x) && PyTuple_GET_SIZE(x) == N_OF_FORM
+        && PyArray_DescrCheck(PyTuple_GET_ITEM(x, NUMBER_DTYPE));
 }
 
 /* Whether a kernel takes all operands as they are, or cast without a loss that is told of. */

@@ -47,7 +47,8 @@ static int is_admitted(PyObject *queue, PyObject *key, Py_ssize_t n_elements, Py
     return is > 0 && answer && count(queue) < 0 ? -1 : is;
 }
 
-/* Have memory for a new array, as `Storage` allocates it; what is not small is left to that. -1 with an exception set. */
+/* Have memory for a new array, as `Storage` allocates it; what is not small is left to that. -1 with an exception
+   set. */
 static int allocate(PyObject *storage, PyArray_Descr *dtype, const geometry *own)
 {
     if (own->size * PyDataType_ELSIZE(dtype) >= its.max_bytes)

@@ -14,7 +14,7 @@ typedef struct {
     Py_ssize_t size;
     const Py_ssize_t *shape;
     int64_t offsets[MAX_OPERANDS], strides[MAX_OPERANDS * MAX_NDIM], number;
-    PyArray_Descr *dtypes[MAX_OPERANDS];        /* as they are, borrowed from their storages; of a number, as it is taken */
+    PyArray_Descr *dtypes[MAX_OPERANDS];        /* as they are, borrowed from storages; of a number, as it is taken */
     PyObject *held[MAX_OPERANDS];
 } geometry;
 

@@ -30,7 +30,8 @@ static PyObject *ready(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     return answer < 0 ? NULL : Py_NewRef(answer ? a : Py_None);
 }
 
-/* The size of an element that a known call gives; of kernels, which compute more with each, at least that of a double. */
+/* The size of an element that a known call gives; of kernels, which compute more with each, at least that of a
+   double. */
 static npy_intp size_of_result(PyObject *call)
 {
     return PyArray_DescrCheck(call) ? PyDataType_ELSIZE((PyArray_Descr *)call) : (npy_intp)sizeof(double);

@@ -131,7 +131,9 @@ static int binary_of_several(const method *own, PyObject *const *arguments, Py_s
 static int reflected_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,
                                 PyObject **found)
 {
-    return is_plain_number(arguments[1]) ? its.attempts->operator_(own->ufunc, arguments[0], arguments[1], 1, found) : 0;
+    if (!is_plain_number(arguments[1]))
+        return 0;
+    return its.attempts->operator_(own->ufunc, arguments[0], arguments[1], 1, found);
 }
 
 static int in_place_of_several(const method *own, PyObject *const *arguments, Py_ssize_t n, PyObject *names,

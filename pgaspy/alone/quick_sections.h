@@ -28,8 +28,8 @@ static int is_slicing(PyObject *key)
     return 1;
 }
 
-/* An integer of NumPy's, or an element that is one, as Python's: a new reference; NULL, mostly without an exception, where
-   it is something else. */
+/* An integer of NumPy's, or an element that is one, as Python's: a new reference; NULL, mostly without an exception,
+   where it is something else. */
 static PyObject *integer_of(PyObject *k)
 {
     PyObject *number = Py_TYPE(k) == its.number ? elements_of(k) : k;

@@ -28,12 +28,13 @@ static int is_plain(PyObject *queue)
     return is_silent(queue);
 }
 
-/* Append the fields of an operation, but for its number, which is that of the next one with so many tags; all at once. -1
-   with an exception set. */
+/* Append the fields of an operation, but for its number, which is that of the next one with so many tags; all at once.
+   -1 with an exception set. */
 static int append(PyObject *queue, PyObject *own, Py_ssize_t n_tags)
 {
     PyObject *fields = SLOT(SLOT(queue, the_queue.at_recorded), the_queue.at_fields);
-    PyObject *number = SLOT(queue, the_queue.at_next_tag), *next = PyLong_FromSsize_t(PyLong_AsSsize_t(number) + n_tags);
+    PyObject *number = SLOT(queue, the_queue.at_next_tag);
+    PyObject *next = PyLong_FromSsize_t(PyLong_AsSsize_t(number) + n_tags);
     const Py_ssize_t n = PyList_GET_SIZE(fields);
     PyTuple_SET_ITEM(own, NUMBER, Py_NewRef(number));
     if (PyErr_Occurred() || PyList_SetSlice(fields, n, n, own) < 0) {
@@ -91,8 +92,8 @@ static PyObject *record(PyObject *module, PyObject *const *arguments, Py_ssize_t
 static PyObject *begin(PyObject *module, PyObject *arguments)
 {
     PyObject *recording, *state, *in_python, *borrowers, *lent;
-    if (!PyArg_ParseTuple(arguments, "O!OOO!O!", &PyModule_Type, &recording, &state, &in_python, &PySet_Type, &borrowers,
-                          &PySet_Type, &lent) || begin_callers() < 0)
+    if (!PyArg_ParseTuple(arguments, "O!OOO!O!", &PyModule_Type, &recording, &state, &in_python,
+                          &PySet_Type, &borrowers, &PySet_Type, &lent) || begin_callers() < 0)
         return NULL;
     its.in_python = Py_NewRef(in_python), its.borrowers = Py_NewRef(borrowers), its.lent = Py_NewRef(lent);
     return begin_queue(recording, state) < 0 ? NULL : Py_NewRef(Py_None);
@@ -105,8 +106,8 @@ static PyMethodDef functions[] = {
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "appending", "Recording an operation, in C; see appending.c.", -1, functions, NULL, NULL, NULL,
-    NULL,
+    PyModuleDef_HEAD_INIT, "appending", "Recording an operation, in C; see appending.c.", -1, functions,
+    NULL, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit_appending(void)

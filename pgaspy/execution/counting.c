@@ -16,8 +16,8 @@ typedef struct {
 
 static int counts_init(counts *self, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"elements_per_call", "gain_of_nodes", "gainful_elements", "max_calls", "max_elements", "warm",
-                            "work_of_planning", "worth_recording", NULL};
+    static char *names[] = {"elements_per_call", "gain_of_nodes", "gainful_elements", "max_calls", "max_elements",
+                            "warm", "work_of_planning", "worth_recording", NULL};
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "$nnnnnnnn", names, &self->elements_per_call,
                                      &self->gain_of_nodes, &self->gainful_elements, &self->max_calls,
                                      &self->max_elements, &self->warm, &self->work_of_planning, &self->worth_recording))
@@ -107,7 +107,8 @@ static PyObject *admits(counts *self, PyObject *const *arguments, Py_ssize_t n)
     if (PyErr_Occurred() || n_elements > self->max_elements)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
     PyObject *call = hash_of(arguments[0]);
-    const int answer = call ? is_admitted(self, call, n_elements, arguments[2] == Py_True, arguments[3] == Py_True) : -1;
+    const int answer =
+        call ? is_admitted(self, call, n_elements, arguments[2] == Py_True, arguments[3] == Py_True) : -1;
     Py_XDECREF(call);
     return answer < 0 ? NULL : PyBool_FromLong(answer);
 }

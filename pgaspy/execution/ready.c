@@ -1,6 +1,6 @@
 /*
- * Which nodes wait for nothing any more, in C: between two nodes, this is what an engine does. In Python it takes longer
- * than many a node.
+ * Which nodes wait for nothing any more, in C: between two nodes, this is what an engine does. In Python it takes
+ * longer than many a node.
  *
  * A run is anything that has the attributes named below; its numbers are in lists and its marks in a bytearray, which
  * Python sees, too.

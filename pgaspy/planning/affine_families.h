@@ -2,9 +2,9 @@
  * Families of views: see `families.h`.
  *
  * Of one family are views of a layout with the same extents, base dimensions, steps and beginnings along these, and the
- * same owners of the indices at which the others are fixed. So are its numbers; then come the first indices, the extents
- * and the distances of what the process has; and per dimension of the base, where the process's part begins, and the
- * distance in memory of its indices, which is 0 but where the dimension is fixed.
+ * same owners of the indices at which the others are fixed. So are its numbers; then come the first indices, the
+ * extents and the distances of what the process has; and per dimension of the base, where the process's part begins,
+ * and the distance in memory of its indices, which is 0 but where the dimension is fixed.
  */
 
 #define N_FAMILIES 4096         /* that are known, a power of 2: one of two in the same place is worked out anew */
@@ -60,7 +60,8 @@ static Py_ssize_t offset_of_fixed(const family *own, const affine *view)
     return offset;
 }
 
-/* Have what the process has of a family, by one of its views: 1; 0 where that is no interval of each dimension; or -1 */
+/* Have what the process has of a family, by one of its views: 1; 0 where that is no interval of each dimension; -1 with
+   an exception set. */
 static int have_part(family *own, affine *view, PyObject *held)
 {
     PyObject *const part = local_part_of(view, own->rank);

@@ -1,6 +1,6 @@
 /*
- * What is derived from an affine map: by an index, by other dimensions in the place of its own, stretched. It is kept on
- * the map that it comes from.
+ * What is derived from an affine map: by an index, by other dimensions in the place of its own, stretched. It is kept
+ * on the map that it comes from.
  */
 
 /* Of the same base, kept by a key; it takes over the tuples, any of which may be NULL with an exception set. */
@@ -248,7 +248,8 @@ static PyObject *raised(void)           /* the exception that is set, which is n
 #endif
 }
 
-/* Have an index refused by a statement of Python's that raises, which tells a mistake in the program; see `tracebacks`. */
+/* Have an index refused by a statement of Python's that raises, which tells a mistake in the program; see
+   `tracebacks`. */
 static void refuse(affine *self)
 {
     PyObject *error = raised(), *nothing = PyObject_CallMethodOneArg((PyObject *)self, name.refuse, error);

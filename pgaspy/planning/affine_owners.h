@@ -28,7 +28,8 @@ static int read_dimension(PyObject *itself, dimension *dim)
         return number_of(itself, name.extent, &dim->extent) < 0 || number_of(itself, name.n_procs, &dim->n_procs) < 0
             || number_of(itself, name.axis, &dim->axis) < 0 ? -1 : 0;
     PyObject *axis = PyTuple_GET_ITEM(itself, 2);
-    dim->extent = at(itself, 0), dim->n_procs = at(itself, 1), dim->axis = axis == Py_None ? -1 : PyLong_AsSsize_t(axis);
+    dim->extent = at(itself, 0), dim->n_procs = at(itself, 1);
+    dim->axis = axis == Py_None ? -1 : PyLong_AsSsize_t(axis);
     dim->parent_extent = at(itself, 3), dim->start = at(itself, 4), dim->step = at(itself, 5);
     return PyErr_Occurred() ? -1 : 0;
 }

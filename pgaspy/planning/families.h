@@ -17,7 +17,8 @@ typedef struct {
     Py_hash_t hash;
     Py_ssize_t rank, ndim, n_dims, n_axes;  /* of views, of their base, and of the grid */
     Py_ssize_t size, offset;                /* of what is here; and where it begins, but for the fixed indices */
-    char is_known, is_any, is_ascending;    /* it is an interval of each dimension; there is some; no step is negative */
+    char is_known, is_any;                  /* it is an interval of each dimension; there is some */
+    char is_ascending;                      /* no step is negative */
     Py_ssize_t numbers[1];                  /* see the functions below */
 } family;
 
