@@ -148,7 +148,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     invert
         Whether it is not among them.
     kind
-        As in NumPy: None, "sort" or "table", and without effect.
+        As in NumPy: None, "sort" or "table", which takes integers and booleans alone; without effect.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     Raises
     ------
     ValueError
-        For an unknown kind.
+        For an unknown kind, or one that does not take these arrays.
 
     Examples
     --------
@@ -168,6 +168,9 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     a, others = as_global(element), as_array(test_elements)
+    if kind == "table" and not {a.dtype.kind, others.dtype.kind} <= {*"biu"}:
+        raise ValueError("The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or "
+                         "None for kind.")
     if isinstance(others, GlobalArray) and others.size > max(a.size // world().size, brought.MAX_ELEMENTS):
         found = _are_among(a.ravel(), others.ravel()).reshape(a.shape)
         return asarray(~found if invert else found)

@@ -259,6 +259,17 @@ def test_what_is_among_others(dtype: str, name: str, m: int) -> None:
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("dtypes", [("f8", "f8"), ("i8", "f4"), ("c8", "i8"), ("?", "f8")])
+def test_tables_are_of_integers(dtypes: tuple[str, str]) -> None:
+    a, b = (np.ones(n, dtype) for n, dtype in zip((5, 3), dtypes, strict=True))
+    for others in b, pg.array(b), b[:0]:
+        raises_everywhere(ValueError, "only supported for boolean or integer arrays",
+                          lambda others=others: pg.isin(pg.array(a), others, kind="table"))
+    assert_equal(pg.isin(pg.array(a), b, kind="sort"), np.isin(a, b, kind="sort"))
+    assert_equal(pg.isin(pg.array([3, 1]), [True], kind="table"), np.isin([3, 1], [True], kind="table"))
+
+
+@pytest.mark.mpi
 @pytest.mark.parametrize("is_unique", [True, False])
 @pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 5), (5, 0), (8, 30), (200, 120)])
 def test_where_what_is_common_lies(is_unique: bool, n: int, m: int) -> None:
