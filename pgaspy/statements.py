@@ -25,8 +25,8 @@ from pgaspy.scheduling.kinds.statement import Statement
 from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import BaseView
 
-__all__ = ["COMPARISONS", "broadcast", "check_writable", "depends_on_values", "elementwise_copy", "known_calls",
-           "loop_dtypes", "new_statement", "record_assignment", "record_into", "record_statement",
+__all__ = ["COMPARISONS", "broadcast", "check_numbers", "check_writable", "depends_on_values", "elementwise_copy",
+           "known_calls", "loop_dtypes", "new_statement", "record_assignment", "record_into", "record_statement",
            "record_statement_into", "refusals", "statement_for", "statement_into"]
 
 refusals: dict[AnyFunction | None, Callable[..., None]] = {}
@@ -137,6 +137,14 @@ def loop_dtypes(ufunc: AnyFunction, descriptions: Sequence[Any], outputs: Sequen
     return (*resolved[: ufunc.nin], *mask, *resolved[ufunc.nin:])
 
 
+def check_numbers(ufunc: AnyFunction, numbers: Sequence[Any], descriptions: Sequence[Any], has_mask: bool) -> None:
+    """Of a call that is refused, raise what NumPy raises before: OverflowError for an integer that is too large."""
+    taken = loop_dtypes(ufunc, descriptions, (None,) * ufunc.nout, has_mask, None, "same_kind")
+    for number, dtype in zip(numbers, taken, strict=False):
+        if isinstance(number, int):
+            np.empty((), dtype)[()] = number
+
+
 COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 """Where the value of an integer decides what is computed with integers."""
 
@@ -174,7 +182,12 @@ def statement_into(call: tuple[Any, Any, str] | None, bases: Sequence[Any], desc
     key = (call, view, out.dtype, same, has_mask, *descriptions)
     statement: Statement | None = _statements[key]
     if statement is None:
-        statement = _new_statement_into(call, same, descriptions, out, view, has_mask)
+        try:
+            statement = _new_statement_into(call, same, descriptions, out, view, has_mask)
+        except TypeError:
+            if call is not None:
+                check_numbers(call[0], bases, descriptions, has_mask)
+            raise
         _statements.keep(key, statement)
     return statement
 

@@ -23,6 +23,7 @@ from pgaspy.scheduling.kinds.statement import Statement
 from pgaspy.scheduling.operations import BaseView
 from pgaspy.statements import (
     COMPARISONS,
+    check_numbers,
     check_writable,
     depends_on_values,
     known_calls,
@@ -68,7 +69,12 @@ def apply(ufunc: AnyFunction, inputs: Sequence[Any], out: tuple[Any, ...] = (), 
         descriptions.append(description)
     if ufunc in refusals:
         targets = [getattr(target, "dtype", None) for target in out] or (None,)
-        refusals[ufunc](inputs, where, loop_dtypes(ufunc, descriptions, targets, where is not True, dtype, casting))
+        try:
+            loop = loop_dtypes(ufunc, descriptions, targets, where is not True, dtype, casting)
+        except TypeError:
+            check_numbers(ufunc, bases, descriptions, where is not True)
+            raise
+        refusals[ufunc](inputs, where, loop)
     if out and any(x is not None for x in out):
         return _apply_into(ufunc, bases, descriptions, out, where is not True, dtype, casting, make)
     return _results(statement_for(ufunc, descriptions, where is not True, dtype, casting), bases, make)

@@ -265,6 +265,10 @@ def test_integers_beyond_the_dtype() -> None:
             assert_equal(function(a, scalar), function(x, scalar))
             assert_equal(function(scalar, a), function(scalar, x))
     raises_everywhere(OverflowError, "Python integer 300 out of bounds for uint8", lambda: a + 300)
+    truths = pg.ones(3, bool)
+    for function in operator.ipow, operator.iadd, operator.ifloordiv:
+        raises_everywhere(TypeError, "Cannot cast ufunc", lambda function=function: function(truths, 300))
+        raises_everywhere(OverflowError, "too large", lambda function=function: function(truths, 10**30))
 
 
 def test_numpy_operands() -> None:
