@@ -69,7 +69,12 @@ class FlatElements:
         if not selection.shape and np.size(value) != 1:
             raise ValueError(f"one element is assigned to, and there are {np.size(value)} values")
         if np.size(value):
-            value = as_values(value, self.base.dtype)  # which raises, also where nothing is assigned
+            try:
+                value = as_values(value, self.base.dtype)  # which raises, also where nothing is assigned
+            except (OverflowError, TypeError) as error:
+                if selection.shape:
+                    raise
+                raise ValueError("Error setting single item of array.") from error
         if n and np.size(value):
             value = repeated(value, n) if np.size(value) <= n else as_array(value).reshape(-1)[:n]
             bring(self.base, selection, value.reshape(selection.shape) if value.size == n else value)

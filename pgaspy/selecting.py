@@ -48,11 +48,10 @@ Mode = str
 @taking_memory
 def _brought_within(indices: Any, extent: int, mode: Mode) -> Any:
     """Indices with those beyond an extent wrapped round or clipped; as they are, where they are to be refused."""
+    _check_mode(mode)
     given, indices = indices, as_indices(indices)
     if indices.dtype == np.uint64 and not hasattr(given, "dtype"):  # of integers beyond those of an index
         indices = as_numpy(given, np.int64)
-    if mode not in ("raise", "wrap", "clip"):
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     if indices.dtype.kind not in "iub":
         raise _no_cast(indices.dtype, np.dtype(np.intp), "safe")
     indices = indices.astype(np.int64, copy=False)  # a narrow one may not hold the extent
@@ -61,6 +60,11 @@ def _brought_within(indices: Any, extent: int, mode: Mode) -> Any:
     if not extent:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     return indices % extent if mode == "wrap" else indices.clip(0, extent - 1)
+
+
+def _check_mode(mode: Mode) -> None:
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
 
 
 def _no_cast(given: np.dtype[Any], wanted: np.dtype[Any], casting: str) -> TypeError:
@@ -171,10 +175,12 @@ def put(a: GlobalArray, ind: Any, v: Any, mode: Mode = "raise") -> None:
     ufuncs.check_target(a, is_assigned=True)
     if small.is_on and mode == "raise" and sections.put(a, ind, v):
         return
+    _check_mode(mode)
     _check_safe(ind, np.dtype(np.intp))
+    values = as_values(v, a.dtype)  # which raises, also where nothing is assigned
     indices = _brought_within(ind, a.size, mode).reshape(-1)
-    if indices.size and np.size(v):
-        bring(a, counted(a._view, indices), repeated(as_values(v, a.dtype), indices.size))
+    if indices.size and values.size:
+        bring(a, counted(a._view, indices), repeated(values, indices.size))
 
 
 @implements(np.take_along_axis)

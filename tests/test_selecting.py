@@ -178,6 +178,26 @@ def test_values_that_no_flat_element_takes_are_refused(value: Any, error: type[E
         raises_everywhere(error, words, lambda key=key: setitem(pg.zeros(4, np.int8).flat, key, value))
 
 
+@pytest.mark.parametrize("value", [300, -2**70, None, 1j])
+def test_values_that_no_single_flat_element_takes_are_refused(value: Any) -> None:
+    for key in 0, -1, (2,):
+        with pytest.raises(ValueError, match="Error setting single item"):
+            np.zeros(4, np.int8).flat[key] = value
+        raises_everywhere(ValueError, "Error setting single item",
+                          lambda key=key: setitem(pg.zeros(4, np.int8).flat, key, value))
+
+
+@pytest.mark.parametrize("indices", [[], [1], [9]])
+@pytest.mark.parametrize(("value", "error"), [(300, OverflowError), (np.nan, ValueError), (1j, TypeError)])
+def test_values_that_cannot_be_put_are_refused_wherever_they_go(indices: list[int], value: Any,
+                                                                error: type[Exception]) -> None:
+    for mode in "raise", "clip":
+        with pytest.raises(error):
+            np.put(np.zeros(4, np.int8), indices, value, mode)
+        raises_everywhere(error, "int", lambda mode=mode: pg.put(pg.zeros(4, np.int8), indices, value, mode))
+    raises_everywhere(ValueError, "clipmode", lambda: pg.put(pg.zeros(4, np.int8), indices, value, "other"))
+
+
 def test_flat() -> None:
     a, x = as_global(X, 2), X.copy()
     for key in (5, -1, slice(3, 20, 4), ROWS, [1, 2], MASK.reshape(-1), ...):
