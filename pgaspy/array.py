@@ -35,6 +35,7 @@ from pgaspy.operands import (
     has_arrays,
     native,
     refuse_masked,
+    refuse_truths,
 )
 from pgaspy.originals import is_vector, is_view, originals_of
 from pgaspy.planning.view import ArrayInKey, View
@@ -450,6 +451,7 @@ class GlobalArray:
             return self._transposed(_REVERSED[self.ndim])
         if len(axes) == 1 and np.iterable(axes[0]):
             axes = tuple(axes[0])
+        refuse_truths(axes)
         order = normalize_axis_tuple([*map(operator.index, axes)], self.ndim, "axes")
         if len(order) != self.ndim:
             raise ValueError(f"axes {order} don't match array of {self.ndim} dimensions")
@@ -486,6 +488,7 @@ class GlobalArray:
         ValueError
             If there is no such dimension, or its extent is not 1.
         """
+        refuse_truths(axis)
         ones = [d for d, n in enumerate(self.shape) if n == 1]
         dropped = ones if axis is None else normalize_axis_tuple(axis, self.ndim)
         if not set(dropped) <= set(ones):
@@ -512,7 +515,7 @@ class GlobalArray:
         ValueError
             If the shape has another number of elements, or for another order.
         """
-        return self._reshaped(as_extents(shape[0]) if len(shape) == 1 else shape, order, is_view)
+        return self._reshaped(as_extents(shape[0] if len(shape) == 1 else shape), order, is_view)
 
     def ravel(self, order: str = "C") -> GlobalArray:
         """The elements in one dimension; a copy, unless it has one already, in which they follow one on the other.
@@ -752,6 +755,8 @@ class GlobalArray:
         IndexError
             If the index is beyond the array.
         """
+        if index:
+            refuse_truths(index[0] if len(index) == 1 else index)
         if len(index) == 1:
             first, = index
             if not isinstance(first, tuple) and not -self.size <= first < self.size:
@@ -1405,6 +1410,7 @@ class GlobalArray:
         return self._cumulated(np.multiply, axis, dtype, out)
 
     def _cumulated(self, ufunc: np.ufunc, axis: Any, dtype: DTypeLike | None, out: GlobalArray | None) -> GlobalArray:
+        refuse_truths(axis)
         array = self.reshape(-1) if not self.ndim or (axis is None and self.ndim > 1) else self
         return _accumulated(ufunc, array, 0 if axis is None else operator.index(axis), dtype=dtype, out=(out,))
 
@@ -1610,6 +1616,7 @@ def _accumulated(ufunc: np.ufunc, array: Any, axis: Any = 0, *, dtype: DTypeLike
     target = _target(out)
     if target is not None and target.shape != array.shape:
         raise ValueError("provided out is the wrong size for the accumulation.")
+    refuse_truths(axis)
     if ufunc in refusals and array.ndim and isinstance(axis, int):
         exponents = array[(slice(None),) * (axis % array.ndim) + (slice(1, None),)]
         refusals[ufunc]((exponents, exponents), True, (np.dtype(dtype or array.dtype),) * 3)

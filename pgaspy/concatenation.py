@@ -16,7 +16,7 @@ from pgaspy.array import GlobalArray
 from pgaspy.creation import as_global
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import empty_like_result, expand_dims
-from pgaspy.operands import WEAK, dtype_of_cast
+from pgaspy.operands import WEAK, dtype_of_cast, refuse_truths
 from pgaspy.small_calls import by_numpy
 
 __all__ = ["concat", "concatenate", "joined_dtype", "stack"]
@@ -65,6 +65,7 @@ def concatenate(arrays: Sequence[Any], /, axis: int | None = 0, out: GlobalArray
     array([0., 1., 2., 7., 8.])
     """
     given = [*arrays]
+    refuse_truths(axis)
     if not given:
         raise ValueError("need at least one array to concatenate")
     arrays = [as_global(a) for a in given]

@@ -25,7 +25,7 @@ from pgaspy.caches import cached
 from pgaspy.creation import Shape, arange, array, as_array, as_global, asarray, empty, zeros
 from pgaspy.dispatch import HANDLED, implements, named
 from pgaspy.global_assign import rolled
-from pgaspy.operands import WEAK, as_extents, as_numpy, check_device
+from pgaspy.operands import WEAK, as_extents, as_numpy, check_device, refuse_truths
 from pgaspy.planning.result_layout import layout_of_extents
 from pgaspy.reductions import NO_VALUE
 from pgaspy.scheduling.functions import WHERE
@@ -205,7 +205,7 @@ def broadcast_to(array: Any, shape: Shape) -> GlobalArray:
         If the shape has less dimensions, or another extent where that of the array is not 1.
     """
     array = asarray(array)
-    return array._over(array._view.broadcast_to(_integers(shape)).read_only)
+    return array._over(array._view.broadcast_to(_integers(as_extents(shape))).read_only)
 
 
 def _integers(x: Any) -> tuple[int, ...]:
@@ -394,6 +394,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> GlobalArray:
     array([0, 0, 1, 1, 2, 2])
     """
     a = as_global(a)
+    refuse_truths(axis)
     if axis is None or (not a.ndim and axis in (0, -1)):
         a, axis = a.ravel(), 0
     axis = normalize_axis_index(axis, a.ndim)

@@ -25,7 +25,7 @@ from pgaspy.supervision.recorder import take
 __all__ = [
     "PARTS_FROM_BYTES", "WEAK", "Operand", "as_base_view", "as_element", "as_extents", "as_numbers", "as_numpy",
     "check_device", "check_dtype", "check_order", "described", "dtype_of_cast", "has_arrays", "native",
-    "operand_from_numpy", "own_part", "refuse_masked", "with_parts",
+    "operand_from_numpy", "own_part", "refuse_masked", "refuse_truths", "with_parts",
 ]
 
 WEAK = (int, float, complex)
@@ -70,13 +70,29 @@ def check_order(order: str | None) -> None:
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
 
 
+def refuse_truths(given: Any) -> None:
+    """Raise TypeError for truth values, and for tuples or lists with some, where NumPy takes integers alone: extents,
+    dimensions, places.
+    """
+    if given.__class__ is not int and not _TRUTHS.isdisjoint(
+            map(type, given if isinstance(given, tuple | list) else (given,))):
+        raise TypeError("an integer is required")
+
+
+_TRUTHS = {bool, np.bool_}
+
+
 def as_extents(shape: Any) -> tuple[Any, ...]:
     """The extents of a shape, which is a sequence of them, or one of them."""
-    if not np.iterable(shape):
-        return (shape,)
-    if isinstance(shape, dict) or not hasattr(shape, "__getitem__"):
-        raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
-    return tuple(shape)
+    if shape.__class__ is not tuple:
+        if not np.iterable(shape):
+            shape = (shape,)
+        elif isinstance(shape, dict) or not hasattr(shape, "__getitem__"):
+            raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
+        shape = tuple(shape)
+    if not _TRUTHS.isdisjoint(map(type, shape)):
+        raise TypeError("an integer is required")
+    return shape
 
 
 @taking_memory

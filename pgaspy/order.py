@@ -221,7 +221,10 @@ def _places(a: GlobalArray, kth: int | Sequence[int], axis: int | None, kind: st
     """The indices to partition by, in order and from 0 on; what NumPy does not partition by is refused."""
     n = a.size if axis is None else a.shape[normalize_axis_index(axis, a.ndim)]
     np.empty(1).partition(0, kind=kind)  # type: ignore[arg-type]  # which may be any text here
-    places = [*map(operator.index, np.atleast_1d(told(kth)))] if a.size else []  # of nothing, NumPy takes any
+    given = np.atleast_1d(told(kth))
+    if given.dtype == bool:
+        raise ValueError("Booleans unacceptable as partition index")
+    places = [*map(operator.index, given)] if a.size else []  # of nothing, NumPy takes any
     for k in places:
         if not -n <= k < n:
             raise ValueError(f"kth(={k}) out of bounds ({n})")

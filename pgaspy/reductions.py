@@ -27,7 +27,7 @@ from pgaspy.global_assign import copied, everywhere
 from pgaspy.immediate import reduced
 from pgaspy.kernels import bindings
 from pgaspy.layout import replicated, without_dims
-from pgaspy.operands import as_numpy, check_dtype, described
+from pgaspy.operands import as_numpy, check_dtype, described, refuse_truths
 from pgaspy.planning.view import View, whole
 from pgaspy.scheduling import local_scans, products
 from pgaspy.scheduling.base import Base
@@ -239,8 +239,11 @@ def axes_of(view: View, axis: Any) -> tuple[int, ...]:
     """
     if axis.__class__ is int and -view.ndim <= axis < view.ndim:
         return axis % view.ndim,
-    if axis is None or (not view.ndim and not isinstance(axis, tuple) and axis in (0, -1)):
+    if axis is None:
         return tuple(range(view.ndim))
+    refuse_truths(axis)
+    if not view.ndim and not isinstance(axis, tuple) and axis in (0, -1):
+        return ()
     return tuple(sorted(normalize_axis_tuple(axis, view.ndim)))
 
 
@@ -370,6 +373,7 @@ def _as_halves(sums: NDArray[Any]) -> NDArray[Any]:
 
 def arg_reduce(name: str, base: Base, view: View, axis: int | None, keepdims: bool) -> BaseView:
     """The index of the first least or greatest element (`argmin`, `argmax`) along `axis`, or in row-major order."""
+    refuse_truths(axis)
     axes = axes_of(view, None if axis is None else operator.index(axis))
     if 0 in [view.shape[d] for d in axes]:
         raise ValueError(f"attempt to get {name} of an empty sequence")

@@ -30,7 +30,7 @@ from pgaspy.indexing import (
     rest_of,
 )
 from pgaspy.manipulation import broadcast_to, where
-from pgaspy.operands import WEAK, as_numpy
+from pgaspy.operands import WEAK, as_numpy, refuse_truths
 from pgaspy.small_calls import MAX_PASSED, as_new, by_numpy, written_by_numpy
 from pgaspy.values import is_any
 
@@ -129,6 +129,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: GlobalArray | None 
     """
     a = as_global(a)
     _check_safe(out, a.dtype)
+    refuse_truths(axis)
     if axis is None or (not a.ndim and axis in (0, -1)):
         selection = counted(a._view, flat := _brought_within(indices, a.size, mode))
         is_one = isinstance(flat, np.ndarray) and not flat.ndim

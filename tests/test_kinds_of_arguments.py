@@ -138,3 +138,28 @@ def test_what_is_refused() -> None:
     raises_everywhere(TypeError, "structured", lambda: pg.zeros(3, dtype=(float, 2)))
     raises_everywhere(TypeError, "masked", lambda: pg.sum(np.ma.array([1, 2], mask=[0, 1])))
     raises_everywhere(TypeError, "object dtype", lambda: pg.array(A).sum(dtype=object))
+
+
+@pytest.mark.parametrize("n", [3, 3000])
+@pytest.mark.parametrize("call", [
+    lambda a, xp: a.sum(axis=False), lambda a, xp: a.max(axis=(True,)), lambda a, xp: a.mean(axis=np.False_),
+    lambda a, xp: a.std(axis=True), lambda a, xp: a.argmax(axis=False), lambda a, xp: a.cumsum(axis=True),
+    lambda a, xp: np.add.accumulate(a, axis=False), lambda a, xp: xp.count_nonzero(a, axis=False),
+    lambda a, xp: xp.take(a, 0, axis=False), lambda a, xp: xp.repeat(a, 2, axis=False),
+    lambda a, xp: xp.concatenate((a, a), axis=True), lambda a, xp: a[:1].squeeze(False),
+    lambda a, xp: a.transpose(True, False), lambda a, xp: a[:1, 0].reshape(True),
+    lambda a, xp: a[:1, 0].reshape(1, True), lambda a, xp: a[:1, 0].reshape((True,)), lambda a, xp: xp.zeros(True),
+    lambda a, xp: xp.ones((2, True)), lambda a, xp: xp.eye(True), lambda a, xp: xp.indices((True, 2)),
+    lambda a, xp: xp.broadcast_to(a[0, 0], True), lambda a, xp: xp.resize(a, True),
+    lambda a, xp: xp.unravel_index(1, (True, 2)), lambda a, xp: xp.random.default_rng(1).random(True),
+    lambda a, xp: a.item(True), lambda a, xp: a.item(True, False), lambda a, xp: a[:1, 0].item(np.False_),
+    lambda a, xp: a.item((True, False))])
+def test_truth_values_are_no_integers(call: Callable[[Any, Any], Any], n: int) -> None:
+    x = np.ones((n, 2))
+    with pytest.raises(TypeError):
+        call(x, np)
+    raises_everywhere(TypeError, "an integer is required", lambda: call(pg.array(x), pg))
+
+
+def test_places_to_partition_by_are_no_truth_values() -> None:
+    raises_everywhere(ValueError, "Booleans unacceptable", lambda: pg.partition(pg.ones(3), True))

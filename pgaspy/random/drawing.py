@@ -20,7 +20,7 @@ from pgaspy.job.defaults import layout_for
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
 from pgaspy.layout import Layout, going_with
-from pgaspy.operands import as_base_view, as_numpy
+from pgaspy.operands import as_base_view, as_extents, as_numpy
 from pgaspy.planning.segments import global_ranges
 from pgaspy.planning.transfers import strides_from_shape
 from pgaspy.random.streams import Stream
@@ -143,7 +143,7 @@ def joint_size(size: Shape | None, *parameters: Any) -> tuple[int, ...]:
     shape = np.broadcast_shapes(*map(np.shape, parameters))
     if size is None:
         return shape
-    wanted = tuple([operator.index(n) for n in (size if np.iterable(size) else (size,))])
+    wanted = tuple([operator.index(n) for n in as_extents(size)])
     if any(n < 0 for n in wanted):
         raise ValueError(f"negative dimensions are not allowed: shape {wanted}")
     if np.broadcast_shapes(wanted, shape) != wanted:

@@ -17,6 +17,7 @@ from pgaspy.dispatch import implements
 from pgaspy.job.defaults import layout_for
 from pgaspy.layout import Layout
 from pgaspy.linalg.diagonals import copied_diagonal
+from pgaspy.operands import as_extents
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.view import View
 from pgaspy.small_calls import by_numpy
@@ -107,7 +108,7 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike = int, sparse: bool = Fa
     array([[ 0,  1,  2],
            [10, 11, 12]])
     """
-    extents = tuple(map(operator.index, dimensions))
+    extents = tuple(map(operator.index, as_extents(dimensions)))
     if sparse:
         return tuple(_along(pg.arange(n, dtype=dtype), d, len(extents)) for d, n in enumerate(extents))
     return _coordinates(extents, np.dtype(dtype), lambda d, i: i)

@@ -16,6 +16,7 @@ from pgaspy.array import check_array
 from pgaspy.blockmath import common_places
 from pgaspy.creation import Shape, as_global, as_values
 from pgaspy.dispatch import implements
+from pgaspy.operands import as_extents
 from pgaspy.routines.mapping import mapped
 from pgaspy.scheduling.floating_point import as_asked
 from pgaspy.small_calls import MAX_CROSSED, by_numpy, written_by_numpy
@@ -246,7 +247,7 @@ def unravel_index(indices: Any, shape: Shape, order: Literal["C", "F"] = "C") ->
     >>> int(row), int(column)
     (0, 1)
     """
-    extents = tuple(map(operator.index, np.atleast_1d(told(shape))))
+    extents = tuple(map(operator.index, as_extents(told(shape))))
     if isinstance(indices, int):
         return np.unravel_index(indices, extents, order)
     counted, n = as_global(indices), math.prod(extents)

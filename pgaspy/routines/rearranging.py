@@ -16,6 +16,7 @@ from pgaspy.array import Axis
 from pgaspy.creation import Shape, as_global, as_operand
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import empty_like_result
+from pgaspy.operands import as_extents
 from pgaspy.small_calls import as_new, by_numpy
 
 __all__ = ["fliplr", "flipud", "matrix_transpose", "moveaxis", "resize", "rollaxis", "rot90", "trim_zeros"]
@@ -195,7 +196,7 @@ def resize(a: Any, new_shape: Shape) -> pg.GlobalArray:
            [1, 2, 0, 1]])
     """
     flat = as_global(a).ravel()
-    shape = tuple(map(operator.index, new_shape if np.iterable(new_shape) else (new_shape,)))
+    shape = tuple(map(operator.index, as_extents(new_shape)))
     if any(n < 0 for n in shape):
         raise ValueError("all elements of `new_shape` must be non-negative")
     size = math.prod(shape)
