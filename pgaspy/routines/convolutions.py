@@ -73,7 +73,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> pg.GlobalArray:
     Parameters
     ----------
     a, v, mode
-        As for `convolve`, and so are the errors.
+        As for `convolve`, but for numbers, which are no sequences; and so are the errors.
 
     Returns
     -------
@@ -85,6 +85,9 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> pg.GlobalArray:
     >>> pg.correlate(pg.array([1, 2, 3]), [0, 1, 0.5]).gather()
     array([3.5])
     """
+    a, v = as_global(a), as_global(v)
+    if not (a.ndim and v.ndim):
+        raise ValueError("object of too small depth for desired array")
     a, v = _signal(a, "a"), _signal(v, "v").conj()[::-1]
     if len(v) > len(a):
         return _section(_full(v, a), len(v), len(a), mode, len(a) // 2)

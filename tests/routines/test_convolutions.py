@@ -47,6 +47,8 @@ def test_views_and_numbers() -> None:
     assert_equal(pg.convolve(a, 2.0), np.convolve(X, 2.0))
     assert_equal(pg.convolve(3, a), np.convolve(3, X))
     assert_equal(pg.convolve(2, 3), np.convolve(2, 3))
+    for operands in (a, 3.5), (3.5, a), (a, a.sum()), (2, 3):
+        raises_everywhere(ValueError, "too small depth", lambda operands=operands: pg.correlate(*operands))
 
 
 def test_sums_of_many_terms(monkeypatch: pytest.MonkeyPatch) -> None:
