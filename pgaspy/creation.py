@@ -170,7 +170,7 @@ def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, order: s
 
 def _cast(value: Any, a: GlobalArray) -> Any:
     """What an array is filled with, as NumPy casts it: numbers are cast even where that loses them, if to anything."""
-    if value.__class__ is int and a.size and a.dtype.kind != "b":
+    if value.__class__ is int and a.dtype.kind != "b":
         return value
     if isinstance(value, GlobalArray) or has_arrays(value):
         return value

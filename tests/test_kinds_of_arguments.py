@@ -77,8 +77,9 @@ def test_text(dtype: Any) -> None:
 @pytest.mark.parametrize(("value", "dtype"), [
     (np.int64(300), "i1"), (300, "i1"), (np.inf, int), (1 + 2j, float), (2.7, int), (True, "f4"), ("abc", str)])
 def test_what_arrays_are_filled_with(value: Any, dtype: Any) -> None:
-    compare(lambda xp, given: xp.full(2, value, dtype=dtype))
-    compare(lambda xp, given: xp.full_like(given(np.zeros(2, dtype)), value))
+    for n in 2, 0:
+        compare(lambda xp, given, n=n: xp.full(n, value, dtype=dtype))
+        compare(lambda xp, given, n=n: xp.full_like(given(np.zeros(n, dtype)), value))
 
 
 @pytest.mark.parametrize("axes", [[], (), [1, 0], (0, 1), np.array([0]), np.array([1, 0]), None])
