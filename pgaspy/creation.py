@@ -533,6 +533,8 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
         start, stop = (x if x.__class__ in WEAK else as_array(x) for x in (start, stop))
         return _between_arrays(start, stop, num, endpoint, retstep, dtype, axis, onto)
     computed = np.result_type(start, stop, float(num))
+    if dtype is not None and np.dtype(dtype).kind in "iu":
+        np.floor(np.empty(0, computed))  # which raises now, on all processes, what it would raise when it is executed
     dtype = computed if dtype is None else dtype_of_cast(computed, dtype)
     n_steps = num - 1 if endpoint else num
     delta = np.subtract(stop, start, dtype=computed)

@@ -166,6 +166,13 @@ def test_linspace(arguments: tuple[Any, ...], endpoint: bool, dtype: str | None)
                  np.linspace(*arguments, endpoint=endpoint, dtype=dtype))
 
 
+@pytest.mark.parametrize("num", [0, 5, 50_000])
+def test_complex_values_are_not_rounded_down(num: int) -> None:
+    with pytest.raises(TypeError, match="floor"):
+        np.linspace(0, 2 + 1j, num, dtype=int)
+    raises_everywhere(TypeError, "floor", lambda: pg.linspace(0, 2 + 1j, num, dtype=int))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_positions_in_any_layout(name: str) -> None:
     assert_equal(pg.arange(3, 40, 2, layout=layout_of(name, (19,))), np.arange(3, 40, 2))
