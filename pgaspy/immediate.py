@@ -8,7 +8,7 @@ functions leave the call to those that record it, which know what to do, and wha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -38,7 +38,7 @@ from pgaspy.scheduling.nodes import Scalar
 from pgaspy.scheduling.operations import TAGS_PER_OPERAND, BaseView
 from pgaspy.supervision.checking import BATCH
 
-__all__ = ["computed", "is_assigned", "is_computed_in_place", "product", "product_of_matrices", "reduced"]
+__all__ = ["computed", "is_assigned", "is_computed_in_place", "is_handed", "product", "product_of_matrices", "reduced"]
 
 PRODUCTS_PER_ELEMENT = 16
 """Products that BLAS adds up in the time in which a kernel passes through an element."""
@@ -104,7 +104,7 @@ def _computed_in_parts(key: tuple[Any, ...], form: Form, x: Any, y: Any, number:
         return None
     view, other = x._view, None if y is None else y._view
     views, are_alike = _of_one_shape(view, other), _may_lie_alike(view, other)
-    if views is None or not (are_alike or any(v.only_holder is not None for v in views)):
+    if views is None or not (are_alike or any(own.only_holder is not None for own in views)):
         return None
     result = result_view(views[0].shape, views, default_for)
     written, ordered = in_memory_order(result, views)
@@ -149,12 +149,24 @@ def is_computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, 
     out = view, base.storage
     if not recording.is_alone():
         operand = (None, number) if y is None else (source, y._base.storage)
-        return _is_computed_in_parts(key, form, out, [out, operand], handed.is_computed)
+        return _is_computed_in_parts(key, form, out, [out, operand])
     operand = (None, Scalar(number, form.number_dtype)) if y is None else (source, y._base.storage)
     if not recording.may_compute(key, view.size, [base] if y is None else [base, y._base]):
         return False
     call_kernel(form.kernel, form.loop, out, [out, _apart(operand, out)], 0)
     return True
+
+
+def is_handed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any) -> bool:
+    """The same of another array on several processes, one of which has it, and hands it to those that have the first.
+    """
+    base, view = x._base, x._view
+    form, source = form_of(ufunc, base.dtype, y._base.dtype, False, True), _fitting(y, view.shape)
+    if form is None or source is None or source.only_holder is None or None in view.base_dims or view.is_read_only:
+        return False
+    recording.settle(base, view)
+    out = view, base.storage
+    return _is_handed(key, form, out, [out, (source, y._base.storage)])
 
 
 def is_assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
@@ -181,7 +193,8 @@ def is_assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> boo
     else:
         operand = None, number
     if not recording.is_alone():
-        return _is_computed_in_parts(key, form, out, [operand])
+        return _is_computed_in_parts(key, form, out, [operand]) or (
+            y is not None and _is_handed(key, form, out, [operand]))
     if is_number:
         operand = None, Scalar(number, base.dtype)
     if not recording.may_compute(key, view.size, bases):
@@ -301,15 +314,20 @@ _calls.begin(recording, floating_point.variable, Base, Storage, Scalar, SharedSt
 
 
 def _is_computed_in_parts(key: tuple[Any, ...], form: Form, out: tuple[View, Storage],
-                          operands: Sequence[tuple[View | None, Any]],
-                          otherwise: Callable[..., bool] = lambda *call: False) -> bool:
-    """Have each process compute its part of what is written to an array, or have it done otherwise; whether it was.
+                          operands: Sequence[tuple[View | None, Any]]) -> bool:
+    """Have each process compute its part of what is written to an array; whether it did.
 
     As of what is recorded, it is told of views in the order of memory.
     """
     written, views = in_memory_order(out[0], [view for view, _ in operands])
-    call = key, form, (*views, written), (*[memory for _, memory in operands], out[1])
-    return _calls.compute(*call) or otherwise(*call)
+    return _calls.compute(key, form, (*views, written), (*[memory for _, memory in operands], out[1]))
+
+
+def _is_handed(key: tuple[Any, ...], form: Form, out: tuple[View, Storage],
+               operands: Sequence[tuple[Any, Any]]) -> bool:
+    """The same of operands of which some are handed over."""
+    written, views = in_memory_order(out[0], [view for view, _ in operands])
+    return handed.is_computed(key, form, (*views, written), (*[memory for _, memory in operands], out[1]))
 
 
 def _fitting(y: Any, shape: tuple[int, ...]) -> View | None:

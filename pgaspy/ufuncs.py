@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pgaspy import _calls
-from pgaspy.execution.recording import is_executing, was_admitted
-from pgaspy.immediate import computed, is_computed_in_place
+from pgaspy.execution.recording import is_alone, is_executing, was_admitted
+from pgaspy.immediate import computed, is_computed_in_place, is_handed
 from pgaspy.operands import PARTS_FROM_BYTES, as_numpy, described, with_parts
 from pgaspy.originals import tell
 from pgaspy.planning.view import joint_shape
@@ -158,6 +158,8 @@ def record_in_place(ufunc: np.ufunc, x: Any, other: Any) -> None:
         apply(ufunc, inputs, out=inputs[:1])
         return
     check_target(x)
+    if hasattr(other, "_view") and not is_alone() and is_executing() and is_handed(key, ufunc, x, other):
+        return
     statement = statement_into((ufunc, None, "same_kind"), [base, other_base], descriptions, base, x._view)
     statement.is_cold = not was_admitted(key)
     record_statement_into(statement, [base, other_base], base)
