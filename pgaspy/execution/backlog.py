@@ -70,8 +70,15 @@ class Backlog:
         """Go on with what was interrupted; what the engine has is not recorded any more."""
         run = self.engine.straight
         if run is not None and run.taken_from is self.recorded:
-            _, self.recorded = self.recorded.split(run.n_taken)
+            self._leave_out(run.n_taken)
         self.engine.resume()
+
+    def _leave_out(self, n: int) -> None:
+        """Have the first n operations, which are the engine's or are given up, recorded no more."""
+        recorded, rest = self.recorded, self.recorded.without(n)
+        n_fields = n * Recorded.N_FIELDS + len(rest.fields)
+        self.recorded = rest
+        rest.fields += recorded.fields[n_fields:]  # of another thread: it adds nothing to these any more
 
     def _hand_over(self, n: int, may_be_cut: bool = True) -> None:
         """Have the engine execute the first n operations, if they may be cut, in stretches."""
@@ -81,7 +88,7 @@ class Backlog:
                 self._hand_over_one_by_one(n)
                 return
             if n == 1 and self._is_left_out():
-                _, self.recorded = self.recorded.split(1)
+                self._leave_out(1)
                 return
         self._hand_over_any(n, may_be_cut=may_be_cut)
 
@@ -92,10 +99,9 @@ class Backlog:
     def _hand_over_any(self, n: int, may_be_in_turn: bool = True, may_be_cut: bool = True) -> None:
         """The same, whatever is poisoned. What may be interrupted before it is the engine's leaves them recorded."""
         engine, recorded = self.engine, self.recorded
-        first, rest = recorded.split(n)
-        n_fields = len(first.fields) + len(rest.fields)
+        first = recorded.first(n)
         try:
-            form = form_of(first, rest)
+            form = form_of(first, recorded)
             schedule, lengths = self._schedules.known(form), [n]
             if schedule is None and may_be_cut and not self._schedules.stored_by(form):
                 lengths = self._stretches.lengths(form.recipes)
@@ -118,8 +124,7 @@ class Backlog:
             run.stamps = self.supervision.executed(first, run.schedule.stamped)
         run.taken_from, run.n_taken = recorded, n
         engine.take(run)
-        self.recorded = rest
-        rest.fields += recorded.fields[n_fields:]  # of another thread: it adds nothing to these any more
+        self._leave_out(n)
         run.taken_from = None
         dropped = map(run.memories.__getitem__, run.schedule.dropped)
         deque(map(setattr, dropped, repeat("name"), repeat(came_back)), maxlen=0)
@@ -168,7 +173,7 @@ class Backlog:
         poison = self.engine.poison(error, first.line)
         for storage in first.storages[:first.recipe.n_outputs]:
             storage.poison = poison
-        _, self.recorded = self.recorded.split(1)
+        self._leave_out(1)
 
     def _are_done_in_turn(self, form: Form) -> bool:
         """Whether operations of this form are executed one after the other: on several processes, the first time that
@@ -189,7 +194,7 @@ class Backlog:
                 if self.engine.uses(storage):
                     self.engine.finish(storage)
             if all(storage.poison is None for storage in operation.storages) and self._is_done(operation):
-                _, self.recorded = self.recorded.split(1)
+                self._leave_out(1)
             else:
                 self._hand_over_any(1, may_be_in_turn=False)
 

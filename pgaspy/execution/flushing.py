@@ -92,8 +92,10 @@ class Flushing(Failing):
     @contextmanager
     def closed(self) -> Iterator[None]:
         """Refuse all calls meanwhile, as while a task is called."""
-        self.check_free()
-        self._runner = threading.get_ident()
+        thread = threading.get_ident()
+        if self._runner:
+            self.check_free()
+        self._runner = thread
         try:
             yield
         finally:
@@ -231,8 +233,11 @@ class Flushing(Failing):
         """
         engine = self.engine
         timeline, start, n_operations = counts.timeline, time.perf_counter(), 0
+        thread = threading.get_ident()
+        if self._runner:  # from here to where it is this one no other thread comes by
+            self.check_free()
         try:
-            self._runner = threading.get_ident()
+            self._runner = thread
             if engine.straight is not None:
                 self._resume()
             n_operations = len(self.recorded) - n_postponed

@@ -253,8 +253,11 @@ class Queue(Flushing):
         """Execute an operation, which may have messages unless it `is_local`; None if it was not executed."""
         is_alone = self.engine.is_alone
         tell = functools.partial(self._tell, call, storages, code, instruction) if not is_alone else _no_stamp
+        thread = threading.get_ident()
+        if self._runner:  # from here to where it is this one no other thread comes by
+            self.check_free()
         try:
-            self._runner = threading.get_ident()
+            self._runner = thread
             direct = attempt(self.engine, self.next_tag, storages, values, do, is_local, tell)
         except BaseException as error:
             self._failed(error, () if is_alone else storages[:call.n_outputs])

@@ -59,16 +59,17 @@ class Form:
         return hash(self.key[:2])
 
 
-def form_of(recorded: Recorded, rest: Recorded) -> Form:
-    """The form of operations, after which others are executed that are recorded as well."""
+def form_of(first: Recorded, recorded: Recorded) -> Form:
+    """The form of the first operations of those that are recorded, of which the others are executed later."""
     first_uses: dict[Storage, int] = {}
-    recipes, storages, _, *_ = recorded.columns()
+    recipes, storages, _, *_ = first.columns()
     uses = tuple(map(first_uses.setdefault, storages, count()))
     named = tuple(map(is_not, map(call, map(_name_of, first_uses)), repeat(None)))
     if _is_collecting():
         named = (True,) * len(named)
-    if rest.fields:
-        named = tuple(map(or_, named, map({*rest.storages}.__contains__, first_uses)))
+    if len(recorded) > len(first):  # looked at last: another thread drops arrays when it has recorded what uses them
+        later = {*recorded.without(len(first)).storages}
+        named = tuple(map(or_, named, map(later.__contains__, first_uses)))
     key: tuple[Any, ...] = recipes, uses, named
     if floating_point.is_telling():
         key = *key, floating_point

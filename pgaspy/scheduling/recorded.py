@@ -106,9 +106,10 @@ class Recorded:
         return (tuple(fields[::n]), [*chain.from_iterable(fields[1::n])], [*chain.from_iterable(fields[2::n])],
                 fields[3::n], fields[4::n], fields[5::n])
 
-    def split(self, n: int) -> tuple[Recorded, Recorded]:
-        """The first n operations, these themselves if they are all, and the others."""
-        fields, end, stop = self.fields, self.n_before + n, n * self.N_FIELDS
-        if stop == len(fields):
-            return self, Recorded(n_before=end)
-        return Recorded(fields[:stop], self.n_before), Recorded(fields[stop:], end)
+    def first(self, n: int) -> Recorded:
+        """The first n operations, by themselves: another thread may record more here meanwhile."""
+        return Recorded(self.fields[:n * self.N_FIELDS], self.n_before)
+
+    def without(self, n: int) -> Recorded:
+        """All but the first n operations."""
+        return Recorded(self.fields[n * self.N_FIELDS:], self.n_before + n)

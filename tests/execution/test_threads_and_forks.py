@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pgaspy as pg
-from pgaspy.execution import queue, recording
+from pgaspy.execution import backlog, flushing, queue, recording
 from pgaspy.execution.engine import Engine
 
 
@@ -93,8 +93,9 @@ def test_an_operation_is_recorded_while_another_thread_executes(monkeypatch: pyt
     np.testing.assert_array_equal(a.local(), np.full(5, 2.0))
 
 
-@pytest.mark.parametrize(("owner", "name"), [(queue.Queue, "_run_of"), (Engine, "take")])
-def test_an_operation_is_recorded_while_another_thread_plans(monkeypatch: pytest.MonkeyPatch, owner: type,
+@pytest.mark.parametrize(("owner", "name"), [
+    (backlog, "form_of"), (queue.Queue, "_run_of"), (Engine, "take"), (queue.Queue, "_leave_out")])
+def test_an_operation_is_recorded_while_another_thread_plans(monkeypatch: pytest.MonkeyPatch, owner: Any,
                                                              name: str) -> None:
     a = pg.zeros(5)
     pg.sync()
@@ -111,3 +112,49 @@ def test_an_operation_is_recorded_while_another_thread_plans(monkeypatch: pytest
     monkeypatch.setattr(owner, name, slow_step)
     pg.sync()
     np.testing.assert_array_equal(a.local(), np.full(5, 2.0))
+
+
+def test_an_operation_is_recorded_before_another_thread_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = pg.zeros(5)
+    pg.sync()
+    a += 1
+    thread, waiting = recording_thread(monkeypatch)
+
+    def late_form_of(*arguments: Any) -> Any:
+        waiting.may_go.set()
+        thread.join(10)
+        return form_of(*arguments)
+
+    form_of = backlog.form_of
+    monkeypatch.setattr(backlog, "form_of", late_form_of)
+    pg.sync()
+    np.testing.assert_array_equal(a.local(), np.full(5, 2.0))
+
+
+@pytest.mark.parametrize("call", [pg.sync, lambda: recording.queue.closed().__enter__()])
+def test_another_thread_begins_to_execute_at_the_last_moment(monkeypatch: pytest.MonkeyPatch, call: Any) -> None:
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    def execute() -> None:
+        with recording.queue.closed():
+            has_begun.set()
+            assert may_end.wait(10)
+
+    class Late:
+        @staticmethod
+        def get_ident() -> int:
+            if threading.current_thread() is threading.main_thread() and not has_begun.is_set():
+                other.start()
+                assert has_begun.wait(10)
+            return threading.get_ident()
+
+    a = pg.zeros(5)
+    pg.sync()
+    a += 1
+    other = threading.Thread(target=execute, name="second")
+    monkeypatch.setattr(flushing, "threading", Late)
+    with pytest.raises(pg.BusyError, match="the thread 'MainThread'"):
+        call()
+    may_end.set()
+    other.join()
+    np.testing.assert_array_equal(a.local(), np.ones(5))
