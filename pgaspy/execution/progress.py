@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+from pgaspy.host.helper_threads import HelperThread
 from pgaspy.job import statistics
 
 __all__ = ["INTERVAL_SECONDS", "meanwhile", "stop"]
@@ -40,8 +41,7 @@ class _Helper:
         self._advance: Callable[[], bool] | None = None
         self._error: BaseException | None = None
         self._is_stopped = False
-        self._thread = threading.Thread(target=self._run, name="pgaspy progress", daemon=True)
-        self._thread.start()
+        self._thread = HelperThread(self._run)
 
     def begin(self, advance: Callable[[], bool]) -> None:
         with self._lock:
@@ -89,17 +89,12 @@ _is_over = False
 def meanwhile(advance: Callable[[], bool]) -> Iterator[None]:
     """Call `advance`, which says whether it found anything, from another thread now and then until the block ends."""
     global _helper
-    if _is_over:
+    if _helper is None and not _is_over:
+        with contextlib.suppress(RuntimeError, MemoryError):  # no thread is left: messages wait for the end of the task
+            _helper = _Helper()
+    if _helper is None or _is_over:
         yield
         return
-    if _helper is None:
-        try:
-            _helper = _Helper()
-        except RuntimeError:
-            if threading.main_thread().is_alive():
-                raise
-            yield  # the interpreter ends, and from Python 3.12 on starts no thread any more
-            return
     _helper.begin(advance)
     try:
         yield

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import threading
 from collections import deque
 from collections.abc import Callable
+
+from pgaspy.host.helper_threads import HelperThread
 
 __all__ = ["Background"]
 
@@ -12,31 +16,24 @@ __all__ = ["Background"]
 class Background:
     """Makes calls, which handle their own errors. The thread does not keep the process from ending: see `join`."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self) -> None:
         self._calls: deque[Callable[[], None]] = deque()
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._thread: HelperThread | None = None
 
     def submit(self, call: Callable[[], None]) -> None:
-        """Have a call made."""
+        """Have a call made; where no thread can be started, when one is for a later call."""
         self._calls.append(call)
         with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                try:
-                    self._thread.start()
-                except BaseException as error:  # an interrupt, or no more threads: the next call starts one
-                    self._thread = None
-                    if isinstance(error, RuntimeError) and not threading.main_thread().is_alive():
-                        return  # the interpreter ends, and from Python 3.12 on starts none: nobody waits for the call
-                    raise
+            if self._thread is None or not self._thread.is_alive:
+                with contextlib.suppress(RuntimeError, MemoryError):
+                    self._thread = HelperThread(self._run)
 
     def cancel(self) -> None:
         """Make no further calls of those submitted."""
         self._calls.clear()
 
-    def join(self, seconds: float | None = None) -> None:
+    def join(self, seconds: float = math.inf) -> None:
         """Wait until all calls are made, so long at most."""
         thread = self._thread
         if thread is not None:

@@ -15,6 +15,7 @@ on with the static kernels: a notice on rank 0 says what it was, once.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import hashlib
 import os
@@ -30,6 +31,7 @@ from cffi import FFI
 
 from pgaspy.host import environment, private_folder
 from pgaspy.host.call_sites import warn
+from pgaspy.host.helper_threads import HelperThread
 from pgaspy.host.private_folder import PrivateFolder
 from pgaspy.kernels import codegen, compiler
 from pgaspy.kernels.background import Background
@@ -105,7 +107,7 @@ class RunTimeCompiler:
     """Compiles programs, as the environment says when it is made."""
 
     def __init__(self) -> None:
-        self._background = Background("pgaspy compiler")
+        self._background = Background()
         self._notices: deque[str] = deque()
         self._pid = os.getpid()
         self._is_over = False
@@ -250,9 +252,8 @@ class RunTimeCompiler:
 
     @functools.cached_property
     def _ffi(self) -> FFI:
-        first = threading.Thread(target=FFI)  # imports a parser, of which an interrupt would leave a half for good
-        first.start()
-        first.join()
+        with contextlib.suppress(RuntimeError, MemoryError):  # no thread is left
+            HelperThread(FFI).join()  # it imports a parser, of which an interrupt would leave a half for good
         ffi = FFI()
         ffi.cdef(f"void {codegen.NAME}(int64_t n, char *const p[], const int64_t s[]);")
         return ffi

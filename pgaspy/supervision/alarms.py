@@ -7,7 +7,6 @@ does not answer in time, as it is in code of its own, is ended with all others.
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import json
 import os
@@ -18,6 +17,7 @@ from typing import Any
 
 from mpi4py import MPI
 
+from pgaspy.host.helper_threads import HelperThread
 from pgaspy.job.failures import JobError
 from pgaspy.planning.trees import flood_targets
 
@@ -65,7 +65,7 @@ class Alarms:
         self._said.append(request)
         if self._patience is not None:
             with contextlib.suppress(RuntimeError, MemoryError):  # memory is short: this process's end is the job's
-                _thread.start_new_thread(self._watch, (request, error))  # who starts a `Thread` waits until it runs
+                HelperThread(self._watch, request, error)
 
     def _watch(self, request: MPI.Request, error: JobError) -> None:
         """End the job, if the others do not answer in time."""

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from pgaspy.host.call_sites import caller, frames_of_program, line_of
+from pgaspy.host.helper_threads import HelperThread
 from pgaspy.job.endings import is_interactive
 from pgaspy.job.statistics import stats
 from pgaspy.planning.trees import flood_targets
@@ -76,8 +77,7 @@ class Watchdog:
         self._alarms: list[MPI.Request] = []
         self._done, self._since = (_done(), 0), time.monotonic()
         self._has_reported = self._is_stopped = False
-        self._thread = threading.Thread(target=self._run, name="pgaspy watchdog", daemon=True)
-        self._thread.start()
+        self._thread = HelperThread(self._run)
 
     def hook_signal(self) -> None:
         """Let SIGUSR2 wake the thread, also while the main thread is in a C function."""

@@ -382,9 +382,9 @@ if pg.RANK == 0: pg.sync()
 def test_executed_at_exit_where_no_thread_starts_any_more(tmp_path: Path) -> None:
     """As from Python 3.12 on."""
     done = run_program(tmp_path, 2, """
-import atexit, threading
-def refuse(thread): raise RuntimeError("can't create new thread at interpreter shutdown")
-atexit.register(setattr, threading.Thread, "start", refuse)
+import _thread, atexit
+def refuse(function, arguments): raise RuntimeError("can't create new thread at interpreter shutdown")
+atexit.register(setattr, _thread, "start_new_thread", refuse)
 def report(x): print("executed on", pg.RANK, int(x.sum()), flush=True)
 pg.schedule(report, a + b)
 c = a[::-1] + b

@@ -171,11 +171,11 @@ def test_memory_that_one_process_lacks_for_what_is_computed_at_once(tmp_path: Pa
 def test_memory_that_is_too_short_for_a_thread(tmp_path: Path) -> None:
     """Of which the one that fails needs another."""
     done = job(tmp_path, """
-import threading
-def start(thread):
+import _thread
+def start(function, arguments):
     raise RuntimeError("can't start new thread")
 if pg.RANK == 1:
-    threading.Thread.start = start
+    _thread.start_new_thread = start
     fail_in(schedules, "schedule_of")
 B = A[::-1] + 1
 tried("waits", lambda: float(B.sum()))
@@ -405,6 +405,7 @@ try:
     pg.sync()
 except pg.TaskError:
     pass
+MPI.COMM_WORLD.Barrier()
 tried("saves", lambda: pg.save("a.npy", A))
 tried("goes on", lambda: float(A.sum()))
 """)

@@ -8,7 +8,6 @@ import re
 import stat
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -463,7 +462,7 @@ def test_what_is_requested_is_compiled_meanwhile(cache: Path, tmp_path: Path, mo
     assert comes(lambda: all(request.is_done for request in requests))
     assert [add(request.take()) for request in requests] == [3.5, 3.0, 3.5]
     assert (jit.counts.n_compiled, jit.counts.n_memory_hits) == (2, 1)
-    assert comes(lambda: not any(thread.name == "pgaspy compiler" for thread in threading.enumerate()))
+    assert comes(lambda: jit._the_compiler()._background._thread is None)
 
 
 def test_what_fails_meanwhile_is_told_by_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
