@@ -31,7 +31,7 @@ TASKS = {"heat": (1000, 1), "summa": (512, 1), "lbm": (400, 4), "cg": (600, 1)}
 SECONDS = 3.0
 """What the batches of one program take together, about."""
 
-TURNS = 3
+TURNS = 5
 """How often each is measured, and predicted, in turn; the median counts."""
 
 BATCHES_OF_SIMULATION, N_WARMING = 40, 10
