@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy
 from setuptools import Extension, setup
 
-shared = [f"pgaspy/_{name}.h" for name in ("at_once", "attempts", "attributes", "callers", "numbers", "queue")]
+shared = [f"pgaspy/_{name}.h" for name in ("at_once", "attempts", "attributes", "callers", "dims", "numbers", "queue")]
 """What several of these include."""
 
 setup(cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"],
@@ -14,6 +14,7 @@ setup(cffi_modules=["pgaspy/_build_kernels.py:ffibuilder"],
                    Extension("pgaspy._calls", ["pgaspy/_calls.c"], include_dirs=[numpy.get_include()],
                              depends=[*map(str, Path("pgaspy").glob("_calls_*.h")), *shared,
                                       "pgaspy/planning/families.h"]),
+                   Extension("pgaspy._layouts", ["pgaspy/_layouts.c"], depends=shared),
                    Extension("pgaspy.alone.quick", ["pgaspy/alone/quick.c"], include_dirs=[numpy.get_include()],
                              depends=[*map(str, Path("pgaspy/alone").glob("*.h")), *shared]),
                    Extension("pgaspy.execution.counting", ["pgaspy/execution/counting.c"], depends=shared),

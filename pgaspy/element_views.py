@@ -64,7 +64,7 @@ class ElementView(GlobalArray):
         if view.stretched_dims:
             view = view.unstretched
             array = array._over(view)
-        elif view.is_read_only:
+        if view.is_read_only:
             view = View(view.layout, view.shape, view.base_dims, view.steps, view.origin)
         ufuncs.apply(self._aspect.take, (array,), (GlobalArray(base, view),))
         return base

@@ -62,8 +62,7 @@ def is_computed(key: tuple[Any, ...], form: Form, views: Sequence[Any], memories
         numbers = [*range(1, len(views))]  # of the operands' memories
         for k, found in enumerate(handed):
             if found is not None:
-                (root, taker), view = found, operands[k]
-                view = view.unstretched if view.stretched_dims else view
+                (root, taker), view = found, operands[k].unstretched
                 numbers[k] = (handed_out(direct, k + 1, view, form.loop[k], root, k, rank) if taker is None else
                               sent(direct, k + 1, view, form.loop[k], root, taker, k, rank, is_read))
 

@@ -11,6 +11,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pgaspy._layouts import begin
+from pgaspy._layouts import held as held_of
 from pgaspy.caches import acyclic, cached, lazy
 from pgaspy.dims import Dim, whole_dim
 
@@ -25,7 +27,7 @@ MAX_SIZE = 2**63 - 1
 
 
 class Held(NamedTuple):
-    """What one process holds of an array; in C, `affine` knows the order of the fields.
+    """What one process holds of an array; made in C, where `affine`, too, knows the order of the fields.
 
     Attributes
     ----------
@@ -49,6 +51,8 @@ class Held(NamedTuple):
     strides: tuple[int, ...]
     size: int
 
+
+begin(Held)
 
 _NOBODYS = Held(-1, (), False, (), (), (), 0)
 
@@ -202,27 +206,8 @@ class Layout:
         """What `rank` holds."""
         held = self._last_held
         if held.rank != rank:
-            held = self._last_held = self._held(rank)
+            held = self._last_held = held_of(self, rank)
         return held
-
-    def _held(self, rank: int) -> Held:
-        coords = coords_from_rank(self.grid, rank)
-        is_any = self.holds(coords)
-        intervals, shape = [], []
-        for dim in self.dims:
-            coord = 0 if dim.axis is None else coords[dim.axis]
-            interval = dim.owned_interval(coord)
-            intervals.append(interval)
-            if not is_any:
-                shape.append(0)
-            else:
-                shape.append(dim.local_extent(coord) if interval is None else interval[1] - interval[0])
-        stride, strides = 1, []
-        for n in reversed(shape):
-            strides.append(stride)
-            stride *= n or 1
-        return Held(rank, coords, is_any, tuple(intervals), tuple(shape), tuple(strides[::-1]),
-                    math.prod(shape))
 
     def owner_from_global_index(self, index: Sequence[int]) -> int:
         """The lowest rank that holds the element."""

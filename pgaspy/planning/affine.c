@@ -8,6 +8,7 @@
 #include "affine_parts.h"
 #include "affine_results.h"
 #include "affine_families.h"
+#include "affine_asked.h"
 
 /* See to it that fields are those of a map, as they are taken for granted from then on; -1 with an exception set. */
 static int check_map(PyObject *layout, PyObject *shape, PyObject *base_dims, PyObject *steps, PyObject *origin)
@@ -123,6 +124,10 @@ static PyMemberDef members[] = {
 static PyGetSetDef attributes[] = {
     {"along_axes", (getter)get_along_axes, NULL, NULL, NULL},
     {"fixed_coords", (getter)get_fixed_coords, NULL, NULL, NULL},
+    {"memory_order", (getter)get_memory_order, NULL, NULL, NULL},
+    {"only_holder", (getter)get_only_holder, NULL, NULL, NULL},
+    {"stretched_dims", (getter)get_stretched_dims, NULL, NULL, NULL},
+    {"unstretched", (getter)get_unstretched, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -130,6 +135,7 @@ static PyMethodDef methods[] = {
     {"index", (PyCFunction)affine_index, METH_O, NULL},
     {"transpose", (PyCFunction)affine_transpose, METH_O, NULL},
     {"broadcast_to", (PyCFunction)affine_broadcast_to, METH_O, NULL},
+    {"disjoint", (PyCFunction)affine_disjoint, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -176,21 +182,21 @@ static PyObject *attribute_of(const char *module, const char *attribute)
 static int have_all_names(void)
 {
     const attribute_name names[] = {
-        {&name.as_index, "_as_index"}, {&name.axes_of_several, "axes_of_several"}, {&name.axis, "axis"},
+        {&name.as_index, "_as_index"}, {&name.axes_of_several, "axes_of_several"},
         {&name.broadcast_to, "broadcast_to"}, {&name.dim_from_axis, "dim_from_axis"}, {&name.dims, "dims"},
-        {&name.extent, "extent"}, {&name.grid, "grid"}, {&name.grid_of_several, "grid_of_several"},
+        {&name.grid, "grid"}, {&name.grid_of_several, "grid_of_several"},
         {&name.hash, "_hash"}, {&name.held_by, "held_by"}, {&name.is_replicated, "is_replicated"},
         {&name.keep, "keep"}, {&name.last_held, "_last_held"}, {&name.local_from_index, "local_from_index"},
         {&name.n_procs, "n_procs"}, {&name.older, "older"}, {&name.only_holder, "only_holder"},
         {&name.owner_from_part, "owner_from_part"}, {&name.part_from_index, "part_from_index"}, {&name.pins, "pins"},
-        {&name.refuse, "_refuse"}, {&name.transpose, "transpose"}};
+        {&name.refuse, "_refuse"}, {&name.transpose, "transpose"}, {&name.unstretched, "unstretched"}};
     return have_names(names, sizeof names / sizeof *names);
 }
 
 PyMODINIT_FUNC PyInit_affine(void)
 {
     if (have_all_names() < 0 || !(its.all = PyTuple_Pack(1, Py_Ellipsis))
-            || !(its.block_dim = attribute_of("pgaspy.dims", "BlockDim"))
+            || begin_dims() < 0
             || !(its.cache = attribute_of("pgaspy.caches", "EvenCache"))
             || !(its.check_shape = attribute_of("pgaspy.layout", "check_shape"))
             || !(its.whole_dim = attribute_of("pgaspy.dims", "whole_dim"))

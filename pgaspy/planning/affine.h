@@ -3,7 +3,7 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include "../_attributes.h"
+#include "../_dims.h"
 #include "families.h"
 
 #define NBYTES 1400     /* of a map with its key, and with what is worked out about it, in the mean */
@@ -31,20 +31,15 @@ typedef struct {
 static PyTypeObject type_of_affines;
 
 static struct {
-    PyObject *block_dim, *cache, *check_shape, *local_part, *whole_dim;     /* classes and functions */
+    PyObject *cache, *check_shape, *local_part, *whole_dim;     /* classes and functions */
     PyObject *all;                                      /* the key of all elements */
 } its;
 
 static struct {
-    PyObject *as_index, *axes_of_several, *axis, *broadcast_to, *dim_from_axis, *dims, *extent, *grid,
+    PyObject *as_index, *axes_of_several, *broadcast_to, *dim_from_axis, *dims, *grid,
              *grid_of_several, *hash, *held_by, *is_replicated, *keep, *last_held, *local_from_index, *n_procs, *older,
-             *only_holder, *owner_from_part, *part_from_index, *pins, *refuse, *transpose;
+             *only_holder, *owner_from_part, *part_from_index, *pins, *refuse, *transpose, *unstretched;
 } name;
-
-static Py_ssize_t at(PyObject *tuple, Py_ssize_t d)     /* an extent, a step, an index */
-{
-    return PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, d));
-}
 
 static Py_ssize_t ndim_of(const affine *self)
 {

@@ -37,6 +37,18 @@ class Affine:
     Of block dimensions as the sections of their parents that they are: what lies alike is equal.
     """
 
+    stretched_dims: tuple[int, ...]
+    """The dimensions that repeat an element."""
+
+    unstretched: Self
+    """This view without these."""
+
+    memory_order: tuple[int, ...] | None
+    """The dimensions in the order of those of the base; None where that is their own, as without transposition."""
+
+    only_holder: int | None
+    """The rank of the one process that has all elements; None if several have some."""
+
     def __new__(cls, layout: Layout, shape: tuple[int, ...], base_dims: tuple[int | None, ...],
                 steps: tuple[int, ...], origin: tuple[int, ...], /) -> Self: ...
 
@@ -53,6 +65,9 @@ class Affine:
 
     def transpose(self, axes: Sequence[int], /) -> Self:
         """The view whose dimension d is dimension `axes[d]` of this one (axes as checked by the caller)."""
+
+    def disjoint(self, other: Affine, /) -> bool:
+        """Whether two views of one base certainly share no element (their index ranges are apart in a dimension)."""
 
     def broadcast_to(self, shape: Sequence[int], /) -> Self:
         """This view with dimensions added in front and those of extent 1 stretched, by NumPy's rules.

@@ -187,7 +187,7 @@ static int is_empty(const affine *view)
     return 0;
 }
 
-/* See `View.disjoint`. */
+/* See affine.pyi. */
 static int are_disjoint(PyObject *x, PyObject *y)
 {
     const affine *a = (affine *)x, *b = (affine *)y;

@@ -323,14 +323,25 @@ static int is_broadcast(const affine *self, PyObject *shape)
     return is > 0 ? 1 : -1;
 }
 
+/* Whether an array may have a shape, see `layout.check_shape`; -1 with an exception set. */
+static int is_shape(PyObject *shape)
+{
+    Py_ssize_t size = 1;
+    int is_small = PyTuple_GET_SIZE(shape) <= MAX_NDIM;
+    for (Py_ssize_t d = 0; d < PyTuple_GET_SIZE(shape) && is_small; d++)
+        is_small = !__builtin_mul_overflow(size, at(shape, d), &size);
+    if (is_small && !PyErr_Occurred())
+        return 1;
+    PyErr_Clear();
+    PyObject *checked = PyObject_CallOneArg(its.check_shape, shape);
+    Py_XDECREF(checked);
+    return checked ? 1 : -1;
+}
+
 static PyObject *stretched(affine *self, PyObject *shape, PyObject *key)
 {
-    if (is_broadcast(self, shape) < 0)
+    if (is_broadcast(self, shape) < 0 || is_shape(shape) < 0)
         return NULL;
-    PyObject *checked = PyObject_CallOneArg(its.check_shape, shape);
-    if (!checked)
-        return NULL;
-    Py_DECREF(checked);
     derived to;
     int has_failed = begin(&to, self, PyTuple_GET_SIZE(shape));
     const Py_ssize_t n_more = PyTuple_GET_SIZE(shape) - ndim_of(self);

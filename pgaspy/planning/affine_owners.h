@@ -2,38 +2,6 @@
  * Which processes have the elements of a map: how its dimensions are dealt out, and where it lies.
  */
 
-/* A dimension of a layout: of `BlockDim`, all its fields; of any other, the first three. */
-typedef struct {
-    PyObject *itself;
-    Py_ssize_t extent, n_procs, axis;       /* -1: it is not dealt out */
-    int is_block;
-    Py_ssize_t parent_extent, start, step;
-} dimension;
-
-/* An attribute that is an integer, or None: then -1. */
-static int number_of(PyObject *x, PyObject *attribute, Py_ssize_t *number)
-{
-    PyObject *found = PyObject_GetAttr(x, attribute);
-    if (!found)
-        return -1;
-    *number = found == Py_None ? -1 : PyLong_AsSsize_t(found);
-    Py_DECREF(found);
-    return PyErr_Occurred() ? -1 : 0;
-}
-
-static int read_dimension(PyObject *itself, dimension *dim)
-{
-    *dim = (dimension){.itself = itself, .is_block = Py_IS_TYPE(itself, (PyTypeObject *)its.block_dim)};
-    if (!dim->is_block)
-        return number_of(itself, name.extent, &dim->extent) < 0 || number_of(itself, name.n_procs, &dim->n_procs) < 0
-            || number_of(itself, name.axis, &dim->axis) < 0 ? -1 : 0;
-    PyObject *axis = PyTuple_GET_ITEM(itself, 2);
-    dim->extent = at(itself, 0), dim->n_procs = at(itself, 1);
-    dim->axis = axis == Py_None ? -1 : PyLong_AsSsize_t(axis);
-    dim->parent_extent = at(itself, 3), dim->start = at(itself, 4), dim->step = at(itself, 5);
-    return PyErr_Occurred() ? -1 : 0;
-}
-
 /* What a method of a dimension says of integers; -1 with an exception set. */
 static Py_ssize_t asked(PyObject *dim, PyObject *method, Py_ssize_t i, Py_ssize_t part, int takes_part)
 {
@@ -68,17 +36,6 @@ static Py_ssize_t along(const affine *self, Py_ssize_t p)
             return d;
     }
     return -1;
-}
-
-/* An attribute that is a tuple of as many items, or of any number (-1): a new reference. */
-static PyObject *tuple_of(PyObject *x, PyObject *attribute, Py_ssize_t n)
-{
-    PyObject *found = PyObject_GetAttr(x, attribute);
-    if (found && (!PyTuple_Check(found) || (n >= 0 && PyTuple_GET_SIZE(found) != n))) {
-        PyErr_Format(PyExc_TypeError, "%S of a layout: %R", attribute, found);
-        Py_CLEAR(found);
-    }
-    return found;
 }
 
 static PyObject *new_fixed_coords(const affine *self)

@@ -2,11 +2,6 @@
  * What a process has of a map, where that is an interval of each dimension: see `LocalPart`.
  */
 
-static Py_ssize_t floor_div(Py_ssize_t a, Py_ssize_t b) /* b > 0 */
-{
-    return a / b - (a % b < 0);
-}
-
 /* The i, 0 <= i < n, with low <= start + step*i < high, as an interval. */
 static void within(Py_ssize_t low, Py_ssize_t high, Py_ssize_t start, Py_ssize_t step, Py_ssize_t n,
                    Py_ssize_t *first, Py_ssize_t *stop)
@@ -43,23 +38,6 @@ static PyObject *held_by(PyObject *layout, Py_ssize_t rank)
 
 enum {RANK, COORDS, IS_ANY, INTERVALS, SHAPE, STRIDES, SIZE};           /* the fields of one */
 enum {FIRST, EXTENTS, START, STEPS, OFFSET, DISTANCES, BOX, BASE_DIMS, N_FIELDS};       /* those of a part */
-
-/* An object of a class of named tuples: it takes over the fields, any of which may be NULL with an exception set. */
-static PyObject *named_tuple(PyObject *class, PyObject *const *fields, int n)
-{
-    PyTypeObject *type = (PyTypeObject *)class;
-    PyObject *made = PyErr_Occurred() ? NULL : type->tp_alloc(type, n);
-#if PY_VERSION_HEX >= 0x030E0000
-    if (made)
-        ((PyTupleObject *)made)->ob_hash = -1;          /* which is not known yet */
-#endif
-    for (int k = 0; k < n; k++)
-        if (made)
-            PyTuple_SET_ITEM(made, k, fields[k]);
-        else
-            Py_XDECREF(fields[k]);
-    return made;
-}
 
 static int set_number(PyObject *tuple, Py_ssize_t d, Py_ssize_t number)
 {

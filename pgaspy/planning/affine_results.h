@@ -9,7 +9,7 @@ static PyObject *new_block_dim(const dimension *dim)
     PyObject *const fields[] = {PyLong_FromSsize_t(dim->extent), PyLong_FromSsize_t(dim->n_procs), axis,
                                 PyLong_FromSsize_t(dim->parent_extent), PyLong_FromSsize_t(dim->start),
                                 PyLong_FromSsize_t(dim->step)};
-    return named_tuple(its.block_dim, fields, sizeof fields / sizeof *fields);
+    return named_tuple(of_dims.block_dim, fields, sizeof fields / sizeof *fields);
 }
 
 /* The same distribution, dealt out afresh to another extent. */

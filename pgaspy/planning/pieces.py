@@ -112,7 +112,7 @@ class OperandPlan(NamedTuple):
     @property
     def view(self) -> View:
         """The operand without its stretched dimensions."""
-        return self.operand.unstretched if self.operand.stretched_dims else self.operand
+        return self.operand.unstretched
 
     @property
     def is_local(self) -> bool:
@@ -264,7 +264,7 @@ def plan_operand(out: View, view: View, copied: bool, rank: int) -> OperandPlan:
     assert layout is not None
     size = _local_size(layout, rank)
     target = whole(without_dims(layout, view.stretched_dims))
-    source = view.unstretched if view.stretched_dims else view
+    source = view.unstretched
     transfer = plan_transfer(target, source, rank) if view.size else NOTHING
     cuts = None
     if size and not copied and not transfer.broadcasts:

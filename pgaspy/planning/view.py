@@ -19,7 +19,7 @@ import numpy as np
 from pgaspy.blockmath import meet
 from pgaspy.caches import acyclic, cached, kept_types, lazy
 from pgaspy.dims import Dim, whole_dim
-from pgaspy.layout import Layout, layout_of_number, rank_from_coords
+from pgaspy.layout import Layout, layout_of_number
 from pgaspy.planning.affine import Affine, joint_shape
 
 __all__ = ["ArrayInKey", "Section", "View", "in_memory_order", "joint_shape", "whole"]
@@ -74,11 +74,6 @@ class View(Affine):
             for n, p, step in zip(self.shape, self.base_dims, self.steps, strict=True))
 
     @lazy
-    def stretched_dims(self) -> tuple[int, ...]:
-        """The view dimensions that repeat an element."""
-        return tuple(d for d, p in enumerate(self.base_dims) if p is None and self.shape[d] != 1)
-
-    @lazy
     def in_whole(self) -> tuple[int, tuple[int, ...]]:
         """Offset and strides, in elements, in an array of which one process has all."""
         rows = self.layout.row_strides
@@ -86,28 +81,10 @@ class View(Affine):
             0 if p is None else step * rows[p] for p, step in zip(self.base_dims, self.steps, strict=True)])
 
     @lazy
-    def memory_order(self) -> tuple[int, ...] | None:
-        """The dimensions in the order of those of the base; None where that is their own, as without transposition."""
-        named = [p for p in self.base_dims if p is not None]
-        if named == sorted(named):
-            return None
-        return tuple(sorted(range(len(self.shape)), key=self._place_in_base))
-
-    def _place_in_base(self, d: int) -> int:
-        p = self.base_dims[d]
-        return -1 if p is None else p
-
-    @lazy
     def fixed_dims(self) -> tuple[int, ...]:
         """The base dimensions that are fixed at one index."""
         base_dims = self.base_dims
         return tuple([p for p in range(len(self.origin)) if p not in base_dims])
-
-    @lazy
-    def only_holder(self) -> int | None:
-        """The rank of the one process that has all elements; None if several have some."""
-        coords = [0 if n == 1 else fixed for n, fixed in zip(self.layout.grid, self.fixed_coords, strict=True)]
-        return None if None in coords else rank_from_coords(self.layout.grid, tuple(coords))
 
     @lazy
     def own_layout(self) -> Layout | None:
@@ -140,15 +117,6 @@ class View(Affine):
             if fixed is not None and fixed != coord:
                 return False
         return True
-
-    def disjoint(self, other: View) -> bool:
-        """Whether two views of one base certainly share no element (their index ranges are apart in a dimension)."""
-        if self.size == 0 or other.size == 0:
-            return True
-        for (start, stop), (other_start, other_stop) in zip(self.hull, other.hull, strict=True):
-            if stop <= other_start or other_stop <= start:
-                return True
-        return False
 
     @lazy
     def hull(self) -> tuple[tuple[int, int], ...]:
@@ -219,13 +187,6 @@ class View(Affine):
     def turned(self) -> View:
         """This view with its reversed dimensions turned round."""
         return self.index(self.turning_key)
-
-    @lazy
-    def unstretched(self) -> View:
-        """This view without its stretched dimensions."""
-        kept = [d for d in range(self.ndim) if d not in self.stretched_dims]
-        return View(self.layout, tuple([self.shape[d] for d in kept]), tuple([self.base_dims[d] for d in kept]),
-                    tuple([self.steps[d] for d in kept]), self.origin)
 
 
 kept_types[View] = True
