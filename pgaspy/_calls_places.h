@@ -5,7 +5,7 @@
 #define MAX_NDIM 64             /* as in `layout` */
 #define N_KNOWN 4096            /* pairs of families, a power of 2 */
 
-enum {KERNEL, LOOP, NUMBER_DTYPE, IS_ARRAY, IS_CAST, SAID, N_OF_FORM};       /* the fields of a form */
+enum {KERNEL, LOOP, NUMBER_DTYPE, IS_ARRAY, IS_CAST, SAID, ITEMSIZES, N_OF_FORM};   /* the fields of a form */
 
 /* Where the operands of a kernel lie: offsets and strides are in bytes, the output's last. And what is held for it: a
    number as it takes it, if that is no plain one, and casts of operands. */

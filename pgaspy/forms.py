@@ -32,6 +32,8 @@ class Form(NamedTuple):
         Whether an array has another dtype than the kernel takes.
     said
         What other processes are told of it, besides the views; see `statement_form`.
+    itemsizes
+        The bytes of an element of each of the loop's dtypes.
     """
 
     kernel: int
@@ -40,6 +42,7 @@ class Form(NamedTuple):
     is_array: tuple[bool, ...]
     is_cast: bool
     said: tuple[Any, ...]
+    itemsizes: tuple[int, ...]
 
     @property
     def is_assignment(self) -> bool:
@@ -51,7 +54,7 @@ def form_by(kernel: int, function: AnyFunction | None, loop: tuple[np.dtype[Any]
             is_array: tuple[bool, ...], is_cast: bool = False) -> Form:
     """That of a function by a kernel, with what follows from these."""
     said = statement_form(function, is_array, loop, loop[-1:], False)
-    return Form(kernel, loop, number_dtype, is_array, is_cast, said)
+    return Form(kernel, loop, number_dtype, is_array, is_cast, said, tuple([dtype.itemsize for dtype in loop]))
 
 
 @cached

@@ -47,15 +47,15 @@ def is_computed(key: tuple[Any, ...], form: Form, views: Sequence[Any], memories
         handed.append(found)
     if handed.count(None) == len(handed):
         return False
-    rank, itemsizes, ndim = world().rank, tuple([dtype.itemsize for dtype in form.loop]), len(out.shape)
+    rank, ndim = world().rank, len(out.shape)
     places = [view if found is None else None for view, found in zip(operands, handed, strict=True)]
-    geometry = _calls.laid_out((*places, out), itemsizes, rank)
+    geometry = _calls.laid_out((*places, out), form.itemsizes, rank)
     if geometry is None:
         return False
     shape, n_elements, offsets, strides = geometry
     for k, place in enumerate(places):
         if place is None:
-            strides[k * ndim:(k + 1) * ndim] = _strides(operands[k], itemsizes[k])
+            strides[k * ndim:(k + 1) * ndim] = _strides(operands[k], form.itemsizes[k])
     call, is_read = Computed(form.said, (out, *operands)), form.is_assignment and out.layout.is_on_one_process
 
     def add_nodes(direct: Direct) -> None:

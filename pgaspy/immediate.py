@@ -25,7 +25,6 @@ from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.operands import WEAK
 from pgaspy.planning.local_parts import lie_alike
-from pgaspy.planning.pieces import storage_geometry
 from pgaspy.planning.result_layout import result_view
 from pgaspy.planning.view import View, in_memory_order, joint_shape, whole
 from pgaspy.scheduling import floating_point
@@ -116,6 +115,18 @@ def _computed_in_parts(key: tuple[Any, ...], form: Form, x: Any, y: Any, number:
     return BaseView(out, result) if is_done else None
 
 
+def _run(form: Form, geometry: tuple[Any, ...] | None, out: tuple[View, Storage],
+         operands: Sequence[tuple[View | None, Any]]) -> None:
+    """Compute what lies on this only process; the geometry, if there is one, is that of `_calls.laid_out`."""
+    if geometry is None:
+        call_kernel(form.kernel, form.loop, out, operands, 0)
+        return
+    shape, n_elements, offsets, strides = geometry
+    if n_elements:
+        addresses = [memory.address + offset for (_, memory), offset in zip((*operands, out), offsets, strict=True)]
+        run_elementwise(form.kernel, shape, addresses, strides)
+
+
 def _may_lie_alike(view: View, other: View | None) -> bool:
     """Whether a second operand lies where the first one does, or this one lies everywhere."""
     return other is None or lie_alike(view, other) or view.layout.is_replicated
@@ -153,7 +164,9 @@ def is_computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, 
     operand = (None, Scalar(number, form.number_dtype)) if y is None else (source, y._base.storage)
     if not recording.may_compute(key, view.size, [base] if y is None else [base, y._base]):
         return False
-    call_kernel(form.kernel, form.loop, out, [out, _apart(operand, out)], 0)
+    operands = [out, _apart(operand, out)]
+    geometry = None if form.is_cast else _calls.laid_out((view, operands[1][0], view), form.itemsizes, 0)
+    _run(form, geometry, out, operands)
     return True
 
 
@@ -246,30 +259,22 @@ def reduced(reduction: Reduction, base: Base, view: View) -> BaseView | None:
 class _Known(NamedTuple):
     """A call on one process, worked out: how it is computed, how the new array is seen, and its geometry.
 
-    It is computed in the order in which elements lie. Offsets and strides are those of all operands, the output last,
-    in bytes; none where operands are cast. The views of the call are kept, so that their ids stay theirs.
+    It is computed in the order in which elements lie. The geometry is that of `_calls.laid_out`. The views of the call
+    are kept, so that their ids stay theirs.
     """
 
     form: Form
     result: View
     operands: Sequence[View | None]
-    offsets: list[int]
-    strides: list[int]
+    geometry: tuple[Any, ...] | None
     views: tuple[View | None, ...]
 
     @classmethod
     def of(cls, form: Form, result: View, operands: Sequence[View | None],
            views: tuple[View | None, ...]) -> _Known:
         """What is worked out for operands of one shape, which the new array has as well; None for a number."""
-        layout = result.layout
-        offsets: list[int] = []
-        strides: list[int] = []
-        if not form.is_cast:
-            for view, dtype in zip((*operands, whole(layout)), form.loop, strict=True):
-                offset, own = (0, (0,) * layout.ndim) if view is None else storage_geometry(view, 0, dtype.itemsize)
-                offsets.append(offset)
-                strides += own
-        return cls(form, result, operands, offsets, strides, views)
+        geometry = None if form.is_cast else _calls.laid_out((*operands, whole(result.layout)), form.itemsizes, 0)
+        return cls(form, result, operands, geometry, views)
 
     def compute(self, key: tuple[Any, ...], base: Base, y: Any, number: complex | None) -> BaseView | None:
         """The result; None if it is not computed."""
@@ -279,13 +284,7 @@ class _Known(NamedTuple):
             return None
         layout = view.layout
         out = BaseView(Base(layout, form.loop[-1]), view)
-        if form.is_cast:
-            operands = [*zip(self.operands, memories, strict=True)]
-            call_kernel(form.kernel, form.loop, (whole(layout), out.base.storage), operands, 0)
-        elif view.size:
-            memories.append(out.base.storage)
-            addresses = [memory.address + offset for memory, offset in zip(memories, self.offsets, strict=True)]
-            run_elementwise(form.kernel, layout.shape, addresses, self.strides)
+        _run(form, self.geometry, (whole(layout), out.base.storage), [*zip(self.operands, memories, strict=True)])
         return out
 
 

@@ -140,7 +140,9 @@ def operand(x: Any, max_elements: int | None = None) -> Any:
     """
     if x.__class__ in kinds:
         found = quick.ready(x)
-        return _few_elements(x, max_elements) if found is None else _if_few(found, max_elements)
+        if found is None:
+            return elements_of(x) if _has_few(x, max_elements) else None
+        return _if_few(found, max_elements)
     if x.__class__ is bool:
         return np.bool_(x)  # whose dtype it has in NumPy's functions
     return _if_few(x, max_elements) if x.__class__ in OF_NUMPY and x.dtype.isbuiltin else None
@@ -151,7 +153,9 @@ def ready(x: Any, max_elements: int | None = None) -> Any:
     found = quick.ready(x)
     if found is not None:
         return _if_few(found, max_elements)
-    return _few_elements(x, max_elements) if x.__class__ in kinds and recording.is_clear() else None
+    if x.__class__ not in kinds or not _has_few(x, max_elements) or not recording.is_clear():
+        return None
+    return elements_of(x)
 
 
 def are_few(n: int, dtype: np.dtype[Any]) -> bool:
@@ -160,13 +164,12 @@ def are_few(n: int, dtype: np.dtype[Any]) -> bool:
 
 
 def _if_few(elements: Any, max_elements: int | None) -> Any:
-    n = elements.size
-    return elements if (are_few(n, elements.dtype) if max_elements is None else n <= max_elements) else None
+    return elements if _has_few(elements, max_elements) else None
 
 
-def _few_elements(x: Any, max_elements: int | None) -> Any:
-    n, dtype = x.size, x.dtype
-    return elements_of(x) if (are_few(n, dtype) if max_elements is None else n <= max_elements) else None
+def _has_few(x: Any, max_elements: int | None) -> bool:
+    n = x.size
+    return are_few(n, x.dtype) if max_elements is None else n <= max_elements
 
 
 def is_clear() -> bool:

@@ -124,7 +124,9 @@ def _distributed_layout(shape: tuple[int, ...], views: Sequence[View]) -> Layout
     pins: tuple[int | None, ...] | None = (None,) * len(grid)
     if left:
         pins = _pins(grid, left, views) if math.prod(map(_longest_part, dims)) <= WORTH_MESSAGES else None
-    return None if pins is None else _layout(grid, pins, *_worth_messages(dims))
+    if pins is None:
+        return None
+    return _layout(grid, pins, *(_worth_messages(dims) if views[0].layout.axes_of_several else dims))
 
 
 def _is_number(view: View) -> bool:
