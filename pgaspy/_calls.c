@@ -18,18 +18,20 @@ static PyObject *compute(PyObject *module, PyObject *const *arguments, Py_ssize_
         return PyErr_Format(PyExc_TypeError, "a key, a form, and views and memories of all operands are taken");
     geometry own;
     PyObject *queue = queue_of_job();
-    int answer = queue && PyTuple_GET_ITEM(form, IS_CAST) != Py_True && PyTuple_GET_SIZE(arguments[2]) <= MAX_OPERANDS;
-    if (answer)
-        answer = lay_out_form(form, arguments[2], arguments[3], &own);
-    if (answer > 0)
-        answer = are_apart(arguments[2], arguments[3]);
-    if (answer > 0)
+    int fits = queue && PyTuple_GET_ITEM(form, IS_CAST) != Py_True && PyTuple_GET_SIZE(arguments[2]) <= MAX_OPERANDS;
+    if (fits)
+        fits = lay_out_form(form, arguments[2], arguments[3], &own);
+    if (fits > 0)
+        fits = are_apart(arguments[2], arguments[3]);
+    int answer = LEFT;
+    if (fits > 0)
         answer = compute_part(queue, arguments[0], form, arguments[2], arguments[3], &own, NULL);
-    return answer < 0 || PyErr_Occurred() ? NULL : PyBool_FromLong(answer);
+    return fits < 0 || answer < 0 || PyErr_Occurred() ? NULL
+         : answer == LEFT ? Py_NewRef(Py_None) : PyBool_FromLong(answer);
 }
 
-/* A new array as which a view is seen, with a function's results in it; NotImplemented where it is not computed, and
-   None of numbers that do not lie there. */
+/* A new array as which a view is seen, with a function's results in it; NotImplemented where it is to be recorded, and
+   None where Python has to look: of numbers that do not lie there, and on one process of what has no memory. */
 static PyObject *new_part(PyObject *queue, PyObject *key, PyObject *form, const operand *x, const operand *y,
                           PyObject *number, PyObject *view)
 {
@@ -43,19 +45,14 @@ static PyObject *new_part(PyObject *queue, PyObject *key, PyObject *form, const 
     const int answer = is_laid_out > 0
         ? compute_part(queue, key, form, views, memories, &own, (PyArray_Descr *)dtype) : is_laid_out;
     if (answer >= 0)
-        found = answer ? new_array(own.ndim ? its.array : its.number, base, view)
-                       : Py_NewRef(is_laid_out || own.ndim ? Py_NotImplemented : Py_None);
+        found = answer == COMPUTED ? new_array(own.ndim ? its.array : its.number, base, view)
+              : Py_NewRef((is_laid_out || own.ndim) && !(answer == LEFT && is_alone(queue)) ? Py_NotImplemented
+                                                                                            : Py_None);
     Py_XDECREF(layout);
     Py_XDECREF(views);
     Py_XDECREF(base);
     Py_XDECREF(memories);
     return found;
-}
-
-static int is_alone(PyObject *queue)
-{
-    PyObject *engine = SLOT(queue, the_queue.at_engine);
-    return !engine || Py_TYPE(engine) != the_queue.engine || SLOT(engine, the_queue.at_is_alone) != Py_False;
 }
 
 /* The new array for a function of arrays, or of one and a number; NotImplemented where that is to be recorded, None
@@ -106,15 +103,17 @@ static PyObject *written(PyObject *queue, PyObject *key, PyObject *form, const o
     PyObject *memories = views ? all_of(is_array, is_copied ? y->storage : x->storage, y->storage, number, x->storage)
                                : NULL;
     geometry at_once;
-    int answer = memories ? lay_out_form(form, views, memories, &at_once) : -1;
-    const int is_brought = !answer && !own->ndim && other;      /* by whoever has it */
-    if (answer > 0)
-        answer = are_apart(views, memories);
-    if (answer > 0)
-        answer = compute_part(queue, key, form, views, memories, &at_once, NULL);
+    int is_ready = memories ? lay_out_form(form, views, memories, &at_once) : -1;
+    const int is_brought = !is_ready && !own->ndim && other;    /* by whoever has it */
+    const int is_too_large = !is_ready && at_once.size > its.max_elements;
+    if (is_ready > 0)
+        is_ready = are_apart(views, memories);
+    const int answer = is_ready > 0 ? compute_part(queue, key, form, views, memories, &at_once, NULL)
+                     : is_ready < 0 ? -1 : is_too_large ? NOT_ADMITTED : LEFT;
     Py_XDECREF(views);
     Py_XDECREF(memories);
-    return answer < 0 ? NULL : is_brought ? Py_NewRef(Py_None) : PyBool_FromLong(answer);
+    return answer < 0 ? NULL
+         : is_brought || (answer == LEFT && is_alone(queue)) ? Py_NewRef(Py_None) : PyBool_FromLong(answer == COMPUTED);
 }
 
 /* Have who borrows elements of a view take them, before it is written to: 0, or -1 with an exception set. */

@@ -23,12 +23,14 @@ def begin(recording: ModuleType, state: ContextVar[Any] | None, base: type, stor
     takes; and how many operations are compared together.
     """
 
-def compute(key: tuple[Any, ...], form: Form, views: tuple[View | None, ...], memories: tuple[Any, ...], /) -> bool:
+def compute(key: tuple[Any, ...], form: Form, views: tuple[View | None, ...],
+            memories: tuple[Any, ...], /) -> bool | None:
     """Have each process compute its part of a statement, if all that it reads lies there; whether it did. Collective.
 
     Views are those of all operands, in the order of memory, the output's last, and None for a number; memories are
-    their storages, and the number. What is not computed so is cast, lies elsewhere, is written before it is read, or
-    to be recorded, as `Queue.may_compute` tells of the key.
+    their storages, and the number. It is False where it is to be recorded, as `Queue.may_compute` tells of the key;
+    and None where it is not computed so, as something is cast, lies elsewhere, is written before it is read, or borrows
+    its elements.
     """
 
 def forget(rank: int, /) -> None:

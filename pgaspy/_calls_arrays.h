@@ -38,6 +38,20 @@ static struct {
              *see_to_others, *shape, *size, *storage, *take_computed, *view;
 } name;
 
+/* Whether the queue is that of a job of one process, or of one that is simulated. */
+static int is_alone(PyObject *queue)
+{
+    PyObject *engine = SLOT(queue, the_queue.at_engine);
+    return !engine || Py_TYPE(engine) != the_queue.engine || SLOT(engine, the_queue.at_is_alone) != Py_False;
+}
+
+/* Whether the queue executes anything. */
+static int is_real(PyObject *queue)
+{
+    PyObject *engine = SLOT(queue, the_queue.at_engine);
+    return engine && Py_TYPE(engine) == the_queue.engine;
+}
+
 static Py_ssize_t at(PyObject *tuple, Py_ssize_t k)
 {
     return PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, k));

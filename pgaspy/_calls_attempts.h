@@ -85,7 +85,7 @@ static int attempt_operator(PyObject *ufunc, PyObject *x, PyObject *y, int is_fi
     PyObject *known = known_by(key);
     if (known && known != Py_None)
         *found = result_of_known(known, &own, &other, number);
-    else if (known && !is_alone(queue) && (inputs = y == Py_None ? PyTuple_Pack(1, x) : is_first ? PyTuple_Pack(2, y, x)
+    else if (known && is_real(queue) && (inputs = y == Py_None ? PyTuple_Pack(1, x) : is_first ? PyTuple_Pack(2, y, x)
                                                                             : PyTuple_Pack(2, x, y)))
         *found = new_operator(queue, key, ufunc, &own, &other, number, is_first, inputs);
     Py_XDECREF(inputs);
@@ -154,7 +154,7 @@ static int attempt_in_place(PyObject *ufunc, PyObject *x, PyObject *y, PyObject 
     int answer = known ? 0 : -1;
     if (known && known != Py_None)
         answer = record_known_in_place(known, &own, &other, number) < 0 ? -1 : 1;
-    else if (known && !is_alone(queue) && !(answer = is_read_only(own.view))) {
+    else if (known && is_real(queue) && !(answer = is_read_only(own.view))) {
         answer = settle(own.base, own.view);
         release(&own);
         release(&other);                        /* which may have got memory of their own */
@@ -277,7 +277,7 @@ static int is_assigned(PyObject *queue, PyObject *base, PyObject *view, PyObject
         || !(key = key_of_assignment(&x, &y, value)) || (!is_number && !(known = known_by(key))) ? -1 : 0;
     if (!answer && known && known != Py_None)
         answer = record_known_assignment(known, &x, &y) < 0 ? -1 : 1;
-    else if (!answer && !is_alone(queue) && !(answer = is_read_only(view))) {
+    else if (!answer && is_real(queue) && !(answer = is_read_only(view))) {
         answer = settle(base, view);
         release(&y);
         Py_CLEAR(x.storage);

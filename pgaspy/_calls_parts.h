@@ -1,10 +1,12 @@
 /*
- * What is computed at once on several processes: each computes its part of an elementwise statement, of elements that
- * lie there, as all that it reads does; and tells the others of it.
+ * What is computed at once: each process computes its part of an elementwise statement, of elements that lie there, as
+ * all that it reads does; and tells the others of it, if there are any.
  *
  * Where anything is recorded, or under way, the queue is asked in Python, which sees to it.
  */
 #define SECONDS_TO_LOOK 0.01    /* until others may have something to say */
+
+enum {NOT_ADMITTED, COMPUTED, LEFT};    /* what is left to Python has to be computed in another way */
 
 /* Storages, the output's first, and their views as they are said: tuples; 0 where an array has no memory of its own. */
 static int tell_apart(PyObject *views, PyObject *memories, PyObject **storages, PyObject **said)
@@ -30,13 +32,14 @@ static int tell_apart(PyObject *views, PyObject *memories, PyObject **storages, 
 /* Whether to compute it at once, as `Queue.may_compute` tells; -1 with an exception set. */
 static int is_admitted(PyObject *queue, PyObject *key, Py_ssize_t n_elements, PyObject *storages)
 {
-    const int answer = is_free(queue, Py_False);
+    PyObject *alone = is_alone(queue) ? Py_True : Py_False;
+    const int answer = is_free(queue, alone);
     PyObject *size = answer < 0 ? NULL : PyLong_FromSsize_t(n_elements), *found = NULL;
     if (!size)
         return -1;
     if (answer) {
         PyObject *tiers = Py_XNewRef(SLOT(queue, the_queue.at_tiers));
-        found = tiers ? PyObject_VectorcallMethod(name.admits, (PyObject *[]){tiers, key, size, Py_False, Py_False}, 5,
+        found = tiers ? PyObject_VectorcallMethod(name.admits, (PyObject *[]){tiers, key, size, alone, Py_False}, 5,
                                                   NULL) : NULL;
         Py_XDECREF(tiers);
     } else
@@ -175,28 +178,33 @@ static int fail(PyObject *output, int lacks_memory)
     return -1;
 }
 
-/* Compute what is admitted, into a new array of a dtype or into one that is there, and tell others of it. */
+/* Compute what is admitted, into a new array of a dtype or into one that is there, and tell others of it:
+   COMPUTED, or -1 with an exception set, for which the job fails, if there are others. */
 static int do_compute(PyObject *queue, PyObject *form, PyObject *views, PyObject *memories, geometry *own,
                       PyArray_Descr *new, PyObject *storages, PyObject *said)
 {
     PyObject *output = PyTuple_GET_ITEM(storages, 0);
     if (own->size && ((new && allocate(output, new, own) < 0) || run(form, views, memories, own) < 0))
-        return fail(output, PyErr_ExceptionMatches(PyExc_MemoryError));
-    return tell(queue, form, said, storages) < 0 ? fail(output, 0) : 1;
+        return is_alone(queue) ? -1 : fail(output, PyErr_ExceptionMatches(PyExc_MemoryError));
+    if (is_alone(queue))
+        return COMPUTED;
+    return tell(queue, form, said, storages) < 0 ? fail(output, 0) : COMPUTED;
 }
 
-/* Have this process compute its part: 1; 0 where it is not computed; -1 with an exception set. */
+/* Have this process compute its part: COMPUTED or NOT_ADMITTED; LEFT where an array has no memory of its own; -1 with
+   an exception set. */
 static int compute_part(PyObject *queue, PyObject *key, PyObject *form, PyObject *views, PyObject *memories,
                         geometry *own, PyArray_Descr *new)
 {
     PyObject *storages = NULL, *said = NULL;
-    int answer = tell_apart(views, memories, &storages, &said);
+    const int have_memory = tell_apart(views, memories, &storages, &said);
+    int answer = have_memory ? have_memory : LEFT;
     memset(own->held, 0, sizeof own->held);
-    for (int k = 0; k < own->n && answer > 0; k++)
+    for (int k = 0; k < own->n && answer == COMPUTED; k++)
         if (PyTuple_GET_ITEM(views, k) == Py_None
                 && take_number(own, k, PyTuple_GET_ITEM(memories, k), PyTuple_GET_ITEM(form, NUMBER_DTYPE)) < 0)
             answer = -1;
-    if (answer > 0 && (answer = is_admitted(queue, key, own->size, storages)) > 0)
+    if (answer == COMPUTED && (answer = is_admitted(queue, key, own->size, storages)) > 0)
         answer = do_compute(queue, form, views, memories, own, new, storages, said);
     for (int k = 0; k < own->n; k++)
         Py_XDECREF(own->held[k]);

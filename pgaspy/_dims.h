@@ -12,8 +12,11 @@ static struct {
 /* Have what is used here; -1 with an exception set. */
 static int begin_dims(void)
 {
-    const attribute_name names[] = {{&of_dims.axis, "axis"}, {&of_dims.extent, "extent"}, {&of_dims.n_procs, "n_procs"}};
-    PyObject *module = have_names(names, sizeof names / sizeof *names) < 0 ? NULL : PyImport_ImportModule("pgaspy.dims");
+    const attribute_name names[] = {
+        {&of_dims.axis, "axis"}, {&of_dims.extent, "extent"}, {&of_dims.n_procs, "n_procs"}};
+    PyObject *module = NULL;
+    if (have_names(names, sizeof names / sizeof *names) == 0)
+        module = PyImport_ImportModule("pgaspy.dims");
     of_dims.block_dim = module ? PyObject_GetAttrString(module, "BlockDim") : NULL;
     Py_XDECREF(module);
     return of_dims.block_dim ? 0 : -1;
@@ -51,7 +54,8 @@ static inline int read_dimension(PyObject *itself, dimension *dim)
             || number_of(itself, of_dims.n_procs, &dim->n_procs) < 0
             || number_of(itself, of_dims.axis, &dim->axis) < 0 ? -1 : 0;
     PyObject *axis = PyTuple_GET_ITEM(itself, 2);
-    dim->extent = at(itself, 0), dim->n_procs = at(itself, 1), dim->axis = axis == Py_None ? -1 : PyLong_AsSsize_t(axis);
+    dim->extent = at(itself, 0), dim->n_procs = at(itself, 1);
+    dim->axis = axis == Py_None ? -1 : PyLong_AsSsize_t(axis);
     dim->parent_extent = at(itself, 3), dim->start = at(itself, 4), dim->step = at(itself, 5);
     return PyErr_Occurred() ? -1 : 0;
 }

@@ -8,7 +8,7 @@ functions leave the call to those that record it, which know what to do, and wha
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -21,7 +21,6 @@ from pgaspy.forms import Form, copying, form_of
 from pgaspy.job.defaults import default_for
 from pgaspy.job.procgrid import World, when_started
 from pgaspy.kernels import bindings
-from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.layout import Layout, replicated, without_dims
 from pgaspy.operands import WEAK
 from pgaspy.planning.local_parts import lie_alike
@@ -56,8 +55,8 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
         return None
     if scalars.are_numbers(view, y):
         return scalars.computed(key, form, x, y, number, is_first)
-    if not recording.is_alone():
-        return _computed_in_parts(key, form, x, y, number)
+    if form.is_cast and not recording.is_alone():
+        return None
     call: _Known | None = _known[key]
     if call is None:
         call = _worked_out(form, view, None if y is None else y._view)
@@ -65,17 +64,36 @@ def computed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: comp
             return None
         if recording.was_admitted(key):
             _known.keep(key, call)
-    return call.compute(key, base, y, number)
+    out = Base(call.result.layout, form.loop[-1])
+    storages = [base.storage] if y is None else [base.storage, y._base.storage]
+    memories = *_with_number(form, storages, number), out.storage
+    compute = _is_computed if call.are_alike else handed.is_computed
+    return BaseView(out, call.result) if compute(key, form, call.views, memories) else None
+
+
+class _Known(NamedTuple):
+    """A call, worked out: how the new array is seen, and the views of all operands, in the order of memory, that of the
+    output last; whether they lie alike. The views of the call are kept, so that their ids stay theirs.
+    """
+
+    result: View
+    views: tuple[View | None, ...]
+    are_alike: bool
+    given: tuple[View | None, ...]
+
+
+_known = Cache()
+"""Calls that were computed, by the ids of their views; see `known_calls`."""
 
 
 def _worked_out(form: Form, view: View, other: View | None) -> _Known | None:
-    """A call on one process, on views, of which there may be one; None if it is not to be computed."""
-    views = _of_one_shape(view, other)
-    if views is None:
+    """A call on views, of which there may be one; None if it is not to be computed."""
+    views, are_alike = _of_one_shape(view, other), _may_lie_alike(view, other)
+    if views is None or not (are_alike or any(own.only_holder is not None for own in views)):
         return None
     result = result_view(views[0].shape, views, default_for)
-    _, ordered = in_memory_order(result, views)
-    return _Known.of(form, result, _with_number(form, ordered, None), (view, other))
+    written, ordered = in_memory_order(result, views)
+    return _Known(result, (*_with_number(form, ordered, None), written), are_alike, (view, other))
 
 
 def _of_one_shape(view: View, other: View | None) -> list[View] | None:
@@ -97,34 +115,25 @@ def _with_number(form: Form, arrays: Sequence[Any], number: Any) -> list[Any]:
     return found
 
 
-def _computed_in_parts(key: tuple[Any, ...], form: Form, x: Any, y: Any, number: complex | None) -> BaseView | None:
-    """The same on several processes, each of which computes its part."""
-    if form.is_cast:
-        return None
-    view, other = x._view, None if y is None else y._view
-    views, are_alike = _of_one_shape(view, other), _may_lie_alike(view, other)
-    if views is None or not (are_alike or any(own.only_holder is not None for own in views)):
-        return None
-    result = result_view(views[0].shape, views, default_for)
-    written, ordered = in_memory_order(result, views)
-    out = Base(result.layout, form.loop[-1])
-    storages = [x._base.storage] if y is None else [x._base.storage, y._base.storage]
-    operands, memories = _with_number(form, ordered, None), _with_number(form, storages, number)
-    compute = _calls.compute if are_alike else handed.is_computed
-    is_done = compute(key, form, (*operands, written), (*memories, out.storage))
-    return BaseView(out, result) if is_done else None
+def _is_computed(key: tuple[Any, ...], form: Form, views: Sequence[View | None], memories: Sequence[Any]) -> bool:
+    """Have each process compute its part of a statement; whether it did. Views and memories are as for
+    `_calls.compute`.
 
-
-def _run(form: Form, geometry: tuple[Any, ...] | None, out: tuple[View, Storage],
-         operands: Sequence[tuple[View | None, Any]]) -> None:
-    """Compute what lies on this only process; the geometry, if there is one, is that of `_calls.laid_out`."""
-    if geometry is None:
-        call_kernel(form.kernel, form.loop, out, operands, 0)
-        return
-    shape, n_elements, offsets, strides = geometry
-    if n_elements:
-        addresses = [memory.address + offset for (_, memory), offset in zip((*operands, out), offsets, strict=True)]
-        run_elementwise(form.kernel, shape, addresses, strides)
+    A job of one process does so, too, where operands are cast, or others borrow them, or elements are written to before
+    they are read, of which there is a copy then.
+    """
+    found = _calls.compute(key, form, (*views,), (*memories,))
+    if found is not None or not recording.is_alone():
+        return bool(found)
+    out, storage = views[-1], memories[-1]
+    assert out is not None
+    storages = [memory.lender for view, memory in zip(views, memories, strict=True) if view is not None]
+    if not recording.queue.may_compute(key, out.size, storages):
+        return False
+    operands = [(None, Scalar(memory, form.number_dtype)) if view is None else _apart((view, memory), (out, storage))
+                for view, memory in zip(views[:-1], memories, strict=False)]
+    call_kernel(form.kernel, form.loop, (out, storage), operands, 0)
+    return True
 
 
 def _may_lie_alike(view: View, other: View | None) -> bool:
@@ -142,12 +151,6 @@ def _result_in_order(view: View, other: View | None) -> View | bool | None:
     return None if found.memory_order else found
 
 
-def _memories(form: Form, base: Base, y: Any, number: complex | None) -> list[Any]:
-    """Those of the operands: of an array, and of another one or a Python number, if there is one."""
-    storages = [base.storage] if y is None else [base.storage, y._base.storage]
-    return _with_number(form, storages, None if number is None else Scalar(number, form.number_dtype))
-
-
 def is_computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, number: complex | None) -> bool:
     """The same into the array itself; whether it was computed."""
     base, view = x._base, x._view
@@ -158,16 +161,8 @@ def is_computed_in_place(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any, 
     if form is None or source is None or None in view.base_dims:
         return False
     out = view, base.storage
-    if not recording.is_alone():
-        operand = (None, number) if y is None else (source, y._base.storage)
-        return _is_computed_in_parts(key, form, out, [out, operand])
-    operand = (None, Scalar(number, form.number_dtype)) if y is None else (source, y._base.storage)
-    if not recording.may_compute(key, view.size, [base] if y is None else [base, y._base]):
-        return False
-    operands = [out, _apart(operand, out)]
-    geometry = None if form.is_cast else _calls.laid_out((view, operands[1][0], view), form.itemsizes, 0)
-    _run(form, geometry, out, operands)
-    return True
+    operand = (None, number) if y is None else (source, y._base.storage)
+    return _is_written(_is_computed, key, form, out, [out, operand])
 
 
 def is_handed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any) -> bool:
@@ -179,7 +174,7 @@ def is_handed(key: tuple[Any, ...], ufunc: np.ufunc, x: Any, y: Any) -> bool:
         return False
     recording.settle(base, view)
     out = view, base.storage
-    return _is_handed(key, form, out, [out, (source, y._base.storage)])
+    return _is_written(handed.is_computed, key, form, out, [out, (source, y._base.storage)])
 
 
 def is_assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> bool:
@@ -192,28 +187,19 @@ def is_assigned(key: tuple[Any, ...], base: Base, view: View, value: Any) -> boo
     y, number = (None, value) if is_number else (value, None)
     if scalars.are_numbers(view, y):
         return scalars.is_assigned(key, form, base, view, y, number)
-    out, bases = (view, base.storage), [base]
-    operand: tuple[View | None, Any]
+    out = view, base.storage
+    operand: tuple[View | None, Any] = None, number
     if y is not None:
         source = _fitting(y, view.shape)
         if source is None or y._base.dtype != base.dtype:
             return False
-        bases.append(y._base)
         operand = source, y._base.storage
         if not recording.is_alone() and (not view.size or source.stretched_dims or (
                 base is y._base and source == view)):
             return False  # of which nothing, or something else, is recorded
-    else:
-        operand = None, number
-    if not recording.is_alone():
-        return _is_computed_in_parts(key, form, out, [operand]) or (
-            y is not None and _is_handed(key, form, out, [operand]))
-    if is_number:
-        operand = None, Scalar(number, base.dtype)
-    if not recording.may_compute(key, view.size, bases):
-        return False
-    call_kernel(form.kernel, form.loop, out, [_apart(operand, out)], 0)
-    return True
+    if _is_written(_is_computed, key, form, out, [operand]):
+        return True
+    return not (is_number or recording.is_alone()) and _is_written(handed.is_computed, key, form, out, [operand])
 
 
 def product(a: BaseView, x: BaseView, dtype: np.dtype[Any]) -> BaseView | None:
@@ -256,42 +242,6 @@ def reduced(reduction: Reduction, base: Base, view: View) -> BaseView | None:
     return BaseView(wrap(layout, found), whole(layout))
 
 
-class _Known(NamedTuple):
-    """A call on one process, worked out: how it is computed, how the new array is seen, and its geometry.
-
-    It is computed in the order in which elements lie. The geometry is that of `_calls.laid_out`. The views of the call
-    are kept, so that their ids stay theirs.
-    """
-
-    form: Form
-    result: View
-    operands: Sequence[View | None]
-    geometry: tuple[Any, ...] | None
-    views: tuple[View | None, ...]
-
-    @classmethod
-    def of(cls, form: Form, result: View, operands: Sequence[View | None],
-           views: tuple[View | None, ...]) -> _Known:
-        """What is worked out for operands of one shape, which the new array has as well; None for a number."""
-        geometry = None if form.is_cast else _calls.laid_out((*operands, whole(result.layout)), form.itemsizes, 0)
-        return cls(form, result, operands, geometry, views)
-
-    def compute(self, key: tuple[Any, ...], base: Base, y: Any, number: complex | None) -> BaseView | None:
-        """The result; None if it is not computed."""
-        form, view = self.form, self.result
-        memories = _memories(form, base, y, number)
-        if not recording.may_compute(key, view.size, [base] if y is None else [base, y._base]):
-            return None
-        layout = view.layout
-        out = BaseView(Base(layout, form.loop[-1]), view)
-        _run(form, self.geometry, (whole(layout), out.base.storage), [*zip(self.operands, memories, strict=True)])
-        return out
-
-
-_known = Cache()
-"""Calls that were computed on one process, by the ids of their views; see `known_calls`."""
-
-
 def _begin(job: World) -> None:
     """Forget where results lie: another job may have another default layout."""
     _known.forget()
@@ -312,21 +262,14 @@ _calls.begin(recording, floating_point.variable, Base, Storage, Scalar, SharedSt
              MAX_ELEMENTS, REUSED_FROM_BYTES, TAGS_PER_OPERAND, BATCH)
 
 
-def _is_computed_in_parts(key: tuple[Any, ...], form: Form, out: tuple[View, Storage],
-                          operands: Sequence[tuple[View | None, Any]]) -> bool:
-    """Have each process compute its part of what is written to an array; whether it did.
+def _is_written(compute: Callable[..., bool], key: tuple[Any, ...], form: Form, out: tuple[View, Storage],
+                operands: Sequence[tuple[View | None, Any]]) -> bool:
+    """Have a statement computed, by one of these functions, that writes to an array; whether it was.
 
     As of what is recorded, it is told of views in the order of memory.
     """
     written, views = in_memory_order(out[0], [view for view, _ in operands])
-    return _calls.compute(key, form, (*views, written), (*[memory for _, memory in operands], out[1]))
-
-
-def _is_handed(key: tuple[Any, ...], form: Form, out: tuple[View, Storage],
-               operands: Sequence[tuple[Any, Any]]) -> bool:
-    """The same of operands of which some are handed over."""
-    written, views = in_memory_order(out[0], [view for view, _ in operands])
-    return handed.is_computed(key, form, (*views, written), (*[memory for _, memory in operands], out[1]))
+    return compute(key, form, (*views, written), (*[memory for _, memory in operands], out[1]))
 
 
 def _fitting(y: Any, shape: tuple[int, ...]) -> View | None:
