@@ -1,9 +1,9 @@
 """What `layout` has in C; see _layouts.c."""
 
-from pgaspy.layout import Held, Layout
+from typing import Any
 
 def begin(held: type, /) -> None:
     """Have the class of what is held."""
 
-def held(layout: Layout, rank: int, /) -> Held:
+def held(layout: Any, rank: int, /) -> Any:
     """What a rank holds of an array with a layout."""
