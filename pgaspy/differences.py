@@ -13,6 +13,7 @@ from pgaspy.concatenation import concatenate
 from pgaspy.creation import as_array, as_global, empty_like
 from pgaspy.dispatch import implements
 from pgaspy.manipulation import broadcast_to
+from pgaspy.operands import refuse_truths
 from pgaspy.small_calls import by_numpy
 
 __all__ = ["diff", "ediff1d", "gradient", "trapezoid"]
@@ -155,6 +156,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> GlobalArr
     8.0
     """
     y = as_global(y)
+    refuse_truths(axis)
     axis = normalize_axis_index(axis, y.ndim)
     distance = dx
     if x is not None:

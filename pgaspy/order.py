@@ -19,6 +19,7 @@ from pgaspy.dispatch import HANDLED, implements
 from pgaspy.global_assign import layout_like
 from pgaspy.indexing import positions
 from pgaspy.manipulation import flip
+from pgaspy.operands import refuse_truths
 from pgaspy.small_calls import by_numpy
 from pgaspy.sorting import check_kind, in_blocks, in_order, with_places
 from pgaspy.values import told, value
@@ -106,6 +107,7 @@ def argsort(a: Any, axis: int | None = -1, kind: str | None = None, order: None 
     indices, too.
     """
     check_kind(kind, order, stable)
+    refuse_truths(axis)
     if not descending:
         return _argsorted(a, axis)
     a = as_global(a)
@@ -219,6 +221,7 @@ def _partitioning(vector: GlobalArray, places: tuple[int, ...]) -> Iterator[Glob
 
 def _places(a: GlobalArray, kth: int | Sequence[int], axis: int | None, kind: str) -> tuple[int, ...]:
     """The indices to partition by, in order and from 0 on; what NumPy does not partition by is refused."""
+    refuse_truths(axis)
     n = a.size if axis is None else a.shape[normalize_axis_index(axis, a.ndim)]
     np.empty(1).partition(0, kind=kind)  # type: ignore[arg-type]  # which may be any text here
     given = np.atleast_1d(told(kth))
