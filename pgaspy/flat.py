@@ -66,8 +66,8 @@ class FlatElements:
             return
         selection = self._selection(key)
         n = math.prod(selection.shape)
-        if not selection.shape and np.size(value) != 1:
-            raise ValueError(f"one element is assigned to, and there are {np.size(value)} values")
+        if not selection.shape and np.ndim(value) and (np.size(value) != 1 or self.base.dtype != bool):
+            raise ValueError(f"Error setting single item of array: values of shape {np.shape(value)}")
         if np.size(value):
             try:
                 value = as_values(value, self.base.dtype)  # which raises, also where nothing is assigned
