@@ -52,11 +52,21 @@ def with_integers(key: Any) -> tuple[Any, bool]:
 
 
 def _as_integer(k: Any) -> Any:
-    """An entry of a key, or a bound of a slice in one, as an integer, where it is one; anything else as it is."""
+    """An entry of a key, or a bound of a slice in one, as an integer, where it is one; anything else as it is.
+
+    So are those of a list, if NumPy has integers with a sign in their place, which stay integers beside Python's.
+    """
     if k.__class__ is slice:
         return slice(_as_integer(k.start), _as_integer(k.stop), _as_integer(k.step))
+    if k.__class__ is list:
+        return k if _INT.issuperset(map(type, k)) else [_as_integer(x) if _is_signed(x) else x for x in k]
     number = ready(k) if k.__class__ in kinds and k._is_number else k if isinstance(k, np.generic) else None
     return k if number is None or number.dtype.kind not in "iu" else number.item()
+
+
+def _is_signed(x: Any) -> bool:
+    """Whether something is of a dtype of integers with a sign."""
+    return getattr(getattr(x, "dtype", None), "kind", None) == "i"
 
 
 def _is_basic(key: Any) -> bool:

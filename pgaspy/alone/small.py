@@ -306,10 +306,13 @@ def shown(x: Any, show: Callable[[Any], Any]) -> tuple[Any, Source] | None:
 
 
 def copied(x: Any, dtype: np.dtype[Any] | None = None) -> Small | None:
-    """A copy of an array, but of numbers, which may be cast to a dtype; that of a whole base keeps its layout. None if
-    it is not made here.
+    """A copy of an array, which may be cast to a dtype, or of a number, which may not; that of a whole base keeps its
+    layout. None if it is not made here.
     """
     elements = ready(x)
+    if elements is not None and dtype is None and x._is_number:
+        recording.queue.n_at_once += 1
+        return elements[()], (like_of(x), None, False)
     if elements is None or not elements.shape or not are_few(elements.size, dtype or elements.dtype):
         return None
     if dtype is None:

@@ -235,3 +235,32 @@ def test_what_a_mask_beside_slices_names_is_assigned_from_the_array_as_it_was() 
         x[m, ::-1] = x[m]
         x[m, 1:] = x[m, 2][:, None]
     assert a.tolist() == model.tolist()
+
+
+@pytest.mark.parametrize("number", [pg.argmax, np.int64, np.int8])
+def test_rows_are_exchanged_at_once_by_lists_of_numbers(number: Any) -> None:
+    model = np.arange(12.0).reshape(4, 3)
+    A, order, k = pg.array(model), pg.arange(4), 1
+    p = number(pg.array([0, 0, 3])) if number is pg.argmax else number(2)
+    pg.sync()
+    before = pg.stats()
+    A[[k, p]] = A[[p, k]]
+    order[[k, p]] = order[[p, k]]
+    A[[k, -p], [0, p]] *= 2
+    done = pg.stats() - before
+    assert done.n_recorded == done.n_at_once > 0
+    model[[1, 2]] = model[[2, 1]]
+    model[[1, -2], [0, 2]] *= 2
+    np.testing.assert_array_equal(A.gather(), model)
+    assert order.tolist() == [0, 2, 1, 3]
+
+
+@pytest.mark.parametrize("key", [[0, np.uint64(1)], [0, np.float64(1)], [0, 7], [0, np.int8(-5)]])
+def test_lists_of_numbers_that_are_no_indices_are_refused(key: list[Any]) -> None:
+    A = pg.ones((4, 4))
+    for entries in key, [pg.array(x)[()] if isinstance(x, np.generic) else x for x in key]:
+        with pytest.raises(IndexError):
+            A[entries].gather()
+        with pytest.raises(IndexError):
+            A[entries] = 2
+    assert (A == 1).all()

@@ -14,6 +14,7 @@ import pytest
 
 import pgaspy as pg
 from pgaspy.alone import small
+from tests.alone.elements import is_small
 
 
 @pytest.mark.parametrize("dtype", "?bhiqBHIQfdFD")
@@ -144,3 +145,19 @@ def test_casts_of_what_cannot_be_held_tell_nothing() -> None:
     assert int(a[1]) == 3
     with np.errstate(all="warn"), pytest.warns(RuntimeWarning, match="invalid value"):
         a[pg.array([2, 1])] = pg.array([np.nan, 3.0])
+
+
+def test_numbers_are_copied_at_once() -> None:
+    b, total = pg.arange(4.0), pg.arange(4.0).sum()
+    pg.sync()
+    before = pg.stats()
+    b[0], b[2] = b[2].copy(), b[0].copy()
+    kept, of_total = b[3].copy(), total.copy()
+    b[3] = 7
+    kept += 1
+    done = pg.stats() - before
+    assert done.n_recorded == done.n_at_once > 0
+    assert is_small(of_total)
+    written = np.copy(total)
+    written[...] = 5
+    assert [*b.tolist(), float(kept), float(of_total), float(total)] == [2, 1, 0, 7, 4, 6, 6]
