@@ -329,6 +329,8 @@ def get(a: GlobalArray, key: Any) -> GlobalArray:
         return a[apart[0]][apart[1]]
     if small.is_on and keys.clears(a, key) and (found := sections.section(a, key)) is not None:
         return of_elements(*found)
+    if (slices := _of_pair(a, key)) is not None:
+        return a[slices].copy()
     if not small.is_on and (few := brought.section(a, key)) is not None:
         return few
     mask = _only_mask(key)
@@ -363,6 +365,41 @@ def _apart(key: Any) -> tuple[tuple[Any, ...], Indices] | None:
         return None
     whole_dims = (slice(None),) * _n_dims(key[place])
     return (*key[:place], *whole_dims, *key[place + 1:]), key[place]
+
+
+def _of_pair(a: GlobalArray, key: Any) -> tuple[slice, ...] | None:
+    """A key of slices, and of two integers in a list, as one of slices alone, with which only those processes exchange
+    anything that have it. None for any other key, and for integers that are the same, or beyond.
+    """
+    entries = key if isinstance(key, tuple) else (key,)
+    places = [n for n, k in enumerate(entries) if not isinstance(k, slice)]
+    if len(places) != 1 or len(entries) > a.ndim:
+        return None
+    place, = places
+    pair, extent = _pair(entries[place]), a.shape[place]
+    if pair is None or not all(-extent <= i < extent for i in pair):
+        return None
+    i, j = (i % extent for i in pair)
+    if i == j:
+        return None
+    stop = j + (1 if i < j else -1)
+    return *entries[:place], slice(i, None if stop < 0 else stop, j - i), *entries[place + 1:]
+
+
+def _pair(k: Any) -> list[int] | None:
+    """The two integers of a list, or of NumPy's array; those that are numbers of arrays are waited for."""
+    if k.__class__ is np.ndarray:
+        return k.tolist() if k.shape == (2,) and k.dtype.kind in "iu" else None
+    if not isinstance(k, list) or len(k) != 2 or not all(map(_is_integer, k)):
+        return None
+    return list(map(int, k))
+
+
+def _is_integer(x: Any) -> bool:
+    """Whether something is one of Python's integers, or a number of a dtype of integers with a sign that may be read.
+    """
+    return x.__class__ is int or isinstance(x, np.signedinteger) or (
+        isinstance(x, GlobalArray) and x._is_number and x.dtype.kind == "i" and not is_planning())
 
 
 def fetched(a: GlobalArray, selection: Selection) -> GlobalArray:
@@ -461,6 +498,11 @@ def put(a: GlobalArray, key: Any, value: Any) -> None:
     mask = _only_mask(key)
     if small.is_on and (mask is None or np.size(value) > 1) and keys.clears(a, key) and (
             sections.is_assigned(a, key, value)):
+        return
+    if (slices := _of_pair(a, key)) is not None:
+        value = as_values(value, a.dtype)
+        _check_broadcast(value, a._view.index(slices).shape)
+        a[slices] = value
         return
     if not small.is_on and (mask is None or np.size(value) > 1):
         if (elements := brought.updated(a, key, value, operator.setitem)) is not None:

@@ -551,3 +551,53 @@ def test_indices_of_a_dimension_that_processes_have_all_of() -> None:
     collectively((pg.stats() - before).n_messages == 0 or not is_all)
     assert_equal(found, x[:, np.arange(-500, 500, 3)])
     raises_everywhere(IndexError, "index 500 is out of bounds for axis 1 with size 500", lambda: a[:, [0, 500]])
+
+
+def exchanged(x: Any, p: int) -> list[Any]:
+    """A matrix of which pairs of rows and columns were exchanged, and what was read of it meanwhile."""
+    n, k = x.shape[0], p // 2
+    x[[k, p]] = x[[p, k]]
+    x[:, [p, 0]] = x[:, [0, p]]
+    x[[-1, k], 1:] += x[[k, -1], :-1]
+    seen = [x[[p, k]], x[np.array([n - 1, 0]), ::-2], x[::2, np.array([0, 1])]]
+    x[[k, p]] = 2 * x[k]
+    x[:, [0, -1]] = [[1, 2]]
+    x[[0, 1]] = x[1:3]
+    x[[p, p]] *= 3
+    seen[0][0] = 5
+    return [*seen, x]
+
+
+@mpi
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("p", [1, 3, 10])
+def test_pairs_of_rows_and_columns(name: str, p: int) -> None:
+    x = np.arange(11.0 * 11).reshape(11, 11)
+    of_numpy = exchanged(x.copy(), p)
+    largest = pg.argmax(pg.arange(11) == p)
+    for place in p, np.int32(p), largest:
+        found = exchanged(pg.array(x, layout=layout_of(name, x.shape)), place)
+        for one, other in zip(found, of_numpy, strict=True):
+            assert_equal(one, other)
+
+
+@mpi
+def test_rows_that_one_process_has_are_exchanged_without_messages() -> None:
+    a = pg.zeros((8 * pg.SIZE, 4), layout=pg.Distribution("block", "*"))
+    pg.sync()
+    before = pg.stats()
+    a[[0, 2]] = a[[2, 0]]
+    a[:, [3, 1]] = a[:, [1, 3]]
+    pg.sync()
+    collectively((pg.stats() - before).n_messages == 0)
+
+
+@mpi
+def test_pairs_that_are_refused() -> None:
+    a = pg.zeros((5, 4))
+    for key in [0, 5], [-6, 0], [0.0, 1.0], np.array([0.0, 1]), (0, 0, [0, 1]):
+        raises_everywhere(IndexError, "ind", lambda key=key: a[key])
+        raises_everywhere(IndexError, "ind", lambda key=key: a.__setitem__(key, 1.0))
+    for value in np.ones((3, 4)), pg.ones(3), [1.0, 2, 3]:
+        raises_everywhere(ValueError, "broadcast", lambda value=value: a.__setitem__([0, 2], value))
+    assert_equal(a, np.zeros((5, 4)))

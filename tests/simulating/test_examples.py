@@ -14,7 +14,7 @@ from pgaspy.simulating.simulation import simulate
 from pgaspy.simulating.tasks import TaskTimes
 from tests.test_examples import SMALL
 
-WITH_INDICES = {"orthonormal_states", "page_rank", "particles_in_cells"}
+WITH_INDICES = {"page_rank", "particles_in_cells"}
 """Those whose messages follow from indices."""
 
 
