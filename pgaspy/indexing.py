@@ -369,8 +369,10 @@ def _apart(key: Any) -> tuple[tuple[Any, ...], Indices] | None:
 
 def _of_pair(a: GlobalArray, key: Any) -> tuple[slice, ...] | None:
     """A key of slices, and of two integers in a list, as one of slices alone, with which only those processes exchange
-    anything that have it. None for any other key, and for integers that are the same, or beyond.
+    anything that have it. None for any other key, for integers that are the same, or beyond, and on one process.
     """
+    if world().size == 1:
+        return None
     entries = key if isinstance(key, tuple) else (key,)
     places = [n for n, k in enumerate(entries) if not isinstance(k, slice)]
     if len(places) != 1 or len(entries) > a.ndim:

@@ -294,8 +294,8 @@ def test_by_signals(expected: list[Arrays]) -> None:
 def test_by_the_keyboard(expected: list[Arrays]) -> None:
     """A task is not torn: Ctrl-C is raised when it ends. Just before it begins, the array is lost, and says so."""
     draw, n_raised, n_lost = random.Random(1), 0, 0
-    for _ in range(300):
-        x, timer = arrays(), threading.Timer(draw.uniform(1e-4, 1e-3), signal.raise_signal, [signal.SIGINT])
+    for _ in range(600):
+        x, timer = arrays(), threading.Timer(draw.uniform(1e-5, 5e-4), signal.raise_signal, [signal.SIGINT])
         pg.sync()
         try:
             timer.start()
@@ -311,7 +311,7 @@ def test_by_the_keyboard(expected: list[Arrays]) -> None:
                 if "it was interrupted" not in str(error):
                     raise
                 n_lost += 1
-    assert n_raised > 3
+    assert n_raised > 20
     assert n_lost < 3
 
 
