@@ -16,8 +16,7 @@ from pgaspy.forms import Form
 from pgaspy.job.procgrid import world
 from pgaspy.kernels.bindings import run_elementwise
 from pgaspy.planning.local_parts import lie_alike
-from pgaspy.planning.pieces import holder_and_taker
-from pgaspy.planning.view import View
+from pgaspy.planning.pieces import assembled_strides, holder_and_taker
 from pgaspy.scheduling.base import SharedStorage
 from pgaspy.scheduling.collectives import handed_out, sent
 from pgaspy.scheduling.nodes import FunctionCall, Memories
@@ -55,7 +54,8 @@ def is_computed(key: tuple[Any, ...], form: Form, views: Sequence[Any], memories
     shape, n_elements, offsets, strides = geometry
     for k, place in enumerate(places):
         if place is None:
-            strides[k * ndim:(k + 1) * ndim] = _strides(operands[k], form.itemsizes[k])
+            view = operands[k]
+            strides[k * ndim:(k + 1) * ndim] = assembled_strides(view, view.unstretched.shape, form.itemsizes[k])
     call, is_read = Computed(form.said, (out, *operands)), form.is_assignment and out.layout.is_on_one_process
 
     def add_nodes(direct: Direct) -> None:
@@ -76,13 +76,3 @@ def is_computed(key: tuple[Any, ...], form: Form, views: Sequence[Any], memories
 
     storages = memories[-1], *memories[:-1]
     return recording.send_at_once(key, call, storages, add_nodes, out.size // world().size) is not None
-
-
-def _strides(view: View, itemsize: int) -> list[int]:
-    """Those, in bytes, of a view whose elements lie one after another, without those that it repeats."""
-    found = []
-    for n, p in zip(reversed(view.shape), reversed(view.base_dims), strict=True):
-        found.append(0 if p is None else itemsize)
-        if p is not None:
-            itemsize *= n
-    return found[::-1]

@@ -115,14 +115,14 @@ def _with_number(form: Form, arrays: Sequence[Any], number: Any) -> list[Any]:
     return found
 
 
-def _is_computed(key: tuple[Any, ...], form: Form, views: Sequence[View | None], memories: Sequence[Any]) -> bool:
+def _is_computed(key: tuple[Any, ...], form: Form, views: tuple[View | None, ...], memories: tuple[Any, ...]) -> bool:
     """Have each process compute its part of a statement; whether it did. Views and memories are as for
     `_calls.compute`.
 
     A job of one process does so, too, where operands are cast, or others borrow them, or elements are written to before
     they are read, of which there is a copy then.
     """
-    found = _calls.compute(key, form, (*views,), (*memories,))
+    found = _calls.compute(key, form, views, memories)
     if found is not None or not recording.is_alone():
         return bool(found)
     out, storage = views[-1], memories[-1]

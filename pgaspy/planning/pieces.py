@@ -30,7 +30,7 @@ from pgaspy.planning.segments import Segments, few_segments, local_slice, segmen
 from pgaspy.planning.transfers import NOTHING, TransferPlan, fixed_offset, plan_transfer, strides_from_shape
 from pgaspy.planning.view import Section, View, whole
 
-__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "holder_and_taker",
+__all__ = ["BUFFER", "LOCAL", "TEMPORARY", "OperandPlan", "Piece", "Source", "assembled_strides", "holder_and_taker",
            "indices_at", "indices_between", "joint_cuts", "lie_in_place", "local_indices", "local_view_shape",
            "max_pieces", "n_pieces", "one_piece", "own_box", "owned_segments", "piece_in_place", "plan_assembled",
            "plan_boxes", "plan_operand", "plan_operands", "storage_geometry", "within"]
@@ -176,10 +176,16 @@ def one_piece(out: View, views: Sequence[View], plans: Sequence[OperandPlan], ra
             assert part is not None  # or else nothing would be known to lie in place
             sources.append(_source_in_place(view, rank, part.first, shape))
         else:
-            strides = iter(strides_from_shape(plan.temporary))
-            sources.append(Source(TEMPORARY, 0, tuple([
-                0 if d in view.stretched_dims else next(strides) for d in range(len(shape))])))
+            sources.append(Source(TEMPORARY, 0, assembled_strides(view, plan.temporary)))
     return Piece(shape, tuple(sources), (0,) * len(shape))
+
+
+def assembled_strides(view: View, shape: Sequence[int], itemsize: int = 1) -> tuple[int, ...]:
+    """The strides of an operand that lies C-ordered in a temporary of this shape, without the dimensions that repeat
+    elements.
+    """
+    stretched, strides = view.stretched_dims, iter(strides_from_shape(shape, itemsize))
+    return tuple([0 if d in stretched else next(strides) for d in range(view.ndim)])
 
 
 def _in_place(out: View, view: View, copied: bool, rank: int) -> OperandPlan | None:

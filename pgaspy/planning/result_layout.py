@@ -171,12 +171,12 @@ def _worth_messages(dims: Sequence[Dim]) -> Sequence[Dim]:
 
 def _at_least(dim: Dim) -> int:
     """What the longest part has, however it is dealt out."""
-    return -(-dim.extent // dim.n_procs)
+    return ceil_div(dim.extent, dim.n_procs)
 
 
 def _at_most(dim: Dim) -> int:
     """What a part has at most, at a glance."""
-    return min(dim.extent, -(-dim.parent_extent // dim.n_procs)) if dim.__class__ is BlockDim else dim.extent
+    return min(dim.extent, ceil_div(dim.parent_extent, dim.n_procs)) if dim.__class__ is BlockDim else dim.extent
 
 
 def _longest_part(dim: Dim) -> int:
