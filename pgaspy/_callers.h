@@ -5,7 +5,21 @@
 
 static struct {
     PyObject *frame_of_program, *is_program_file;       /* a function, and a cache */
+    PyObject *file;                                     /* of the program, that was asked for last */
 } callers;
+
+/* Whether a file is part of the program, of those that are known, else None: a borrowed reference. NULL with an
+   exception set. */
+static PyObject *is_of_program(PyObject *file)
+{
+    if (file == callers.file)
+        return Py_True;
+    PyObject *is = PyObject_GetItem(callers.is_program_file, file);
+    Py_XDECREF(is);             /* one of three that last */
+    if (is == Py_True)
+        Py_XSETREF(callers.file, Py_NewRef(file));
+    return is;
+}
 
 /* Where the program is: a code object, and the instruction. NULL with an exception set. */
 static PyObject *caller(int *instruction)
@@ -14,9 +28,8 @@ static PyObject *caller(int *instruction)
     PyObject *is_program = NULL;
     for (first = (PyFrameObject *)Py_XNewRef((PyObject *)frame); frame; ) {
         PyCodeObject *code = PyFrame_GetCode(frame);
-        is_program = PyObject_GetItem(callers.is_program_file, code->co_filename);
+        is_program = is_of_program(code->co_filename);
         Py_DECREF(code);
-        Py_XDECREF(is_program);         /* one of three that last */
         if (is_program != Py_False)
             break;
         PyFrameObject *outer = PyFrame_GetBack(frame);

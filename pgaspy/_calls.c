@@ -158,10 +158,12 @@ static PyObject *begin(PyObject *module, PyObject *arguments)
                           &elementwise, &its.max_elements, &its.max_bytes, &its.n_tags, &its.batch)
             || begin_callers() < 0)
         return NULL;
-    families *views = PyCapsule_Import(NAME_OF_FAMILIES, 0);
-    if (!views)
+    const families *views = PyCapsule_Import(NAME_OF_FAMILIES, 0);
+    const counting *counting = views ? PyCapsule_Import(NAME_OF_COUNTING, 0) : NULL;
+    const rolling *rolling = counting ? PyCapsule_Import(NAME_OF_ROLLING, 0) : NULL;
+    if (!rolling)
         return NULL;
-    its.views = *views;
+    its.views = *views, its.counting = *counting, its.rolling = *rolling;
     its.run_elementwise = (run_elementwise *)(uintptr_t)elementwise;
     its.base = (PyTypeObject *)Py_NewRef(base), its.storage = (PyTypeObject *)Py_NewRef(storage);
     its.scalar = (PyTypeObject *)Py_NewRef(scalar);
@@ -224,11 +226,11 @@ PyMODINIT_FUNC PyInit__calls(void)
 {
     import_array();
     const attribute_name names[] = {
-        {&name.address, "address"}, {&name.admits, "admits"}, {&name.base, "_base"},
+        {&name.address, "address"}, {&name.base, "_base"},
         {&name.broadcast_to, "broadcast_to"}, {&name.digests, "digests"}, {&name.dtype, "dtype"},
         {&name.index, "index"}, {&name.is_read_only, "is_read_only"}, {&name.layout, "layout"},
         {&name.may_compute, "may_compute"}, {&name.see_to_others, "see_to_others"}, {&name.shape, "shape"},
-        {&name.size, "size"}, {&name.storage, "storage"}, {&name.take_computed, "take_computed"},
+        {&name.size, "size"}, {&name.storage, "storage"},
         {&name.view, "_view"}};
     if (have_names(names, sizeof names / sizeof *names) < 0)
         return NULL;

@@ -12,10 +12,14 @@
 #include "_at_once.h"
 #include "_callers.h"
 #include "_numbers.h"
+#include "execution/counting.h"
 #include "planning/families.h"
+#include "supervision/rolling.h"
 
 static struct {
     families views;
+    counting counting;
+    rolling rolling;
     run_elementwise *run_elementwise;           /* of the kernels */
     PyTypeObject *array, *number, *element;     /* classes */
     PyTypeObject *base, *storage, *scalar, *reference;
@@ -34,8 +38,8 @@ static struct {
 } of_storage;       /* the places of its attributes */
 
 static struct {
-    PyObject *address, *admits, *base, *broadcast_to, *digests, *dtype, *index, *is_read_only, *layout, *may_compute,
-             *see_to_others, *shape, *size, *storage, *take_computed, *view;
+    PyObject *address, *base, *broadcast_to, *digests, *dtype, *index, *is_read_only, *layout, *may_compute,
+             *see_to_others, *shape, *size, *storage, *view;
 } name;
 
 /* Whether the queue is that of a job of one process, or of one that is simulated. */

@@ -34,20 +34,17 @@ static int is_admitted(PyObject *queue, PyObject *key, Py_ssize_t n_elements, Py
 {
     PyObject *alone = is_alone(queue) ? Py_True : Py_False;
     const int answer = is_free(queue, alone);
+    if (answer > 0) {
+        const int is = its.counting.admits(SLOT(queue, the_queue.at_tiers), key, n_elements, alone == Py_True, 0);
+        return is > 0 && count(queue) < 0 ? -1 : is;
+    }
     PyObject *size = answer < 0 ? NULL : PyLong_FromSsize_t(n_elements), *found = NULL;
-    if (!size)
-        return -1;
-    if (answer) {
-        PyObject *tiers = Py_XNewRef(SLOT(queue, the_queue.at_tiers));
-        found = tiers ? PyObject_VectorcallMethod(name.admits, (PyObject *[]){tiers, key, size, alone, Py_False}, 5,
-                                                  NULL) : NULL;
-        Py_XDECREF(tiers);
-    } else
+    if (size)
         found = PyObject_VectorcallMethod(name.may_compute, (PyObject *[]){queue, key, size, storages}, 4, NULL);
-    Py_DECREF(size);
+    Py_XDECREF(size);
     const int is = found ? PyObject_IsTrue(found) : -1;
     Py_XDECREF(found);
-    return is > 0 && answer && count(queue) < 0 ? -1 : is;
+    return is;
 }
 
 /* Have memory for a new array, as `Storage` allocates it; what is not small is left to that. -1 with an exception
@@ -140,15 +137,12 @@ static int tell(PyObject *queue, PyObject *form, PyObject *views, PyObject *stor
     if (add_to(&SLOT(queue, the_queue.at_next_tag), its.n_tags * PyTuple_GET_SIZE(views)) < 0)
         return -1;
     PyObject *supervision = Py_NewRef(SLOT(queue, the_queue.at_supervision));
-    PyObject *digests = supervision ? PyObject_GetAttr(supervision, name.digests) : NULL;
+    PyObject *digests = !supervision ? NULL
+        : attribute_of(supervision, Py_TYPE(supervision) == the_queue.supervisor, the_queue.at_digests, name.digests);
     int number;
-    PyObject *code = digests ? caller(&number) : NULL, *instruction = code ? PyLong_FromLong(number) : NULL;
-    PyObject *taken = NULL;
-    if (instruction)
-        taken = PyObject_VectorcallMethod(name.take_computed, (PyObject *[]){
-            digests, PyTuple_GET_ITEM(form, SAID), views, storages, code, instruction}, 6, NULL);
-    const Py_ssize_t n_pending = taken ? PyLong_AsSsize_t(taken) : -1;
-    PyObject *seen = NULL;
+    PyObject *code = digests ? caller(&number) : NULL, *seen = NULL;
+    const Py_ssize_t n_pending = !code ? -1
+        : its.rolling.take_computed(digests, PyTuple_GET_ITEM(form, SAID), views, storages, code, number);
     int failed = n_pending < 0;
     const double time = now();
     if (!failed && (n_pending >= its.batch || time - its.looked > SECONDS_TO_LOOK)) {
@@ -156,8 +150,8 @@ static int tell(PyObject *queue, PyObject *form, PyObject *views, PyObject *stor
         seen = PyObject_CallMethodNoArgs(supervision, name.see_to_others);
         failed = !seen;
     }
-    PyObject *const ended[] = {supervision, digests, code, instruction, taken, seen};
-    for (int k = 0; k < 6; k++)
+    PyObject *const ended[] = {supervision, digests, code, seen};
+    for (int k = 0; k < 4; k++)
         Py_XDECREF(ended[k]);
     return failed ? -1 : 0;
 }

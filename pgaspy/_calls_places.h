@@ -88,7 +88,8 @@ static int lay_out(PyObject *views, const Py_ssize_t *itemsizes, Py_ssize_t rank
 /* The dtype of an operand, or of the output, as it is: its array's, or else as the kernel takes it. Borrowed. */
 static PyArray_Descr *dtype_of(PyObject *loop, PyObject *view, PyObject *memory, int k)
 {
-    PyObject *dtype = view == Py_None ? Py_NewRef(PyTuple_GET_ITEM(loop, k)) : PyObject_GetAttr(memory, name.dtype);
+    PyObject *dtype = view == Py_None ? Py_NewRef(PyTuple_GET_ITEM(loop, k))
+                    : attribute_of(memory, Py_TYPE(memory) == its.storage, of_storage.at_dtype, name.dtype);
     Py_XDECREF(dtype);          /* which the storage has */
     return (PyArray_Descr *)dtype;
 }

@@ -7,9 +7,10 @@
 static struct {
     PyObject *recording, *state;    /* the dictionary of the module; NumPy's variable of floating-point errors */
     PyObject *record;               /* what hands operations to the queue of a simulated job */
-    PyTypeObject *type, *engine, *recorded;
+    PyTypeObject *type, *engine, *recorded, *supervisor;
     Py_ssize_t at_engine, at_recorded, at_is_open, at_runner, at_silent_state, at_n_at_once, at_next_tag, at_max_fields,
-               at_supervision, at_fields, at_runs, at_straight, at_is_alone, at_has_failed, at_tiers;
+               at_supervision, at_fields, at_runs, at_straight, at_is_alone, at_has_failed, at_tiers,
+               at_digests;
     PyObject *name, *instead, *computes_at_once;
 } the_queue;
 
@@ -48,11 +49,13 @@ static int begin_queue(PyObject *recording, PyObject *state)
     PyObject *queue = PyObject_GetAttr(recording, the_queue.name);
     PyObject *engine = queue ? PyObject_GetAttrString(queue, "engine") : NULL;
     PyObject *recorded = engine ? PyObject_GetAttrString(queue, "recorded") : NULL;
+    PyObject *supervision = recorded ? PyObject_GetAttrString(queue, "supervision") : NULL;
     int answer = -1;
-    if (recorded && (the_queue.record = PyObject_GetAttrString(recording, "_record"))) {
+    if (supervision && (the_queue.record = PyObject_GetAttrString(recording, "_record"))) {
         the_queue.type = (PyTypeObject *)Py_NewRef(Py_TYPE(queue));
         the_queue.engine = (PyTypeObject *)Py_NewRef(Py_TYPE(engine));
         the_queue.recorded = (PyTypeObject *)Py_NewRef(Py_TYPE(recorded));
+        the_queue.supervisor = (PyTypeObject *)Py_NewRef(Py_TYPE(supervision));
         const attribute_place places[] = {
             {the_queue.type, "engine", &the_queue.at_engine}, {the_queue.type, "recorded", &the_queue.at_recorded},
             {the_queue.type, "is_open", &the_queue.at_is_open}, {the_queue.type, "_runner", &the_queue.at_runner},
@@ -62,6 +65,7 @@ static int begin_queue(PyObject *recording, PyObject *state)
             {the_queue.type, "_max_fields", &the_queue.at_max_fields},
             {the_queue.type, "supervision", &the_queue.at_supervision},
             {the_queue.type, "tiers", &the_queue.at_tiers},
+            {the_queue.supervisor, "digests", &the_queue.at_digests},
             {the_queue.recorded, "fields", &the_queue.at_fields}, {the_queue.engine, "_runs", &the_queue.at_runs},
             {the_queue.engine, "straight", &the_queue.at_straight},
             {the_queue.engine, "is_alone", &the_queue.at_is_alone},
@@ -71,6 +75,7 @@ static int begin_queue(PyObject *recording, PyObject *state)
     Py_XDECREF(queue);
     Py_XDECREF(engine);
     Py_XDECREF(recorded);
+    Py_XDECREF(supervision);
     if (answer < 0)
         return -1;
     the_queue.state = Py_NewRef(state);

@@ -86,7 +86,6 @@ static void affine_dealloc(affine *self)
     Py_XDECREF(self->along_axes);
     Py_XDECREF(self->part.found);
     Py_XDECREF(self->place.found);
-    Py_XDECREF(self->digest);
     Py_XDECREF(self->of);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
@@ -115,7 +114,7 @@ static PyMemberDef members[] = {
     {"base_dims", T_OBJECT_EX, offsetof(affine, base_dims), READONLY, NULL},
     {"steps", T_OBJECT_EX, offsetof(affine, steps), READONLY, NULL},
     {"origin", T_OBJECT_EX, offsetof(affine, origin), READONLY, NULL},
-    {"digest", T_OBJECT, offsetof(affine, digest), 0, NULL},
+    {"digest", T_LONGLONG, offsetof(affine, digest), 0, NULL},
     {"hash_of_numbers", T_PYSSIZET, offsetof(affine, hash_of_numbers), READONLY, NULL},
     {"is_read_only", T_BOOL, offsetof(affine, is_read_only), 0, NULL},
     {NULL, 0, 0, 0, NULL},

@@ -20,11 +20,11 @@ typedef struct {
     PyObject *layout, *shape, *base_dims, *steps, *origin;      /* tuples of integers, and of None */
     PyObject *children;         /* a cache of what is derived from it, by keys; NULL as long as there is nothing */
     PyObject *fixed_coords, *along_axes;                        /* see affine.pyi; NULL until they are asked for */
-    PyObject *digest;                                           /* see `digests`; NULL is None */
     found_of_rank part, place;
     family *of;                 /* that on the process that asked last; NULL before */
     Py_ssize_t offset;          /* of what that process has, see `families` */
     Py_hash_t hash, hash_of_layout, hash_of_numbers;
+    long long digest;           /* see `digests`; 0 until it is asked for */
     char is_read_only;
 } affine;
 

@@ -21,8 +21,8 @@ class Affine:
     is_read_only: bool
     """Whether nothing is written through it, as through what NumPy's `broadcast_to` gives; it is equal to others."""
 
-    digest: int | None
-    """See `digests`."""
+    digest: int
+    """See `digests`; 0 until it is asked for."""
     hash_of_numbers: int
     """Of all but the layout: the same one on every process."""
     fixed_coords: tuple[int | None, ...]

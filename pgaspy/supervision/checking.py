@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import time
 from array import array
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BATCH", "Checker", "Entries", "first_words", "meet"]
 
-BATCH = 64
+BATCH = 256
 """Digests are sent when they are so many, or when the process waits."""
 
 MAX_COMPARED = 1024
@@ -71,6 +71,35 @@ class Entries(Protocol):
         """That of an index, counted from the first; None if it is not there any more, or not yet."""
 
 
+class Backlog:
+    """Digests in order, of any number, as one process may be far ahead of another.
+
+    To take all of them moves each of them once, on average.
+
+    Attributes
+    ----------
+    numbers
+        They, behind some that are taken already.
+    """
+
+    def __init__(self) -> None:
+        self.numbers = array("q")
+        self._n_taken = 0
+
+    def __len__(self) -> int:
+        return len(self.numbers) - self._n_taken
+
+    def take(self, n: int) -> array[int]:
+        """The first of them, which are not there any more."""
+        start, stop = self._n_taken, self._n_taken + n
+        taken = self.numbers[start:stop]
+        if 2 * stop > len(self.numbers):
+            del self.numbers[:stop]
+            stop = 0
+        self._n_taken = stop
+        return taken
+
+
 class Checker:
     """The operations of this process, compared with those of the rank before it.
 
@@ -84,10 +113,10 @@ class Checker:
         """Collective. What operations are is asked `entries`."""
         self._comm, self._meetings = comm.Dup(), comm.Dup()
         self._entries = entries
-        self._latest: deque[int] = deque(maxlen=MAX_COMPARED)
+        self._latest = array("q")  # at least `MAX_COMPARED`, if there are so many
         self._n_added = 0
         self._is_first, self._is_last = comm.rank == 0, comm.rank == comm.size - 1
-        self._own, self._theirs = array("q"), array("q")  # what the rank before has not told yet; what it has
+        self._own, self._theirs = Backlog(), Backlog()  # what the rank before has not told yet; what it has
         self._n_agreed = 0
         self._unsent = array("q")
         self._sending = self._sending_contents = MPI.REQUEST_NULL
@@ -107,8 +136,10 @@ class Checker:
         n_batches = self._n_added // BATCH
         self._n_added += len(digests)
         self._latest.extend(digests)
+        if len(self._latest) > 2 * MAX_COMPARED:
+            del self._latest[:-MAX_COMPARED]
         if not self._is_first:
-            self._own.extend(digests)
+            self._own.numbers.extend(digests)
         if not self._is_last:
             self._unsent.extend(digests)
         if self._n_added // BATCH > n_batches:
@@ -173,14 +204,13 @@ class Checker:
                 assert contents is not None
                 contents.heard(found.tolist())
             else:
-                self._theirs.frombytes(found.tobytes())
+                self._theirs.numbers.frombytes(found.tobytes())
         self._agree()
 
     def _agree(self) -> None:
         """Compare what both have come to."""
         n = min(len(self._own), len(self._theirs))
-        own, theirs = self._own[:n], self._theirs[:n]
-        del self._own[:n], self._theirs[:n]
+        own, theirs = self._own.take(n), self._theirs.take(n)
         if own != theirs:
             self._diverge(self._n_agreed + [x != y for x, y in zip(own, theirs, strict=True)].index(True))
         self._n_agreed += n

@@ -57,6 +57,9 @@ class Supervision:
         When it is time to look for what others have to say; never, with one process.
     """
 
+    __slots__ = ("_checks_all", "_is_paused", "_number", "_watchdog", "alarms", "checker", "digests", "journal",
+                 "next_look")
+
     def __init__(self) -> None:
         self.checker: Checker | None = None
         self.digests: Digests | None = None

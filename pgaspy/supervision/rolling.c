@@ -7,6 +7,7 @@
 #include <Python.h>
 #include <stdint.h>
 #include "../_attributes.h"
+#include "rolling.h"
 
 #define N_FORMS 256             /* whose digests are known: a power of 2 */
 #define MAX_SHAPES 4            /* of an operation, that are kept one by one */
@@ -63,16 +64,15 @@ static int64_t of_view(PyObject *view)
         PyErr_SetString(PyExc_TypeError, "no view");
         return -1;
     }
-    PyObject *kept = SLOT(view, its.at_digest);
-    if (kept && kept != Py_None)
-        return PyLong_AsLongLong(kept);
-    const Py_ssize_t numbers = *(Py_ssize_t *)((char *)view + its.at_hash_of_numbers);
-    const int64_t digest = mixed(integer_of(its.digest_of_layout, SLOT(view, its.at_layout)), numbers);
-    PyObject *found = PyErr_Occurred() ? NULL : PyLong_FromLongLong(digest);
-    if (!found)
-        return -1;
-    Py_XSETREF(SLOT(view, its.at_digest), found);
-    return digest;
+    long long *kept = (long long *)((char *)view + its.at_digest);
+    if (!*kept) {
+        const Py_ssize_t numbers = *(Py_ssize_t *)((char *)view + its.at_hash_of_numbers);
+        const int64_t digest = mixed(integer_of(its.digest_of_layout, SLOT(view, its.at_layout)), numbers);
+        if (PyErr_Occurred())
+            return -1;
+        *kept = digest;
+    }
+    return *kept;
 }
 
 /* That of a form, which is known by where it lies as long as no other one has taken its place. */
@@ -248,16 +248,20 @@ static PyObject *take_one(program *self, PyObject *const *arguments, Py_ssize_t 
         ? NULL : PyLong_FromUnsignedLong(self->rolling);
 }
 
-/* take_computed(form, views, storages, code, instruction): see rolling.pyi. */
-static PyObject *take_computed(program *self, PyObject *const *arguments, Py_ssize_t n)
+static PyTypeObject type_of_programs;
+
+/* See rolling.h. */
+static Py_ssize_t add_computed(PyObject *digests, PyObject *form, PyObject *views, PyObject *storages, PyObject *code,
+                               int instruction)
 {
-    if (n != 5 || !PyTuple_CheckExact(arguments[0]) || !PyTuple_CheckExact(arguments[1]))
-        return PyErr_Format(PyExc_TypeError, "take_computed takes a form, tuples of views and storages, and a place");
-    const int64_t digest = of_views(arguments[0], arguments[1]);
-    const int instruction = PyErr_Occurred() ? -1 : (int)PyLong_AsLong(arguments[4]);
-    const entry own = PyErr_Occurred() ? (entry){NULL}
-        : entry_of_computed(arguments[0], arguments[1], arguments[3], instruction);
-    return take(self, digest, arguments[2], own) < 0 ? NULL : PyLong_FromSsize_t(self->n_pending);
+    if (!PyObject_TypeCheck(digests, &type_of_programs) || !PyTuple_CheckExact(form) || !PyTuple_CheckExact(views)) {
+        PyErr_SetString(PyExc_TypeError, "a digest takes a form, and tuples of views and storages");
+        return -1;
+    }
+    program *self = (program *)digests;
+    const int64_t digest = of_views(form, views);
+    const entry own = PyErr_Occurred() ? (entry){NULL} : entry_of_computed(form, views, code, instruction);
+    return take(self, digest, storages, own) < 0 ? -1 : self->n_pending;
 }
 
 /* take_call(words, digest): see rolling.pyi. */
@@ -355,7 +359,6 @@ static PyMemberDef members[] = {
 static PyMethodDef methods[] = {
     {"latest", (PyCFunction)latest, METH_O, NULL},
     {"take_call", (PyCFunction)take_call, METH_VARARGS, NULL},
-    {"take_computed", (PyCFunction)(void (*)(void))take_computed, METH_FASTCALL, NULL},
     {"take_fields", (PyCFunction)take_fields, METH_VARARGS, NULL},
     {"take_one", (PyCFunction)(void (*)(void))take_one, METH_FASTCALL, NULL},
     {"take_pending", (PyCFunction)take_pending, METH_NOARGS, NULL},
@@ -421,6 +424,8 @@ static struct PyModuleDef definition = {
     NULL,
 };
 
+static rolling for_others = {add_computed};
+
 PyMODINIT_FUNC PyInit_rolling(void)
 {
     const attribute_name names[] = {
@@ -429,7 +434,10 @@ PyMODINIT_FUNC PyInit_rolling(void)
     if (have_names(names, sizeof names / sizeof *names) < 0 || PyType_Ready(&type_of_programs) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
-    if (module && PyModule_AddObjectRef(module, "ProgramDigest", (PyObject *)&type_of_programs) < 0)
+    PyObject *capsule = module ? PyCapsule_New(&for_others, NAME_OF_ROLLING, NULL) : NULL;
+    if (!capsule || PyModule_AddObjectRef(module, "_rolling", capsule) < 0
+            || PyModule_AddObjectRef(module, "ProgramDigest", (PyObject *)&type_of_programs) < 0)
         Py_CLEAR(module);
+    Py_XDECREF(capsule);
     return module;
 }

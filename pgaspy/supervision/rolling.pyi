@@ -33,10 +33,6 @@ class ProgramDigest:
         Returns the program's digests after those at some places among them, in rising order.
         """
 
-    def take_computed(self, form: tuple[Any, ...], views: tuple[View, ...], storages: tuple[Storage, ...],
-                      code: CodeType, instruction: int, /) -> int:
-        """Take what was computed without a recipe, by what a `Computed` has; how many are pending then."""
-
     def take_call(self, words: str, digest: int, /) -> None:
         """Take a call that is no operation."""
 

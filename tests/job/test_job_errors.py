@@ -530,7 +530,7 @@ tried("goes on", lambda: float(A.sum()))
 AT_THE_END = AT_ONCE + """
 from pgaspy.kernels import bindings
 from pgaspy.scheduling.operations import Computed
-from pgaspy.supervision.digests import Digests
+from pgaspy.supervision.recorder import Supervision
 
 class Kernels:
     def __getattr__(self, name):
@@ -546,6 +546,7 @@ def interrupted(*_):
 found = bindings.lib
 if pg.RANK == 0:
     {interrupt}
+    time.sleep(0.1)  # after which it looks for what others have to say
 tried("waits", lambda: {call})
 tried("goes on", lambda: float(A.sum()))
 tried("local", lambda: A.local()[0])
@@ -553,8 +554,8 @@ tried("local", lambda: A.local()[0])
 
 
 @pytest.mark.parametrize(("interrupt", "call"), [
-    ("Digests.take_computed = interrupted", "A.__iadd__(1)"),
-    ("Digests.take_computed = interrupted", "A.__setitem__(0, 7)"),
+    ("Supervision.see_to_others = interrupted", "A.__iadd__(1)"),
+    ("Supervision.see_to_others = interrupted", "A.__setitem__(0, 7)"),
     ("bindings.lib = Kernels()", "A[:1].__ipow__(3)"), ("Computed.n_tags = property(interrupted)", "float(A[0])")])
 def test_who_is_interrupted_at_the_end_of_what_is_done_at_once_tells_the_others(tmp_path: Path, interrupt: str,
                                                                                call: str) -> None:

@@ -435,6 +435,22 @@ def test_the_report_shows_what_differs() -> None:
         "  but of other arrays, or of other parts of them; with PGASPY_CHECK=1 it is said which"]
 
 
+def test_a_backlog_is_taken_in_order_and_holds_little_more_than_is_left() -> None:
+    rng = np.random.default_rng(8)
+    backlog, expected, n_moved = checking.Backlog(), [], 0
+    for found in np.split(rng.integers(-1 << 60, 1 << 60, 3000), np.sort(rng.integers(0, 3000, 50))):
+        backlog.numbers.extend(found)
+        expected += found.tolist()
+        n = int(rng.integers(len(backlog) + 1))
+        before = len(backlog.numbers)
+        assert (list(backlog.take(n)), len(backlog)) == (expected[:n], len(expected) - n)
+        del expected[:n]
+        n_moved += len(backlog) if len(backlog.numbers) < before else 0
+        assert len(backlog.numbers) <= 2 * len(backlog) + 1
+    assert list(backlog.take(len(backlog))) == expected
+    assert n_moved <= 3000
+
+
 @pytest.mark.mpi
 def test_off_by_default() -> None:
     from pgaspy.execution import recording
