@@ -58,21 +58,33 @@ class CommandLine:
     is_module: bool
     arguments: Sequence[str] = ()
 
-    def run(self) -> None:
-        """Run it, as Python does. What it imports of its own is forgotten then, with the arrays that that keeps."""
+    def run(self, at_end: Callable[[], None]) -> None:
+        """Run it, as Python does, and call `at_end` while its names are there.
+
+        What it imports of its own is forgotten then, with the arrays that that keeps.
+        """
         argv, path, modules = sys.argv, sys.path, {*sys.modules}
         folder = Path.cwd() if self.is_module else Path(self.name).resolve().parent
         sys.argv, sys.path = [self.name, *self.arguments], [str(folder), *path]
         try:
-            if self.is_module:
-                runpy.run_module(self.name, run_name="__main__", alter_sys=True)
-            else:
-                runpy.run_path(self.name, run_name="__main__")
+            try:
+                names = self._run()
+                at_end()
+                del names
+            except SystemExit:  # it keeps the names
+                at_end()
+                raise
         finally:
             sys.argv, sys.path = argv, path
             for name in {*sys.modules} - modules:
                 if _is_of_program(sys.modules[name], folder):
                     del sys.modules[name]
+
+    def _run(self) -> dict[str, Any]:
+        """Its names, in the end."""
+        if self.is_module:
+            return runpy.run_module(self.name, run_name="__main__", alter_sys=True)
+        return runpy.run_path(self.name, run_name="__main__")
 
 
 def _is_of_program(module: Any, folder: Path) -> bool:
@@ -129,7 +141,7 @@ def script_of(program: CommandLine, size: int, rank: int, settings: Settings) ->
     with (simulated(size, rank, _Communicator(queue, rank, size)), set_anew(),  # type: ignore[arg-type]
           recording.in_place_of_the_job(queue), contextlib.redirect_stdout(io.StringIO())):
         try:
-            program.run()
+            program.run(queue.finish)
         except _Enough:
             pass
         except SystemExit as error:

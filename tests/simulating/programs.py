@@ -86,6 +86,15 @@ def reads_and_fails() -> None:
     sys.exit(int(float(np.ones(n).sum()) != n))
 
 
+def keeps() -> None:
+    globals()["kept"] = np.ones(n) + 1
+
+
+def keeps_and_exits() -> None:
+    keeps()
+    sys.exit()
+
+
 def fails() -> None:
     np.ones(n)[n]
 
