@@ -335,15 +335,17 @@ def _at_exit() -> None:
         failed = True
         sys.excepthook(*sys.exc_info())
     finally:
-        if counts.timeline is not None:
-            counts.timeline.write(world().communicator)
-        queue.supervision.stop()
-        progress.stop()
-        jit.stop()
-    if queue.error is not None and queue.supervision.alarms is not None:
-        queue.supervision.alarms.end(queue.error)
-    if failed:
-        _end_with_failure()
+        try:
+            if counts.timeline is not None:
+                counts.timeline.write(world().communicator)
+            queue.supervision.stop()
+            progress.stop()
+            jit.stop()
+        finally:  # also where an interrupt comes by
+            if queue.error is not None and queue.supervision.alarms is not None:
+                queue.supervision.alarms.end(queue.error)
+            if failed:
+                _end_with_failure()
 
 
 def _has_ended_by_an_exception() -> bool:

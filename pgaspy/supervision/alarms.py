@@ -95,8 +95,10 @@ class Alarms:
 
     def end(self, error: BaseException) -> None:
         """End the job, when this process comes to its end, with a status that says that it has failed."""
-        self.wait_for_others()
-        self._abort(f"{error}\n")
+        try:
+            self.wait_for_others()
+        finally:
+            self._abort(f"{error}\n")
 
     def _abort(self, words: str) -> None:
         try:

@@ -599,3 +599,26 @@ def test_what_is_heard_while_there_is_made_room_for_messages_is_raised(tmp_path:
     assert done.returncode
     assert lines(done) == {"rank 1 sends MemoryError no more",
                            f"rank 0 sends {JOB}MemoryError: no more, on rank 1, at program.py:"}, done.stderr
+
+
+INTERRUPTED_AT_THE_END = """
+from pgaspy.execution import progress
+from pgaspy.supervision.alarms import Alarms
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+if pg.RANK == 1:
+    fail_in(schedules, "schedule_of")
+B = A[::-1] + 1
+tried("waits", lambda: float(B.sum()))
+{where} = interrupted
+if pg.RANK == 0:
+    MPI.COMM_WORLD.Barrier()
+"""
+
+
+@pytest.mark.parametrize("where", ["progress.stop", "Alarms.wait_for_others"])
+def test_an_interrupt_at_the_end_of_a_failed_job_leaves_nobody_waiting(tmp_path: Path, where: str) -> None:
+    done = job(tmp_path, INTERRUPTED_AT_THE_END.format(where=where))
+    assert done.returncode
