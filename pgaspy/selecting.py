@@ -546,6 +546,7 @@ def copyto(dst: GlobalArray, src: Any, casting: str = "same_kind", where: Any = 
 
 
 @implements(np.select)
+@by_numpy(np.select)
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> GlobalArray:
     """Of several arrays the elements of the first whose condition is true. Collective.
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgaspy import brought
-from pgaspy.alone import small
+from pgaspy.alone import quick, small
 from pgaspy.alone.likeness import broadcast, is_distributed, like_of, likeness, of_extents, view_like
 from pgaspy.arguments import REFUSED, NotTaken, taken
 from pgaspy.array import GlobalArray, of_elements
@@ -47,7 +46,7 @@ def by_numpy(numpys: Callable[..., Any], *, lying: brought.Lying | None = None,
     given, or `with_axis`, too: `lying` says how their results lie, and `stays`, of the function's arguments, where they
     do not come. `like` takes these, too, and tells what a result is like on one process, but for its extents; None if
     it lies as new arrays do. By default so do results that lie by default; others lie as the first array, if they have
-    as many dimensions.
+    as many dimensions. There may be None in the place of `out`.
     """
     like = as_new if like is None and lying == "by default" else like
 
@@ -60,7 +59,8 @@ def by_numpy(numpys: Callable[..., Any], *, lying: brought.Lying | None = None,
 
         @functools.wraps(function)
         def call(*given: Any, **options: Any) -> Any:
-            if small.is_on and _are_without_out(given, n_given) and options.keys() <= others and small.is_clear():
+            if (small.is_on and (len(given) <= n_given or given[n_given] is None)
+                    and (not options or options.keys() <= others) and small.is_clear()):
                 found = _called(numpys, given, {**options, **fixed} if fixed else options, max_elements, like)
                 if found is not None:
                     return found
@@ -76,11 +76,6 @@ def by_numpy(numpys: Callable[..., Any], *, lying: brought.Lying | None = None,
 
 def as_new(*_: Any, **__: Any) -> Any:
     """Of functions whose results lie as new arrays do."""
-
-
-def _are_without_out(given: tuple[Any, ...], n: int) -> bool:
-    """Whether arguments by position are the first n, or None comes in the place of `out` after them."""
-    return len(given) <= n or given[n] is None
 
 
 def new_by_numpy(numpys: Callable[..., Any], shape_of: Callable[..., Any]) -> Callable[[F], F]:
@@ -202,23 +197,28 @@ def _called(numpys: Callable[..., Any], given: tuple[Any, ...], options: dict[st
             like: Callable[..., Any] | None) -> Any:
     """The results; None if they are not computed here."""
     arrays: list[Any] = []
-    try:
-        operands = [taken(x, arrays, max_elements) for x in given]
-        named = {name: taken(x, arrays, max_elements) for name, x in options.items()} if options else options
-    except NotTaken:
+    all_given = (*given, *options.values()) if options else given
+    operands = quick.taken(all_given, arrays, max_elements)
+    if operands is None:
+        try:
+            arrays.clear()
+            operands = [taken(x, arrays, max_elements) for x in all_given]
+        except NotTaken:
+            return None
+        if sum([x.size for x in arrays]) > max_elements:
+            return None
+    if not arrays or not all(map(_is_of_new, arrays)):
         return None
-    likes = {id(x): x for x in map(like_of, arrays)}
-    if not arrays or sum([x.size for x in arrays]) > max_elements or not all(map(_is_of_new, likes.values())):
-        return None
-    found = small.called(functools.partial(numpys, **named) if named else numpys, *operands)
-    results = found if isinstance(found, tuple) else (found,)
-    if not all(map(_may_be_made, results)):
-        return None
+    if options:
+        n = len(given)
+        named = dict(zip(options, operands[n:], strict=True))
+        found = small.called(functools.partial(numpys, **named), *operands[:n])
+    else:
+        found = small.called(numpys, *operands)
     its_like = like(*given, **options) if like is not None else view_like(arrays[0]) if arrays[0].ndim else None
-    made_of = [*operands, *named.values()]
-    if results is found:
-        return tuple([_made(x, made_of, its_like) for x in found])
-    return _made(found, made_of, its_like)
+    if not isinstance(found, tuple):
+        return _made(found, operands, its_like) if _may_be_made(found) else None
+    return tuple([_made(x, operands, its_like) for x in found]) if all(map(_may_be_made, found)) else None
 
 
 def _may_be_made(found: Any) -> bool:
@@ -226,14 +226,19 @@ def _may_be_made(found: Any) -> bool:
     return found is not None and not (isinstance(found, np.ndarray) and (not found.ndim or found.dtype.hasobject))
 
 
-def _is_of_new(like: Any) -> bool:
-    """Whether results of what is like this may lie as new arrays do."""
-    return like.__class__ is not View or like.layout == default_for(like.layout.shape)
+def _is_of_new(x: Any) -> bool:
+    """Whether results of what is like an array may lie as new arrays do."""
+    like = like_of(x)
+    if like.__class__ is not View:
+        return True
+    layout = like.layout
+    default = default_for(layout.shape)
+    return layout is default or layout == default
 
 
-def _made(found: Any, operands: list[Any], like: Any) -> Any:
+def _made(found: Any, operands: Sequence[Any], like: Any) -> Any:
     """A global array of what NumPy's function has given of these, in memory of its own."""
-    if not (_is_plain(found) and found.base is None) or any(map(functools.partial(operator.is_, found), operands)):
+    if not quick.is_plain(found) or id(found) in map(id, operands):
         if not np.ndim(found):
             return of_elements(np.asarray(found)[()], small.OF_NUMBER)
         found = np.array(found, np.dtype(found.dtype.str), order="C")

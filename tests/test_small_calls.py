@@ -87,6 +87,12 @@ CALLS: dict[str, Callable[..., Any]] = {
     "dstack": lambda xp, a: xp.dstack([a, a + 1]),
     "column_stack": lambda xp, a: xp.column_stack([a[:, 0], a]),
     "bincount": lambda xp, a: xp.bincount(xp.abs(a[0] * 4).astype(int), minlength=3),
+    "tril": lambda xp, a: xp.tril(a, -1),
+    "triu of a vector": lambda xp, a: xp.triu(a[0]),
+    "select": lambda xp, a: xp.select([a > 1, a < -1], [a, a * 2], default=7),
+    "nan_to_num": lambda xp, a: xp.nan_to_num(xp.where(a > 1, np.nan, a), nan=-2),
+    "meshgrid": lambda xp, a: xp.meshgrid(a[0], a[:, 1]),
+    "sparse meshgrid": lambda xp, a: xp.meshgrid(a[0], [1, 2], indexing="ij", sparse=True),
 }
 
 
@@ -145,6 +151,19 @@ OF_LAYOUTS: dict[str, Callable[[pg.GlobalArray], pg.GlobalArray]] = {
     "cov": lambda a: pg.cov(a),
     "corrcoef": lambda a: pg.corrcoef(a),
     "nanmedian": lambda a: pg.nanmedian(a, 0),
+    "tril": lambda a: pg.tril(a),
+    "triu of a row": lambda a: pg.triu(a[0]),
+    "select": lambda a: pg.select([a > 0], [a]),
+    "nan_to_num": lambda a: pg.nan_to_num(a),
+    "meshgrid": lambda a: pg.meshgrid(a[0], a[:, 0])[1],
+    "solve": lambda a: pg.linalg.solve(a[:4, :4] + 9 * pg.eye(4), a[:4]),
+    "inv": lambda a: pg.linalg.inv(a[:4, :4] + 9 * pg.eye(4)),
+    "singular values": lambda a: pg.linalg.svd(a).S,
+    "singular vectors": lambda a: pg.linalg.svd(a).U,
+    "fft": lambda a: pg.fft.fft(a),
+    "fft along": lambda a: pg.fft.fft(a, 8, 0),
+    "rfft": lambda a: pg.fft.rfft(a[0]),
+    "irfft": lambda a: pg.fft.irfft(a),
 }
 
 
@@ -159,6 +178,14 @@ def test_layouts(operand: str, name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("call", [
     lambda a: pg.trace(a), lambda a: a.trace(1), lambda a: pg.unwrap(a), lambda a: pg.unwrap(a.reshape(-1)),
+    lambda a: pg.linalg.solve(a, a[0]), lambda a: pg.linalg.inv(a), lambda a: pg.array(pg.linalg.det(a / 9)),
+    lambda a: pg.linalg.svd(a).Vh, lambda a: pg.linalg.eigh(a + a.T).eigenvalues, lambda a: pg.linalg.qr(a).R,
+    lambda a: pg.linalg.lstsq(a, a[0])[0], lambda a: pg.fft.fft(a), lambda a: pg.fft.ifft(a[1] + 1j),
+    lambda a: pg.fft.fft(a, 97, 0), lambda a: pg.fft.fft2(a + 0.5j), lambda a: pg.fft.fftn(a, (20, 30)),
+    lambda a: pg.fft.fftn(a, axes=(0, 0)), lambda a: pg.fft.rfft(a, norm="ortho"), lambda a: pg.fft.irfft(a, 33),
+    lambda a: pg.fft.irfftn(a), lambda a: pg.fft.fft(a.astype("f4")),
+    lambda a: pg.fft.fft(pg.broadcast_to(a[0], (4, 150))), lambda a: pg.array(a.sum()).sum(),
+    lambda a: pg.average(a, weights=a + 1), lambda a: pg.array(a.astype(bool).any()).sum(),
 ])
 def test_sums_have_the_same_bits_in_all_tiers(call: Callable[[pg.GlobalArray], pg.GlobalArray],
                                               monkeypatch: pytest.MonkeyPatch) -> None:

@@ -293,9 +293,11 @@ def reduced(ufunc: np.ufunc, x: Any, axis: Any = None, keepdims: bool = False,
             wanted: np.dtype[Any] | None = None) -> Small | None:
     """All elements reduced to one, or those along dimensions, in a dtype; None if it is not computed here."""
     a = ready(x, MAX_REDUCED)
-    if a is None or not a.size or not a.shape or min(a.strides) <= 0:
+    if a is None or not a.size or (wanted is not None and wanted.kind not in "iufc"):
         return None
-    if wanted is not None and wanted.kind not in "iufc":
+    if not a.shape:
+        return _reduced_number(ufunc, a, axis, wanted)
+    if min(a.strides) <= 0:
         return None
     axes = _ALL if axis is None and a.ndim == 1 else axes_of(a, axis)
     run = _kernels_reduction(ufunc, a.dtype, wanted, a.shape, a.strides, axes)
@@ -311,6 +313,15 @@ def reduced(ufunc: np.ufunc, x: Any, axis: Any = None, keepdims: bool = False,
         if found is not None and reduction.result is not None:
             found = reduction.result(found)
     return None if found is None else _left(found, x, axes, keepdims)
+
+
+def _reduced_number(ufunc: np.ufunc, number: Any, axis: Any, wanted: np.dtype[Any] | None) -> Small | None:
+    """The same of an array without dimensions."""
+    reduction = reduction_by(ufunc, number.dtype, wanted)
+    if axis is not None or reduction.result is not None:
+        return None
+    found = called(ufunc.reduce, number, None, reduction.dtype)
+    return None if found is None else (found, OF_NUMBER)
 
 
 _ALL = (0,)

@@ -94,6 +94,10 @@ def may_select(key: Any) -> bool:
 
 def numpys_key(elements: Any, key: Any, max_masked: int = MAX_MASKED) -> Any:
     """A key with arrays as NumPy takes it; None if it names too much, or if these are not of integers, or masks."""
+    if key.__class__ in kinds and key.dtype.kind == "b":
+        mask = operand(key, max_masked)
+        is_taken = mask is not None and mask.ndim > 0 and mask.shape == elements.shape[:mask.ndim]
+        return mask if is_taken and elements.size <= max_masked else None
     keys = key if key.__class__ is tuple else (key,)
     found = []
     n_joint = 1

@@ -199,6 +199,7 @@ static PyObject *chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
+#include "quick_arguments.h"
 #include "quick_methods.h"
 
 /* Have the attributes of a module, by their names. */
@@ -259,6 +260,7 @@ static PyMethodDef functions[] = {
     FUNCTION(chosen), FUNCTION(computed), FUNCTION(is_assigned), FUNCTION(is_clear), FUNCTION(is_computed_into),
     {"method", (PyCFunction)(void (*)(void))make_method, METH_FASTCALL, NULL},
     FUNCTION(product), FUNCTION(ready), FUNCTION(reduced), FUNCTION(section),
+    FUNCTION(is_plain), FUNCTION(taken),
     {NULL, NULL, 0, NULL},
 };
 

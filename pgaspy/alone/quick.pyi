@@ -35,6 +35,9 @@ def is_clear() -> bool:
 def is_computed_into(ufunc: np.ufunc, out: Any, where: Any, x: Any, y: Any, /) -> bool:
     """See `functions.is_computed_into`."""
 
+def is_plain(x: Any, /) -> bool:
+    """Whether something may be the elements of an array as it is, in memory of its own."""
+
 class Method:
     """What `method` makes: its name, documentation and signature are its definition's."""
 
@@ -57,3 +60,8 @@ def reduced(ufunc: np.ufunc, x: Any, /) -> Any:
 
 def section(x: Any, key: Any, /) -> Any:
     """See `sections.section`; the array itself."""
+
+def taken(given: tuple[Any, ...], arrays: list[Any], max_elements: int, /) -> Any:
+    """See `arguments.taken`, of all arguments: what NumPy takes, in a tuple; None if that is not certain, or
+    anything is recorded, whatever has been noted then.
+    """

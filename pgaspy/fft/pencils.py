@@ -25,6 +25,7 @@ from pgaspy.dims import BlockDim, Dim, whole_dim
 from pgaspy.job.procgrid import world
 from pgaspy.kernels.bindings import get_threads
 from pgaspy.layout import Layout
+from pgaspy.planning.view import View
 from pgaspy.scheduling.floating_point import silently
 from pgaspy.scheduling.local_threads import even_edges, n_threads_for, on_threads
 from pgaspy.tasks import perform, update, write
@@ -33,10 +34,11 @@ __all__ = ["copied_in_place", "in_pencils", "in_place_pass", "ready", "real_pass
            "with_extent"]
 
 
-def whole_dims(a: GlobalArray) -> set[int]:
-    """The dimensions that processes hold whole, in a layout of the array's own; none where it has none."""
-    layout = a._view.own_layout
-    return set() if layout is None else {d for d, dim in enumerate(layout.dims) if dim.n_procs == 1}
+@cached
+def whole_dims(view: View) -> frozenset[int]:
+    """The dimensions that processes hold whole, in a layout of the view's own; none where it has none."""
+    layout = view.own_layout
+    return frozenset(() if layout is None else [d for d, dim in enumerate(layout.dims) if dim.n_procs == 1])
 
 
 LONGEST = 1 << 15
@@ -76,7 +78,7 @@ def ready(a: GlobalArray, dtype: np.dtype[Any], dims: Sequence[int]) -> GlobalAr
     """A copy of a dtype in which some of the dimensions that are to be transformed are whole."""
     longest = max(dims, key=lambda d: a.shape[d])
     todo = [d for d in dims if d != longest or a.shape[d] > 1] or dims[:1]
-    return in_pencils(a, dtype, todo) if whole_dims(a).isdisjoint(todo) else copied_in_place(a, dtype)
+    return in_pencils(a, dtype, todo) if whole_dims(a._view).isdisjoint(todo) else copied_in_place(a, dtype)
 
 
 def copied_in_place(a: GlobalArray, dtype: np.dtype[Any]) -> GlobalArray:
@@ -94,7 +96,7 @@ def transformed(a: GlobalArray, axes: Sequence[int], function: str, back: Layout
     """
     todo = list(axes)
     while todo:
-        here = [d for d in todo if d in whole_dims(a)]
+        here = [d for d in todo if d in whole_dims(a._view)]
         todo = [d for d in todo if d not in here]
         if todo and here and world().has_network and (
                 found := _in_parts(a, here, todo, function, back, options)) is not None:
@@ -122,7 +124,7 @@ def _in_parts(a: GlobalArray, here: Sequence[int], then: Sequence[int], function
     the same to the bit: dimensions are transformed in the same order, and scaled with the same factor at once.
     """
     layout = _pencils_for(a, then, in_parts=True)
-    stay = [d for d in sorted(whole_dims(a)) if layout.dims[d].n_procs == 1 and d not in then]
+    stay = [d for d in sorted(whole_dims(a._view)) if layout.dims[d].n_procs == 1 and d not in then]
     if any(layout.dims[d].n_procs > 1 for d in then) or not stay:
         return None
     along = min(stay, key=lambda d: here.index(d) if d in here else -1)

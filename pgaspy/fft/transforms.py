@@ -9,15 +9,28 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
+from numpy.typing import NDArray
 
-from pgaspy.array import GlobalArray
+from pgaspy.alone import small
+from pgaspy.alone.likeness import likeness, view_like
+from pgaspy.array import GlobalArray, of_elements
 from pgaspy.creation import as_global, zeros
 from pgaspy.dispatch import implements
 from pgaspy.fft.one_dimension import transformed_vector
-from pgaspy.fft.pencils import copied_in_place, in_pencils, ready, real_pass, transformed, whole_dims, with_extent
+from pgaspy.fft.pencils import (
+    LONGEST,
+    copied_in_place,
+    in_pencils,
+    ready,
+    real_pass,
+    transformed,
+    whole_dims,
+    with_extent,
+)
 from pgaspy.fft.real_vectors import real_of_spectrum, spectrum_of_real
 from pgaspy.job.defaults import default_for
 from pgaspy.layout import Layout
+from pgaspy.planning.view import View, whole
 
 __all__ = ["Axes", "Lengths", "Norm", "check_norm", "dims_of", "fft", "fft2", "fftn", "finished", "hfft", "ifft",
            "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "is_one_line", "rfft", "rfft2", "rfftn",
@@ -259,9 +272,13 @@ def with_lengths(a: GlobalArray, dims: Sequence[int], lengths: Sequence[int]) ->
 
 def _like(a: GlobalArray, shape: tuple[int, ...]) -> Layout:
     """A layout for another shape: that of the array, if what differs is whole there."""
-    layout = a._view.own_layout
-    changed = [d for d, (n, m) in enumerate(zip(a.shape, shape, strict=True)) if n != m]
-    if layout is None or not whole_dims(a).issuperset(changed):
+    return _layout_like(a._view, shape)
+
+
+def _layout_like(view: View, shape: tuple[int, ...]) -> Layout:
+    layout = view.own_layout
+    changed = [d for d, (n, m) in enumerate(zip(view.shape, shape, strict=True)) if n != m]
+    if layout is None or not whole_dims(view).issuperset(changed):
         return default_for(shape)
     for d in changed:
         layout = with_extent(layout, d, shape[d])
@@ -297,12 +314,48 @@ def finished(found: GlobalArray, a: GlobalArray, out: GlobalArray | None, transp
     return found if transposed_out or found._view.own_layout == layout else found.redistribute(layout)
 
 
+# Of small arrays -----------------------------------------------------------------------------------------------------
+
+_NUMPYS: dict[str, Callable[..., Any]] = {"fftn": np.fft.fft, "ifftn": np.fft.ifft, "rfft": np.fft.rfft,
+                                          "irfft": np.fft.irfft}
+"""Those of one dimension after the other."""
+
+
+def _of_few(a: GlobalArray, dims: Sequence[int], lengths: Sequence[int], function: str,
+            norm: Norm) -> GlobalArray | None:
+    """The transform of a small array on one process, as passes of one dimension after the other give it; None if it is
+    not computed here.
+    """
+    elements = small.ready(a)
+    if elements is None or not elements.size or 0 in elements.strides or _complex_dtype(a) != np.complex128 or not dims:
+        return None
+    if not all(1 <= n <= LONGEST for n in lengths) or (len(dims) > 1 and (
+            len({*dims}) < len(dims) or [*lengths] != [elements.shape[d] for d in dims])):
+        return None
+    found = small.called(_passes, elements, dims, lengths, function, norm)
+    if found is None or not small.takes(found.shape):
+        return None
+    return of_elements(found, (likeness(_view_like, view_like(a), found.shape), None, True))
+
+
+def _passes(elements: NDArray[Any], dims: Sequence[int], lengths: Sequence[int], function: str,
+            norm: Norm) -> NDArray[Any]:
+    found = elements.astype(float if function == "rfft" else complex, order="C", copy=False)
+    for d, n in zip(dims, lengths, strict=True):
+        found = _NUMPYS[function](found, n, d, norm)
+    return np.ascontiguousarray(found)
+
+
+def _view_like(view: View, shape: tuple[int, ...]) -> View:
+    return whole(_layout_like(view, shape))
+
+
 # Transforms ----------------------------------------------------------------------------------------------------------
 
 
 def is_one_line(a: GlobalArray, axis: int) -> bool:
     """Whether there is one dimension to deal out, which is to be transformed, and is dealt out."""
-    return math.prod(a.shape) == a.shape[axis] and axis not in whole_dims(a)
+    return math.prod(a.shape) == a.shape[axis] and axis not in whole_dims(a._view)
 
 
 def _complex(a: Any, s: Lengths, axes: Axes, function: str, norm: Norm, out: GlobalArray | None,
@@ -311,6 +364,8 @@ def _complex(a: Any, s: Lengths, axes: Axes, function: str, norm: Norm, out: Glo
     a = as_global(a)
     dims, lengths = dims_of(a, s, axes)
     dtype = _complex_dtype(a)
+    if small.is_on and out is None and (few := _of_few(a, dims, lengths, function, norm)) is not None:
+        return few
     if len(set(dims)) < len(dims):
         return _assigned(_one_by_one(a, dims, lengths, lambda x, d, n: _complex(
             x, (n,), (d,), function, norm, None, False)), out)
@@ -343,6 +398,9 @@ def _from_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | No
     dtype = _complex_dtype(a)
     if not dims:
         raise IndexError("at least one dimension has to be transformed")
+    if len(dims) == 1 and small.is_on and out is None and (
+            few := _of_few(a, dims, lengths, "rfft", norm)) is not None:
+        return few
     axis = dims[-1]
     x = with_lengths(a, dims[-1:], lengths[-1:])
     n = x.shape[axis] // 2 + 1
@@ -353,9 +411,9 @@ def _from_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | No
         found = half.reshape((*x.shape[:axis], n, *x.shape[axis + 1:]))
     else:
         real = np.finfo(dtype).dtype
-        if axis not in whole_dims(x):
+        if axis not in whole_dims(x._view):
             x = in_pencils(x, real, dims if len(set(dims)) == len(dims) else [axis])
-            if axis not in whole_dims(x):
+            if axis not in whole_dims(x._view):
                 x = in_pencils(x, real, [axis])
         found = real_pass(x if x.dtype == real else copied_in_place(x, real), axis, x.shape[axis], dtype, "rfft", norm)
     if dims[:-1]:
@@ -375,6 +433,8 @@ def _to_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | None
     n = (a.shape[axis] - 1) * 2 if s is None else lengths[-1]
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
+    if len(dims) == 1 and small.is_on and out is None and (few := _of_few(a, dims, (n,), "irfft", norm)) is not None:
+        return few
     x = a
     if dims[:-1]:
         x = _complex(x, lengths[-2::-1], dims[-2::-1], "ifftn", norm, None, True)  # the first one first, as NumPy
@@ -386,7 +446,7 @@ def _to_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | None
         vector = real_of_spectrum(x.reshape(-1), n, dtype, norm)
         found = vector.reshape((*x.shape[:axis], n, *x.shape[axis + 1:]))
     else:
-        if axis not in whole_dims(x):
+        if axis not in whole_dims(x._view):
             x = in_pencils(x, dtype, [axis])
         found = real_pass(x if x.dtype == dtype else copied_in_place(x, dtype), axis, n, real, "irfft", norm)
     if a.dtype == np.float16 and len(dims) == 1:  # as NumPy has it

@@ -9,6 +9,7 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 import pgaspy as pg
+from pgaspy.alone import small
 from pgaspy.creation import as_operand
 from pgaspy.dispatch import implements
 from pgaspy.distribution import Distribution
@@ -223,8 +224,12 @@ def det(a: Any) -> Any:
     """
     if is_stack(a):
         return over_stacks(np.linalg.det, a, may_fail=False)
-    sign, logabsdet = slogdet(a)
-    return silently(lambda: (sign * np.exp(logabsdet)).astype(sign.dtype))
+    elements = small.ready(a) if small.is_on else None
+    if elements is not None and elements.ndim == 2 and takes_one_call(elements.shape):
+        found = small.called(_det, elements)
+        if found is not None:
+            return found
+    return silently(_det_of, *slogdet(a))
 
 
 @implements(np.linalg.slogdet)
@@ -317,6 +322,14 @@ def _inv(a: NDArray[Any]) -> NDArray[Any]:
         return np.linalg.inv(a)
     except LinAlgError:
         raise _singular(a) from None
+
+
+def _det(a: NDArray[Any]) -> Any:
+    return _det_of(*np.linalg.slogdet(a))
+
+
+def _det_of(sign: Any, logabsdet: Any) -> Any:
+    return (sign * np.exp(logabsdet)).astype(sign.dtype)
 
 
 def _singular(a: NDArray[Any]) -> LinAlgError:

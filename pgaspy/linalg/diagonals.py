@@ -83,6 +83,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeL
 
 
 @implements(np.tril)
+@by_numpy(lambda m, k=0: np.tril(m, operator.index(k)))
 def tril(m: Any, k: int = 0) -> pg.GlobalArray:
     """A copy with zeros above the k-th diagonal, and so a lower triangle. Collective; moves what `copy` moves.
 
@@ -111,6 +112,7 @@ def tril(m: Any, k: int = 0) -> pg.GlobalArray:
 
 
 @implements(np.triu)
+@by_numpy(lambda m, k=0: np.triu(m, operator.index(k)))
 def triu(m: Any, k: int = 0) -> pg.GlobalArray:
     """A copy with zeros below the k-th diagonal, and so an upper triangle; see `tril`. Collective."""
     U = _copy_of_matrices(m)

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 import pgaspy as pg
+from pgaspy.caches import cached
 from pgaspy.dims import CyclicDim
 from pgaspy.distribution import Distribution
 from pgaspy.layout import Layout
 from pgaspy.planning.result_layout import inherited
+from pgaspy.planning.view import View
 
 __all__ = ["as_given", "dealt_as", "factored_layout", "in_square_blocks", "is_tall", "layout_as",
            "lies_in_square_blocks", "moved"]
@@ -110,7 +112,12 @@ def _assign_in_parts(target: pg.GlobalArray, source: pg.GlobalArray) -> None:
 
 def layout_as(a: pg.GlobalArray, shape: tuple[int, ...]) -> Layout | None:
     """The layout of another array, dealt out afresh where it has to be; None where none fits."""
-    layout = a._view.own_layout
+    return _layout_as(a._view, shape)
+
+
+@cached
+def _layout_as(view: View, shape: tuple[int, ...]) -> Layout | None:
+    layout = view.own_layout
     if layout is None or layout.ndim != len(shape):
         return None
     return Layout(layout.grid, [inherited(dim, n) for dim, n in zip(layout.dims, shape, strict=True)], layout.pins)

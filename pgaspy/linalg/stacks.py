@@ -37,7 +37,7 @@ LONGEST_MESSAGE = 200
 
 def is_stack(*operands: Any) -> bool:
     """Whether one of them has more dimensions than a matrix."""
-    return any(np.ndim(x) > 2 for x in operands)
+    return any((x.ndim if isinstance(x, pg.GlobalArray) else np.ndim(x)) > 2 for x in operands)
 
 
 def over_stacks(function: Callable[..., Any], *operands: Any, n_core: tuple[int, ...] = (),

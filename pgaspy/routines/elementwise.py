@@ -91,6 +91,7 @@ def fix(x: Any, out: pg.GlobalArray | None = None) -> pg.GlobalArray:
 
 
 @implements(np.nan_to_num)
+@by_numpy(np.nan_to_num, copy=True)
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> pg.GlobalArray:
     """The elements, with numbers in the place of NaN and of infinite ones. Collective.
 

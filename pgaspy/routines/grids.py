@@ -20,7 +20,7 @@ from pgaspy.linalg.diagonals import copied_diagonal
 from pgaspy.operands import as_extents
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.view import View
-from pgaspy.small_calls import by_numpy
+from pgaspy.small_calls import as_new, by_numpy
 
 __all__ = ["diag", "diagflat", "indices", "ix_", "meshgrid", "mgrid", "ogrid", "tri", "vander"]
 
@@ -31,6 +31,7 @@ ALL = slice(None)
 
 
 @implements(np.meshgrid)
+@by_numpy(np.meshgrid, like=as_new, copy=True)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[pg.GlobalArray, ...]:
     """The coordinates of the points of a grid, one array for each dimension. Collective.
 
