@@ -759,6 +759,7 @@ class GlobalArray:
             refuse_truths(index[0] if len(index) == 1 else index)
         if len(index) == 1:
             first, = index
+            first = first if isinstance(first, tuple) else operator.index(first)
             if not isinstance(first, tuple) and not -self.size <= first < self.size:
                 raise IndexError(f"index {first} is out of bounds for size {self.size}")
             index = first if isinstance(first, tuple) else np.unravel_index(first % self.size, self.shape)

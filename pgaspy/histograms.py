@@ -22,6 +22,7 @@ from pgaspy.execution.recording import taking_memory
 from pgaspy.host.call_sites import warn
 from pgaspy.job.procgrid import world
 from pgaspy.kernels import bindings
+from pgaspy.operands import refuse_truths
 from pgaspy.small_calls import MAX_PASSED, as_new, by_numpy
 from pgaspy.tasks import perform, write
 from pgaspy.values import told, value
@@ -76,6 +77,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> GlobalArray:
         raise ValueError(f"object {'too deep' if x.ndim else 'of too small depth'} for desired array")
     if weights is not None and weights.shape != x.shape:
         raise ValueError("The weights and list don't have the same length.")
+    refuse_truths(minlength)
     n_bins = operator.index(minlength)
     if n_bins < 0:
         raise ValueError("'minlength' must not be negative")

@@ -155,12 +155,20 @@ def test_what_is_refused() -> None:
     lambda a, xp: xp.unravel_index(1, (True, 2)), lambda a, xp: xp.random.default_rng(1).random(True),
     lambda a, xp: a.item(True), lambda a, xp: a.item(True, False), lambda a, xp: a[:1, 0].item(np.False_),
     lambda a, xp: a.item((True, False)), lambda a, xp: xp.argsort(a, axis=True), lambda a, xp: a.argsort(np.False_),
-    lambda a, xp: xp.argpartition(a, 1, axis=False), lambda a, xp: xp.trapezoid(a, axis=True)])
+    lambda a, xp: xp.argpartition(a, 1, axis=False), lambda a, xp: xp.trapezoid(a, axis=True),
+    lambda a, xp: xp.linalg.norm(a, axis=(True,)), lambda a, xp: xp.linalg.norm(a, axis=(0, True)),
+    lambda a, xp: xp.fft.fft(a, n=True), lambda a, xp: xp.fft.irfft(a, True),
+    lambda a, xp: xp.fft.ifft2(a, (2, True)),
+    lambda a, xp: xp.bincount(a[:, 0].astype(int), minlength=True), lambda a, xp: xp.vander(a[:, 0], N=True)])
 def test_truth_values_are_no_integers(call: Callable[[Any, Any], Any], n: int) -> None:
     x = np.ones((n, 2))
     with pytest.raises(TypeError):
         call(x, np)
     raises_everywhere(TypeError, "an integer is required", lambda: call(pg.array(x), pg))
+
+
+def test_an_array_of_a_truth_value_is_no_place() -> None:
+    raises_everywhere(TypeError, "only integer scalar arrays", lambda: pg.array(A).item(np.array(True)))
 
 
 def test_places_to_partition_by_are_no_truth_values() -> None:

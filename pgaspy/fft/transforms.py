@@ -30,6 +30,7 @@ from pgaspy.fft.pencils import (
 from pgaspy.fft.real_vectors import real_of_spectrum, spectrum_of_real
 from pgaspy.job.defaults import default_for
 from pgaspy.layout import Layout
+from pgaspy.operands import refuse_truths
 from pgaspy.planning.view import View, whole
 
 __all__ = ["Axes", "Lengths", "Norm", "check_norm", "dims_of", "fft", "fft2", "fftn", "finished", "hfft", "ifft",
@@ -363,6 +364,7 @@ def _complex(a: Any, s: Lengths, axes: Axes, function: str, norm: Norm, out: Glo
     check_norm(norm)
     a = as_global(a)
     dims, lengths = dims_of(a, s, axes)
+    refuse_truths(s)
     dtype = _complex_dtype(a)
     if small.is_on and out is None and (few := _of_few(a, dims, lengths, function, norm)) is not None:
         return few
@@ -426,6 +428,7 @@ def _to_real(a: Any, s: Lengths, axes: Axes, norm: Norm, out: GlobalArray | None
     check_norm(norm)
     a = as_global(a)
     dims, lengths = dims_of(a, s, axes)
+    refuse_truths(s)
     dtype = _complex_dtype(a)
     if not dims:
         raise IndexError("at least one dimension has to be transformed")

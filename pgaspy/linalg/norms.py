@@ -17,6 +17,7 @@ from pgaspy.linalg.by_jacobi import svdvals
 from pgaspy.linalg.by_lu import inv
 from pgaspy.linalg.operands import as_matrix, as_square
 from pgaspy.linalg.stacks import is_stack, over_stacks
+from pgaspy.operands import refuse_truths
 
 __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 
@@ -55,6 +56,7 @@ def norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, kee
     if axis is None:
         axes: tuple[Any, ...] = tuple(range(x.ndim))
     elif isinstance(axis, tuple):
+        refuse_truths(axis)
         axes = axis
     else:
         try:

@@ -17,7 +17,7 @@ from pgaspy.dispatch import implements
 from pgaspy.job.defaults import layout_for
 from pgaspy.layout import Layout
 from pgaspy.linalg.diagonals import copied_diagonal
-from pgaspy.operands import as_extents
+from pgaspy.operands import as_extents, refuse_truths
 from pgaspy.planning.pieces import local_indices
 from pgaspy.planning.view import View
 from pgaspy.small_calls import as_new, by_numpy
@@ -328,6 +328,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> pg.GlobalA
     x = as_global(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
+    refuse_truths(N)
     n_columns = len(x) if N is None else operator.index(N)
     if n_columns < 0:
         raise ValueError(f"negative dimensions are not allowed: {n_columns} columns")
